@@ -1,0 +1,136 @@
+package jfluid.agent;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+
+/**
+ * The connection to the client: a UNIX socket in the client's 0700 directory, to which the agent
+ * connects, so nothing in the target listens. Frames are a 32-bit little-endian length and one
+ * MessagePack array. Used by the agent's thread only; other threads may call {@link #wakeup}.
+ *
+ * Writes never block: a client that has stopped reading must not hold up the agent.
+ */
+final class Link implements AutoCloseable {
+    /** Larger than any batch of class bytes that the client asks for. */
+    private static final int MAX_FRAME = 256 << 20;
+    /** What may wait for a client that does not read before it counts as gone. */
+    private static final long MAX_UNSENT = 64L << 20;
+
+    private final SocketChannel channel;
+    private final Selector selector;
+    private final SelectionKey key;
+    private final ArrayDeque<ByteBuffer> unsent = new ArrayDeque<>();
+    private long unsentBytes;
+    private ByteBuffer in = ByteBuffer.allocate(64 << 10).order(ByteOrder.LITTLE_ENDIAN);
+
+    Link(Path socket) throws IOException {
+        channel = SocketChannel.open(StandardProtocolFamily.UNIX);
+        channel.connect(UnixDomainSocketAddress.of(socket));
+        channel.configureBlocking(false);
+        selector = Selector.open();
+        key = channel.register(selector, SelectionKey.OP_READ);
+    }
+
+    void wakeup() {
+        selector.wakeup();
+    }
+
+    /** Waits for something to read, for room to write, for wakeup(), or until the time is over. */
+    void await(long millis) throws IOException {
+        selector.select(millis);
+        selector.selectedKeys().clear();
+        if (!unsent.isEmpty()) {
+            flush();
+        }
+    }
+
+    void send(Object message) throws IOException {
+        byte[] body = MessagePack.pack(message);
+        ByteBuffer frame = ByteBuffer.allocate(body.length + 4).order(ByteOrder.LITTLE_ENDIAN);
+        frame.putInt(body.length).put(body).flip();
+        unsent.add(frame);
+        unsentBytes += frame.remaining();
+        flush();
+        if (unsentBytes > MAX_UNSENT) {
+            throw new IOException("the client does not read");
+        }
+    }
+
+    private void flush() throws IOException {
+        while (!unsent.isEmpty()) {
+            ByteBuffer frame = unsent.peek();
+            unsentBytes -= channel.write(frame);
+            if (frame.hasRemaining()) {
+                key.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+                return;
+            }
+            unsent.remove();
+        }
+        key.interestOps(SelectionKey.OP_READ);
+    }
+
+    boolean hasUnsent() {
+        return !unsent.isEmpty();
+    }
+
+    /**
+     * The next message, or null if none is complete yet.
+     *
+     * @throws EOFException when the client has closed its end
+     */
+    Object[] receive() throws IOException {
+        while (true) {
+            int have = in.position();
+            if (have >= 4) {
+                int length = in.getInt(0);
+                if (length < 0 || length > MAX_FRAME) {
+                    throw new MessagePack.Malformed("frame of " + length + " bytes");
+                }
+                if (have >= 4 + length) {
+                    Object message = MessagePack.unpack(in.array(), 4, 4 + length);
+                    in.flip().position(4 + length);
+                    in.compact();
+                    if (in.capacity() > 1 << 20 && in.position() < 64 << 10) {
+                        shrink();
+                    }
+                    if (message instanceof Object[] items) {
+                        return items;
+                    }
+                    throw new MessagePack.Malformed("array expected");
+                }
+                if (in.capacity() < 4 + length) {
+                    ByteBuffer larger = ByteBuffer.allocate(4 + length).order(ByteOrder.LITTLE_ENDIAN);
+                    in = larger.put(in.flip());
+                }
+            }
+            int n = channel.read(in);
+            if (n < 0) {
+                throw new EOFException("the client has closed the link");
+            }
+            if (n == 0) {
+                return null;
+            }
+        }
+    }
+
+    private void shrink() {
+        ByteBuffer smaller = ByteBuffer.allocate(64 << 10).order(ByteOrder.LITTLE_ENDIAN);
+        in = smaller.put(in.flip());
+    }
+
+    @Override
+    public void close() throws IOException {
+        try (channel; selector) {
+            key.cancel();
+        }
+    }
+}

@@ -1,0 +1,201 @@
+package jfluid.agent;
+
+import java.io.IOException;
+import java.lang.instrument.Instrumentation;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * The agent's start: defines the runtime in the bootstrap loader, once per JVM, and runs one session at
+ * a time. Between sessions there is no thread of ours, only this class, asleep behind
+ * {@code JFluid1.Wake}.
+ */
+public final class Main {
+    private Main() {}
+
+    /** Longer than a detach takes that waits for threads inside probes. */
+    private static final long LEAVING_MILLIS = 5000;
+
+    private static final AtomicReference<Session> running = new AtomicReference<>();
+    private static final Queue<ByteBuffer> kept = new ConcurrentLinkedQueue<>();
+
+    /** Called by {@code jfluid.Boot} from an attach. */
+    public static void launch(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
+            throws Exception {
+        prepare(options, instrumentation, runtime);
+        begin(options);
+    }
+
+    /** Called by {@code jfluid.Boot} before main(): waits until the client has given the word. */
+    public static void launchAtStart(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
+            throws Exception {
+        prepare(options, instrumentation, runtime);
+        Session session = begin(options);
+        session.awaitGo(10, TimeUnit.SECONDS);
+    }
+
+    private static void prepare(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
+            throws Exception {
+        String id = new String(runtime.get("id"), java.nio.charset.StandardCharsets.US_ASCII).strip();
+        String known = runtimeInThisJvm();
+        if (known != null && !known.equals(id)) {
+            throw new IllegalStateException(
+                    "this JVM holds the runtime of another jfluid build (" + known + "); restart it or use that build");
+        }
+        if (known == null) {
+            boolean fast = openFastClock(instrumentation);
+            Definer.defineAll(runtime);
+            Installer.install(id, fast);
+        }
+        String build = option(options, "build");
+        Installer.sleepAs(build, instrumentation, line -> {
+            if (!option(line, "build").equals(build)) {
+                return "another build";
+            }
+            try {
+                begin(line);
+                return null;
+            } catch (Exception | LinkageError e) {
+                return e.toString();
+            }
+        });
+    }
+
+    /** Identity of the runtime that an earlier attach left in this JVM, or null. */
+    private static String runtimeInThisJvm() {
+        try {
+            Class.forName("java.lang.JFluid1$Setup", false, null);
+        } catch (ClassNotFoundException none) {
+            return null;
+        }
+        return Installer.runtimeId();
+    }
+
+    /** Lets java.base read jdk.jfr's clock, an intrinsic. False if the runtime image has no jdk.jfr. */
+    private static boolean openFastClock(Instrumentation instrumentation) {
+        Module base = Object.class.getModule();
+        Module jfr = ModuleLayer.boot().findModule("jdk.jfr").orElse(null);
+        if (jfr == null) {
+            return false;
+        }
+        instrumentation.redefineModule(base, Set.of(jfr), Map.of(), Map.of(), Set.of(), Map.of());
+        instrumentation.redefineModule(
+                jfr, Set.of(), Map.of("jdk.jfr.internal", Set.of(base)), Map.of(), Set.of(), Map.of());
+        try {
+            Class.forName("jdk.jfr.internal.JVM", false, null).getMethod("counterTime");
+            return true;
+        } catch (ReflectiveOperationException | LinkageError otherJfr) {
+            return false;
+        }
+    }
+
+    private static synchronized Session begin(String options) throws IOException {
+        Session before = running.get();
+        if (before != null && before.isLeaving()) {
+            awaitEnd(before); // its client has the answer to detach, and the thread a few steps to go
+        }
+        if (before != null && !before.isOver()) {
+            throw new IOException("another jfluid is attached to this JVM");
+        }
+        Session session = new Session(Path.of(option(options, "dir")), option(options, "build"));
+        running.set(session);
+        session.start();
+        return session;
+    }
+
+    private static void awaitEnd(Session session) {
+        try {
+            session.join(LEAVING_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Nothing of a session outlives it: its tables know the application's classes. */
+    static void forget(Session over) {
+        running.compareAndSet(over, null);
+    }
+
+    /** A thread would not leave the runtime: its buffer must not be unmapped by the collector either. */
+    static void keep(ByteBuffer mapped) {
+        kept.add(mapped);
+    }
+
+    static String option(String options, String name) {
+        for (String part : options.split(";")) {
+            if (part.startsWith(name + "=")) {
+                return part.substring(name.length() + 1);
+            }
+        }
+        return "";
+    }
+
+    /** Everything that links against the runtime, kept apart so that it links after its definition. */
+    private static final class Installer {
+        static String runtimeId() {
+            return JFluid1.Setup.runtimeId;
+        }
+
+        static void install(String id, boolean fast) {
+            JFluid1.Setup.runtimeId = id;
+            JFluid1.Setup.fastClock = fast;
+        }
+
+        static void sleepAs(
+                String build, Instrumentation instrumentation, java.util.function.Function<String, String> agent) {
+            JFluid1.Setup.instrumentation = instrumentation;
+            JFluid1.Setup.agentBuild = build;
+            JFluid1.Setup.agent = agent;
+            JFluid1.Wake.install();
+        }
+    }
+
+    /** Needs the export of jdk.internal.misc that Boot has made. */
+    private static final class Definer {
+        static void defineAll(Map<String, byte[]> runtime) {
+            jdk.internal.misc.Unsafe unsafe = jdk.internal.misc.Unsafe.getUnsafe();
+            // Outer class last: its initialiser reads Setup. Order among nested classes does not matter,
+            // except that no superclass of ours exists among them.
+            for (var entry : new TreeMap<>(runtime).descendingMap().entrySet()) {
+                String name = entry.getKey();
+                if (name.endsWith(".class")) {
+                    byte[] bytes = entry.getValue();
+                    unsafe.defineClass(name.substring(0, name.length() - 6), bytes, 0, bytes.length, null, null);
+                }
+            }
+        }
+    }
+
+    /** The stacks of all platform threads: {@code [[tid, name, state, [[class, method], …]], …]}. */
+    static List<Object> stackTraces(int depth) {
+        List<Object> result = new ArrayList<>();
+        for (var entry : Thread.getAllStackTraces().entrySet()) {
+            StackTraceElement[] trace = entry.getValue();
+            List<Object> frames = new ArrayList<>();
+            for (int i = 0; i < trace.length && i < depth; i++) {
+                frames.add(new Object[] {trace[i].getClassName(), trace[i].getMethodName()});
+            }
+            Thread t = entry.getKey();
+            result.add(new Object[] {t.getId(), t.getName(), t.getState().name(), frames});
+        }
+        return result;
+    }
+
+    static void deleteQuietly(Path path) {
+        try {
+            Files.deleteIfExists(path);
+        } catch (IOException gone) {
+            // The client's own clean-up got there first, or the file system went away with it.
+        }
+    }
+}

@@ -1,0 +1,134 @@
+package jfluid.agent;
+
+import java.util.SortedMap;
+
+/**
+ * Puts new method bodies and appended constant-pool entries into a class file: the only thing the back
+ * end knows about class files (report, section 4.1; JVMS 4.1). Everything else is copied as it is.
+ * The reference in TypeScript is {@code spliceClass} in src/classfile.
+ */
+final class Splicer {
+    private Splicer() {}
+
+    /**
+     * @param base        the class file
+     * @param poolEntries constant-pool slots that `pool` takes
+     * @param pool        raw entries to append
+     * @param bodies      contents of the Code attribute by method index
+     */
+    static byte[] splice(byte[] base, int poolEntries, byte[] pool, SortedMap<Integer, byte[]> bodies) {
+        int count = u2(base, 8);
+        int poolEnd = 10;
+        int code = 0;
+        for (int i = 1; i < count; i++) {
+            int tag = base[poolEnd] & 0xff;
+            switch (tag) {
+                case 1 -> {
+                    int length = u2(base, poolEnd + 1);
+                    if (length == 4 && base[poolEnd + 3] == 'C' && base[poolEnd + 4] == 'o'
+                            && base[poolEnd + 5] == 'd' && base[poolEnd + 6] == 'e') {
+                        code = i;
+                    }
+                    poolEnd += 3 + length;
+                }
+                case 3, 4, 9, 10, 11, 12, 17, 18 -> poolEnd += 5;
+                case 5, 6 -> {
+                    poolEnd += 9;
+                    i++;
+                }
+                case 7, 8, 16, 19, 20 -> poolEnd += 3;
+                case 15 -> poolEnd += 4;
+                default -> throw new IllegalArgumentException("constant pool tag " + tag);
+            }
+        }
+        if (count + poolEntries > 65535) {
+            throw new IllegalArgumentException("constant pool would pass 65535 entries");
+        }
+        int size = base.length + pool.length;
+        for (byte[] body : bodies.values()) {
+            size += body.length;
+        }
+        Out out = new Out(size);
+        out.copy(base, 0, 8);
+        out.u2(count + poolEntries);
+        out.copy(base, 10, poolEnd);
+        out.copy(pool, 0, pool.length);
+
+        int at = poolEnd + 6;
+        at += 2 + 2 * u2(base, at);
+        int fields = u2(base, at);
+        at += 2;
+        for (int f = 0; f < fields; f++) {
+            at = afterMember(base, at);
+        }
+        int copied = poolEnd;
+        int methods = u2(base, at);
+        at += 2;
+        for (int m = 0; m < methods; m++) {
+            byte[] body = bodies.get(m);
+            if (body == null) {
+                at = afterMember(base, at);
+                continue;
+            }
+            int attributes = u2(base, at + 6);
+            at += 8;
+            for (int a = 0; a < attributes; a++) {
+                int length = u4(base, at + 2);
+                if (u2(base, at) == code) {
+                    out.copy(base, copied, at + 2);
+                    out.u4(body.length);
+                    out.copy(body, 0, body.length);
+                    copied = at + 6 + length;
+                }
+                at += 6 + length;
+            }
+        }
+        out.copy(base, copied, base.length);
+        return out.done();
+    }
+
+    private static int afterMember(byte[] b, int start) {
+        int attributes = u2(b, start + 6);
+        int at = start + 8;
+        for (int a = 0; a < attributes; a++) {
+            at += 6 + u4(b, at + 2);
+        }
+        return at;
+    }
+
+    private static int u2(byte[] b, int at) {
+        return (b[at] & 0xff) << 8 | b[at + 1] & 0xff;
+    }
+
+    private static int u4(byte[] b, int at) {
+        return u2(b, at) << 16 | u2(b, at + 2);
+    }
+
+    private static final class Out {
+        private final byte[] bytes;
+        private int at;
+
+        Out(int capacity) {
+            bytes = new byte[capacity];
+        }
+
+        void copy(byte[] from, int start, int end) {
+            System.arraycopy(from, start, bytes, at, end - start);
+            at += end - start;
+        }
+
+        void u2(int v) {
+            bytes[at++] = (byte) (v >> 8);
+            bytes[at++] = (byte) v;
+        }
+
+        void u4(int v) {
+            u2(v >>> 16);
+            u2(v);
+        }
+
+        byte[] done() {
+            return at == bytes.length ? bytes : java.util.Arrays.copyOf(bytes, at);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package jfluid;
+
+import java.io.FileInputStream;
+import java.lang.instrument.Instrumentation;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.jar.JarEntry;
+import java.util.jar.JarInputStream;
+
+/**
+ * What {@code Agent-Class} and {@code Premain-Class} name: the only class of ours that the application
+ * loader ever defines. It stays there for the life of the JVM, so it does next to nothing and must not
+ * change its contract: it reads the jar named in its options, defines the agent in a loader of its own,
+ * and calls {@code jfluid.agent.Main.launch(options, instrumentation)}.
+ *
+ * Options: {@code jar=<agent jar>;dir=<session directory>;…}. Failures are written to
+ * {@code <dir>/error}, never to the target's output.
+ */
+public final class Boot {
+    private Boot() {}
+
+    public static void agentmain(String options, Instrumentation instrumentation) {
+        start(options, instrumentation, "launch");
+    }
+
+    public static void premain(String options, Instrumentation instrumentation) {
+        start(options, instrumentation, "launchAtStart");
+    }
+
+    private static void start(String options, Instrumentation instrumentation, String how) {
+        try {
+            Loader loader = new Loader(option(options, "jar"));
+            instrumentation.redefineModule(
+                    Object.class.getModule(),
+                    Set.of(),
+                    Map.of("jdk.internal.misc", Set.of(loader.getUnnamedModule())),
+                    Map.of(),
+                    Set.of(),
+                    Map.of());
+            loader.loadClass("jfluid.agent.Main")
+                    .getMethod(how, String.class, Instrumentation.class, Map.class)
+                    .invoke(null, options, instrumentation, loader.runtime);
+        } catch (Throwable t) {
+            report(options, t);
+        }
+    }
+
+    private static void report(String options, Throwable t) {
+        Throwable cause = t;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        try (java.io.FileWriter out = new java.io.FileWriter(option(options, "dir") + "/error")) {
+            out.write(cause.toString());
+        } catch (java.io.IOException | RuntimeException nowhere) {
+            // The client sees that nobody connects and says so.
+        }
+    }
+
+    private static String option(String options, String name) {
+        for (String part : options.split(";")) {
+            if (part.startsWith(name + "=")) {
+                return part.substring(name.length() + 1);
+            }
+        }
+        throw new IllegalArgumentException("no " + name + " in agent options");
+    }
+
+    /** Defines the agent's classes from the jar, which it closes again. */
+    private static final class Loader extends ClassLoader {
+        final Map<String, byte[]> runtime = new HashMap<>();
+        private final Map<String, byte[]> classes = new HashMap<>();
+
+        Loader(String jar) throws java.io.IOException {
+            super("jfluid", ClassLoader.getPlatformClassLoader());
+            try (JarInputStream in = new JarInputStream(new FileInputStream(jar))) {
+                for (JarEntry entry = in.getNextJarEntry(); entry != null; entry = in.getNextJarEntry()) {
+                    String name = entry.getName();
+                    if (name.startsWith("agent/") && name.endsWith(".class")) {
+                        classes.put(name.substring(6, name.length() - 6).replace('/', '.'), in.readAllBytes());
+                    } else if (name.startsWith("runtime/")) {
+                        runtime.put(name.substring(8), in.readAllBytes());
+                    }
+                }
+            }
+        }
+
+        @Override
+        protected Class<?> findClass(String name) throws ClassNotFoundException {
+            byte[] bytes = classes.get(name);
+            if (bytes == null) {
+                throw new ClassNotFoundException(name);
+            }
+            return defineClass(name, bytes, 0, bytes.length);
+        }
+    }
+}

@@ -1,0 +1,1284 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.Contended;
+import jdk.internal.vm.annotation.ReservedStackAccess;
+
+/**
+ * The probes: what instrumented methods call, and the only code of ours that runs on application
+ * threads for every call. Figure 3 of the JFluid report.
+ *
+ * It lives in java.lang because every class loader delegates {@code java.*} to the bootstrap loader:
+ * an OSGi bundle finds it, and a class of a named module needs no extra read edge. The number in the
+ * name is its version: these classes stay in the JVM after detach, and a later jfluid must not meet
+ * them under the same name with other contents.
+ *
+ * Rules. The hot path allocates nothing, takes no lock and calls nothing but intrinsics. The slow
+ * paths clear {@link ThreadInfo#active} first, so that JDK code which is instrumented itself returns
+ * at once. They change the state of chunks in several steps and may use the thread's reserved stack, so
+ * that a StackOverflowError waits until they are done. Nothing here lets an exception out; a failure switches recording off for this root call.
+ *
+ * The layouts are drawn in src/events/ring-layout.ts and src/events/event-layout.ts.
+ */
+public final class JFluid1 {
+    private JFluid1() {}
+
+    /** What the agent decides before this class is initialised. */
+    public static final class Setup {
+        private Setup() {}
+
+        public static boolean fastClock;
+        /** Identity of the runtime's class files, to recognise another build's runtime. */
+        public static String runtimeId;
+        /** Identity of the agent that {@link #agent} belongs to. */
+        public static String agentBuild = "";
+        /** The sleeping agent: given a launch line, starts a session and returns null or an error. */
+        public static java.util.function.Function<String, String> agent;
+        /** The agent's instrumentation, typed loosely: java.base does not read java.instrument. */
+        public static Object instrumentation;
+    }
+
+    // ring-layout.ts
+    private static final int RING_HEARTBEAT = 16;
+    private static final int RING_ENDED = 20;
+    private static final int RING_STARVING = 24;
+    private static final int RING_STATES = 4096;
+    private static final int CHUNK_FREE = 0;
+    private static final int CHUNK_BUSY = 1;
+    private static final int CHUNK_IDLE = 2;
+    private static final int CHUNK_FULL = 3;
+    private static final int CHUNK_WRITER = 0;
+    private static final int CHUNK_SEQUENCE = 4;
+    private static final int CHUNK_EPOCH = 8;
+    private static final int CHUNK_EVENTS = 16;
+
+    // event-layout.ts
+    private static final int TICK_BITS = 40;
+    private static final int EVENT_BYTES = 8;
+    private static final int THREAD_NUMBER_BITS = 24;
+    private static final long KIND_ENTER = 1L << 62;
+    private static final long KIND_EXIT = 2L << 62;
+    private static final long KIND_CONTROL = 3L << 62;
+    private static final long CONTROL_EPOCH = KIND_CONTROL | 1L << TICK_BITS;
+    private static final long CONTROL_THREAD = KIND_CONTROL | 2L << TICK_BITS;
+    private static final long CONTROL_ADJUST = KIND_CONTROL | 3L << TICK_BITS;
+    private static final long CONTROL_SUSPEND = KIND_CONTROL | 4L << TICK_BITS;
+    private static final long CONTROL_RESUME = KIND_CONTROL | 5L << TICK_BITS;
+    private static final long CONTROL_ROOT = KIND_CONTROL | 6L << TICK_BITS;
+    private static final long TICK_MASK = (1L << TICK_BITS) - 1;
+
+    /** States of a method: READY and above need no question at entry. */
+    public static final byte NEW = 0;
+    public static final byte PENDING = 1;
+    public static final byte READY = 2;
+    private static final byte LATE = 3;
+
+    /** No thread of the target waits longer than this for a client that shows no sign of life. */
+    public static final long PATIENCE_NANOS = 250_000_000L;
+    /** Nor longer than this for one that lives and works on it, whatever it is doing. */
+    public static final long LONGEST_NANOS = 1_000_000_000L;
+
+    private static final int TABLE_SIZE = 4096;
+    private static final Unsafe U = Unsafe.getUnsafe();
+    public static final boolean FAST_CLOCK = Setup.fastClock;
+    private static final long BYTES_AT = base("ARRAY_BYTE_BASE_OFFSET");
+    private static final long INTS_AT = base("ARRAY_INT_BASE_OFFSET");
+    private static final long OBJECTS_AT = base("ARRAY_OBJECT_BASE_OFFSET");
+    private static final long OBJECT_BYTES = base("ARRAY_OBJECT_INDEX_SCALE");
+    private static final long LOADER_NAME = U.objectFieldOffset(ClassLoader.class, "name");
+    private static final long TID = U.objectFieldOffset(Thread.class, "tid");
+
+    /** These constants are int up to JDK 24 and long from 25 on: one class file must do for both. */
+    private static long base(String constant) {
+        try {
+            return ((Number) Unsafe.class.getField(constant).get(null)).longValue();
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    // ---- the session, written by the agent's thread ----
+
+    /** Threads by id; chains are prepended by their own threads and unlinked by the agent only. */
+    private static ThreadInfo[] table = new ThreadInfo[TABLE_SIZE];
+    private static byte[] state = new byte[1024];
+    private static volatile boolean enabled;
+    private static volatile boolean swapping;
+    /** The redefinition that runs may wait for those who wait for it. */
+    private static volatile boolean jammed;
+    private static long start;
+    private static long ring;
+    private static long states;
+    private static long chunks;
+    private static int chunkBytes;
+    private static int chunkCount;
+    private static int claimHint;
+    private static boolean virtualSeen;
+    private static Runnable waker;
+
+    private static final int COUNTER_THREADS = 0;
+    private static final int COUNTER_GAPS = 1;
+    private static final int[] counters = new int[2];
+    /** [0] requests for the agent, newest first. [1] threads it has not been told of. */
+    private static final Object[] mailbox = new Object[2];
+    private static Reflected[] reflected = new Reflected[256];
+
+    /**
+     * What we know of one thread. A platform thread is its own writer: it owns a chunk. A virtual
+     * thread writes through the carrier it is mounted on. Contended: `next` is stored at every event
+     * and must not share a cache line with another thread's.
+     */
+    @Contended
+    public static final class ThreadInfo {
+        /** Inside the call graph and not inside ourselves. False for virtual threads. */
+        boolean active;
+        /** The same for a virtual thread. */
+        boolean virtualActive;
+        /** A slow path is running: roots entered by it do not count. */
+        boolean guard;
+        /** The class-load hook has stopped this thread's clock. */
+        boolean suspended;
+        int nesting;
+        long next;
+        long limit;
+        long base;
+        int chunk = -1;
+        int sequence;
+        /** Writer: the thread its latest events belong to. */
+        int lastThread;
+        /** Its chunk was left IDLE, and may have gone to somebody else since. */
+        boolean resting;
+        /** Virtual thread: the writer that has its latest segment. */
+        int lastWriter;
+        int segment;
+
+        public final int number;
+        public final long tid;
+        public final String name;
+        public final boolean virtual;
+        final java.lang.ref.WeakReference<Thread> thread;
+        ThreadInfo chain;
+        /** Next in the list of threads the agent has not been told of. */
+        public ThreadInfo untold;
+
+        ThreadInfo(Thread t, long tid, int number, boolean virtual) {
+            this.thread = new java.lang.ref.WeakReference<>(t);
+            this.tid = tid;
+            this.number = number;
+            this.name = t.getName();
+            this.virtual = virtual;
+            this.lastThread = this.lastWriter = number;
+        }
+    }
+
+    /** Something an application thread asks of the agent. */
+    public static final class Request {
+        public static final int FIRST_INVOCATION = 0;
+        public static final int REFLECTION = 1;
+        public static final int CLASS_LOADING = 2;
+
+        public final int kind;
+        public final int value;
+        public final Object subject;
+        public final Object extra;
+        public Request next;
+        public volatile boolean done;
+        /** The thread has gone on without an answer. */
+        public volatile boolean abandoned;
+        public volatile byte[] answer;
+
+        public Request(int kind, int value, Object subject, Object extra) {
+            this.kind = kind;
+            this.value = value;
+            this.subject = subject;
+            this.extra = extra;
+        }
+    }
+
+    /** A method or constructor that reflection has called inside the graph. */
+    private static final class Reflected {
+        final Class<?> owner;
+        final int slot;
+        final boolean constructor;
+        final Reflected chain;
+
+        Reflected(Class<?> owner, int slot, boolean constructor, Reflected chain) {
+            this.owner = owner;
+            this.slot = slot;
+            this.constructor = constructor;
+            this.chain = chain;
+        }
+    }
+
+    // ---- hot path ----
+
+    /** One reading of the session's clock. A HotSpot intrinsic, or System.nanoTime() without JFR. */
+    public static long ticks() {
+        return FAST_CLOCK ? jdk.jfr.internal.JVM.counterTime() : System.nanoTime();
+    }
+
+    private static ThreadInfo current() {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        ThreadInfo[] t = table;
+        ThreadInfo ti = t[(int) tid & (t.length - 1)];
+        while (ti != null && ti.tid != tid) {
+            ti = ti.chain;
+        }
+        return ti;
+    }
+
+    /**
+     * Start of every instrumented method but roots. Figure 3 of the report, plus scheme B's
+     * first-call check.
+     *
+     * Cost inside the subgraph: one table look-up by thread id, one byte of `state`, one clock read,
+     * one 8-byte store. Outside it: the look-up. The clock is read last here and first in methodExit,
+     * so little of our own time falls between the two stamps (inner time, section 5.3).
+     */
+    public static void methodEntry(int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                virtualEntry(ti, id);
+            }
+            return;
+        }
+        if (state[id] < READY && !firstInvocation(ti, id)) {
+            return;
+        }
+        long delta = ticks() - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            append(ti, KIND_ENTER | (long) id << TICK_BITS);
+            return;
+        }
+        U.putLongRelease(null, at, KIND_ENTER | (long) id << TICK_BITS | delta);
+        ti.next = at + EVENT_BYTES;
+    }
+
+    /** End of every instrumented method but roots, normal or by exception. */
+    public static void methodExit(int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+            }
+            return;
+        }
+        long delta = ticks() - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            append(ti, KIND_EXIT | (long) id << TICK_BITS);
+            return;
+        }
+        U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | delta);
+        ti.next = at + EVENT_BYTES;
+    }
+
+    /** Start of a root: as methodEntry, but entered from outside it opens the graph for the thread. */
+    public static void rootEntry(int id) {
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            ti.nesting++;
+            methodEntry(id);
+            return;
+        }
+        if (enabled) {
+            enterGraph(ti, id);
+        }
+    }
+
+    /** End of a root: leaves the graph when it is the outermost activation on this thread. */
+    public static void rootExit(int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return;
+        }
+        if (ti.active) {
+            methodExit(id);
+            if (--ti.nesting <= 0 && ti.active) {
+                ti.active = false;
+                int chunk = ti.chunk;
+                if (chunk >= 0) {
+                    ti.resting = true;
+                    U.putIntRelease(null, states + chunk * 4L, CHUNK_IDLE);
+                }
+            }
+        } else if (ti.virtualActive) {
+            virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+            if (--ti.nesting <= 0) {
+                ti.virtualActive = false;
+            }
+        }
+    }
+
+    // ---- slow paths: rare, guarded, bounded ----
+
+    @ReservedStackAccess
+    private static void enterGraph(ThreadInfo known, int id) {
+        ThreadInfo ti = known;
+        try {
+            if (ti == null) {
+                ti = register(Thread.currentThread());
+            }
+            if (ti.guard) {
+                return;
+            }
+            ti.guard = true;
+            if (ti.virtual) {
+                ti.nesting = 1;
+                ThreadInfo w = carrier();
+                if (w != null && room(w, ti, 5, true)) {
+                    switchTo(w, ti);
+                    put(w, CONTROL_ROOT);
+                    ti.virtualActive = true;
+                    ti.guard = false;
+                    virtualEntry(ti, id);
+                }
+            } else {
+                own(ti);
+                if (room(ti, ti, 5, true)) {
+                    switchTo(ti, ti);
+                    put(ti, CONTROL_ROOT);
+                    ti.nesting = 1;
+                    if (state[id] >= READY || awaitReady(ti, ti, id)) {
+                        event(ti, KIND_ENTER | (long) id << TICK_BITS);
+                        ti.active = enabled;
+                    }
+                }
+            }
+            ti.guard = false;
+        } catch (Throwable t) {
+            if (ti != null) {
+                ti.guard = false;
+                ti.active = ti.virtualActive = false;
+            }
+        }
+    }
+
+    /** Appends an event where the hot path could not: chunk full, or the clock's epoch changed. */
+    @ReservedStackAccess
+    private static void append(ThreadInfo ti, long word) {
+        ti.active = false;
+        ti.guard = true;
+        try {
+            if (room(ti, ti, 3, false)) {
+                event(ti, word);
+                ti.active = enabled;
+            }
+        } catch (Throwable t) {
+            // The thread stays inactive until it enters a root again; the client heals the stack.
+        }
+        ti.guard = false;
+    }
+
+    /** First call of a method whose callees may not be instrumented yet (scheme B, step 3). */
+    @ReservedStackAccess
+    private static boolean firstInvocation(ThreadInfo ti, int id) {
+        ti.active = false;
+        ti.guard = true;
+        boolean on = false;
+        try {
+            on = awaitReady(ti, ti, id);
+            ti.active = on;
+        } catch (Throwable t) {
+            on = false;
+        }
+        ti.guard = false;
+        return on;
+    }
+
+    /**
+     * Waits until the callees of a method are instrumented: the thread that finds it NEW asks, others
+     * find it PENDING and wait as well, or they would enter callees that are not swapped yet. The time
+     * is written as ADJUST and charged to nobody.
+     *
+     * @param w  the writer of the calling thread: itself, or its carrier
+     * @param ti the calling thread
+     * @return false if the session is over
+     */
+    private static boolean awaitReady(ThreadInfo w, ThreadInfo ti, int id) {
+        long t0 = ticks();
+        long at = BYTES_AT + id;
+        if (U.compareAndSetByte(state, at, NEW, PENDING)) {
+            post(new Request(Request.FIRST_INVOCATION, id, null, null));
+        }
+        Patience patience = new Patience(LONGEST_NANOS, false);
+        while (enabled && U.getByteVolatile(state, at) < READY) {
+            if (patience.isOver()) {
+                state[id] = LATE;
+                U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
+            } else {
+                pause();
+            }
+        }
+        repay();
+        if (!enabled || !room(w, ti, 3, false)) {
+            return false;
+        }
+        if (ti != w) {
+            switchTo(w, ti);
+        }
+        put(w, CONTROL_ADJUST | Math.min(ticks() - t0, TICK_MASK));
+        return enabled;
+    }
+
+    /** Called at the start of Method.invoke and Constructor.newInstance while reflection is watched. */
+    public static void reflectiveCall(Object executable) {
+        ThreadInfo ti = current();
+        if (ti == null || !(ti.active || ti.virtualActive)) {
+            return;
+        }
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = true;
+        try {
+            boolean constructor = executable instanceof java.lang.reflect.Constructor;
+            Class<?> owner = (Class<?>) U.getReference(executable, constructor ? Offsets.CONSTRUCTOR_CLASS : Offsets.METHOD_CLASS);
+            int slot = U.getInt(executable, constructor ? Offsets.CONSTRUCTOR_SLOT : Offsets.METHOD_SLOT);
+            // Lambda proxies are made by reflection; their classes cannot be instrumented anyway.
+            if (!owner.isHidden() && isNew(owner, slot, constructor)) {
+                long t0 = ticks();
+                Request request = new Request(Request.REFLECTION, 0, executable, null);
+                post(request);
+                await(request);
+                ThreadInfo w = virtual ? carrier() : ti;
+                on = enabled && w != null && room(w, ti, 3, false);
+                if (on) {
+                    if (virtual) {
+                        switchTo(w, ti);
+                    }
+                    put(w, CONTROL_ADJUST | Math.min(ticks() - t0, TICK_MASK));
+                    switchBack(w);
+                }
+            }
+        } catch (Throwable t) {
+            on = false;
+        }
+        if (on && enabled) {
+            if (virtual) {
+                ti.virtualActive = true;
+            } else {
+                ti.active = true;
+            }
+        }
+        ti.guard = false;
+    }
+
+    private static final class Offsets {
+        static final long METHOD_CLASS = U.objectFieldOffset(java.lang.reflect.Method.class, "clazz");
+        static final long METHOD_SLOT = U.objectFieldOffset(java.lang.reflect.Method.class, "slot");
+        static final long CONSTRUCTOR_CLASS = U.objectFieldOffset(java.lang.reflect.Constructor.class, "clazz");
+        static final long CONSTRUCTOR_SLOT = U.objectFieldOffset(java.lang.reflect.Constructor.class, "slot");
+    }
+
+    private static boolean isNew(Class<?> owner, int slot, boolean constructor) {
+        Reflected[] set = reflected;
+        int index = (System.identityHashCode(owner) * 31 + slot) & (set.length - 1);
+        long at = OBJECTS_AT + (long) index * OBJECT_BYTES;
+        while (true) {
+            Reflected head = (Reflected) U.getReferenceVolatile(set, at);
+            for (Reflected r = head; r != null; r = r.chain) {
+                if (r.owner == owner && r.slot == slot && r.constructor == constructor) {
+                    return false;
+                }
+            }
+            if (U.compareAndSetReference(set, at, head, new Reflected(owner, slot, constructor, head))) {
+                return true;
+            }
+        }
+    }
+
+    /** Waits, at most {@link #PATIENCE_NANOS}, until the agent has answered. */
+    public static boolean await(Request request) {
+        // Whoever asks here may hold a lock of class loading that a running redefinition waits for.
+        Patience patience = new Patience(swapping ? PATIENCE_NANOS : LONGEST_NANOS, true);
+        while (enabled && !request.done && !patience.isOver()) {
+            pause();
+        }
+        repay();
+        request.abandoned = !request.done;
+        if (!request.done && enabled) {
+            U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
+        }
+        return request.done;
+    }
+
+    /**
+     * How long to wait for the client. A client whose heart stands still for {@link #PATIENCE_NANOS} ends
+     * the session. While a redefinition runs, the agent may be waiting for a lock that the waiting thread
+     * holds (class initialisation, a class loader): the first thread in a load hook whose patience ends says
+     * so for all of them, until that redefinition is over.
+     */
+    private static final class Patience {
+        private final long since = System.nanoTime();
+        private final long longest;
+        private final boolean mayHoldLocks;
+        private long lastBeat = since;
+        private int beat = heartbeat();
+
+        Patience(long longest, boolean mayHoldLocks) {
+            this.longest = longest;
+            this.mayHoldLocks = mayHoldLocks;
+        }
+
+        boolean isOver() {
+            if (jammed && mayHoldLocks) {
+                return true;
+            }
+            long now = System.nanoTime();
+            int seen = heartbeat();
+            if (seen != beat) {
+                beat = seen;
+                lastBeat = now;
+            }
+            if (now - lastBeat > PATIENCE_NANOS) {
+                abandon();
+                return true;
+            }
+            if (now - since <= longest) {
+                return false;
+            }
+            jammed |= swapping && mayHoldLocks;
+            return true;
+        }
+    }
+
+    /** A short sleep without JDK code. park() may eat a permit of the application: see repay(). */
+    private static void pause() {
+        Thread.onSpinWait();
+        U.park(false, 50_000L);
+    }
+
+    /**
+     * Gives back the permit that pause() may have taken: without it a LockSupport.unpark() that arrived
+     * while we slept would be lost. One permit too many is a spurious wake-up, which park() allows.
+     */
+    private static void repay() {
+        U.unpark(Carrier.thread());
+    }
+
+    private static void post(Request request) {
+        long at = OBJECTS_AT;
+        Object head;
+        do {
+            head = U.getReferenceVolatile(mailbox, at);
+            request.next = (Request) head;
+        } while (!U.compareAndSetReference(mailbox, at, head, request));
+        Runnable w = waker;
+        if (w != null) {
+            w.run();
+        }
+    }
+
+    /** Lets an agent class ask in the name of an application thread, as post() does for the probes. */
+    public static void ask(Request request) {
+        post(request);
+    }
+
+    private static ThreadInfo register(Thread t) {
+        long tid = U.getLong(t, TID);
+        boolean virtual = Carrier.isVirtual(t);
+        virtualSeen |= virtual;
+        int number = U.getAndAddInt(counters, INTS_AT + COUNTER_THREADS * 4L, 1) + 1;
+        ThreadInfo ti = new ThreadInfo(t, tid, number, virtual);
+        ti.base = start;
+        ThreadInfo[] into = table;
+        long at = OBJECTS_AT
+                + (tid & (into.length - 1)) * OBJECT_BYTES;
+        do {
+            ti.chain = (ThreadInfo) U.getReferenceVolatile(into, at);
+        } while (!U.compareAndSetReference(into, at, ti.chain, ti));
+        long told = OBJECTS_AT + OBJECT_BYTES;
+        do {
+            ti.untold = (ThreadInfo) U.getReferenceVolatile(mailbox, told);
+        } while (!U.compareAndSetReference(mailbox, told, ti.untold, ti));
+        return ti;
+    }
+
+    // ---- chunks ----
+
+    /** Writes one word; the caller has made room. */
+    private static void put(ThreadInfo w, long word) {
+        U.putLongRelease(null, w.next, word);
+        w.next += EVENT_BYTES;
+    }
+
+    /** Writes an event with the present time; the caller has made room for three words. */
+    private static void event(ThreadInfo w, long word) {
+        long now = ticks() - start;
+        long base = start + (now & ~TICK_MASK);
+        if (base != w.base) {
+            w.base = base;
+            put(w, CONTROL_EPOCH | now >>> TICK_BITS);
+        }
+        put(w, word | now & TICK_MASK);
+    }
+
+    /**
+     * Makes sure that `words` events fit into the writer's chunk, taking a new one if they do not. When
+     * no chunk is free the thread waits for the client and records the wait, so nothing is lost and
+     * nothing is charged. A client whose heartbeat stands still for 250 ms has died or hangs: the
+     * session ends.
+     *
+     * @param ti       the thread that will write: the writer itself, or a virtual thread on it
+     * With more threads inside roots than chunks the client has nothing to give back: then the wait is
+     * bounded even if it lives, the rest of this root call goes unrecorded, and a gap is counted. The
+     * owners of the chunks may be waiting for a lock of this very thread.
+     *
+     * @param entering at a root's entry the wait is bounded in any case
+     */
+    private static boolean room(ThreadInfo w, ThreadInfo ti, int words, boolean entering) {
+        if (w.next + (long) words * EVENT_BYTES <= w.limit) {
+            return enabled;
+        }
+        if (!enabled) {
+            return false;
+        }
+        long t0 = ticks();
+        if (w.chunk >= 0) {
+            U.putIntRelease(null, states + w.chunk * 4L, CHUNK_FULL);
+            w.chunk = -1;
+            w.next = w.limit = 0;
+        }
+        if (!claim(w)) {
+            U.getAndAddInt(null, ring + RING_STARVING, 1);
+            long since = System.nanoTime();
+            long lastBeat = since;
+            int beat = U.getIntVolatile(null, ring + RING_HEARTBEAT);
+            boolean claimed = false;
+            while (enabled && !(claimed = claim(w))) {
+                pause();
+                long now = System.nanoTime();
+                int seen = U.getIntVolatile(null, ring + RING_HEARTBEAT);
+                if (seen != beat) {
+                    beat = seen;
+                    lastBeat = now;
+                } else if (now - lastBeat > PATIENCE_NANOS) {
+                    abandon();
+                }
+                if (now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && (entering || !anyFull())) {
+                    U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
+                    break;
+                }
+            }
+            repay();
+            if (!claimed) {
+                return false;
+            }
+        }
+        if (ti != w) {
+            switchTo(w, ti);
+        }
+        put(w, CONTROL_ADJUST | Math.min(ticks() - t0, TICK_MASK));
+        return true;
+    }
+
+    /** Whether the client has a chunk to read, and so one to give back soon. */
+    private static boolean anyFull() {
+        for (int c = 0; c < chunkCount; c++) {
+            if (U.getIntVolatile(null, states + c * 4L) == CHUNK_FULL) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean claim(ThreadInfo w) {
+        int count = chunkCount;
+        int from = claimHint;
+        for (int i = 0; i < count; i++) {
+            int c = from + i < count ? from + i : from + i - count;
+            long at = states + c * 4L;
+            if (U.getIntVolatile(null, at) == CHUNK_FREE && U.compareAndSetInt(null, at, CHUNK_FREE, CHUNK_BUSY)) {
+                claimHint = c + 1 < count ? c + 1 : 0;
+                long chunk = chunks + (long) c * chunkBytes;
+                long epoch = ticks() - start >>> TICK_BITS;
+                w.base = start + (epoch << TICK_BITS);
+                U.putInt(null, chunk + CHUNK_SEQUENCE, w.sequence);
+                U.putLong(null, chunk + CHUNK_EPOCH, epoch);
+                U.putIntRelease(null, chunk + CHUNK_WRITER, w.number);
+                w.sequence++;
+                w.lastThread = w.number;
+                w.resting = false;
+                w.chunk = c;
+                w.next = chunk + CHUNK_EVENTS;
+                w.limit = chunk + chunkBytes;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Makes sure that the writer owns its chunk: an idle one may have been taken back by the agent, given
+     * away by the client, and rest idle in another thread's hands by now. The chunk's header tells.
+     * A carrier's stays BUSY from its first virtual thread on.
+     */
+    private static void own(ThreadInfo w) {
+        int c = w.chunk;
+        if (c < 0 || !w.resting) {
+            return; // never let go of: a carrier's, or left BUSY by a root call that failed
+        }
+        w.resting = false;
+        long at = states + c * 4L;
+        for (int tries = 0; tries < 10_000 && enabled && isMine(w, c); tries++) {
+            int state = U.getIntVolatile(null, at);
+            if (state == CHUNK_FREE || state == CHUNK_FULL) {
+                break;
+            }
+            if (state == CHUNK_IDLE && U.compareAndSetInt(null, at, CHUNK_IDLE, CHUNK_BUSY)) {
+                if (isMine(w, c)) {
+                    return;
+                }
+                U.putIntRelease(null, at, CHUNK_IDLE); // it changed hands under us: back to its owner
+                break;
+            }
+            Thread.onSpinWait(); // BUSY: another thread holds it for a moment by mistake
+        }
+        w.chunk = -1;
+        w.next = w.limit = 0;
+    }
+
+    private static boolean isMine(ThreadInfo w, int c) {
+        long chunk = chunks + (long) c * chunkBytes;
+        return U.getIntVolatile(null, chunk + CHUNK_WRITER) == w.number
+                && U.getIntVolatile(null, chunk + CHUNK_SEQUENCE) == w.sequence - 1;
+    }
+
+    /** The client's sign of life; it moves 500 times a second. Constant when there is no session. */
+    private static int heartbeat() {
+        return enabled ? U.getIntVolatile(null, ring + RING_HEARTBEAT) : 0;
+    }
+
+    /** The client does not answer: stop recording. The agent sees it and un-instruments. */
+    private static void abandon() {
+        enabled = false;
+        U.putIntVolatile(null, ring + RING_ENDED, 1);
+        Runnable w = waker;
+        if (w != null) {
+            w.run();
+        }
+    }
+
+    // ---- virtual threads: they write through their carrier ----
+
+    /** Finds the platform thread below. Unlike the rest this differs between JDKs. */
+    private static final class Carrier {
+        private static final java.lang.invoke.MethodHandle CURRENT = find("currentCarrierThread", true);
+        private static final java.lang.invoke.MethodHandle VIRTUAL = find("isVirtual", false);
+
+        private static java.lang.invoke.MethodHandle find(String name, boolean isStatic) {
+            try {
+                java.lang.invoke.MethodHandles.Lookup lookup = java.lang.invoke.MethodHandles.lookup();
+                return isStatic
+                        ? lookup.findStatic(Thread.class, name, java.lang.invoke.MethodType.methodType(Thread.class))
+                        : lookup.findVirtual(Thread.class, name, java.lang.invoke.MethodType.methodType(boolean.class));
+            } catch (ReflectiveOperationException before21) {
+                return null;
+            }
+        }
+
+        /** Not inlined: a caller's frame may move to another carrier, and C2 thinks the carrier is fixed. */
+        @jdk.internal.vm.annotation.DontInline
+        static Thread thread() {
+            if (CURRENT != null) {
+                try {
+                    return (Thread) CURRENT.invokeExact();
+                } catch (Throwable t) {
+                    // not thrown by an accessor; the thread itself is right on every platform thread
+                }
+            }
+            return Thread.currentThread();
+        }
+
+        static boolean isVirtual(Thread t) {
+            if (VIRTUAL != null) {
+                try {
+                    return (boolean) VIRTUAL.invokeExact(t);
+                } catch (Throwable e) {
+                    return false;
+                }
+            }
+            return false;
+        }
+    }
+
+    private static ThreadInfo carrier() {
+        if (!enabled) {
+            return null;
+        }
+        Thread t = Carrier.thread();
+        long tid = U.getLong(t, TID);
+        ThreadInfo[] in = table;
+        ThreadInfo w = in[(int) tid & (in.length - 1)];
+        while (w != null && w.tid != tid) {
+            w = w.chain;
+        }
+        if (w == null) {
+            w = register(t);
+        }
+        if (!w.active) {
+            own(w);
+        }
+        return w;
+    }
+
+    /** A thread that was elsewhere in between begins a new segment even if this writer did not notice. */
+    private static void switchTo(ThreadInfo w, ThreadInfo ti) {
+        if (w.lastThread != ti.number || ti.lastWriter != w.number) {
+            w.lastThread = ti.number;
+            ti.lastWriter = w.number;
+            put(w, CONTROL_THREAD | (long) (ti.segment++ & 0xffff) << THREAD_NUMBER_BITS | ti.number);
+        }
+    }
+
+    /** A carrier that is inside a root itself goes on writing its own events on the hot path. */
+    private static void switchBack(ThreadInfo w) {
+        if (w.active && w.lastThread != w.number) {
+            switchTo(w, w);
+        }
+    }
+
+    @ReservedStackAccess
+    private static void virtualEntry(ThreadInfo ti, int id) {
+        if (state[id] < READY) {
+            ti.virtualActive = false;
+            ti.guard = true;
+            boolean on = false;
+            try {
+                ThreadInfo w = carrier();
+                on = w != null && awaitReady(w, ti, id);
+                if (on) {
+                    switchBack(w);
+                }
+            } catch (Throwable t) {
+                on = false;
+            }
+            ti.guard = false;
+            ti.virtualActive = on;
+            if (!on) {
+                return;
+            }
+        }
+        virtualEvent(ti, KIND_ENTER | (long) id << TICK_BITS);
+    }
+
+    @ReservedStackAccess
+    private static void virtualEvent(ThreadInfo ti, long word) {
+        ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = false;
+        try {
+            ThreadInfo w = carrier();
+            if (w != null && room(w, ti, 5, false)) {
+                switchTo(w, ti);
+                event(w, word);
+                switchBack(w);
+                on = enabled;
+            }
+        } catch (Throwable t) {
+            on = false;
+        }
+        ti.guard = false;
+        ti.virtualActive = on;
+    }
+
+    // ---- for the agent ----
+
+    /**
+     * Stops the calling thread's clock while the agent works on its behalf (class-load hook).
+     *
+     * @return whether resume() must be called
+     */
+    @ReservedStackAccess
+    public static boolean suspend() {
+        ThreadInfo ti = current();
+        if (ti == null || !(ti.active || ti.virtualActive)) {
+            return false;
+        }
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        try {
+            ThreadInfo w = virtual ? carrier() : ti;
+            if (w != null && room(w, ti, 5, false)) {
+                if (virtual) {
+                    switchTo(w, ti);
+                }
+                event(w, CONTROL_SUSPEND);
+                switchBack(w);
+                return true;
+            }
+        } catch (Throwable t) {
+            // as in append(): inactive until the next root
+        }
+        ti.guard = false;
+        return false;
+    }
+
+    @ReservedStackAccess
+    public static void resume() {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return;
+        }
+        try {
+            boolean virtual = ti.virtual;
+            ThreadInfo w = virtual ? carrier() : ti;
+            if (enabled && w != null && room(w, ti, 5, false)) {
+                if (virtual) {
+                    switchTo(w, ti);
+                }
+                event(w, CONTROL_RESUME);
+                if (virtual) {
+                    ti.virtualActive = true;
+                    switchBack(w);
+                } else {
+                    ti.active = true;
+                }
+            }
+        } catch (Throwable t) {
+            // as in append()
+        }
+        ti.guard = false;
+    }
+
+    /** Begins a session on a mapped ring. Recording starts with {@link #enable}. */
+    public static void begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake) {
+        table = new ThreadInfo[TABLE_SIZE];
+        state = new byte[1024];
+        reflected = new Reflected[256];
+        mailbox[0] = mailbox[1] = null;
+        counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = 0;
+        ring = address;
+        states = address + RING_STATES;
+        chunks = address + chunksAt;
+        chunkBytes = bytesPerChunk;
+        chunkCount = chunkTotal;
+        claimHint = 0;
+        waker = wake;
+        start = ticks();
+        swapping = jammed = false;
+        Carrier.thread(); // linked here, not on an application's thread
+        U.ensureClassInitialized(Offsets.class);
+    }
+
+    public static void enable() {
+        enabled = true;
+    }
+
+    /** Stops recording. Threads inside the runtime may still be on their way out. */
+    public static void disable() {
+        enabled = false;
+        for (ThreadInfo head : table) {
+            for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
+                ti.active = ti.virtualActive = false;
+            }
+        }
+    }
+
+    /**
+     * Forgets the session.
+     *
+     * @param unmapped whether no thread is in the runtime any more; if one is, the addresses stay valid
+     */
+    public static void end(boolean unmapped) {
+        if (unmapped) {
+            ring = states = chunks = 0;
+            chunkCount = 0;
+        }
+        waker = null;
+        table = new ThreadInfo[TABLE_SIZE];
+        reflected = new Reflected[256];
+        mailbox[0] = mailbox[1] = null;
+    }
+
+    /** Whether a virtual thread is in a slow path. Platform threads are looked at by their stacks. */
+    public static boolean anyoneInside() {
+        for (ThreadInfo head : table) {
+            for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
+                if (ti.guard) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** Whether virtual threads have written: their stacks cannot be looked at. */
+    public static boolean sawVirtualThreads() {
+        return virtualSeen;
+    }
+
+    public static boolean isEnabled() {
+        return enabled;
+    }
+
+    /** While a redefinition runs, threads that wait for it do not lose patience. */
+    public static void swapping(boolean on) {
+        swapping = on;
+        jammed = false;
+    }
+
+    /** Makes room for method ids up to `highest`. Must precede the code that carries them. */
+    public static void methods(int highest) {
+        byte[] old = state;
+        if (highest >= old.length) {
+            byte[] grown = new byte[Math.max(highest + 1, old.length * 2)];
+            System.arraycopy(old, 0, grown, 0, old.length);
+            state = grown;
+        }
+    }
+
+    public static void ready(int id) {
+        methods(id);
+        U.putByteVolatile(state, BYTES_AT + id, READY);
+    }
+
+    public static Request takeRequests() {
+        return (Request) U.getAndSetReference(mailbox, OBJECTS_AT, null);
+    }
+
+    public static ThreadInfo takeThreads() {
+        return (ThreadInfo) U.getAndSetReference(
+                mailbox, OBJECTS_AT + OBJECT_BYTES, null);
+    }
+
+    /** Id of the calling thread, whatever a subclass makes of getId(). */
+    public static long currentId() {
+        return U.getLong(Thread.currentThread(), TID);
+    }
+
+    /** The name a class loader was given, or null, without calling the loader. */
+    public static String nameOf(ClassLoader loader) {
+        return (String) U.getReference(loader, LOADER_NAME);
+    }
+
+    public static int gaps() {
+        return counters[COUNTER_GAPS];
+    }
+
+    public static long startTicks() {
+        return start;
+    }
+
+    /** Takes chunks back from threads that are outside the graph, so that busy ones find some. */
+    public static int reclaim() {
+        int taken = 0;
+        for (int c = 0; c < chunkCount; c++) {
+            if (U.compareAndSetInt(null, states + c * 4L, CHUNK_IDLE, CHUNK_FULL)) {
+                taken++;
+            }
+        }
+        return taken;
+    }
+
+    /** Drops records of threads that have ended. Called by the agent's thread only. */
+    public static void purge() {
+        ThreadInfo[] in = table;
+        for (int i = 0; i < in.length; i++) {
+            long at = OBJECTS_AT + i * OBJECT_BYTES;
+            ThreadInfo head = (ThreadInfo) U.getReferenceVolatile(in, at);
+            // A thread may be prepending itself right now: whoever comes second tries again.
+            while (head != null && isOver(head)) {
+                U.compareAndSetReference(in, at, head, head.chain);
+                head = (ThreadInfo) U.getReferenceVolatile(in, at);
+            }
+            if (head == null) {
+                continue;
+            }
+            ThreadInfo before = head;
+            for (ThreadInfo ti = before.chain; ti != null; ti = ti.chain) {
+                if (isOver(ti)) {
+                    before.chain = ti.chain;
+                } else {
+                    before = ti;
+                }
+            }
+        }
+    }
+
+    private static boolean isOver(ThreadInfo ti) {
+        Thread t = ti.thread.get();
+        return t == null || !t.isAlive() && !ti.virtualActive && !ti.active;
+    }
+
+    public static long address(java.nio.ByteBuffer mapped) {
+        return ((sun.nio.ch.DirectBuffer) mapped).address();
+    }
+
+    public static void unmap(java.nio.ByteBuffer mapped) {
+        U.invokeCleaner(mapped);
+    }
+
+    // ---- calibration (report, section 5.3) ----
+
+    /**
+     * Measures t_I and t_O with the probes as they run in instrumented methods: compiled, with a call
+     * before and a call after an empty body. Blocks of 200 calls are timed; the least block counts, as
+     * in the report.
+     *
+     * @param budgetNanos how long to keep trying for a smaller block
+     * @return {inner, outer} in ticks per call, scaled by 1000
+     */
+    public static long[] calibrate(long budgetNanos) {
+        int block = 200;
+        long bytes = block * 2L * EVENT_BYTES;
+        long scratch = U.allocateMemory(bytes);
+        methods(0);
+        byte saved = state[0];
+        state[0] = READY;
+        ThreadInfo ti = register(Thread.currentThread());
+        double inner = Double.MAX_VALUE;
+        double total = Double.MAX_VALUE;
+        double bare = Double.MAX_VALUE;
+        try {
+            long until = System.nanoTime() + budgetNanos;
+            for (int round = 0; round < 400 || System.nanoTime() < until; round++) {
+                ti.base = ticks();
+                ti.next = scratch;
+                ti.limit = scratch + bytes;
+                ti.active = true;
+                long t0 = ticks();
+                Calibration.probed(block);
+                long t1 = ticks();
+                ti.active = false;
+                if (ti.next != scratch + bytes) {
+                    continue; // cannot happen with a clock that runs forward
+                }
+                Calibration.bare(block);
+                long t2 = ticks();
+                Calibration.bare(block);
+                long t3 = ticks();
+                long sum = 0;
+                for (long at = scratch; at < ti.next; at += 2 * EVENT_BYTES) {
+                    sum += (U.getLong(at + EVENT_BYTES) & TICK_MASK) - (U.getLong(at) & TICK_MASK);
+                }
+                inner = Math.min(inner, (double) sum / block);
+                total = Math.min(total, (double) (t1 - t0) / block);
+                bare = Math.min(bare, (double) (t3 - t2) / block);
+            }
+        } finally {
+            ti.active = false;
+            ti.next = ti.limit = 0;
+            ti.base = start;
+            state[0] = saved;
+            U.freeMemory(scratch);
+        }
+        double outer = Math.max(0, total - bare - inner);
+        return new long[] {Math.round(inner * 1000), Math.round(outer * 1000)};
+    }
+
+    private static final class Calibration {
+        static int sink;
+
+        static void probed(int n) {
+            for (int i = 0; i < n; i++) {
+                probedBody(i);
+            }
+        }
+
+        static void bare(int n) {
+            for (int i = 0; i < n; i++) {
+                bareBody(i);
+            }
+        }
+
+        private static void probedBody(int i) {
+            methodEntry(0);
+            try {
+                sink = i;
+            } catch (Throwable t) {
+                methodExit(0);
+                throw t;
+            }
+            methodExit(0);
+        }
+
+        private static void bareBody(int i) {
+            sink = i;
+        }
+    }
+
+    // ---- waking a sleeping agent ----
+
+    /**
+     * How a second attach finds the agent without loading it again (which prints a four-line warning on
+     * JDK 21+ and leaves one more JVMTI environment behind each time).
+     *
+     * The attach command {@code agentProperties} makes HotSpot's Attach Listener thread copy the
+     * properties of {@code jdk.internal.vm.VMSupport.getAgentProperties()}. We put this subclass there:
+     * when it is copied, it looks for a launch file that only the owner of the process can have written,
+     * and starts a session from it.
+     */
+    public static final class Wake extends java.util.Properties {
+        private static final long serialVersionUID = 1L;
+
+        /** Puts a Wake in place of the agent properties, once. */
+        public static boolean install() {
+            try {
+                java.util.Properties old = jdk.internal.vm.VMSupport.getAgentProperties();
+                if (old instanceof Wake) {
+                    return true;
+                }
+                java.lang.reflect.Field field = jdk.internal.vm.VMSupport.class.getDeclaredField("agentProps");
+                field.setAccessible(true);
+                Wake wake = new Wake();
+                wake.putAll(old);
+                field.set(null, wake);
+                return true;
+            } catch (ReflectiveOperationException | RuntimeException unknownJdk) {
+                return false;
+            }
+        }
+
+        @Override
+        public java.util.Set<String> stringPropertyNames() {
+            setProperty("jfluid.build", Setup.agentBuild);
+            remove("jfluid.started");
+            remove("jfluid.error");
+            try {
+                String launch = launchLine();
+                java.util.function.Function<String, String> agent = Setup.agent;
+                if (launch != null && agent != null) {
+                    String error = agent.apply(launch);
+                    setProperty(error == null ? "jfluid.started" : "jfluid.error", error == null ? launch : error);
+                }
+            } catch (Throwable t) {
+                setProperty("jfluid.error", String.valueOf(t));
+            }
+            return super.stringPropertyNames();
+        }
+
+        /** The launch file's only line, if it is ours: owner and mode are checked, links not followed. */
+        private static String launchLine() throws java.io.IOException {
+            java.nio.file.Path file = java.nio.file.Path.of("/tmp/.jfluid_pid" + ProcessHandle.current().pid());
+            java.nio.file.LinkOption here = java.nio.file.LinkOption.NOFOLLOW_LINKS;
+            if (!java.nio.file.Files.isRegularFile(file, here)) {
+                return null;
+            }
+            Object self = java.nio.file.Files.getAttribute(java.nio.file.Path.of("/proc/self"), "unix:uid");
+            Object owner = java.nio.file.Files.getAttribute(file, "unix:uid", here);
+            int mode = (Integer) java.nio.file.Files.getAttribute(file, "unix:mode", here);
+            boolean trusted = (owner.equals(self) || owner.equals(0)) && (mode & 022) == 0;
+            if (!trusted) {
+                return null;
+            }
+            String line = java.nio.file.Files.readString(file).strip();
+            try {
+                java.nio.file.Files.deleteIfExists(file); // its writer may have been killed meanwhile
+            } catch (java.io.IOException notOurs) {
+                // Root's, in a sticky directory: its writer removes it.
+            }
+            return line;
+        }
+    }
+}
