@@ -1,0 +1,174 @@
+// May we attach to this process? One decision, made from facts before anything is signalled.
+//
+// HotSpot answers SIGQUIT with an attach socket only if several things hold; otherwise it prints
+// every thread's stack to the target's output, or dies. So each reason to refuse is found out
+// beforehand, in the order a user would fix them, and is an error class of its own. `jfluid ps`
+// shows the same decision as `jfluid attach` acts on.
+
+import {
+  EX_CONFIG,
+  EX_NOHOST,
+  EX_NOINPUT,
+  EX_NOPERM,
+  EX_PROTOCOL,
+  EX_TEMPFAIL,
+  EX_UNAVAILABLE,
+  JfluidError,
+} from '../base/errors.ts'
+import type { PerfFacts } from './hsperfdata.ts'
+import type { TargetProcess } from './target-process.ts'
+
+/** An attach that is refused, or did not come about. */
+export abstract class AttachError extends JfluidError {
+  readonly pid: number
+  /** A few words for a table, such as `attach is disabled`. */
+  readonly reason: string
+  constructor(pid: number, reason: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.pid = pid
+    this.reason = reason
+  }
+}
+
+/** There is no such process, or it has ended. */
+export class NoSuchProcess extends AttachError {
+  readonly exitCode = EX_NOHOST
+  readonly hint: string
+  constructor(pid: number, what: 'never was' | 'has ended' | { threadOf: number } = 'never was') {
+    if (typeof what === 'object') {
+      super(pid, 'is a thread', `cannot attach to ${pid}: it is a thread of process ${what.threadOf}`)
+      this.hint = `Attach to the process: jfluid attach ${what.threadOf}`
+    } else {
+      const reason = what === 'has ended' ? 'has ended' : 'no such process'
+      super(pid, reason, `cannot attach to ${pid}: ${what === 'has ended' ? 'it has ended' : reason}`)
+      this.hint = 'List the JVMs that run: jfluid ps'
+    }
+  }
+}
+
+/** The process runs something else than Java. */
+export class NotJvm extends AttachError {
+  readonly exitCode = EX_NOINPUT
+  readonly hint = 'List the JVMs that run: jfluid ps'
+  constructor(pid: number, program: string) {
+    super(pid, 'not a JVM', `cannot attach to ${pid}: ${program} is not a JVM`)
+  }
+}
+
+/** A Java virtual machine of another make, which does not speak HotSpot's attach protocol. */
+export class NotHotSpot extends AttachError {
+  readonly exitCode = EX_PROTOCOL
+  readonly hint = 'Run the program on a HotSpot JVM (OpenJDK 17 or newer).'
+  constructor(pid: number, vm: string) {
+    super(pid, `not HotSpot: ${vm}`, `cannot attach to JVM ${pid}: it is ${vm}, not HotSpot`)
+  }
+}
+
+/** HotSpot accepts an attach only from the user and group that its process runs as, or from root. */
+export class NotOwner extends AttachError {
+  readonly exitCode = EX_NOPERM
+  readonly hint: string
+  constructor(pid: number, owner: { uid: number; gid: number }, self: { uid: number; gid: number }) {
+    const group = owner.uid === self.uid
+    const whose = group ? `group ${owner.gid}` : `uid ${owner.uid}`
+    const ours = group ? `group ${self.gid}` : `uid ${self.uid}`
+    super(
+      pid,
+      `belongs to ${whose}`,
+      `cannot attach to JVM ${pid}: it belongs to ${whose}, jfluid runs as ${ours}`,
+    )
+    const as = group ? `-u '#${owner.uid}' -g '#${owner.gid}'` : `-u '#${owner.uid}'`
+    this.hint = `Run it as the owner: sudo ${as} jfluid attach ${pid}`
+  }
+}
+
+/** The JVM was started with -XX:+DisableAttachMechanism: a signal would only print its threads. */
+export class AttachDisabled extends AttachError {
+  readonly exitCode = EX_CONFIG
+  readonly hint = 'Restart the program without -XX:+DisableAttachMechanism.'
+  constructor(pid: number) {
+    super(
+      pid,
+      'attach is disabled',
+      `cannot attach to JVM ${pid}: it was started with -XX:+DisableAttachMechanism`,
+    )
+  }
+}
+
+/** Stopped by a signal or held by a debugger: it could not answer. */
+export class TargetStopped extends AttachError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint: string
+  constructor(pid: number, traced: boolean) {
+    const how = traced ? 'held by a debugger or tracer' : 'stopped (SIGSTOP)'
+    super(pid, traced ? 'is traced' : 'is stopped', `cannot attach to JVM ${pid}: it is ${how}`)
+    this.hint = traced ? 'Let the debugger continue it first.' : `Continue it first: kill -CONT ${pid}`
+  }
+}
+
+/** No attach socket, and SIGQUIT, which would ask for one, would kill the process. */
+export class SigquitNotCaught extends AttachError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Restart the program without -Xrs, or keep /tmp/.java_pid* from being cleaned up while it runs.'
+  constructor(pid: number) {
+    super(
+      pid,
+      'SIGQUIT is not caught',
+      `cannot attach to JVM ${pid}: it has no attach socket and does not catch SIGQUIT (started with -Xrs?)`,
+    )
+  }
+}
+
+/** Who asks. */
+export interface Client {
+  uid: number
+  gid: number
+}
+
+/** This process as HotSpot will see it through the socket. */
+export function thisClient(): Client {
+  return { uid: process.geteuid?.() ?? -1, gid: process.getegid?.() ?? -1 }
+}
+
+export interface TargetFacts {
+  process: TargetProcess
+  /** What hsperfdata says; `undefined` when the JVM has none or we may not read it. */
+  perf: PerfFacts | undefined
+  /** A file named like its hsperfdata exists, readable or not. */
+  hasPerfFile: boolean
+  /** From options and environment; asked when hsperfdata is silent. */
+  attachDisabledByOption: boolean
+  /** An attach socket that the target's user or root owns lies in its /tmp (it may be dead). */
+  hasSocket: boolean
+}
+
+/** Whether a process is a JVM, as far as we may know. */
+export function looksLikeJvm({ process, perf, hasPerfFile }: TargetFacts): boolean | undefined {
+  if (process.vmLibrary || perf !== undefined) return true
+  if (process.vmLibrary === null) return false // a statically linked JVM has hsperfdata
+  return hasPerfFile ? true : undefined
+}
+
+/**
+ * Why `client` cannot attach to the process, or `undefined` when nothing known forbids it.
+ *
+ * Facts that could not be read never refuse by themselves; the handshake will find out.
+ */
+export function attachProblem(facts: TargetFacts, client: Client): AttachError | undefined {
+  const { process, perf } = facts
+  const { pid } = process
+  if (process.threadGroup !== pid) return new NoSuchProcess(pid, { threadOf: process.threadGroup })
+  if (process.state === 'Z' || process.state === 'X') return new NoSuchProcess(pid, 'has ended')
+  if (looksLikeJvm(facts) === false) return new NotJvm(pid, process.executable ?? process.name)
+  if (process.vmLibrary?.kind === 'openj9') return new NotHotSpot(pid, 'Eclipse OpenJ9')
+  if (client.uid !== 0 && (client.uid !== process.euid || client.gid !== process.egid)) {
+    return new NotOwner(pid, { uid: process.euid, gid: process.egid }, client)
+  }
+  if (!(perf?.attachSupported ?? !facts.attachDisabledByOption)) return new AttachDisabled(pid)
+  if (process.state === 'T' || process.state === 't') return new TargetStopped(pid, process.state === 't')
+  if (!facts.hasSocket && (!process.catchesSigquit || process.ignoresSigquit)) {
+    return new SigquitNotCaught(pid)
+  }
+  return undefined
+}

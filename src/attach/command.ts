@@ -1,0 +1,327 @@
+// Commands of HotSpot's attach protocol, version 1, over the socket that `handshake.ts` opened.
+//
+//   request   "1" NUL operation NUL argument NUL argument NUL argument NUL
+//   reply     decimal code, newline, then text until the JVM closes the connection
+//
+// One connection carries one command. Code 0 means that the operation ran; whether it *succeeded*
+// is in the text, in a form that differs between JDKs. Version 1 is understood by every HotSpot;
+// 25 also has a version 2, which would only lift the limit on the length of an argument.
+
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  EX_CONFIG,
+  EX_PROTOCOL,
+  EX_SOFTWARE,
+  EX_TEMPFAIL,
+  EX_UNAVAILABLE,
+  EX_USAGE,
+  JfluidError,
+} from '../base/errors.ts'
+import { NoSuchProcess } from './admission.ts'
+import type { AttachConnection } from './handshake.ts'
+import { stillRuns } from './target-process.ts'
+
+// From attachListener.hpp: name_length_max, arg_length_max, arg_count_max.
+const OPERATION_BYTES = 16
+const ARGUMENT_BYTES = 1024
+const ARGUMENTS = 3
+
+/** Replies are text for people: a heap histogram, at most. */
+const REPLY_BYTES = 64 << 20
+
+/** An argument that the attach protocol cannot carry. */
+export class ArgumentRefused extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Install jfluid where the path of its agent is short and plain.'
+  constructor(operation: string, problem: string) {
+    super(`attach command ${operation}: ${problem}`)
+  }
+}
+
+/** The JVM took the connection but did not answer the command in time. */
+export class CommandTimeout extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Try again when the JVM is less busy; it may still carry the command out.'
+  constructor(operation: string, waitedMs: number) {
+    super(`attach command ${operation}: no answer within ${waitedMs} ms`)
+  }
+}
+
+/** The connection failed, or what came back is not an attach reply. */
+export class AttachProtocolError extends JfluidError {
+  readonly exitCode = EX_PROTOCOL
+  readonly hint = 'Run jfluid as the user and the group of the JVM, and check that the JVM is alive.'
+  constructor(operation: string, problem: string, options?: ErrorOptions) {
+    super(`attach command ${operation}: ${problem}`, options)
+  }
+}
+
+export interface AttachReply {
+  /** 0: the operation ran. Else JNI_ERR (-1) or 101, a protocol version that the JVM does not know. */
+  code: number
+  /** What follows the code, decoded as UTF-8. */
+  text: string
+  bytes: Buffer
+}
+
+const COMMAND_MS = 10_000
+
+export interface CommandOptions {
+  /** From connecting to the last byte of the reply. Default 10,000. */
+  timeoutMs?: number
+}
+
+/** Bytes of a request. Missing arguments travel as empty strings: HotSpot waits for all three. */
+export function encodeRequest(operation: string, args: readonly string[]): Buffer {
+  if (args.length > ARGUMENTS) {
+    throw new ArgumentRefused(operation, `${args.length} arguments, the protocol has ${ARGUMENTS}`)
+  }
+  const words = [operation, ...args]
+  for (const [index, word] of words.entries()) {
+    const limit = index === 0 ? OPERATION_BYTES : ARGUMENT_BYTES
+    const length = Buffer.byteLength(word)
+    if (word.includes('\0')) throw new ArgumentRefused(operation, `argument ${index} holds a NUL character`)
+    if (length > limit) {
+      throw new ArgumentRefused(operation, `argument ${index} has ${length} bytes, the limit is ${limit}`)
+    }
+  }
+  while (words.length < 1 + ARGUMENTS) words.push('')
+  return Buffer.from(['1', ...words, ''].join('\0'))
+}
+
+/** Splits a whole reply into code and text. */
+export function decodeReply(operation: string, bytes: Buffer): AttachReply {
+  const newline = bytes.indexOf(0x0a)
+  const code = bytes.toString('latin1', 0, newline < 0 ? Math.min(bytes.length, 40) : newline)
+  if (!/^-?\d{1,10}$/.test(code)) {
+    const what =
+      bytes.length === 0 ? 'closed without an answer' : `answered ${JSON.stringify(code)} instead of a code`
+    throw new AttachProtocolError(operation, `the JVM ${what}`)
+  }
+  const rest = bytes.subarray(newline < 0 ? bytes.length : newline + 1)
+  return { code: Number(code), text: rest.toString('utf8'), bytes: rest }
+}
+
+/**
+ * Runs one attach operation.
+ *
+ * @throws ArgumentRefused before anything is sent
+ * @throws CommandTimeout, AttachProtocolError
+ */
+export async function attachCommand(
+  socketPath: string,
+  operation: string,
+  args: readonly string[] = [],
+  { timeoutMs = COMMAND_MS }: CommandOptions = {},
+): Promise<AttachReply> {
+  const request = encodeRequest(operation, args)
+  const bytes = await new Promise<Buffer>((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const socket = connect(socketPath, () => socket.write(request))
+    const timer = setTimeout(() => socket.destroy(new CommandTimeout(operation, timeoutMs)), timeoutMs)
+    socket.on('data', (chunk) => {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > REPLY_BYTES) {
+        socket.destroy(new AttachProtocolError(operation, `the reply is longer than ${REPLY_BYTES} bytes`))
+      }
+    })
+    socket.on('error', (problem: NodeJS.ErrnoException) => {
+      clearTimeout(timer)
+      // A JVM that refuses our user closes without reading: a reset, but it comes behind a reply too.
+      const { code } = problem
+      if ((code === 'ECONNRESET' || code === 'EPIPE') && size > 0) resolve(Buffer.concat(chunks))
+      else if (problem instanceof JfluidError) reject(problem)
+      else reject(new AttachProtocolError(operation, `connection failed (${code})`, { cause: problem }))
+    })
+    socket.on('close', () => {
+      clearTimeout(timer)
+      resolve(Buffer.concat(chunks))
+    })
+  })
+  return decodeReply(operation, bytes)
+}
+
+/** Loading of a Java agent failed; one class for each thing that can be done about it. */
+export abstract class AgentLoadError extends JfluidError {
+  readonly pid: number
+  constructor(pid: number, problem: string) {
+    super(`JVM ${pid} did not load the agent: ${problem}`)
+    this.pid = pid
+  }
+}
+
+/** -XX:-EnableDynamicAgentLoading, from JDK 21 on also a possible default. */
+export class DynamicLoadingDisabled extends AgentLoadError {
+  readonly exitCode = EX_CONFIG
+  readonly hint =
+    'Restart the program with -XX:+EnableDynamicAgentLoading, or start it under jfluid: jfluid run -- java …'
+  constructor(pid: number) {
+    super(pid, 'dynamic agent loading is disabled (-XX:-EnableDynamicAgentLoading)')
+  }
+}
+
+/** The runtime image has no java.instrument. */
+export class InstrumentModuleMissing extends AgentLoadError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Run the program on a runtime with the module java.instrument (jlink --add-modules …).'
+  constructor(pid: number) {
+    super(pid, 'its runtime image has no module java.instrument')
+  }
+}
+
+/** 100: the JVM cannot read the jar, or the jar names no Agent-Class. */
+export class AgentJarRefused extends AgentLoadError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Check that the JVM can read that file; build it again if it is damaged: npm run build:agent'
+  constructor(pid: number, jar: string) {
+    super(pid, `${jar} is not readable by the JVM, or is no agent jar (return code 100)`)
+  }
+}
+
+/** 101: the system class loader does not take a jar. */
+export class AgentNotOnClassPath extends AgentLoadError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Start the program under jfluid (jfluid run -- java …), or without its own system class loader.'
+  constructor(pid: number) {
+    super(pid, 'its system class loader takes no jar (return code 101)')
+  }
+}
+
+/** 102: agentmain threw. */
+export class AgentStartFailed extends AgentLoadError {
+  readonly exitCode = EX_SOFTWARE
+  readonly hint = "Look for the exception in the program's own error output, and report it."
+  constructor(pid: number) {
+    super(pid, 'the agent failed to start (return code 102)')
+  }
+}
+
+/** Any other answer, in the words of the JVM. */
+export class AgentNotLoaded extends AgentLoadError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = "Look at the program's own error output for more."
+}
+
+/**
+ * What the reply of `load` means.
+ *
+ * HotSpot 9 and newer say `return code: <n>`, 8 says `<n>`. Failures before the agent's own code
+ * runs come as code -1 (or, from 21 on, 0) with a sentence or a stack trace.
+ *
+ * @returns `undefined` when the agent is loaded
+ */
+export function agentLoadProblem(
+  pid: number,
+  jar: string,
+  { code, text }: Pick<AttachReply, 'code' | 'text'>,
+): AgentLoadError | undefined {
+  const returned = /^(?:return code: )?(-?\d+)\s*$/.exec(text)?.[1]
+  if (code === 0 && returned !== undefined) {
+    switch (Number(returned)) {
+      case 0:
+        return undefined
+      case 100:
+        return new AgentJarRefused(pid, jar)
+      case 101:
+        return new AgentNotOnClassPath(pid)
+      case 102:
+        return new AgentStartFailed(pid)
+      default:
+        return new AgentNotLoaded(pid, `it returned code ${returned}`)
+    }
+  }
+  if (/Dynamic agent loading is not enabled/.test(text)) return new DynamicLoadingDisabled(pid)
+  if (/java\.instrument (?:not found|may be missing)|instrument was not loaded/.test(text)) {
+    return new InstrumentModuleMissing(pid)
+  }
+  const sentence = text.trim().split('\n', 1)[0]
+  return new AgentNotLoaded(pid, sentence === '' ? `it said nothing (code ${code})` : sentence)
+}
+
+const NO_LAYER_YET = 'java.lang.NullPointerException'
+
+/**
+ * Loads a Java agent and returns when its `agentmain` has.
+ *
+ * @param jar      absolute path in the *target's* file system
+ * @param options  handed to `agentmain`; with the path at most 1,023 bytes
+ * @throws AgentLoadError of one of the classes above, or what `attachCommand` throws
+ */
+export async function loadAgent(
+  connection: AttachConnection,
+  jar: string,
+  options = '',
+  limits?: CommandOptions,
+): Promise<void> {
+  if (jar.includes('=')) {
+    throw new ArgumentRefused('load', `HotSpot ends the path of an agent at its first "=": ${jar}`)
+  }
+  const load = () => run(connection, 'load', ['instrument', 'false', `${jar}=${options}`], limits)
+  const giveUp = performance.now() + (limits?.timeoutMs ?? COMMAND_MS)
+  let reply = await load()
+  // A JVM in its first milliseconds has no module layer yet and trips over that; nothing was loaded.
+  while (reply.code !== 0 && reply.text.startsWith(NO_LAYER_YET) && performance.now() < giveUp) {
+    await sleep(20)
+    reply = await load()
+  }
+  const problem = agentLoadProblem(connection.pid, jar, reply)
+  if (problem !== undefined) throw problem
+}
+
+/** The JVM's agent properties: a place where a loaded agent can tell later clients that it is there. */
+export async function agentProperties(
+  connection: AttachConnection,
+  limits?: CommandOptions,
+): Promise<Map<string, string>> {
+  const { code, text, bytes } = await run(connection, 'agentProperties', [], limits)
+  if (code !== 0) throw new AttachProtocolError('agentProperties', `code ${code}: ${text.trim()}`)
+  return parseProperties(bytes.toString('latin1')) // Properties.store writes ISO 8859-1
+}
+
+async function run(
+  { pid, socketPath, target }: AttachConnection,
+  operation: string,
+  args: readonly string[],
+  limits?: CommandOptions,
+): Promise<AttachReply> {
+  try {
+    return await attachCommand(socketPath, operation, args, limits)
+  } catch (problem) {
+    // The socket of a JVM that has ended resets or is gone; that is not what went wrong.
+    if (problem instanceof AttachProtocolError && !stillRuns(target)) {
+      throw new NoSuchProcess(pid, 'has ended')
+    }
+    throw problem
+  }
+}
+
+const ESCAPES: Record<string, string> = { t: '\t', n: '\n', r: '\r', f: '\f' }
+
+/** Parses what `java.util.Properties.store` writes, by the rules of `Properties.load`. */
+export function parseProperties(text: string): Map<string, string> {
+  const properties = new Map<string, string>()
+  const lines = text.split(/\r\n|\r|\n/)
+  for (let at = 0; at < lines.length; at++) {
+    let line = lines[at].replace(/^[ \t\f]+/, '')
+    if (line === '' || line[0] === '#' || line[0] === '!') continue
+    // An odd number of backslashes at the end continues the line.
+    while (/(?<!\\)(?:\\\\)*\\$/.test(line)) {
+      line = line.slice(0, -1) + (lines[++at] ?? '').replace(/^[ \t\f]+/, '')
+    }
+    const key = /^(?:[^\\=: \t\f]|\\.)*/.exec(line)?.[0] ?? ''
+    const value = line.slice(key.length).replace(/^[ \t\f]*[=:]?[ \t\f]*/, '')
+    properties.set(unescapeProperty(key), unescapeProperty(value))
+  }
+  return properties
+}
+
+function unescapeProperty(text: string): string {
+  return text.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_, unicode: string | undefined, char: string) =>
+    unicode !== undefined ? String.fromCharCode(Number.parseInt(unicode, 16)) : (ESCAPES[char] ?? char),
+  )
+}

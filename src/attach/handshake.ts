@@ -1,0 +1,351 @@
+// HotSpot's attach handshake: a trigger file, SIGQUIT, and a UNIX socket that appears.
+//
+//   client                                      JVM
+//     .attach_pid<n> in its cwd or /tmp
+//     SIGQUIT ------------------------------->  signal thread: trigger file there, owner right?
+//                                               starts the Attach Listener thread, which binds
+//     connect <-------------------------------  /tmp/.java_pid<n>
+//
+// A JVM that was attached to before, or runs with -Xrs, has its socket already: that is tried
+// first, and then nothing is signalled. What HotSpot does with a SIGQUIT it does not expect is
+// worse than a failed attach (it prints all threads, or dies), so `admission.ts` is asked before,
+// and exactly one signal is sent: HotSpot counts signals, so a second one that arrives late, when
+// the listener is up, would print the threads. See attachListener_posix.cpp and os.cpp.
+
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EX_CANTCREAT, EX_NOPERM, EX_TEMPFAIL, EX_UNAVAILABLE } from '../base/errors.ts'
+import {
+  AttachError,
+  attachProblem,
+  type Client,
+  NoSuchProcess,
+  NotJvm,
+  NotOwner,
+  SigquitNotCaught,
+  thisClient,
+} from './admission.ts'
+import { isJavaLauncher } from './java-command.ts'
+import { hasOwnSocket, readTargetFacts, socketOwner, socketPath } from './target-facts.ts'
+import { stillRuns, type TargetProcess } from './target-process.ts'
+
+/** The JVM was asked and did not open its socket in time. */
+export class NotAnswering extends AttachError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint: string
+  constructor(pid: number, waitedMs: number, signalled: boolean) {
+    super(pid, 'does not answer', `JVM ${pid} did not answer the attach request within ${waitedMs} ms`)
+    this.hint = signalled
+      ? 'Try again when it is less busy; once it wakes up it will print its threads to its own output.'
+      : 'Try again when it is less busy.'
+  }
+}
+
+/** The trigger file can be put neither into the target's working directory nor into its /tmp. */
+export class CannotTrigger extends AttachError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint = 'Make the /tmp of the JVM writable, or start it with -XX:+StartAttachListener.'
+  constructor(pid: number, problems: readonly string[], options?: ErrorOptions) {
+    super(
+      pid,
+      'no place for the trigger file',
+      `cannot attach to JVM ${pid}: the trigger file could not be written (${problems.join('; ')})`,
+      options,
+    )
+  }
+}
+
+/** Somebody else's socket lies where the JVM would bind its own. */
+export class ForeignSocket extends AttachError {
+  readonly exitCode = EX_NOPERM
+  readonly hint: string
+  constructor(pid: number, path: string, owner: number, expected: number) {
+    super(
+      pid,
+      'foreign attach socket',
+      `cannot attach to JVM ${pid}: ${path} belongs to uid ${owner}, not to the JVM's uid ${expected}`,
+    )
+    this.hint = `Remove it as its owner: rm ${path}`
+  }
+}
+
+/** This machine has no /proc as Linux has it. */
+export class NoProcFileSystem extends AttachError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Run jfluid on Linux, with /proc mounted.'
+  constructor(pid: number) {
+    super(pid, 'no /proc', `cannot attach to ${pid}: there is no /proc/self/status on this machine`)
+  }
+}
+
+export interface AttachOptions {
+  /** How long the JVM may take to open its socket. Default 5000. */
+  timeoutMs?: number
+  /** Who asks; this process unless a test says otherwise. */
+  client?: Client
+}
+
+/** A JVM whose attach socket answers. Commands are `attachCommand`'s: a connection each. */
+export interface AttachConnection {
+  readonly pid: number
+  readonly socketPath: string
+  /** The facts at the time of the handshake. */
+  readonly target: TargetProcess
+  /** Whether the JVM had to be signalled; `false` when its socket was there. */
+  readonly signalled: boolean
+  /** From the call to the answering socket, in ms. */
+  readonly firstContactMs: number
+}
+
+/** How long after its start a process may still be on its way to being an attachable JVM. */
+const STARTING_MS = 10_000
+
+/**
+ * Makes the JVM `pid` open its attach socket, unless it is open, and returns where it is.
+ *
+ * A JVM that has just been started is waited for until it catches SIGQUIT. The trigger file is
+ * removed whatever happens.
+ *
+ * @throws NoSuchProcess, NotJvm, NotHotSpot, NotOwner, AttachDisabled, TargetStopped or
+ *         SigquitNotCaught, ForeignSocket or CannotTrigger: nothing was signalled
+ * @throws NotAnswering after `timeoutMs`
+ */
+export async function openAttachSocket(
+  pid: number,
+  { timeoutMs = 5000, client = thisClient() }: AttachOptions = {},
+): Promise<AttachConnection> {
+  const begin = performance.now()
+  const deadline = begin + timeoutMs
+  const target = await admit(pid, client, begin + timeoutMs / 2)
+  const path = socketPath(target)
+  const connection = (signalled: boolean): AttachConnection => ({
+    pid,
+    socketPath: path,
+    target,
+    signalled,
+    firstContactMs: performance.now() - begin,
+  })
+
+  const look = async () => {
+    const state = await probe(target, deadline)
+    if (state === 'busy') giveUp(false)
+    return state
+  }
+  const giveUp = (signalled: boolean): never => {
+    admitAgain(target, client, true) // stopped or ended meanwhile? Then that is the reason
+    throw new NotAnswering(pid, timeoutMs, signalled)
+  }
+
+  if ((await look()) === 'answers') return connection(false)
+  admitAgain(target, client, false)
+
+  let trigger = writeTrigger(target)
+  // The file is also the lock between clients: had two of them signalled, the JVM would print its
+  // threads for the second. So while another client's is fresh, wait for the socket it asked for.
+  while (trigger === 'of another client') {
+    await sleep(5)
+    if ((await look()) === 'answers') return connection(false)
+    if (performance.now() >= deadline) giveUp(false)
+    trigger = writeTrigger(target)
+  }
+  try {
+    const state = await look()
+    if (state === 'answers') return connection(false)
+    admitAgain(target, client, false) // time has passed, and a signal cannot be taken back
+    // While a dead socket file is there, a JVM that has a listener takes SIGQUIT as a wish to see
+    // its threads; when it is gone, it starts the listener anew.
+    if (state === 'dead') unlinkQuietly(path)
+    sendSigquit(target, client)
+    for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+      await sleep(pause)
+      if ((await look()) === 'answers') return connection(true)
+      if (!stillRuns(target)) throw new NoSuchProcess(pid, 'has ended')
+      if (performance.now() >= deadline) giveUp(true)
+    }
+  } finally {
+    trigger.remove()
+  }
+}
+
+/** Waits while a JVM that starts up is not ready, then returns it or throws why it cannot be attached to. */
+async function admit(pid: number, client: Client, patience: number): Promise<TargetProcess> {
+  for (;;) {
+    const facts = Number.isInteger(pid) && pid > 0 ? readTargetFacts(pid) : undefined
+    if (facts === undefined) {
+      if (statSync('/proc/self/status', { throwIfNoEntry: false }) === undefined) {
+        throw new NoProcFileSystem(pid)
+      }
+      throw new NoSuchProcess(pid)
+    }
+    const { process, perf } = facts
+    const owner = socketOwner(process)
+    const problem = attachProblem(facts, client)
+    // A JVM that starts up first catches signals, then can be attached to, and only after that can
+    // load a Java agent: hsperfdata says when.
+    const starting =
+      Date.now() - process.startedAt < STARTING_MS &&
+      ((problem instanceof NotJvm && isJavaLauncher(process.executable, process.commandLine)) ||
+        problem instanceof SigquitNotCaught ||
+        (problem === undefined && perf?.complete === false))
+    if (!starting || performance.now() >= patience) {
+      if (problem !== undefined) throw problem
+      if (owner !== undefined && !hasOwnSocket(process)) {
+        throw new ForeignSocket(pid, socketPath(process), owner, process.euid)
+      }
+      return process
+    }
+    await sleep(10)
+  }
+}
+
+/** Asks `attachProblem` again, about this very process; without a socket: may it be signalled? */
+function admitAgain({ pid, startTicks }: TargetProcess, client: Client, hasSocket: boolean): void {
+  const now = readTargetFacts(pid)
+  if (now === undefined || now.process.startTicks !== startTicks) throw new NoSuchProcess(pid, 'has ended')
+  const problem = attachProblem({ ...now, hasSocket }, client)
+  if (problem !== undefined) throw problem
+}
+
+function sendSigquit({ pid, euid, egid }: TargetProcess, client: Client): void {
+  try {
+    process.kill(pid, 'SIGQUIT')
+  } catch (problem) {
+    const { code } = problem as NodeJS.ErrnoException
+    if (code === 'ESRCH') throw new NoSuchProcess(pid, 'has ended')
+    if (code === 'EPERM') throw new NotOwner(pid, { uid: euid, gid: egid }, client)
+    throw problem
+  }
+}
+
+/** `busy`: somebody listens, with the queue of waiting clients full. `dead`: nobody does. */
+type SocketState = 'answers' | 'none' | 'dead' | 'busy'
+
+/**
+ * Whether somebody listens on the attach socket.
+ *
+ * Connecting and closing at once is what the JDK's own client does first; HotSpot ignores it.
+ */
+async function probe(target: TargetProcess, deadline: number): Promise<SocketState> {
+  if (!hasOwnSocket(target)) return 'none'
+  for (;;) {
+    const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+      const socket = connect(socketPath(target))
+      socket.once('connect', () => {
+        socket.destroy()
+        resolve(undefined)
+      })
+      socket.once('error', resolve)
+    })
+    if (error === undefined) return 'answers'
+    if (error.code === 'ECONNREFUSED') return 'dead'
+    if (error.code !== 'EAGAIN') return 'none' // gone meanwhile, or not ours to open
+    if (performance.now() >= deadline) return 'busy' // its queue of five clients stays full
+    await sleep(10)
+  }
+}
+
+const O_PATH = 0o10000000 // a handle for a directory that we may enter but not list
+const TRIGGER_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW
+
+interface Trigger {
+  remove(): void
+}
+
+/** A trigger file older than this was left by a client that died. */
+const TRIGGER_LEFT_MS = 2000
+
+/**
+ * Creates the file that tells HotSpot a SIGQUIT means attach, where HotSpot looks for it: in its
+ * working directory, else in /tmp. It must belong to the JVM's user or to root.
+ */
+function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
+  const problems: string[] = []
+  let cause: unknown
+  for (const directory of [`/proc/${target.pid}/cwd`, `${target.root}/tmp`]) {
+    try {
+      return writeTriggerIn(directory, target)
+    } catch (problem) {
+      cause = problem
+      const where = directory.endsWith('/cwd') ? 'working directory' : '/tmp'
+      problems.push(`${where}: ${(problem as NodeJS.ErrnoException).code ?? (problem as Error).message}`)
+    }
+  }
+  throw new CannotTrigger(target.pid, problems, { cause })
+}
+
+function writeTriggerIn(directory: string, target: TargetProcess): Trigger | 'of another client' {
+  // Through a handle, so that the file can be removed when the process and its /proc entry are gone.
+  const handle = openSync(directory, O_PATH | constants.O_DIRECTORY)
+  const path = `/proc/self/fd/${handle}/.attach_pid${target.nsPid}`
+  let removed = false
+  const remove = () => {
+    if (removed) return
+    removed = true
+    process.off('exit', remove)
+    unlinkQuietly(path)
+    closeSync(handle)
+  }
+  try {
+    if (createTrigger(path, target.euid)) {
+      process.on('exit', remove)
+      return { remove }
+    }
+  } catch (problem) {
+    closeSync(handle)
+    throw problem
+  }
+  closeSync(handle)
+  return 'of another client'
+}
+
+/** @returns `false` when another client's file is there and fresh */
+function createTrigger(path: string, owner: number): boolean {
+  let file: number
+  try {
+    file = openSync(path, TRIGGER_FLAGS, 0o600)
+  } catch (problem) {
+    if ((problem as NodeJS.ErrnoException).code !== 'EEXIST') throw problem
+    const there = lstatSync(path, { throwIfNoEntry: false })
+    if (there !== undefined && Date.now() - there.mtimeMs < TRIGGER_LEFT_MS) return false
+    unlinkSync(path)
+    file = openSync(path, TRIGGER_FLAGS, 0o600)
+  }
+  try {
+    if (process.geteuid?.() === 0 && owner !== 0) chownQuietly(file, owner)
+    const { uid } = fstatSync(file)
+    if (uid !== owner && uid !== 0) {
+      // A file system that maps root to nobody: HotSpot would not believe this file.
+      unlinkSync(path)
+      throw new Error(`its files come to belong to uid ${uid}`)
+    }
+    return true
+  } finally {
+    closeSync(file)
+  }
+}
+
+function chownQuietly(file: number, owner: number): void {
+  try {
+    fchownSync(file, owner, -1)
+  } catch {
+    // Root without CAP_CHOWN: HotSpot takes root's files too.
+  }
+}
+
+function unlinkQuietly(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // Gone already, which is what we want.
+  }
+}

@@ -1,0 +1,244 @@
+// The performance data that a HotSpot JVM shares in /tmp/hsperfdata_<user>/<pid> (jvmstat).
+//
+// Reading it needs no co-operation of the JVM: this is how we learn that attach is disabled before
+// we send a signal. JVMs with -XX:-UsePerfData or -XX:+PerfDisableSharedMem have no such file, so
+// every fact may be unknown. The file is written while we read it and may be anyone's; the parser
+// takes nothing in it on trust.
+
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { EX_DATAERR, JfluidError } from '../base/errors.ts'
+import type { TargetProcess } from './target-process.ts'
+
+// Prologue, drawn from HotSpot's perfMemory.hpp. Byte order as `order` says, the magic big-endian.
+//
+//   offset  size  field
+//        0     4  magic       ca fe c0 c0
+//        4     1  order       0 big-endian, 1 little-endian
+//        5     1  major       2
+//        6     1  minor
+//        7     1  accessible  not 0 once the JVM has finished its start
+//        8     4  used        bytes, prologue included
+//       12     4  overflow    bytes that did not fit
+//       16     8  modified    ticks
+//       24     4  entry       offset of the first entry
+//       28     4  entries     how many
+const MAGIC = 0xcafec0c0
+const ORDER = 4
+const MAJOR = 5
+const MINOR = 6
+const ACCESSIBLE = 7
+const FIRST_ENTRY = 24
+const ENTRIES = 28
+const PROLOGUE_BYTES = 32
+
+// An entry, 4-byte aligned:
+//
+//   offset  size  field
+//        0     4  length   bytes, name and data included
+//        4     4  name     offset in the entry of a NUL-terminated name
+//        8     4  vector   0: a scalar; else elements
+//       12     1  type     JVM signature letter: J long, B byte
+//       13     1  flags
+//       14     1  unit     5 is string
+//       15     1  variability
+//       16     4  data     offset in the entry
+const ENTRY_NAME = 4
+const ENTRY_VECTOR = 8
+const ENTRY_TYPE = 12
+const ENTRY_DATA = 16
+const ENTRY_BYTES = 20
+
+const TYPE_LONG = 0x4a // J
+const TYPE_BYTE = 0x42 // B
+
+/** HotSpot's default is 32 KiB; a file beyond this is not one of its. */
+const MAXIMUM_BYTES = 16 << 20
+
+/** The file is not performance data, or is damaged. */
+export class BadPerfData extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint = 'Remove the file if no JVM of that process id runs.'
+  constructor(problem: string) {
+    super(`bad hsperfdata: ${problem}`)
+  }
+}
+
+export interface PerfData {
+  major: number
+  minor: number
+  /** False while the JVM starts: entries may still be missing. */
+  accessible: boolean
+  /** Counters by name: longs as bigint, strings as string. Other types are left out. */
+  values: Map<string, bigint | string>
+  /** Where in the file a long lies, for a reader that wants its present value without parsing. */
+  offsets: Map<string, number>
+}
+
+/**
+ * Parses a jvmstat file, format 2.0.
+ *
+ * @throws BadPerfData for bytes that HotSpot would not have written
+ */
+export function parsePerfData(bytes: Uint8Array): PerfData {
+  if (bytes.length < PROLOGUE_BYTES) throw new BadPerfData(`${bytes.length} bytes are no prologue`)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const magic = view.getUint32(0)
+  if (magic !== MAGIC) throw new BadPerfData(`it begins with 0x${magic.toString(16)}, not 0xcafec0c0`)
+  const major = view.getUint8(MAJOR)
+  const minor = view.getUint8(MINOR)
+  if (major !== 2) throw new BadPerfData(`version ${major}.${minor} is unknown`)
+  const little = view.getUint8(ORDER) === 1
+
+  const values: PerfData['values'] = new Map()
+  const offsets: PerfData['offsets'] = new Map()
+  const entries = view.getUint32(ENTRIES, little)
+  let start = view.getUint32(FIRST_ENTRY, little)
+  if (start < PROLOGUE_BYTES) throw new BadPerfData(`first entry at ${start}, inside the prologue`)
+  for (let index = 0; index < entries; index++) {
+    if (start % 4 !== 0 || start + ENTRY_BYTES > bytes.length) {
+      throw new BadPerfData(`entry ${index} of ${entries} at ${start} of ${bytes.length} bytes`)
+    }
+    const length = view.getUint32(start, little)
+    if (length === 0) break // HotSpot writes the length last: the entry is on its way
+    const name = view.getUint32(start + ENTRY_NAME, little)
+    const vector = view.getUint32(start + ENTRY_VECTOR, little)
+    const data = view.getUint32(start + ENTRY_DATA, little)
+    if (
+      length < ENTRY_BYTES ||
+      start + length > bytes.length ||
+      name < ENTRY_BYTES ||
+      name > data ||
+      data > length
+    ) {
+      throw new BadPerfData(`entry ${index} at ${start}: length ${length}, name at ${name}, data at ${data}`)
+    }
+    const label = textOf(bytes, start + name, start + data)
+    const type = view.getUint8(start + ENTRY_TYPE)
+    if (type === TYPE_LONG && vector === 0 && data + 8 <= length) {
+      values.set(label, view.getBigInt64(start + data, little))
+      offsets.set(label, start + data)
+    } else if (type === TYPE_BYTE && vector > 0) {
+      values.set(label, textOf(bytes, start + data, start + Math.min(length, data + vector)))
+    }
+    start += length
+  }
+  return { major, minor, accessible: view.getUint8(ACCESSIBLE) !== 0, values, offsets }
+}
+
+/** UTF-8 from `start` to a NUL or `end`. */
+function textOf(bytes: Uint8Array, start: number, end: number): string {
+  const nul = bytes.indexOf(0, start)
+  return Buffer.from(bytes.subarray(start, nul >= 0 && nul < end ? nul : end)).toString('utf8')
+}
+
+/** What a JVM says of itself. A fact it does not give is absent. */
+export interface PerfFacts {
+  /** False while the JVM starts. */
+  complete: boolean
+  attachSupported?: boolean
+  /** Main class or jar with its arguments, joined by blanks. */
+  javaCommand?: string
+  javaVersion?: string
+  javaHome?: string
+  vmName?: string
+  vmVersion?: string
+  vmArguments?: string
+  loadedClasses?: number
+  /** Time since the start that the JVM spent in safepoints, in ns. */
+  safepointNs?: number
+  safepoints?: number
+  /** ms since 1970. */
+  createdAt?: number
+}
+
+export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 'values'>): PerfFacts {
+  const facts: PerfFacts = { complete: accessible }
+  const text = (name: string) => {
+    const value = values.get(name)
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const number = (name: string) => {
+    const value = values.get(name)
+    return typeof value === 'bigint' ? Number(value) : undefined
+  }
+  const put = <K extends keyof PerfFacts>(name: K, value: PerfFacts[K] | undefined) => {
+    if (value !== undefined) facts[name] = value
+  }
+  const capabilities = text('sun.rt.jvmCapabilities') // '0's and '1's; the first is attach
+  put('attachSupported', capabilities === undefined ? undefined : capabilities[0] === '1')
+  put('javaCommand', text('sun.rt.javaCommand'))
+  put('javaVersion', text('java.property.java.version'))
+  put('javaHome', text('java.property.java.home'))
+  put('vmName', text('java.property.java.vm.name'))
+  put('vmVersion', text('java.property.java.vm.version'))
+  put('vmArguments', text('java.rt.vmArgs'))
+  const loaded = number('java.cls.loadedClasses') // those of the CDS archive are counted apart
+  put(
+    'loadedClasses',
+    loaded === undefined ? undefined : loaded + (number('java.cls.sharedLoadedClasses') ?? 0),
+  )
+  put('safepoints', number('sun.rt.safepoints'))
+  put('createdAt', number('sun.rt.createVmBeginTime'))
+  const ticks = number('sun.rt.safepointTime')
+  const frequency = number('sun.os.hrt.frequency')
+  if (ticks !== undefined && frequency !== undefined && frequency > 0) {
+    put('safepointNs', (ticks * 1e9) / frequency)
+  }
+  return facts
+}
+
+/** A performance data file in the target's /tmp. */
+export interface PerfFile {
+  path: string
+  /** `undefined` when the file is damaged or not ours to read. */
+  facts: PerfFacts | undefined
+}
+
+/**
+ * The performance data of `target`, through its own root and under its own pid.
+ *
+ * The directory is named after the user as the target knows it, so all are searched. A file counts
+ * when the target's user owns it and the process has it mapped (where we may look): anything else
+ * was left behind by an earlier process with that pid.
+ */
+export function findPerfData(target: TargetProcess): PerfFile | undefined {
+  if (target.perfDataMapped === false) return undefined
+  const tmp = `${target.root}/tmp`
+  let directories: string[]
+  try {
+    directories = readdirSync(tmp).filter((name) => name.startsWith('hsperfdata_'))
+  } catch {
+    return undefined
+  }
+  for (const directory of directories) {
+    const path = `${tmp}/${directory}/${target.nsPid}`
+    const bytes = readFileOf(target.euid, path)
+    if (bytes === undefined) continue
+    if (bytes === 'denied') return { path, facts: undefined }
+    try {
+      return { path, facts: perfFacts(parsePerfData(bytes)) }
+    } catch (problem) {
+      if (problem instanceof BadPerfData) return { path, facts: undefined }
+      throw problem
+    }
+  }
+  return undefined
+}
+
+/** Contents of a regular file that belongs to `owner`; `undefined` when there is no such file. */
+function readFileOf(owner: number, path: string): Uint8Array | 'denied' | undefined {
+  let file: number
+  try {
+    const stat = lstatSync(path)
+    if (!stat.isFile() || stat.uid !== owner) return undefined
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  } catch (problem) {
+    return (problem as NodeJS.ErrnoException).code === 'EACCES' ? 'denied' : undefined
+  }
+  try {
+    const bytes = new Uint8Array(Math.min(fstatSync(file).size, MAXIMUM_BYTES))
+    return bytes.subarray(0, readSync(file, bytes))
+  } finally {
+    closeSync(file)
+  }
+}

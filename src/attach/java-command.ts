@@ -1,0 +1,123 @@
+// The command line of the `java` launcher: where its options end and the program begins.
+//
+// Used when hsperfdata cannot tell: for the main class, and for the one option that must be known
+// before a signal is sent (`-XX:+DisableAttachMechanism`). Options also arrive through environment
+// variables and through argument files; the caller reads those, this module knows their grammar.
+
+/** Launcher options whose value is the next argument. */
+const TAKE_NEXT = new Set([
+  '-cp',
+  '-classpath',
+  '--class-path',
+  '-p',
+  '--module-path',
+  '--upgrade-module-path',
+  '--add-modules',
+  '--limit-modules',
+  '--add-reads',
+  '--add-exports',
+  '--add-opens',
+  '--patch-module',
+  '--enable-native-access',
+  '--illegal-native-access',
+  '--source',
+  '-d',
+  '--describe-module',
+])
+
+export interface JavaCommand {
+  /** Options of the JVM and the launcher, in order. */
+  options: string[]
+  /** Main class, jar path, `module/class` or source file; `undefined` when the line has none. */
+  main: string | undefined
+  /** Arguments of the program. */
+  args: string[]
+}
+
+/** Splits the arguments of a `java` command (program name first, as in /proc/<pid>/cmdline). */
+export function parseJavaCommand(commandLine: readonly string[]): JavaCommand {
+  const options: string[] = []
+  for (let at = 1; at < commandLine.length; at++) {
+    const argument = commandLine[at]
+    if (argument === '-jar' || argument === '-m' || argument === '--module') {
+      return { options, main: commandLine[at + 1], args: commandLine.slice(at + 2) }
+    }
+    if (argument.startsWith('--module=')) {
+      return { options, main: argument.slice('--module='.length), args: commandLine.slice(at + 1) }
+    }
+    if (!argument.startsWith('-') && !argument.startsWith('@')) {
+      return { options, main: argument, args: commandLine.slice(at + 1) }
+    }
+    options.push(argument)
+    if (TAKE_NEXT.has(argument) && at + 1 < commandLine.length) options.push(commandLine[++at])
+  }
+  return { options, main: undefined, args: [] }
+}
+
+/**
+ * Words of an argument file or of JDK_JAVA_OPTIONS: split at white space, with single or double
+ * quotes, a backslash escape inside them, and `#` comments.
+ */
+export function splitArguments(text: string): string[] {
+  const words: string[] = []
+  for (const line of text.replace(/\\\r?\n\s*/g, '').split(/\r?\n/)) {
+    let word: string | undefined
+    let quote = ''
+    for (let at = 0; at < line.length; at++) {
+      const char = line[at]
+      if (quote !== '') {
+        if (char === quote) quote = ''
+        else if (char === '\\' && at + 1 < line.length) word += line[++at]
+        else word += char
+      } else if (char === '"' || char === "'") {
+        quote = char
+        word ??= ''
+      } else if (char === '#') {
+        break
+      } else if (/\s/.test(char)) {
+        if (word !== undefined) words.push(word)
+        word = undefined
+      } else {
+        word = (word ?? '') + char
+      }
+    }
+    if (word !== undefined) words.push(word)
+  }
+  return words
+}
+
+/** Value of the `-XX:+Name`/`-XX:-Name` flag that wins (the last one), or `undefined`. */
+export function booleanFlag(options: readonly string[], name: string): boolean | undefined {
+  const last = options.findLast((option) => option === `-XX:+${name}` || option === `-XX:-${name}`)
+  return last === undefined ? undefined : last[4] === '+'
+}
+
+/**
+ * A short name for what a JVM runs: the main class, or the last part of a jar's path.
+ *
+ * @param javaCommand  `sun.rt.javaCommand`: main and its arguments joined by blanks, so where
+ *                     `main` ends is ambiguous when a path has blanks
+ * @param commandLine  the exact arguments; the longest one that `javaCommand` begins with decides
+ */
+export function mainClassOf(
+  javaCommand: string | undefined,
+  commandLine: readonly string[],
+): string | undefined {
+  let main: string | undefined
+  if (javaCommand === undefined || javaCommand === '') {
+    main = parseJavaCommand(commandLine).main
+  } else {
+    main = commandLine
+      .filter((argument) => argument !== '' && `${javaCommand} `.startsWith(`${argument} `))
+      .sort((a, b) => b.length - a.length)[0]
+    main ??= javaCommand.split(' ', 1)[0]
+  }
+  if (main === undefined) return undefined
+  return main.slice(main.lastIndexOf('/') + 1) // also drops the module of `module/class`
+}
+
+/** True when the process looks like the `java` launcher, whether or not a JVM is mapped yet. */
+export function isJavaLauncher(executable: string | undefined, commandLine: readonly string[]): boolean {
+  const program = executable ?? commandLine[0] ?? ''
+  return program.slice(program.lastIndexOf('/') + 1).replace(/ \(deleted\)$/, '') === 'java'
+}

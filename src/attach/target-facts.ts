@@ -1,0 +1,73 @@
+// Collects from /proc, hsperfdata and the target's options what `admission.ts` decides on.
+//
+// Reads only. Everything is looked up in the target's own root and under its own pid, so a JVM in
+// a container is found where it believes itself to be.
+
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
+import type { TargetFacts } from './admission.ts'
+import { findPerfData } from './hsperfdata.ts'
+import { booleanFlag, parseJavaCommand, splitArguments } from './java-command.ts'
+import { readEnvironment, readTargetProcess, type TargetProcess } from './target-process.ts'
+
+/** What can be learned about `pid` without its help; `undefined` when there is no such process. */
+export function readTargetFacts(pid: number): TargetFacts | undefined {
+  const process = readTargetProcess(pid)
+  if (process === undefined) return undefined
+  const file = findPerfData(process)
+  const perf = file?.facts
+  return {
+    process,
+    perf,
+    hasPerfFile: file !== undefined,
+    attachDisabledByOption:
+      perf?.attachSupported === undefined &&
+      booleanFlag(optionsOf(process), 'DisableAttachMechanism') === true,
+    hasSocket: hasOwnSocket(process),
+  }
+}
+
+/** Path, as we reach it, of the socket that the target's attach listener binds. */
+export function socketPath({ root, nsPid }: TargetProcess): string {
+  return `${root}/tmp/.java_pid${nsPid}`
+}
+
+/** Owner of the attach socket, or `undefined` when there is none (a link or a file is none). */
+export function socketOwner(process: TargetProcess): number | undefined {
+  try {
+    const stat = lstatSync(socketPath(process))
+    return stat.isSocket() ? stat.uid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether there is an attach socket (perhaps a dead one) that the target's user, or root, made. */
+export function hasOwnSocket(process: TargetProcess): boolean {
+  const owner = socketOwner(process)
+  return owner === process.euid || owner === 0
+}
+
+/** Options of the JVM in the order in which HotSpot applies them, so that the last one wins. */
+function optionsOf(process: TargetProcess): string[] {
+  const environment = readEnvironment(process.pid)
+  const words = (name: string) => splitArguments(environment.get(name) ?? '')
+  const { options } = parseJavaCommand(process.commandLine)
+  return [
+    ...words('JAVA_TOOL_OPTIONS'),
+    ...[...words('JDK_JAVA_OPTIONS'), ...options].flatMap((option) =>
+      option.startsWith('@') ? argumentFile(process, option.slice(1)) : [option],
+    ),
+    ...words('_JAVA_OPTIONS'),
+  ]
+}
+
+/** Words of a `java @file`, as far as the file is still there. */
+function argumentFile(process: TargetProcess, name: string): string[] {
+  try {
+    const path = isAbsolute(name) ? name : `${readlinkSync(`/proc/${process.pid}/cwd`)}/${name}`
+    return splitArguments(readFileSync(`${process.root}${path}`, 'utf8'))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,203 @@
+// What Linux knows about a process: the files under /proc/<pid>, read and parsed here only.
+//
+// Parsing is kept apart from reading, so that it can be tested on text. Nothing here signals or
+// writes. A fact that we may not read (another user's process) is `undefined`, never a guess.
+// Whether these facts allow an attach is `admission.ts`; what the JVM itself says is `hsperfdata.ts`.
+
+import { readFileSync, readlinkSync, statSync } from 'node:fs'
+
+/** Clock ticks a second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux that runs a JVM. */
+const USER_HZ = 100
+
+const SIGQUIT_MASK = 1n << 2n // signal n is bit n - 1; SIGQUIT is 3
+
+export interface ProcessStatus {
+  name: string
+  /** One letter: R running, S sleeping, D disk, T stopped, t traced, Z zombie, X dead. */
+  state: string
+  /** Thread group: differs from the pid asked for when that is the id of a thread. */
+  threadGroup: number
+  /** The process's own idea of its pid: that of the innermost pid namespace. */
+  nsPid: number
+  uid: number
+  euid: number
+  gid: number
+  egid: number
+  catchesSigquit: boolean
+  ignoresSigquit: boolean
+}
+
+/** Parses /proc/<pid>/status; `undefined` when a line we need is missing. */
+export function parseStatus(text: string): ProcessStatus | undefined {
+  const lines = new Map<string, string>()
+  for (const line of text.split('\n')) {
+    const colon = line.indexOf(':')
+    if (colon > 0) lines.set(line.slice(0, colon), line.slice(colon + 1).trim())
+  }
+  const numbers = (name: string) => (lines.get(name) ?? '').split(/\s+/).map(Number)
+  const mask = (name: string) => {
+    const hex = lines.get(name)
+    return hex !== undefined && /^[0-9a-f]+$/i.test(hex) ? BigInt(`0x${hex}`) : 0n
+  }
+  const [uid, euid] = numbers('Uid')
+  const [gid, egid] = numbers('Gid')
+  const threadGroup = Number(lines.get('Tgid'))
+  const nsPid = lines.has('NSpid') ? numbers('NSpid').at(-1) : threadGroup // absent before Linux 4.1
+  const state = lines.get('State')?.[0]
+  if (![uid, euid, gid, egid, threadGroup, nsPid].every(Number.isInteger) || state === undefined) {
+    return undefined
+  }
+  return {
+    name: lines.get('Name') ?? '',
+    state,
+    threadGroup,
+    nsPid: nsPid as number,
+    uid: uid as number,
+    euid: euid as number,
+    gid: gid as number,
+    egid: egid as number,
+    catchesSigquit: (mask('SigCgt') & SIGQUIT_MASK) !== 0n,
+    ignoresSigquit: (mask('SigIgn') & SIGQUIT_MASK) !== 0n,
+  }
+}
+
+/**
+ * Start of the process in clock ticks since boot: field 22 of /proc/<pid>/stat.
+ *
+ * The second field is the program's name in parentheses and may itself hold spaces and
+ * parentheses, so counting begins behind the last one.
+ */
+export function parseStartTicks(stat: string): number | undefined {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const ticks = Number(fields[19]) // the first field here is number 3
+  return stat.includes(')') && Number.isInteger(ticks) ? ticks : undefined
+}
+
+/** Arguments of /proc/<pid>/cmdline, program first. Empty for a zombie or a kernel thread. */
+export function parseCommandLine(text: string): string[] {
+  if (text === '') return []
+  return (text.endsWith('\0') ? text.slice(0, -1) : text).split('\0')
+}
+
+/** Name-value pairs of /proc/<pid>/environ. */
+export function parseEnvironment(text: string): Map<string, string> {
+  const variables = new Map<string, string>()
+  for (const pair of text.split('\0')) {
+    const equals = pair.indexOf('=')
+    if (equals > 0) variables.set(pair.slice(0, equals), pair.slice(equals + 1))
+  }
+  return variables
+}
+
+/** The virtual machine library that a process has mapped. */
+export interface VmLibrary {
+  kind: 'hotspot' | 'openj9'
+  /** Path of libjvm.so in the target's own root. */
+  path: string
+}
+
+/**
+ * Finds the JVM in /proc/<pid>/maps.
+ *
+ * OpenJ9 also has a libjvm.so (it forwards to libj9vm), so that name alone does not mean HotSpot.
+ */
+export function findVmLibrary(maps: string): VmLibrary | undefined {
+  let jvm: string | undefined
+  let openj9 = false
+  for (const [, path, name] of maps.matchAll(/ (\/[^\n]*\/(lib(?:jvm|j9vm\d*)\.so))(?: \(deleted\))?$/gm)) {
+    if (name === 'libjvm.so') jvm ??= path
+    else openj9 = true
+  }
+  if (jvm === undefined) return undefined
+  return { kind: openj9 ? 'openj9' : 'hotspot', path: jvm }
+}
+
+/** Whether /proc/<pid>/maps has the process's own hsperfdata file, still linked in its directory. */
+export function mapsPerfData(maps: string, nsPid: number): boolean {
+  return new RegExp(`/hsperfdata_[^/\n]+/${nsPid}$`, 'm').test(maps)
+}
+
+export interface TargetProcess extends ProcessStatus {
+  pid: number
+  /** Tells a process from a later one with the same pid. */
+  startTicks: number
+  /** ms since 1970. */
+  startedAt: number
+  commandLine: string[]
+  /** Path of the program, or `undefined` when we may not look. */
+  executable: string | undefined
+  /** `null`: it has none. `undefined`: we may not look. */
+  vmLibrary: VmLibrary | null | undefined
+  /** Whether it shares hsperfdata. `undefined`: we may not look. */
+  perfDataMapped: boolean | undefined
+  /**
+   * Prefix that turns the target's absolute paths into ours: `/proc/<pid>/root`, or the empty
+   * string when we may not go through that but share the pid namespace (and so, probably, /tmp).
+   */
+  root: string
+}
+
+/** Text of a file below /proc/<pid>, or `undefined` when it is not there or not ours to read. */
+function readProc(pid: number, name: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+let bootTime: number | undefined
+
+/** When the machine was booted, in ms since 1970. */
+function bootedAt(): number {
+  bootTime ??= Number(/^btime (\d+)/m.exec(readFileSync('/proc/stat', 'utf8'))?.[1] ?? 0) * 1000
+  return bootTime
+}
+
+/** The facts about `pid` now; `undefined` when there is no such process. */
+export function readTargetProcess(pid: number): TargetProcess | undefined {
+  const status = parseStatus(readProc(pid, 'status') ?? '')
+  const startTicks = parseStartTicks(readProc(pid, 'stat') ?? '')
+  if (status === undefined || startTicks === undefined) return undefined
+  const maps = readProc(pid, 'maps')
+  return {
+    ...status,
+    pid,
+    startTicks,
+    startedAt: bootedAt() + (startTicks * 1000) / USER_HZ,
+    commandLine: parseCommandLine(readProc(pid, 'cmdline') ?? ''),
+    executable: readLink(`/proc/${pid}/exe`),
+    vmLibrary: maps === undefined ? undefined : (findVmLibrary(maps) ?? null),
+    perfDataMapped: maps === undefined ? undefined : mapsPerfData(maps, status.nsPid),
+    root: canEnter(`/proc/${pid}/root/tmp`) || status.nsPid !== pid ? `/proc/${pid}/root` : '',
+  }
+}
+
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+function canEnter(directory: string): boolean {
+  try {
+    return statSync(directory).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+/** Environment the process was started with; empty when we may not look. */
+export function readEnvironment(pid: number): Map<string, string> {
+  return parseEnvironment(readProc(pid, 'environ') ?? '')
+}
+
+/** True while `process` (and not another one with its pid) runs. */
+export function stillRuns({ pid, startTicks }: Pick<TargetProcess, 'pid' | 'startTicks'>): boolean {
+  const stat = readProc(pid, 'stat')
+  if (stat === undefined || parseStartTicks(stat) !== startTicks) return false
+  const state = stat[stat.lastIndexOf(')') + 2]
+  return state !== 'Z' && state !== 'X'
+}

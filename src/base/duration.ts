@@ -1,0 +1,24 @@
+// Durations as people type them: 500ms, 10s, 2m, 1h.
+
+import { EX_USAGE, JfluidError } from './errors.ts'
+
+export class BadDuration extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Write a number and a unit: 500ms, 10s, 2m or 1h.'
+  constructor(text: string) {
+    super(`'${text}' is not a duration`)
+  }
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/**
+ * @returns milliseconds, more than 0
+ * @throws BadDuration
+ */
+export function parseDuration(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text)
+  const ms = match === null ? 0 : Number(match[1]) * UNITS[match[2]!]!
+  if (ms <= 0 || !Number.isFinite(ms)) throw new BadDuration(text)
+  return ms
+}

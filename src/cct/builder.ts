@@ -1,0 +1,516 @@
+// Builds calling context trees from events (JFluid report, section 5.3): at an entry the caller's
+// clock stops and the callee's starts, at an exit the other way round.
+//
+// This module owns the growing trees, the threads' places in them, and what must be taken out of
+// measured time later. It measures and counts; correcting for the probes is `compensation.ts`,
+// a tree that others can read is `snapshot.ts`.
+//
+// There is no simulated stack: a node of a CCT is a context, so a thread's stack is the path from its
+// current node to the top. A thread's top is a pseudo node, so that "outside all roots" is a place
+// like any other: time spent there is charged to it and never shown. All virtual threads share one.
+
+import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import type { EventSink } from '../events/decode.ts'
+
+// A node is a record of 32 bytes, so that an event touches one cache line per node:
+//
+//   offset  size  type  field
+//        0     4  i32   method     id; of a top: minus its thread's number, or VIRTUAL_TOP
+//        4     4  i32   parent     node, -1 for a top
+//        8     4  i32   recent     child entered latest; 0: none
+//       12     4  i32   successor  sibling entered after this node the last time; 0: none
+//       16     8  f64   calls
+//       24     8  f64   ticks      measured, callees excluded
+//
+// Node 0 is nobody: its method is never asked for. A node's index is higher than its parent's.
+export const NODE_INTS = 8
+export const NODE_FLOATS = 4
+export const NODE_METHOD = 0
+export const NODE_PARENT = 1
+const NODE_RECENT = 2
+const NODE_SUCCESSOR = 3
+export const NODE_CALLS = 2
+export const NODE_TICKS = 3
+
+/** The method field of the top that virtual threads share: no thread has this number. */
+export const VIRTUAL_TOP = -(2 ** 24)
+
+/**
+ * Time between two events of a thread from which on it is remembered for a while, because it may
+ * contain a pause: 50 us of nanoTime, 20 us of a 2.5 GHz counter.
+ */
+const GAP_TICKS = 50_000
+const GAPS = 65_536
+/** Pauses that a thread may still have to live through: those of the last minutes, at least. */
+const PAUSES = 256
+
+const HASH_FULL = 0.7
+const GROWTH = 1.5
+const FIRST_NODES = 1024
+
+/** More contexts than we are willing to hold. What was built before stays as it is. */
+export class TreeTooLarge extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Choose a root that does less, or exclude what recurses.'
+  constructor(contexts: number) {
+    super(`the calling context tree has outgrown memory at ${contexts} contexts`)
+  }
+}
+
+/** A stop-the-world redefinition, and what it was taken out of. */
+interface Pause {
+  readonly start: number
+  readonly end: number
+  /** By thread number: at most one gap each, the one that the pause fills most of. */
+  readonly taken: Map<number, { node: number; ticks: number; beforeWarm: boolean }>
+}
+
+/** Calls and ticks of each node when the last redefinition had settled. */
+export interface WarmUp {
+  readonly count: number
+  readonly calls: Float64Array
+  readonly ticks: Float64Array
+}
+
+export class CctBuilder implements EventSink {
+  /** Records of all nodes. Replaced when they grow. */
+  ints: Int32Array
+  floats: Float64Array
+  /** Nodes, node 0 included. */
+  count = 1
+  /** Frames without a matching exit, and exits without a frame. */
+  healed = 0
+  /** Ticks that threads waited for us, charged to nobody. */
+  waitTicks = 0
+
+  // The thread whose events come; `nodes`, `lasts` hold those of the others.
+  #thread = 0
+  #node = 0
+  #last = 0.5 // a fraction, so that the field holds doubles from the start
+  /** `last` as the latest ADJUST left it, and its ticks: they belong to the gap that starts there. */
+  #adjustedLast = -0.5
+  #adjusted = 0.5
+
+  // By thread number.
+  #tops = new Int32Array(64)
+  #nodes = new Int32Array(64)
+  #lasts = new Float64Array(64)
+  #suspended = new Uint8Array(64)
+  #virtual = new Uint8Array(64)
+  /** Numbers of threads seen, in the order they came. */
+  readonly #threads: number[] = []
+  #virtualTop = 0
+  readonly #maxNodes: number
+  readonly #alive: () => void
+
+  /** (parent, method) to node: open addressing, 0 is empty. */
+  #table = new Int32Array(2048)
+  /** By method: 1, 2, 3 … in the order they were first seen. */
+  #ranks = new Int32Array(1024)
+  #methods = 0
+
+  readonly #gapThreads = new Int32Array(GAPS)
+  readonly #gapNodes = new Int32Array(GAPS)
+  readonly #gapStarts = new Float64Array(GAPS)
+  readonly #gapEnds = new Float64Array(GAPS)
+  /** Gaps so far; the latest GAPS of them are remembered. */
+  #gaps = 0
+  #forgottenGaps = 0
+  #pauses: Pause[] = []
+  #pausesEnd = -1
+  #warm: WarmUp = { count: 0, calls: new Float64Array(0), ticks: new Float64Array(0) }
+  #warmGaps = 0
+
+  /**
+   * @param maxNodes 2 GiB of records, unless said otherwise; events beyond it throw TreeTooLarge, and
+   *                 so do those that memory has no room for
+   * @param alive    called now and then during work that takes long: growing a tree of millions of
+   *                 nodes does, and a target that waits for us must see that we live
+   */
+  constructor(maxNodes = 2 ** 26, alive: () => void = () => {}) {
+    this.#maxNodes = maxNodes
+    this.#alive = alive
+    const bytes = new ArrayBuffer(FIRST_NODES * NODE_INTS * 4)
+    this.ints = new Int32Array(bytes)
+    this.floats = new Float64Array(bytes)
+    this.ints[NODE_METHOD] = -1
+    this.ints[NODE_PARENT] = -1
+  }
+
+  // ---- events ----
+
+  /**
+   * Hot, as is `exit`: no allocation, and a new context or another child than expected is a call of
+   * a slower function. Speed: test/bench/decode.mjs.
+   */
+  enter(method: number, ticks: number): void {
+    const caller = this.#node
+    const ints = this.ints
+    const recent = ints[caller * NODE_INTS + NODE_RECENT]
+    const callee =
+      ints[recent * NODE_INTS + NODE_METHOD] === method ? recent : this.#callee(caller, recent, method)
+    const net = ticks - this.#last
+    if (net >= GAP_TICKS) this.#noteGap(ticks)
+    const floats = this.floats // after #callee, which may have replaced it
+    floats[caller * NODE_FLOATS + NODE_TICKS] += net
+    floats[callee * NODE_FLOATS + NODE_CALLS]++
+    this.#node = callee
+    this.#last = ticks
+  }
+
+  exit(method: number, ticks: number): void {
+    const node = this.#node
+    const ints = this.ints
+    if (ints[node * NODE_INTS + NODE_METHOD] !== method) {
+      this.#heal(method, ticks)
+      return
+    }
+    const net = ticks - this.#last
+    if (net >= GAP_TICKS) this.#noteGap(ticks)
+    this.floats[node * NODE_FLOATS + NODE_TICKS] += net
+    this.#node = ints[node * NODE_INTS + NODE_PARENT]
+    this.#last = ticks
+  }
+
+  thread(number: number, segment: number): void {
+    if (number === this.#thread) return
+    this.#putDown()
+    if (number >= this.#tops.length) this.#growThreads(number)
+    if (this.#tops[number] === 0) this.#newThread(number, segment >= 0)
+    this.#thread = number
+    this.#node = this.#nodes[number]
+    this.#last = this.#lasts[number]
+    this.#adjustedLast = -1
+  }
+
+  adjust(ticks: number): void {
+    this.waitTicks += ticks
+    if (this.#node === this.#tops[this.#thread]) return
+    this.#adjusted = this.#last === this.#adjustedLast ? this.#adjusted + ticks : ticks
+    this.#last += ticks
+    this.#adjustedLast = this.#last
+  }
+
+  suspend(ticks: number): void {
+    this.#charge(ticks)
+    this.#suspended[this.#thread] = 1
+  }
+
+  resume(ticks: number): void {
+    this.#last = ticks
+    this.#suspended[this.#thread] = 0
+  }
+
+  root(): void {
+    const top = this.#tops[this.#thread]
+    for (; this.#node !== top; this.#node = this.ints[this.#node * NODE_INTS + NODE_PARENT]) this.healed++
+    this.#suspended[this.#thread] = 0
+  }
+
+  // ---- what the session tells ----
+
+  /** A thread's events go to the virtual threads' tree. To be called before its first event. */
+  markVirtual(number: number): void {
+    if (number >= this.#virtual.length) this.#growThreads(number)
+    this.#virtual[number] = 1
+  }
+
+  /**
+   * Takes a stop-the-world pause out of the time of every thread that was inside a root. It may be
+   * told before or after the events around it come: gaps between events are remembered for a while,
+   * and so are pauses.
+   */
+  pause(startTicks: number, endTicks: number): void {
+    const pause: Pause = { start: Math.round(startTicks), end: Math.round(endTicks), taken: new Map() }
+    if (pause.end <= pause.start) return
+    if (this.#pauses.length === PAUSES) this.#pauses.shift()
+    this.#pauses.push(pause)
+    this.#pausesEnd = Math.max(this.#pausesEnd, pause.end)
+    const oldest = Math.max(this.#forgottenGaps, this.#gaps - GAPS)
+    for (let gap = oldest; gap < this.#gaps; gap++) this.#takeOut(pause, gap)
+  }
+
+  /** What was measured so far is the warm-up share: a redefinition has settled. */
+  markWarmup(): void {
+    const { count, floats } = this
+    const calls = new Float64Array(count)
+    const ticks = new Float64Array(count)
+    for (let node = 0; node < count; node++) {
+      calls[node] = floats[node * NODE_FLOATS + NODE_CALLS]
+      ticks[node] = floats[node * NODE_FLOATS + NODE_TICKS]
+    }
+    this.#warm = { count, calls, ticks }
+    this.#warmGaps = this.#gaps
+  }
+
+  /**
+   * Starts counting anew; threads stay where they are.
+   *
+   * @param nowTicks if given, what open frames have spent up to now is forgotten as well
+   */
+  reset(nowTicks = 0): void {
+    const now = Math.floor(nowTicks)
+    this.#putDown()
+    for (let node = 0; node < this.count; node++) {
+      this.floats[node * NODE_FLOATS + NODE_CALLS] = 0
+      this.floats[node * NODE_FLOATS + NODE_TICKS] = 0
+    }
+    for (const number of this.#threads) {
+      if (this.#lasts[number] < now) this.#lasts[number] = now
+    }
+    this.#last = this.#lasts[this.#thread]
+    this.healed = 0
+    this.waitTicks = 0
+    this.#warm = { count: 0, calls: new Float64Array(0), ticks: new Float64Array(0) }
+    this.#warmGaps = 0
+    this.#forgottenGaps = this.#gaps
+    for (const pause of this.#pauses) pause.taken.clear()
+  }
+
+  /** The end of a session: frames that are still open get their time up to now, and are closed. */
+  closeOpen(endTicks: number): void {
+    const end = Math.floor(endTicks)
+    for (const number of this.#threads) {
+      this.thread(number, -1)
+      const top = this.#tops[number]
+      if (this.#node === top) continue
+      if (this.#suspended[number] === 0 && end > this.#last) this.#charge(end)
+      this.#node = top
+    }
+    this.#putDown()
+  }
+
+  // ---- for snapshots ----
+
+  get warmUp(): WarmUp {
+    return this.#warm
+  }
+
+  /** Distinct methods seen so far. */
+  get methods(): number {
+    return this.#methods
+  }
+
+  /** Contexts so far, without the tops. */
+  get contexts(): number {
+    let tops = this.#virtualTop === 0 ? 0 : 1
+    for (const number of this.#threads) if (this.#tops[number] !== this.#virtualTop) tops++
+    return this.count - 1 - tops
+  }
+
+  /** 1 for the method that was seen first, 2 for the next … */
+  rank(method: number): number {
+    return this.#ranks[method]
+  }
+
+  /** Numbers of the threads that have a tree of their own. */
+  platformThreads(): number[] {
+    return this.#threads.filter((number) => this.#tops[number] !== this.#virtualTop)
+  }
+
+  /**
+   * Calls `charge` with the time that each open frame at the end of a stack would get if its thread
+   * had an event now. All sums are of whole ticks, and so exact.
+   */
+  forEachOpen(nowTicks: number, charge: (node: number, ticks: number) => void): void {
+    this.#putDown()
+    const now = Math.floor(nowTicks)
+    for (const number of this.#threads) {
+      const node = this.#nodes[number]
+      const last = this.#lasts[number]
+      if (node === this.#tops[number] || this.#suspended[number] === 1 || now <= last) continue
+      let ticks = now - last
+      for (const pause of this.#pauses) {
+        ticks -= Math.max(0, Math.min(pause.end, now) - Math.max(pause.start, last))
+      }
+      if (ticks > 0) charge(node, ticks)
+    }
+  }
+
+  // ---- slow paths ----
+
+  /** The child of `caller` for a method that is not the one entered latest. */
+  #callee(caller: number, recent: number, method: number): number {
+    const expected = this.ints[recent * NODE_INTS + NODE_SUCCESSOR]
+    let callee = expected
+    if (this.ints[expected * NODE_INTS + NODE_METHOD] !== method) {
+      callee = this.#find(caller, method)
+      if (recent !== 0) this.ints[recent * NODE_INTS + NODE_SUCCESSOR] = callee
+    }
+    this.ints[caller * NODE_INTS + NODE_RECENT] = callee
+    return callee
+  }
+
+  #find(parent: number, method: number): number {
+    const { ints } = this
+    const table = this.#table
+    const mask = table.length - 1
+    for (let at = hash(parent, method) & mask; ; at = (at + 1) & mask) {
+      const node = table[at]
+      if (node === 0) return this.#add(at, parent, method)
+      if (
+        ints[node * NODE_INTS + NODE_PARENT] === parent &&
+        ints[node * NODE_INTS + NODE_METHOD] === method
+      ) {
+        return node
+      }
+    }
+  }
+
+  #add(at: number, parent: number, method: number): number {
+    const node = this.#newNode(parent, method)
+    this.#table[at] = node
+    if (this.count > this.#table.length * HASH_FULL) this.#growTable()
+    if (method >= this.#ranks.length) this.#ranks = enlarged(this.#ranks, method)
+    if (this.#ranks[method] === 0) this.#ranks[method] = ++this.#methods
+    return node
+  }
+
+  #newNode(parent: number, method: number): number {
+    const node = this.count
+    if (node >= this.#maxNodes) throw new TreeTooLarge(this.contexts)
+    if (node * NODE_INTS === this.ints.length) this.#growNodes()
+    this.count++
+    this.ints[node * NODE_INTS + NODE_METHOD] = method
+    this.ints[node * NODE_INTS + NODE_PARENT] = parent
+    return node
+  }
+
+  #growNodes(): void {
+    const old = this.ints
+    this.#alive()
+    const bytes = this.#room(Math.ceil(this.count * GROWTH) * NODE_INTS * 4)
+    this.ints = new Int32Array(bytes)
+    this.floats = new Float64Array(bytes)
+    this.#alive()
+    this.ints.set(old)
+    this.#alive()
+  }
+
+  #room(bytes: number): ArrayBuffer {
+    try {
+      return new ArrayBuffer(bytes)
+    } catch {
+      throw new TreeTooLarge(this.contexts)
+    }
+  }
+
+  #growTable(): void {
+    const table = new Int32Array(this.#room(this.#table.length * 2 * 4))
+    const mask = table.length - 1
+    for (let node = 1; node < this.count; node++) {
+      if ((node & 0xffff) === 0) this.#alive()
+      const parent = this.ints[node * NODE_INTS + NODE_PARENT]
+      if (parent < 0) continue
+      let at = hash(parent, this.ints[node * NODE_INTS + NODE_METHOD]) & mask
+      while (table[at] !== 0) at = (at + 1) & mask
+      table[at] = node
+    }
+    this.#table = table
+  }
+
+  /**
+   * An exit that is not of the frame on top. Either the frames above its own have lost theirs: they
+   * are closed. Or its own was never entered: it is ignored.
+   */
+  #heal(method: number, ticks: number): void {
+    const { ints } = this
+    const top = this.#tops[this.#thread]
+    let above = 0
+    for (let node = this.#node; node !== top; node = ints[node * NODE_INTS + NODE_PARENT]) {
+      if (ints[node * NODE_INTS + NODE_METHOD] === method) {
+        this.#charge(ticks)
+        this.healed += above
+        this.#node = ints[node * NODE_INTS + NODE_PARENT]
+        return
+      }
+      above++
+    }
+    this.healed++
+  }
+
+  #charge(ticks: number): void {
+    const net = ticks - this.#last
+    if (net >= GAP_TICKS) this.#noteGap(ticks)
+    this.floats[this.#node * NODE_FLOATS + NODE_TICKS] += net
+    this.#last = ticks
+  }
+
+  /** Writes back the current thread's place. */
+  #putDown(): void {
+    this.#nodes[this.#thread] = this.#node
+    this.#lasts[this.#thread] = this.#last
+  }
+
+  #newThread(number: number, virtual: boolean): void {
+    this.#threads.push(number)
+    if (virtual || this.#virtual[number] === 1) {
+      if (this.#virtualTop === 0) this.#virtualTop = this.#newNode(-1, VIRTUAL_TOP)
+      this.#tops[number] = this.#virtualTop
+    } else {
+      this.#tops[number] = this.#newNode(-1, -number)
+    }
+    this.#nodes[number] = this.#tops[number]
+  }
+
+  #growThreads(number: number): void {
+    this.#tops = enlarged(this.#tops, number)
+    this.#nodes = enlarged(this.#nodes, number)
+    this.#virtual = enlarged(this.#virtual, number)
+    this.#suspended = enlarged(this.#suspended, number)
+    this.#lasts = enlarged(this.#lasts, number)
+  }
+
+  // ---- pauses ----
+
+  /**
+   * Remembers what is about to be charged. Of a gap with waiting in it the first part counts: the
+   * target waits last before it writes an event, and a redefinition in the wait is charged to nobody
+   * already.
+   */
+  #noteGap(ticks: number): void {
+    if (this.#node === this.#tops[this.#thread]) return
+    const waited = this.#last === this.#adjustedLast ? this.#adjusted : 0
+    const at = this.#gaps % GAPS
+    this.#gapThreads[at] = this.#thread
+    this.#gapNodes[at] = this.#node
+    this.#gapStarts[at] = this.#last - waited
+    this.#gapEnds[at] = ticks - waited
+    const gap = this.#gaps++
+    if (this.#gapStarts[at] >= this.#pausesEnd) return
+    for (const pause of this.#pauses) this.#takeOut(pause, gap)
+  }
+
+  /** Takes the pause out of the node that the gap was charged to, if no other gap held more of it. */
+  #takeOut(pause: Pause, gap: number): void {
+    const at = gap % GAPS
+    const ticks = Math.min(this.#gapEnds[at], pause.end) - Math.max(this.#gapStarts[at], pause.start)
+    if (ticks <= 0) return
+    const thread = this.#gapThreads[at]
+    const before = pause.taken.get(thread)
+    if (before !== undefined) {
+      if (before.ticks >= ticks) return
+      this.#correct(before.node, before.ticks, before.beforeWarm)
+    }
+    const taken = { node: this.#gapNodes[at], ticks, beforeWarm: gap < this.#warmGaps }
+    this.#correct(taken.node, -ticks, taken.beforeWarm)
+    pause.taken.set(thread, taken)
+  }
+
+  #correct(node: number, ticks: number, beforeWarm: boolean): void {
+    this.floats[node * NODE_FLOATS + NODE_TICKS] += ticks
+    if (beforeWarm) this.#warm.ticks[node] += ticks
+  }
+}
+
+function hash(parent: number, method: number): number {
+  const mixed = Math.imul(parent, 0x9e3779b1) ^ Math.imul(method, 0x85ebca6b)
+  return mixed ^ (mixed >>> 15)
+}
+
+function enlarged<T extends Int32Array | Uint8Array | Float64Array>(old: T, index: number): T {
+  const size = 2 ** Math.ceil(Math.log2(index + 1))
+  const array = new (old.constructor as new (length: number) => T)(size)
+  array.set(old)
+  return array
+}

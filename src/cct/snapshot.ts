@@ -1,0 +1,321 @@
+// From a builder's records to still trees (tree.ts): a tree per thread, and all threads merged.
+//
+// Children come in the order in which their methods were first seen anywhere, so a view does not jump
+// while the tree grows. Nothing here recurses: a context can be 100,000 calls deep.
+
+import {
+  type CctBuilder,
+  NODE_CALLS,
+  NODE_FLOATS,
+  NODE_INTS,
+  NODE_METHOD,
+  NODE_PARENT,
+  NODE_TICKS,
+  VIRTUAL_TOP,
+} from './builder.ts'
+import { type Calibration, exactTime } from './compensation.ts'
+import type { Tree } from './tree.ts'
+
+export interface SnapshotOptions {
+  readonly calibration: Calibration
+  readonly nsPerTick: number
+  /** Charges open frames up to now, in the snapshot only. */
+  readonly nowTicks?: number
+  /** Default: true. A live view needs only the thread it shows. */
+  readonly perThread?: boolean
+}
+
+/** Trees whose threads have numbers instead of names. */
+export interface NumberedSnapshot {
+  readonly merged: Tree
+  /** `number` is VIRTUAL for the one tree of all virtual threads. */
+  readonly threads: readonly { readonly number: number; readonly tree: Tree }[]
+  readonly waitNs: number
+  readonly healed: number
+}
+
+/** Stands for all virtual threads, in place of a thread number. */
+export const VIRTUAL = 0
+
+/** Nodes in any order that has parents before children; tops have parent -1. */
+interface Forest {
+  readonly count: number
+  readonly method: Int32Array
+  readonly parent: Int32Array
+  readonly calls: Float64Array
+  readonly ticks: Float64Array
+  readonly warmCalls: Float64Array
+  readonly warmTicks: Float64Array
+}
+
+/**
+ * Copies, sorts and compensates: about 0.1 us a node.
+ *
+ * @param alive called a few times on the way, for a caller that must not be silent for long
+ */
+export function snapshotOf(
+  builder: CctBuilder,
+  options: SnapshotOptions,
+  alive: () => void = () => {},
+): NumberedSnapshot {
+  const forest = forestOf(builder)
+  alive()
+  if (options.nowTicks !== undefined) {
+    builder.forEachOpen(options.nowTicks, (node, ticks) => {
+      forest.ticks[node] += ticks
+    })
+  }
+  const ranks = (method: number) => builder.rank(method)
+  const tops = topsWithChildren(forest)
+  const oneTree = tops.length < 2
+  const threads: { number: number; tree: Tree }[] = []
+  let merged: Tree = treeOf(0)
+  if (oneTree || options.perThread !== false) {
+    const all = layOut(forest, ranks, options, alive)
+    for (let top = 0; top < all.count; top += all.size[top]) {
+      if (all.size[top] === 1) continue
+      const method = all.method[top]
+      threads.push({ number: method === VIRTUAL_TOP ? VIRTUAL : -method, tree: below(all, top) })
+    }
+    if (threads.length === 1) merged = threads[0].tree
+  }
+  if (!oneTree) {
+    const joined = withoutTops(forest)
+    alive()
+    merged = layOut(joined, ranks, options, alive)
+  }
+  return {
+    merged,
+    threads: options.perThread === false ? [] : threads,
+    waitNs: builder.waitTicks * options.nsPerTick,
+    healed: builder.healed,
+  }
+}
+
+/** Copies the builder's records apart, without node 0: node n of the builder is n here as well. */
+function forestOf(builder: CctBuilder): Forest {
+  const { ints, floats, count, warmUp } = builder
+  const method = new Int32Array(count)
+  const parent = new Int32Array(count)
+  const calls = new Float64Array(count)
+  const ticks = new Float64Array(count)
+  for (let node = 0; node < count; node++) {
+    method[node] = ints[node * NODE_INTS + NODE_METHOD]
+    parent[node] = ints[node * NODE_INTS + NODE_PARENT]
+    calls[node] = floats[node * NODE_FLOATS + NODE_CALLS]
+    ticks[node] = parent[node] < 0 ? 0 : floats[node * NODE_FLOATS + NODE_TICKS]
+  }
+  return { count, method, parent, calls, ticks, warmCalls: warmUp.calls, warmTicks: warmUp.ticks }
+}
+
+function topsWithChildren(forest: Forest): number[] {
+  const busy = new Set<number>()
+  for (let node = 1; node < forest.count; node++) {
+    const parent = forest.parent[node]
+    if (parent >= 0 && forest.parent[parent] < 0) busy.add(parent)
+  }
+  return [...busy]
+}
+
+/** Sums the same contexts of different threads; their roots become the tops. */
+function withoutTops(forest: Forest): Forest {
+  const into = new Int32Array(forest.count).fill(-1)
+  const method = new Int32Array(forest.count)
+  const parent = new Int32Array(forest.count)
+  const calls = new Float64Array(forest.count)
+  const ticks = new Float64Array(forest.count)
+  const warmCalls = new Float64Array(forest.count)
+  const warmTicks = new Float64Array(forest.count)
+  const table = new Int32Array(2 ** Math.ceil(Math.log2(forest.count * 1.5))) // node + 1; 0 is empty
+  const mask = table.length - 1
+  let count = 0
+  for (let from = 1; from < forest.count; from++) {
+    const parentFrom = forest.parent[from]
+    if (parentFrom < 0) continue
+    const above = into[parentFrom]
+    const name = forest.method[from]
+    let at = (Math.imul(above + 1, 0x9e3779b1) ^ Math.imul(name, 0x85ebca6b)) >>> 0
+    at = (at ^ (at >>> 15)) & mask
+    while (table[at] !== 0 && (parent[table[at] - 1] !== above || method[table[at] - 1] !== name)) {
+      at = (at + 1) & mask
+    }
+    if (table[at] === 0) {
+      method[count] = name
+      parent[count] = above
+      table[at] = ++count
+    }
+    const node = table[at] - 1
+    into[from] = node
+    calls[node] += forest.calls[from]
+    ticks[node] += forest.ticks[from]
+    if (from < forest.warmCalls.length) {
+      warmCalls[node] += forest.warmCalls[from]
+      warmTicks[node] += forest.warmTicks[from]
+    }
+  }
+  return { count, method, parent, calls, ticks, warmCalls, warmTicks }
+}
+
+/** Preorder, sorted, compensated, in nanoseconds. Contexts that nothing was counted in are left out. */
+function layOut(
+  forest: Forest,
+  rank: (method: number) => number,
+  options: SnapshotOptions,
+  alive: () => void,
+): Tree {
+  const { count, method, parent, calls, ticks } = forest
+  const shown = new Uint8Array(count)
+  let size = 0
+  for (let node = count - 1; node >= 0; node--) {
+    if (calls[node] !== 0 || ticks[node] !== 0) shown[node] = 1
+    if (shown[node] === 0) continue
+    size++
+    if (parent[node] >= 0) shown[parent[node]] = 1
+  }
+  const { firstChild, nextSibling, firstTop } = siblings(forest, shown, rank)
+  alive()
+
+  const tree = treeOf(size)
+  const { calls: outCalls, selfNs, totalNs, measuredNs, warmupCalls, warmupSelfNs } = tree.metrics
+  const { nsPerTick } = options
+  const place = new Int32Array(count)
+  let at = 0
+  for (let node = firstTop; node >= 0; ) {
+    place[node] = at
+    tree.method[at] = method[node]
+    tree.parent[at] = parent[node] < 0 ? -1 : place[parent[node]]
+    outCalls[at] = calls[node]
+    measuredNs[at] = ticks[node]
+    if (node < forest.warmCalls.length) {
+      warmupCalls[at] = forest.warmCalls[node]
+      warmupSelfNs[at] = forest.warmTicks[node]
+    }
+    at++
+    if (firstChild[node] >= 0) {
+      node = firstChild[node]
+      continue
+    }
+    while (node >= 0 && nextSibling[node] < 0) node = parent[node]
+    if (node >= 0) node = nextSibling[node]
+  }
+
+  alive()
+  const callsOut = new Float64Array(size)
+  const warmCallsOut = new Float64Array(size)
+  for (at = size - 1; at >= 0; at--) {
+    const above = tree.parent[at]
+    const { calibration } = options
+    selfNs[at] = exactTime(measuredNs[at], outCalls[at], callsOut[at], calibration) * nsPerTick
+    warmupSelfNs[at] = exactTime(warmupSelfNs[at], warmupCalls[at], warmCallsOut[at], calibration) * nsPerTick
+    measuredNs[at] *= nsPerTick
+    totalNs[at] += selfNs[at]
+    tree.size[at]++
+    if (above < 0) continue
+    callsOut[above] += outCalls[at]
+    warmCallsOut[above] += warmupCalls[at]
+    totalNs[above] += totalNs[at]
+    tree.size[above] += tree.size[at]
+  }
+  return tree
+}
+
+/** Links shown nodes to their siblings, by rank; a thread's top has none and keeps its place. */
+function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => number) {
+  const { count, method, parent } = forest
+  const ranks = new Int32Array(count)
+  let ranksEnd = 1
+  for (let node = 0; node < count; node++) {
+    if (method[node] > 0) ranks[node] = rank(method[node])
+    if (ranks[node] >= ranksEnd) ranksEnd = ranks[node] + 1
+  }
+  // A counting sort, then every node in turn is put before those of its parent's children that are in
+  // place: so the last of all comes first.
+  const start = new Int32Array(ranksEnd + 1)
+  for (let node = 0; node < count; node++) start[ranks[node] + 1]++
+  for (let r = 0; r < ranksEnd; r++) start[r + 1] += start[r]
+  const sorted = new Int32Array(count)
+  for (let node = 0; node < count; node++) sorted[start[ranks[node]]++] = node
+  const firstChild = new Int32Array(count).fill(-1)
+  const nextSibling = new Int32Array(count).fill(-1)
+  let firstTop = -1
+  for (let i = count - 1; i >= 0; i--) {
+    const node = sorted[i]
+    if (shown[node] === 0) continue
+    const above = parent[node]
+    if (above < 0) {
+      nextSibling[node] = firstTop
+      firstTop = node
+    } else {
+      nextSibling[node] = firstChild[above]
+      firstChild[above] = node
+    }
+  }
+  return { firstChild, nextSibling, firstTop }
+}
+
+/** The nodes below a top, as a tree of their own. */
+function below(tree: Tree, top: number): Tree {
+  const from = top + 1
+  const to = top + tree.size[top]
+  const parent = tree.parent.slice(from, to)
+  for (let node = 0; node < parent.length; node++)
+    parent[node] = parent[node] === top ? -1 : parent[node] - from
+  const metrics: { [name: string]: Float64Array } = {}
+  for (const name of Object.keys(tree.metrics)) metrics[name] = tree.metrics[name].slice(from, to)
+  return {
+    count: to - from,
+    method: tree.method.slice(from, to),
+    parent,
+    size: tree.size.slice(from, to),
+    metrics,
+  }
+}
+
+function treeOf(count: number) {
+  return {
+    count,
+    method: new Int32Array(count),
+    parent: new Int32Array(count),
+    size: new Int32Array(count),
+    metrics: {
+      calls: new Float64Array(count),
+      selfNs: new Float64Array(count),
+      totalNs: new Float64Array(count),
+      measuredNs: new Float64Array(count),
+      warmupCalls: new Float64Array(count),
+      warmupSelfNs: new Float64Array(count),
+    },
+  }
+}
+
+/** A method over all its contexts. */
+export interface HotMethod {
+  readonly method: number
+  readonly calls: number
+  readonly selfNs: number
+  /** Of outermost activations only, so that recursion does not count twice. */
+  readonly totalNs: number
+}
+
+/** The methods of a tree, most self time first. */
+export function hotMethods(tree: Tree): HotMethod[] {
+  const { calls, selfNs, totalNs } = tree.metrics
+  const byMethod = new Map<number, { method: number; calls: number; selfNs: number; totalNs: number }>()
+  /** By method: the end of the outermost activation's subtree that we are in. */
+  const insideUntil = new Map<number, number>()
+  for (let node = 0; node < tree.count; node++) {
+    const method = tree.method[node]
+    let sum = byMethod.get(method)
+    if (sum === undefined) {
+      sum = { method, calls: 0, selfNs: 0, totalNs: 0 }
+      byMethod.set(method, sum)
+    }
+    sum.calls += calls[node]
+    sum.selfNs += selfNs[node]
+    if (node >= (insideUntil.get(method) ?? 0)) {
+      sum.totalNs += totalNs[node]
+      insideUntil.set(method, node + tree.size[node])
+    }
+  }
+  return [...byMethod.values()].sort((a, b) => b.selfNs - a.selfNs || a.method - b.method)
+}

@@ -1,0 +1,63 @@
+// A calling context tree, finished and still: what builders produce and views, files and exports read.
+//
+// Structure of arrays in preorder: node i's subtree is [i, i + size[i]), its first child is i + 1,
+// the next sibling of c is c + size[c]. There may be several top nodes (parent -1), the roots.
+// Metrics are named columns, so that a new mode adds a column and no new tree.
+
+/** Metric columns that exact-time mode fills. */
+export type MetricName =
+  | 'calls'
+  | 'selfNs'
+  | 'totalNs'
+  | 'measuredNs'
+  | 'warmupCalls'
+  | 'warmupSelfNs'
+  | (string & {})
+
+export interface Tree {
+  /** Number of nodes; every array below has this length. */
+  readonly count: number
+  /** Method id (dense from 1), see `MethodName` for what it is called. */
+  readonly method: Int32Array
+  /** Index of the parent node, -1 for a top node. */
+  readonly parent: Int32Array
+  /** Nodes in the subtree, itself included. */
+  readonly size: Int32Array
+  /**
+   * `calls` invocations; `selfNs` compensated net time (may be negative); `totalNs` selfNs of the
+   * whole subtree, so children and self make the parent; `measuredNs` net time before compensation;
+   * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition
+   * had settled.
+   */
+  readonly metrics: { readonly [name: string]: Float64Array }
+}
+
+/** How a method is shown and told apart. */
+export interface MethodName {
+  /** Class name with dots and `$`, as `Class.getName()` gives it. */
+  readonly class: string
+  readonly method: string
+  /** JVM descriptor, `(I)V`. */
+  readonly descriptor: string
+  /** Name of the defining class loader, "bootstrap", "app", or "com.foo.Loader@7". */
+  readonly loader: string
+}
+
+export interface ThreadTree {
+  /** Java thread id. */
+  readonly id: number
+  readonly name: string
+  readonly tree: Tree
+}
+
+/** All that the client knows of the calls at one moment. */
+export interface Snapshot {
+  readonly merged: Tree
+  readonly threads: readonly ThreadTree[]
+  /** Enter and exit events decoded. */
+  readonly events: number
+  /** Time target threads spent waiting for the client, charged to nobody. */
+  readonly waitNs: number
+  /** Simulated stack frames that had no matching exit and were closed by force. */
+  readonly healed: number
+}

@@ -1,0 +1,163 @@
+// A class file (JVMS 4.1), read lazily: one walk finds where things lie and what they are called.
+// Bytecode is `code.ts`, the pool `constant-pool.ts`; nothing here is ever changed, a changed class
+// is a splice of the old bytes (`splice.ts`).
+
+import { ConstantPool } from './constant-pool.ts'
+import { ClassFormatProblem } from './problem.ts'
+import { Reader } from './reader.ts'
+
+export { ClassFormatProblem }
+
+export const MAJOR_1_4 = 48
+/** From this version on a method may carry a StackMapTable, and the JVM looks at it. */
+export const MAJOR_6 = 50
+
+/** Where an attribute lies in the class file. */
+export interface AttributeRef {
+  readonly name: string
+  readonly nameIndex: number
+  /** First byte of its content, after name and length. */
+  readonly offset: number
+  /** Bytes of its content. */
+  readonly length: number
+}
+
+export interface MethodInfo {
+  /** Position in the class file's method table: the method's name on the wire. */
+  readonly index: number
+  readonly access: number
+  readonly name: string
+  readonly descriptor: string
+  readonly attributes: readonly AttributeRef[]
+  /** The Code attribute; abstract and native methods have none. */
+  readonly code: AttributeRef | undefined
+}
+
+export interface BootstrapMethod {
+  /** Pool index of a MethodHandle. */
+  readonly methodRef: number
+  /** Pool indices of the static arguments. */
+  readonly arguments: readonly number[]
+}
+
+export interface ClassFile {
+  readonly bytes: Uint8Array
+  readonly major: number
+  readonly pool: ConstantPool
+  readonly access: number
+  /** Internal name. */
+  readonly name: string
+  /** Internal name; null for java/lang/Object and for modules. */
+  readonly superName: string | null
+  readonly interfaces: readonly string[]
+  readonly methods: readonly MethodInfo[]
+  readonly attributes: readonly AttributeRef[]
+  /** Read when first asked for. */
+  readonly bootstrapMethods: readonly BootstrapMethod[]
+  /** Internal name of the nest host, if the class is not its own. Read when first asked for. */
+  readonly nestHost?: string | undefined
+}
+
+/**
+ * Reads a class file up to, not including, its code.
+ *
+ * @throws ClassFormatProblem for anything that is not a well-formed class file
+ */
+export function parseClassFile(bytes: Uint8Array): ClassFile {
+  const reader = new Reader(bytes)
+  if (reader.u4() !== 0xcafebabe) throw new ClassFormatProblem('does not start with 0xCAFEBABE')
+  reader.u2() // minor version
+  const major = reader.u2()
+  const pool = new ConstantPool(reader)
+  const access = reader.u2()
+  const name = pool.className(reader.u2())
+  const superIndex = reader.u2()
+  const superName = superIndex === 0 ? null : pool.className(superIndex)
+  const interfaces: string[] = []
+  for (let left = reader.u2(); left > 0; left--) interfaces.push(pool.className(reader.u2()))
+  for (let left = reader.u2(); left > 0; left--) {
+    reader.skip(6)
+    skipAttributes(reader)
+  }
+  const methods: MethodInfo[] = []
+  const methodCount = reader.u2()
+  for (let index = 0; index < methodCount; index++) methods.push(readMethod(reader, pool, index))
+  const attributes = readAttributes(reader, pool)
+  reader.finish('the class file')
+  return new ParsedClass(bytes, major, pool, access, name, superName, interfaces, methods, attributes)
+}
+
+function readMethod(reader: Reader, pool: ConstantPool, index: number): MethodInfo {
+  const access = reader.u2()
+  const name = pool.utf8(reader.u2())
+  const descriptor = pool.utf8(reader.u2())
+  const attributes = readAttributes(reader, pool)
+  let code: AttributeRef | undefined
+  for (const attribute of attributes) {
+    if (attribute.name !== 'Code') continue
+    if (code !== undefined) throw new ClassFormatProblem(`${name}${descriptor} has two Code attributes`)
+    code = attribute
+  }
+  return { index, access, name, descriptor, attributes, code }
+}
+
+/** The attribute table at the reader's position: that of a class, a member or a Code attribute. */
+export function readAttributes(reader: Reader, pool: ConstantPool): AttributeRef[] {
+  const attributes: AttributeRef[] = []
+  for (let left = reader.u2(); left > 0; left--) {
+    const nameIndex = reader.u2()
+    const length = reader.u4()
+    attributes.push({ name: pool.utf8(nameIndex), nameIndex, offset: reader.skip(length), length })
+  }
+  return attributes
+}
+
+function skipAttributes(reader: Reader): void {
+  for (let left = reader.u2(); left > 0; left--) {
+    reader.skip(2)
+    reader.skip(reader.u4())
+  }
+}
+
+class ParsedClass implements ClassFile {
+  #bootstrapMethods: readonly BootstrapMethod[] | undefined
+
+  constructor(
+    readonly bytes: Uint8Array,
+    readonly major: number,
+    readonly pool: ConstantPool,
+    readonly access: number,
+    readonly name: string,
+    readonly superName: string | null,
+    readonly interfaces: readonly string[],
+    readonly methods: readonly MethodInfo[],
+    readonly attributes: readonly AttributeRef[],
+  ) {}
+
+  get bootstrapMethods(): readonly BootstrapMethod[] {
+    this.#bootstrapMethods ??= this.#readBootstrapMethods()
+    return this.#bootstrapMethods
+  }
+
+  get nestHost(): string | undefined {
+    const reader = this.#attribute('NestHost')
+    return reader && this.pool.className(reader.u2())
+  }
+
+  #readBootstrapMethods(): BootstrapMethod[] {
+    const found: BootstrapMethod[] = []
+    const reader = this.#attribute('BootstrapMethods')
+    for (let left = reader?.u2() ?? 0; reader && left > 0; left--) {
+      const methodRef = reader.u2()
+      const args: number[] = []
+      for (let more = reader.u2(); more > 0; more--) args.push(reader.u2())
+      found.push({ methodRef, arguments: args })
+    }
+    return found
+  }
+
+  #attribute(name: string): Reader | undefined {
+    const found = this.attributes.find((attribute) => attribute.name === name)
+    return found && new Reader(this.bytes, found.offset, found.offset + found.length)
+  }
+}

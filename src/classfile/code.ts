@@ -1,0 +1,138 @@
+// The Code attribute of a method (JVMS 4.7.3), and walking over instructions.
+
+import { type AttributeRef, type ClassFile, type MethodInfo, readAttributes } from './class-file.ts'
+import {
+  ALOAD,
+  ASTORE,
+  IINC,
+  ILOAD,
+  ISTORE,
+  LENGTHS,
+  LOOKUPSWITCH,
+  RET,
+  TABLESWITCH,
+  WIDE,
+} from './opcodes.ts'
+import { ClassFormatProblem } from './problem.ts'
+import { Reader, s4At } from './reader.ts'
+
+/** A row of the exception table: `handlerBci` catches what is thrown in [startBci, endBci). */
+export interface Handler {
+  readonly startBci: number
+  readonly endBci: number
+  readonly handlerBci: number
+  /** Pool index of a Class; 0 catches everything. */
+  readonly catchType: number
+}
+
+export interface Code {
+  readonly maxStack: number
+  readonly maxLocals: number
+  /** A view of the class file's bytes: not to be written to. */
+  readonly bytecode: Uint8Array
+  readonly handlers: readonly Handler[]
+  readonly attributes: readonly AttributeRef[]
+}
+
+/** @throws ClassFormatProblem if the method has no code or its Code attribute contradicts itself */
+export function parseCode(classFile: ClassFile, method: MethodInfo): Code {
+  const attribute = method.code
+  if (attribute === undefined) {
+    throw new ClassFormatProblem(`${method.name}${method.descriptor} has no Code attribute`)
+  }
+  const { bytes, pool } = classFile
+  const reader = new Reader(bytes, attribute.offset, attribute.offset + attribute.length)
+  const maxStack = reader.u2()
+  const maxLocals = reader.u2()
+  const length = reader.u4()
+  if (length === 0 || length > 65535) throw new ClassFormatProblem(`${length} bytes of code`)
+  const start = reader.skip(length)
+  const handlers: Handler[] = []
+  for (let left = reader.u2(); left > 0; left--) {
+    const startBci = reader.u2()
+    const endBci = reader.u2()
+    const handlerBci = reader.u2()
+    const catchType = reader.u2()
+    if (startBci >= endBci || endBci > length || handlerBci >= length) {
+      throw new ClassFormatProblem(`exception range [${startBci}, ${endBci}) -> ${handlerBci} of ${length}`)
+    }
+    handlers.push({ startBci, endBci, handlerBci, catchType })
+  }
+  const attributes = readAttributes(reader, pool)
+  reader.finish('a Code attribute')
+  return { maxStack, maxLocals, bytecode: bytes.subarray(start, start + length), handlers, attributes }
+}
+
+/**
+ * Calls `visit` for every instruction, in order of bci. A `wide` instruction is visited once, at its
+ * prefix. Allocates nothing; whatever the bytes are, it ends.
+ *
+ * @throws ClassFormatProblem at an unknown opcode or an instruction that runs past the end
+ */
+export function forEachInstruction(bytecode: Uint8Array, visit: (bci: number, opcode: number) => void): void {
+  for (let bci = 0; bci < bytecode.length; ) {
+    const next = bci + instructionLength(bytecode, bci)
+    visit(bci, bytecode[bci])
+    bci = next
+  }
+}
+
+/**
+ * Bytes of the instruction at `bci`: opcode, padding and operands.
+ *
+ * @throws ClassFormatProblem at an unknown opcode or an instruction that runs past the end
+ */
+export function instructionLength(bytecode: Uint8Array, bci: number): number {
+  const opcode = bytecode[bci]
+  let length = LENGTHS[opcode]
+  if (length === undefined) throw new ClassFormatProblem(`unknown opcode ${opcode} at bci ${bci}`)
+  if (length === 0) length = variableLength(bytecode, bci, opcode)
+  if (bci + length > bytecode.length) pastTheEnd(bci)
+  return length
+}
+
+function variableLength(bytecode: Uint8Array, bci: number, opcode: number): number {
+  if (opcode === WIDE) {
+    if (bci + 1 >= bytecode.length) pastTheEnd(bci)
+    const widened = bytecode[bci + 1]
+    if (!canBeWide(widened)) {
+      throw new ClassFormatProblem(`wide opcode ${widened} at bci ${bci}`)
+    }
+    return widened === IINC ? 6 : 4
+  }
+  const operands = switchOperands(bci)
+  if (operands + 12 > bytecode.length) {
+    if (opcode === TABLESWITCH || operands + 8 > bytecode.length) pastTheEnd(bci)
+  }
+  if (opcode === LOOKUPSWITCH) {
+    const pairs = s4At(bytecode, operands + 4)
+    if (pairs < 0 || pairs > 8192)
+      throw new ClassFormatProblem(`lookupswitch of ${pairs} pairs at bci ${bci}`)
+    return operands + 8 + 8 * pairs - bci
+  }
+  const low = s4At(bytecode, operands + 4)
+  const high = s4At(bytecode, operands + 8)
+  const targets = high - low + 1
+  if (targets < 1 || targets > 16384)
+    throw new ClassFormatProblem(`tableswitch ${low}..${high} at bci ${bci}`)
+  return operands + 12 + 4 * targets - bci
+}
+
+/** xload, xstore, ret and iinc: instructions on a local, which `wide` gives a 16-bit number. */
+function canBeWide(opcode: number): boolean {
+  return (
+    (opcode >= ILOAD && opcode <= ALOAD) ||
+    (opcode >= ISTORE && opcode <= ASTORE) ||
+    opcode === RET ||
+    opcode === IINC
+  )
+}
+
+/** Where the operands of a switch at `bci` start: the next multiple of 4. */
+export function switchOperands(bci: number): number {
+  return (bci & ~3) + 4
+}
+
+function pastTheEnd(bci: number): never {
+  throw new ClassFormatProblem(`the instruction at bci ${bci} runs past the end of the code`)
+}

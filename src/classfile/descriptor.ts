@@ -1,0 +1,70 @@
+// Descriptors (JVMS 4.3): what a method takes and gives, and how many slots that fills.
+
+import { ClassFormatProblem } from './problem.ts'
+
+const OPEN = 0x28 // (
+const CLOSE = 0x29 // )
+const ARRAY = 0x5b // [
+const CLASS = 0x4c // L
+
+export interface MethodDescriptor {
+  /** Field descriptors: `I`, `[J`, `Ljava/lang/String;` */
+  readonly parameters: readonly string[]
+  /** A field descriptor or `V`. */
+  readonly returnType: string
+}
+
+/** @throws ClassFormatProblem if it is no method descriptor */
+export function parseMethodDescriptor(descriptor: string): MethodDescriptor {
+  if (descriptor.charCodeAt(0) !== OPEN) malformed(descriptor)
+  const parameters: string[] = []
+  let at = 1
+  while (descriptor.charCodeAt(at) !== CLOSE) {
+    const end = typeEnd(descriptor, at)
+    parameters.push(descriptor.slice(at, end))
+    at = end
+  }
+  const returnType = descriptor.slice(at + 1)
+  if (returnType !== 'V' && typeEnd(descriptor, at + 1) !== descriptor.length) malformed(descriptor)
+  return { parameters, returnType }
+}
+
+/** Slots the arguments fill: two for `J` and `D`. The receiver is not counted. */
+export function argumentSlots(descriptor: string): number {
+  if (descriptor.charCodeAt(0) !== OPEN) malformed(descriptor)
+  let slots = 0
+  let at = 1
+  while (descriptor.charCodeAt(at) !== CLOSE) {
+    slots += typeSlots(descriptor, at)
+    at = typeEnd(descriptor, at)
+  }
+  return slots
+}
+
+/** Slots the result fills: 0 for `V`. */
+export function returnSlots(descriptor: string): number {
+  return typeSlots(descriptor, descriptor.lastIndexOf(')') + 1)
+}
+
+/** Slots of a value of the type that starts at `at`: 0 for `V`, 2 for `J` and `D`, else 1. */
+export function typeSlots(descriptor: string, at = 0): number {
+  const letter = descriptor[at]
+  return letter === 'V' ? 0 : letter === 'J' || letter === 'D' ? 2 : 1
+}
+
+function typeEnd(descriptor: string, start: number): number {
+  let at = start
+  while (descriptor.charCodeAt(at) === ARRAY) at++
+  if (at - start > 255) malformed(descriptor)
+  if (descriptor.charCodeAt(at) === CLASS) {
+    const end = descriptor.indexOf(';', at)
+    if (end <= at + 1) malformed(descriptor)
+    return end + 1
+  }
+  if (at >= descriptor.length || !'BCDFIJSZ'.includes(descriptor[at])) malformed(descriptor)
+  return at + 1
+}
+
+function malformed(descriptor: string): never {
+  throw new ClassFormatProblem(`malformed descriptor ${JSON.stringify(descriptor.slice(0, 100))}`)
+}

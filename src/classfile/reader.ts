@@ -1,0 +1,73 @@
+// Bounds-checked big-endian reading. Every length in a class file is a claim; this is where it is
+// checked against the bytes that are really there.
+
+import { ClassFormatProblem } from './problem.ts'
+
+export class Reader {
+  readonly bytes: Uint8Array
+  /** Next byte to read. */
+  at: number
+  /** First byte that must not be read. */
+  readonly end: number
+
+  constructor(bytes: Uint8Array, at = 0, end = bytes.length) {
+    this.bytes = bytes
+    this.at = at
+    this.end = end
+  }
+
+  u1(): number {
+    const at = this.at
+    if (at >= this.end) this.#truncated(1)
+    this.at = at + 1
+    return this.bytes[at]
+  }
+
+  u2(): number {
+    const { at, bytes } = this
+    if (at + 2 > this.end) this.#truncated(2)
+    this.at = at + 2
+    return (bytes[at] << 8) | bytes[at + 1]
+  }
+
+  u4(): number {
+    const { at, bytes } = this
+    if (at + 4 > this.end) this.#truncated(4)
+    this.at = at + 4
+    return bytes[at] * 0x1000000 + ((bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3])
+  }
+
+  /** Passes over `length` bytes and returns where they started. */
+  skip(length: number): number {
+    const at = this.at
+    if (at + length > this.end) this.#truncated(length)
+    this.at = at + length
+    return at
+  }
+
+  /** Everything that was promised has been read; anything left is a lie about a length. */
+  finish(what: string): void {
+    if (this.at !== this.end) {
+      throw new ClassFormatProblem(`${this.end - this.at} bytes too many in ${what} at offset ${this.at}`)
+    }
+  }
+
+  #truncated(wanted: number): never {
+    throw new ClassFormatProblem(
+      `truncated: ${wanted} bytes wanted at offset ${this.at}, ${this.end - this.at} left`,
+    )
+  }
+}
+
+/** Unchecked reads, for offsets that a Reader has been over already. */
+export function u2At(bytes: Uint8Array, at: number): number {
+  return (bytes[at] << 8) | bytes[at + 1]
+}
+
+export function s2At(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] << 24) >> 16) | bytes[at + 1]
+}
+
+export function s4At(bytes: Uint8Array, at: number): number {
+  return (bytes[at] << 24) | (bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3]
+}

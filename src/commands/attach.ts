@@ -1,0 +1,51 @@
+// jfluid attach: the live view of one task in a running JVM.
+
+import { reportPieces, terminalOptions } from '../profile/report.ts'
+import { writePieces } from '../profile/write.ts'
+import { attachDoor } from '../session/door.ts'
+import { Session } from '../session/session.ts'
+import { runLiveView } from '../tui/app.ts'
+import { createProgress } from '../tui/progress.ts'
+import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
+import { describeDetach, finish, keepProfile } from './finish.ts'
+import { liveSource } from './live.ts'
+import { describeMatches } from './matches.ts'
+import { parsePid, type SessionFlags, sessionOptions } from './options.ts'
+
+export interface AttachFlags extends SessionFlags {
+  readonly out?: string
+}
+
+export async function attach(pidText: string, flags: AttachFlags): Promise<void> {
+  const pid = parsePid(pidText)
+  const options = sessionOptions(flags)
+  const problem = terminalProblem(process.stdout, process.env)
+  if (problem !== null) throw problem
+  preloadScreen()
+  const progress = createProgress(process.stderr)
+  progress.phase(`attaching to ${pid}`)
+  let session: Session
+  try {
+    session = await Session.start(await attachDoor(pid), options, (phase) => progress.phase(phase))
+  } finally {
+    progress.close()
+  }
+  await view(session, flags.out)
+}
+
+/** Shows a session until the user leaves, then reports to the scrollback. */
+export async function view(session: Session, out: string | undefined): Promise<void> {
+  const screen = await openScreen()
+  try {
+    await runLiveView(liveSource(session), screen)
+  } finally {
+    screen.destroy()
+  }
+  const { profile, report } = await finish(session)
+  await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
+  for (const line of describeMatches(session)) process.stderr.write(`${line}\n`)
+  process.stderr.write(`${describeDetach(session.pid, report)}\n`)
+  if (out === undefined) return
+  await keepProfile(profile, out)
+  process.stderr.write(`profile written to ${out}\n`)
+}

@@ -1,0 +1,96 @@
+// The end that attach, record and run share: detach, keep the profile, say how the target was left.
+
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
+import { CannotWriteProfile } from '../profile/errors.ts'
+import { writeProfile } from '../profile/file.ts'
+import type { Profile } from '../profile/profile.ts'
+import type { Session } from '../session/session.ts'
+import type { DetachReport } from '../wire/messages.ts'
+
+/** The profile could not be put where it should be, and is somewhere else. */
+export class ProfilePutElsewhere extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint: string
+  constructor(problem: CannotWriteProfile, elsewhere: string) {
+    super(`${problem.message}; the profile is in ${elsewhere}`)
+    this.hint = `Read it with: jfluid report ${elsewhere}`
+  }
+}
+
+export interface Finished {
+  readonly profile: Profile
+  readonly report: DetachReport | null
+}
+
+/** Detaches and returns the finished profile; the recorder is let go of whatever happens. */
+export async function finish(session: Session): Promise<Finished> {
+  try {
+    const report = await session.detach()
+    const profile = await session.profile()
+    return { profile: { ...profile, warnings: [...profile.warnings, ...silence(session, profile)] }, report }
+  } finally {
+    await session.close()
+  }
+}
+
+/** A profile without a call deserves a reason. */
+function silence(session: Session, profile: Profile): string[] {
+  if (profile.events.count > 0) return []
+  const roots = session.rootReport()
+  const absent = roots.filter((it) => it.armed).map((it) => it.text)
+  if (absent.length === 0) return ['no root was called']
+  return [`no root was called; never loaded was the class of ${absent.join(', ')}`]
+}
+
+/**
+ * Writes the profile, to the system's temporary directory if it cannot be put at `path`: what was
+ * recorded may not come again.
+ *
+ * @throws ProfilePutElsewhere
+ * @throws CannotWriteProfile if it can be put nowhere
+ */
+export async function keepProfile(profile: Profile, path: string): Promise<void> {
+  try {
+    await writeProfile(profile, path)
+  } catch (error) {
+    if (!(error instanceof CannotWriteProfile)) throw error
+    const elsewhere = join(mkdtempSync(join(tmpdir(), 'jfluid-profile-')), basename(path) || 'p.jfluid')
+    await writeProfile(profile, elsewhere)
+    throw new ProfilePutElsewhere(error, elsewhere)
+  }
+}
+
+/** Tells each thing the session has to say (a root that is not called, say) once. Stop it with the result. */
+export function tellMessages(session: Session, tell: (line: string) => void): () => void {
+  // That a root's class is not loaded yet is told with what the roots matched.
+  const armed = session.rootReport().every((it) => it.armed)
+  let last: string | null = null
+  let first = true
+  const timer = setInterval(async () => {
+    const status = await session.status().catch(() => null)
+    if (status === null || status.phase === 'ended') return
+    const { message } = status
+    if (message === last) return
+    last = message
+    if (message !== null && !(first && armed)) tell(message)
+    first = false
+  }, MESSAGES_MS)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+const MESSAGES_MS = 250
+
+/** One line about the target after we have left it. */
+export function describeDetach(pid: number, report: DetachReport | null): string {
+  if (report === null) return `JVM ${pid} has ended`
+  const { restoredClasses, refusedClasses, ms, released } = report
+  const refused =
+    refusedClasses > 0 ? `; ${refusedClasses} classes kept their probes, which do nothing now` : ''
+  const kept = released ? '' : '; a thread is still inside a probe, so the target keeps the buffer mapped'
+  const classes = restoredClasses === 1 ? '1 class has' : `${restoredClasses} classes have`
+  return `detached from ${pid} in ${Math.round(ms)} ms: ${classes} the original code back${refused}${kept}`
+}

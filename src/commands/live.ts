@@ -1,0 +1,67 @@
+// The live view of a session: from the session's port to the view's.
+
+import type { Session } from '../session/session.ts'
+import type { LiveSource, LiveStatus } from '../tui/app.ts'
+
+/** What the view reads. Rates are over the time between two status calls. */
+export function liveSource(session: Session): LiveSource {
+  let lastEvents = 0
+  let lastWaitMs = 0
+  let lastMs = 0
+  let eventsPerSecond = 0
+  let waitPercent = 0
+  let latest: LiveStatus | null = null
+  const poll = async (): Promise<void> => {
+    const s = await session.status()
+    if (s.elapsedMs < lastMs) lastEvents = lastWaitMs = lastMs = 0 // all was set to zero
+    const spent = s.elapsedMs - lastMs
+    if (spent > 500) {
+      eventsPerSecond = ((s.events - lastEvents) * 1000) / spent
+      waitPercent = ((s.waitMs - lastWaitMs) * 100) / spent
+      lastEvents = s.events
+      lastWaitMs = s.waitMs
+      lastMs = s.elapsedMs
+    }
+    latest = {
+      pid: session.pid,
+      mainClass: session.target.command.split(' ')[0] ?? '',
+      jdk: session.target.version,
+      scheme: session.scheme,
+      roots: session.rootNames,
+      instrumentedMethods: s.instrumentedMethods,
+      calledMethods: s.calledMethods,
+      events: s.events,
+      eventsPerSecond: Math.max(0, eventsPerSecond),
+      waitPercent: Math.max(0, waitPercent),
+      elapsedMs: s.elapsedMs,
+      phase: s.phase,
+      ...(s.message === null ? {} : { message: s.message }),
+      warnings: s.warnings,
+    }
+  }
+  return {
+    async snapshot() {
+      const [snapshot] = await Promise.all([session.snapshot(), poll()])
+      return snapshot
+    },
+    methodName: (id) => session.methodName(id),
+    status: () =>
+      latest ?? {
+        pid: session.pid,
+        mainClass: session.target.command.split(' ')[0] ?? '',
+        jdk: session.target.version,
+        scheme: session.scheme,
+        roots: session.rootNames,
+        instrumentedMethods: 0,
+        calledMethods: 0,
+        events: 0,
+        eventsPerSecond: 0,
+        waitPercent: 0,
+        elapsedMs: 0,
+        phase: 'starting',
+        warnings: [],
+      },
+    reset: () => session.reset(),
+    ended: session.ended,
+  }
+}

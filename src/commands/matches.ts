@@ -1,0 +1,21 @@
+// What the user's patterns matched: filters that silently match nothing are a trap.
+
+import type { Session } from '../session/session.ts'
+
+/** One line for each root and for each filter that matched nothing. */
+export function describeMatches(session: Session): string[] {
+  const roots = session.rootReport().map((r) => {
+    if (r.armed) {
+      const near = r.near.length > 0 ? `; loaded are ${r.near.join(', ')}` : ''
+      return `root ${r.text}: its class is not loaded yet, waiting for it${near}`
+    }
+    const where = r.classes.length > 1 ? ` in ${r.classes.length} classes` : ''
+    const unusable = r.unusable.length > 0 ? `; not usable: ${r.unusable.join('; ')}` : ''
+    return `root ${r.text}: ${r.methods === 1 ? '1 method' : `${r.methods} methods`}${where}${unusable}`
+  })
+  const filters = session
+    .filterReport()
+    .filter((f) => f.classes === 0)
+    .map((f) => `warning: --${f.option} ${f.text} matches no loaded class`)
+  return [...roots, ...filters]
+}

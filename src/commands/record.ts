@@ -1,0 +1,75 @@
+// jfluid record: attach without a screen, profile for a while, write the profile.
+
+import { parseDuration } from '../base/duration.ts'
+import { attachDoor, type OpenDoor } from '../session/door.ts'
+import { Session, type SessionOptions } from '../session/session.ts'
+import { createProgress } from '../tui/progress.ts'
+import { describeDetach, finish, keepProfile, tellMessages } from './finish.ts'
+import { describeMatches } from './matches.ts'
+import { parsePid, type SessionFlags, sessionOptions } from './options.ts'
+import { stopSignal } from './signals.ts'
+
+export interface RecordFlags extends SessionFlags {
+  readonly duration: string
+  readonly out: string
+}
+
+export async function record(pidText: string, flags: RecordFlags): Promise<void> {
+  const pid = parsePid(pidText)
+  const options = sessionOptions(flags)
+  const durationMs = parseDuration(flags.duration)
+  const progress = createProgress(process.stderr)
+  const stop = stopSignal()
+  try {
+    progress.phase(`attaching to ${pid}`)
+    const session = await startUnless(stop.fired, await attachDoor(pid), options, (phase) =>
+      progress.phase(phase),
+    )
+    if (session === null) {
+      progress.done(`interrupted before anything was recorded; the agent has left JVM ${pid}`)
+      process.exitCode = 130
+      return
+    }
+    for (const line of describeMatches(session)) progress.note(line)
+    const quiet = tellMessages(session, (line) => progress.note(line))
+    const begun = performance.now()
+    const ticker = setInterval(async () => {
+      const s = await session.status().catch(() => null)
+      if (s === null) return
+      const seconds = Math.round((performance.now() - begun) / 1000)
+      progress.update(
+        `${seconds}/${Math.round(durationMs / 1000)} s  ${s.events} events  ${s.instrumentedMethods} methods instrumented, ${s.calledMethods} called`,
+      )
+    }, 500)
+    const timer = new Promise<string>((resolve) => {
+      setTimeout(resolve, durationMs, 'the time is over').unref()
+    })
+    const why = await Promise.race([timer, stop.fired, session.ended])
+    clearInterval(ticker)
+    quiet()
+    progress.phase(`ending: ${why}`)
+    const { profile, report } = await finish(session)
+    progress.done(describeDetach(pid, report))
+    for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
+    await keepProfile(profile, flags.out)
+    progress.note(`profile written to ${flags.out}; read it with: jfluid report ${flags.out}`)
+  } finally {
+    stop.dispose()
+    progress.close()
+  }
+}
+
+/** A session, or null if `stop` comes first: a target that is stopped itself answers nothing. */
+async function startUnless(
+  stop: Promise<string>,
+  door: OpenDoor,
+  options: SessionOptions,
+  onPhase: (phase: string) => void,
+): Promise<Session | null> {
+  const started = Session.start(door, options, onPhase)
+  const first = await Promise.race([started, stop])
+  if (typeof first !== 'string') return first
+  door.link.close() // the agent takes that for a detach
+  await started.then(finish, () => {}) // it had just started, or ends with the link
+  return null
+}

@@ -1,0 +1,145 @@
+// jfluid run: controlled start-up (report, section 3). The JVM is started with the agent on its
+// command line and held back until the roots are armed, so profiling begins with its first class.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { basename } from 'node:path'
+import { EX_NOINPUT, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { startDoor } from '../session/door.ts'
+import { Session } from '../session/session.ts'
+import { createProgress } from '../tui/progress.ts'
+import { terminalProblem } from '../tui/screen.ts'
+import { view } from './attach.ts'
+import { finish, keepProfile, tellMessages } from './finish.ts'
+import { describeMatches } from './matches.ts'
+import { type SessionFlags, sessionOptions } from './options.ts'
+
+export class CannotStart extends JfluidError {
+  readonly exitCode = EX_NOINPUT
+  readonly hint = 'Check the command after --, for example: jfluid run --root Foo.main -- java -jar app.jar'
+  constructor(command: string, reason: string) {
+    super(`cannot start ${command}: ${reason}`)
+  }
+}
+
+/** The program ended, or started no JVM, before an agent connected. */
+export class NoJvmStarted extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Give a command that starts a JVM 17 or newer which has the module java.instrument.'
+  constructor(command: string) {
+    super(`${command} ended without starting a JVM that could be profiled`)
+  }
+}
+
+export interface RunFlags extends SessionFlags {
+  readonly record?: string
+  readonly output?: string
+}
+
+/** @returns the program's own exit status, 128 + n if signal n ended it */
+export async function run(command: readonly string[], flags: RunFlags): Promise<number> {
+  const options = { ...sessionOptions(flags), untilExit: true }
+  const headless = flags.record !== undefined
+  if (!headless) {
+    const problem = terminalProblem(process.stdout, process.env)
+    if (problem !== null) throw problem
+  }
+  const door = await startDoor()
+  const output = flags.output ?? `jfluid-run-${process.pid}.log`
+  let child: ChildProcess
+  let exit: Promise<number>
+  try {
+    child = start(command, door.option, headless ? null : output)
+    exit = exitOf(child, command[0]!)
+  } catch (error) {
+    door.leave()
+    throw error
+  }
+  const passOn = (['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'] as const).map((name) => {
+    // Ctrl-C reaches the program by itself, as it is in our process group.
+    const handler = (): void => void (name === 'SIGINT' || child.kill(name))
+    process.on(name, handler)
+    return () => process.off(name, handler)
+  })
+  const progress = createProgress(process.stderr)
+  try {
+    const gone = new AbortController()
+    void exit.then(
+      () => gone.abort(),
+      () => gone.abort(),
+    )
+    const open = await door.connect(gone.signal)
+    if (open === null) {
+      await exit
+      throw new NoJvmStarted(command.join(' '))
+    }
+    let session: Session
+    try {
+      session = await Session.start(open, options)
+    } catch (error) {
+      child.kill('SIGTERM')
+      throw error
+    }
+    if (headless) {
+      for (const line of describeMatches(session)) progress.note(line)
+      const quiet = tellMessages(session, (line) => progress.note(line))
+      await session.ended
+      quiet()
+      if (!session.endedByItself) {
+        await exit // the JVM has gone; how, is known in a moment
+        if (child.signalCode !== null) session.endedBy(child.signalCode)
+      }
+      const { profile } = await finish(session)
+      for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
+      await keepProfile(profile, flags.record!)
+      progress.note(`profile written to ${flags.record}; read it with: jfluid report ${flags.record}`)
+    } else {
+      await view(session, undefined)
+      const goesOn = child.exitCode === null && child.signalCode === null
+      progress.note(`the program's output is in ${output}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
+    }
+    return await exit
+  } finally {
+    for (const off of passOn) off()
+    progress.close()
+    door.leave()
+  }
+}
+
+/**
+ * `java` gets the option itself; any other command finds it in JAVA_TOOL_OPTIONS, which every JVM below
+ * it reads. Only the first of them is profiled.
+ */
+function start(command: readonly string[], option: string, output: string | null): ChildProcess {
+  const [program, ...args] = command
+  const isJava = basename(program!) === 'java'
+  const tools = [process.env.JAVA_TOOL_OPTIONS, option].filter(Boolean).join(' ')
+  const env = isJava ? process.env : { ...process.env, JAVA_TOOL_OPTIONS: tools }
+  const argv = isJava ? [option, ...args] : args
+  if (output === null) return spawn(program!, argv, { stdio: 'inherit', env })
+  const log = openSync(output, 'w', 0o600)
+  try {
+    return spawn(program!, argv, { stdio: ['ignore', log, log], env })
+  } finally {
+    closeSync(log)
+  }
+}
+
+function exitOf(child: ChildProcess, program: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      reject(new CannotStart(program, error.code === 'ENOENT' ? 'there is no such program' : error.message)),
+    )
+    child.once('exit', (code, signal) => {
+      resolve(code ?? 128 + (signal === null ? 0 : (SIGNAL_NUMBERS[signal] ?? 0)))
+    })
+  })
+}
+
+const SIGNAL_NUMBERS: Readonly<Record<string, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGKILL: 9,
+  SIGTERM: 15,
+}

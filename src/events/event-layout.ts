@@ -1,0 +1,41 @@
+// An event is one 64-bit word, never zero:
+//
+//    63 62 61                 40 39                                  0
+//   +-----+---------------------+-------------------------------------+
+//   |kind |       method        |   session ticks, low 40 bits        |
+//   +-----+---------------------+-------------------------------------+
+//
+// Session ticks count from the session's start. 40 bits are 18 minutes of nanoseconds; when they
+// wrap, the thread writes EPOCH first. 22 bits of method id is 4 million methods.
+//
+// Control events carry a code in the method field and a payload in the low 40 bits:
+//
+//   EPOCH    session ticks >>> 40 from here on, for this writer
+//   THREAD   thread number (bits 0-23) and segment (bits 24-39): the events that follow belong to
+//            this thread. Written by a carrier thread for the virtual thread it runs, also when that
+//            thread was the writer's latest but has run on another carrier in between. `segment`
+//            counts the thread's segments modulo 2^16; segment k of a thread must be read after all
+//            of segment k-1, which may lie in another writer's chunks.
+//            A chunk starts with its writer as the current thread (number == writer).
+//   ADJUST   ticks that passed in our own waiting since the last event: charged to nobody
+//   SUSPEND  session ticks (low 40 bits): the thread's clock stops (class-load hook)
+//   RESUME   session ticks (low 40 bits): it runs again
+//   ROOT     no payload: the next ENTER is a root entered from outside, so this thread's simulated
+//            stack must be empty; if it is not, it drifted and is healed
+
+export const KIND_ENTER = 1
+export const KIND_EXIT = 2
+export const KIND_CONTROL = 3
+
+export const TICK_BITS = 40
+export const METHOD_BITS = 22
+export const EVENT_BYTES = 8
+
+export const CONTROL_EPOCH = 1
+export const CONTROL_THREAD = 2
+export const CONTROL_ADJUST = 3
+export const CONTROL_SUSPEND = 4
+export const CONTROL_RESUME = 5
+export const CONTROL_ROOT = 6
+
+export const THREAD_NUMBER_BITS = 24

@@ -1,0 +1,65 @@
+// The shared buffer: one mapped file, written by the threads of the target, read by the client.
+//
+// No lock anywhere. A thread owns a chunk and appends 8-byte events to it (event-layout.ts). The
+// client follows every owned chunk up to its first zero word, so data is visible at any moment, and
+// zeroes a full chunk before it hands it back. Little-endian throughout.
+//
+//   offset        size            what
+//        0        4096            header, below
+//     4096        4 * chunkCount  chunk states, u32 each, padded to a multiple of 4096
+//   chunksOffset  chunkBytes * n  chunks
+//
+// Header:
+//   offset  size  type  field         written by
+//        0     4  u32   magic         client, "JFR1" read as little-endian
+//        4     4  u32   chunkBytes    client; multiple of 4096
+//        8     4  u32   chunkCount    client
+//       12     4  u32   chunksOffset  client
+//       16     4  u32   heartbeat     client, +1 at every poll; a target that waits and sees it
+//                                     stand still for 250 ms ends the session by itself
+//       20     4  u32   ended         target, 1 once it has stopped recording by itself
+//       24     4  u32   starving      target, +1 each time a thread found no free chunk
+//
+// The life of a chunk (u32 in the state table):
+//
+//   FREE --thread CAS--> BUSY --root left--> IDLE --root entered again, CAS--> BUSY
+//   BUSY --no room--> FULL --client drained and zeroed it--> FREE
+//   IDLE --agent CAS, when chunks are scarce--> FULL
+//
+// Chunk:
+//   offset  size  type  field
+//        0     4  u32   writer    dense from 1, stored last (release): 0 means "not yet"
+//        4     4  u32   sequence  0, 1, 2 … of this writer's chunks
+//        8     8  u64   epoch     session ticks >>> 40 when the chunk was taken
+//       16   8·n  u64   events    oldest first; 0 = not written yet
+//
+// The Java twin is backend-java/runtime/java/lang/JFluid1.java; a test compares the constants.
+
+export const RING_MAGIC = 0x3152464a // "JFR1"
+export const RING_CHUNK_BYTES = 4
+export const RING_CHUNK_COUNT = 8
+export const RING_CHUNKS_OFFSET = 12
+export const RING_HEARTBEAT = 16
+export const RING_ENDED = 20
+export const RING_STARVING = 24
+export const RING_STATES = 4096
+
+export const CHUNK_FREE = 0
+export const CHUNK_BUSY = 1
+export const CHUNK_IDLE = 2
+export const CHUNK_FULL = 3
+
+export const CHUNK_WRITER = 0
+export const CHUNK_SEQUENCE = 4
+export const CHUNK_EPOCH = 8
+export const CHUNK_EVENTS = 16
+
+/** First byte of the chunks, for `chunkCount` states. */
+export function chunksOffset(chunkCount: number): number {
+  return RING_STATES + Math.ceil((chunkCount * 4) / 4096) * 4096
+}
+
+/** Size of the whole file in bytes. */
+export function ringBytes(chunkBytes: number, chunkCount: number): number {
+  return chunksOffset(chunkCount) + chunkBytes * chunkCount
+}

@@ -1,0 +1,441 @@
+// The shared buffer as the client holds it: created, mapped, read, and handed back chunk by chunk.
+//
+// This module knows how bytes get from the file into a Uint32Array, and nothing of what they mean
+// (decode.ts) or in which order chunks must be read (ring-reader.ts). There are two ways: the file
+// is mapped through koffi, an optional dependency, or it is read with `readSync`. Both sides unlink
+// the path as soon as they hold the file, so nothing here uses the path after opening.
+
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { EX_CANTCREAT, EX_DATAERR, JfluidError } from '../base/errors.ts'
+import { EVENT_BYTES } from './event-layout.ts'
+import {
+  CHUNK_EPOCH,
+  CHUNK_EVENTS,
+  CHUNK_FREE,
+  CHUNK_SEQUENCE,
+  CHUNK_WRITER,
+  chunksOffset,
+  RING_CHUNK_BYTES,
+  RING_CHUNK_COUNT,
+  RING_CHUNKS_OFFSET,
+  RING_ENDED,
+  RING_HEARTBEAT,
+  RING_MAGIC,
+  RING_STARVING,
+  RING_STATES,
+  ringBytes,
+} from './ring-layout.ts'
+
+/** The buffer cannot be made: no room for it, or no right to put it there. */
+export class CannotCreateRing extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint: string
+  constructor(path: string, bytes: number, options: ErrorOptions) {
+    const code = errorCode(options.cause)
+    const full = code === 'ENOSPC' || code === 'EDQUOT'
+    super(
+      full
+        ? `no room for the ${Math.ceil(bytes / 2 ** 20)} MiB event buffer ${path}`
+        : `cannot create the event buffer ${path}: ${code}`,
+      options,
+    )
+    this.hint = full
+      ? 'Free some space on that file system: jfluid needs 16 MiB there.'
+      : 'Make the directory writable for the user jfluid runs as.'
+  }
+}
+
+/** The file is no event buffer of this version. */
+export class ForeignRing extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint = 'Start the session again; the client makes this file by itself.'
+  constructor(path: string, problem: string) {
+    super(`${path} is not an event buffer of this version: ${problem}`)
+  }
+}
+
+export interface RingOptions {
+  /** Size of one chunk, a multiple of 4096. */
+  chunkBytes?: number
+  /** A thread inside a root needs one. */
+  chunkCount?: number
+  /** Who may open the file, when the target runs as another user. */
+  owner?: { readonly uid: number; readonly gid: number }
+}
+
+/**
+ * Makes the file, with every byte written: a store into a hole of a sparse file on a full tmpfs
+ * would surface as an error inside the target, and here it is only a message.
+ *
+ * @returns size of the file in bytes
+ */
+export function createRing(path: string, options: RingOptions = {}): number {
+  const { chunkBytes = 32768, chunkCount = 512, owner } = options
+  if (chunkBytes <= 0 || chunkBytes % 4096 !== 0 || chunkCount < 1) {
+    throw new RangeError(`createRing: ${chunkCount} chunks of ${chunkBytes} bytes`)
+  }
+  const bytes = ringBytes(chunkBytes, chunkCount)
+  let fd = -1
+  try {
+    fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600)
+    fchmodSync(fd, 0o600)
+    const zeros = new Uint8Array(Math.min(bytes, 2 ** 20))
+    for (let at = 0; at < bytes; ) {
+      at += writeSync(fd, zeros, 0, Math.min(zeros.length, bytes - at), at)
+    }
+    const header = new DataView(new ArrayBuffer(16))
+    header.setUint32(0, RING_MAGIC, true)
+    header.setUint32(RING_CHUNK_BYTES, chunkBytes, true)
+    header.setUint32(RING_CHUNK_COUNT, chunkCount, true)
+    header.setUint32(RING_CHUNKS_OFFSET, chunksOffset(chunkCount), true)
+    writeSync(fd, header, 0, 16, 0)
+    if (owner !== undefined) fchownSync(fd, owner.uid, owner.gid)
+  } catch (cause) {
+    if (fd >= 0) unlinkSync(path)
+    throw new CannotCreateRing(path, bytes, { cause })
+  } finally {
+    if (fd >= 0) closeSync(fd)
+  }
+  return bytes
+}
+
+/**
+ * An open buffer. Chunks are numbered from 0; offsets inside a chunk are bytes from its start.
+ *
+ * `refresh` comes first in every round, then states and headers may be asked for. Words are read in
+ * two steps, so that nothing is allocated: `look` says how far a chunk is written, then `words` and
+ * `origin` say where its bytes lie. Two levels can be looked at at once: 0, and 1 while 0 is in use.
+ */
+export interface Ring {
+  readonly chunkBytes: number
+  readonly chunkCount: number
+  /** Whether the file is mapped; if not it is read and written through its descriptor. */
+  readonly mapped: boolean
+  /** Takes a view of header and states that is at least as new as this call. */
+  refresh(): void
+  /** CHUNK_FREE, _BUSY, _IDLE or _FULL, at least as new as the last `refresh`. */
+  state(chunk: number): number
+  /** Who took the chunk; 0: it has not signed yet. The other two are valid once this is not 0. */
+  writer(chunk: number): number
+  sequence(chunk: number): number
+  /** The epoch, or -1 when it is beyond what a tick can hold. */
+  epoch(chunk: number): number
+  /**
+   * How far the chunk is written.
+   *
+   * @param from offset of an event; everything before it has been read
+   * @returns offset after the last event before the first zero word. All events between are visible
+   *          as a whole from now on.
+   */
+  look(chunk: number, from: number, level: 0 | 1): number
+  /** What `look` saw: the chunk's offset `o` is element `origin(chunk, level) + o / 4`. */
+  words(level: 0 | 1): Uint32Array
+  origin(chunk: number, level: 0 | 1): number
+  /** Zeroes the first `used` bytes, then gives the chunk back as FREE. Only for FULL ones. */
+  free(chunk: number, used: number): void
+  /** Tells waiting target threads that the client lives. */
+  beat(): void
+  ended(): boolean
+  /** How often a thread found no free chunk. */
+  starving(): number
+  /** Unmaps and closes. Nothing may be called afterwards. */
+  close(): void
+}
+
+/** Opens a buffer that `createRing` made. The path may be unlinked once this returns. */
+export function openRing(path: string): Ring {
+  const fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW)
+  try {
+    const header = new Uint32Array(4)
+    if (readSync(fd, header, 0, 16, 0) < 16 || header[0] !== RING_MAGIC)
+      throw new ForeignRing(path, 'no JFR1 header')
+    const chunkBytes = header[RING_CHUNK_BYTES / 4]
+    const chunkCount = header[RING_CHUNK_COUNT / 4]
+    const size = fstatSync(fd).size
+    if (chunkBytes === 0 || chunkBytes % 4096 !== 0 || size !== ringBytes(chunkBytes, chunkCount)) {
+      throw new ForeignRing(path, `${chunkCount} chunks of ${chunkBytes} bytes in ${size} bytes`)
+    }
+    const mapping = process.env.JFLUID_NO_MMAP === '1' ? undefined : map(fd, size)
+    if (mapping === undefined) return new FileRing(fd, chunkBytes, chunkCount)
+    closeSync(fd)
+    return new MappedRing(mapping, chunkBytes, chunkCount)
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
+
+const HIGH = 1 // of an event's two u32 halves; it carries the kind, so it is never 0
+const EVENT_WORDS = EVENT_BYTES / 4
+
+/** The target's stores become visible here by themselves. */
+class MappedRing implements Ring {
+  readonly mapped = true
+  readonly chunkBytes: number
+  readonly chunkCount: number
+  #mapping: Mapping
+  #words: Uint32Array
+  readonly #first: number
+
+  constructor(mapping: Mapping, chunkBytes: number, chunkCount: number) {
+    this.#mapping = mapping
+    this.#words = new Uint32Array(mapping.buffer)
+    this.chunkBytes = chunkBytes
+    this.chunkCount = chunkCount
+    this.#first = chunksOffset(chunkCount) / 4
+  }
+
+  refresh(): void {}
+
+  state(chunk: number): number {
+    return Atomics.load(this.#words, RING_STATES / 4 + chunk)
+  }
+
+  writer(chunk: number): number {
+    return Atomics.load(this.#words, this.origin(chunk) + CHUNK_WRITER / 4)
+  }
+
+  sequence(chunk: number): number {
+    return this.#words[this.origin(chunk) + CHUNK_SEQUENCE / 4]
+  }
+
+  epoch(chunk: number): number {
+    const at = this.origin(chunk) + CHUNK_EPOCH / 4
+    return checkedEpoch(this.#words[at], this.#words[at + 1])
+  }
+
+  /**
+   * A thread writes its events in order, each with release: so all that is before a visible event is
+   * visible, and the end can be searched for. Two dozen atomic loads, however long the chunk is.
+   */
+  look(chunk: number, from: number, _level: 0 | 1): number {
+    const words = this.#words
+    const origin = this.origin(chunk)
+    const limit = this.chunkBytes / EVENT_BYTES
+    let known = from / EVENT_BYTES // everything before it is written
+    let zero = known // not known to be written
+    for (let step = 1; zero < limit; step *= 2) {
+      if (Atomics.load(words, origin + zero * EVENT_WORDS + HIGH) === 0) break
+      known = zero + 1
+      zero = Math.min(zero + step, limit)
+    }
+    while (known < zero) {
+      const middle = (known + zero) >>> 1
+      if (Atomics.load(words, origin + middle * EVENT_WORDS + HIGH) === 0) zero = middle
+      else known = middle + 1
+    }
+    return known * EVENT_BYTES
+  }
+
+  words(_level: 0 | 1): Uint32Array {
+    return this.#words
+  }
+
+  origin(chunk: number, _level?: 0 | 1): number {
+    return this.#first + (chunk * this.chunkBytes) / 4
+  }
+
+  free(chunk: number, used: number): void {
+    const origin = this.origin(chunk)
+    this.#words.fill(0, origin, origin + used / 4)
+    Atomics.store(this.#words, RING_STATES / 4 + chunk, CHUNK_FREE)
+  }
+
+  beat(): void {
+    Atomics.add(this.#words, RING_HEARTBEAT / 4, 1)
+  }
+
+  ended(): boolean {
+    return Atomics.load(this.#words, RING_ENDED / 4) !== 0
+  }
+
+  starving(): number {
+    return Atomics.load(this.#words, RING_STARVING / 4)
+  }
+
+  close(): void {
+    // An access to unmapped memory kills the process; an access to an empty array does not.
+    this.#words = new Uint32Array(0)
+    this.#mapping.unmap()
+  }
+}
+
+/** Every look is a copy. One third slower to read than a mapping, and needs nothing but Node. */
+class FileRing implements Ring {
+  readonly mapped = false
+  readonly chunkBytes: number
+  readonly chunkCount: number
+  readonly #fd: number
+  /** Header and states. */
+  readonly #head: Uint32Array
+  readonly #signature = new Uint32Array(CHUNK_EVENTS / 4)
+  #signed = -1
+  readonly #levels: readonly [Uint32Array, Uint32Array]
+  readonly #zeros: Uint8Array
+  readonly #word = new Uint32Array(1)
+  #heartbeat = 0
+
+  constructor(fd: number, chunkBytes: number, chunkCount: number) {
+    this.#fd = fd
+    this.chunkBytes = chunkBytes
+    this.chunkCount = chunkCount
+    this.#head = new Uint32Array((RING_STATES + chunkCount * 4) / 4)
+    this.#levels = [new Uint32Array(chunkBytes / 4), new Uint32Array(chunkBytes / 4)]
+    this.#zeros = new Uint8Array(chunkBytes)
+    this.refresh()
+    this.#heartbeat = this.#head[RING_HEARTBEAT / 4]
+  }
+
+  refresh(): void {
+    readSync(this.#fd, this.#head, 0, this.#head.byteLength, 0)
+    this.#signed = -1
+  }
+
+  state(chunk: number): number {
+    return this.#head[RING_STATES / 4 + chunk]
+  }
+
+  writer(chunk: number): number {
+    // Twice: the second read follows the writer's release of its number, and so sees all of it.
+    this.#read(this.#signature, 0, chunk, 0, CHUNK_EVENTS)
+    if (this.#signature[CHUNK_WRITER / 4] !== 0) this.#read(this.#signature, 0, chunk, 0, CHUNK_EVENTS)
+    this.#signed = chunk
+    return this.#signature[CHUNK_WRITER / 4]
+  }
+
+  sequence(chunk: number): number {
+    if (this.#signed !== chunk) this.writer(chunk)
+    return this.#signature[CHUNK_SEQUENCE / 4]
+  }
+
+  epoch(chunk: number): number {
+    if (this.#signed !== chunk) this.writer(chunk)
+    return checkedEpoch(this.#signature[CHUNK_EPOCH / 4], this.#signature[CHUNK_EPOCH / 4 + 1])
+  }
+
+  /**
+   * The copy is not atomic: an event that was written meanwhile can be torn. Whatever was seen of it
+   * shows that it is there, so a second copy of the same range has it whole.
+   */
+  look(chunk: number, from: number, level: 0 | 1): number {
+    const words = this.#levels[level]
+    this.#read(words, from, chunk, from, this.chunkBytes - from)
+    let at = from / 4
+    while (at < words.length && (words[at] | words[at + HIGH]) !== 0) at += EVENT_WORDS
+    const end = at * 4
+    if (end > from) this.#read(words, from, chunk, from, end - from)
+    return end
+  }
+
+  words(level: 0 | 1): Uint32Array {
+    return this.#levels[level]
+  }
+
+  origin(): number {
+    return 0
+  }
+
+  free(chunk: number, used: number): void {
+    writeSync(this.#fd, this.#zeros, 0, used, this.#offset(chunk))
+    this.#store(RING_STATES + chunk * 4, CHUNK_FREE)
+    this.#head[RING_STATES / 4 + chunk] = CHUNK_FREE
+  }
+
+  beat(): void {
+    this.#heartbeat = (this.#heartbeat + 1) >>> 0
+    this.#store(RING_HEARTBEAT, this.#heartbeat)
+  }
+
+  ended(): boolean {
+    return this.#head[RING_ENDED / 4] !== 0
+  }
+
+  starving(): number {
+    return this.#head[RING_STARVING / 4]
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+
+  #offset(chunk: number): number {
+    return chunksOffset(this.chunkCount) + chunk * this.chunkBytes
+  }
+
+  #read(into: Uint32Array, at: number, chunk: number, from: number, bytes: number): void {
+    if (bytes > 0) readSync(this.#fd, into, at, bytes, this.#offset(chunk) + from)
+  }
+
+  #store(offset: number, value: number): void {
+    this.#word[0] = value
+    writeSync(this.#fd, this.#word, 0, 4, offset)
+  }
+}
+
+/** Ticks are exact up to 2^53, so an epoch has 13 bits. */
+function checkedEpoch(low: number, high: number): number {
+  return high === 0 && low < 2 ** 13 ? low : -1
+}
+
+interface Mapping {
+  readonly buffer: ArrayBuffer
+  unmap(): void
+}
+
+const PROT_READ_WRITE = 3
+const MAP_SHARED = 1
+
+/** Maps the file with libc's mmap, or returns undefined where koffi is not installed. */
+function map(fd: number, bytes: number): Mapping | undefined {
+  const libc = loadLibc()
+  if (libc === undefined) return undefined
+  const address: unknown = libc.mmap(null, bytes, PROT_READ_WRITE, MAP_SHARED, fd, 0)
+  // MAP_FAILED is -1.
+  if (libc.koffi.address(address) === 0xffff_ffff_ffff_ffffn) return undefined
+  const buffer = libc.koffi.view(address, bytes)
+  return {
+    buffer,
+    unmap: () => {
+      libc.munmap(address, bytes)
+    },
+  }
+}
+
+interface Libc {
+  readonly koffi: typeof import('koffi')
+  readonly mmap: (...args: unknown[]) => unknown
+  readonly munmap: (...args: unknown[]) => unknown
+}
+
+let libc: Libc | undefined
+
+function loadLibc(): Libc | undefined {
+  if (libc !== undefined) return libc
+  try {
+    const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi')
+    const library = koffi.load(null) // what Node itself is linked with, glibc or musl
+    libc = {
+      koffi,
+      mmap: library.func('void *mmap(void *, size_t, int, int, int, int64_t)'),
+      munmap: library.func('int munmap(void *, size_t)'),
+    }
+  } catch {
+    // Not installed, or no binary for this platform: the caller reads the file instead.
+  }
+  return libc
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}

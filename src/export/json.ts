@@ -1,0 +1,11 @@
+// The whole profile as JSON, `jfluid-profile` version 1 (see profile/json.ts).
+
+import { jsonPieces } from '../profile/json.ts'
+import type { ExportFormat } from './format.ts'
+
+export const json: ExportFormat = {
+  name: 'json',
+  extension: '.json',
+  description: 'everything, documented in the README; trees per thread and merged',
+  pieces: jsonPieces,
+}

@@ -1,0 +1,132 @@
+// One class: which of its methods get which probes, and what the class needs for it.
+//
+// Takes class bytes as the JVM has them and gives the new bodies and the constants to append; the
+// agent splices them in (`classfile/splice.ts` shows how). A method that cannot be instrumented is an
+// answer with a reason, never an exception: class files are other people's.
+
+import { ACC_ABSTRACT, ACC_NATIVE, ACC_STATIC } from '../classfile/access.ts'
+import { type ClassFile, ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
+import { MAX_POOL_COUNT } from '../classfile/constant-pool.ts'
+import { instrumentMethod, type MethodProbes } from './method.ts'
+import { idProbe, idSlots, MAX_ID, receiverProbe } from './probe.ts'
+import { NotInstrumentable } from './problem.ts'
+import { RUNTIME_CLASS, type RuntimeBlock, runtimeBlock } from './runtime.ts'
+
+/**
+ * `method`: entry and exits are events while the thread is inside a root.
+ * `root`: the same, and the thread is inside a root from here on.
+ * `reflection`: for Method.invoke and Constructor.newInstance, tells the runtime what is about to be
+ * called; may be had together with one of the others.
+ */
+export type Probe = 'method' | 'root' | 'reflection'
+
+export interface MethodTask {
+  readonly methodIndex: number
+  /** Below 2^22; of no meaning to `reflection`. */
+  readonly id: number
+  readonly probe: Probe
+}
+
+export interface InstrumentedBody {
+  readonly methodIndex: number
+  readonly id: number
+  /** The whole content of the Code attribute, from max_stack on. */
+  readonly code: Uint8Array
+}
+
+export interface SkippedMethod {
+  readonly methodIndex: number
+  readonly id: number
+  readonly reason: string
+}
+
+export interface InstrumentedClass {
+  /** Raw constant-pool entries to append: for one class always the same. */
+  readonly poolBytes: Uint8Array
+  /** Slots they take. */
+  readonly poolEntries: number
+  /** At most one for a method. */
+  readonly bodies: readonly InstrumentedBody[]
+  readonly skipped: readonly SkippedMethod[]
+}
+
+export function instrumentClass(classFile: ClassFile, tasks: readonly MethodTask[]): InstrumentedClass {
+  const block = runtimeBlock(classFile.pool)
+  const bodies: InstrumentedBody[] = []
+  const skipped: SkippedMethod[] = []
+  const refusal = refuse(classFile, block)
+  for (const work of byMethod(tasks, skipped)) {
+    const { methodIndex, id } = work
+    try {
+      if (refusal !== undefined) throw new NotInstrumentable(refusal)
+      const method = instrumentable(classFile, work)
+      const code = instrumentMethod(classFile, method, probesOf(work, block), block)
+      bodies.push({ methodIndex, id, code })
+    } catch (problem) {
+      skipped.push({ methodIndex, id, reason: reasonOf(problem) })
+    }
+  }
+  const { poolBytes, poolEntries } = block
+  return { poolBytes, poolEntries, bodies, skipped }
+}
+
+/** What is to be done to one method. */
+interface Work {
+  readonly methodIndex: number
+  readonly id: number
+  timing: 'method' | 'root' | undefined
+  reflection: boolean
+}
+
+/** One piece of work a method; a second timing of the same method is skipped. */
+function byMethod(tasks: readonly MethodTask[], skipped: SkippedMethod[]): Work[] {
+  const works = new Map<number, Work>()
+  // Timing first: its id is the body's.
+  const ordered = [...tasks].sort(
+    (a, b) => Number(a.probe === 'reflection') - Number(b.probe === 'reflection'),
+  )
+  for (const { methodIndex, id, probe } of ordered) {
+    let work = works.get(methodIndex)
+    if (work === undefined) {
+      work = { methodIndex, id, timing: undefined, reflection: false }
+      works.set(methodIndex, work)
+    }
+    if (probe === 'reflection') work.reflection = true
+    else if (work.timing === undefined) work.timing = probe
+    else skipped.push({ methodIndex, id, reason: `has probes already, as method ${work.id}` })
+  }
+  return [...works.values()]
+}
+
+function refuse(classFile: ClassFile, block: RuntimeBlock): string | undefined {
+  if (classFile.name === RUNTIME_CLASS) return 'is the profiler itself'
+  if (classFile.pool.count + block.poolEntries > MAX_POOL_COUNT) return 'no room in the constant pool'
+  return undefined
+}
+
+function instrumentable({ methods }: ClassFile, { methodIndex, id, timing, reflection }: Work): MethodInfo {
+  const method = methods[methodIndex]
+  if (method === undefined) throw new NotInstrumentable('no such method')
+  if (method.access & ACC_ABSTRACT) throw new NotInstrumentable('abstract')
+  if (method.access & ACC_NATIVE) throw new NotInstrumentable('native')
+  if (timing !== undefined && !(id >= 0 && id <= MAX_ID))
+    throw new NotInstrumentable(`id ${id} is out of range`)
+  if (reflection && (method.access & ACC_STATIC || method.name === '<init>')) {
+    throw new NotInstrumentable('has no receiver to tell the runtime of')
+  }
+  return method
+}
+
+function probesOf({ id, timing, reflection }: Work, refs: RuntimeBlock): MethodProbes {
+  const receiver = reflection ? receiverProbe(refs.reflectiveCall) : []
+  if (timing === undefined) return { entry: receiver, exit: [], slots: 1 }
+  const [entry, exit] =
+    timing === 'root' ? [refs.rootEntry, refs.rootExit] : [refs.methodEntry, refs.methodExit]
+  return { entry: [...idProbe(id, entry), ...receiver], exit: idProbe(id, exit), slots: idSlots(id) }
+}
+
+function reasonOf(problem: unknown): string {
+  if (problem instanceof NotInstrumentable) return problem.message
+  if (problem instanceof ClassFormatProblem) return `malformed: ${problem.message}`
+  throw problem
+}

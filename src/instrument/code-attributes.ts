@@ -1,0 +1,98 @@
+// The attributes of a Code attribute, moved along with the code they talk about.
+//
+// A table that a profiler's user would miss (lines, locals, type annotations) is moved; frames are
+// moved by `method.ts`, which adds to them; an attribute nobody specified is dropped, since whatever
+// bcis it holds would be wrong.
+
+import { skipAnnotation } from '../classfile/annotations.ts'
+import type { AttributeRef } from '../classfile/class-file.ts'
+import { ClassFormatProblem } from '../classfile/problem.ts'
+import { Reader } from '../classfile/reader.ts'
+import { Writer } from '../classfile/writer.ts'
+import type { Relocation } from './relocation.ts'
+
+type Move = (content: Reader, moved: Relocation, out: Writer) => void
+
+const MOVES: ReadonlyMap<string, Move> = new Map([
+  ['LineNumberTable', moveLineNumbers],
+  ['LocalVariableTable', moveLocalVariables],
+  ['LocalVariableTypeTable', moveLocalVariables],
+  ['RuntimeVisibleTypeAnnotations', moveTypeAnnotations],
+  ['RuntimeInvisibleTypeAnnotations', moveTypeAnnotations],
+])
+
+/** The attribute's new content; undefined if it cannot be moved. */
+export function moveAttribute(
+  classBytes: Uint8Array,
+  { name, offset, length }: AttributeRef,
+  moved: Relocation,
+): Uint8Array | undefined {
+  const move = MOVES.get(name)
+  if (move === undefined) return undefined
+  const content = new Reader(classBytes, offset, offset + length)
+  const out = new Writer(length)
+  move(content, moved, out)
+  content.finish(name)
+  return out.finish()
+}
+
+function copyCount(content: Reader, out: Writer): number {
+  const count = content.u2()
+  out.u2(count)
+  return count
+}
+
+function moveLineNumbers(content: Reader, moved: Relocation, out: Writer): void {
+  for (let left = copyCount(content, out); left > 0; left--) {
+    out.u2(moved.nearest(content.u2()))
+    out.u2(content.u2()) // line_number
+  }
+}
+
+/** start_pc, length, name, descriptor or signature, index: the two tables look the same. */
+function moveLocalVariables(content: Reader, moved: Relocation, out: Writer): void {
+  for (let left = copyCount(content, out); left > 0; left--) {
+    moveRange(content, moved, out)
+    out.copy(content.bytes, content.skip(6), content.at)
+  }
+}
+
+function moveRange(content: Reader, moved: Relocation, out: Writer): void {
+  const start = content.u2()
+  const end = start + content.u2()
+  const newStart = moved.nearest(start)
+  out.u2(newStart)
+  out.u2(moved.nearest(end) - newStart)
+}
+
+// target_type of type annotations inside code (JVMS table 4.7.20-B)
+const LOCAL_VARIABLE = 0x40
+const RESOURCE_VARIABLE = 0x41
+const EXCEPTION_PARAMETER = 0x42
+const INSTANCEOF = 0x43
+const CAST = 0x47
+const METHOD_REFERENCE_TYPE_ARGUMENT = 0x4b
+
+function moveTypeAnnotations(content: Reader, moved: Relocation, out: Writer): void {
+  for (let left = copyCount(content, out); left > 0; left--) {
+    const target = content.u1()
+    out.u1(target)
+    if (target === LOCAL_VARIABLE || target === RESOURCE_VARIABLE) {
+      for (let more = copyCount(content, out); more > 0; more--) {
+        moveRange(content, moved, out)
+        out.u2(content.u2()) // index
+      }
+    } else if (target === EXCEPTION_PARAMETER) {
+      out.u2(content.u2()) // row of the exception table; ours come after all others
+    } else if (target >= INSTANCEOF && target <= METHOD_REFERENCE_TYPE_ARGUMENT) {
+      out.u2(moved.of(content.u2()))
+      if (target >= CAST) out.u1(content.u1()) // type_argument_index
+    } else {
+      throw new ClassFormatProblem(`type annotation of target ${target} inside code`)
+    }
+    const start = content.at
+    content.skip(2 * content.u1()) // type_path
+    skipAnnotation(content)
+    out.copy(content.bytes, start, content.at)
+  }
+}

@@ -1,0 +1,273 @@
+// Constructors: which instructions run before `this` is initialised.
+//
+// A handler's frame must say whether `this` is initialised, so a constructor needs two handlers, and
+// the call of this(…) or super(…) itself can be in neither range. That call is not simply the first
+// `invokespecial <init>`: `super(new X())` has another before it, `super(a ? b : c)` branches, and
+// each arm may have a call of its own. So the code before it is interpreted, knowing of every slot
+// only whether it holds the uninitialised `this`.
+
+import type { ClassFile } from '../classfile/class-file.ts'
+import { type Code, type Handler, instructionLength, switchOperands } from '../classfile/code.ts'
+import { argumentSlots, returnSlots, typeSlots } from '../classfile/descriptor.ts'
+import {
+  ALOAD,
+  ALOAD_0,
+  ALOAD_3,
+  ASTORE,
+  ASTORE_0,
+  ASTORE_3,
+  DUP,
+  DUP_X1,
+  DUP_X2,
+  DUP2,
+  DUP2_X1,
+  DUP2_X2,
+  endsFlow,
+  GETFIELD,
+  GETSTATIC,
+  GOTO,
+  GOTO_W,
+  INVOKEDYNAMIC,
+  INVOKEINTERFACE,
+  INVOKESPECIAL,
+  INVOKESTATIC,
+  INVOKEVIRTUAL,
+  ISTORE,
+  ISTORE_0,
+  isShortBranch,
+  JSR,
+  JSR_W,
+  LOOKUPSWITCH,
+  MULTIANEWARRAY,
+  POPS,
+  PUSHES,
+  PUTFIELD,
+  PUTSTATIC,
+  RET,
+  SWAP,
+  TABLESWITCH,
+  WIDE,
+} from '../classfile/opcodes.ts'
+import { s2At, s4At, u2At } from '../classfile/reader.ts'
+import { NotInstrumentable } from './problem.ts'
+
+// What an instruction finds in `this`; the answer of `thisStates`, by bci.
+/** It is never reached, or is the this()/super() call, or no handler frame would be true of it. */
+export const THIS_UNKNOWN = 0
+/** `this` is not initialised, and local 0 holds it before and after the instruction. */
+export const THIS_UNINITIALIZED = 1
+/** `this` is initialised. */
+export const THIS_INITIALIZED = 2
+
+/** Slots bottom up: `T` holds the uninitialised `this`, `.` anything else. */
+interface State {
+  readonly stack: string
+  /** Trailing `.` are left out. */
+  readonly locals: string
+}
+
+/** Nobody writes arguments nested this deep; a hostile class should not cost gigabytes. */
+const MAX_STACK = 1024
+
+/** @throws NotInstrumentable if the this()/super() calls cannot be told from the rest */
+export function thisStates(classFile: ClassFile, code: Code): Uint8Array {
+  return new Constructor(classFile, code).states()
+}
+
+class Constructor {
+  readonly #classFile: ClassFile
+  readonly #code: Code
+  readonly #bytecode: Uint8Array
+  /** State before each instruction that is reached with `this` uninitialised. */
+  readonly #before = new Map<number, State>()
+  /** bci of each this()/super() call. */
+  readonly #calls = new Set<number>()
+  readonly #pending: number[] = []
+
+  constructor(classFile: ClassFile, code: Code) {
+    this.#classFile = classFile
+    this.#code = code
+    this.#bytecode = code.bytecode
+  }
+
+  states(): Uint8Array {
+    const states = new Uint8Array(this.#bytecode.length)
+    const keepsThis = this.#interpret()
+    for (const bci of keepsThis) states[bci] = THIS_UNINITIALIZED
+    for (const bci of this.#reachableAfterCalls()) {
+      if (this.#before.has(bci)) throw new NotInstrumentable('code shared by both sides of the super call')
+      states[bci] = THIS_INITIALIZED
+    }
+    return states
+  }
+
+  /** Runs until nothing changes; returns the bcis whose instruction has and leaves `this` in local 0. */
+  #interpret(): Iterable<number> {
+    const keepsThis = new Map<number, boolean>()
+    this.#flow(0, { stack: '', locals: 'T' })
+    // States only lose a T, of which there are few, so this ends soon; a hostile class may have many.
+    let steps = 50 * this.#bytecode.length
+    for (let bci = this.#pending.pop(); bci !== undefined; bci = this.#pending.pop()) {
+      if (--steps < 0) throw new NotInstrumentable('code before the super call is too involved')
+      const before = this.#before.get(bci)!
+      for (const handler of handlersAt(this.#code.handlers, bci)) {
+        this.#flow(handler.handlerBci, { stack: '.', locals: before.locals })
+      }
+      const after = this.#execute(bci, before)
+      if (after === undefined) {
+        this.#calls.add(bci)
+        keepsThis.delete(bci)
+        continue
+      }
+      keepsThis.set(bci, before.locals[0] === 'T' && after.locals[0] === 'T')
+      for (const next of successors(this.#bytecode, bci)) this.#flow(next, after)
+    }
+    return [...keepsThis].filter(([, keeps]) => keeps).map(([bci]) => bci)
+  }
+
+  /** Control may come to `bci` with this state. */
+  #flow(bci: number, state: State): void {
+    const known = this.#before.get(bci)
+    const merged = known === undefined ? state : merge(known, state)
+    if (merged === known) return
+    this.#before.set(bci, merged)
+    this.#pending.push(bci)
+  }
+
+  /** The state after the instruction, or undefined if it is a this()/super() call. */
+  #execute(bci: number, { stack, locals }: State): State | undefined {
+    const bytecode = this.#bytecode
+    const { pool } = this.#classFile
+    let opcode = bytecode[bci]
+    let local = bytecode[bci + 1]
+    if (opcode === WIDE) {
+      opcode = bytecode[bci + 1]
+      local = u2At(bytecode, bci + 2)
+    }
+    let pops = POPS[opcode]
+    let pushes = PUSHES[opcode]
+    if (opcode === ALOAD) return { stack: stack + (locals[local] ?? '.'), locals }
+    if (opcode >= ALOAD_0 && opcode <= ALOAD_3) {
+      return { stack: stack + (locals[opcode - ALOAD_0] ?? '.'), locals }
+    }
+    if (opcode >= ISTORE && opcode <= ASTORE) {
+      return store(stack, locals, local, opcode === ASTORE, pops)
+    }
+    if (opcode >= ISTORE_0 && opcode <= ASTORE_3) {
+      return store(stack, locals, (opcode - ISTORE_0) & 3, opcode >= ASTORE_0, pops)
+    }
+    if (opcode >= DUP && opcode <= SWAP) return { stack: rearrange(stack, opcode), locals }
+    if (opcode === INVOKEDYNAMIC) {
+      const { descriptor } = pool.invokeDynamic(u2At(bytecode, bci + 1))
+      pops = argumentSlots(descriptor)
+      pushes = returnSlots(descriptor)
+    } else if (opcode >= INVOKEVIRTUAL && opcode <= INVOKEINTERFACE) {
+      const { name, descriptor } = pool.memberRef(u2At(bytecode, bci + 1))
+      pops = argumentSlots(descriptor) + (opcode === INVOKESTATIC ? 0 : 1)
+      pushes = returnSlots(descriptor)
+      const receiver = stack[stack.length - pops]
+      if (opcode === INVOKESPECIAL && name === '<init>' && receiver === 'T') return undefined
+    } else if (opcode >= GETSTATIC && opcode <= PUTFIELD) {
+      const slots = typeSlots(pool.memberRef(u2At(bytecode, bci + 1)).descriptor)
+      const receiver = opcode >= GETFIELD ? 1 : 0
+      const puts = opcode === PUTSTATIC || opcode === PUTFIELD
+      pops = receiver + (puts ? slots : 0)
+      pushes = puts ? 0 : slots
+    } else if (opcode === MULTIANEWARRAY) {
+      pops = bytecode[bci + 3]
+      pushes = 1
+    }
+    if (stack.length - pops + pushes > MAX_STACK)
+      throw new NotInstrumentable('stack too deep before super call')
+    return { stack: pop(stack, pops) + '.'.repeat(pushes), locals }
+  }
+
+  #reachableAfterCalls(): Set<number> {
+    const reached = new Set<number>()
+    const pending = [...this.#calls].map((bci) => bci + 3) // invokespecial
+    for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {
+      if (reached.has(bci) || bci >= this.#bytecode.length) continue
+      reached.add(bci)
+      pending.push(...successors(this.#bytecode, bci, true))
+      for (const handler of handlersAt(this.#code.handlers, bci)) pending.push(handler.handlerBci)
+    }
+    return reached
+  }
+}
+
+function store(stack: string, locals: string, local: number, reference: boolean, slots: number): State {
+  const value = reference && stack.endsWith('T') ? 'T' : '.'
+  const rest = pop(stack, slots)
+  if (value === '.' && local >= locals.length) return { stack: rest, locals }
+  if (local > MAX_STACK) throw new NotInstrumentable('too many locals before super call')
+  const padded = locals.padEnd(local + slots, '.')
+  const stored = padded.slice(0, local) + value.repeat(slots) + padded.slice(local + slots)
+  return { stack: rest, locals: stored.replace(/\.+$/, '') }
+}
+
+/** dup, dup_x1, …, swap: what is on top, slot by slot. */
+function rearrange(stack: string, opcode: number): string {
+  const take = opcode === SWAP ? 2 : opcode >= DUP2 ? 2 : 1
+  const skip = opcode === DUP_X1 || opcode === DUP2_X1 ? 1 : opcode === DUP_X2 || opcode === DUP2_X2 ? 2 : 0
+  const rest = pop(stack, take + skip)
+  const top = stack.slice(stack.length - take)
+  if (opcode === SWAP) return rest + top[1] + top[0]
+  if (stack.length + take > MAX_STACK) throw new NotInstrumentable('stack too deep before super call')
+  return rest + top + stack.slice(rest.length, rest.length + skip) + top
+}
+
+function pop(stack: string, slots: number): string {
+  if (slots > stack.length) throw new NotInstrumentable('malformed: stack underflow before super call')
+  return stack.slice(0, stack.length - slots)
+}
+
+/** A slot still holds `this` only if it does on both ways. Returns `known` itself if nothing is new. */
+function merge(known: State, other: State): State {
+  if (known.stack.length !== other.stack.length) {
+    throw new NotInstrumentable('malformed: two stack depths at one instruction')
+  }
+  const stack = both(known.stack, other.stack)
+  const locals = both(known.locals, other.locals).replace(/\.+$/, '')
+  return stack === known.stack && locals === known.locals ? known : { stack, locals }
+}
+
+function both(a: string, b: string): string {
+  if (a === b) return a
+  let merged = ''
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) merged += a[i] === 'T' && b[i] === 'T' ? 'T' : '.'
+  return merged
+}
+
+function* handlersAt(handlers: readonly Handler[], bci: number): Iterable<Handler> {
+  for (const handler of handlers) if (bci >= handler.startBci && bci < handler.endBci) yield handler
+}
+
+/**
+ * Where control may go from an instruction, exceptions aside.
+ *
+ * @param subroutines  follow `jsr` to its target and to what follows it; else it is not understood
+ */
+function successors(bytecode: Uint8Array, bci: number, subroutines = false): number[] {
+  const opcode = bytecode[bci]
+  const length = instructionLength(bytecode, bci)
+  if ((opcode === JSR || opcode === JSR_W) && !subroutines) {
+    throw new NotInstrumentable('a subroutine before the super call')
+  }
+  if (opcode === WIDE && bytecode[bci + 1] === RET) return []
+  if (opcode === GOTO_W) return [bci + s4At(bytecode, bci + 1)]
+  if (opcode === JSR_W) return [bci + s4At(bytecode, bci + 1), bci + length]
+  if (isShortBranch(opcode)) {
+    const target = bci + s2At(bytecode, bci + 1)
+    return opcode === GOTO ? [target] : [target, bci + length]
+  }
+  if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
+    const operands = switchOperands(bci)
+    const targets = [bci + s4At(bytecode, operands)]
+    // tableswitch: default, low, high, offsets; lookupswitch: default, count, (match, offset) pairs
+    const step = opcode === TABLESWITCH ? 4 : 8
+    for (let at = operands + 12; at < bci + length; at += step) targets.push(bci + s4At(bytecode, at))
+    return targets
+  }
+  return endsFlow(opcode) ? [] : [bci + length]
+}

@@ -1,0 +1,241 @@
+// One method: probes at its entry and at every way out, everything else moved aside (JFluid paper,
+// section 4.1, and figure 3 for what the probes do).
+//
+//     push id; invokestatic methodEntry
+//     …                                    old code; before each return:
+//     push id; invokestatic methodExit
+//     xreturn
+//     …
+//   handler:                               for whatever is thrown, after all old code
+//     push id; invokestatic methodExit
+//     athrow
+//
+// The handler's ranges come last in the exception table, so the method's own handlers go first, and
+// leave out each exit probe with its return, so that an exit is never recorded twice.
+
+import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
+import { MAJOR_6 } from '../classfile/class-file.ts'
+import { type Code, instructionLength, parseCode } from '../classfile/code.ts'
+import { ATHROW, isReturn, RETURN } from '../classfile/opcodes.ts'
+import {
+  decodeStackMap,
+  encodeStackMap,
+  type Frame,
+  initialLocals,
+  OBJECT,
+  typeOperand,
+  typeTag,
+  UNINITIALIZED,
+  UNINITIALIZED_THIS,
+  type VerificationType,
+  verificationType,
+} from '../classfile/stack-map.ts'
+import { Writer } from '../classfile/writer.ts'
+import { moveAttribute } from './code-attributes.ts'
+import { THIS_INITIALIZED, THIS_UNINITIALIZED, thisStates } from './constructor.ts'
+import { NotInstrumentable } from './problem.ts'
+import { type Probes, Relocation } from './relocation.ts'
+import type { RuntimeRefs } from './runtime.ts'
+
+/** HotSpot never compiles a method with more bytecode than this (HugeMethodLimit). */
+export const HUGE_METHOD_BYTES = 8000
+const MAX_U2 = 65535
+
+export interface MethodProbes extends Probes {
+  /** Stack slots that the probes use themselves. */
+  readonly slots: number
+}
+
+/** Code thrown into from [start, end), new positions. */
+interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+/** A handler of ours. */
+interface CatchAll {
+  readonly position: number
+  readonly ranges: readonly Range[]
+  /** Locals that its frame promises. */
+  readonly locals: readonly VerificationType[]
+}
+
+/**
+ * The new content of the method's Code attribute.
+ *
+ * @param probes  an empty exit probe means that leaving the method is not of interest
+ * @throws ClassFormatProblem | NotInstrumentable
+ */
+export function instrumentMethod(
+  classFile: ClassFile,
+  method: MethodInfo,
+  probes: MethodProbes,
+  refs: RuntimeRefs,
+): Uint8Array {
+  const code = parseCode(classFile, method)
+  if (isEmptyFinalizer(method, code)) {
+    throw new NotInstrumentable('an empty finalize(), which tells HotSpot not to finalize')
+  }
+  const hasFrames = classFile.major >= MAJOR_6
+  const frames = hasFrames ? decodeStackMap(classFile, method, code) : []
+  const framed = new Set(frames.map(({ bci }) => bci))
+  const moved = new Relocation(code.bytecode, probes, (bci) => !hasFrames || framed.has(bci))
+  const handlers = probes.exit.length === 0 ? [] : catchAlls(classFile, method, code, moved, probes)
+  const length = moved.end + handlers.length * (probes.exit.length + 1)
+  checkLength(code.bytecode.length, length)
+
+  const bytecode = new Uint8Array(length)
+  moved.write(bytecode)
+  for (const { position } of handlers) {
+    bytecode.set(probes.exit, position)
+    bytecode[position + probes.exit.length] = ATHROW
+  }
+
+  const out = new Writer(length + 256)
+  const thrown = handlers.length === 0 ? 0 : 1
+  // What lies below a returned value is not known without following the stack, so leave room for all.
+  out.u2(atMost(MAX_U2, Math.max(code.maxStack, thrown) + probes.slots, 'max_stack'))
+  out.u2(code.maxLocals)
+  out.u4(length)
+  out.copy(bytecode)
+  writeExceptionTable(out, code, moved, handlers)
+  writeAttributes(out, classFile, code, moved, () => {
+    if (!hasFrames || frames.length + handlers.length === 0) return undefined
+    const thrownType = [verificationType(OBJECT, refs.throwable)]
+    const ours = handlers.map(({ position, locals }) => ({ bci: position, locals, stack: thrownType }))
+    const all = [...moveFrames(frames, moved), ...ours]
+    return { nameIndex: refs.stackMapTable, content: encodeStackMap(all, initialLocals(classFile, method)) }
+  })
+  return out.finish()
+}
+
+/**
+ * HotSpot makes the instances of a class finalizable unless its finalize() is a lone `return`. With
+ * probes in Object.finalize every object would be.
+ */
+function isEmptyFinalizer({ name, descriptor }: MethodInfo, { bytecode }: Code): boolean {
+  return name === 'finalize' && descriptor === '()V' && bytecode.length === 1 && bytecode[0] === RETURN
+}
+
+function checkLength(old: number, now: number): void {
+  if (now > MAX_U2) throw new NotInstrumentable('would pass 65535 bytes')
+  if (old <= HUGE_METHOD_BYTES && now > HUGE_METHOD_BYTES) {
+    throw new NotInstrumentable('would pass 8000 bytes, which HotSpot never compiles')
+  }
+}
+
+function atMost(limit: number, value: number, what: string): number {
+  if (value > limit) throw new NotInstrumentable(`${what} would pass ${limit}`)
+  return value
+}
+
+/** Our handlers: one, or in a constructor up to two, whose frames differ in what `this` is. */
+function catchAlls(
+  classFile: ClassFile,
+  method: MethodInfo,
+  code: Code,
+  moved: Relocation,
+  probes: Probes,
+): CatchAll[] {
+  const { bytecode } = code
+  const handlers: CatchAll[] = []
+  const add = (ranges: Range[], locals: VerificationType[]) => {
+    if (ranges.length === 0) return
+    const position = moved.end + handlers.length * (probes.exit.length + 1)
+    handlers.push({ position, ranges, locals })
+  }
+  if (method.name === '<init>' && classFile.superName !== null) {
+    const states = thisStates(classFile, code)
+    add(
+      rangesWhere(bytecode, moved, (bci) => states[bci] === THIS_UNINITIALIZED),
+      [UNINITIALIZED_THIS],
+    )
+    add(
+      rangesWhere(bytecode, moved, (bci) => states[bci] === THIS_INITIALIZED),
+      [],
+    )
+  } else {
+    add(
+      rangesWhere(bytecode, moved, () => true),
+      [],
+    )
+  }
+  return handlers
+}
+
+/** The instructions that `covers` chooses, returns and their probes excepted, as few ranges as can be. */
+function rangesWhere(bytecode: Uint8Array, moved: Relocation, covers: (bci: number) => boolean): Range[] {
+  const ranges: Range[] = []
+  let start = -1
+  const close = (end: number) => {
+    if (start >= 0) ranges.push({ start, end })
+    start = -1
+  }
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    if (isReturn(bytecode[bci]) || !covers(bci)) close(moved.of(bci))
+    else if (start < 0) start = moved.of(bci)
+  }
+  close(moved.end)
+  return ranges
+}
+
+function writeExceptionTable(out: Writer, code: Code, moved: Relocation, ours: readonly CatchAll[]): void {
+  const rows = ours.reduce((sum, { ranges }) => sum + ranges.length, code.handlers.length)
+  out.u2(atMost(MAX_U2, rows, 'the exception table'))
+  for (const { startBci, endBci, handlerBci, catchType } of code.handlers) {
+    out.u2(moved.of(startBci))
+    out.u2(moved.of(endBci))
+    out.u2(moved.of(handlerBci))
+    out.u2(catchType)
+  }
+  for (const { position, ranges } of ours) {
+    for (const { start, end } of ranges) {
+      out.u2(start)
+      out.u2(end)
+      out.u2(position)
+      out.u2(0) // catches everything
+    }
+  }
+}
+
+interface NewAttribute {
+  readonly nameIndex: number
+  readonly content: Uint8Array
+}
+
+function writeAttributes(
+  out: Writer,
+  classFile: ClassFile,
+  code: Code,
+  moved: Relocation,
+  stackMap: () => NewAttribute | undefined,
+): void {
+  const countAt = out.length
+  let count = 0
+  out.u2(0)
+  const write = ({ nameIndex, content }: NewAttribute) => {
+    out.u2(nameIndex)
+    out.u4(content.length)
+    out.copy(content)
+    count++
+  }
+  for (const attribute of code.attributes) {
+    const content = moveAttribute(classFile.bytes, attribute, moved)
+    if (content !== undefined) write({ nameIndex: attribute.nameIndex, content })
+  }
+  const frames = stackMap()
+  if (frames !== undefined) write(frames)
+  out.patchU2(countAt, count)
+}
+
+function moveFrames(frames: readonly Frame[], moved: Relocation): Frame[] {
+  const moveType = (type: VerificationType): VerificationType =>
+    typeTag(type) === UNINITIALIZED ? verificationType(UNINITIALIZED, moved.of(typeOperand(type))) : type
+  const moveTypes = (types: readonly VerificationType[]) =>
+    types.some((type) => typeTag(type) === UNINITIALIZED) ? types.map(moveType) : types
+  return frames.map(({ bci, locals, stack }) => ({
+    bci: moved.of(bci),
+    locals: moveTypes(locals),
+    stack: moveTypes(stack),
+  }))
+}

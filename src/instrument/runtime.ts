@@ -1,0 +1,141 @@
+// What instrumented code calls: the runtime class in the target, its methods, and the constant-pool
+// entries that name them.
+//
+// A live pool only ever grows, so a class is always given the same block of entries, whatever is
+// instrumented in it; what the pool has already is used as it is. The first matching entry is taken,
+// so the same class bytes always get the same block.
+
+import {
+  CONSTANT_CLASS,
+  CONSTANT_METHODREF,
+  CONSTANT_NAME_AND_TYPE,
+  CONSTANT_UTF8,
+  type ConstantPool,
+} from '../classfile/constant-pool.ts'
+import { u2At } from '../classfile/reader.ts'
+import { encodeModifiedUtf8 } from '../classfile/utf8.ts'
+import { Writer } from '../classfile/writer.ts'
+
+/** Lives in java.base, defined by the boot loader, so that every class can call it. */
+export const RUNTIME_CLASS = 'java/lang/JFluid1'
+
+const ID = '(I)V'
+const OBJECT = '(Ljava/lang/Object;)V'
+
+/** Pool indices that probes refer to. */
+export interface RuntimeRefs {
+  readonly methodEntry: number
+  readonly methodExit: number
+  readonly rootEntry: number
+  readonly rootExit: number
+  readonly reflectiveCall: number
+  /** Class java/lang/Throwable, for the frames of our handlers. */
+  readonly throwable: number
+  /** The Utf8 that names the attribute. */
+  readonly stackMapTable: number
+}
+
+export interface RuntimeBlock extends RuntimeRefs {
+  /** Raw entries to append to the pool. */
+  readonly poolBytes: Uint8Array
+  /** Slots they take. */
+  readonly poolEntries: number
+}
+
+export function runtimeBlock(pool: ConstantPool): RuntimeBlock {
+  const block = new Block(pool)
+  const runtime = block.class(RUNTIME_CLASS)
+  return {
+    methodEntry: block.method(runtime, 'methodEntry', ID),
+    methodExit: block.method(runtime, 'methodExit', ID),
+    rootEntry: block.method(runtime, 'rootEntry', ID),
+    rootExit: block.method(runtime, 'rootExit', ID),
+    reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
+    throwable: block.class('java/lang/Throwable'),
+    stackMapTable: block.utf8('StackMapTable'),
+    poolBytes: block.writer.finish(),
+    poolEntries: block.entries,
+  }
+}
+
+const TEXTS = [
+  RUNTIME_CLASS,
+  ...['methodEntry', 'methodExit', 'rootEntry', 'rootExit', 'reflectiveCall'],
+  ...[ID, OBJECT, 'java/lang/Throwable', 'StackMapTable'],
+].map((text) => ({ text, bytes: encodeModifiedUtf8(text) }))
+
+class Block {
+  readonly writer = new Writer(320)
+  entries = 0
+  readonly #pool: ConstantPool
+  readonly #texts: Map<string, number>
+
+  constructor(pool: ConstantPool) {
+    this.#pool = pool
+    this.#texts = findTexts(pool)
+  }
+
+  utf8(text: string): number {
+    let index = this.#texts.get(text)
+    if (index === undefined) {
+      const bytes = encodeModifiedUtf8(text)
+      this.writer.u1(CONSTANT_UTF8)
+      this.writer.u2(bytes.length)
+      this.writer.copy(bytes)
+      index = this.#appended()
+      this.#texts.set(text, index)
+    }
+    return index
+  }
+
+  class(name: string): number {
+    return this.#entry(CONSTANT_CLASS, this.utf8(name))
+  }
+
+  method(owner: number, name: string, descriptor: string): number {
+    return this.#entry(
+      CONSTANT_METHODREF,
+      owner,
+      this.#entry(CONSTANT_NAME_AND_TYPE, this.utf8(name), this.utf8(descriptor)),
+    )
+  }
+
+  #entry(tag: number, first: number, second?: number): number {
+    const known = this.#find(tag, first, second)
+    if (known !== 0) return known
+    this.writer.u1(tag)
+    this.writer.u2(first)
+    if (second !== undefined) this.writer.u2(second)
+    return this.#appended()
+  }
+
+  #find(tag: number, first: number, second?: number): number {
+    const { bytes, offsets, count } = this.#pool
+    if (first >= count || (second !== undefined && second >= count)) return 0 // refers to a new entry
+    for (let index = 1; index < count; index++) {
+      const at = offsets[index]
+      if (at === 0 || bytes[at] !== tag || u2At(bytes, at + 1) !== first) continue
+      if (second === undefined || u2At(bytes, at + 3) === second) return index
+    }
+    return 0
+  }
+
+  #appended(): number {
+    return this.#pool.count + this.entries++
+  }
+}
+
+/** The first index of each of our texts that the pool holds, compared as bytes: nothing is decoded. */
+function findTexts({ bytes, offsets, count }: ConstantPool): Map<string, number> {
+  const found = new Map<string, number>()
+  for (let index = 1; index < count; index++) {
+    const at = offsets[index]
+    if (at === 0 || bytes[at] !== CONSTANT_UTF8) continue
+    const length = u2At(bytes, at + 1)
+    for (const wanted of TEXTS) {
+      if (wanted.bytes.length !== length || found.has(wanted.text)) continue
+      if (wanted.bytes.every((byte, i) => bytes[at + 3 + i] === byte)) found.set(wanted.text, index)
+    }
+  }
+  return found
+}

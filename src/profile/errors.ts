@@ -1,0 +1,84 @@
+// What can go wrong with the file of a profile.
+
+import { EX_CANTCREAT, EX_DATAERR, EX_NOINPUT, JfluidError } from '../base/errors.ts'
+
+/** The file is missing, or may not be read. */
+export class CannotReadProfile extends JfluidError {
+  readonly exitCode = EX_NOINPUT
+  readonly hint: string
+  constructor(path: string, code: string) {
+    super(`cannot read ${path}: ${reasonOf(code)}`)
+    this.hint =
+      code === 'ENOENT'
+        ? 'Check the path, or record a profile first: jfluid record <pid> --root <method> --out <file>'
+        : 'Give the path of a .jfluid file that you may read.'
+  }
+}
+
+/** Something else than a `.jfluid` file. */
+export class NotAProfile extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint = 'Give a file that jfluid wrote: jfluid record <pid> --root <method> --out <file>'
+  constructor(path: string) {
+    super(`${path} is not a jfluid profile`)
+  }
+}
+
+/** A `.jfluid` file that was cut short or changed. */
+export class CorruptProfile extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint = 'Copy the file again from where it was recorded, or record anew.'
+  constructor(path: string, problem: string) {
+    super(`${path} is a damaged jfluid profile: ${problem}`)
+  }
+}
+
+/** Written by a jfluid that knows more than this one. */
+export class NewerProfile extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint = 'Open it with the jfluid that wrote it, or update this one.'
+  constructor(path: string, version: number, known: number) {
+    super(`${path} has profile format ${version}, this jfluid reads up to ${known}`)
+  }
+}
+
+/** The profile cannot be put where the user wants it. */
+export class CannotWriteProfile extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint: string
+  constructor(path: string, code: string) {
+    super(`cannot write ${path}: ${reasonOf(code)}`)
+    this.hint =
+      code === 'ENOSPC' || code === 'EDQUOT'
+        ? 'Free some space, or choose another place with --out.'
+        : 'Choose a directory that exists and that you may write to with --out.'
+  }
+}
+
+function reasonOf(code: string): string {
+  switch (code) {
+    case 'ENOENT':
+      return 'no such file or directory'
+    case 'EACCES':
+    case 'EPERM':
+      return 'permission denied'
+    case 'EISDIR':
+      return 'it is a directory'
+    case 'ENOTDIR':
+      return 'part of the path is not a directory'
+    case 'ENOSPC':
+      return 'no space left on the device'
+    case 'EDQUOT':
+      return 'disk quota exceeded'
+    case 'EROFS':
+      return 'the file system is read-only'
+    default:
+      return code
+  }
+}
+
+/** The `code` of a system error, `EACCES`. */
+export function errorCode(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,393 @@
+// The `.jfluid` file: one profile, lossless, written whole or not at all.
+//
+// All numbers little-endian.
+//
+//   offset  size  type   field
+//        0     8  bytes  magic    89 4A 46 4C 55 49 44 0A, "\x89JFLUID\n"
+//        8     4  u32    version  1
+//       12     4  u32    crc      CRC-32 of the body
+//       16     8  u64    length   bytes of the body, which ends the file
+//       24     n  bytes  body     MessagePack map
+//
+// The body is `Profile` with the same keys, except that
+//   methodNames   is an array of [class, method, descriptor, loader], id 1 first;
+//   merged and threads[].tree   are {count, method, size, metrics: {name: column}}, where method and
+//     size are i32 arrays and a column is an f64 array, each as MessagePack `bin`; the parents follow
+//     from the sizes and are not kept.
+//
+// The first byte is not ASCII, so that nothing takes the file for text, and the last is a line feed,
+// so that a transfer in text mode shows. A reader refuses what is newer than it, and checks every
+// length before use: a file may come from anywhere.
+
+import { randomBytes } from 'node:crypto'
+import { constants, type FileHandle, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { Packr, Unpackr } from 'msgpackr'
+import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
+import {
+  CannotReadProfile,
+  CannotWriteProfile,
+  CorruptProfile,
+  errorCode,
+  NewerProfile,
+  NotAProfile,
+} from './errors.ts'
+import type { Profile, SkippedMethod } from './profile.ts'
+
+export const MAGIC = Buffer.from('\x89JFLUID\n', 'latin1')
+export const VERSION = 1
+const OFFSET_VERSION = 8
+const OFFSET_CRC = 12
+const OFFSET_LENGTH = 16
+export const HEADER_BYTES = 24
+
+const CODEC = {
+  useRecords: false,
+  mapsAsObjects: true,
+  variableMapSize: true,
+  int64AsType: 'number',
+} as const
+
+/** The bytes of a `.jfluid` file. */
+export function encodeProfile(profile: Profile): Buffer {
+  const { methodNames, merged, threads, ...facts } = profile
+  const body = new Packr(CODEC).pack({
+    ...facts,
+    methodNames: methodNames.slice(1).map((name) => [name.class, name.method, name.descriptor, name.loader]),
+    merged: packTree(merged),
+    threads: threads.map(({ id, name, tree }) => ({ id, name, tree: packTree(tree) })),
+  })
+  const header = Buffer.alloc(HEADER_BYTES)
+  MAGIC.copy(header)
+  header.writeUInt32LE(VERSION, OFFSET_VERSION)
+  header.writeUInt32LE(crc32(body), OFFSET_CRC)
+  header.writeBigUInt64LE(BigInt(body.length), OFFSET_LENGTH)
+  return Buffer.concat([header, body])
+}
+
+/**
+ * The profile in the bytes of a `.jfluid` file.
+ *
+ * @param path  what errors call the file
+ * @throws NotAProfile, NewerProfile, CorruptProfile, and nothing else whatever the bytes are
+ */
+export function decodeProfile(bytes: Uint8Array, path: string): Profile {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const magic = file.subarray(0, MAGIC.length)
+  if (!magic.equals(MAGIC)) {
+    if (magic.length > 0 && MAGIC.subarray(0, magic.length).equals(magic)) {
+      throw new CorruptProfile(path, `it ends after ${file.length} bytes`)
+    }
+    throw new NotAProfile(path)
+  }
+  if (file.length < HEADER_BYTES) throw new CorruptProfile(path, `it ends after ${file.length} bytes`)
+  const version = file.readUInt32LE(OFFSET_VERSION)
+  if (version > VERSION) throw new NewerProfile(path, version, VERSION)
+  if (version === 0) throw new CorruptProfile(path, 'format version 0 does not exist')
+  const body = file.subarray(HEADER_BYTES)
+  const length = file.readBigUInt64LE(OFFSET_LENGTH)
+  if (BigInt(body.length) < length) {
+    throw new CorruptProfile(path, `it ends after ${file.length} of ${length + BigInt(HEADER_BYTES)} bytes`)
+  }
+  if (BigInt(body.length) > length) throw new CorruptProfile(path, 'something follows its end')
+  if (crc32(body) !== file.readUInt32LE(OFFSET_CRC)) throw new CorruptProfile(path, 'its checksum is wrong')
+  let content: unknown
+  try {
+    content = new Unpackr(CODEC).unpack(body)
+  } catch {
+    throw new CorruptProfile(path, 'its body is not MessagePack')
+  }
+  return new Reader(path).profile(content)
+}
+
+export async function readProfile(path: string): Promise<Profile> {
+  let bytes: Buffer
+  try {
+    // A directory or a pipe would fail late or never end.
+    const found = await stat(path)
+    if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
+    if (!found.isFile()) throw new NotAProfile(path)
+    bytes = await readFile(path)
+  } catch (error) {
+    if (error instanceof NotAProfile) throw error
+    throw new CannotReadProfile(path, errorCode(error))
+  }
+  return decodeProfile(bytes, path)
+}
+
+/**
+ * Writes a profile so that `path` holds either what it held before or the whole profile: a temporary
+ * file beside it, synced, then renamed. Readable by its owner only, since names and times of a
+ * service are nobody else's business.
+ *
+ * A device or pipe (`/dev/stdout`) is written to in place; renaming over it would replace it.
+ */
+export async function writeProfile(profile: Profile, path: string): Promise<void> {
+  const bytes = encodeProfile(profile)
+  try {
+    const target = await targetOf(path)
+    if (target.special) await writeSpecial(target.path, bytes)
+    else await replace(target.path, bytes)
+  } catch (error) {
+    throw new CannotWriteProfile(path, errorCode(error))
+  }
+}
+
+async function targetOf(path: string): Promise<{ path: string; special: boolean }> {
+  let real = path
+  try {
+    real = await realpath(path) // a symbolic link stays one
+    const found = await stat(real)
+    if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
+    return { path: real, special: !found.isFile() }
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return { path: real, special: false }
+    throw error
+  }
+}
+
+async function writeSpecial(path: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(path, constants.O_WRONLY)
+  try {
+    await handle.writeFile(bytes)
+  } finally {
+    await handle.close()
+  }
+}
+
+async function replace(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
+  const handle = await open(temporary, 'wx', 0o600)
+  try {
+    await writeAndSync(handle, bytes)
+    await rename(temporary, path)
+  } catch (error) {
+    await unlink(temporary).catch(() => {})
+    throw error
+  }
+  await syncDirectory(dirname(path))
+}
+
+async function writeAndSync(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  try {
+    await handle.writeFile(bytes)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Makes the rename last through a power failure; file systems that cannot are not an error. */
+async function syncDirectory(path: string): Promise<void> {
+  try {
+    const handle = await open(path, 'r')
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  } catch {}
+}
+
+function packTree(tree: Tree): object {
+  const metrics: Record<string, Uint8Array> = {}
+  for (const [name, values] of Object.entries(tree.metrics)) metrics[name] = bytesOf(values, tree.count)
+  return {
+    count: tree.count,
+    method: bytesOf(tree.method, tree.count),
+    size: bytesOf(tree.size, tree.count),
+    metrics,
+  }
+}
+
+/** The little-endian bytes of the first `count` elements: every machine that Node runs on is one. */
+function bytesOf(values: Int32Array | Float64Array, count: number): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, count * values.BYTES_PER_ELEMENT)
+}
+
+type Fields = { readonly [key: string]: unknown }
+
+/** Turns what MessagePack held into a `Profile`, believing nothing. */
+class Reader {
+  readonly #path: string
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  #bad(what: string): CorruptProfile {
+    return new CorruptProfile(this.#path, what)
+  }
+
+  profile(content: unknown): Profile {
+    const all = this.#fields(content, 'the body')
+    const target = this.#fields(all.target, 'target')
+    const calibration = this.#fields(all.calibration, 'calibration')
+    const instrumentation = this.#fields(all.instrumentation, 'instrumentation')
+    const events = this.#fields(all.events, 'events')
+    const methodNames = this.#methodNames(all.methodNames)
+    return {
+      target: {
+        pid: this.#number(target.pid, 'target.pid'),
+        jdk: this.#string(target.jdk, 'target.jdk'),
+        vm: this.#string(target.vm, 'target.vm'),
+        mainClass: this.#string(target.mainClass, 'target.mainClass'),
+      },
+      mode: this.#oneOf(all.mode, ['exact'], 'mode'),
+      scheme: this.#oneOf(all.scheme, ['a', 'b'], 'scheme'),
+      roots: this.#strings(all.roots, 'roots'),
+      startedAt: this.#instant(all.startedAt, 'startedAt'),
+      durationMs: this.#number(all.durationMs, 'durationMs'),
+      calibration: {
+        innerNs: this.#number(calibration.innerNs, 'calibration.innerNs'),
+        outerNs: this.#number(calibration.outerNs, 'calibration.outerNs'),
+        clock: this.#oneOf(calibration.clock, ['ticks', 'nanoTime'], 'calibration.clock'),
+      },
+      instrumentation: {
+        instrumentedMethods: this.#count(instrumentation.instrumentedMethods, 'instrumentedMethods'),
+        calledMethods: this.#count(instrumentation.calledMethods, 'calledMethods'),
+        redefinitions: this.#count(instrumentation.redefinitions, 'redefinitions'),
+        redefinedClasses: this.#count(instrumentation.redefinedClasses, 'redefinedClasses'),
+        hotSwapMs: this.#number(instrumentation.hotSwapMs, 'hotSwapMs'),
+        analysisMs: this.#number(instrumentation.analysisMs, 'analysisMs'),
+        skipped: this.#array(instrumentation.skipped, 'skipped').map((each) => this.#skipped(each)),
+        gaps: this.#count(instrumentation.gaps, 'gaps'),
+        healed: this.#count(instrumentation.healed, 'healed'),
+      },
+      warmupMs: this.#number(all.warmupMs, 'warmupMs'),
+      truncated: this.#truncated(all.truncated),
+      warnings: this.#strings(all.warnings, 'warnings'),
+      events: {
+        count: this.#count(events.count, 'events.count'),
+        waitMs: this.#number(events.waitMs, 'events.waitMs'),
+      },
+      methodNames,
+      merged: this.#tree(all.merged, methodNames.length, 'the merged tree'),
+      threads: this.#array(all.threads, 'threads').map((each) => this.#thread(each, methodNames.length)),
+    }
+  }
+
+  #methodNames(value: unknown): MethodName[] {
+    const names: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
+    for (const entry of this.#array(value, 'methodNames')) {
+      const parts = this.#strings(entry, 'a method name')
+      if (parts.length !== 4) throw this.#bad('a method name does not have four parts')
+      const [className, method, descriptor, loader] = parts as [string, string, string, string]
+      names.push({ class: className, method, descriptor, loader })
+    }
+    return names
+  }
+
+  #skipped(value: unknown): SkippedMethod {
+    const { method, reason } = this.#fields(value, 'a skipped method')
+    return {
+      method: this.#string(method, 'a skipped method'),
+      reason: this.#string(reason, 'the reason of a skipped method'),
+    }
+  }
+
+  #thread(value: unknown, methods: number): ThreadTree {
+    const { id, name, tree } = this.#fields(value, 'a thread')
+    return {
+      id: this.#number(id, 'the id of a thread'),
+      name: this.#string(name, 'the name of a thread'),
+      tree: this.#tree(tree, methods, 'the tree of a thread'),
+    }
+  }
+
+  #tree(value: unknown, methods: number, what: string): Tree {
+    const fields = this.#fields(value, what)
+    const count = this.#count(fields.count, `the node count of ${what}`)
+    const method = new Int32Array(this.#numbers(fields.method, count, 4, `methods of ${what}`))
+    const size = new Int32Array(this.#numbers(fields.size, count, 4, `sizes of ${what}`))
+    for (let i = 0; i < count; i++) {
+      if (method[i]! < 1 || method[i]! >= methods) throw this.#bad(`${what} has a method without a name`)
+    }
+    const metrics: Record<string, Float64Array> = {}
+    for (const [name, bytes] of Object.entries(this.#fields(fields.metrics, `metrics of ${what}`))) {
+      const column = new Float64Array(this.#numbers(bytes, count, 8, `${name} of ${what}`))
+      if (!column.every(Number.isFinite)) throw this.#bad(`${name} of ${what} is not all numbers`)
+      metrics[name] = column
+    }
+    for (const name of ['calls', 'selfNs', 'totalNs', 'measuredNs']) {
+      if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
+    }
+    return { count, method, parent: this.#parents(size, what), size, metrics }
+  }
+
+  /** Checks that subtrees nest, and says who contains whom. */
+  #parents(size: Int32Array, what: string): Int32Array {
+    const count = size.length
+    const parent = new Int32Array(count)
+    const open: number[] = []
+    for (let i = 0; i < count; i++) {
+      while (open.length > 0 && i >= open[open.length - 1]! + size[open[open.length - 1]!]!) open.pop()
+      const above = open.length > 0 ? open[open.length - 1]! : -1
+      const end = above < 0 ? count : above + size[above]!
+      if (size[i]! < 1 || i + size[i]! > end) throw this.#bad(`${what} has a subtree larger than its parent`)
+      parent[i] = above
+      open.push(i)
+    }
+    return parent
+  }
+
+  /** A copy of the bytes of `count` numbers: aligned, and no view into the file. */
+  #numbers(value: unknown, count: number, bytesEach: number, what: string): ArrayBuffer {
+    if (!(value instanceof Uint8Array)) throw this.#bad(`${what} are missing`)
+    if (value.byteLength !== count * bytesEach) {
+      throw this.#bad(`${what}: ${value.byteLength} bytes for ${count} nodes`)
+    }
+    const copy = new ArrayBuffer(value.byteLength)
+    new Uint8Array(copy).set(value)
+    return copy
+  }
+
+  #fields(value: unknown, what: string): Fields {
+    const prototype: unknown = typeof value === 'object' && value ? Object.getPrototypeOf(value) : undefined
+    if (prototype !== Object.prototype) throw this.#bad(`${what} is not a map`)
+    return value as Fields
+  }
+
+  #array(value: unknown, what: string): readonly unknown[] {
+    if (!Array.isArray(value)) throw this.#bad(`${what} is not a list`)
+    return value
+  }
+
+  #strings(value: unknown, what: string): string[] {
+    return this.#array(value, what).map((each) => this.#string(each, `an entry of ${what}`))
+  }
+
+  #string(value: unknown, what: string): string {
+    if (typeof value !== 'string') throw this.#bad(`${what} is not a string`)
+    return value
+  }
+
+  #instant(value: unknown, what: string): string {
+    const text = this.#string(value, what)
+    if (Number.isNaN(Date.parse(text))) throw this.#bad(`${what} is not a time`)
+    return text
+  }
+
+  #number(value: unknown, what: string): number {
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw this.#bad(`${what} is not a number`)
+    return value
+  }
+
+  #count(value: unknown, what: string): number {
+    const number = this.#number(value, what)
+    if (!Number.isSafeInteger(number) || number < 0) throw this.#bad(`${what} is not a count`)
+    return number
+  }
+
+  #oneOf<const T extends string>(value: unknown, known: readonly T[], what: string): T {
+    const found = known.find((each) => each === value)
+    if (found === undefined) throw this.#bad(`${what} is none of ${known.join(', ')}`)
+    return found
+  }
+
+  #truncated(value: unknown): boolean | string {
+    if (typeof value !== 'boolean' && typeof value !== 'string') throw this.#bad('truncated is neither')
+    return value
+  }
+}

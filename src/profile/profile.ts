@@ -1,0 +1,97 @@
+// A finished profile: the trees of a session, what their methods are called, and the facts a reader
+// needs to judge the numbers. `session/` fills it, `file.ts` keeps it, reports and exports read it.
+//
+// Times are compensated and may be negative (a method shorter than the calibration error); they stay
+// so here and in every file. Views show them as "~0".
+
+import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
+
+export interface Profile {
+  readonly target: {
+    readonly pid: number
+    /** Version of the runtime, "17.0.15". */
+    readonly jdk: string
+    /** "OpenJDK 64-Bit Server VM". */
+    readonly vm: string
+    /** Main class or jar. */
+    readonly mainClass: string
+  }
+  /** What the metrics are: exact time of every call. */
+  readonly mode: 'exact'
+  /** How the subgraph was revealed (paper, section 6): all at once, or on first invocations. */
+  readonly scheme: 'a' | 'b'
+  /** Roots as the user gave them. */
+  readonly roots: readonly string[]
+  /** ISO 8601, when recording started. */
+  readonly startedAt: string
+  readonly durationMs: number
+  /** t_I and t_O of the paper's section 5.3, as measured in this target. */
+  readonly calibration: {
+    readonly innerNs: number
+    readonly outerNs: number
+    readonly clock: 'ticks' | 'nanoTime'
+  }
+  readonly instrumentation: {
+    readonly instrumentedMethods: number
+    readonly calledMethods: number
+    /** Calls of RedefineClasses, each of which stopped the target. */
+    readonly redefinitions: number
+    readonly redefinedClasses: number
+    readonly hotSwapMs: number
+    readonly analysisMs: number
+    readonly skipped: readonly SkippedMethod[]
+    /** Classes or methods that were reached but not instrumented in time. */
+    readonly gaps: number
+    /** Simulated frames closed by force. */
+    readonly healed: number
+  }
+  /** Time until the last redefinition had settled; `warmupSelfNs` of the trees falls into it. */
+  readonly warmupMs: number
+  /** False, true, or why the session ended before it was asked to. */
+  readonly truncated: boolean | string
+  readonly warnings: readonly string[]
+  readonly events: {
+    readonly count: number
+    /** Time target threads waited for the client, charged to nobody. */
+    readonly waitMs: number
+  }
+  /** Index is the method id; [0] is unused. */
+  readonly methodNames: readonly MethodName[]
+  /** All threads together. */
+  readonly merged: Tree
+  readonly threads: readonly ThreadTree[]
+}
+
+export interface SkippedMethod {
+  readonly method: string
+  readonly reason: string
+}
+
+/** Warnings with the reason of a truncation among them, as views and JSON show them. */
+export function allWarnings(profile: Profile): readonly string[] {
+  if (typeof profile.truncated !== 'string') return profile.warnings
+  const reason = `truncated: ${profile.truncated}`
+  return profile.warnings.includes(reason) ? profile.warnings : [reason, ...profile.warnings]
+}
+
+/** Name of a method id; an id nobody named still shows as something. */
+export function nameOf(names: readonly MethodName[], id: number): MethodName {
+  return names[id] ?? { class: '?', method: `#${id}`, descriptor: '()V', loader: '?' }
+}
+
+const NO_NUMBERS = new Float64Array(0)
+
+/** A metric column, or zeros where this tree does not have it. */
+export function column(tree: Tree, name: string): Float64Array {
+  const found = tree.metrics[name]
+  if (found) return found
+  return tree.count === 0 ? NO_NUMBERS : new Float64Array(tree.count)
+}
+
+/** Total time of all top nodes: what a hot method's share is taken of. */
+export function rootTotalNs(tree: Tree): number {
+  const total = column(tree, 'totalNs')
+  let sum = 0
+  for (let i = 0; i < tree.count; i += tree.size[i]!) sum += total[i]!
+  return sum
+}

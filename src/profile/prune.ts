@@ -1,0 +1,96 @@
+// The part of a tree that is worth a page: nodes above a share of their root, best first, at most N.
+
+import type { Tree } from '../cct/tree.ts'
+import { column } from './profile.ts'
+
+export interface Pruned {
+  /** 1 for a node to show. A node's parent is always shown with it. */
+  readonly kept: Uint8Array
+  readonly keptCount: number
+}
+
+/**
+ * Chooses nodes from the roots downwards, largest total first.
+ *
+ * @param share  smallest total of a node worth showing, as a part of its root's total
+ * @param most   how many nodes at most
+ */
+export function prune(tree: Tree, share: number, most: number): Pruned {
+  const total = column(tree, 'totalNs')
+  const kept = new Uint8Array(tree.count)
+  const queue = new LargestFirst(total)
+  const threshold = new Float64Array(tree.count)
+  for (let i = 0; i < tree.count; i += tree.size[i]!) {
+    threshold[i] = total[i]! * share
+    queue.push(i)
+  }
+  let keptCount = 0
+  for (let node = queue.pop(); node >= 0 && keptCount < most; node = queue.pop()) {
+    kept[node] = 1
+    keptCount++
+    const end = node + tree.size[node]!
+    for (let child = node + 1; child < end; child += tree.size[child]!) {
+      threshold[child] = threshold[node]!
+      if (total[child]! >= threshold[child]!) queue.push(child)
+    }
+  }
+  return { kept, keptCount }
+}
+
+/** Nodes directly below `node` (or the roots, for -1), largest total first. */
+export function childrenByTotal(tree: Tree, node: number): number[] {
+  const total = column(tree, 'totalNs')
+  const found: number[] = []
+  const end = node < 0 ? tree.count : node + tree.size[node]!
+  for (let child = node + 1; child < end; child += tree.size[child]!) found.push(child)
+  return found.sort((a, b) => total[b]! - total[a]! || a - b)
+}
+
+/** A binary heap of nodes by weight. */
+class LargestFirst {
+  readonly #weight: Float64Array
+  readonly #heap: number[] = []
+
+  constructor(weight: Float64Array) {
+    this.#weight = weight
+  }
+
+  #before(a: number, b: number): boolean {
+    const [wa, wb] = [this.#weight[a]!, this.#weight[b]!]
+    return wa > wb || (wa === wb && a < b)
+  }
+
+  push(node: number): void {
+    const heap = this.#heap
+    let at = heap.length
+    heap.push(node)
+    while (at > 0) {
+      const above = (at - 1) >> 1
+      if (!this.#before(node, heap[above]!)) break
+      heap[at] = heap[above]!
+      at = above
+    }
+    heap[at] = node
+  }
+
+  /** The heaviest node, -1 when empty. */
+  pop(): number {
+    const heap = this.#heap
+    const first = heap[0]
+    if (first === undefined) return -1
+    const last = heap.pop()!
+    const length = heap.length
+    if (length === 0) return first
+    let at = 0
+    for (;;) {
+      let below = 2 * at + 1
+      if (below >= length) break
+      if (below + 1 < length && this.#before(heap[below + 1]!, heap[below]!)) below++
+      if (!this.#before(heap[below]!, last)) break
+      heap[at] = heap[below]!
+      at = below
+    }
+    heap[at] = last
+    return first
+  }
+}

@@ -1,0 +1,267 @@
+// A profile on a page: facts, warnings, the pruned calling context tree, the hot methods. For a
+// terminal, a pipe or a ticket; `jfluid report` prints it, and the live view when it is left.
+
+import { hotMethods } from '../cct/snapshot.ts'
+import type { Tree } from '../cct/tree.ts'
+import { factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
+import { allWarnings, column, nameOf, type Profile, rootTotalNs } from './profile.ts'
+import { childrenByTotal, type Pruned, prune } from './prune.ts'
+import {
+  clean,
+  count,
+  cut,
+  ms,
+  msPerCall,
+  pad,
+  percent,
+  right,
+  shortCount,
+  shortName,
+  span,
+  width as widthOf,
+  wrap,
+} from './text.ts'
+
+export interface ReportOptions {
+  /** Cells in a line. */
+  readonly width?: number
+  readonly color?: boolean
+  /** How many hot methods. */
+  readonly top?: number
+  /** Smallest share of its root that a node of the tree needs, in percent. */
+  readonly minPercent?: number
+  /** How many rows of the tree at most. */
+  readonly maxRows?: number
+  /** A tree per thread, too. */
+  readonly threads?: boolean
+}
+
+/** Columns of numbers and 16 cells of a name. */
+const NARROWEST = 66
+
+const DEFAULTS = { width: 80, color: false, top: 10, minPercent: 1, maxRows: 60, threads: false }
+
+/** What `width` and `color` should be for a stream: a pipe has 80 columns and no colour. */
+export function terminalOptions(
+  out: { isTTY?: boolean; columns?: number; getColorDepth?: (env?: object) => number },
+  env: { readonly [name: string]: string | undefined } = process.env,
+): { width: number; color: boolean } {
+  const width = out.isTTY && out.columns ? Math.max(NARROWEST, Math.min(out.columns, 200)) : 80
+  const forced = env.FORCE_COLOR
+  if (forced !== undefined) return { width, color: forced !== '0' && forced !== 'false' }
+  if (env.NO_COLOR) return { width, color: false }
+  return { width, color: out.isTTY === true && (out.getColorDepth?.(env) ?? 1) > 1 }
+}
+
+type Paint = (style: 'bold' | 'dim' | 'heat' | 'warning', text: string) => string
+
+const SGR = { bold: '1', dim: '2', heat: '1;33', warning: '33' } as const
+
+const plain: Paint = (_, text) => text
+const colored: Paint = (style, text) => (text === '' ? '' : `\x1b[${SGR[style]}m${text}\x1b[m`)
+
+/** The text report, in lines that end with a line feed. */
+export function* reportPieces(profile: Profile, options: ReportOptions = {}): Generator<string> {
+  const o = { ...DEFAULTS, ...options }
+  const paint = o.color ? colored : plain
+  yield* headerLines(profile, o.width, paint)
+  if (profile.merged.count === 0) {
+    yield '\nNothing was recorded: no root was called.\n'
+    return
+  }
+  yield* treeSection('Calling context tree, all threads', profile, profile.merged, o, paint)
+  if (o.threads) {
+    for (const thread of profile.threads) {
+      if (thread.tree.count === 0) continue
+      const title = `Thread ${clean(thread.name)} (${thread.id})`
+      yield* treeSection(title, profile, thread.tree, o, paint)
+    }
+  }
+  yield* hotSection(profile, o, paint)
+}
+
+export function reportText(profile: Profile, options: ReportOptions = {}): string {
+  return [...reportPieces(profile, options)].join('')
+}
+
+/**
+ * The same page for programs: keys as in `export --format json`, but `methods` holds only the top
+ * ones, and `merged` (and `threads`) only the nodes that the text report shows.
+ */
+export function* reportJsonPieces(profile: Profile, options: ReportOptions = {}): Generator<string> {
+  const o = { ...DEFAULTS, ...options }
+  const heads = nodeHeads(profile)
+  const nodes = (tree: Tree): Iterable<string> => {
+    const { kept } = prune(tree, o.minPercent / 100, o.maxRows)
+    return nodePieces(tree, heads, (node) => kept[node] === 1)
+  }
+  yield '{"format":"jfluid-report","version":1,\n'
+  yield factsJson(profile)
+  yield ',\n"methods":['
+  yield* methodPieces(profile, o.top)
+  yield '],\n'
+  if (o.threads) {
+    yield '"threads":['
+    let separator = '\n'
+    for (const thread of profile.threads) {
+      yield `${separator}{"id":${thread.id},"name":${JSON.stringify(thread.name)},"roots":[`
+      yield* nodes(thread.tree)
+      yield ']}'
+      separator = ',\n'
+    }
+    yield '],\n'
+  }
+  yield '"merged":['
+  yield* nodes(profile.merged)
+  yield ']}\n'
+}
+
+function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<string> {
+  const { target, instrumentation, calibration, events } = profile
+  const roots = profile.roots.map(clean)
+  let rootCalls = 0
+  const calls = column(profile.merged, 'calls')
+  for (let i = 0; i < profile.merged.count; i += profile.merged.size[i]!) rootCalls += calls[i]!
+  const threads = profile.threads.filter((thread) => thread.tree.count > 0).length
+  const busyMs = profile.durationMs * Math.max(1, threads)
+  const title = `jfluid profile of ${clean(target.mainClass)}`
+  yield `${paint('bold', cut(title, cells))}\n`
+  const facts: [string, string][] = [
+    ['target', `pid ${target.pid}, JDK ${clean(target.jdk)}, ${clean(target.vm)}`],
+    [roots.length === 1 ? 'root' : 'roots', roots.join(', ')],
+    [
+      'recorded',
+      `${span(profile.durationMs)} from ${clean(profile.startedAt)}, scheme ${profile.scheme.toUpperCase()}`,
+    ],
+    [
+      'calls',
+      `${count(rootCalls)} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(threads, 'thread')}`,
+    ],
+    [
+      'methods',
+      `${count(instrumentation.instrumentedMethods)} instrumented, ${count(instrumentation.calledMethods)} called, ` +
+        `${plural(instrumentation.redefinitions, 'redefinition')} (${span(instrumentation.hotSwapMs)})`,
+    ],
+    [
+      'overhead',
+      `${shortCount(events.count)} events, threads waited ${span(events.waitMs)} ` +
+        `(${percent(events.waitMs, busyMs)} %)`,
+    ],
+    [
+      'removed',
+      `t_I ${calibration.innerNs.toFixed(1)} ns a call, t_O ${calibration.outerNs.toFixed(1)} ns a call made ` +
+        `(clock: ${calibration.clock})`,
+    ],
+  ]
+  for (const [label, text] of facts) {
+    const lines = wrap(text, cells - 10)
+    yield `${paint('dim', pad(label, 10))}${lines.join(`\n${' '.repeat(10)}`)}\n`
+  }
+  const warnings = [...allWarnings(profile)]
+  if (profile.truncated === true && profile.warnings.length === 0) {
+    warnings.unshift('truncated: the session ended before it was asked to')
+  }
+  const { skipped, gaps, healed } = instrumentation
+  if (skipped.length > 0) warnings.push(`${plural(skipped.length, 'method')} could not be instrumented`)
+  if (gaps > 0) warnings.push(`${plural(gaps, 'gap')}: methods that ran before they were instrumented`)
+  if (healed > 0) warnings.push(`${plural(healed, 'stack frame')} without an exit closed by force`)
+  for (const warning of warnings) {
+    const lines = wrap(clean(warning), cells - 10)
+    yield `${paint('warning', pad('warning', 10))}${lines.join(`\n${' '.repeat(10)}`)}\n`
+  }
+}
+
+const TREE_HEADER = ' total ms   self ms  % root      calls   ms/call  '
+const HOT_HEADER = '  self ms  total ms  % self      calls   ms/call  '
+
+function* treeSection(
+  title: string,
+  profile: Profile,
+  tree: Tree,
+  o: typeof DEFAULTS,
+  paint: Paint,
+): Generator<string> {
+  const least = o.minPercent / 100
+  const pruned = prune(tree, least, o.maxRows)
+  const hidden = tree.count - pruned.keptCount
+  const rest = hidden > 0 ? `, ${plural(hidden, 'smaller node')} left out` : ''
+  yield `\n${paint('bold', cut(title, o.width))}${paint('dim', rest)}\n`
+  yield `${paint('dim', `${TREE_HEADER}method`)}\n`
+  yield* treeRows(profile, tree, pruned, o.width, paint)
+}
+
+function* treeRows(
+  profile: Profile,
+  tree: Tree,
+  pruned: Pruned,
+  cells: number,
+  paint: Paint,
+): Generator<string> {
+  const calls = column(tree, 'calls')
+  const self = column(tree, 'selfNs')
+  const total = column(tree, 'totalNs')
+  const nameCells = Math.max(16, cells - TREE_HEADER.length)
+  // One frame a level: its nodes to show, how far we are, and the total of the root above.
+  const frames = [{ nodes: keptChildren(tree, -1, pruned), at: 0, rootNs: -1 }]
+  while (frames.length > 0) {
+    const frame = frames[frames.length - 1]!
+    const node = frame.nodes[frame.at++]
+    if (node === undefined) {
+      frames.pop()
+      continue
+    }
+    const rootNs = frame.rootNs < 0 ? Math.max(0, total[node]!) : frame.rootNs
+    const share = percent(total[node]!, rootNs)
+    const numbers = [
+      right(ms(total[node]!), 9),
+      right(ms(self[node]!), 10),
+      right(share, 8),
+      right(count(calls[node]!, 10), 11),
+      right(msPerCall(total[node]!, calls[node]!), 10),
+    ].join('')
+    const indent = indentation(frames.length - 1, Math.floor(nameCells / 2))
+    const name = shortName(nameOf(profile.methodNames, tree.method[node]!), nameCells - widthOf(indent))
+    const hot = total[node]! >= rootNs / 2 || self[node]! >= rootNs / 10
+    yield `${hot ? paint('heat', numbers) : numbers}  ${paint('dim', indent)}${name}\n`
+    const below = keptChildren(tree, node, pruned)
+    if (below.length > 0) frames.push({ nodes: below, at: 0, rootNs })
+  }
+}
+
+function keptChildren(tree: Tree, node: number, pruned: Pruned): number[] {
+  return childrenByTotal(tree, node).filter((child) => pruned.kept[child] === 1)
+}
+
+/** Two cells a level; where that would crowd out the name, the depth as a number instead. */
+function indentation(depth: number, most: number): string {
+  if (2 * depth <= most) return '  '.repeat(depth)
+  const label = `[${depth}] `
+  return ' '.repeat(Math.max(0, most - label.length)) + label
+}
+
+function* hotSection(profile: Profile, o: typeof DEFAULTS, paint: Paint): Generator<string> {
+  const tree = profile.merged
+  const whole = rootTotalNs(tree)
+  const hot = hotMethods(tree)
+  const shown = hot.slice(0, o.top)
+  if (shown.length === 0) return
+  yield `\n${paint('bold', `Hot methods, by self time`)}${paint('dim', `, ${shown.length} of ${hot.length}`)}\n`
+  yield `${paint('dim', `${HOT_HEADER}method`)}\n`
+  const nameCells = Math.max(16, o.width - HOT_HEADER.length)
+  for (const { method, calls, selfNs, totalNs } of shown) {
+    const numbers = [
+      right(ms(selfNs), 9),
+      right(ms(totalNs), 10),
+      right(percent(selfNs, whole), 8),
+      right(count(calls, 10), 11),
+      right(msPerCall(totalNs, calls), 10),
+    ].join('')
+    const name = shortName(nameOf(profile.methodNames, method), nameCells)
+    yield `${selfNs >= whole / 10 ? paint('heat', numbers) : numbers}  ${name}\n`
+  }
+}
+
+/** "1 thread", "3 threads". */
+function plural(number: number, noun: string): string {
+  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`
+}

@@ -1,0 +1,252 @@
+// Numbers and names as a person reads them in a monospaced terminal. Pure; every cell that text takes
+// is counted here, and nothing that could move the cursor gets past `clean`.
+
+import type { MethodName } from '../cct/tree.ts'
+
+/**
+ * Milliseconds from nanoseconds, at most `width` cells, three decimals where there is room.
+ *
+ * Negative time (a method shorter than the calibration error) is "~0": a zero we are not sure of.
+ */
+export function ms(ns: number, width = 9): string {
+  if (!Number.isFinite(ns)) return '-'
+  if (ns < 0) return '~0'
+  if (ns === 0) return '0'
+  const value = ns / 1e6
+  for (let decimals = 3; decimals > 0; decimals--) {
+    const text = value.toFixed(decimals)
+    if (text.length <= width) return text
+  }
+  const whole = value.toFixed(0)
+  return whole.length <= width ? whole : value.toExponential(1).replace('e+', 'e')
+}
+
+/** Milliseconds of one call, four digits that count, down to the nanosecond. */
+export function msPerCall(ns: number, calls: number): string {
+  if (calls === 0 || !Number.isFinite(ns)) return '-'
+  const each = ns / calls
+  if (each < 0) return '~0'
+  if (each === 0) return '0'
+  const value = each / 1e6
+  if (value >= 1e8) return value.toExponential(1).replace('e+', 'e')
+  if (value >= 1000) return value.toFixed(0)
+  const digits =
+    value >= 100 ? 1 : value >= 10 ? 2 : value >= 1 ? 3 : value >= 0.1 ? 4 : value >= 0.01 ? 5 : 6
+  const text = value.toFixed(digits)
+  return Number(text) === 0 ? '~0' : text
+}
+
+/** A share in percent, one decimal: "100.0", "0.1", "~0". */
+export function percent(part: number, whole: number): string {
+  if (!(whole > 0)) return '-'
+  const share = (100 * part) / whole
+  if (share < 0) return '~0'
+  return share >= 999.95 ? share.toFixed(0) : share.toFixed(1)
+}
+
+/** A count: in full with thousands separated when that fits, else "12.3M". */
+export function count(value: number, width = 13): string {
+  if (!Number.isFinite(value)) return '-'
+  const full = Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ',')
+  return full.length <= width ? full : shortCount(value)
+}
+
+/** "950", "12.3k", "4.56M": three digits that count. */
+export function shortCount(value: number): string {
+  const units = ['', 'k', 'M', 'G', 'T', 'P']
+  let unit = 0
+  let rest = Math.abs(value)
+  while (unit < units.length - 1 && rest >= (unit === 0 ? 999.5 : 999.5)) {
+    rest /= 1000
+    unit++
+  }
+  const digits = unit === 0 ? 0 : rest < 9.995 ? 2 : rest < 99.95 ? 1 : 0
+  return `${value < 0 ? '-' : ''}${rest.toFixed(digits)}${units[unit]}`
+}
+
+/** A span of time for a status line: "850 ms", "12.3 s", "3:07", "1:02:03". */
+export function span(milliseconds: number): string {
+  if (!Number.isFinite(milliseconds) || milliseconds < 0) return '-'
+  if (milliseconds < 999.5) return `${milliseconds.toFixed(0)} ms`
+  if (milliseconds < 59_950) return `${(milliseconds / 1000).toFixed(1)} s`
+  const seconds = Math.round(milliseconds / 1000)
+  const two = (value: number): string => value.toString().padStart(2, '0')
+  const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`
+}
+
+/**
+ * Text that is safe to print and whose width is known: control characters and escape sequences,
+ * zero-width, direction-changing and combining characters are gone or shown as "?"; so are emoji,
+ * whose width terminals disagree about. Names of methods and threads can hold any of them.
+ */
+export function clean(text: string): string {
+  if (/^[ -~]*$/.test(text)) return text
+  let safe = ''
+  for (const character of text.normalize('NFC')) {
+    if (/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/u.test(character)) safe += '?'
+    else if (/[\p{Cf}\p{M}]/u.test(character)) continue
+    else if (/\p{Extended_Pictographic}|\p{Regional_Indicator}|\p{Emoji_Modifier}/u.test(character)) {
+      safe += character < '\u2000' ? character : '?' // © and ® are plain letters to a terminal
+    } else if (/\p{Zs}/u.test(character)) safe += ' '
+    else safe += character
+  }
+  return safe
+}
+
+/** Cells that cleaned text takes. */
+export function width(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length
+  let cells = 0
+  for (const character of text) cells += cellsOf(character)
+  return cells
+}
+
+/** 2 for East Asian wide and full-width characters, else 1. */
+export function cellsOf(character: string): number {
+  const code = character.codePointAt(0) ?? 0
+  if (code < 0x1100) return 1
+  const wide =
+    code <= 0x115f ||
+    (code >= 0x2e80 && code <= 0x303e) ||
+    (code >= 0x3041 && code <= 0xa4cf && code !== 0x303f) ||
+    (code >= 0xa960 && code <= 0xa97f) ||
+    (code >= 0xac00 && code <= 0xd7a3) ||
+    (code >= 0xf900 && code <= 0xfaff) ||
+    (code >= 0xfe10 && code <= 0xfe19) ||
+    (code >= 0xfe30 && code <= 0xfe6f) ||
+    (code >= 0xff01 && code <= 0xff60) ||
+    (code >= 0xffe0 && code <= 0xffe6) ||
+    (code >= 0x17000 && code <= 0x18cff) ||
+    (code >= 0x1b000 && code <= 0x1b2ff) ||
+    (code >= 0x20000 && code <= 0x3fffd)
+  return wide ? 2 : 1
+}
+
+/** The start of cleaned text in at most `cells` cells. */
+export function cut(text: string, cells: number): string {
+  if (text.length <= cells && width(text) <= cells) return text
+  let result = ''
+  let used = 0
+  for (const character of text) {
+    used += cellsOf(character)
+    if (used > cells) break
+    result += character
+  }
+  return result
+}
+
+/** Cut and filled with spaces to exactly `cells`. */
+export function pad(text: string, cells: number): string {
+  const short = cut(text, cells)
+  return short + ' '.repeat(Math.max(0, cells - width(short)))
+}
+
+/** Right-aligned in `cells`. */
+export function right(text: string, cells: number): string {
+  return ' '.repeat(Math.max(0, cells - width(text))) + text
+}
+
+/** Lines of at most `cells`, broken at spaces; a longer word is broken where it must. */
+export function wrap(text: string, cells: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    let rest = word
+    if (line !== '' && width(line) + 1 + width(rest) > cells) {
+      lines.push(line)
+      line = ''
+    }
+    while (width(rest) > cells) {
+      const head = cut(rest, cells)
+      lines.push(head)
+      rest = rest.slice(head.length)
+    }
+    line = line === '' ? rest : `${line} ${rest}`
+  }
+  lines.push(line)
+  return lines
+}
+
+/** Keeps both ends of cleaned text: "OrderSer…process". */
+export function shorten(text: string, cells: number, ellipsis = '…'): string {
+  if (width(text) <= cells) return text
+  const room = cells - width(ellipsis)
+  if (room <= 0) return cut(text, cells)
+  const head = cut(text, Math.floor(room / 2))
+  let tail = ''
+  let used = width(head)
+  for (const character of [...text].reverse()) {
+    used += cellsOf(character)
+    if (used > room) break
+    tail = character + tail
+  }
+  return head + ellipsis + tail
+}
+
+/**
+ * `com.acme.shop.OrderService.process` in at most `cells`: first the package is abbreviated, then
+ * dropped, then outer classes, and only then the middle is cut, so that the simple class name and
+ * the method are the last to go.
+ */
+export function shortName(name: MethodName, cells: number, ellipsis = '…'): string {
+  const className = clean(name.class)
+  const method = clean(name.method)
+  const full = `${className}.${method}`
+  if (width(full) <= cells) return full
+  const dot = className.lastIndexOf('.')
+  const simple = className.slice(dot + 1)
+  if (dot > 0) {
+    const initials = className
+      .slice(0, dot)
+      .split('.')
+      .map((part) => cut(part, 1))
+      .join('.')
+    const abbreviated = `${initials}.${simple}.${method}`
+    if (width(abbreviated) <= cells) return abbreviated
+  }
+  const bare = `${simple}.${method}`
+  if (width(bare) <= cells) return bare
+  const inner = simple.slice(simple.lastIndexOf('$', simple.length - 2) + 1)
+  const innermost = `${ellipsis}${inner}.${method}`
+  if (inner.length < simple.length && !/^\d/.test(inner) && width(innermost) <= cells) return innermost
+  return shorten(bare, cells, ellipsis)
+}
+
+/** `com.acme.OrderService.process(int, String[]) : boolean`, for a line of detail. */
+export function signature(name: MethodName): string {
+  const call = `${clean(name.class)}.${clean(name.method)}`
+  const parts = /^\((.*)\)(.+)$/s.exec(clean(name.descriptor))
+  if (!parts) return call
+  const parameters = typesOf(parts[1]!)
+  const [result] = typesOf(parts[2]!)
+  const returns = result === undefined || result === 'void' ? '' : ` : ${result}`
+  return `${call}(${parameters.join(', ')})${returns}`
+}
+
+const PRIMITIVES: { readonly [code: string]: string } = {
+  B: 'byte',
+  C: 'char',
+  D: 'double',
+  F: 'float',
+  I: 'int',
+  J: 'long',
+  S: 'short',
+  V: 'void',
+  Z: 'boolean',
+}
+
+/** Simple names of the types in a descriptor (JVM specification, 4.3.2). */
+function typesOf(descriptor: string): string[] {
+  const types: string[] = []
+  for (const [, dimensions, reference, primitive] of descriptor.matchAll(
+    /(\[*)(?:L([^;]*);|([BCDFIJSVZ]))/g,
+  )) {
+    const base =
+      reference === undefined ? PRIMITIVES[primitive!]! : reference.slice(reference.lastIndexOf('/') + 1)
+    types.push(base + '[]'.repeat(dimensions!.length))
+  }
+  return types
+}

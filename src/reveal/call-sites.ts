@@ -1,0 +1,226 @@
+// What one method's bytecode can cause to run: calls, class initialisations, lambdas.
+//
+// Only names are read here. Which methods a site can reach is decided by `reach.ts` over the loaded
+// hierarchy; what invokedynamic leads to is decided here, by its bootstrap method:
+//
+//   LambdaMetafactory    the method handles among the arguments: lambda bodies, method references
+//   StringConcatFactory  toString() on every argument that is an object
+//   ObjectMethods        a record's equals, hashCode, toString: those of its components
+//   SwitchBootstraps     nothing of the application's
+//   any other            the bootstrap method itself, and the method handles among the arguments
+
+import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
+import { forEachInstruction, parseCode } from '../classfile/code.ts'
+import { CONSTANT_DYNAMIC, CONSTANT_METHOD_HANDLE, type MethodHandle } from '../classfile/constant-pool.ts'
+import {
+  GETSTATIC,
+  INVOKEDYNAMIC,
+  INVOKEINTERFACE,
+  INVOKESPECIAL,
+  INVOKESTATIC,
+  INVOKEVIRTUAL,
+  LDC,
+  LDC_W,
+  LDC2_W,
+  NEW,
+  PUTSTATIC,
+} from '../classfile/opcodes.ts'
+
+/** One thing a method can cause to run. Names are internal; an owner may be an array descriptor. */
+export type Site =
+  /** Statically bound: invokestatic, invokespecial. Resolved upwards from `owner`. */
+  | { readonly kind: 'exact'; readonly owner: string; readonly name: string; readonly descriptor: string }
+  /** Dispatched on the receiver: invokevirtual, invokeinterface. */
+  | { readonly kind: 'virtual'; readonly owner: string; readonly name: string; readonly descriptor: string }
+  /** Runs `<clinit>` of `owner` and its supertypes, unless it ran before. */
+  | { readonly kind: 'init'; readonly owner: string }
+  /** A record's equals, hashCode or toString, spun by the JDK: calls those of its components. */
+  | { readonly kind: 'record'; readonly owner: string; readonly name: string }
+
+/** An invokedynamic that makes an instance of a functional interface. */
+export interface LambdaSite {
+  /** Internal name of the interface: return type of the call site. */
+  readonly interfaceName: string
+  readonly handles: readonly Site[]
+}
+
+export interface MethodBody {
+  /** Each distinct site once, in order of appearance. Handles of lambdas included. */
+  readonly sites: readonly Site[]
+  readonly lambdas: readonly LambdaSite[]
+}
+
+export const NO_BODY: MethodBody = { sites: [], lambdas: [] }
+
+/** Identity of a site within one class loader. */
+export function siteKey(site: Site): string {
+  switch (site.kind) {
+    case 'exact':
+      return `=${site.owner}.${site.name}${site.descriptor}`
+    case 'virtual':
+      return `>${site.owner}.${site.name}${site.descriptor}`
+    case 'init':
+      return `!${site.owner}`
+    case 'record':
+      return `#${site.name}`
+  }
+}
+
+/**
+ * @throws ClassFormatProblem if the class file is broken
+ */
+export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
+  if (method.code === undefined) return NO_BODY
+  const { pool } = classFile
+  const { bytecode } = parseCode(classFile, method)
+  const sites = new Map<string, Site>()
+  const lambdas: LambdaSite[] = []
+  const add = (site: Site) => {
+    const key = siteKey(site)
+    if (!sites.has(key)) sites.set(key, site)
+  }
+  const init = (owner: string) => {
+    if (owner !== classFile.name && !owner.startsWith('[')) add({ kind: 'init', owner })
+  }
+  const handle = (it: MethodHandle): Site | null => {
+    const { owner, name, descriptor, kind } = it
+    switch (kind) {
+      case REF_GET_STATIC:
+      case REF_PUT_STATIC:
+        init(owner)
+        return null
+      case REF_INVOKE_STATIC:
+      case REF_NEW_INVOKE_SPECIAL:
+        init(owner)
+        return { kind: 'exact', owner, name, descriptor }
+      case REF_INVOKE_SPECIAL:
+        return { kind: 'exact', owner, name, descriptor }
+      case REF_INVOKE_VIRTUAL:
+      case REF_INVOKE_INTERFACE:
+        return { kind: 'virtual', owner, name, descriptor }
+      default:
+        return null // fields
+    }
+  }
+  /** Handles among bootstrap arguments; nested dynamic constants are followed, but not in circles. */
+  const argumentsOf = (bootstrapIndex: number, depth: number): Site[] => {
+    const found: Site[] = []
+    for (const index of classFile.bootstrapMethods[bootstrapIndex]?.arguments ?? []) {
+      const tag = pool.tag(index)
+      if (tag === CONSTANT_METHOD_HANDLE) {
+        const site = handle(pool.methodHandle(index))
+        if (site !== null) found.push(site)
+      } else if (tag === CONSTANT_DYNAMIC && depth < 8) dynamic(index, depth + 1)
+    }
+    return found
+  }
+  const dynamic = (poolIndex: number, depth: number) => {
+    const constant = pool.tag(poolIndex) === CONSTANT_DYNAMIC
+    const { bootstrapIndex, name, descriptor } = constant
+      ? pool.dynamic(poolIndex)
+      : pool.invokeDynamic(poolIndex)
+    const bootstrap = classFile.bootstrapMethods[bootstrapIndex]
+    if (bootstrap === undefined) return
+    const maker = pool.methodHandle(bootstrap.methodRef)
+    switch (maker.owner) {
+      case 'java/lang/invoke/LambdaMetafactory': {
+        const handles = argumentsOf(bootstrapIndex, depth)
+        for (const site of handles) add(site)
+        const made = /\)L([^;]+);$/.exec(descriptor)?.[1]
+        if (made !== undefined) {
+          lambdas.push({ interfaceName: made, handles })
+          init(made)
+        }
+        break
+      }
+      case 'java/lang/invoke/StringConcatFactory':
+        for (const type of objectParameters(descriptor)) {
+          add({ kind: 'virtual', owner: type, name: 'toString', descriptor: '()Ljava/lang/String;' })
+        }
+        break
+      case 'java/lang/runtime/ObjectMethods':
+        add({ kind: 'record', owner: classFile.name, name })
+        break
+      case 'java/lang/runtime/SwitchBootstraps':
+        break
+      default: {
+        const site = handle(maker)
+        if (site !== null) add(site)
+        for (const it of argumentsOf(bootstrapIndex, depth)) add(it)
+      }
+    }
+  }
+
+  forEachInstruction(bytecode, (bci, opcode) => {
+    switch (opcode) {
+      case INVOKEVIRTUAL:
+      case INVOKEINTERFACE: {
+        const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
+        add({ kind: 'virtual', owner, name, descriptor })
+        break
+      }
+      case INVOKESTATIC: {
+        const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
+        init(owner)
+        add({ kind: 'exact', owner, name, descriptor })
+        break
+      }
+      case INVOKESPECIAL: {
+        const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
+        add({ kind: 'exact', owner, name, descriptor })
+        // Throwable's constructors call fillInStackTrace() on what is being constructed. The
+        // constructors of exceptions count as leaves, so the one callback is spelled out here.
+        if (name === '<init>' && owner === classFile.superName && THROWABLE.test(owner)) {
+          const fill = { name: 'fillInStackTrace', descriptor: '()Ljava/lang/Throwable;' }
+          add({ kind: 'virtual', owner: classFile.name, ...fill })
+        }
+        break
+      }
+      case INVOKEDYNAMIC:
+        dynamic(u2(bytecode, bci + 1), 0)
+        break
+      case NEW:
+        init(pool.className(u2(bytecode, bci + 1)))
+        break
+      case GETSTATIC:
+      case PUTSTATIC:
+        init(pool.memberRef(u2(bytecode, bci + 1)).owner)
+        break
+      case LDC:
+      case LDC_W:
+      case LDC2_W: {
+        const index = opcode === LDC ? bytecode[bci + 1] : u2(bytecode, bci + 1)
+        const tag = pool.tag(index)
+        if (tag === CONSTANT_METHOD_HANDLE) {
+          const site = handle(pool.methodHandle(index))
+          if (site !== null) add(site)
+        } else if (tag === CONSTANT_DYNAMIC) dynamic(index, 0)
+        break
+      }
+    }
+  })
+  return { sites: [...sites.values()], lambdas }
+}
+
+/** Internal names of the parameters that are objects; arrays have Object's own toString(). */
+function objectParameters(descriptor: string): string[] {
+  const parameters = descriptor.slice(1, descriptor.indexOf(')'))
+  return [...parameters.matchAll(/(\[*)(?:[BCDFIJSZ]|L([^;]+);)/g)]
+    .filter(([, dimensions, name]) => dimensions === '' && name !== undefined)
+    .map(([, , name]) => name)
+}
+
+const THROWABLE = /(?:Exception|Error|Throwable)$/
+
+// Kinds of method handles, JVMS table 5.4.3.5-A.
+const REF_GET_STATIC = 2
+const REF_PUT_STATIC = 4
+const REF_INVOKE_VIRTUAL = 5
+const REF_INVOKE_STATIC = 6
+const REF_INVOKE_SPECIAL = 7
+const REF_NEW_INVOKE_SPECIAL = 8
+const REF_INVOKE_INTERFACE = 9
+
+function u2(bytes: Uint8Array, at: number): number {
+  return (bytes[at] << 8) | bytes[at + 1]
+}

@@ -1,0 +1,75 @@
+// Which classes may be instrumented: --include, --exclude, --jdk, the deny-list, and the classes
+// that no filter can bring in.
+
+import { CLASS_HIDDEN, CLASS_JDK, CLASS_OURS } from '../base/class-info.ts'
+import { deniedClass } from './deny-list.ts'
+import type { ClassNode, Hierarchy } from './hierarchy.ts'
+import { type ClassPattern, matchesClass } from './patterns.ts'
+
+export interface FilterReport {
+  readonly option: 'include' | 'exclude'
+  readonly text: string
+  /** Classes it matched, JDK classes only if those are included at all. */
+  readonly classes: number
+}
+
+export class Filters {
+  readonly #include: readonly Counted[]
+  readonly #exclude: readonly Counted[]
+  readonly #rootClasses = new Set<number>()
+
+  constructor(
+    include: readonly ClassPattern[],
+    exclude: readonly ClassPattern[],
+    readonly jdk: boolean,
+  ) {
+    this.#include = include.map((pattern) => ({ pattern, classes: new Set() }))
+    this.#exclude = exclude.map((pattern) => ({ pattern, classes: new Set() }))
+  }
+
+  /** A root's own class is included whatever the patterns say; of a JDK class only the root is. */
+  addRootClass(node: ClassNode): void {
+    this.#rootClasses.add(node.id)
+  }
+
+  admits(node: ClassNode, hierarchy: Hierarchy): boolean {
+    if ((node.flags & CLASS_OURS) !== 0) return false
+    if ((node.flags & CLASS_HIDDEN) !== 0 && node.nestHost !== 0 && node.nestHost !== node.id) {
+      const host = hierarchy.get(node.nestHost)
+      return host !== undefined && this.admits(host, hierarchy)
+    }
+    return this.wanted(node) && deniedClass(node.name) === null
+  }
+
+  /** What the user asked for, before the deny-list. */
+  wanted(node: ClassNode): boolean {
+    const jdk = (node.flags & CLASS_JDK) !== 0
+    if (jdk && !this.jdk) return false
+    // Every pattern is tried, so that each can say what it matched.
+    const excluded = countMatches(this.#exclude, node)
+    const included = countMatches(this.#include, node)
+    if (!jdk && this.#rootClasses.has(node.id)) return true
+    return !excluded && (included || this.#include.length === 0)
+  }
+
+  report(): FilterReport[] {
+    const rows = (option: 'include' | 'exclude', all: readonly Counted[]) =>
+      all.map((it) => ({ option, text: it.pattern.text, classes: it.classes.size }))
+    return [...rows('include', this.#include), ...rows('exclude', this.#exclude)]
+  }
+}
+
+interface Counted {
+  readonly pattern: ClassPattern
+  readonly classes: Set<number>
+}
+
+function countMatches(all: readonly Counted[], node: ClassNode): boolean {
+  let any = false
+  for (const { pattern, classes } of all) {
+    if (!matchesClass(pattern, node.name)) continue
+    classes.add(node.id)
+    any = true
+  }
+  return any
+}

@@ -1,0 +1,283 @@
+// The loaded class hierarchy, by id: who extends and implements whom, and whom a name means.
+//
+// Two classes may share a name in two loaders, and a class in the load hook has supertypes that are
+// not loaded yet. So supertypes are ids where known, and names (`missing`) where not; a name that
+// appears later is linked then, and the classes that waited for it are reported to be looked at
+// again. The agent does not tell which loader is whose parent: see `resolve`.
+
+import { CLASS_HIDDEN, CLASS_JDK, type ClassInfo } from '../base/class-info.ts'
+import { ACC_INTERFACE } from '../classfile/access.ts'
+
+export interface ClassNode {
+  readonly id: number
+  readonly name: string
+  readonly loader: number
+  access: number
+  flags: number
+  /** Id of the nest host of a hidden class, else 0. */
+  nestHost: number
+  /** Superclass: one id. Several only while the class is being loaded and its name is ambiguous. */
+  supers: readonly number[]
+  interfaces: readonly number[]
+  /** Names of supertypes that no class is known for yet. */
+  missing: readonly string[]
+  /** Name of the superclass if it is among `missing`. */
+  missingSuper: string | null
+  /** Direct subclasses and implementors. */
+  readonly subtypes: Set<number>
+  /** It came through the load hook, so its `<clinit>` has not run before we saw it. */
+  hooked: boolean
+  /** Known from ClassInfo: the JVM has defined it. */
+  defined: boolean
+  /** Methods of it may be instrumented. Set by the owner of the filters. */
+  included: boolean
+}
+
+export class Hierarchy {
+  readonly #nodes = new Map<number, ClassNode>()
+  readonly #byName = new Map<string, ClassNode[]>()
+  readonly #waiting = new Map<string, Set<ClassNode>>()
+  readonly #ancestors = new Map<number, readonly ClassNode[]>()
+
+  get(id: number): ClassNode | undefined {
+    return this.#nodes.get(id)
+  }
+
+  node(id: number): ClassNode {
+    const node = this.#nodes.get(id)
+    if (node === undefined) throw new Error(`no class has id ${id}`)
+    return node
+  }
+
+  nodes(): IterableIterator<ClassNode> {
+    return this.#nodes.values()
+  }
+
+  named(name: string): readonly ClassNode[] {
+    return this.#byName.get(name) ?? []
+  }
+
+  /**
+   * Adds or updates defined classes.
+   *
+   * @returns new nodes, and old ones whose supertypes have changed
+   */
+  add(infos: readonly ClassInfo[], created: (node: ClassNode) => void): ClassNode[] {
+    const touched = new Set<ClassNode>()
+    for (const info of infos) {
+      let node = this.#nodes.get(info.id)
+      if (node === undefined) {
+        node = this.#create(info.id, info.name, info.loader)
+        touched.add(node)
+      }
+      node.access = info.access
+      node.flags = info.flags
+      node.nestHost = info.nestHost
+      node.defined = true
+      created(node)
+    }
+    for (const info of infos) {
+      const node = this.node(info.id)
+      const supers = info.superId === 0 ? [] : [info.superId]
+      const same =
+        node.missing.length === 0 &&
+        sameIds(node.supers, supers) &&
+        sameIds(node.interfaces, info.interfaceIds)
+      if (same) continue
+      // A row may name no superclass yet although the load hook did.
+      if (info.superId === 0 && !isInterface(node) && (node.supers.length > 0 || node.missingSuper !== null))
+        continue
+      this.#unlink(node)
+      node.supers = supers
+      node.interfaces = info.interfaceIds
+      node.missing = []
+      node.missingSuper = null
+      this.#link(node)
+      touched.add(node)
+    }
+    for (const node of [...touched]) for (const waiter of this.#appeared(node)) touched.add(waiter)
+    return [...touched]
+  }
+
+  /**
+   * Adds a class that is being loaded, from the names in its bytes.
+   *
+   * @returns the node, and the classes that waited for it as a supertype
+   */
+  loading(
+    id: number,
+    name: string,
+    loader: number,
+    file: { access: number; superName: string | null; interfaces: readonly string[] },
+    flags: number,
+  ): { node: ClassNode; waiters: ClassNode[] } {
+    const node = this.#nodes.get(id) ?? this.#create(id, name, loader)
+    node.hooked = true
+    node.access = file.access
+    node.flags |= flags
+    if (!node.defined) {
+      this.#unlink(node)
+      const missing: string[] = []
+      const find = (wanted: string): number[] => {
+        const found = this.resolve(wanted, loader).filter((it) => it !== node)
+        // A class of that name in another loader may be meant, or this loader may be about to define
+        // its own: until the row comes, both are possible.
+        const sure = found.some((it) => it.loader === loader || (it.flags & CLASS_JDK) !== 0)
+        if (!sure) missing.push(wanted)
+        return found.map((it) => it.id)
+      }
+      // The superclass of an interface is Object by name only; rows do not give it either.
+      node.supers = file.superName === null || isInterface(node) ? [] : find(file.superName)
+      node.missingSuper = missing[0] ?? null
+      node.interfaces = file.interfaces.flatMap(find)
+      node.missing = missing
+      for (const it of missing) {
+        const waiting = this.#waiting.get(it)
+        if (waiting) waiting.add(node)
+        else this.#waiting.set(it, new Set([node]))
+      }
+      this.#link(node)
+    }
+    return { node, waiters: this.#appeared(node) }
+  }
+
+  /**
+   * The classes a name in code of `loader` can mean: the loader's own class if it defines one (a
+   * loader resolves a name it has defined to that class), else every class of that name.
+   */
+  resolve(name: string, loader: number): readonly ClassNode[] {
+    const all = this.#byName.get(name)
+    if (all === undefined) return []
+    const own = all.filter((it) => it.loader === loader)
+    if (own.length > 0) return own
+    // Of the bootstrap loader's names nobody else's copy is seen: everyone delegates to it first.
+    const bootstrap = all.filter((it) => it.loader === 0)
+    return bootstrap.length > 0 && (bootstrap[0].flags & CLASS_JDK) !== 0 ? bootstrap : all
+  }
+
+  /** Every known proper supertype, nearest superclasses first, each once. */
+  ancestors(node: ClassNode): readonly ClassNode[] {
+    const known = this.#ancestors.get(node.id)
+    if (known !== undefined) return known
+    const found = new Set<ClassNode>()
+    const walk = (it: ClassNode) => {
+      for (const id of [...it.supers, ...it.interfaces]) {
+        const above = this.#nodes.get(id)
+        if (above === undefined || above === node || found.has(above)) continue
+        found.add(above)
+        walk(above)
+      }
+    }
+    walk(node)
+    const list = [...found]
+    this.#ancestors.set(node.id, list)
+    return list
+  }
+
+  /** The node itself and all known subtypes, breadth first. */
+  subtypesOf(node: ClassNode): ClassNode[] {
+    const found = new Set<ClassNode>([node])
+    for (const it of found) {
+      for (const id of it.subtypes) {
+        const below = this.#nodes.get(id)
+        if (below !== undefined) found.add(below)
+      }
+    }
+    return [...found]
+  }
+
+  /** The class and its superclasses, as far as known. */
+  superclasses(node: ClassNode): ClassNode[] {
+    const found = new Set<ClassNode>([node])
+    for (const it of found) {
+      for (const id of it.supers) {
+        const above = this.#nodes.get(id)
+        if (above !== undefined) found.add(above)
+      }
+    }
+    return [...found]
+  }
+
+  /** Names of supertypes, at any height, that no class is known for yet. */
+  missingAbove(node: ClassNode): string[] {
+    return [...new Set([node, ...this.ancestors(node)].flatMap((it) => it.missing))]
+  }
+
+  #create(id: number, name: string, loader: number): ClassNode {
+    const node: ClassNode = {
+      id,
+      name,
+      loader,
+      access: 0,
+      flags: 0,
+      nestHost: 0,
+      supers: [],
+      interfaces: [],
+      missing: [],
+      missingSuper: null,
+      subtypes: new Set(),
+      hooked: false,
+      defined: false,
+      included: false,
+    }
+    this.#nodes.set(id, node)
+    const named = this.#byName.get(name)
+    if (named) named.push(node)
+    else this.#byName.set(name, [node])
+    // Rows may name a supertype that comes in a later delta.
+    const early = this.#early.get(id)
+    if (early !== undefined) {
+      for (const below of early) node.subtypes.add(below)
+      this.#early.delete(id)
+      this.#ancestors.clear()
+    }
+    return node
+  }
+
+  readonly #early = new Map<number, number[]>()
+
+  #link(node: ClassNode): void {
+    for (const id of [...node.supers, ...node.interfaces]) {
+      const above = this.#nodes.get(id)
+      if (above !== undefined) above.subtypes.add(node.id)
+      else this.#early.set(id, [...(this.#early.get(id) ?? []), node.id])
+    }
+    if (this.#ancestors.size > 0) this.#forget(node)
+  }
+
+  #unlink(node: ClassNode): void {
+    for (const id of [...node.supers, ...node.interfaces]) this.#nodes.get(id)?.subtypes.delete(node.id)
+    for (const name of node.missing) this.#waiting.get(name)?.delete(node)
+  }
+
+  /** Supertypes of `node` have changed, and so have those of everything below it. */
+  #forget(node: ClassNode): void {
+    for (const it of this.subtypesOf(node)) this.#ancestors.delete(it.id)
+  }
+
+  #appeared(node: ClassNode): ClassNode[] {
+    const waiting = this.#waiting.get(node.name)
+    if (waiting === undefined || (node.flags & CLASS_HIDDEN) !== 0) return []
+    const linked: ClassNode[] = []
+    for (const waiter of [...waiting]) {
+      if (waiter === node || !this.resolve(node.name, waiter.loader).includes(node)) continue
+      if (waiter.missingSuper === node.name) waiter.supers = [...waiter.supers, node.id]
+      else waiter.interfaces = [...waiter.interfaces, node.id]
+      waiter.missing = waiter.missing.filter((it) => it !== node.name)
+      if (waiter.missingSuper === node.name) waiter.missingSuper = null
+      waiting.delete(waiter)
+      node.subtypes.add(waiter.id)
+      this.#forget(waiter)
+      linked.push(waiter)
+    }
+    return linked
+  }
+}
+
+export function isInterface(node: ClassNode): boolean {
+  return (node.access & ACC_INTERFACE) !== 0
+}
+
+function sameIds(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((it, i) => it === b[i])
+}

@@ -1,0 +1,228 @@
+// JDK calls known to run no application code, or only a little of it.
+//
+// Excluded code is transparent: whatever it may call back has to be instrumented before it is
+// entered. A call the JDK answers by itself therefore saves a great deal. The table is short on
+// purpose. An entry for an overridable method must hold for every override inside the JDK, which
+// is why interfaces (List, Map, Iterator) have none: `Iterator.next` may be a stream or a
+// ServiceLoader. Entries name the class a call resolves to or any subclass of it in the JDK.
+//
+// The levels are ordered. Wrong in the direction "too open" costs precision; in the other, calls.
+
+/** How much application code a call into excluded code can reach. */
+export const GATE_CLOSED = 0
+/** toString(), what JDK collections call in theirs, and hashCode() for Object's own. */
+export const GATE_TEXT = 1
+/** equals, hashCode, compareTo, compare, toString, and methods of the collection types. */
+export const GATE_COLLECTIONS = 2
+/** Everything that overrides a method of an excluded type. */
+export const GATE_FULL = 3
+
+const EXCEPTIONS = [
+  'Throwable',
+  'Exception',
+  'Error',
+  'RuntimeException',
+  'ArithmeticException',
+  'ArrayIndexOutOfBoundsException',
+  'AssertionError',
+  'ClassCastException',
+  'ClassNotFoundException',
+  'CloneNotSupportedException',
+  'IllegalArgumentException',
+  'IllegalMonitorStateException',
+  'IllegalStateException',
+  'IndexOutOfBoundsException',
+  'InterruptedException',
+  'MatchException',
+  'NegativeArraySizeException',
+  'NullPointerException',
+  'NumberFormatException',
+  'SecurityException',
+  'StackOverflowError',
+  'OutOfMemoryError',
+  'StringIndexOutOfBoundsException',
+  'UnsupportedOperationException',
+]
+const UTIL_EXCEPTIONS = ['ConcurrentModificationException', 'EmptyStackException', 'NoSuchElementException']
+const IO_EXCEPTIONS = ['EOFException', 'FileNotFoundException', 'IOException']
+
+// `name` is every overload, `name(parameters)` one, `*` every method.
+const EXCEPTION_INIT =
+  '<init>() <init>(Ljava/lang/String;) <init>(I) <init>(Ljava/lang/String;Ljava/lang/Throwable;) <init>(Ljava/lang/String;Ljava/lang/Throwable;ZZ)'
+const BOX = 'valueOf toString hashCode equals compareTo compare <init> parse'
+const NUMBER = 'byteValue shortValue intValue longValue floatValue doubleValue'
+const ATOMIC_NUMBER =
+  '<init> get set lazySet getAndSet compareAndSet weakCompareAndSet weakCompareAndSetVolatile getAndIncrement getAndDecrement getAndAdd incrementAndGet decrementAndGet addAndGet toString intValue longValue floatValue doubleValue getPlain setPlain getOpaque setOpaque getAcquire setRelease length add increment decrement sum reset sumThenReset'
+
+const CLOSED: Readonly<Record<string, string>> = {
+  'java/lang/Object': '<init> getClass notify notifyAll wait',
+  'java/lang/Math': '*',
+  'java/lang/StrictMath': '*',
+  'java/lang/String':
+    '<init>() <init>([C) <init>([CII) <init>([B) <init>([BII) <init>([III) <init>(Ljava/lang/String;) <init>(Ljava/lang/StringBuilder;) <init>(Ljava/lang/StringBuffer;) ' +
+    'length charAt isEmpty isBlank codePointAt codePointBefore codePointCount equals equalsIgnoreCase hashCode compareTo(Ljava/lang/String;) compareToIgnoreCase ' +
+    'indexOf lastIndexOf startsWith endsWith substring concat replace(CC) contains(Ljava/lang/String;) trim strip stripLeading stripTrailing stripIndent toString toCharArray toUpperCase toLowerCase ' +
+    'intern repeat regionMatches getChars getBytes() valueOf(I) valueOf(J) valueOf(C) valueOf(Z) valueOf(F) valueOf(D) valueOf([C) valueOf([CII) copyValueOf matches split replaceAll replaceFirst',
+  'java/lang/StringBuilder':
+    '<init>() <init>(I) <init>(Ljava/lang/String;) append(Z) append(C) append(I) append(J) append(F) append(D) append([C) append([CII) append(Ljava/lang/String;) append(Ljava/lang/StringBuffer;) appendCodePoint ' +
+    'insert(IZ) insert(IC) insert(II) insert(IJ) insert(IF) insert(ID) insert(I[C) insert(ILjava/lang/String;) delete deleteCharAt replace reverse setLength setCharAt ensureCapacity trimToSize capacity length charAt indexOf lastIndexOf substring toString isEmpty',
+  'java/lang/StringBuffer':
+    '<init>() <init>(I) <init>(Ljava/lang/String;) append(Z) append(C) append(I) append(J) append(F) append(D) append([C) append([CII) append(Ljava/lang/String;) appendCodePoint ' +
+    'insert(IC) insert(II) insert(ILjava/lang/String;) delete deleteCharAt replace reverse setLength setCharAt ensureCapacity capacity length charAt indexOf lastIndexOf substring toString isEmpty',
+  'java/lang/Boolean': `${BOX} booleanValue parseBoolean logicalAnd logicalOr logicalXor`,
+  'java/lang/Character': `${BOX} charValue getNumericValue isDigit isLetter isLetterOrDigit isWhitespace isSpaceChar isUpperCase isLowerCase toUpperCase toLowerCase digit forDigit charCount toChars isSurrogate isHighSurrogate isLowSurrogate toCodePoint isAlphabetic isJavaIdentifierStart isJavaIdentifierPart getType`,
+  'java/lang/Byte': `${BOX} ${NUMBER} parseByte toUnsignedInt toUnsignedLong`,
+  'java/lang/Short': `${BOX} ${NUMBER} parseShort toUnsignedInt toUnsignedLong`,
+  'java/lang/Integer': `${BOX} ${NUMBER} parseInt parseUnsignedInt toBinaryString toHexString toOctalString toUnsignedString toUnsignedLong bitCount reverse reverseBytes rotateLeft rotateRight signum highestOneBit lowestOneBit numberOfLeadingZeros numberOfTrailingZeros max min sum compareUnsigned divideUnsigned remainderUnsigned`,
+  'java/lang/Long': `${BOX} ${NUMBER} parseLong parseUnsignedLong toBinaryString toHexString toOctalString toUnsignedString bitCount reverse reverseBytes rotateLeft rotateRight signum highestOneBit lowestOneBit numberOfLeadingZeros numberOfTrailingZeros max min sum compareUnsigned divideUnsigned remainderUnsigned`,
+  'java/lang/Float': `${BOX} ${NUMBER} parseFloat isNaN isInfinite isFinite floatToIntBits floatToRawIntBits intBitsToFloat max min sum`,
+  'java/lang/Double': `${BOX} ${NUMBER} parseDouble isNaN isInfinite isFinite doubleToLongBits doubleToRawLongBits longBitsToDouble max min sum`,
+  'java/lang/Enum': '<init> name ordinal equals hashCode compareTo getDeclaringClass',
+  'java/lang/Record': '<init>',
+  'java/lang/System': 'nanoTime currentTimeMillis arraycopy identityHashCode lineSeparator',
+  'java/lang/Thread': 'currentThread onSpinWait yield sleep',
+  'java/lang/Class':
+    'getName getSimpleName getTypeName desiredAssertionStatus isInstance isArray isInterface isPrimitive isEnum isRecord getComponentType getModifiers getSuperclass cast hashCode',
+  'java/util/Objects':
+    'requireNonNull(Ljava/lang/Object;) requireNonNull(Ljava/lang/Object;Ljava/lang/String;) isNull nonNull checkIndex checkFromToIndex checkFromIndexSize requireNonNullElse',
+  'java/util/ArrayList': '<init>() <init>(I)',
+  'java/util/LinkedList': '<init>()',
+  'java/util/ArrayDeque': '<init>() <init>(I)',
+  'java/util/HashMap': '<init>() <init>(I) <init>(IF)',
+  'java/util/LinkedHashMap': '<init>() <init>(I) <init>(IF) <init>(IFZ)',
+  'java/util/TreeMap': '<init>()',
+  'java/util/HashSet': '<init>() <init>(I) <init>(IF)',
+  'java/util/LinkedHashSet': '<init>() <init>(I)',
+  'java/util/TreeSet': '<init>()',
+  'java/util/BitSet': '*',
+  'java/util/concurrent/ConcurrentHashMap': '<init>() <init>(I)',
+  'java/util/concurrent/ThreadLocalRandom': 'current',
+  'java/util/concurrent/atomic/AtomicInteger': ATOMIC_NUMBER,
+  'java/util/concurrent/atomic/AtomicLong': ATOMIC_NUMBER,
+  'java/util/concurrent/atomic/AtomicBoolean': ATOMIC_NUMBER,
+  'java/util/concurrent/atomic/AtomicIntegerArray': ATOMIC_NUMBER,
+  'java/util/concurrent/atomic/AtomicLongArray': ATOMIC_NUMBER,
+  'java/util/concurrent/atomic/LongAdder': ATOMIC_NUMBER,
+  'java/util/concurrent/atomic/AtomicReference':
+    '<init> get set lazySet getAndSet compareAndSet weakCompareAndSet getPlain setPlain getAcquire setRelease',
+  ...exceptions('java/lang/', EXCEPTIONS),
+  ...exceptions('java/util/', UTIL_EXCEPTIONS),
+  ...exceptions('java/io/', IO_EXCEPTIONS),
+  'java/io/UncheckedIOException': EXCEPTION_INIT,
+}
+
+function exceptions(folder: string, names: readonly string[]): Record<string, string> {
+  // getStackTrace and addSuppressed are final or keep to themselves; the rest may be overridden.
+  return Object.fromEntries(
+    names.map((it) => [
+      folder + it,
+      `${EXCEPTION_INIT}${it === 'Throwable' ? ' fillInStackTrace addSuppressed getSuppressed' : ''}`,
+    ]),
+  )
+}
+
+// Concrete classes only: what their JDK subclasses do in these methods is bounded as well.
+const TEXT: Readonly<Record<string, string>> = {
+  'java/lang/String': 'valueOf(Ljava/lang/Object;)',
+  'java/lang/StringBuilder': 'append(Ljava/lang/Object;) insert(ILjava/lang/Object;)',
+  'java/lang/StringBuffer': 'append(Ljava/lang/Object;) insert(ILjava/lang/Object;)',
+  'java/util/Objects': 'toString(Ljava/lang/Object;) toString(Ljava/lang/Object;Ljava/lang/String;)',
+}
+const LIST =
+  'size isEmpty get set clear trimToSize ensureCapacity add(Ljava/lang/Object;) add(ILjava/lang/Object;) remove contains indexOf lastIndexOf'
+const DEQUE =
+  'size isEmpty clear add addFirst addLast offer offerFirst offerLast peek peekFirst peekLast poll pollFirst pollLast pop push remove removeFirst removeLast getFirst getLast element contains'
+const MAP = 'size isEmpty get put containsKey remove getOrDefault putIfAbsent clear'
+const SET = 'size isEmpty add contains remove clear'
+const COLLECTIONS: Readonly<Record<string, string>> = {
+  'java/util/ArrayList': LIST,
+  'java/util/LinkedList': `${LIST} ${DEQUE}`,
+  'java/util/ArrayDeque': DEQUE,
+  'java/util/HashMap': MAP,
+  'java/util/LinkedHashMap': MAP,
+  'java/util/TreeMap': MAP,
+  'java/util/HashSet': SET,
+  'java/util/LinkedHashSet': SET,
+  'java/util/TreeSet': SET,
+  'java/util/Objects': 'equals hash hashCode',
+  'java/lang/String': 'contains contentEquals replace',
+  'java/lang/StringBuilder': 'append(Ljava/lang/CharSequence;) append(Ljava/lang/CharSequence;II)',
+  'java/lang/Object': 'equals hashCode',
+}
+
+interface Entry {
+  readonly all: boolean
+  readonly names: ReadonlySet<string>
+}
+
+function compile(table: Readonly<Record<string, string>>): ReadonlyMap<string, Entry> {
+  const compiled = new Map<string, Entry>()
+  for (const [owner, text] of Object.entries(table)) {
+    const names = new Set(text.split(' ').filter((it) => it !== ''))
+    compiled.set(owner, { all: names.has('*'), names })
+  }
+  return compiled
+}
+
+const TABLES: readonly (readonly [number, ReadonlyMap<string, Entry>])[] = [
+  [GATE_CLOSED, compile(CLOSED)],
+  [GATE_TEXT, compile(TEXT)],
+  [GATE_COLLECTIONS, compile(COLLECTIONS)],
+]
+
+/**
+ * What a call that resolves into the JDK can reach.
+ *
+ * @param chain  the class the call names and its superclasses, as far as they belong to the JDK
+ */
+export function gateOf(chain: readonly string[], name: string, descriptor: string): number {
+  if (chain[0]?.startsWith('[')) return GATE_CLOSED // arrays: clone() and Object's own
+  if (name === 'toString' && descriptor === '()Ljava/lang/String;') {
+    const exact = TABLES[0][1].get(chain[0])
+    return exact?.all || exact?.names.has(name) ? GATE_CLOSED : GATE_TEXT
+  }
+  // Object's own clone() copies bits; a collection's may hash what it holds.
+  if (name === 'clone' && chain[0] === 'java/lang/Object') return GATE_CLOSED
+  const parameters = name + descriptor.slice(0, descriptor.indexOf(')') + 1)
+  // Constructors are not inherited.
+  const owners = name === '<init>' ? chain.slice(0, 1) : chain
+  for (const owner of owners) {
+    for (const [level, table] of TABLES) {
+      const entry = table.get(owner)
+      if (entry && (entry.all || entry.names.has(name) || entry.names.has(parameters))) return level
+    }
+  }
+  return GATE_FULL
+}
+
+const OBJECT = 'java/lang/Object'
+const OBJECT_TEXT = new Set(['toString()Ljava/lang/String;', 'hashCode()I'])
+const COMPARISON = new Set(['java/lang/Comparable', 'java/util/Comparator', 'java/lang/CharSequence'])
+const COLLECTION_TYPE =
+  /^java\/(?:lang\/Iterable|util\/(?:concurrent\/)?[\w$]*(?:Collection|List|Set|Map|Queue|Deque|Vector|Stack|Hashtable|Dictionary|Entry|Iterator|Enumeration|Optional))$/
+
+/** Is an application method that overrides `selector` of the excluded `type` reachable at `level`? */
+export function gateAdmits(level: number, type: string, selector: string): boolean {
+  if (level >= GATE_FULL) return true
+  if (level === GATE_CLOSED) return false
+  if (type === OBJECT) return level >= GATE_COLLECTIONS || OBJECT_TEXT.has(selector)
+  if (COLLECTION_TYPE.test(type)) return true
+  return level >= GATE_COLLECTIONS && COMPARISON.has(type)
+}
+
+/** Could any method of the excluded `type` be admitted at `level`? */
+export function gateConcerns(level: number, type: string): boolean {
+  return (
+    level >= GATE_FULL ||
+    (level > GATE_CLOSED &&
+      (type === OBJECT || COLLECTION_TYPE.test(type) || (level >= GATE_COLLECTIONS && COMPARISON.has(type))))
+  )
+}
+
+/** What a class may override in java/lang/Object; finalize() runs in a thread of its own. */
+export const OBJECT_SELECTORS: ReadonlySet<string> = new Set([
+  'equals(Ljava/lang/Object;)Z',
+  'hashCode()I',
+  'toString()Ljava/lang/String;',
+  'clone()Ljava/lang/Object;',
+])

@@ -1,0 +1,431 @@
+// From a name at a call site to the methods it can reach in the classes known now (JVMS 5.4.3.3,
+// 5.4.6), by class hierarchy analysis.
+//
+// Pure with respect to revelation: nothing is marked here. Method tables that are missing are
+// noted in `wanted`, and the caller fetches them all at once and asks again, so that a whole
+// frontier of call sites costs a few round trips.
+//
+// Excluded classes are not fetched just to resolve a name: once the search upwards has left the
+// included classes for good, the call has entered excluded code, and what matters is only how far
+// that opens the gate (`leaf-calls.ts`).
+
+import { CLASS_HIDDEN, CLASS_JDK } from '../base/class-info.ts'
+import { ACC_ABSTRACT, ACC_FINAL, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
+import { type LambdaSite, type Site, siteKey } from './call-sites.ts'
+import { type ClassNode, type Hierarchy, isInterface } from './hierarchy.ts'
+import { GATE_CLOSED, GATE_COLLECTIONS, GATE_FULL, GATE_TEXT, gateOf } from './leaf-calls.ts'
+import type { Mirror, MirrorMethod, Mirrors } from './mirror.ts'
+
+export interface MethodRef {
+  readonly node: ClassNode
+  readonly method: MirrorMethod
+}
+
+/** A site as seen from one class loader. */
+export interface LoadedSite {
+  readonly site: Site
+  readonly loader: number
+}
+
+export interface Linked {
+  /** Methods the site can run, abstract and excluded ones left out; each once. */
+  readonly targets: readonly MethodRef[]
+  /** How far the site opens the gate to callbacks from excluded code. */
+  readonly gate: number
+  /** Sites it leads to: handles of lambdas, a method of a superclass that is not loaded yet. */
+  readonly onward: readonly LoadedSite[]
+  /** Types whose later subtypes can be reached too (dispatch on the receiver). */
+  readonly dispatchers: readonly ClassNode[]
+  /** Hidden classes that may run and cannot be instrumented. */
+  readonly opaque: readonly ClassNode[]
+}
+
+interface Sink {
+  readonly targets: Map<string, MethodRef>
+  gate: number
+  readonly onward: Map<string, LoadedSite>
+  readonly dispatchers: Set<ClassNode>
+  readonly opaque: Set<ClassNode>
+  complete: boolean
+}
+
+const OBJECT = 'java/lang/Object'
+const PROBES = 'java/lang/JFluid'
+const OBJECT_METHODS = new Set([
+  '<init>()V',
+  'getClass()Ljava/lang/Class;',
+  'hashCode()I',
+  'equals(Ljava/lang/Object;)Z',
+  'clone()Ljava/lang/Object;',
+  'toString()Ljava/lang/String;',
+  'notify()V',
+  'notifyAll()V',
+  'wait()V',
+  'wait(J)V',
+  'wait(JI)V',
+  'finalize()V',
+])
+const LAMBDA_PROXY = /\$\$Lambda/
+
+export class Linker {
+  /** Classes whose method table is needed to go on. */
+  readonly wanted = new Set<number>()
+  /** Classes whose class file is needed: hosts of lambdas. */
+  readonly wantedFiles = new Set<number>()
+  readonly #closed = new Map<number, boolean>()
+
+  constructor(
+    readonly hierarchy: Hierarchy,
+    readonly mirrors: Mirrors,
+    readonly jdk: boolean,
+  ) {}
+
+  /** The hierarchy or the filters have changed. */
+  forget(): void {
+    this.#closed.clear()
+  }
+
+  /** Neither the class nor any supertype is included: no included method is found from here up. */
+  closed(node: ClassNode): boolean {
+    if (node.included) return false
+    if ((node.flags & CLASS_JDK) !== 0 && !this.jdk) return true
+    let closed = this.#closed.get(node.id)
+    if (closed === undefined) {
+      const above = this.hierarchy.ancestors(node)
+      closed =
+        above.every((it) => !it.included && (it.missing.length === 0 || isJdk(it))) &&
+        node.missing.length === 0
+      this.#closed.set(node.id, closed)
+    }
+    return closed
+  }
+
+  /** What the site can reach now; null if method tables are `wanted` first. */
+  link({ site, loader }: LoadedSite): Linked | null {
+    const sink: Sink = {
+      targets: new Map(),
+      gate: GATE_CLOSED,
+      onward: new Map(),
+      dispatchers: new Set(),
+      opaque: new Set(),
+      complete: true,
+    }
+    // Class bytes asked for late may hold our own probes.
+    if (site.owner.startsWith(PROBES)) return finish(sink)
+    const owners = this.hierarchy.resolve(site.owner, loader)
+    switch (site.kind) {
+      case 'exact':
+      case 'virtual':
+        if (owners.length === 0 && !this.jdk && site.owner.startsWith('java/')) {
+          sink.gate = gateOf([site.owner], site.name, site.descriptor) // not loaded yet, but surely the JDK's
+        }
+        for (const owner of owners) {
+          if (site.kind === 'exact') this.#exact(owner, site, sink)
+          else this.#virtual(owner, site, sink)
+        }
+        break
+      case 'init':
+        for (const owner of owners) this.#init(owner, sink)
+        break
+      case 'record':
+        sink.gate = site.name === 'toString' ? GATE_TEXT : GATE_COLLECTIONS
+        break
+    }
+    return sink.complete ? finish(sink) : null
+  }
+
+  /**
+   * Methods that run when one of `selectors` is invoked on an instance of exactly `node`, or its
+   * lambdas. Those of `overriding` were dispatched on excluded types: that an instance inherits them
+   * from there is no news.
+   */
+  linkReceiver(node: ClassNode, selectors: Iterable<string>, overriding: Iterable<string>): Linked | null {
+    const sink: Sink = {
+      targets: new Map(),
+      gate: GATE_CLOSED,
+      onward: new Map(),
+      dispatchers: new Set(),
+      opaque: new Set(),
+      complete: true,
+    }
+    for (const selector of selectors) this.#receiver(node, memberOf(selector), sink)
+    for (const selector of overriding) this.#overrider(node, memberOf(selector), sink)
+    return sink.complete ? finish(sink) : null
+  }
+
+  /** Only overriders below an excluded type: what the JVM itself, not a call site, may invoke. */
+  linkOverriders(type: ClassNode, selector: string): Linked | null {
+    const sink: Sink = {
+      targets: new Map(),
+      gate: GATE_CLOSED,
+      onward: new Map(),
+      dispatchers: new Set([type]),
+      opaque: new Set(),
+      complete: true,
+    }
+    this.#overriders(type, memberOf(selector), sink)
+    return sink.complete ? finish(sink) : null
+  }
+
+  /** Handles of the lambdas that a hidden class may be the proxy of; null while they are wanted. */
+  lambdaHandles(proxy: ClassNode): readonly LoadedSite[] | null {
+    const host = this.#lambdaHost(proxy)
+    if (host === undefined || this.closed(host)) return []
+    if (!this.mirrors.hasLambdas(host.id) && !this.mirrors.hasFile(host.id)) {
+      this.wantedFiles.add(host.id)
+      return null
+    }
+    const names = new Set(proxy.interfaces.map((id) => this.hierarchy.get(id)?.name))
+    return this.mirrors
+      .lambdas(host.id)
+      .filter((it: LambdaSite) => names.has(it.interfaceName))
+      .flatMap((it) => it.handles.map((site) => ({ site, loader: host.loader })))
+  }
+
+  /**
+   * The class with the lambda expression. It is named in the proxy's name; the nest host is the
+   * outermost class around it, which need not be the same.
+   */
+  #lambdaHost(proxy: ClassNode): ClassNode | undefined {
+    const name = proxy.name.slice(0, proxy.name.search(LAMBDA_PROXY))
+    const nestHost = this.hierarchy.get(proxy.nestHost)
+    if (nestHost === undefined || nestHost.name === name) return nestHost
+    return this.hierarchy.resolve(name, proxy.loader).find((it) => it.loader === proxy.loader) ?? nestHost
+  }
+
+  isLambdaProxy(node: ClassNode): boolean {
+    return (node.flags & CLASS_HIDDEN) !== 0 && LAMBDA_PROXY.test(node.name)
+  }
+
+  /** The mirror; null if unreadable; undefined, and wanted, if not there. */
+  mirror(node: ClassNode): Mirror | null | undefined {
+    const mirror = this.mirrors.get(node.id)
+    if (mirror === undefined) {
+      this.wanted.add(node.id)
+      // The search is likely to go on upwards: ask for the included superclasses in the same batch.
+      for (const above of this.hierarchy.superclasses(node)) {
+        if (above.included && this.mirrors.get(above.id) === undefined) this.wanted.add(above.id)
+      }
+    }
+    return mirror
+  }
+
+  #exact(owner: ClassNode, member: Member, sink: Sink): void {
+    if (this.closed(owner)) this.#enterExcluded(owner, member, sink)
+    else this.#find(owner, member, sink)
+  }
+
+  #virtual(owner: ClassNode, member: Member, sink: Sink): void {
+    if (this.closed(owner)) {
+      this.#enterExcluded(owner, member, sink)
+      // A full gate holds every overrider; a smaller one those of some types only.
+      if (sink.gate < GATE_FULL && owner.name !== OBJECT) {
+        sink.dispatchers.add(owner)
+        this.#overriders(owner, member, sink)
+      }
+      return
+    }
+    const declared = this.#declared(owner, member)
+    if (declared === undefined) sink.complete = false
+    else if (declared && (declared.access & (ACC_PRIVATE | ACC_STATIC | ACC_FINAL)) !== 0) {
+      this.#found(owner, declared, member, sink)
+      return
+    }
+    sink.dispatchers.add(owner)
+    for (const below of this.hierarchy.subtypesOf(owner)) {
+      if (below !== owner || !isInterface(owner)) this.#receiver(below, member, sink)
+      else this.#find(owner, member, sink)
+    }
+  }
+
+  #overriders(owner: ClassNode, member: Member, sink: Sink): void {
+    for (const below of this.hierarchy.subtypesOf(owner)) {
+      if (below !== owner && !this.closed(below)) this.#overrider(below, member, sink)
+    }
+  }
+
+  #overrider(node: ClassNode, member: Member, sink: Sink): void {
+    const { gate } = sink
+    this.#receiver(node, member, sink)
+    if (sink.opaque.size === 0) sink.gate = gate
+  }
+
+  /** Initialising a class initialises its supertypes. Only classes seen in the load hook count. */
+  #init(owner: ClassNode, sink: Sink): void {
+    if (this.closed(owner)) return
+    for (const node of [owner, ...this.hierarchy.ancestors(owner)]) {
+      if (!node.hooked || !node.included) continue
+      const method = this.mirrors.get(node.id)?.bySelector.get('<clinit>()V')
+      if (method) addTarget(sink, node, method)
+    }
+    for (const name of this.hierarchy.missingAbove(owner)) {
+      addOnward(sink, { site: { kind: 'init', owner: name }, loader: owner.loader })
+    }
+  }
+
+  #receiver(node: ClassNode, member: Member, sink: Sink): void {
+    if ((node.flags & CLASS_HIDDEN) !== 0) {
+      if (this.isLambdaProxy(node)) {
+        const handles = this.lambdaHandles(node)
+        if (handles === null) sink.complete = false
+        else for (const it of handles) addOnward(sink, it)
+      } else if (!this.closed(node)) {
+        sink.opaque.add(node)
+        sink.gate = GATE_FULL
+      }
+      return
+    }
+    if (this.closed(node)) {
+      this.#enterExcluded(node, member, sink)
+      return
+    }
+    if (isInterface(node)) {
+      // Only a default method of its own: what it inherits is reached through that interface.
+      const declared = this.#declared(node, member)
+      if (declared === undefined) sink.complete = false
+      else if (declared) this.#found(node, declared, member, sink)
+      return
+    }
+    const { gate } = sink
+    this.#find(node, member, sink)
+    // An abstract class has no instances of its own: what its concrete subclasses inherit from
+    // excluded code is found through those.
+    if ((node.access & ACC_ABSTRACT) !== 0) sink.gate = gate
+  }
+
+  /** Method resolution upwards from a class that is not closed. */
+  #find(start: ClassNode, member: Member, sink: Sink): void {
+    let outside: ClassNode | null = null
+    const classes = this.hierarchy.superclasses(start)
+    for (const node of classes) {
+      if (this.closed(node)) {
+        if (node.name === OBJECT && !OBJECT_METHODS.has(member.name + member.descriptor)) continue
+        outside = node
+        break
+      }
+      const declared = this.#declared(node, member)
+      if (declared === undefined) sink.complete = false
+      else if (declared) {
+        this.#found(node, declared, member, sink)
+        return
+      }
+      if (this.mirrors.get(node.id) === null) {
+        sink.gate = GATE_FULL // unreadable: it may be anything
+        return
+      }
+    }
+    if (!sink.complete) return
+    if (outside?.name === OBJECT) {
+      this.#enterExcluded(outside, member, sink)
+      return
+    }
+    const unknown = classes.map((it) => it.missingSuper).find((it) => it !== null)
+    if (unknown) addOnward(sink, { site: { kind: 'exact', ...member, owner: unknown }, loader: start.loader })
+    if (member.name.startsWith('<')) {
+      if (outside) this.#enterExcluded(outside, member, sink)
+      return
+    }
+
+    // No class on the way up has it: default (or, by name, static) methods of superinterfaces.
+    const defaults: { node: ClassNode; method: MirrorMethod }[] = []
+    let excludedInterface: ClassNode | null = null
+    for (const node of this.hierarchy.ancestors(start)) {
+      if (!isInterface(node)) continue
+      if (this.closed(node)) {
+        excludedInterface ??= node
+        continue
+      }
+      const method = this.#declared(node, member)
+      if (method === undefined) sink.complete = false
+      else if (method) defaults.push({ node, method })
+    }
+    if (!sink.complete) return
+    if (outside) {
+      // A method of an excluded superclass would win over the defaults: look, it is one class or two.
+      if (defaults.some((it) => (it.method.access & ACC_ABSTRACT) === 0)) {
+        const above = this.hierarchy.superclasses(outside).map((it) => this.mirror(it))
+        if (above.includes(undefined)) {
+          sink.complete = false
+          return
+        }
+        if (above.some((it) => it === null || it?.bySelector.has(member.name + member.descriptor)))
+          defaults.length = 0
+      }
+      if (defaults.every((it) => (it.method.access & ACC_ABSTRACT) !== 0)) {
+        this.#enterExcluded(outside, member, sink)
+        return
+      }
+    }
+    for (const it of defaults) {
+      // An abstract declaration further down hides a default, too.
+      const shadowed = defaults.some(
+        (other) => other !== it && this.hierarchy.ancestors(other.node).includes(it.node),
+      )
+      if (!shadowed) this.#found(it.node, it.method, member, sink)
+    }
+    if (defaults.length === 0 && excludedInterface && !isInterface(start)) {
+      this.#enterExcluded(excludedInterface, member, sink)
+    }
+    for (const name of this.hierarchy.missingAbove(start)) {
+      if (name !== unknown) {
+        addOnward(sink, { site: { kind: 'exact', ...member, owner: name }, loader: start.loader })
+      }
+    }
+  }
+
+  /** The method as declared by the class itself; null if it does not; undefined if that is not known. */
+  #declared(node: ClassNode, member: Member): MirrorMethod | null | undefined {
+    const mirror = this.mirror(node)
+    if (mirror === undefined) return undefined
+    return mirror?.bySelector.get(member.name + member.descriptor) ?? null
+  }
+
+  #found(node: ClassNode, method: MirrorMethod, member: Member, sink: Sink): void {
+    if ((method.access & ACC_ABSTRACT) !== 0) return
+    if (node.included) addTarget(sink, node, method)
+    else this.#enterExcluded(node, member, sink)
+  }
+
+  #enterExcluded(node: ClassNode, member: Member, sink: Sink): void {
+    const gate = isJdk(node)
+      ? gateOf(
+          this.hierarchy.superclasses(node).map((it) => it.name),
+          member.name,
+          member.descriptor,
+        )
+      : GATE_FULL
+    sink.gate = Math.max(sink.gate, gate)
+  }
+}
+
+interface Member {
+  readonly name: string
+  readonly descriptor: string
+}
+
+function memberOf(selector: string): Member {
+  const at = selector.indexOf('(')
+  return { name: selector.slice(0, at), descriptor: selector.slice(at) }
+}
+
+function isJdk(node: ClassNode): boolean {
+  return (node.flags & CLASS_JDK) !== 0
+}
+
+function addTarget(sink: Sink, node: ClassNode, method: MirrorMethod): void {
+  sink.targets.set(`${node.id}:${method.index}`, { node, method })
+}
+
+function addOnward(sink: Sink, it: LoadedSite): void {
+  sink.onward.set(`${it.loader}${siteKey(it.site)}`, it)
+}
+
+function finish(sink: Sink): Linked {
+  return {
+    targets: [...sink.targets.values()],
+    gate: sink.gate,
+    onward: [...sink.onward.values()],
+    dispatchers: [...sink.dispatchers],
+    opaque: [...sink.opaque],
+  }
+}

@@ -1,0 +1,50 @@
+// Ids of instrumented methods: dense from 1 in the order of revelation, never reused in a session,
+// so that they index arrays here and in the target alike.
+
+export interface MethodTarget {
+  readonly id: number
+  readonly classId: number
+  /** Index in the class file's `methods` table. */
+  readonly methodIndex: number
+  /** Internal name of the class. */
+  readonly className: string
+  readonly name: string
+  readonly descriptor: string
+  /** Named by the user: entering it activates the profile. */
+  readonly root: boolean
+}
+
+export class MethodIds {
+  readonly #targets: MethodTarget[] = []
+  readonly #byPlace = new Map<string, MethodTarget>()
+
+  /** @throws Error if the method has an id already: the callers' invariant is "at most once". */
+  add(target: Omit<MethodTarget, 'id'>): MethodTarget {
+    const place = `${target.classId}:${target.methodIndex}`
+    if (this.#byPlace.has(place)) {
+      throw new Error(`method ${target.className}.${target.name}${target.descriptor} revealed twice`)
+    }
+    const added = { id: this.#targets.length + 1, ...target }
+    this.#targets.push(added)
+    this.#byPlace.set(place, added)
+    return added
+  }
+
+  find(classId: number, methodIndex: number): MethodTarget | undefined {
+    return this.#byPlace.get(`${classId}:${methodIndex}`)
+  }
+
+  get(id: number): MethodTarget {
+    const target = this.#targets[id - 1]
+    if (target === undefined) throw new Error(`no method has id ${id}`)
+    return target
+  }
+
+  get size(): number {
+    return this.#targets.length
+  }
+
+  [Symbol.iterator](): IterableIterator<MethodTarget> {
+    return this.#targets[Symbol.iterator]()
+  }
+}

@@ -1,0 +1,171 @@
+// Class mirrors: what revelation knows about the inside of a class.
+//
+// Bytes cost the target about 0.2 ms a class, so a mirror is made when a method table is first
+// needed. Method tables stay for the session; the class files behind them (needed to read bodies)
+// are kept up to a budget, oldest dropped first, and asked for again in the rare case.
+
+import { hasAnnotation } from '../classfile/annotations.ts'
+import { type ClassFile, ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
+import { type LambdaSite, type MethodBody, NO_BODY, readBody } from './call-sites.ts'
+
+export interface MirrorMethod {
+  /** Index in the class file's `methods` table. */
+  readonly index: number
+  readonly access: number
+  readonly name: string
+  readonly descriptor: string
+  /** C2 may replace it even when instrumented, so its calls cannot be counted. */
+  readonly intrinsic: boolean
+}
+
+export interface Mirror {
+  readonly access: number
+  readonly superName: string | null
+  readonly interfaces: readonly string[]
+  readonly methods: readonly MirrorMethod[]
+  /** By name and descriptor: `run()V`. */
+  readonly bySelector: ReadonlyMap<string, MirrorMethod>
+}
+
+export interface RevealPort {
+  /** Class files in the order of `ids`, null for those the target cannot show. One round trip. */
+  classBytes(ids: readonly number[]): Promise<readonly (Uint8Array | null)[]>
+}
+
+const INTRINSIC = [
+  'Ljdk/internal/vm/annotation/IntrinsicCandidate;',
+  'Ljdk/internal/HotSpotIntrinsicCandidate;',
+]
+/** Most classes a request may name: keeps one answer to a few MiB. */
+const BATCH = 500
+/** Class files kept for reading bodies. */
+const BUDGET_BYTES = 32 * 1024 * 1024
+
+export class Mirrors {
+  readonly #port: RevealPort
+  readonly #mirrors = new Map<number, Mirror | null>()
+  readonly #files = new Map<number, ClassFile>()
+  readonly #lambdas = new Map<number, readonly LambdaSite[]>()
+  #bytes = 0
+  /** Class files parsed, those parsed again included. */
+  parsed = 0
+  /** Classes that could not be read: what they call is unknown. */
+  unreadable = 0
+
+  constructor(port: RevealPort) {
+    this.#port = port
+  }
+
+  /** The mirror; null if the class cannot be read; undefined if nobody has asked for it yet. */
+  get(id: number): Mirror | null | undefined {
+    return this.#mirrors.get(id)
+  }
+
+  hasFile(id: number): boolean {
+    return this.#files.has(id) || this.#mirrors.get(id) === null
+  }
+
+  /** A mirror from bytes at hand (the class-load hook). */
+  put(id: number, bytes: Uint8Array, jdk: boolean): Mirror | null {
+    const file = parse(bytes)
+    if (file === null) {
+      this.unreadable++
+      this.#mirrors.set(id, null)
+      return null
+    }
+    this.parsed++
+    this.#keep(id, file)
+    const known = this.#mirrors.get(id)
+    if (known) return known
+    const mirror = mirrorOf(file, jdk)
+    this.#mirrors.set(id, mirror)
+    return mirror
+  }
+
+  /** Makes mirrors, and class files, available for all `ids`. */
+  async fetch(ids: readonly number[], isJdk: (id: number) => boolean, files: boolean): Promise<void> {
+    const missing = ids.filter((id) => (files ? !this.hasFile(id) : !this.#mirrors.has(id)))
+    for (let at = 0; at < missing.length; at += BATCH) {
+      const batch = missing.slice(at, at + BATCH)
+      const answers = await this.#port.classBytes(batch)
+      for (const [i, id] of batch.entries()) {
+        const bytes = answers[i]
+        if (bytes) this.put(id, bytes, isJdk(id))
+        else {
+          this.unreadable++
+          if (!this.#mirrors.has(id)) this.#mirrors.set(id, null)
+        }
+      }
+    }
+  }
+
+  /** What a method's bytecode can cause to run. Its class file must have been fetched. */
+  body(id: number, methodIndex: number): MethodBody {
+    const file = this.#files.get(id)
+    if (file === undefined) return NO_BODY // unreadable, and counted so
+    try {
+      return readBody(file, file.methods[methodIndex])
+    } catch (problem) {
+      if (!(problem instanceof ClassFormatProblem)) throw problem
+      this.unreadable++
+      return NO_BODY
+    }
+  }
+
+  /** All lambdas the class makes. Its class file must have been fetched, once. */
+  lambdas(id: number): readonly LambdaSite[] {
+    const known = this.#lambdas.get(id)
+    if (known !== undefined) return known
+    const found = (this.#files.get(id)?.methods ?? []).flatMap((it) => this.body(id, it.index).lambdas)
+    this.#lambdas.set(id, found)
+    return found
+  }
+
+  hasLambdas(id: number): boolean {
+    return this.#lambdas.has(id)
+  }
+
+  /** Drops class files over the budget, oldest first. Not while bodies are being read. */
+  trim(): void {
+    for (const [id, file] of this.#files) {
+      if (this.#bytes <= BUDGET_BYTES) return
+      this.#files.delete(id)
+      this.#bytes -= file.bytes.length
+    }
+  }
+
+  #keep(id: number, file: ClassFile): void {
+    const old = this.#files.get(id)
+    if (old !== undefined) this.#bytes -= old.bytes.length
+    this.#files.set(id, file)
+    this.#bytes += file.bytes.length
+  }
+}
+
+function parse(bytes: Uint8Array): ClassFile | null {
+  try {
+    return parseClassFile(bytes)
+  } catch (problem) {
+    if (problem instanceof ClassFormatProblem) return null
+    throw problem
+  }
+}
+
+function mirrorOf(file: ClassFile, jdk: boolean): Mirror {
+  const methods = file.methods.map((it): MirrorMethod => {
+    const { index, access, name, descriptor } = it
+    return { index, access, name, descriptor, intrinsic: jdk && isIntrinsic(file, index) }
+  })
+  const bySelector = new Map(methods.map((it) => [it.name + it.descriptor, it]))
+  const { access, superName, interfaces } = file
+  return { access, superName, interfaces, methods, bySelector }
+}
+
+function isIntrinsic(file: ClassFile, index: number): boolean {
+  try {
+    return INTRINSIC.some((annotation) => hasAnnotation(file, file.methods[index], annotation))
+  } catch (problem) {
+    if (problem instanceof ClassFormatProblem) return false
+    throw problem
+  }
+}

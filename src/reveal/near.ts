@@ -1,0 +1,67 @@
+// Close names, for "root not found": what the user may have meant.
+
+const AT_MOST = 5
+
+/**
+ * Edit distance (insert, delete, replace, swap of neighbours: one each), letters compared without
+ * case.
+ *
+ * @param limit  distances above it come back as `limit + 1`, early
+ */
+export function editDistance(a: string, b: string, limit = 100): number {
+  const s = a.toLowerCase()
+  const t = b.toLowerCase()
+  if (Math.abs(s.length - t.length) > limit) return limit + 1
+  let before: number[] = []
+  let last: number[] = Array.from({ length: t.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= s.length; i++) {
+    const row = [i]
+    let best = i
+    for (let j = 1; j <= t.length; j++) {
+      const same = s[i - 1] === t[j - 1]
+      let cost = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1))
+      if (i > 1 && j > 1 && s[i - 1] === t[j - 2] && s[i - 2] === t[j - 1]) {
+        cost = Math.min(cost, before[j - 2] + 1)
+      }
+      row.push(cost)
+      if (cost < best) best = cost
+    }
+    if (best > limit) return limit + 1
+    before = last
+    last = row
+  }
+  return last[t.length]
+}
+
+/**
+ * The candidates closest to `wanted`, best first, at most five. A name that contains the wanted one
+ * (or the reverse) counts as close however long it is.
+ */
+export function nearest(wanted: string, candidates: Iterable<string>): string[] {
+  const limit = Math.max(1, Math.floor(wanted.length / 3))
+  const scored = new Map<string, number>()
+  const lower = wanted.toLowerCase()
+  for (const candidate of candidates) {
+    if (scored.has(candidate)) continue
+    let distance = editDistance(wanted, candidate, limit)
+    if (distance > limit && lower.length >= 3) {
+      const other = candidate.toLowerCase()
+      if (other.includes(lower) || (other.length >= 3 && lower.includes(other))) distance = limit + 0.5
+    }
+    if (distance <= limit + 0.5) scored.set(candidate, distance)
+  }
+  return [...scored]
+    .sort(
+      ([a, x], [b, y]) =>
+        x - y || prefix(b, lower) - prefix(a, lower) || a.length - b.length || (a < b ? -1 : 1),
+    )
+    .slice(0, AT_MOST)
+    .map(([name]) => name)
+}
+
+/** Letters that both begin with. */
+function prefix(name: string, lower: string): number {
+  let length = 0
+  while (length < lower.length && name[length]?.toLowerCase() === lower[length]) length++
+  return length
+}

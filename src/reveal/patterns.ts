@@ -1,0 +1,182 @@
+// What a user may write for --root, --include and --exclude, and what it matches.
+//
+// Shells eat `$`, and people paste names from stack traces, imports and class files alike. So `.`,
+// `/` and `$` are one separator here: names are compared in dotted form, and a pattern says nothing
+// about where packages end and nested classes begin. A name may be cut short on the left:
+// `Foo.process` is any `Foo`. The best kind of match wins (RootRank), and the report says how many.
+
+import { BadPattern } from './errors.ts'
+
+/** How well a class name fits a root's class: a higher rank, once seen, shuts out lower ones. */
+export const RANK_NONE = 0
+export const RANK_NESTED = 1 // `Inner` for pkg.Outer.Inner
+export const RANK_SIMPLE = 2 // `Outer.Inner` for pkg.Outer.Inner
+export const RANK_FULL = 3
+
+export interface RootPattern {
+  /** As the user wrote it. */
+  readonly text: string
+  /** Dotted class name, possibly without its package; may hold wildcards. */
+  readonly className: string
+  /** Method name, `<init>` for `new`; may hold wildcards. */
+  readonly method: string
+  /** Inside of the parentheses as written, or null if there were none. */
+  readonly parameters: string | null
+  /** Return descriptor, if one was written after the parentheses. */
+  readonly returns: string | null
+}
+
+export interface ClassPattern {
+  readonly text: string
+  /** Matches a dotted class name. */
+  readonly expression: RegExp
+}
+
+/** Internal name to the dotted form that all patterns compare: `a/B$C` is `a.B.C`. */
+export function dotted(internalName: string): string {
+  return internalName.replace(/[/$]/g, '.')
+}
+
+const ROOT_HINT = "Write it as 'Class.method', 'pkg.Outer.Inner.method' or 'Class.method(int, String)'."
+const CLASS_HINT = "Write a class or package pattern such as 'com.foo.*', 'com.foo.**' or '*Service'."
+
+/** @throws BadPattern */
+export function parseRoot(text: string): RootPattern {
+  const bad = (reason: string) => new BadPattern('root', text, reason, ROOT_HINT)
+  const trimmed = text.trim()
+  const open = trimmed.indexOf('(')
+  let head = trimmed
+  let parameters: string | null = null
+  let returns: string | null = null
+  if (open >= 0) {
+    const close = trimmed.indexOf(')', open)
+    if (close < 0) throw bad("its '(' is not closed")
+    head = trimmed.slice(0, open).trimEnd()
+    parameters = trimmed.slice(open + 1, close).trim()
+    const rest = trimmed.slice(close + 1).trim()
+    if (rest !== '') {
+      if (!/^(?:\[*(?:[BCDFIJSZ]|L[^;]+;)|V)$/.test(rest)) throw bad(`'${rest}' is not a return descriptor`)
+      returns = rest
+    }
+  } else if (trimmed.includes(')')) throw bad("its ')' has no '('")
+
+  // `Class#method` and `Class::method` are what other tools print.
+  const name = head.replace(/::|#/, '.').replaceAll('/', '.')
+  const dot = name.lastIndexOf('.')
+  if (dot < 0) throw bad('it names no class and method')
+  const className = dotted(name.slice(0, dot))
+  let method = name.slice(dot + 1)
+  if (method === 'new') method = '<init>'
+  if (method === '') throw bad('the method name is missing')
+  // `$Proxy12` is a name of its own, so an empty first segment is allowed there.
+  if (className === '' || name.startsWith('.')) throw bad('the class name is missing')
+  if (/\s/.test(head)) throw bad('a name holds no blanks')
+  if (/[;[<>():]/.test(className)) throw bad(`'${className}' is not a class name`)
+  if (/[<>]/.test(method) && !/^<(?:cl)?init>$/.test(method)) {
+    throw bad(`'${method}' is not a method name`)
+  }
+  if (name.slice(0, dot).endsWith('.') || /\.\./.test(name.slice(0, dot)))
+    throw bad('a part of the name is empty')
+  return { text, className, method, parameters, returns }
+}
+
+/** @throws BadPattern */
+export function parseClassPattern(option: 'include' | 'exclude', text: string): ClassPattern {
+  const bad = (reason: string) => new BadPattern(option, text, reason, CLASS_HINT)
+  const trimmed = text.trim()
+  if (trimmed === '') throw bad('it is empty')
+  if (/\s/.test(trimmed)) throw bad('a name holds no blanks')
+  if (/[^\p{L}\p{N}_$.*/\-+]/u.test(trimmed)) throw bad('it has characters that no class name has')
+  if (/\*{3,}/.test(trimmed)) throw bad("use '*' or '**'")
+  const name = trimmed.replaceAll('/', '.')
+  if (/^\.|\.$|\.\./.test(name)) throw bad('a part of the name is empty')
+  const simple = !/[./]/.test(trimmed)
+  // `*` stays inside a package; nested classes belong to their outer class. The dotted form has lost
+  // that difference, so class patterns match the form with `.` for `/` and `$` kept.
+  const body = globOf(name.replaceAll('$', '.'), '[^.]*')
+  return { text, expression: new RegExp(`^${simple ? '(?:.*[.$])?' : ''}${body}(?:\\$.*)?$`, 'su') }
+}
+
+/** Does an include or exclude pattern take this class (internal name)? */
+export function matchesClass(pattern: ClassPattern, internalName: string): boolean {
+  return pattern.expression.test(internalName.replaceAll('/', '.'))
+}
+
+/** How well `internalName` fits the class of a root. */
+export function rootRank(root: RootPattern, internalName: string): number {
+  const name = dotted(internalName)
+  if (root.className.includes('*')) {
+    return wildcard(root.className).test(name) ? RANK_FULL : RANK_NONE
+  }
+  if (name === root.className) return RANK_FULL
+  if (!name.endsWith(root.className)) return RANK_NONE
+  switch (internalName[name.length - root.className.length - 1]) {
+    case '/':
+      return RANK_SIMPLE
+    case '$':
+      return RANK_NESTED
+    default:
+      return RANK_NONE
+  }
+}
+
+/** Does a method of a matching class fit the root? */
+export function matchesMethod(root: RootPattern, name: string, descriptor: string): boolean {
+  if (root.method.includes('*')) {
+    // `Foo.*` means what Foo does, not how it comes to be.
+    if (name.startsWith('<') || !wildcard(root.method).test(name)) return false
+  } else if (name !== root.method) return false
+  if (root.parameters === null) return true
+  const close = descriptor.indexOf(')')
+  if (root.returns !== null && descriptor.slice(close + 1) !== root.returns) return false
+  const parameters = descriptor.slice(1, close)
+  if (root.parameters === parameters) return true
+  const written = root.parameters === '' ? [] : root.parameters.split(',').map((it) => it.trim())
+  const actual = readableParameters(descriptor)
+  return written.length === actual.length && written.every((it, i) => fitsType(it, actual[i]))
+}
+
+/** `(I[Ljava/lang/String;)V` as `['int', 'java.lang.String[]']`. */
+export function readableParameters(descriptor: string): string[] {
+  const found: string[] = []
+  for (const [type] of descriptor.slice(1, descriptor.indexOf(')')).matchAll(/\[*(?:[BCDFIJSZ]|L[^;]+;)/g)) {
+    const element = type.replace(/^\[+/, '')
+    const name = PRIMITIVES[element] ?? dotted(element.slice(1, -1))
+    found.push(name + '[]'.repeat(type.length - element.length))
+  }
+  return found
+}
+
+const PRIMITIVES: Readonly<Record<string, string>> = {
+  B: 'byte',
+  C: 'char',
+  D: 'double',
+  F: 'float',
+  I: 'int',
+  J: 'long',
+  S: 'short',
+  Z: 'boolean',
+}
+
+function fitsType(written: string, actual: string): boolean {
+  const name = dotted(written).replace('...', '[]')
+  return actual === name || actual.endsWith(`.${name}`)
+}
+
+/** In class names `*` crosses no dot and `**` does; a leading wildcard or dot-free pattern is for any package. */
+function wildcard(pattern: string): RegExp {
+  const anywhere = /^\*?[^.*]*\*?$/.test(pattern) ? '(?:.*\\.)?' : ''
+  return new RegExp(`^${anywhere}${globOf(pattern, '[^.]*')}$`, 'su')
+}
+
+/** `.` also stands for `$`, as users write nested classes either way. */
+function globOf(pattern: string, star: string): string {
+  return pattern
+    .split(/(\*\*?)/)
+    .map((part) => {
+      if (part === '**') return '.*'
+      if (part === '*') return star
+      return part.replace(/[\\^$+?()[\]{}|-]/g, '\\$&').replaceAll('.', '[.$]')
+    })
+    .join('')
+}

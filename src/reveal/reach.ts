@@ -1,0 +1,556 @@
+// What is reachable so far, and what follows from it: the part that schemes A and B share.
+//
+// A *site* is reached when a method holding it is expanded. Reaching it takes the methods it can
+// run now, and remembers it for classes that are loaded later: by the owner's name (an owner not
+// loaded yet, or loaded once more by another loader) and by the types it dispatches on (later
+// overriders and implementors). *Taking* a method gives it an id, or a reason why it is skipped.
+// Which methods are expanded, and when, is the scheme's business (`eager.ts`, `lazy.ts`).
+//
+// Excluded code is transparent. A call into it can come back anywhere an excluded type's method is
+// overridden, so it opens a *gate*: from then on those overriders, and lambdas whose interface is
+// an excluded type, are reachable, in classes loaded now or later. The gate has levels
+// (`leaf-calls.ts`): calls that provably call nothing back leave it shut, calls that only compare or
+// print open it a little, all others open it fully. This over-approximates a lot. It is the price
+// of missing nothing without reading the excluded code itself; scheme B still opens the gate only
+// when a method holding such a call is entered.
+//
+// A method that is skipped although it has bytecode (an intrinsic, one that the JVM refused) will
+// never announce its first invocation, so it is *passed through*: its sites count as its callers'.
+
+import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.ts'
+import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
+import { siteKey } from './call-sites.ts'
+import { deniedMethod } from './deny-list.ts'
+import type { ClassNode } from './hierarchy.ts'
+import { GATE_CLOSED, GATE_FULL, gateAdmits, gateConcerns, gateOf, OBJECT_SELECTORS } from './leaf-calls.ts'
+import type { Linked, Linker, LoadedSite, MethodRef } from './linker.ts'
+import type { MethodIds, MethodTarget } from './method-ids.ts'
+import type { Mirror, MirrorMethod } from './mirror.ts'
+
+export interface Skipped {
+  /** Internal name. */
+  readonly className: string
+  /** `*` when it is the whole class. */
+  readonly method: string
+  readonly descriptor: string
+  readonly reason: string
+}
+
+const OBJECT = 'java/lang/Object'
+const REFLECTIVE = new Set([
+  'java/lang/reflect/Method.invoke',
+  'java/lang/reflect/Constructor.newInstance',
+  'java/lang/Class.newInstance',
+])
+/**
+ * What the JVM itself, or ClassLoader on its behalf, calls on an application's loader whenever any
+ * code needs a class that is not there yet.
+ */
+const UPCALLS = [
+  'loadClass(Ljava/lang/String;)Ljava/lang/Class;',
+  'loadClass(Ljava/lang/String;Z)Ljava/lang/Class;',
+  'findClass(Ljava/lang/String;)Ljava/lang/Class;',
+  'getClassLoadingLock(Ljava/lang/String;)Ljava/lang/Object;',
+]
+const UPCALL_TYPE = 'java/lang/ClassLoader'
+
+export class Reach {
+  readonly #reached = new Set<string>()
+  /** Reached sites by the name of their owner, to be linked again when a class of that name comes. */
+  readonly #byOwner = new Map<string, LoadedSite[]>()
+  /** Selectors dispatched on a type, by class id. */
+  readonly #dispatched = new Map<number, Set<string>>()
+  /** Every selector of a reached virtual site: all there is to go by while supertypes are unknown. */
+  readonly #selectors = new Set<string>()
+  /** Selectors that known excluded supertypes of included classes declare. */
+  readonly #excludedSelectors = new Set<string>()
+  readonly #initialised = new Set<string>()
+  readonly #decided = new Set<string>()
+  readonly #skippedOnce = new Set<string>()
+  readonly #blocked = new Set<string>()
+  #gate = GATE_CLOSED
+  #swept = GATE_CLOSED
+  #reflection = false
+
+  /** Taken since the scheme last looked. */
+  fresh: MethodTarget[] = []
+  /** Skipped since the session was last told. */
+  skipped: Skipped[] = []
+  readonly #passThrough: MethodRef[] = []
+
+  constructor(
+    readonly linker: Linker,
+    readonly ids: MethodIds,
+  ) {}
+
+  /** A reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
+  get reflection(): boolean {
+    return this.#reflection
+  }
+
+  get gate(): number {
+    return this.#gate
+  }
+
+  refOf(target: MethodTarget): MethodRef | null {
+    const node = this.linker.hierarchy.get(target.classId)
+    const method = this.linker.mirrors.get(target.classId)?.methods[target.methodIndex]
+    return node && method ? { node, method } : null
+  }
+
+  /** Gives the method an id, or a reason why not, unless that has been done. */
+  take(ref: MethodRef, root = false): MethodTarget | null {
+    const { node, method } = ref
+    if ((method.access & ACC_ABSTRACT) !== 0) return null
+    const place = placeOf(ref)
+    if (this.#decided.has(place)) return null
+    // A class initialiser may have run long ago, unless we saw its class being loaded.
+    if (method.name === '<clinit>' && !node.hooked && !root) return null
+    this.#decided.add(place)
+    const reason = this.#reasonToSkip(ref)
+    if (reason !== null) {
+      this.skip(node.name, method.name, method.descriptor, reason)
+      return null
+    }
+    const { index: methodIndex, name, descriptor } = method
+    const target = this.ids.add({
+      classId: node.id,
+      methodIndex,
+      className: node.name,
+      name,
+      descriptor,
+      root,
+    })
+    this.fresh.push(target)
+    return target
+  }
+
+  #reasonToSkip(ref: MethodRef): string | null {
+    const { node, method } = ref
+    if ((method.access & ACC_NATIVE) !== 0) {
+      const jdk = (node.flags & CLASS_JDK) !== 0
+      const gate = jdk ? gateOf([node.name], method.name, method.descriptor) : GATE_FULL
+      this.openGate(gate) // native code can call back, and reflect
+      return 'native'
+    }
+    const denied = deniedMethod(node.name, method.name)
+    if (denied !== null) return denied
+    if ((node.flags & CLASS_HIDDEN) !== 0) return 'hidden class'
+    if (method.intrinsic) {
+      this.#passThrough.push(ref)
+      return 'intrinsic: the compiler may replace it, its time is its caller’s'
+    }
+    if ((node.flags & CLASS_UNMODIFIABLE) !== 0) {
+      this.#passThrough.push(ref)
+      return 'the JVM does not let its class be changed'
+    }
+    return null
+  }
+
+  skip(className: string, method: string, descriptor: string, reason: string): void {
+    const key = `${className}.${method}${descriptor}`
+    if (this.#skippedOnce.has(key)) return
+    this.#skippedOnce.add(key)
+    this.skipped.push({ className, method, descriptor, reason })
+  }
+
+  /** The method will never announce its first invocation: what it calls counts as called. */
+  passThrough(ref: MethodRef): void {
+    this.#passThrough.push(ref)
+  }
+
+  openGate(level: number): void {
+    if (level > this.#gate) this.#gate = level
+    if (level >= GATE_FULL) this.#reflection = true
+  }
+
+  /** Takes what may be called without any call site. Once, at the start. */
+  async takeUpcalls(): Promise<void> {
+    for (const type of this.linker.hierarchy.named(UPCALL_TYPE)) {
+      for (const selector of UPCALLS) {
+        const linked = await this.#untilKnown(() => this.linker.linkOverriders(type, selector))
+        for (const ref of linked.targets) this.take(ref)
+        this.#dispatch(type, selector)
+      }
+    }
+  }
+
+  /** Reaches every site of these methods, and of what is passed through on the way. */
+  async expand(refs: readonly MethodRef[]): Promise<void> {
+    let queue: readonly MethodRef[] = refs
+    do {
+      await this.#fetchFiles(queue.map((it) => it.node.id))
+      await this.reach(queue.flatMap((it) => this.sitesOf(it)))
+      queue = this.#passThrough.splice(0)
+    } while (queue.length > 0)
+  }
+
+  /** Does what is still owed: sites of methods passed through, a gate that was opened on the way. */
+  async expandPassed(): Promise<void> {
+    if (this.#passThrough.length > 0) await this.expand([])
+    else await this.reach([])
+  }
+
+  /** Sites of the method that are not reached yet. Its class file must be there (`filesFor`). */
+  sitesOf({ node, method }: MethodRef): LoadedSite[] {
+    return this.linker.mirrors
+      .body(node.id, method.index)
+      .sites.map((site) => ({ site, loader: node.loader }))
+      .filter((it) => !this.isReached(it))
+  }
+
+  isReached(it: LoadedSite): boolean {
+    return this.#reached.has(keyOf(it))
+  }
+
+  async filesFor(refs: readonly MethodRef[]): Promise<void> {
+    await this.#fetchFiles(refs.map((it) => it.node.id))
+  }
+
+  /** Reaches sites and all they lead to; opens the gate where they ask for it. */
+  async reach(sites: readonly LoadedSite[], again = false): Promise<void> {
+    let frontier = sites
+    let force = again
+    while (frontier.length > 0 || this.#swept < this.#gate) {
+      const unique = new Map(frontier.map((it) => [keyOf(it), it]))
+      const open = [...unique.values()].filter((it) => force || !this.isReached(it))
+      const onward: LoadedSite[] = []
+      for (const [i, linked] of (await this.linkAll(open)).entries()) {
+        this.commit(open[i], linked)
+        onward.push(...linked.onward)
+      }
+      if (this.#swept < this.#gate) {
+        this.#swept = this.#gate
+        onward.push(...(await this.#sweep([...this.linker.hierarchy.nodes()])))
+      }
+      frontier = onward
+      force = false
+    }
+  }
+
+  /** Links all sites, fetching the method tables they need in as few batches as possible. */
+  async linkAll(sites: readonly LoadedSite[]): Promise<Linked[]> {
+    const done: (Linked | null)[] = sites.map(() => null)
+    return await this.#untilKnown(() => {
+      for (const [i, site] of sites.entries()) done[i] ??= this.linker.link(site)
+      return done.some((it) => it === null) ? null : (done as Linked[])
+    })
+  }
+
+  /** Marks a linked site as reached and takes its targets. `onward` is left to the caller. */
+  commit(it: LoadedSite, linked: Linked): void {
+    const { site } = it
+    const key = keyOf(it)
+    if (!this.#reached.has(key)) {
+      this.#reached.add(key)
+      if (site.kind !== 'record') {
+        const remembered = this.#byOwner.get(site.owner)
+        if (remembered) remembered.push(it)
+        else this.#byOwner.set(site.owner, [it])
+      }
+      if (site.kind === 'init') this.#initialise(site.owner)
+      if (site.kind === 'virtual') this.#selectors.add(site.name + site.descriptor)
+      if (site.kind === 'exact' || site.kind === 'virtual') {
+        if (REFLECTIVE.has(`${site.owner}.${site.name}`)) this.#reflection = true
+      }
+    }
+    this.#commitTargets(linked)
+    if (site.kind === 'virtual') {
+      for (const type of linked.dispatchers) this.#dispatch(type, site.name + site.descriptor)
+    }
+  }
+
+  /** Classes that are new, or whose supertypes are now known better. */
+  async appeared(nodes: readonly ClassNode[]): Promise<void> {
+    const open = nodes.filter((it) => !this.linker.closed(it))
+    const onward: LoadedSite[] = []
+    // Calls by name. Those of JDK classes too: a call into one that was not loaded opens the gate.
+    const again = nodes.flatMap((it) => this.#remembered(it))
+    if (again.length > 0) await this.reach(again, true)
+
+    const work = open.map((node) => ({ node, ...this.#selectorsFor(node) }))
+    const linked = await this.#untilKnown(() => {
+      const all = work.map((it) => this.linker.linkReceiver(it.node, it.selectors, it.overriding))
+      return all.includes(null) ? null : (all as Linked[])
+    })
+    for (const it of linked) {
+      this.#commitTargets(it)
+      onward.push(...it.onward)
+    }
+    for (const node of open) {
+      this.#takeByName(node)
+      if (node.hooked && node.included && (this.#initialised.has(node.name) || this.#gate >= GATE_FULL)) {
+        this.#takeInitialiser(node)
+      }
+    }
+    if (this.#gate > GATE_CLOSED) onward.push(...(await this.#sweep(open)))
+    await this.reach(onward)
+  }
+
+  /** A class in the load hook: initialising it will initialise its supertypes, loaded after it. */
+  hooked(node: ClassNode, mirror: Mirror | null): void {
+    if (!this.#initialised.has(node.name) || mirror === null) return
+    for (const name of [mirror.superName, ...mirror.interfaces]) if (name !== null) this.#initialise(name)
+  }
+
+  /**
+   * Whether every site of the method is dealt with. Sites that would take nothing are dealt with on
+   * the spot. Fetches nothing: a method whose class file is not at hand is left as it is.
+   */
+  settled(ref: MethodRef): boolean {
+    if (!this.linker.mirrors.hasFile(ref.node.id)) return false
+    let settled = true
+    for (const it of this.sitesOf(ref)) {
+      const key = keyOf(it)
+      if (this.#blocked.has(key)) {
+        settled = false
+        continue
+      }
+      const linked = this.linker.link(it)
+      if (linked !== null && this.isFree(linked) && !this.isGuess(it, linked)) this.commit(it, linked)
+      else {
+        this.#blocked.add(key)
+        settled = false
+      }
+    }
+    this.linker.wanted.clear()
+    this.linker.wantedFiles.clear()
+    return settled
+  }
+
+  /** Sites that were not free a moment ago may be now. */
+  unblock(): void {
+    this.#blocked.clear()
+  }
+
+  /** Committing it would take no method and open no gate. */
+  isFree(linked: Linked): boolean {
+    return (
+      linked.gate <= this.#gate &&
+      linked.onward.every((it) => this.isReached(it)) &&
+      linked.opaque.length === 0 &&
+      linked.targets.every((it) => this.isDecided(it))
+    )
+  }
+
+  /**
+   * Nothing loaded answers to the site yet. Committing it before its method is entered would arm it
+   * on suspicion, and take methods as classes are loaded that nobody may ever call.
+   */
+  isGuess({ site, loader }: LoadedSite, linked: Linked): boolean {
+    if (site.kind === 'record' || linked.targets.length > 0) return false
+    if (linked.dispatchers.some((it) => it.included)) return true
+    return (
+      this.linker.hierarchy.resolve(site.owner, loader).length === 0 && !/^(?:java\/|\[)/.test(site.owner)
+    )
+  }
+
+  isDecided(ref: MethodRef): boolean {
+    return this.#decided.has(placeOf(ref))
+  }
+
+  /** Subtypes the receiver of a site may have, from the hierarchy alone. */
+  receivers(it: LoadedSite): number {
+    let count = 0
+    for (const owner of this.linker.hierarchy.resolve(it.site.owner, it.loader)) {
+      if (!this.linker.closed(owner)) count += this.linker.hierarchy.subtypesOf(owner).length
+    }
+    return count
+  }
+
+  #commitTargets(linked: Linked): void {
+    for (const ref of linked.targets) this.take(ref)
+    for (const node of linked.opaque) this.skip(node.name, '*', '', 'hidden class')
+    this.openGate(linked.gate)
+  }
+
+  #dispatch(type: ClassNode, selector: string): void {
+    const known = this.#dispatched.get(type.id)
+    if (known) known.add(selector)
+    else this.#dispatched.set(type.id, new Set([selector]))
+  }
+
+  #initialise(name: string): void {
+    if (this.#initialised.has(name)) return
+    this.#initialised.add(name)
+    // Of a class in the hook the supertypes may be known by name only, or not be linked yet.
+    for (const node of this.linker.hierarchy.named(name)) {
+      if (this.linker.closed(node)) continue
+      for (const above of [node, ...this.linker.hierarchy.ancestors(node)]) {
+        if (above.included) this.#initialised.add(above.name)
+        for (const missing of above.missing) this.#initialised.add(missing)
+      }
+    }
+  }
+
+  #takeInitialiser(node: ClassNode): void {
+    const method = this.linker.mirrors.get(node.id)?.bySelector.get('<clinit>()V')
+    if (method) this.take({ node, method })
+  }
+
+  /** Reached sites that may now mean this class. */
+  #remembered(node: ClassNode): LoadedSite[] {
+    if ((node.flags & CLASS_HIDDEN) !== 0) return []
+    return (this.#byOwner.get(node.name) ?? []).filter((it) =>
+      this.linker.hierarchy.resolve(node.name, it.loader).includes(node),
+    )
+  }
+
+  /** Selectors dispatched on any supertype, those of excluded types apart. */
+  #selectorsFor(node: ClassNode): { selectors: Set<string>; overriding: Set<string> } {
+    const selectors = new Set<string>()
+    const overriding = new Set<string>()
+    for (const above of [node, ...this.linker.hierarchy.ancestors(node)]) {
+      const dispatched = this.#dispatched.get(above.id)
+      if (dispatched === undefined) continue
+      const into = this.linker.closed(above) ? overriding : selectors
+      for (const selector of dispatched) into.add(selector)
+    }
+    return { selectors, overriding }
+  }
+
+  /**
+   * A class in the load hook whose supertypes are not all loaded: what it overrides is not known
+   * yet, and it will be used before we can ask again. A method that bears the name and descriptor
+   * of any reached virtual call counts as an override of it; when excluded code may call back, so
+   * does one that bears a selector of a known excluded type, and any at all if the missing
+   * supertype looks like the JDK's own.
+   */
+  #takeByName(node: ClassNode): void {
+    if (!node.included || (node.flags & CLASS_HIDDEN) !== 0) return
+    const missing = this.linker.hierarchy.missingAbove(node)
+    if (missing.length === 0) return
+    const gate = this.#gate
+    const any = missing.some((it) => JDK_NAME.test(it) && gateConcerns(gate, it))
+    for (const method of this.linker.mirrors.get(node.id)?.methods ?? []) {
+      if (!isOverrider(method)) continue
+      const selector = method.name + method.descriptor
+      const called =
+        this.#selectors.has(selector) ||
+        (gate > GATE_CLOSED && this.#excludedSelectors.has(selector)) ||
+        (gateAdmits(gate, OBJECT, selector) && OBJECT_SELECTORS.has(selector))
+      if (any || called) this.take({ node, method })
+    }
+  }
+
+  /**
+   * Takes what the open gate admits in these classes: included methods that override a method of
+   * an excluded supertype, also those inherited by a class that adds the excluded type.
+   *
+   * @returns handles of lambdas behind excluded functional interfaces
+   */
+  async #sweep(nodes: readonly ClassNode[]): Promise<LoadedSite[]> {
+    const level = this.#gate
+    if (level === GATE_CLOSED) return []
+    const { hierarchy, mirrors } = this.linker
+    const candidates: { node: ClassNode; types: ClassNode[]; declaring: ClassNode[] }[] = []
+    const lambdas: ClassNode[] = []
+    const tables = new Set<number>()
+    for (const node of nodes) {
+      if (this.linker.closed(node)) continue
+      const ancestors = hierarchy.ancestors(node)
+      const types = ancestors.filter((it) => !it.included && gateConcerns(level, it.name))
+      // Every class has Object above it, and a class in a row without its superclass has too.
+      if (types.length === 0) continue
+      if ((node.flags & CLASS_HIDDEN) !== 0) {
+        if (types.every((it) => it.name === OBJECT)) continue
+        if (this.linker.isLambdaProxy(node)) lambdas.push(node)
+        else this.skip(node.name, '*', '', 'hidden class')
+        continue
+      }
+      if (level >= GATE_FULL && node.hooked && node.included) this.#takeInitialiser(node)
+      const declaring = [node, ...ancestors].filter((it) => it.included && (it.flags & CLASS_HIDDEN) === 0)
+      for (const it of declaring) tables.add(it.id)
+      for (const it of types) if (it.name !== OBJECT) tables.add(it.id)
+      candidates.push({ node, types, declaring })
+    }
+    await mirrors.fetch([...tables], (id) => isJdk(hierarchy.get(id)), false)
+
+    for (const type of new Set(candidates.flatMap((it) => it.types))) {
+      for (const method of mirrors.get(type.id)?.methods ?? []) {
+        if (isOverrider(method, true)) this.#excludedSelectors.add(method.name + method.descriptor)
+      }
+    }
+    for (const { types, declaring } of candidates) {
+      for (const owner of declaring) {
+        for (const method of mirrors.get(owner.id)?.methods ?? []) {
+          if (!isOverrider(method)) continue
+          const selector = method.name + method.descriptor
+          // A class cannot inherit an interface's default where a class above declares the method;
+          // that costs precision only.
+          if (
+            types.some((type) => gateAdmits(level, type.name, selector) && this.#mayDeclare(type, selector))
+          ) {
+            this.take({ node: owner, method })
+          }
+        }
+      }
+    }
+
+    const handles: LoadedSite[] = []
+    await this.#untilKnown(() => {
+      handles.length = 0
+      let complete = true
+      for (const proxy of lambdas) {
+        const found = this.linker.lambdaHandles(proxy)
+        if (found === null) complete = false
+        else handles.push(...found)
+      }
+      return complete ? handles : null
+    })
+    return handles
+  }
+
+  /** Does the excluded type declare something the selector can override? Unreadable types may. */
+  #mayDeclare(type: ClassNode, selector: string): boolean {
+    if (type.name === OBJECT) return OBJECT_SELECTORS.has(selector)
+    const mirror = this.linker.mirrors.get(type.id)
+    if (!mirror) return true
+    const method = mirror.bySelector.get(selector)
+    if (method === undefined || !isOverrider(method, true)) return false
+    if ((method.access & ACC_FINAL) !== 0) return false
+    return true
+  }
+
+  async #fetchFiles(ids: readonly number[]): Promise<void> {
+    const { mirrors, hierarchy } = this.linker
+    await mirrors.fetch([...new Set(ids)], (id) => isJdk(hierarchy.get(id)), true)
+  }
+
+  /** Runs `attempt`, fetching what it wants, until it has an answer. */
+  async #untilKnown<T>(attempt: () => T | null): Promise<T> {
+    const { wanted, wantedFiles, mirrors, hierarchy } = this.linker
+    for (;;) {
+      wanted.clear()
+      wantedFiles.clear()
+      const answer = attempt()
+      if (answer !== null && wanted.size === 0) return answer
+      if (wanted.size + wantedFiles.size === 0) throw new Error('linking waits for nothing')
+      const jdk = (id: number) => isJdk(hierarchy.get(id))
+      const files = [...wantedFiles]
+      const tables = [...wanted].filter((id) => !wantedFiles.has(id))
+      await mirrors.fetch(tables, jdk, false)
+      await mirrors.fetch(files, jdk, true)
+    }
+  }
+}
+
+const JDK_NAME = /^(?:java|javax|jdk|sun|com\/sun)\//
+
+function isJdk(node: ClassNode | undefined): boolean {
+  return node !== undefined && (node.flags & CLASS_JDK) !== 0
+}
+
+/** Can it override, or be overridden? Abstract ones only `declare`. */
+function isOverrider(method: MirrorMethod, declares = false): boolean {
+  const never = ACC_STATIC | ACC_PRIVATE | (declares ? 0 : ACC_ABSTRACT)
+  return (method.access & never) === 0 && !method.name.startsWith('<')
+}
+
+function keyOf({ site, loader }: LoadedSite): string {
+  return `${loader}${siteKey(site)}`
+}
+
+function placeOf({ node, method }: MethodRef): string {
+  return `${node.id}:${method.index}`
+}

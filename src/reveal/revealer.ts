@@ -1,0 +1,302 @@
+// Revelation: told about classes and first invocations, answers with the methods to instrument next.
+//
+// This file is the door: it keeps the order of events, turns them into questions to `reach.ts`, and
+// packs the answers. Reading bytecode is `call-sites.ts`; resolving names `linker.ts`; changing code
+// is `instrument/`; talking to the JVM is `session/`, seen from here as a RevealPort.
+//
+// Calls must not overlap; the session serialises them. A returned method may be in a class whose
+// load hook has been answered but which the JVM has not defined yet (another class of the same load
+// led to it): such a method goes in as soon as its class is defined.
+//
+// Invariant: a method is returned in `instrument` at most once per session.
+
+import { performance } from 'node:perf_hooks'
+import { CLASS_HIDDEN, CLASS_JDK, type ClassInfo } from '../base/class-info.ts'
+import { takeAll } from './eager.ts'
+import { type FilterReport, Filters } from './filters.ts'
+import { type ClassNode, Hierarchy } from './hierarchy.ts'
+import { boldness, readyAmong, takeCallees } from './lazy.ts'
+import { Linker, type LoadedSite } from './linker.ts'
+import { MethodIds, type MethodTarget } from './method-ids.ts'
+import { Mirrors, type RevealPort } from './mirror.ts'
+import type { ClassPattern, RootPattern } from './patterns.ts'
+import { Reach, type Skipped } from './reach.ts'
+import { type RootReport, Roots } from './roots.ts'
+
+export interface RevealOptions {
+  /** `a` takes everything reachable at once, `b` on first invocations. */
+  readonly scheme: 'a' | 'b'
+  readonly roots: readonly RootPattern[]
+  /** If there are any, only classes that match one are included. */
+  readonly include: readonly ClassPattern[]
+  readonly exclude: readonly ClassPattern[]
+  /** Include the JDK's classes. */
+  readonly jdk: boolean
+  /** Scheme B: methods to take at most, in one answer, beyond the direct callees. */
+  readonly lookAhead: number
+}
+
+export interface Revelation {
+  readonly instrument: MethodTarget[]
+  /** Ids of methods whose callees are all dealt with: their probes need not ask. */
+  readonly ready: number[]
+  readonly skipped: Skipped[]
+  /** True once: Method.invoke and Constructor.newInstance should get their hook now. */
+  readonly reflection: boolean
+}
+
+export interface RevealCounters {
+  readonly instrumentedMethods: number
+  /** Time spent here, waiting for class bytes included. */
+  readonly analysisMs: number
+  readonly parsedClasses: number
+  /** Classes and reflective targets that could not be looked into: calls may be missing there. */
+  readonly gaps: number
+}
+
+/** A class in the load hook. `flags` as in ClassInfo, if the agent can tell already. */
+export interface LoadingClass {
+  readonly id: number
+  readonly name: string
+  readonly loader: number
+  readonly flags?: number
+}
+
+export class Revealer {
+  readonly #options: RevealOptions
+  readonly #hierarchy = new Hierarchy()
+  readonly #mirrors: Mirrors
+  readonly #filters: Filters
+  readonly #linker: Linker
+  readonly #ids = new MethodIds()
+  readonly #reach: Reach
+  readonly #roots: Roots
+  readonly #jdkPackages = new Set<string>()
+  readonly #appeared = new Set<ClassNode>()
+  readonly #invoked = new Set<number>()
+  #started = false
+  #reflectionTold = false
+  /** First invocations that led to new methods. */
+  #steps = 0
+  #analysisMs = 0
+  #gaps = 0
+
+  constructor(options: RevealOptions, port: RevealPort) {
+    this.#options = options
+    this.#mirrors = new Mirrors(port)
+    this.#filters = new Filters(options.include, options.exclude, options.jdk)
+    this.#linker = new Linker(this.#hierarchy, this.#mirrors, options.jdk)
+    this.#reach = new Reach(this.#linker, this.#ids)
+    const fetch = (ids: readonly number[]) => this.#mirrors.fetch(ids, (id) => this.#isJdk(id), false)
+    this.#roots = new Roots(
+      options.roots,
+      this.#linker,
+      {
+        includeRootClass: (node) => {
+          this.#filters.addRootClass(node)
+          this.#decideInclusion(node)
+          this.#linker.forget()
+        },
+        takeRoot: (ref) =>
+          this.#reach.take(ref, true) !== null || this.#ids.find(ref.node.id, ref.method.index) !== undefined,
+      },
+      fetch,
+    )
+  }
+
+  /** The initial list of loaded classes, and later deltas. Cheap: nothing is fetched or revealed. */
+  addClasses(infos: readonly ClassInfo[]): void {
+    const touched = this.#hierarchy.add(infos, () => {})
+    // A hidden class follows its nest host, which may come later in the same list.
+    for (const info of infos) {
+      const node = this.#hierarchy.node(info.id)
+      this.#decideInclusion(node)
+      if ((node.flags & CLASS_JDK) !== 0) this.#jdkPackages.add(packageOf(node))
+    }
+    this.#linker.forget()
+    if (this.#started) for (const node of touched) this.#appeared.add(node)
+  }
+
+  /**
+   * Takes the roots that are loaded; the others stay armed. Scheme A: all that they reach, too.
+   *
+   * @throws RootNotFound if a root's class is loaded and has no such method
+   * @throws AbstractOrNativeRoot if a root names nothing that has bytecode
+   */
+  async start(): Promise<Revelation> {
+    return await this.#answer(async () => {
+      this.#started = true
+      await this.#roots.match(this.#hierarchy.nodes(), true)
+      await this.#reach.takeUpcalls()
+    })
+  }
+
+  /**
+   * Optional: reads what the callback gate will need, so that the first invocation that opens it
+   * does not have to wait for class bytes. About 0.2 ms a class in the target, redefining nothing.
+   */
+  async prefetch(): Promise<void> {
+    const started = performance.now()
+    const wanted = new Set<number>()
+    for (const node of this.#hierarchy.nodes()) {
+      if (!node.included || (node.flags & CLASS_HIDDEN) !== 0) continue
+      wanted.add(node.id)
+      for (const above of this.#hierarchy.ancestors(node))
+        if (above.name !== 'java/lang/Object') wanted.add(above.id)
+    }
+    await this.#mirrors.fetch([...wanted], (id) => this.#isJdk(id), false)
+    this.#mirrors.trim()
+    this.#analysisMs += performance.now() - started
+  }
+
+  /** Scheme B: a method is about to run for the first time. Its id comes back in `ready`. */
+  async firstInvocation(methodId: number): Promise<Revelation> {
+    const target = this.#ids.get(methodId)
+    return await this.#answer(async () => {
+      if (this.#options.scheme === 'a' || this.#invoked.has(methodId)) return
+      this.#invoked.add(methodId)
+      const ref = this.#reach.refOf(target)
+      if (ref === null) return
+      await takeCallees(this.#reach, ref, boldness(this.#options.lookAhead, this.#steps))
+      if (this.#reach.fresh.length > 0) this.#steps++
+    }, [methodId])
+  }
+
+  /**
+   * A class is in the load hook: not defined yet, its supertypes possibly not even loaded. Methods
+   * of this very class may be returned; the hook rewrites them.
+   */
+  async classLoading(info: LoadingClass, bytes: Uint8Array): Promise<Revelation> {
+    return await this.#answer(async () => {
+      const flags = info.flags ?? this.#guessFlags(info)
+      const mirror = this.#mirrors.put(info.id, bytes, (flags & CLASS_JDK) !== 0)
+      const { node, waiters } = this.#hierarchy.loading(
+        info.id,
+        info.name,
+        info.loader,
+        mirror ?? { access: 0, superName: null, interfaces: [] },
+        flags,
+      )
+      this.#decideInclusion(node)
+      this.#linker.forget()
+      this.#appeared.delete(node)
+      await this.#roots.match([node], false)
+      this.#reach.hooked(node, mirror)
+      await this.#reach.appeared([node, ...waiters])
+    })
+  }
+
+  /** After `addClasses` of a delta: classes that did not pass the hook, lambda proxies among them. */
+  async classesAppeared(): Promise<Revelation> {
+    return await this.#answer(async () => {})
+  }
+
+  /** A method is about to be invoked by reflection. Nothing is revealed if it is excluded. */
+  async reflectiveTarget(classId: number, name: string, descriptor: string): Promise<Revelation> {
+    return await this.#answer(async () => {
+      const node = this.#hierarchy.get(classId)
+      if (node === undefined) {
+        this.#gaps++
+        return
+      }
+      const member = { owner: node.name, name, descriptor }
+      const sites: LoadedSite[] = [
+        { site: { kind: name === '<init>' ? 'exact' : 'virtual', ...member }, loader: node.loader },
+        { site: { kind: 'init', owner: node.name }, loader: node.loader },
+      ]
+      await this.#reach.reach(sites.filter((it) => !this.#reach.isReached(it)))
+      await this.#reach.expand([])
+    })
+  }
+
+  /** The JVM or the rewriter refused the method. What it calls is revealed with the next answer. */
+  refused(methodId: number, reason: string): void {
+    const target = this.#ids.get(methodId)
+    this.#reach.skip(target.className, target.name, target.descriptor, reason)
+    const ref = this.#reach.refOf(target)
+    // In scheme A, and if it ran before it was refused, its callees have been dealt with.
+    if (ref !== null && this.#options.scheme === 'b' && !this.#invoked.has(methodId)) {
+      this.#invoked.add(methodId)
+      this.#reach.passThrough(ref)
+    }
+  }
+
+  method(id: number): MethodTarget {
+    return this.#ids.get(id)
+  }
+
+  methods(): IterableIterator<MethodTarget> {
+    return this.#ids[Symbol.iterator]()
+  }
+
+  /** What each root stands for, armed ones with close names. */
+  roots(): RootReport[] {
+    return this.#roots.report()
+  }
+
+  /** What each include and exclude pattern matched so far. */
+  filters(): FilterReport[] {
+    return this.#filters.report()
+  }
+
+  get counters(): RevealCounters {
+    return {
+      instrumentedMethods: this.#ids.size,
+      analysisMs: this.#analysisMs,
+      parsedClasses: this.#mirrors.parsed,
+      gaps: this.#gaps + this.#mirrors.unreadable,
+    }
+  }
+
+  /** Runs one event, with what has appeared since the last one, and packs what was taken. */
+  async #answer(event: () => Promise<void>, settled: readonly number[] = []): Promise<Revelation> {
+    const started = performance.now()
+    try {
+      if (this.#appeared.size > 0) {
+        const nodes = [...this.#appeared]
+        this.#appeared.clear()
+        await this.#roots.match(nodes, false)
+        await this.#reach.appeared(nodes)
+      }
+      await event()
+      const ready = [...settled]
+      await this.#reach.expandPassed()
+      let instrument: MethodTarget[]
+      if (this.#options.scheme === 'a') {
+        instrument = await takeAll(this.#reach)
+        ready.push(...instrument.map((it) => it.id))
+      } else {
+        instrument = this.#reach.fresh
+        this.#reach.fresh = []
+        ready.push(...readyAmong(this.#reach, instrument))
+      }
+      for (const id of ready) this.#invoked.add(id)
+      const skipped = this.#reach.skipped
+      this.#reach.skipped = []
+      const reflection = this.#reach.reflection && !this.#reflectionTold
+      this.#reflectionTold ||= reflection
+      return { instrument, ready, skipped, reflection }
+    } finally {
+      this.#mirrors.trim()
+      this.#analysisMs += performance.now() - started
+    }
+  }
+
+  #decideInclusion(node: ClassNode): void {
+    node.included = this.#filters.admits(node, this.#hierarchy)
+  }
+
+  #isJdk(id: number): boolean {
+    return ((this.#hierarchy.get(id)?.flags ?? 0) & CLASS_JDK) !== 0
+  }
+
+  /** The hook may not know where a class comes from. A package belongs to one module of a loader. */
+  #guessFlags(info: LoadingClass): number {
+    const known = this.#jdkPackages.has(packageOf(info))
+    return known || /^(?:java|jdk|sun)\//.test(info.name) ? CLASS_JDK : 0
+  }
+}
+
+function packageOf(it: { readonly name: string; readonly loader: number }): string {
+  return `${it.loader}:${it.name.slice(0, it.name.lastIndexOf('/') + 1)}`
+}

@@ -1,0 +1,28 @@
+// The agent that this build of jfluid carries.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { EX_CONFIG, JfluidError } from '../base/errors.ts'
+
+/** The package was used before `npm run build` had built the Java part. */
+export class AgentNotBuilt extends JfluidError {
+  readonly exitCode = EX_CONFIG
+  readonly hint = 'Run npm run build; it needs a JDK 17 or newer once.'
+  constructor() {
+    super('the agent jar has not been built')
+  }
+}
+
+export interface AgentJar {
+  readonly path: string
+  /** Identity of its code: an agent of another build in a JVM is not woken. */
+  readonly build: string
+}
+
+/** @throws AgentNotBuilt */
+export function agentJar(): AgentJar {
+  const path = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
+  const id = fileURLToPath(new URL('../../dist/agent/build-id', import.meta.url))
+  if (!existsSync(path) || !existsSync(id)) throw new AgentNotBuilt()
+  return { path, build: readFileSync(id, 'utf8').trim() }
+}

@@ -1,0 +1,238 @@
+// From methods that were revealed to redefined classes: fetch base bytes, rewrite, extend pools, send
+// one batch, and deal with what the rewriter or the JVM refuses.
+
+import { crc32 } from 'node:zlib'
+import { type ClassFile, ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
+import { instrumentClass, type Probe } from '../instrument/class.ts'
+import type { MethodTarget } from '../reveal/method-ids.ts'
+import type { Agent, Body, LoadAnswer } from '../wire/agent.ts'
+import type { RedefineResult } from '../wire/messages.ts'
+
+/** Base bytes kept for classes that may be rewritten again; beyond it the oldest are fetched anew. */
+const CACHE_BYTES = 96 << 20
+
+/** A method to rewrite. Found by name and descriptor: the JVM may order methods otherwise than the file. */
+export interface Task {
+  readonly id: number
+  readonly classId: number
+  readonly className: string
+  readonly name: string
+  readonly descriptor: string
+  readonly probe: Probe
+}
+
+export function taskOf(target: MethodTarget): Task {
+  return { ...target, probe: target.root ? 'root' : 'method' }
+}
+
+export interface Refusal {
+  readonly task: Task
+  readonly reason: string
+}
+
+export class Instrumenter {
+  private readonly bytes = new Map<number, Uint8Array>()
+  private cached = 0
+  /** Tasks whose bodies the target holds, by class. */
+  private readonly installed = new Map<number, Task[]>()
+  private highestId = 0
+
+  constructor(private readonly agent: Agent) {}
+
+  get instrumentedClasses(): number {
+    return this.installed.size
+  }
+
+  /** Class bytes as a retransformation sees them; null where the JVM shows none. One batch. */
+  async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
+    const missing = ids.filter((id) => !this.bytes.has(id))
+    const fetched = new Map<number, Uint8Array | null>()
+    if (missing.length > 0) {
+      const answers = await this.agent.classBytes(missing)
+      missing.forEach((id, i) => {
+        const bytes = answers[i] ?? null
+        fetched.set(id, bytes)
+        if (bytes !== null) this.remember(id, bytes)
+      })
+    }
+    return ids.map((id) => fetched.get(id) ?? this.bytes.get(id) ?? null)
+  }
+
+  /**
+   * Installs the tasks' bodies, all in one redefinition, and marks methods as ready after it.
+   *
+   * A class whose bytes have changed since they were read is read again and tried once more.
+   */
+  async install(
+    tasks: readonly Task[],
+    ready: readonly number[],
+  ): Promise<{ refusals: Refusal[]; results: RedefineResult[] }> {
+    const refusals: Refusal[] = []
+    const results: RedefineResult[] = []
+    let wanted: readonly Task[] = tasks
+    let readyIds = ready
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const { bodies, byClass } = await this.rewrite(wanted, refusals)
+      if (bodies.length === 0 && readyIds.length === 0) break
+      const result = await this.agent.redefineMethods(bodies, readyIds, this.highestId)
+      results.push(result)
+      const refused = new Map(result.refused.map((r) => [r.classId, r.reason]))
+      const again: Task[] = []
+      for (const [classId, list] of byClass) {
+        const reason = refused.get(classId)
+        if (reason === undefined) {
+          this.installed.set(classId, [...(this.installed.get(classId) ?? []), ...list])
+        } else if (attempt === 0 && reason.includes('have changed')) {
+          this.forget(classId)
+          again.push(...(this.installed.get(classId) ?? []), ...list)
+          this.installed.delete(classId)
+        } else if (attempt === 0 && list.length > 1) {
+          again.push(...(await this.oneByOne(list, results, refusals)))
+        } else {
+          refusals.push(...list.map((task) => ({ task, reason })))
+        }
+      }
+      if (again.length === 0) break
+      wanted = again
+      readyIds = []
+    }
+    return { refusals, results }
+  }
+
+  /** One method the verifier rejects must not cost the class the others. */
+  private async oneByOne(
+    tasks: readonly Task[],
+    results: RedefineResult[],
+    refusals: Refusal[],
+  ): Promise<Task[]> {
+    for (const task of tasks) {
+      const { bodies } = await this.rewrite([task], refusals)
+      if (bodies.length === 0) continue
+      const result = await this.agent.redefineMethods(bodies, [], this.highestId)
+      results.push(result)
+      const reason = result.refused[0]?.reason
+      if (reason !== undefined) refusals.push({ task, reason })
+      else this.installed.set(task.classId, [...(this.installed.get(task.classId) ?? []), task])
+    }
+    return []
+  }
+
+  /** Rewrites methods of a class that is being loaded: they go in with its definition. */
+  atLoad(
+    classId: number,
+    bytes: Uint8Array,
+    tasks: readonly Task[],
+    ready: readonly number[],
+  ): { answer: LoadAnswer; refusals: Refusal[] } {
+    const refusals: Refusal[] = []
+    const { poolBytes, poolEntries, bodies, done } = rewriteClass(bytes, tasks, refusals)
+    for (const task of tasks) this.highestId = Math.max(this.highestId, task.id)
+    if (bodies.length > 0) {
+      // From now on these are the base bytes: HotSpot keeps what the hook was shown.
+      this.remember(classId, bytes)
+      this.installed.set(classId, done)
+    }
+    return { answer: { poolEntries, poolBytes, bodies, ready, highestId: this.highestId }, refusals }
+  }
+
+  /** What is known of a class was true of bytes that the JVM did not define. */
+  forgetClass(classId: number): void {
+    this.forget(classId)
+    this.installed.delete(classId)
+  }
+
+  private async rewrite(
+    tasks: readonly Task[],
+    refusals: Refusal[],
+  ): Promise<{ bodies: Body[]; byClass: Map<number, Task[]> }> {
+    const grouped = new Map<number, Task[]>()
+    for (const task of tasks) {
+      const list = grouped.get(task.classId)
+      if (list === undefined) grouped.set(task.classId, [task])
+      else list.push(task)
+      this.highestId = Math.max(this.highestId, task.id)
+    }
+    const ids = [...grouped.keys()]
+    const bases = await this.classBytes(ids)
+    const bodies: Body[] = []
+    const byClass = new Map<number, Task[]>()
+    const extensions: Promise<void>[] = []
+    ids.forEach((classId, i) => {
+      const list = grouped.get(classId)!
+      const base = bases[i] ?? null
+      if (base === null) {
+        refusals.push(
+          ...list.map((task) => ({ task, reason: 'the JVM does not show the bytes of its class' })),
+        )
+        return
+      }
+      const rewritten = rewriteClass(base, list, refusals)
+      if (rewritten.bodies.length === 0) return
+      extensions.push(
+        this.agent.extendConstantPool(classId, crc32(base), rewritten.poolEntries, rewritten.poolBytes),
+      )
+      for (const body of rewritten.bodies) bodies.push({ classId, ...body })
+      byClass.set(classId, rewritten.done)
+    })
+    await Promise.all(extensions)
+    return { bodies, byClass }
+  }
+
+  private remember(id: number, bytes: Uint8Array): void {
+    this.forget(id)
+    this.bytes.set(id, bytes)
+    this.cached += bytes.length
+    for (const [old] of this.bytes) {
+      if (this.cached <= CACHE_BYTES) break
+      this.forget(old)
+    }
+  }
+
+  private forget(id: number): void {
+    const old = this.bytes.get(id)
+    if (old === undefined) return
+    this.cached -= old.length
+    this.bytes.delete(id)
+  }
+}
+
+function rewriteClass(
+  base: Uint8Array,
+  tasks: readonly Task[],
+  refusals: Refusal[],
+): {
+  poolBytes: Uint8Array
+  poolEntries: number
+  bodies: { methodIndex: number; code: Uint8Array }[]
+  done: Task[]
+} {
+  const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
+  let classFile: ClassFile
+  try {
+    classFile = parseClassFile(base)
+  } catch (error) {
+    if (!(error instanceof ClassFormatProblem)) throw error
+    refusals.push(...tasks.map((task) => ({ task, reason: error.message })))
+    return nothing
+  }
+  const indexed = tasks.flatMap((task) => {
+    const method = classFile.methods.find((m) => m.name === task.name && m.descriptor === task.descriptor)
+    if (method !== undefined) return [{ task, methodIndex: method.index }]
+    refusals.push({ task, reason: 'the class no longer has this method' })
+    return []
+  })
+  const result = instrumentClass(
+    classFile,
+    indexed.map(({ task, methodIndex }) => ({ methodIndex, id: task.id, probe: task.probe })),
+  )
+  const taskAt = new Map(indexed.map(({ task, methodIndex }) => [methodIndex, task]))
+  for (const { methodIndex, reason } of result.skipped) {
+    refusals.push({ task: taskAt.get(methodIndex)!, reason })
+  }
+  return {
+    poolBytes: result.poolBytes,
+    poolEntries: result.poolEntries,
+    bodies: result.bodies.map(({ methodIndex, code }) => ({ methodIndex, code })),
+    done: result.bodies.map((b) => taskAt.get(b.methodIndex)!),
+  }
+}

@@ -1,0 +1,187 @@
+// The recording thread: reads the event buffer, builds the tree, answers the main thread.
+//
+// A round reads a bounded number of chunks, so an answer never waits long. As long as chunks fill
+// fast or few are free the next round follows at once; otherwise in 2 ms: 500 wake-ups a second. Every round moves the heartbeat on: a target that waits
+// for us and sees it stand still for 250 ms ends the session by itself. So after an error it stands.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { CctBuilder } from '../cct/builder.ts'
+import { snapshotOf } from '../cct/snapshot.ts'
+import type { Tree } from '../cct/tree.ts'
+import { openRing, type Ring } from '../events/ring.ts'
+import { RingReader } from '../events/ring-reader.ts'
+import {
+  factsOf,
+  type RecorderCommand,
+  type RecorderMessage,
+  type RecorderRequest,
+  type RecorderStats,
+} from './recorder.ts'
+
+const CHUNKS_A_ROUND = 64
+const REST_MS = 2
+const SCARCE_EVERY_MS = 50
+
+if (parentPort === null) throw new Error('recorder-worker runs as a worker only')
+const port = parentPort
+
+class RecordingThread {
+  readonly #ring: Ring
+  readonly #builder = new CctBuilder(undefined, () => this.#beat())
+  readonly #reader: RingReader
+  #timer: NodeJS.Timeout | undefined
+  #immediate: NodeJS.Immediate | undefined
+  #running = true
+  #ended = false
+  #scarceAt = Number.NEGATIVE_INFINITY
+  #eventsBeforeReset = 0
+
+  constructor(ringPath: string) {
+    this.#ring = openRing(ringPath)
+    this.#reader = new RingReader(this.#ring, this.#builder)
+  }
+
+  round(): void {
+    if (!this.#running) return
+    this.#beat()
+    try {
+      this.#reader.poll(CHUNKS_A_ROUND)
+    } catch (error) {
+      this.#break(error)
+      return
+    }
+    const { chunkCount } = this.#ring
+    const { freeChunks, idleChunks, returnedChunks, complete } = this.#reader
+    if (idleChunks > 0 && freeChunks <= chunkCount / 16) this.#tellScarce()
+    if (!this.#ended && this.#ring.ended()) {
+      this.#ended = true
+      send({ kind: 'ended' })
+    }
+    const wereFree = freeChunks - returnedChunks
+    if (!complete || returnedChunks > chunkCount / 8 || (returnedChunks > 0 && wereFree < chunkCount / 4)) {
+      this.#immediate = setImmediate(() => this.round())
+    } else {
+      this.#timer = setTimeout(() => this.round(), REST_MS)
+    }
+  }
+
+  command(command: RecorderCommand): void {
+    switch (command.kind) {
+      case 'pause':
+        this.#builder.pause(command.startTicks, command.endTicks)
+        return
+      case 'markWarmup':
+        this.#builder.markWarmup()
+        return
+      case 'reset':
+        this.#builder.reset(command.nowTicks)
+        this.#eventsBeforeReset = this.#reader.events
+        return
+      case 'request':
+        try {
+          this.#answer(command.id, command.request)
+        } catch (error) {
+          send({ kind: 'refused', id: command.id, error: factsOf(error) })
+        }
+    }
+  }
+
+  #answer(id: number, request: RecorderRequest): void {
+    switch (request.kind) {
+      case 'snapshot': {
+        const snapshot = snapshotOf(this.#builder, request.options, () => this.#beat())
+        const buffers = new Set<ArrayBuffer>()
+        for (const tree of [snapshot.merged, ...snapshot.threads.map((t) => t.tree)])
+          addBuffers(tree, buffers)
+        send({ kind: 'reply', id, value: { snapshot, events: this.#events() } }, [...buffers])
+        return
+      }
+      case 'stats':
+        send({ kind: 'reply', id, value: this.#stats() })
+        return
+      case 'threads':
+        send({ kind: 'reply', id, value: this.#builder.platformThreads() })
+        return
+      case 'finish':
+        if (this.#running) this.#readTheRest()
+        this.#builder.closeOpen(request.endTicks ?? this.#reader.lastTicks)
+        send({ kind: 'reply', id, value: undefined })
+        return
+      case 'stop':
+        this.#halt()
+        this.#ring.close()
+        send({ kind: 'reply', id, value: undefined })
+        port.close()
+    }
+  }
+
+  #readTheRest(): void {
+    this.#halt()
+    try {
+      this.#reader.drain()
+    } catch (error) {
+      this.#break(error)
+    }
+  }
+
+  #stats(): RecorderStats {
+    return {
+      events: this.#events(),
+      waitTicks: this.#builder.waitTicks,
+      healed: this.#builder.healed,
+      nodes: this.#builder.contexts,
+      calledMethods: this.#builder.methods,
+      lastTicks: this.#reader.lastTicks,
+      freeChunks: this.#reader.freeChunks,
+      disordered: this.#reader.disordered,
+      mapped: this.#ring.mapped,
+      ended: this.#ring.ended(),
+    }
+  }
+
+  #events(): number {
+    return this.#reader.events - this.#eventsBeforeReset
+  }
+
+  #tellScarce(): void {
+    const now = performance.now()
+    if (now - this.#scarceAt < SCARCE_EVERY_MS) return
+    this.#scarceAt = now
+    send({ kind: 'scarce' })
+  }
+
+  #beat(): void {
+    if (this.#running) this.#ring.beat()
+  }
+
+  #break(error: unknown): void {
+    this.#halt()
+    send({ kind: 'broken', error: factsOf(error) })
+  }
+
+  #halt(): void {
+    this.#running = false
+    clearTimeout(this.#timer)
+    clearImmediate(this.#immediate)
+  }
+}
+
+function send(message: RecorderMessage, transfer: ArrayBuffer[] = []): void {
+  port.postMessage(message, transfer)
+}
+
+function addBuffers(tree: Tree, into: Set<ArrayBuffer>): void {
+  for (const array of [tree.method, tree.parent, tree.size, ...Object.values(tree.metrics)]) {
+    if (array.buffer instanceof ArrayBuffer) into.add(array.buffer)
+  }
+}
+
+try {
+  const recording = new RecordingThread((workerData as { ringPath: string }).ringPath)
+  port.on('message', (command: RecorderCommand) => recording.command(command))
+  send({ kind: 'ready' })
+  recording.round()
+} catch (error) {
+  send({ kind: 'broken', error: factsOf(error) })
+  port.close()
+}

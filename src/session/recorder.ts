@@ -1,0 +1,284 @@
+// The recording end of a session, seen from the main thread: a worker that reads the event buffer
+// and builds the tree. Only what is asked for crosses between the two, and nothing here ever waits
+// for the worker except through a promise.
+
+import { Worker } from 'node:worker_threads'
+import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
+import type { Calibration } from '../cct/compensation.ts'
+import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
+import type { Snapshot } from '../cct/tree.ts'
+
+/** A thread of the target as its agent describes it. */
+export interface RecordedThread {
+  /** Java thread id. */
+  readonly id: number
+  readonly name: string
+  readonly virtual: boolean
+}
+
+export interface RecorderSnapshotOptions {
+  readonly calibration: Calibration
+  readonly nsPerTick: number
+  /** Charges open frames up to now, in this snapshot only. */
+  readonly nowTicks?: number
+  /** By jfluid thread number. May go on growing: `unknownThreads` compares with it. */
+  readonly threads: ReadonlyMap<number, RecordedThread>
+  /** Default: true. */
+  readonly perThread?: boolean
+}
+
+export interface RecorderStats {
+  /** Enter and exit events decoded since the start, or since `reset`. */
+  readonly events: number
+  /** Ticks that target threads waited for us. */
+  readonly waitTicks: number
+  readonly healed: number
+  /** Contexts, over all threads. */
+  readonly nodes: number
+  /** Distinct methods called. */
+  readonly calledMethods: number
+  /** Session time of the latest event. */
+  readonly lastTicks: number
+  readonly freeChunks: number
+  /** Switches of virtual threads that were lost. */
+  readonly disordered: number
+  /** Whether the buffer is mapped, or read as a file. */
+  readonly mapped: boolean
+  /** Whether the target has stopped recording by itself. */
+  readonly ended: boolean
+}
+
+export type RecorderRequest =
+  | { readonly kind: 'snapshot'; readonly options: SnapshotOptions }
+  | { readonly kind: 'stats' }
+  | { readonly kind: 'threads' }
+  | { readonly kind: 'finish'; readonly endTicks: number | undefined }
+  | { readonly kind: 'stop' }
+
+export type RecorderCommand =
+  | { readonly kind: 'pause'; readonly startTicks: number; readonly endTicks: number }
+  | { readonly kind: 'markWarmup' }
+  | { readonly kind: 'reset'; readonly nowTicks: number | undefined }
+  | { readonly kind: 'request'; readonly id: number; readonly request: RecorderRequest }
+
+/** An error on its way between threads: classes do not survive that. */
+export interface ErrorFacts {
+  readonly message: string
+  readonly exitCode: number
+  readonly hint: string
+}
+
+export type RecorderMessage =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'scarce' }
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'broken'; readonly error: ErrorFacts }
+  | { readonly kind: 'reply'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'refused'; readonly id: number; readonly error: ErrorFacts }
+
+/** Something went wrong in the recording thread. What it had built can still be asked for. */
+export class RecorderFailed extends JfluidError {
+  readonly exitCode: number
+  readonly hint: string
+  constructor(facts: ErrorFacts) {
+    super(facts.message)
+    this.exitCode = facts.exitCode
+    this.hint = facts.hint
+  }
+}
+
+interface Waiting {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+export class Recorder {
+  /** Few chunks are free and some are idle: the agent could take those back. At most 20 times a second. */
+  onScarce: () => void = () => {}
+  /** The target has stopped recording by itself. */
+  onEnded: () => void = () => {}
+  /** Recording has ended with an error; snapshots of what came before can still be taken. */
+  onError: (error: Error) => void = () => {}
+
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #requests = 0
+  #threads: ReadonlyMap<number, RecordedThread> = new Map()
+  #gone: Error | undefined
+
+  private constructor(worker: Worker) {
+    this.#worker = worker
+  }
+
+  /**
+   * Starts the worker. Once this resolves it holds the buffer, so the file may be unlinked.
+   *
+   * @throws RecorderFailed if the buffer cannot be opened
+   */
+  static async start(ringPath: string, workerUrl: URL = builtWorker()): Promise<Recorder> {
+    const worker = new Worker(workerUrl, { workerData: { ringPath }, name: 'jfluid-recorder' })
+    const recorder = new Recorder(worker)
+    await new Promise<void>((resolve, reject) => {
+      worker.on('message', (message: RecorderMessage) => {
+        if (message.kind === 'ready') resolve()
+        else if (message.kind === 'broken') {
+          const error = new RecorderFailed(message.error)
+          reject(error)
+          recorder.onError(error)
+        } else recorder.#receive(message)
+      })
+      worker.on('error', (cause) => {
+        const error = new RecorderFailed(factsOf(cause))
+        reject(error)
+        recorder.#lose(error)
+        recorder.onError(error)
+      })
+      worker.on('exit', () => {
+        const error = new Error('the recorder has stopped')
+        reject(error)
+        recorder.#lose(error)
+      })
+    })
+    return recorder
+  }
+
+  async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
+    const { threads, calibration, nsPerTick, nowTicks, perThread } = options
+    this.#threads = threads
+    const { snapshot, events } = (await this.#ask({
+      kind: 'snapshot',
+      options: {
+        calibration,
+        nsPerTick,
+        ...(nowTicks !== undefined && { nowTicks }),
+        ...(perThread !== undefined && { perThread }),
+      },
+    })) as { snapshot: NumberedSnapshot; events: number }
+    return {
+      merged: snapshot.merged,
+      threads: snapshot.threads.map(({ number, tree }) => ({ ...this.#name(number), tree })),
+      events,
+      waitNs: snapshot.waitNs,
+      healed: snapshot.healed,
+    }
+  }
+
+  stats(): Promise<RecorderStats> {
+    return this.#ask({ kind: 'stats' }) as Promise<RecorderStats>
+  }
+
+  /**
+   * Numbers of platform threads in the data that the map of the latest `snapshot` does not name.
+   * Virtual threads share one tree, and need no names.
+   */
+  async unknownThreads(): Promise<number[]> {
+    const seen = (await this.#ask({ kind: 'threads' })) as number[]
+    return seen.filter((number) => !this.#threads.has(number))
+  }
+
+  /** Takes a stop-the-world pause out of every active thread's time; may be told late. */
+  pause(startTicks: number, endTicks: number): void {
+    this.#post({ kind: 'pause', startTicks, endTicks })
+  }
+
+  /** What was measured so far becomes the warm-up share. */
+  markWarmup(): void {
+    this.#post({ kind: 'markWarmup' })
+  }
+
+  /**
+   * Starts counting anew; threads stay where they are.
+   *
+   * @param nowTicks if given, what open frames have spent until now is forgotten as well
+   */
+  reset(nowTicks?: number): void {
+    this.#post({ kind: 'reset', nowTicks })
+  }
+
+  /**
+   * Reads all that is there and closes open frames; the target must not be writing any more.
+   *
+   * @param endTicks up to where open frames are charged; default: the latest event's time
+   */
+  async finish(endTicks?: number): Promise<void> {
+    await this.#ask({ kind: 'finish', endTicks })
+  }
+
+  /** Lets go of the buffer and ends the worker. Does nothing when that has happened already. */
+  async stop(): Promise<void> {
+    if (this.#gone !== undefined) return
+    const exit = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()))
+    await this.#ask({ kind: 'stop' }).catch(() => {}) // it is gone, which is what we want
+    await exit
+  }
+
+  #name(number: number): { id: number; name: string } {
+    if (number === VIRTUAL) return { id: 0, name: 'virtual threads' }
+    const known = this.#threads.get(number)
+    return known === undefined
+      ? { id: -number, name: `thread #${number}` }
+      : { id: known.id, name: known.name }
+  }
+
+  #ask(request: RecorderRequest): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#gone !== undefined) {
+        reject(this.#gone)
+        return
+      }
+      const id = ++this.#requests
+      this.#waiting.set(id, { resolve, reject })
+      this.#post({ kind: 'request', id, request })
+    })
+  }
+
+  #post(command: RecorderCommand): void {
+    this.#worker.postMessage(command)
+  }
+
+  #receive(message: Exclude<RecorderMessage, { kind: 'ready' | 'broken' }>): void {
+    switch (message.kind) {
+      case 'scarce':
+        this.onScarce()
+        return
+      case 'ended':
+        this.onEnded()
+        return
+      case 'reply':
+        this.#settle(message.id)?.resolve(message.value)
+        return
+      case 'refused':
+        this.#settle(message.id)?.reject(new RecorderFailed(message.error))
+    }
+  }
+
+  #settle(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    return waiting
+  }
+
+  #lose(error: Error): void {
+    this.#gone ??= error
+    for (const { reject } of this.#waiting.values()) reject(this.#gone)
+    this.#waiting.clear()
+  }
+}
+
+/** What is left of an error when it has crossed to another thread. */
+export function factsOf(error: unknown): ErrorFacts {
+  if (error instanceof JfluidError) {
+    return { message: error.message, exitCode: error.exitCode, hint: error.hint }
+  }
+  return {
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    exitCode: EX_SOFTWARE,
+    hint: 'Please report this.',
+  }
+}
+
+/** The compiled worker. When this file runs as TypeScript (in tests), the one of the latest build. */
+function builtWorker(): URL {
+  const compiled = import.meta.url.endsWith('.js')
+  return new URL(compiled ? './recorder-worker.js' : '../../dist/session/recorder-worker.js', import.meta.url)
+}

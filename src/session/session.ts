@@ -1,0 +1,688 @@
+// One session with one target: attach → calibrate → reveal → instrument → profile → detach.
+//
+// This module joins the engine and draws nothing. It owns the order of things: questions of the target
+// are answered one after the other, so that every decision of the revealer sees a fixed set of classes
+// (report, section 6.1), and the answer to a first invocation leaves only after the redefinition.
+
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { CLASS_JDK, CLASS_OURS } from '../base/class-info.ts'
+import type { MethodName, Snapshot } from '../cct/tree.ts'
+import { createRing } from '../events/ring.ts'
+import { chunksOffset } from '../events/ring-layout.ts'
+import type { Profile } from '../profile/profile.ts'
+import type { FilterReport } from '../reveal/filters.ts'
+import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
+import { Revealer, type Revelation } from '../reveal/revealer.ts'
+import type { RootReport } from '../reveal/roots.ts'
+import { Agent } from '../wire/agent.ts'
+import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
+import type { AgentFacts, DetachReport, ThreadRow } from '../wire/messages.ts'
+import { TargetClock } from './clock.ts'
+import type { OpenDoor } from './door.ts'
+import { Instrumenter, type Refusal, type Task, taskOf } from './instrumenter.ts'
+import { Recorder } from './recorder.ts'
+import { describeRootOnStack, rootsOnStacks } from './stacks.ts'
+
+const CHUNK_BYTES = 32 << 10
+const CHUNK_COUNT = 512
+const CALIBRATION_MS = 80
+const STATUS_MS = 500
+/** Without a redefinition for so long, the last one has settled. */
+const SETTLED_MS = 100
+/** How long a detach may take before we leave without an answer. */
+const DETACH_MS = 10_000
+/** A class that passed the load hook is looked for this often until the JVM has defined it. */
+const DEFINED_MS = 2
+const DEFINED_TRIES = 500
+/** A root that is not called for so long deserves an explanation. */
+const ROOT_PATIENCE_MS = 5000
+/** Why the target ends a session, see PATIENCE_NANOS of its runtime. */
+const UNANSWERED = 'the client did not answer for 250 ms'
+
+export interface SessionOptions {
+  readonly scheme: 'a' | 'b'
+  readonly roots: readonly RootPattern[]
+  readonly include: readonly ClassPattern[]
+  readonly exclude: readonly ClassPattern[]
+  readonly jdk: boolean
+  /** Methods that one first invocation may add beyond its direct callees. */
+  readonly lookAhead: number
+  /** The target's end is the expected end of the session, as with `run`. */
+  readonly untilExit?: boolean
+}
+
+export interface SessionStatus {
+  readonly phase: 'starting' | 'waiting for root' | 'recording' | 'ended'
+  readonly instrumentedMethods: number
+  readonly calledMethods: number
+  readonly events: number
+  readonly waitMs: number
+  readonly elapsedMs: number
+  readonly message: string | null
+  readonly warnings: readonly string[]
+}
+
+/** A target that is stopped (SIGSTOP), or so busy that it does not answer. */
+class TargetSilent extends Error {
+  constructor(pid: number) {
+    super(`JVM ${pid} did not answer for ${DETACH_MS / 1000} s; its agent detaches as soon as it runs again`)
+  }
+}
+
+async function within<T>(ms: number, work: Promise<T>, otherwise: Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(otherwise), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** `a/B$C` as `Class.getName()` gives it. */
+function sourceName(internal: string): string {
+  return internal.replaceAll('/', '.')
+}
+
+export class Session {
+  private readonly agent: Agent
+  private readonly instrumenter: Instrumenter
+  private readonly revealer: Revealer
+  private readonly threads = new Map<number, ThreadRow>()
+  private readonly loaders = new Map<number, string>([[0, 'bootstrap']])
+  private readonly jdkClasses = new Set<string>()
+  private readonly bootClasses = new Map<string, number>()
+  /** Loader of a class, by ids. */
+  private readonly loaderOf = new Map<number, number>()
+  private readonly skipped = new Map<string, string>()
+  private readonly warnings = new Set<string>()
+  private startedAt = new Date()
+  private begun = performance.now()
+  private queue: Promise<void> = Promise.resolve()
+  private readonly firsts = new Set<number>()
+  private statusTimer: NodeJS.Timeout | undefined
+  private settleTimer: NodeJS.Timeout | undefined
+  private phase: SessionStatus['phase'] = 'starting'
+  private message: string | null = null
+  private rootReportAt = 0
+  private redefinitions = 0
+  private hotSwapMs = 0
+  private gaps = 0
+  private lastRedefinitionMs = 0
+  private truncated: string | null = null
+  private stopping = false
+  private detachReport: DetachReport | null = null
+  private reflectionHooked = false
+  /** Classes that passed the load hook and have not been seen among the loaded ones. */
+  private readonly coming = new Set<number>()
+  /** Methods of such classes: they can be rewritten once the class is defined. */
+  private deferred: Task[] = []
+  private deferredTries = 0
+  private lateClasses = 0
+  private readonly answeredLate = new Set<number>()
+  /** What load hooks were answered, until it is known whether that was in time. */
+  private readonly hookTasks = new Map<number, Task[]>()
+  private endTicks: number | undefined
+  private durationMs: number | undefined
+  private endWith: (reason: string) => void = () => {}
+  /** Resolves with the reason when the session ends otherwise than by `detach`. */
+  readonly ended: Promise<string>
+
+  private constructor(
+    private readonly door: OpenDoor,
+    private readonly options: SessionOptions,
+    private readonly facts: AgentFacts,
+    agent: Agent,
+    private readonly recorder: Recorder,
+    private readonly clock: TargetClock,
+    private readonly calibration: { innerTicks: number; outerTicks: number },
+  ) {
+    this.agent = agent
+    this.instrumenter = new Instrumenter(agent)
+    this.revealer = new Revealer(options, { classBytes: (ids) => this.instrumenter.classBytes(ids) })
+    this.ended = new Promise((resolve) => {
+      this.endWith = resolve
+    })
+  }
+
+  /**
+   * Configures the agent behind an open door and begins to record.
+   *
+   * @param onPhase  told what is being done, for progress
+   * @throws RootNotFound and other errors of the revealer; the target is then as it was
+   */
+  static async start(
+    door: OpenDoor,
+    options: SessionOptions,
+    onPhase: (phase: string) => void = () => {},
+  ): Promise<Session> {
+    const agent = new Agent(door.link)
+    const ringPath = join(door.dir, 'ring')
+    let recorder: Recorder | undefined
+    try {
+      const facts = await agent.hello()
+      const perf = door.perf(door.pid ?? facts.pid)
+      createRing(ringPath, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT })
+      door.share(ringPath)
+      const [started, configured] = await Promise.all([
+        Recorder.start(ringPath),
+        agent.configure({
+          ring: ringPath,
+          chunkBytes: CHUNK_BYTES,
+          chunkCount: CHUNK_COUNT,
+          chunksOffset: chunksOffset(CHUNK_COUNT),
+          perfFile: perf.file,
+          safepointTimeOffset: perf.offset,
+        }),
+      ])
+      recorder = started
+      // Both sides have it open: however we end, no file stays.
+      rmSync(ringPath, { force: true })
+      door.leave()
+      onPhase('calibrating')
+      const calibration = await agent.calibrate(CALIBRATION_MS)
+      const clock = new TargetClock(configured.clock, facts.clock)
+      const session = new Session(door, options, facts, agent, recorder, clock, calibration)
+      if (!configured.pausesKnown) {
+        session.warnings.add(
+          'this JVM keeps no safepoint counter (hsperfdata): pauses of redefinitions are part of the times',
+        )
+      }
+      await session.begin(onPhase)
+      return session
+    } catch (error) {
+      // The first error is the one to tell, and a silent target must not keep it from being told.
+      await within(DETACH_MS, agent.detach(), new TargetSilent(door.pid ?? 0)).catch(() => {})
+      agent.close()
+      door.leave()
+      await recorder?.stop()
+      throw error
+    }
+  }
+
+  private async begin(onPhase: (phase: string) => void): Promise<void> {
+    this.recorder.onScarce = () => void this.agent.reclaim().catch(() => {})
+    this.recorder.onEnded = () => this.endedByTarget(UNANSWERED)
+    this.recorder.onError = (error) => this.endedByTarget(error.message)
+    this.agent.listen({
+      first: (id) => this.onFirst(id),
+      reflect: (request, classId, name, descriptor) =>
+        this.enqueue(async () => {
+          try {
+            await this.refreshClasses()
+            await this.apply(await this.revealer.reflectiveTarget(classId, name, descriptor))
+          } finally {
+            this.agent.reflected(request)
+          }
+        }),
+      classLoading: (hook, classId, loader, name, bytes) => {
+        return this.enqueue(() => this.onClassLoading(hook, classId, loader, name, bytes))
+      },
+      lateLoad: (hook) => this.onLateLoad(hook),
+      ended: (reason) => this.endedByTarget(reason),
+    })
+    void this.agent.closed.then((reason) => this.onClosed(reason))
+
+    onPhase('reading classes')
+    await this.agent.enable()
+    await this.agent.watch(this.options.jdk)
+    await this.enqueue(async () => {
+      await this.refreshClasses()
+      onPhase(this.instrumentingPhase())
+      await this.apply(await this.revealer.start())
+    })
+    await this.agent.go()
+    this.phase = 'waiting for root'
+    this.rootReportAt = performance.now() + ROOT_PATIENCE_MS
+    await this.reportRootsOnStacks()
+    this.statusTimer = setInterval(() => void this.tick(), STATUS_MS)
+    onPhase('recording')
+  }
+
+  /** A user deserves to be told before it happens. */
+  private instrumentingPhase(): string {
+    // JDK-8324241: from 23 on, HotSpot records from the start what a redefinition invalidates.
+    const flushes = this.facts.feature <= 22 && !this.door.woken && this.options.untilExit !== true
+    return flushes
+      ? `instrumenting: once in its life, a JVM of JDK ${this.facts.feature} discards all its compiled code now`
+      : 'instrumenting'
+  }
+
+  // ---- questions of the target ----
+
+  /** First invocations that arrive while a redefinition runs are answered together by the next. */
+  private onFirst(id: number): void {
+    this.firsts.add(id)
+    if (this.firsts.size > 1) return
+    void this.enqueue(async () => {
+      await this.refreshClasses()
+      const ids = [...this.firsts]
+      this.firsts.clear()
+      const revelations: Revelation[] = []
+      for (const first of ids) revelations.push(await this.revealer.firstInvocation(first))
+      await this.apply(...revelations)
+    })
+  }
+
+  private async onClassLoading(
+    hook: number,
+    classId: number,
+    loader: number,
+    name: string,
+    bytes: Uint8Array,
+  ): Promise<void> {
+    let answered = false
+    this.loaderOf.set(classId, loader)
+    this.coming.add(classId)
+    try {
+      const revelation = await this.revealer.classLoading({ id: classId, name, loader }, bytes)
+      const own = revelation.instrument.filter((t) => t.classId === classId)
+      const others = revelation.instrument.filter((t) => t.classId !== classId)
+      // What must be in other classes before this one runs goes first: the loading thread waits.
+      if (others.length > 0 || revelation.reflection) {
+        await this.apply({ ...revelation, instrument: others, ready: [] })
+      }
+      const { answer, refusals } = this.instrumenter.atLoad(classId, bytes, own.map(taskOf), revelation.ready)
+      this.noteSkipped(revelation.skipped)
+      this.noteRefused(refusals)
+      if (own.length > 0) this.hookTasks.set(hook, own.map(taskOf))
+      this.agent.loadHook(hook, answer)
+      answered = true
+    } finally {
+      if (!answered) this.agent.loadHook(hook, null)
+    }
+  }
+
+  /** The class was defined without what its hook was answered: it is redefined as soon as it is there. */
+  private onLateLoad(hook: number): void {
+    const tasks = this.hookTasks.get(hook)
+    if (tasks === undefined) return
+    this.hookTasks.delete(hook)
+    this.instrumenter.forgetClass(tasks[0]!.classId)
+    for (const t of tasks) this.answeredLate.add(t.id) // the JVM has counted the gap
+    this.defer(tasks)
+  }
+
+  private async refreshClasses(): Promise<void> {
+    const { loaders, classes } = await this.agent.loadedClasses()
+    for (const loader of loaders) this.loaders.set(loader.id, loader.name)
+    for (const c of classes) {
+      this.coming.delete(c.id)
+      this.loaderOf.set(c.id, c.loader)
+      if (c.loader === 0) this.bootClasses.set(c.name, c.id)
+      if ((c.flags & (CLASS_JDK | CLASS_OURS)) !== 0) this.jdkClasses.add(sourceName(c.name))
+    }
+    if (classes.length === 0) return
+    this.revealer.addClasses(classes)
+    if (this.phase !== 'starting') await this.apply(await this.revealer.classesAppeared())
+  }
+
+  /** Rewrites and swaps what was revealed, in one redefinition. */
+  private async apply(...revelations: readonly Revelation[]): Promise<void> {
+    const tasks: Task[] = []
+    const ready: number[] = []
+    for (const revelation of revelations) {
+      tasks.push(...revelation.instrument.map(taskOf))
+      ready.push(...revelation.ready)
+      this.noteSkipped(revelation.skipped)
+      if (revelation.reflection && !this.reflectionHooked) {
+        this.reflectionHooked = true
+        tasks.push(...this.reflectionTasks())
+      }
+    }
+    // Most of them have been defined since their hook: the list of loaded classes tells.
+    if (tasks.some((t) => this.coming.has(t.classId))) await this.refreshClasses()
+    const early = tasks.filter((t) => this.coming.has(t.classId))
+    if (early.length > 0) this.defer(early)
+    await this.install(
+      tasks.filter((t) => !this.coming.has(t.classId)),
+      ready,
+    )
+  }
+
+  private async install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
+    if (tasks.length === 0 && ready.length === 0) return
+    const { refusals, results } = await this.instrumenter.install(tasks, ready)
+    this.noteRefused(refusals)
+    for (const r of results) {
+      this.redefinitions += r.calls
+      if (r.calls === 0) continue
+      this.hotSwapMs += this.clock.toNs(r.endTicks - r.startTicks) / 1e6
+      if (r.pauseNs !== null) {
+        // The stop-the-world part is at the end of the call; the rest runs beside the application.
+        const pause = Math.min(r.pauseNs / this.clock.nsPerTick, r.endTicks - r.startTicks)
+        this.recorder.pause(r.endTicks - pause, r.endTicks)
+      }
+      this.lastRedefinitionMs = performance.now() - this.begun
+      this.settleSoon()
+    }
+  }
+
+  /** What comes before the last redefinition has settled is warm-up; a burst of them settles once. */
+  private settleSoon(): void {
+    clearTimeout(this.settleTimer)
+    this.settleTimer = setTimeout(() => this.settle(), SETTLED_MS)
+  }
+
+  private settle(): void {
+    clearTimeout(this.settleTimer)
+    if (this.settleTimer !== undefined) this.recorder.markWarmup()
+    this.settleTimer = undefined
+  }
+
+  /**
+   * A superclass that is loaded on behalf of a class in the hook may reveal methods of that class,
+   * which the JVM has not defined yet: there is nothing to redefine. They are taken up as soon as
+   * there is; the first calls may be missed, so this counts as a gap.
+   */
+  private defer(tasks: readonly Task[]): void {
+    this.deferred.push(...tasks)
+    this.deferredTries = 0
+    if (this.deferred.length === tasks.length) this.retryDeferred()
+  }
+
+  private retryDeferred(): void {
+    setTimeout(() => {
+      if (this.stopping || this.phase === 'ended') return
+      this.enqueue(async () => {
+        await this.refreshClasses()
+        const now = this.deferred.filter((t) => !this.coming.has(t.classId))
+        this.deferred = this.deferred.filter((t) => this.coming.has(t.classId))
+        this.lateClasses += now.filter((t) => !this.answeredLate.has(t.id)).length
+        await this.install(now, [])
+        if (this.deferred.length === 0) return
+        if (++this.deferredTries < DEFINED_TRIES) this.retryDeferred()
+        else
+          this.noteRefused(
+            this.deferred.splice(0).map((task) => ({ task, reason: 'its class was never defined' })),
+          )
+      }).catch(() => {}) // enqueue has noted it
+    }, DEFINED_MS)
+  }
+
+  /** Method.invoke and Constructor.newInstance get a probe that tells what they are about to call. */
+  private reflectionTasks(): Task[] {
+    const hooks = [
+      ['java/lang/reflect/Method', 'invoke', '(Ljava/lang/Object;[Ljava/lang/Object;)Ljava/lang/Object;'],
+      ['java/lang/reflect/Constructor', 'newInstance', '([Ljava/lang/Object;)Ljava/lang/Object;'],
+    ] as const
+    return hooks.flatMap(([className, name, descriptor]) => {
+      const classId = this.bootClasses.get(className)
+      return classId === undefined
+        ? []
+        : [{ id: 0, classId, className, name, descriptor, probe: 'reflection' as const }]
+    })
+  }
+
+  private noteSkipped(list: Revelation['skipped']): void {
+    for (const s of list) this.skipped.set(`${sourceName(s.className)}.${s.method}${s.descriptor}`, s.reason)
+  }
+
+  private noteRefused(refusals: readonly Refusal[]): void {
+    for (const { task, reason } of refusals) {
+      this.skipped.set(`${sourceName(task.className)}.${task.name}${task.descriptor}`, reason)
+      if (task.probe !== 'reflection') this.revealer.refused(task.id, reason)
+    }
+  }
+
+  /** Runs tasks one after the other. A task that fails because the link is lost ends quietly. */
+  private enqueue(task: () => Promise<void>): Promise<void> {
+    // Nothing is begun once the session is being left: what is written to an agent that has gone
+    // would cost us its last answer.
+    const run = this.queue.then(() => (this.stopping ? undefined : task()))
+    this.queue = run.catch((error: unknown) => {
+      if (this.stopping || error instanceof LinkLost) return
+      this.warnings.add(`a question of the target went unanswered: ${String(error)}`)
+    })
+    return run
+  }
+
+  // ---- while it runs ----
+
+  private async tick(): Promise<void> {
+    if (this.stopping || this.phase === 'ended') return
+    try {
+      await this.readStatus()
+      const stats = await this.recorder.stats()
+      if (stats.events > 0) {
+        this.phase = 'recording'
+        this.message = null
+      } else if (performance.now() > this.rootReportAt) {
+        this.rootReportAt = Number.POSITIVE_INFINITY
+        await this.reportRootsOnStacks()
+        this.message ??= 'no root has been called yet'
+      }
+    } catch (error) {
+      if (!(error instanceof LinkLost)) this.warnings.add(String(error))
+    }
+  }
+
+  private async readStatus(): Promise<void> {
+    const status = await this.agent.status()
+    this.clock.update(status.clock)
+    this.gaps = status.gaps
+    for (const thread of status.threads) this.threads.set(thread.number, thread)
+  }
+
+  private async reportRootsOnStacks(): Promise<void> {
+    const roots = [...this.revealer.methods()]
+      .filter((m) => m.root)
+      .map((m) => ({ class: sourceName(m.className), method: m.name }))
+    if (roots.length === 0) {
+      this.message = 'the class of the root is not loaded yet; waiting for it'
+      return
+    }
+    const found = rootsOnStacks(await this.agent.stackTraces(400), roots, (name) => this.jdkClasses.has(name))
+    if (found.length > 0) this.message = describeRootOnStack(found)
+  }
+
+  private endedByTarget(reason: string): void {
+    if (this.stopping || this.truncated !== null) return
+    this.truncated = reason
+    this.warnings.add(`the session ended by itself: ${reason}`)
+    this.finishPhase(reason)
+  }
+
+  private async onClosed(reason: string): Promise<void> {
+    if (await this.leftByItself()) this.endedByTarget(UNANSWERED)
+    if (this.stopping || this.truncated !== null) return
+    if (!this.options.untilExit) {
+      this.truncated = 'the JVM ended'
+      this.warnings.add('the JVM ended while it was profiled; this is what had been recorded')
+    }
+    this.finishPhase(reason === LINK_CLOSED ? 'the JVM ended' : `the JVM ended (${reason})`)
+  }
+
+  private finishPhase(reason: string): void {
+    this.phase = 'ended'
+    this.durationMs ??= performance.now() - this.begun
+    this.endTicks ??= this.clock.nowTicks
+    clearInterval(this.statusTimer)
+    this.endWith(reason)
+  }
+
+  get target(): AgentFacts {
+    return this.facts
+  }
+
+  get pid(): number {
+    return this.door.pid ?? this.facts.pid
+  }
+
+  get scheme(): 'a' | 'b' {
+    return this.options.scheme
+  }
+
+  get rootNames(): string[] {
+    return this.options.roots.map((r) => r.text)
+  }
+
+  /** What each --root matched, for the user. */
+  rootReport(): RootReport[] {
+    return this.revealer.roots()
+  }
+
+  /** What each --include and --exclude matched so far. */
+  filterReport(): FilterReport[] {
+    return this.revealer.filters()
+  }
+
+  async status(): Promise<SessionStatus> {
+    const stats = await this.recorder.stats()
+    return {
+      phase: this.phase === 'waiting for root' && stats.events > 0 ? 'recording' : this.phase,
+      instrumentedMethods: this.revealer.counters.instrumentedMethods,
+      calledMethods: stats.calledMethods,
+      events: stats.events,
+      waitMs: this.clock.toNs(stats.waitTicks) / 1e6,
+      elapsedMs: this.durationMs ?? performance.now() - this.begun,
+      message: this.message,
+      warnings: [...this.warnings],
+    }
+  }
+
+  snapshot(perThread = true): Promise<Snapshot> {
+    return this.recorder.snapshot({
+      calibration: this.calibration,
+      nsPerTick: this.clock.nsPerTick,
+      nowTicks: this.endTicks ?? this.clock.nowTicks,
+      threads: this.threads,
+      perThread,
+    })
+  }
+
+  methodName(id: number): MethodName {
+    const m = this.revealer.method(id)
+    return {
+      class: sourceName(m.className),
+      method: m.name,
+      descriptor: m.descriptor,
+      loader: this.loaders.get(this.loaderOf.get(m.classId) ?? 0) ?? 'bootstrap',
+    }
+  }
+
+  /** Forgets the counts so far. */
+  reset(): void {
+    this.recorder.reset(this.clock.nowTicks)
+    this.startedAt = new Date()
+    this.begun = performance.now()
+    this.lastRedefinitionMs = 0
+  }
+
+  /**
+   * Ends the session: the target gets its code back and the recorder reads what is left.
+   *
+   * @returns what the agent says of the restoration, null if the target had ended before
+   */
+  async detach(): Promise<DetachReport | null> {
+    if (this.stopping) return this.detachReport
+    this.stopping = true
+    clearInterval(this.statusTimer)
+    if (this.phase !== 'ended') {
+      try {
+        await within(DETACH_MS, this.queue, new TargetSilent(this.pid))
+        await within(DETACH_MS, this.readStatus(), new TargetSilent(this.pid))
+        this.durationMs = performance.now() - this.begun
+        this.endTicks = this.clock.nowTicks
+        this.detachReport = await within(DETACH_MS, this.agent.detach(), new TargetSilent(this.pid))
+      } catch (error) {
+        if (error instanceof TargetSilent) {
+          // What was recorded is worth more than the answer; the agent leaves once it sees us gone.
+          this.warnings.add(error.message)
+        } else if (error instanceof LinkLost) {
+          await this.onClosedWhileStopping()
+        } else {
+          throw error
+        }
+      }
+    }
+    this.phase = 'ended'
+    this.agent.close()
+    this.door.leave()
+    this.settle()
+    await this.recorder.finish(this.endTicks)
+    return this.detachReport
+  }
+
+  /** Whether the session ended before its target did. */
+  get endedByItself(): boolean {
+    return this.truncated !== null
+  }
+
+  /** The program under `run` did not end by itself: what was recorded is not all. */
+  endedBy(signal: string): void {
+    this.truncated ??= signal
+    this.warnings.add(`the program was ended by ${signal}; this is what had been recorded`)
+  }
+
+  private async onClosedWhileStopping(): Promise<void> {
+    if (await this.leftByItself()) {
+      this.truncated ??= UNANSWERED
+      this.warnings.add(`the session ended by itself: ${UNANSWERED}`)
+    } else if (!this.options.untilExit) {
+      this.truncated ??= 'the JVM ended'
+      this.warnings.add('the JVM ended while it was profiled; this is what had been recorded')
+    }
+  }
+
+  /** Whether the JVM lives on: the agent's farewell is lost if we were just writing to it. */
+  private leftByItself(): Promise<boolean> {
+    return this.recorder.stats().then(
+      (stats) => stats.ended,
+      () => false,
+    )
+  }
+
+  /** The finished profile. Call after `detach`. */
+  async profile(): Promise<Profile> {
+    const snapshot = await this.snapshot()
+    const stats = await this.recorder.stats()
+    const { counters } = this.revealer
+    const methodNames: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
+    for (const m of this.revealer.methods()) methodNames[m.id] = this.methodName(m.id)
+    return {
+      target: {
+        pid: this.pid,
+        jdk: this.facts.version,
+        vm: this.facts.vm,
+        mainClass: this.facts.command.split(' ')[0] ?? '',
+      },
+      mode: 'exact',
+      scheme: this.options.scheme,
+      roots: this.rootNames,
+      startedAt: this.startedAt.toISOString(),
+      durationMs: this.durationMs ?? performance.now() - this.begun,
+      calibration: {
+        innerNs: this.clock.toNs(this.calibration.innerTicks),
+        outerNs: this.clock.toNs(this.calibration.outerTicks),
+        clock: this.facts.clock,
+      },
+      instrumentation: {
+        instrumentedMethods: counters.instrumentedMethods,
+        calledMethods: stats.calledMethods,
+        redefinitions: this.redefinitions,
+        redefinedClasses: this.instrumenter.instrumentedClasses,
+        hotSwapMs: this.hotSwapMs,
+        analysisMs: counters.analysisMs,
+        skipped: [...this.skipped].map(([method, reason]) => ({ method, reason })),
+        gaps: this.gaps + counters.gaps + this.lateClasses,
+        healed: stats.healed,
+      },
+      warmupMs: this.lastRedefinitionMs,
+      truncated: this.truncated !== null,
+      warnings: [...this.warnings],
+      events: { count: stats.events, waitMs: this.clock.toNs(stats.waitTicks) / 1e6 },
+      methodNames,
+      merged: snapshot.merged,
+      threads: snapshot.threads,
+    }
+  }
+
+  /** Lets go of the recorder. */
+  async close(): Promise<void> {
+    await this.recorder.stop()
+  }
+}

@@ -1,0 +1,120 @@
+// What a terminal sends, as keys and mouse events. Ours, because the library drops keys that arrive in
+// one piece with a mouse report. Sequences: xterm's ctlseqs, SGR mouse (mode 1006).
+
+export interface Key {
+  /** "up", "pagedown", "enter", "escape", "C-c", or the character itself: "a", "A", "*", "é". */
+  readonly name: string
+}
+
+export interface Mouse {
+  readonly kind: 'wheel-up' | 'wheel-down' | 'click'
+  /** From 0, in cells. */
+  readonly column: number
+  readonly row: number
+}
+
+export type InputEvent = { readonly key: Key } | { readonly mouse: Mouse }
+
+const SEQUENCES: { readonly [sequence: string]: string } = {
+  A: 'up',
+  B: 'down',
+  C: 'right',
+  D: 'left',
+  F: 'end',
+  H: 'home',
+  Z: 'S-tab',
+  '1~': 'home',
+  '2~': 'insert',
+  '3~': 'delete',
+  '4~': 'end',
+  '5~': 'pageup',
+  '6~': 'pagedown',
+  '7~': 'home',
+  '8~': 'end',
+}
+
+/** CSI or SS3 with its parameters and final byte (ECMA-48, 5.4). */
+const SEQUENCE = /^\x1b(?:\[([<-?]?[0-9;:]*)[ -/]*([@-~])|O([0-9;]*)([@-~]))/
+const UNFINISHED = /^\x1b(?:\[[<-?]?[0-9;:]*[ -/]*|O[0-9;]*)?$/
+
+/** Reads input in whatever pieces it comes. */
+export class InputParser {
+  #rest = ''
+
+  /** True while the start of a sequence waits for its end: a lone Escape, if nothing follows soon. */
+  get waiting(): boolean {
+    return this.#rest !== ''
+  }
+
+  feed(text: string): InputEvent[] {
+    this.#rest += text
+    return this.#events(false)
+  }
+
+  /** What was waiting, taken as it is: called when nothing has followed for a moment. */
+  flush(): InputEvent[] {
+    return this.#events(true)
+  }
+
+  #events(flush: boolean): InputEvent[] {
+    const events: InputEvent[] = []
+    let rest = this.#rest
+    while (rest !== '') {
+      if (rest[0] !== '\x1b') {
+        const character = String.fromCodePoint(rest.codePointAt(0)!)
+        rest = rest.slice(character.length)
+        const name = nameOfCharacter(character)
+        if (name !== undefined) events.push({ key: { name } })
+        continue
+      }
+      const found = SEQUENCE.exec(rest)
+      if (found) {
+        rest = rest.slice(found[0].length)
+        const event = eventOf(found[1] ?? found[3] ?? '', found[2] ?? found[4]!)
+        if (event) events.push(event)
+        continue
+      }
+      if (!flush && UNFINISHED.test(rest)) break
+      rest = rest.slice(1)
+      events.push({ key: { name: 'escape' } })
+    }
+    this.#rest = rest
+    return events
+  }
+}
+
+function nameOfCharacter(character: string): string | undefined {
+  switch (character) {
+    case '\r':
+    case '\n':
+      return 'enter'
+    case '\t':
+      return 'tab'
+    case ' ':
+      return 'space'
+    case '\x7f':
+    case '\b':
+      return 'backspace'
+  }
+  const code = character.codePointAt(0)!
+  if (code >= 1 && code <= 26) return `C-${String.fromCharCode(code + 96)}`
+  return code < 32 || (code >= 0x80 && code < 0xa0) ? undefined : character
+}
+
+function eventOf(parameters: string, final: string): InputEvent | undefined {
+  if (parameters.startsWith('<')) return mouseOf(parameters.slice(1), final)
+  const [first] = parameters.split(/[;:]/)
+  const name = SEQUENCES[final === '~' ? `${first}~` : final]
+  return name === undefined ? undefined : { key: { name } }
+}
+
+function mouseOf(parameters: string, final: string): InputEvent | undefined {
+  const [button, column, row] = parameters.split(';').map(Number)
+  if (button === undefined || !column || !row) return undefined
+  const at = { column: column - 1, row: row - 1 }
+  // Bits 2 to 4 are shift, meta and control, bit 5 is motion.
+  const plain = button & ~0b11100
+  if (plain === 64) return { mouse: { kind: 'wheel-up', ...at } }
+  if (plain === 65) return { mouse: { kind: 'wheel-down', ...at } }
+  return plain === 0 && final === 'M' ? { mouse: { kind: 'click', ...at } } : undefined
+}

@@ -1,0 +1,84 @@
+// The keys of the live view: one table, from which the help, the line of keys and the behaviour come.
+
+import { SORT_COLUMNS, type SortColumn } from './rows.ts'
+
+/** What keys can do to the view. */
+export interface Actions {
+  quit(): void
+  suspend(): void
+  pause(): void
+  reset(): void
+  toggle(page: PageName): void
+  show(view: ViewName): void
+  escape(): void
+  move(rows: number): void
+  moveTo(index: number): void
+  movePages(pages: number): void
+  enter(): void
+  goRight(): void
+  goLeft(): void
+  openBelow(): void
+  startSearch(): void
+  nextMatch(direction: 1 | -1): void
+  sortNext(): void
+  sortBy(column: SortColumn): void
+  reverse(): void
+}
+
+export type ViewName = 'tree' | 'hot'
+export type PageName = 'help' | 'threads' | 'warnings'
+
+export interface Binding {
+  /** Names of keys, as input.ts gives them. */
+  readonly keys: readonly string[]
+  /** How the help calls them. */
+  readonly label: string
+  readonly help: string
+  run(actions: Actions): void
+  /** Word for the line of keys at the bottom. */
+  readonly short?: string
+}
+
+/** Most needed first: the line of keys shows as many as fit. */
+export const BINDINGS: readonly Binding[] = [
+  bind('q C-c', 'q', 'detach and leave', (on) => on.quit(), 'quit'),
+  bind('? f1', '?', 'this page', (on) => on.toggle('help'), 'help'),
+  bind('enter space', 'Enter', 'open or close; from a hot method to its place', (on) => on.enter(), 'open'),
+  bind('/', '/', 'search for a class or method, in closed rows too', (on) => on.startSearch(), 'search'),
+  bind('m', 'm', 'hot methods', (on) => on.show('hot'), 'hot'),
+  bind('t', 't', 'calling context tree', (on) => on.show('tree'), 'tree'),
+  bind(
+    's',
+    's',
+    'sort by the next column (1 to 6, or a click on its head: by that)',
+    (on) => on.sortNext(),
+    'sort',
+  ),
+  bind('T', 'T', 'all threads, or one', (on) => on.toggle('threads'), 'thread'),
+  bind('p', 'p', 'freeze what is shown; recording goes on', (on) => on.pause(), 'pause'),
+  bind('z R', 'z R', 'begin all counts and times at zero', (on) => on.reset(), 'zero'),
+  bind('*', '*', 'open or close everything below', (on) => on.openBelow(), 'all'),
+  bind('w', 'w', 'warnings in full', (on) => on.toggle('warnings')),
+  bind('S', 'S', 'reverse the order', (on) => on.reverse()),
+  bind('n', 'n', 'next match of the search', (on) => on.nextMatch(1)),
+  bind('N', 'N', 'match before', (on) => on.nextMatch(-1)),
+  bind('escape', 'Esc', 'close a page, end the search', (on) => on.escape()),
+  bind('up k', 'Up k', 'one row up', (on) => on.move(-1)),
+  bind('down j', 'Down j', 'one row down', (on) => on.move(1)),
+  bind('right l', 'Right l', 'open, then go to the first row below', (on) => on.goRight()),
+  bind('left h', 'Left h', 'close, then go to the caller', (on) => on.goLeft()),
+  bind('pageup C-b', 'PgUp', 'one page up', (on) => on.movePages(-1)),
+  bind('pagedown C-f', 'PgDn', 'one page down', (on) => on.movePages(1)),
+  bind('home g', 'Home g', 'first row', (on) => on.moveTo(0)),
+  bind('end G', 'End G', 'last row', (on) => on.moveTo(Number.POSITIVE_INFINITY)),
+  bind('C-z', 'Ctrl-Z', 'stop jfluid as a job, which ends the recording; fg returns', (on) => on.suspend()),
+  ...SORT_COLUMNS.map((column, i) => bind(`${i + 1}`, '', '', (on) => on.sortBy(column))),
+]
+
+function bind(keys: string, label: string, help: string, run: Binding['run'], short?: string): Binding {
+  return { keys: keys.split(' '), label, help, run, ...(short === undefined ? {} : { short }) }
+}
+
+export function bindingOf(key: string): Binding | undefined {
+  return BINDINGS.find((binding) => binding.keys.includes(key))
+}

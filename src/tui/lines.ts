@@ -1,0 +1,412 @@
+// The live view as lines with styles. Pure: the same scene gives the same lines.
+//
+// Top to bottom: two lines of status, the heads of the columns, the rows or a page, one line of detail
+// or message, one line of keys.
+
+import type { MethodName } from '../cct/tree.ts'
+import { column, rootTotalNs } from '../profile/profile.ts'
+import {
+  ASCII,
+  clean,
+  count,
+  cut,
+  type Glyphs,
+  indent,
+  ms,
+  msPerCall,
+  pad,
+  percent,
+  right,
+  shortCount,
+  shortName,
+  signature,
+  span,
+  UNICODE,
+  width,
+  wrap,
+} from './format.ts'
+import { BINDINGS, type PageName } from './keys.ts'
+import type { LiveStatus } from './live-source.ts'
+import type { LiveModel } from './model.ts'
+import type { Row, SortColumn } from './rows.ts'
+import type { Line, Run, Style } from './screen.ts'
+import { matcher } from './search.ts'
+
+export const TOP_LINES = 3
+const BOTTOM_LINES = 2
+const SMALLEST_COLUMNS = 80
+const SMALLEST_ROWS = 24
+/** Part of the name column that may be indentation. */
+const MOST_INDENT = 0.4
+
+/** All that drawing depends on. */
+export interface Scene {
+  readonly columns: number
+  readonly rows: number
+  readonly unicode: boolean
+  readonly model: LiveModel
+  readonly status: LiveStatus
+  readonly nameOf: (id: number) => MethodName
+  readonly paused: boolean
+  /** Why the session is over; undefined while it is not. */
+  readonly ended: string | undefined
+  /** A word to the user, for a few seconds. */
+  readonly notice: string | undefined
+}
+
+/** Rows of the tree that fit on a screen. */
+export function bodyRows(screenRows: number): number {
+  return Math.max(1, screenRows - TOP_LINES - BOTTOM_LINES)
+}
+
+export function isTooSmall(screen: { readonly columns: number; readonly rows: number }): boolean {
+  return screen.columns < SMALLEST_COLUMNS || screen.rows < SMALLEST_ROWS
+}
+
+export function sceneLines(scene: Scene): Line[] {
+  if (isTooSmall(scene)) return tooSmallLines(scene)
+  const { page, pageFirst } = scene.model
+  const rows = bodyRows(scene.rows)
+  const body = page ? pageLines(scene, page).slice(pageFirst, pageFirst + rows) : bodyLines(scene)
+  const lines = [...statusLines(scene), page ? [] : headerLine(scene), ...body]
+  while (lines.length < TOP_LINES + rows) lines.push([])
+  return [...lines, detailLine(scene), keyLine(scene)]
+}
+
+function run(text: string, style: Style = 'plain'): Run {
+  return { text, style }
+}
+
+/** Left and right parts of a line; where they do not both fit, the left one is cut. */
+function between(left: readonly Run[], atRight: readonly Run[], columns: number): Line {
+  let room = columns - cellsOf(atRight)
+  const line: Run[] = []
+  for (const { text, style } of left) {
+    const shown = cut(text, room)
+    room -= width(shown)
+    line.push(run(shown, style))
+  }
+  return [...line, run(' '.repeat(Math.max(0, room))), ...atRight]
+}
+
+function cellsOf(line: Line): number {
+  return line.reduce((sum, each) => sum + width(each.text), 0)
+}
+
+function glyphsOf(scene: Scene): Glyphs {
+  return scene.unicode ? UNICODE : ASCII
+}
+
+function tooSmallLines(scene: Scene): Line[] {
+  const { columns, rows } = scene
+  const { times } = glyphsOf(scene)
+  const text = [
+    `The terminal is ${columns}${times}${rows};`,
+    `jfluid needs ${SMALLEST_COLUMNS}${times}${SMALLEST_ROWS}.`,
+    'Enlarge it, or press q.',
+  ]
+  const above = Math.max(0, Math.floor((rows - text.length) / 2))
+  const lines: Line[] = Array.from({ length: above }, () => [])
+  for (const line of text) {
+    const left = Math.max(0, Math.floor((columns - line.length) / 2))
+    lines.push([run(' '.repeat(left)), run(cut(line, columns), 'warning')])
+  }
+  return lines.slice(0, rows)
+}
+
+function statusLines(scene: Scene): Line[] {
+  const { columns, model, status } = scene
+  const wide = columns >= 100
+  const warnings = status.warnings.length
+  const first = [
+    run(' jfluid ', 'title'),
+    run(` pid ${status.pid}  `, 'dim'),
+    run(clean(status.mainClass), 'title'),
+    run(wide ? `  JDK ${clean(status.jdk)}` : '', 'dim'),
+  ]
+  const atRight = [
+    run(warnings === 0 ? '  ' : `  ${warnings} warning${warnings === 1 ? '' : 's'}: w  `, 'warning'),
+    phase(scene),
+    run(` ${span(status.elapsedMs)} `),
+  ]
+  // A thread's name needs the room of two words.
+  const short = !wide && model.thread !== undefined
+  const second = [
+    run(` scheme ${status.scheme.toUpperCase()}  `, 'dim'),
+    run(count(status.instrumentedMethods, 7)),
+    run(short ? '/' : ' instrumented, ', 'dim'),
+    run(count(status.calledMethods, 7)),
+    run(short ? ' methods  ' : ' called  ', 'dim'),
+    run(shortCount(status.eventsPerSecond)),
+    run(' events/s  wait ', 'dim'),
+    run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
+  ]
+  const thread =
+    model.thread !== undefined
+      ? run(`  ${cut(threadName(model), wide ? 40 : 24)} `, 'title')
+      : run(wide ? '  all threads ' : '', 'dim')
+  return [between(first, atRight, columns), between(second, [thread], columns)]
+}
+
+function phase({ status, paused, ended }: Scene): Run {
+  if (ended !== undefined || status.phase === 'ended') return run('ended', 'error')
+  if (paused) return run('PAUSED', 'warning')
+  return run(status.phase, status.phase === 'recording' ? 'good' : 'warning')
+}
+
+function threadName(model: LiveModel): string {
+  if (model.thread === undefined) return 'all threads'
+  const thread = model.threads.find((each) => each.id === model.thread)
+  return thread ? `thread ${clean(thread.name)}` : `thread ${model.thread}, gone`
+}
+
+interface Column {
+  readonly sort: SortColumn
+  readonly title: string
+  readonly cells: number
+}
+
+function numberColumns(screenColumns: number, share = ''): readonly Column[] {
+  const wide = screenColumns >= 100
+  return [
+    { sort: 'total', title: 'total ms', cells: wide ? 12 : 9 },
+    { sort: 'self', title: 'self ms', cells: wide ? 12 : 9 },
+    { sort: 'share', title: share, cells: 8 },
+    { sort: 'calls', title: 'calls', cells: wide ? 14 : 9 },
+    { sort: 'perCall', title: 'ms/call', cells: wide ? 11 : 9 },
+  ]
+}
+
+/** Where names begin: behind the numbers and a gap. */
+function nameColumn(screenColumns: number): number {
+  return numberColumns(screenColumns).reduce((sum, each) => sum + each.cells, 2)
+}
+
+/** Which column has its head at this cell. */
+export function headerColumnAt(screenColumns: number, at: number): SortColumn {
+  let end = 0
+  for (const { sort, cells } of numberColumns(screenColumns)) {
+    end += cells
+    if (at < end) return sort
+  }
+  return 'name'
+}
+
+/** Whether this cell is in the open/closed marker of the selected row. */
+export function isMarkerAt({ columns, model }: Scene, at: number): boolean {
+  const [row] = model.view === 'tree' ? model.rows.window(model.index, 1) : []
+  if (!row || row.leaf) return false
+  const names = nameColumn(columns)
+  const start = names + width(indent(row.depth, (columns - names) * MOST_INDENT))
+  return at >= start && at < start + 2
+}
+
+function headerLine(scene: Scene): Line {
+  const { columns, model } = scene
+  const { sort } = model
+  const glyphs = glyphsOf(scene)
+  const head = (by: SortColumn, title: string): Run =>
+    by === sort.column
+      ? run((sort.reversed ? glyphs.up : glyphs.down) + title, 'sorted')
+      : run(title, 'header')
+  const line: Run[] = []
+  for (const each of numberColumns(columns, model.view === 'tree' ? '% root' : '% self')) {
+    const title = head(each.sort, each.title)
+    line.push(run(' '.repeat(each.cells - width(title.text)), 'header'), title)
+  }
+  line.push(run('  ', 'header'), head('name', 'method'))
+  return [...line, run(' '.repeat(columns - cellsOf(line)), 'header')]
+}
+
+function bodyLines(scene: Scene): Line[] {
+  const { model } = scene
+  if (model.count === 0) return emptyLines(scene)
+  const { first, index } = model
+  const draw = rowDrawer(scene)
+  if (model.view === 'tree') {
+    const total = column(model.tree, 'totalNs')
+    const self = column(model.tree, 'selfNs')
+    const calls = column(model.tree, 'calls')
+    return model.rows.window(first, model.bodyRows).map((row, i) => {
+      const { node } = row
+      const rootNs = total[row.root]!
+      const share = percent(total[node]!, rootNs)
+      const numbers = [total[node]!, self[node]!, calls[node]!] as const
+      return draw(numbers, share, rootNs, model.tree.method[node]!, first + i === index, row)
+    })
+  }
+  const whole = rootTotalNs(model.tree)
+  return model.hot.methods.slice(first, first + model.bodyRows).map((hot, i) => {
+    const numbers = [hot.totalNs, hot.selfNs, hot.calls] as const
+    return draw(numbers, percent(hot.selfNs, whole), whole, hot.method, first + i === index)
+  })
+}
+
+type RowDrawer = (
+  numbers: readonly [totalNs: number, selfNs: number, calls: number],
+  share: string,
+  wholeNs: number,
+  method: number,
+  selected: boolean,
+  row?: Row,
+) => Line
+
+function rowDrawer(scene: Scene): RowDrawer {
+  const { columns, model, nameOf } = scene
+  const glyphs = glyphsOf(scene)
+  const [total, self, share, calls, each] = numberColumns(columns) as [Column, Column, Column, Column, Column]
+  const nameCells = columns - nameColumn(columns)
+  const matches = matcher(model.search, model.nameText)
+  return ([totalNs, selfNs, times], part, wholeNs, method, selected, row) => {
+    const numbers =
+      right(ms(totalNs, total.cells - 1), total.cells) +
+      right(ms(selfNs, self.cells - 1), self.cells) +
+      right(part, share.cells) +
+      right(count(times, calls.cells - 1), calls.cells) +
+      right(msPerCall(totalNs, times), each.cells)
+    const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
+    const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
+    const room = nameCells - width(before) - width(marker)
+    const name = shortName(nameOf(method), room, glyphs.ellipsis)
+    if (selected) return [run(pad(`${numbers}  ${before}${marker}${name}`, columns), 'selected')]
+    return [
+      run(numbers, heatOf(selfNs, wholeNs)),
+      run(`  ${before}`, 'dim'),
+      run(marker, 'key'),
+      run(name, matches(method) ? 'match' : 'plain'),
+    ]
+  }
+}
+
+/** By self time, since a total is hot wherever something below it is. */
+function heatOf(selfNs: number, wholeNs: number): Style {
+  if (selfNs <= 0) return 'plain'
+  return selfNs >= wholeNs / 4 ? 'hot' : selfNs >= wholeNs / 20 ? 'warm' : 'plain'
+}
+
+function emptyLines({ columns, model, status, ended }: Scene): Line[] {
+  const lines: Line[] = [[]]
+  const say = (text: string, style?: Style): void => {
+    for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, style)])
+  }
+  const waiting = status.phase === 'waiting for root' && ended === undefined
+  if (model.thread !== undefined) say('This thread has not called a root. T chooses another.')
+  else if (ended !== undefined || status.phase === 'ended') say('No root was called.')
+  else if (status.phase === 'starting') say('Attaching and instrumenting ...')
+  else if (waiting) {
+    say(`Waiting for the first call of ${status.roots.length === 1 ? 'the root' : 'one of the roots'}`)
+    lines.push([])
+    for (const root of status.roots) say(`  ${clean(root)}`, 'title')
+  } else say('Nothing has been recorded yet.')
+  if (status.message) {
+    lines.push([])
+    say(clean(status.message), 'warning')
+  }
+  return lines
+}
+
+/** Lines of the page that is shown, on the screen or not. */
+export function pageRows(scene: Scene): number {
+  return scene.model.page ? pageLines(scene, scene.model.page).length : 0
+}
+
+function pageLines(scene: Scene, page: PageName): Line[] {
+  switch (page) {
+    case 'help':
+      return helpLines(scene)
+    case 'threads':
+      return threadLines(scene)
+    case 'warnings':
+      return warningLines(scene)
+  }
+}
+
+function helpLines({ columns }: Scene): Line[] {
+  const entries = BINDINGS.filter((binding) => binding.label !== '').map(
+    (binding): Line => [run(`  ${pad(binding.label, 9)}`, 'key'), run(binding.help)],
+  )
+  const lines: Line[] = []
+  const half = columns >= 150 ? Math.ceil(entries.length / 2) : entries.length
+  for (let i = 0; i < half; i++) {
+    const left = entries[i]!
+    const beside = entries[half + i]
+    lines.push(beside ? [...left, run(' '.repeat(Math.max(2, 75 - cellsOf(left)))), ...beside] : left)
+  }
+  const explanation = [
+    'total ms is with callees, self ms without; the cost of measuring is taken out of both.',
+    '~0 is less than that correction can tell.',
+  ]
+  lines.push([])
+  for (const text of explanation)
+    for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, 'dim')])
+  return lines
+}
+
+function threadLines({ columns, model }: Scene): Line[] {
+  const rows = model.bodyRows - 1
+  const { threads, threadChoice } = model
+  const last = Math.max(0, threads.length + 1 - rows)
+  const first = Math.max(0, Math.min(threadChoice - Math.floor(rows / 2), last))
+  const lines: Line[] = [[run(pad('     total ms          id  thread (Enter shows it)', columns), 'header')]]
+  for (let i = first; i < Math.min(first + rows, threads.length + 1); i++) {
+    const thread = threads[i - 1]
+    const total = right(ms(rootTotalNs(thread?.tree ?? model.merged), 12), 13)
+    const id = right(thread ? `${thread.id}` : '', 12)
+    const text = pad(`${total}${id}  ${thread ? clean(thread.name) : 'all threads'}`, columns)
+    lines.push([run(text, i === threadChoice ? 'selected' : 'plain')])
+  }
+  return lines
+}
+
+function warningLines({ columns, status }: Scene): Line[] {
+  const lines: Line[] = []
+  if (status.warnings.length === 0) lines.push([run('  No warnings.')])
+  for (const warning of status.warnings) {
+    for (const line of wrap(clean(warning), columns - 4)) lines.push([run(`  ${line}`)])
+    lines.push([])
+  }
+  return lines
+}
+
+/** What needs saying most: a word of ours, the end, the session's hint; else the selected method in full. */
+function detailLine(scene: Scene): Line {
+  const { columns, model, status, ended, notice, nameOf } = scene
+  const say = (text: string, style: Style): Line => [run(` ${cut(clean(text), columns - 1)}`, style)]
+  if (notice !== undefined) return say(notice, 'warning')
+  if (ended !== undefined) return say(`${ended}: press q to leave and see the report`, 'error')
+  if (model.page) {
+    const all = pageRows(scene)
+    const shown = `${count(model.pageFirst + 1)} to ${count(Math.min(all, model.pageFirst + model.bodyRows))}`
+    const more = all > model.bodyRows ? [run(`lines ${shown} of ${count(all)} `, 'dim')] : []
+    return between([run(' Esc closes this page', 'dim')], more, columns)
+  }
+  if (model.count === 0) return []
+  if (status.message) return say(status.message, 'warning')
+  const { method } = model
+  if (method === undefined) return []
+  const position = ` ${count(model.index + 1)} of ${count(model.count)} `
+  const name = nameOf(method)
+  const room = columns - width(position) - 1
+  const inFull = signature(name)
+  const loader = name.loader === 'app' || name.loader === '' ? '' : `  [${clean(name.loader)}]`
+  const shown = [inFull + loader, inFull].find((text) => width(text) <= room)
+  const fitting = shown ?? shortName(name, room, glyphsOf(scene).ellipsis)
+  return between([run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
+}
+
+function keyLine(scene: Scene): Line {
+  const { columns, model } = scene
+  if (model.typing !== undefined) {
+    const typed = cut(model.typing, columns - 44)
+    const hint = run('   Enter finds it, Esc ends the search', 'dim')
+    return [run(' /', 'key'), run(typed + glyphsOf(scene).cursor), hint]
+  }
+  const line: Run[] = []
+  for (const { label, short } of BINDINGS) {
+    if (short === undefined) continue
+    const entry = [run(` ${label.split(' ')[0]!}`, 'key'), run(` ${short} `, 'dim')]
+    if (cellsOf(line) + cellsOf(entry) > columns) break
+    line.push(...entry)
+  }
+  return line
+}

@@ -1,0 +1,33 @@
+// The port of the live view to a session: everything it asks, and nothing else of it.
+
+import type { MethodName, Snapshot } from '../cct/tree.ts'
+
+export interface LiveStatus {
+  readonly pid: number
+  readonly mainClass: string
+  readonly jdk: string
+  readonly scheme: 'a' | 'b'
+  readonly roots: readonly string[]
+  readonly instrumentedMethods: number
+  readonly calledMethods: number
+  readonly events: number
+  readonly eventsPerSecond: number
+  /** Share of the target's time spent waiting for us. */
+  readonly waitPercent: number
+  readonly elapsedMs: number
+  readonly phase: 'starting' | 'waiting for root' | 'recording' | 'ended'
+  /** A hint, such as "root not called yet; on the stack of thread X". */
+  readonly message?: string
+  readonly warnings: readonly string[]
+}
+
+export interface LiveSource {
+  /** Asked for five times a second, unless the view is paused. */
+  snapshot(): Promise<Snapshot>
+  methodName(id: number): MethodName
+  status(): LiveStatus
+  /** Begins all counts and times at zero. */
+  reset(): void
+  /** Settles when the target died or the session ended by itself, with the reason. */
+  readonly ended: Promise<string>
+}

@@ -1,0 +1,40 @@
+// The parts of neo-blessed 0.2.0 that screen.ts uses.
+
+declare module 'neo-blessed' {
+  export interface BlessedProgram {
+    cols: number
+    rows: number
+    flush(): void
+    showCursor(): void
+    hideCursor(): void
+  }
+
+  export interface BlessedScreen {
+    readonly program: BlessedProgram
+    readonly width: number
+    readonly height: number
+    /** Rows of cells, [attribute, character]; and what the terminal shows of them. */
+    lines: (BlessedCell[] & { dirty: boolean })[]
+    olines: BlessedCell[][]
+    /** Makes `lines` and `olines` anew, blank and in the terminal's size, and clears the terminal. */
+    alloc(): void
+    draw(start: number, end: number): void
+    enter(): void
+    leave(): void
+    destroy(): void
+  }
+
+  export type BlessedCell = [attribute: number, character: string]
+
+  export interface BlessedScreenOptions {
+    input: NodeJS.ReadStream
+    output: NodeJS.WriteStream
+    terminal: string
+    forceUnicode: boolean
+    fullUnicode: boolean
+    warnings: boolean
+  }
+
+  const blessed: { screen(options: BlessedScreenOptions): BlessedScreen }
+  export default blessed
+}

@@ -1,0 +1,352 @@
+// From a calling context tree to the rows on the screen: what is open, in what order, and which few
+// of perhaps a million rows are in the window. Pure; knows nothing of terminals.
+//
+// Costs are those of what is shown. A subtree that is open to the bottom has `size` rows, a closed one
+// has one, so neither is walked to find a window below it; only the siblings on the way are sorted.
+// Nothing here recurses: trees may be 100,000 deep.
+
+import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
+import type { MethodName, Tree } from '../cct/tree.ts'
+import { column } from '../profile/profile.ts'
+
+/** Method ids from a root down to a node: what a node is known by from one snapshot to the next. */
+export type Path = readonly number[]
+
+export const SORT_COLUMNS = ['total', 'self', 'share', 'calls', 'perCall', 'name'] as const
+export type SortColumn = (typeof SORT_COLUMNS)[number]
+
+export interface Sort {
+  readonly column: SortColumn
+  /** Numbers largest first, names from A: the order one wants to begin with. */
+  readonly reversed: boolean
+}
+
+export interface Row {
+  /** Index in the tree. */
+  readonly node: number
+  /** Index of the top node above it. */
+  readonly root: number
+  readonly depth: number
+  /** Whether its children are rows, too. */
+  readonly open: boolean
+  readonly leaf: boolean
+}
+
+/** What is said of one path: unset fields are inherited. */
+interface Fold {
+  open?: boolean
+  /** What paths below are unless they say otherwise. */
+  below?: boolean
+  children?: Map<number, Fold>
+}
+
+/**
+ * Which paths are open. A trie of method ids with an entry only where somebody said something, so
+ * that it outlives snapshots and "open all below" is one bit.
+ */
+export class Expansion {
+  readonly root: Fold = { open: true }
+
+  #at(path: Path): Fold {
+    let fold = this.root
+    for (const method of path) {
+      fold.children ??= new Map()
+      let next = fold.children.get(method)
+      if (!next) {
+        next = {}
+        fold.children.set(method, next)
+      }
+      fold = next
+    }
+    return fold
+  }
+
+  isOpen(path: Path): boolean {
+    let fold: Fold | undefined = this.root
+    let inherited = this.root.below ?? false
+    for (const method of path.slice(0, -1)) {
+      fold = fold?.children?.get(method)
+      inherited = fold?.below ?? inherited
+    }
+    fold = fold?.children?.get(path[path.length - 1]!)
+    return fold?.open ?? inherited
+  }
+
+  set(path: Path, open: boolean): void {
+    this.#at(path).open = open
+  }
+
+  /** Opens or closes a path and all below it, now and in later snapshots. */
+  setBelow(path: Path, open: boolean): void {
+    const fold = this.#at(path)
+    fold.open = open
+    fold.below = open
+    delete fold.children
+  }
+
+  /** Opens every path above this one, so that it is a row. */
+  reveal(path: Path): void {
+    let fold = this.root
+    let inherited = this.root.below ?? false
+    for (const method of path.slice(0, -1)) {
+      fold.children ??= new Map()
+      let next = fold.children.get(method)
+      if (!next) {
+        next = {}
+        fold.children.set(method, next)
+      }
+      if (!(next.open ?? inherited)) next.open = true
+      inherited = next.below ?? inherited
+      fold = next
+    }
+  }
+}
+
+/** Names as they are sorted and searched: `com.acme.Foo.bar`. */
+export type NameText = (method: number) => string
+
+/** The rows of one tree, with what is open and the order as they are now. Made anew when any changes. */
+export class TreeRows {
+  readonly tree: Tree
+  readonly count: number
+  readonly #expansion: Expansion
+  readonly #compare: (a: number, b: number) => number
+  readonly #sorted = new Map<number, readonly number[]>()
+  /** Rows of subtrees about whose inside something is said. */
+  readonly #rows = new Map<number, number>()
+
+  constructor(tree: Tree, expansion: Expansion, sort: Sort, nameText: NameText) {
+    this.tree = tree
+    this.#expansion = expansion
+    this.#compare = comparison(tree, sort, nameText)
+    this.count = this.#countRows()
+  }
+
+  /** Nodes below `node` in the order shown; the roots for -1. */
+  children(node: number): readonly number[] {
+    const known = this.#sorted.get(node)
+    if (known) return known
+    const { size, count } = this.tree
+    const children: number[] = []
+    const end = node < 0 ? count : node + size[node]!
+    for (let child = node + 1; child < end; child += size[child]!) children.push(child)
+    if (children.length > 1) children.sort(this.#compare)
+    this.#sorted.set(node, children)
+    return children
+  }
+
+  /** The rows [first, first + most) of all. */
+  window(first: number, most: number): Row[] {
+    const rows: Row[] = []
+    const { method, size } = this.tree
+    const root = this.#expansion.root
+    const frames = [
+      { nodes: this.children(-1), at: 0, fold: root as Fold | undefined, below: root.below ?? false },
+    ]
+    let skip = Math.max(0, first)
+    let top = -1
+    while (frames.length > 0 && rows.length < most) {
+      const frame = frames[frames.length - 1]!
+      const node = frame.nodes[frame.at++]
+      if (node === undefined) {
+        frames.pop()
+        continue
+      }
+      const fold = frame.fold?.children?.get(method[node]!)
+      const visible = this.#visible(node, fold, frame.below)
+      if (skip >= visible) {
+        skip -= visible
+        continue
+      }
+      const depth = frames.length - 1
+      if (depth === 0) top = node
+      if (skip > 0) skip--
+      else rows.push({ node, root: top, depth, open: visible > 1, leaf: size[node] === 1 })
+      if (visible > 1) {
+        frames.push({ nodes: this.children(node), at: 0, fold, below: fold?.below ?? frame.below })
+      }
+    }
+    return rows
+  }
+
+  /** Where a node is, or the closed node that hides it. */
+  find(node: number): { index: number; node: number } {
+    const { method, parent } = this.tree
+    const way: number[] = []
+    for (let at = node; at >= 0; at = parent[at]!) way.push(at)
+    let index = 0
+    let fold: Fold | undefined = this.#expansion.root
+    let below = fold.below ?? false
+    let above = -1
+    for (let level = way.length - 1; level >= 0; level--) {
+      const next = way[level]!
+      for (const sibling of this.children(above)) {
+        if (sibling === next) break
+        index += this.#visible(sibling, fold?.children?.get(method[sibling]!), below)
+      }
+      fold = fold?.children?.get(method[next]!)
+      if (level === 0 || this.#visible(next, fold, below) === 1) return { index, node: next }
+      below = fold?.below ?? below
+      above = next
+      index++
+    }
+    return { index: 0, node: -1 }
+  }
+
+  /** The node of a path, or of the longest part of it that exists; -1 for none. */
+  resolve(path: Path): number {
+    const { method, size, count } = this.tree
+    let node = -1
+    for (const id of path) {
+      const end = node < 0 ? count : node + size[node]!
+      let child = node + 1
+      while (child < end && method[child] !== id) child += size[child]!
+      if (child >= end) break
+      node = child
+    }
+    return node
+  }
+
+  path(node: number): Path {
+    const { method, parent } = this.tree
+    const path: number[] = []
+    for (let at = node; at >= 0; at = parent[at]!) path.push(method[at]!)
+    return path.reverse()
+  }
+
+  /** Rows that a node and what is open below it take. */
+  rowsOf(node: number): number {
+    const { method, parent } = this.tree
+    const way: number[] = []
+    for (let at = node; at >= 0; at = parent[at]!) way.push(at)
+    let fold: Fold | undefined = this.#expansion.root
+    let below = fold.below ?? false
+    for (let level = way.length - 1; level > 0; level--) {
+      fold = fold?.children?.get(method[way[level]!]!)
+      below = fold?.below ?? below
+    }
+    return this.#visible(node, fold?.children?.get(method[node]!), below)
+  }
+
+  /** Rows of a node's subtree, given what is said about it and what it inherits. */
+  #visible(node: number, fold: Fold | undefined, inherited: boolean): number {
+    const { size } = this.tree
+    if (size[node] === 1) return 1
+    if (!(fold?.open ?? inherited)) return 1
+    if (fold?.children && fold.children.size > 0) return this.#rows.get(node) ?? 1
+    if (fold?.below ?? inherited) return size[node]!
+    const end = node + size[node]!
+    let rows = 1
+    for (let child = node + 1; child < end; child += size[child]!) rows++
+    return rows
+  }
+
+  /** Fills `#rows` from the deepest entry of the trie upwards; returns the rows of all. */
+  #countRows(): number {
+    const { method, size, count } = this.tree
+    const root = this.#expansion.root
+    const said: { node: number; fold: Fold; below: boolean }[] = [
+      { node: -1, fold: root, below: root.below ?? false },
+    ]
+    for (let at = 0; at < said.length; at++) {
+      const { node, fold, below } = said[at]!
+      const end = node < 0 ? count : node + size[node]!
+      for (let child = node + 1; child < end; child += size[child]!) {
+        const inside = fold.children?.get(method[child]!)
+        if (!inside?.children || inside.children.size === 0) continue
+        if (!(inside.open ?? below)) continue
+        said.push({ node: child, fold: inside, below: inside.below ?? below })
+      }
+    }
+    let all = 0
+    for (let at = said.length - 1; at >= 0; at--) {
+      const { node, fold, below } = said[at]!
+      const end = node < 0 ? count : node + size[node]!
+      let rows = 1
+      for (let child = node + 1; child < end; child += size[child]!) {
+        rows += this.#visible(child, fold.children?.get(method[child]!), below)
+      }
+      if (node >= 0) this.#rows.set(node, rows)
+      else all = rows - 1
+    }
+    return all
+  }
+}
+
+function comparison(tree: Tree, sort: Sort, nameText: NameText): (a: number, b: number) => number {
+  const sign = sort.reversed ? -1 : 1
+  const { method } = tree
+  if (sort.column === 'name') {
+    return (a, b) => sign * order(nameText(method[a]!), nameText(method[b]!)) || a - b
+  }
+  const total = column(tree, 'totalNs')
+  const calls = column(tree, 'calls')
+  if (sort.column === 'perCall') {
+    return (a, b) => sign * (total[b]! / calls[b]! - total[a]! / calls[a]!) || a - b
+  }
+  const key = sort.column === 'self' ? column(tree, 'selfNs') : sort.column === 'calls' ? calls : total
+  return (a, b) => sign * (key[b]! - key[a]!) || a - b
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Hot methods in the order shown. */
+export class HotRows {
+  readonly methods: readonly HotMethod[]
+
+  constructor(tree: Tree, sort: Sort, nameText: NameText) {
+    const sign = sort.reversed ? -1 : 1
+    const key = (hot: HotMethod): number => {
+      if (sort.column === 'total') return hot.totalNs
+      if (sort.column === 'calls') return hot.calls
+      return sort.column === 'perCall' ? hot.totalNs / hot.calls : hot.selfNs
+    }
+    const compare =
+      sort.column === 'name'
+        ? (a: HotMethod, b: HotMethod) => sign * order(nameText(a.method), nameText(b.method))
+        : (a: HotMethod, b: HotMethod) => sign * (key(b) - key(a)) || a.method - b.method
+    this.methods = hotMethods(tree).sort(compare)
+  }
+
+  get count(): number {
+    return this.methods.length
+  }
+
+  /** -1 when the method was not called. */
+  find(method: number): number {
+    return this.methods.findIndex((hot) => hot.method === method)
+  }
+}
+
+/** The hottest path from the hottest root: while one child has most of its parent, `most` levels. */
+export function hottestPath(tree: Tree, most: number): Path {
+  const total = column(tree, 'totalNs')
+  const path: number[] = []
+  let node = -1
+  while (path.length < most) {
+    const end = node < 0 ? tree.count : node + tree.size[node]!
+    let best = -1
+    for (let child = node + 1; child < end; child += tree.size[child]!) {
+      if (best < 0 || total[child]! > total[best]!) best = child
+    }
+    if (best < 0 || (node >= 0 && total[best]! < total[node]! / 10)) break
+    path.push(tree.method[best]!)
+    node = best
+  }
+  return path
+}
+
+/** Name texts of methods, each made once. */
+export function nameTexts(nameOf: (id: number) => MethodName): NameText {
+  const known: (string | undefined)[] = []
+  return (id) => {
+    const text = known[id]
+    if (text !== undefined) return text
+    const name = nameOf(id)
+    const made = `${name.class}.${name.method}`
+    known[id] = made
+    return made
+  }
+}

@@ -1,0 +1,368 @@
+// The terminal as a rectangle of cells with keys and a mouse. The only importer of neo-blessed, of
+// which we use what it does well: it keeps what the terminal shows and writes the difference.
+//
+// Its traps, found while trying it (0.2.0):
+// - it cannot read modern terminfo: we name 'xterm-256color', which it carries, whatever TERM says;
+// - NCURSES_NO_UTF8_ACS=1, or lines are drawn with the alternate character set;
+// - its widgets and its content parser cost more than all else: we fill its cells ourselves;
+// - it would turn every uncaught exception and SIGTERM into an exit of its own: its process listeners
+//   are removed, and ours put the terminal back and leave the error to whoever prints errors;
+// - its key parser drops keys that arrive together with a mouse report: see input.ts;
+// - double-width characters move the cursor further than it thinks: lines with one are written whole.
+
+import type { BlessedCell, BlessedScreen } from 'neo-blessed'
+import { EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { cellsOf } from './format.ts'
+import { type InputEvent, InputParser, type Key, type Mouse } from './input.ts'
+
+export type { Key, Mouse } from './input.ts'
+
+/** What text is for; how that looks depends on the colours of the terminal. */
+export type Style =
+  | 'plain'
+  | 'title'
+  | 'dim'
+  | 'header'
+  | 'sorted'
+  | 'selected'
+  | 'hot'
+  | 'warm'
+  | 'match'
+  | 'key'
+  | 'good'
+  | 'warning'
+  | 'error'
+
+export interface Run {
+  /** Cleaned text (format.ts): every character takes one cell or two. */
+  readonly text: string
+  readonly style: Style
+}
+
+/** A line of the screen; what is missing at its end is blank, what is too long is cut. */
+export type Line = readonly Run[]
+
+export interface Screen {
+  readonly columns: number
+  readonly rows: number
+  /** Whether characters beyond ASCII can be shown. */
+  readonly unicode: boolean
+  draw(lines: readonly Line[]): void
+  onKey(listener: (key: Key) => void): void
+  onMouse(listener: (mouse: Mouse) => void): void
+  onResize(listener: () => void): void
+  /** SIGTERM, SIGHUP and SIGINT from outside; the terminal has been put back already. */
+  onSignal(listener: (signal: NodeJS.Signals) => void): void
+  /** Ctrl-Z: puts the terminal back and stops; comes back after `fg`, redrawn. */
+  suspend(): void
+  /** Puts the terminal back as it was. Again does nothing. */
+  destroy(): void
+}
+
+type Environment = { readonly [name: string]: string | undefined }
+
+/** There is no terminal, or not one that can show a live view. */
+export class NoTerminal extends JfluidError {
+  readonly exitCode: number
+  readonly hint: string
+  constructor(problem: string, exitCode: number, hint: string) {
+    super(problem)
+    this.exitCode = exitCode
+    this.hint = hint
+  }
+}
+
+/** Why the live view cannot be shown on this stream; null when it can. */
+export function terminalProblem(stdout: { isTTY?: boolean }, env: Environment): JfluidError | null {
+  const instead = 'Record without one: jfluid record <pid> --root <method> --duration 10s --out p.jfluid'
+  if (stdout.isTTY !== true) {
+    return new NoTerminal('the live view needs a terminal, and the output is not one', EX_USAGE, instead)
+  }
+  if (env.TERM === 'dumb' || env.TERM === 'unknown') {
+    return new NoTerminal(
+      `the live view cannot be drawn on a terminal of type "${env.TERM}"`,
+      EX_UNAVAILABLE,
+      instead,
+    )
+  }
+  return null
+}
+
+/** Whether the locale is UTF-8, by the precedence of POSIX. */
+export function isUnicode(env: Environment): boolean {
+  return /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '')
+}
+
+const BOLD = 1 << 18
+const UNDERLINE = 2 << 18
+const INVERSE = 8 << 18
+const DEFAULT = 0x1ff
+const attribute = (flags: number, foreground: number = DEFAULT): number => flags | (foreground << 9) | DEFAULT
+const PLAIN = attribute(0)
+
+/** By colours: 256 that are told apart by the colour-blind, too; the 8 that every theme has; none. */
+const STYLES: { readonly [style in Style]: readonly [many: number, few: number, none: number] } = {
+  plain: [PLAIN, PLAIN, PLAIN],
+  title: [attribute(BOLD), attribute(BOLD), attribute(BOLD)],
+  dim: [attribute(0, 244), PLAIN, PLAIN],
+  header: [attribute(UNDERLINE, 74), attribute(UNDERLINE, 6), attribute(UNDERLINE)],
+  sorted: [attribute(BOLD | UNDERLINE, 74), attribute(BOLD | UNDERLINE, 6), attribute(BOLD | UNDERLINE)],
+  selected: [attribute(INVERSE), attribute(INVERSE), attribute(INVERSE)],
+  hot: [attribute(BOLD, 208), attribute(BOLD, 3), attribute(BOLD)],
+  warm: [attribute(0, 179), attribute(0, 3), PLAIN],
+  match: [attribute(BOLD | UNDERLINE, 74), attribute(BOLD | UNDERLINE, 6), attribute(BOLD | UNDERLINE)],
+  key: [attribute(BOLD, 74), attribute(BOLD, 6), attribute(BOLD)],
+  good: [attribute(0, 74), attribute(0, 6), PLAIN],
+  warning: [attribute(BOLD, 179), attribute(BOLD, 3), attribute(BOLD)],
+  error: [attribute(BOLD, 203), attribute(BOLD, 1), attribute(BOLD)],
+}
+
+/** Button presses and wheel, in the SGR encoding that has no limit of 223 columns. */
+const MOUSE_ON = '\x1b[?1000h\x1b[?1006h'
+const MOUSE_OFF = '\x1b[?1006l\x1b[?1000l'
+/** A terminal as everyone expects it: no mouse, cursor shown, first screen, no attributes. */
+const RESTORE = `${MOUSE_OFF}\x1b[?1l\x1b>\x1b[?25h\x1b[?1049l\x1b[m`
+/** An Escape that nothing has followed for so long is the key. */
+const ESCAPE_MS = 40
+/** Longer than a stop takes to arrive. */
+const NOT_STOPPED_MS = 100
+const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const
+const LIBRARY_LISTENS = ['uncaughtException', 'SIGTERM', 'SIGINT', 'SIGQUIT', 'exit'] as const
+
+/** Loads the terminal library, 40–90 ms, while something else is waited for. `openScreen` tells its errors. */
+export function preloadScreen(): void {
+  import('neo-blessed').catch(() => {})
+}
+
+/** Takes over the terminal until `destroy`. Ask `terminalProblem` first. */
+export async function openScreen(
+  input: NodeJS.ReadStream = process.stdin,
+  output: NodeJS.WriteStream = process.stdout,
+  env: Environment = process.env,
+): Promise<Screen> {
+  process.env.NCURSES_NO_UTF8_ACS = '1'
+  const { default: blessed } = await import('neo-blessed')
+  const unicode = isUnicode(env)
+  const before = new Map(LIBRARY_LISTENS.map((event) => [event, new Set(process.listeners(event as 'exit'))]))
+  const screen = blessed.screen({
+    input,
+    output,
+    terminal: 'xterm-256color',
+    forceUnicode: unicode,
+    fullUnicode: false,
+    warnings: false,
+  })
+  for (const [event, known] of before) {
+    for (const listener of process.listeners(event as 'exit')) {
+      if (!known.has(listener)) process.removeListener(event, listener)
+    }
+  }
+  return new TerminalScreen(screen, input, output, unicode, output.getColorDepth(env))
+}
+
+class TerminalScreen implements Screen {
+  readonly unicode: boolean
+  readonly #screen: BlessedScreen
+  readonly #input: NodeJS.ReadStream
+  readonly #output: NodeJS.WriteStream
+  readonly #palette: 0 | 1 | 2
+  readonly #parser = new InputParser()
+  readonly #keyListeners: ((key: Key) => void)[] = []
+  readonly #mouseListeners: ((mouse: Mouse) => void)[] = []
+  readonly #resizeListeners: (() => void)[] = []
+  readonly #signalListeners: ((signal: NodeJS.Signals) => void)[] = []
+  #escapeTimer: NodeJS.Timeout | undefined
+  #drawn: readonly Line[] = []
+  /** Lines that hold a double-width character, as the terminal shows them. */
+  #wide = new Set<number>()
+  #suspended = false
+  #destroyed = false
+
+  constructor(
+    screen: BlessedScreen,
+    input: NodeJS.ReadStream,
+    output: NodeJS.WriteStream,
+    unicode: boolean,
+    colorDepth: number,
+  ) {
+    this.#screen = screen
+    this.#input = input
+    this.#output = output
+    this.unicode = unicode
+    this.#palette = colorDepth >= 8 ? 0 : colorDepth > 1 ? 1 : 2
+    input.setRawMode?.(true)
+    input.setEncoding('utf8')
+    input.on('data', this.#onData)
+    input.on('end', this.#onHangup)
+    input.on('error', this.#onHangup)
+    input.resume()
+    output.on('resize', this.#onResize)
+    output.on('error', this.#onOutputError)
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal)
+    process.on('SIGCONT', this.#onContinue)
+    process.on('uncaughtExceptionMonitor', this.#onExit)
+    process.on('exit', this.#onExit)
+    screen.program.flush()
+    output.write(MOUSE_ON)
+  }
+
+  get columns(): number {
+    return this.#screen.program.cols
+  }
+
+  get rows(): number {
+    return this.#screen.program.rows
+  }
+
+  draw(lines: readonly Line[]): void {
+    if (this.#destroyed) return
+    this.#drawn = lines
+    if (this.#suspended) return
+    const cells = this.#screen.lines
+    for (let row = 0; row < cells.length; row++) this.#fill(row, lines[row] ?? [])
+    this.#screen.draw(0, cells.length - 1)
+    this.#screen.program.flush()
+  }
+
+  #fill(row: number, line: Line): void {
+    const cells = this.#screen.lines[row]!
+    const columns = cells.length
+    let at = 0
+    let wide = false
+    for (const { text, style } of line) {
+      const look = STYLES[style][this.#palette]
+      for (const character of text) {
+        const taken = this.unicode ? cellsOf(character) : 1
+        if (at + taken > columns) break
+        this.#put(cells, at, look, this.unicode || character <= '~' ? character : '?')
+        at++
+        if (taken === 2) {
+          wide = true
+          this.#put(cells, at, look, '')
+          at++
+        }
+      }
+    }
+    while (at < columns) this.#put(cells, at++, PLAIN, ' ')
+    cells.dirty = true
+    if (wide || this.#wide.has(row)) {
+      for (const cell of this.#screen.olines[row]!) cell[0] = -1
+      if (wide) this.#wide.add(row)
+      else this.#wide.delete(row)
+    }
+  }
+
+  #put(cells: BlessedCell[], at: number, look: number, character: string): void {
+    const cell = cells[at]!
+    cell[0] = look
+    cell[1] = character
+  }
+
+  onKey(listener: (key: Key) => void): void {
+    this.#keyListeners.push(listener)
+  }
+
+  onMouse(listener: (mouse: Mouse) => void): void {
+    this.#mouseListeners.push(listener)
+  }
+
+  onResize(listener: () => void): void {
+    this.#resizeListeners.push(listener)
+  }
+
+  onSignal(listener: (signal: NodeJS.Signals) => void): void {
+    this.#signalListeners.push(listener)
+  }
+
+  suspend(): void {
+    if (this.#destroyed || this.#suspended) return
+    this.#suspended = true
+    this.#output.write(MOUSE_OFF)
+    this.#screen.leave()
+    this.#input.setRawMode?.(false)
+    // The whole job, as the terminal itself would: whatever started us waits in it. SIGCONT brings us
+    // back; the timer does where nobody could, since a job without a shell above it is not stopped.
+    process.kill(0, 'SIGTSTP')
+    setTimeout(() => {
+      if (this.#suspended) this.#onContinue()
+    }, NOT_STOPPED_MS)
+  }
+
+  destroy(): void {
+    if (this.#destroyed) return
+    this.#destroyed = true
+    clearTimeout(this.#escapeTimer)
+    this.#input.off('data', this.#onData)
+    this.#input.off('end', this.#onHangup)
+    this.#output.off('resize', this.#onResize)
+    for (const signal of SIGNALS) process.off(signal, this.#onSignal)
+    process.off('SIGCONT', this.#onContinue)
+    process.off('uncaughtExceptionMonitor', this.#onExit)
+    process.off('exit', this.#onExit)
+    try {
+      this.#screen.destroy()
+    } catch {
+      // A library that fails now must not keep the terminal from being put back.
+    }
+    try {
+      if (this.#output.writable) this.#output.write(RESTORE)
+      this.#input.setRawMode?.(false)
+      this.#input.pause()
+    } catch {
+      // The terminal has gone.
+    }
+  }
+
+  readonly #onData = (text: string): void => {
+    clearTimeout(this.#escapeTimer)
+    this.#deliver(this.#parser.feed(text))
+    if (!this.#parser.waiting) return
+    this.#escapeTimer = setTimeout(() => this.#deliver(this.#parser.flush()), ESCAPE_MS)
+  }
+
+  #deliver(events: readonly InputEvent[]): void {
+    for (const event of events) {
+      if (this.#destroyed) return
+      if ('key' in event) for (const listener of this.#keyListeners) listener(event.key)
+      else for (const listener of this.#mouseListeners) listener(event.mouse)
+    }
+  }
+
+  readonly #onResize = (): void => {
+    if (this.#destroyed) return
+    const { program } = this.#screen
+    program.cols = this.#output.columns
+    program.rows = this.#output.rows
+    this.#wide.clear()
+    this.#screen.alloc()
+    for (const listener of this.#resizeListeners) listener()
+  }
+
+  readonly #onSignal = (signal: NodeJS.Signals): void => {
+    this.destroy()
+    for (const listener of this.#signalListeners) listener(signal)
+  }
+
+  readonly #onHangup = (): void => this.#onSignal('SIGHUP')
+
+  /** A terminal that has gone fails every write; that is a hang-up, not a crash. */
+  readonly #onOutputError = (): void => {
+    if (!this.#destroyed) this.#onSignal('SIGHUP')
+  }
+
+  readonly #onExit = (): void => this.destroy()
+
+  /** After a stop, ours or the shell's: someone else may have used the terminal meanwhile. */
+  readonly #onContinue = (): void => {
+    if (this.#destroyed) return
+    this.#suspended = false
+    this.#input.setRawMode?.(true)
+    this.#input.resume()
+    this.#screen.leave()
+    this.#screen.enter()
+    this.#screen.program.flush()
+    this.#output.write(MOUSE_ON)
+    this.#wide.clear()
+    this.draw(this.#drawn)
+  }
+}

@@ -1,0 +1,85 @@
+// Finding nodes by name, closed ones too, in the order they are shown.
+
+import type { NameText, TreeRows } from './rows.ts'
+
+/** True for the methods whose name contains the text, whatever its case. An empty text matches none. */
+export function matcher(text: string, nameText: NameText): (method: number) => boolean {
+  const wanted = text.toLowerCase()
+  const known: (boolean | undefined)[] = []
+  return (method) => {
+    if (wanted === '') return false
+    known[method] ??= nameText(method).toLowerCase().includes(wanted)
+    return known[method]
+  }
+}
+
+/** The nodes of a tree whose method matches. */
+export class NodeMatches {
+  readonly #rows: TreeRows
+  /** How many of the first i nodes match: so a subtree's matches are one subtraction. */
+  readonly #before: Int32Array
+
+  constructor(rows: TreeRows, matches: (method: number) => boolean) {
+    this.#rows = rows
+    const { count, method } = rows.tree
+    this.#before = new Int32Array(count + 1)
+    for (let i = 0; i < count; i++) this.#before[i + 1] = this.#before[i]! + (matches(method[i]!) ? 1 : 0)
+  }
+
+  get count(): number {
+    return this.#before[this.#before.length - 1]!
+  }
+
+  #is(node: number): boolean {
+    return this.#before[node + 1] !== this.#before[node]
+  }
+
+  #inside(node: number): boolean {
+    return this.#before[node + this.#rows.tree.size[node]!]! > this.#before[node]!
+  }
+
+  #below(node: number): boolean {
+    return this.#before[node + this.#rows.tree.size[node]!]! > this.#before[node + 1]!
+  }
+
+  /** The next match after `node` (from the start for -1), around the end; -1 when nothing matches. */
+  next(node: number): number {
+    if (this.count === 0) return -1
+    if (node >= 0 && this.#below(node)) return this.#first(this.#rows.children(node))
+    for (let at = node; at >= 0; at = this.#rows.tree.parent[at]!) {
+      const siblings = this.#rows.children(this.#rows.tree.parent[at]!)
+      const found = this.#first(siblings.slice(siblings.indexOf(at) + 1))
+      if (found >= 0) return found
+    }
+    return this.#first(this.#rows.children(-1))
+  }
+
+  /** The match before `node`, around the start; -1 when nothing matches. */
+  previous(node: number): number {
+    if (this.count === 0) return -1
+    for (let at = node; at >= 0; at = this.#rows.tree.parent[at]!) {
+      const above = this.#rows.tree.parent[at]!
+      const siblings = this.#rows.children(above)
+      const found = this.#last(siblings.slice(0, siblings.indexOf(at)))
+      if (found >= 0) return found
+      if (above >= 0 && this.#is(above)) return above
+    }
+    return this.#last(this.#rows.children(-1))
+  }
+
+  /** The first match in or below these siblings, as shown. */
+  #first(siblings: readonly number[]): number {
+    let node = siblings.find((each) => this.#inside(each)) ?? -1
+    while (node >= 0 && !this.#is(node))
+      node = this.#rows.children(node).find((each) => this.#inside(each)) ?? -1
+    return node
+  }
+
+  #last(siblings: readonly number[]): number {
+    let node = siblings.findLast((each) => this.#inside(each)) ?? -1
+    while (node >= 0 && this.#below(node)) {
+      node = this.#rows.children(node).findLast((each) => this.#inside(each)) ?? -1
+    }
+    return node
+  }
+}

@@ -1,0 +1,269 @@
+// The agent as the client sees it: one typed method a command, one typed event a question.
+//
+// Everything that comes over the wire is checked here, once; the rest of the client works with types.
+
+import type { ClassInfo } from '../base/class-info.ts'
+import type { EventHandler, Link } from './link.ts'
+import type { AgentFacts, ClockPair, DetachReport, RedefineResult, StackRow, ThreadRow } from './messages.ts'
+
+export interface LoaderInfo {
+  readonly id: number
+  /** "app", "platform", or "com.foo.Loader@7". */
+  readonly name: string
+  readonly parent: number
+}
+
+/** A body as it is sent: the whole content of a Code attribute. */
+export interface Body {
+  readonly classId: number
+  readonly methodIndex: number
+  readonly code: Uint8Array
+}
+
+/** What the load hook answers. */
+export interface LoadAnswer {
+  readonly poolEntries: number
+  readonly poolBytes: Uint8Array
+  readonly bodies: readonly { readonly methodIndex: number; readonly code: Uint8Array }[]
+  readonly ready: readonly number[]
+  readonly highestId: number
+}
+
+export interface AgentEvents {
+  first(methodId: number): void
+  reflect(request: number, classId: number, name: string, descriptor: string): void
+  classLoading(hook: number, classId: number, loader: number, name: string, bytes: Uint8Array): void
+  lateLoad(hook: number): void
+  ended(reason: string): void
+}
+
+export class Agent {
+  constructor(private readonly link: Link) {}
+
+  get closed(): Promise<string> {
+    return this.link.closed
+  }
+
+  listen(events: AgentEvents): void {
+    const handler: EventHandler = (event, a) => {
+      switch (event) {
+        case 'first':
+          return events.first(number(a[0]))
+        case 'reflect':
+          return events.reflect(number(a[0]), number(a[1]), string(a[2]), string(a[3]))
+        case 'classLoading':
+          return events.classLoading(number(a[0]), number(a[1]), number(a[2]), string(a[3]), bytes(a[4]))
+        case 'lateLoad':
+          return events.lateLoad(number(a[0]))
+        case 'ended':
+          return events.ended(string(a[0]))
+      }
+    }
+    this.link.listen(handler)
+  }
+
+  async hello(): Promise<AgentFacts> {
+    const v = list(await this.link.request('hello'))
+    return {
+      build: string(v[0]),
+      clock: v[1] === 'ticks' ? 'ticks' : 'nanoTime',
+      feature: number(v[2]),
+      version: string(v[3]),
+      vm: string(v[4]),
+      command: string(v[5]),
+      pid: number(v[6]),
+    }
+  }
+
+  async configure(o: {
+    ring: string
+    chunkBytes: number
+    chunkCount: number
+    chunksOffset: number
+    /** The JVM's hsperfdata file as the target sees it, '' if it has none. */
+    perfFile: string
+    safepointTimeOffset: number
+  }): Promise<{ clock: ClockPair; pausesKnown: boolean }> {
+    const v = list(
+      await this.link.request(
+        'configure',
+        o.ring,
+        o.chunkBytes,
+        o.chunkCount,
+        o.chunksOffset,
+        o.perfFile,
+        o.safepointTimeOffset,
+      ),
+    )
+    return { clock: clockPair(v[0]), pausesKnown: v[1] === true }
+  }
+
+  async loadedClasses(): Promise<{ loaders: LoaderInfo[]; classes: ClassInfo[] }> {
+    const [loaders, classes] = list(await this.link.request('loadedClasses'))
+    return {
+      loaders: list(loaders).map((row) => {
+        const r = list(row)
+        return { id: number(r[0]), name: string(r[1]), parent: number(r[2]) }
+      }),
+      classes: list(classes).map((row) => {
+        const r = list(row)
+        return {
+          id: number(r[0]),
+          name: string(r[1]),
+          loader: number(r[2]),
+          superId: number(r[3]),
+          interfaceIds: list(r[4]).map(number),
+          access: number(r[5]),
+          flags: number(r[6]),
+          nestHost: number(r[7]),
+        }
+      }),
+    }
+  }
+
+  async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
+    return list(await this.link.request('classBytes', ids)).map((b) => (b === null ? null : bytes(b)))
+  }
+
+  async extendConstantPool(classId: number, crc: number, entries: number, pool: Uint8Array): Promise<void> {
+    await this.link.request('extendConstantPool', classId, crc | 0, entries, buffer(pool))
+  }
+
+  async redefineMethods(
+    bodies: readonly Body[],
+    ready: readonly number[],
+    highestId: number,
+  ): Promise<RedefineResult> {
+    const rows = bodies.map((b) => [b.classId, b.methodIndex, buffer(b.code)])
+    const v = list(await this.link.request('redefineMethods', rows, ready, highestId))
+    const pause = number(v[3])
+    return {
+      refused: list(v[0]).map((row) => {
+        const [classId, reason] = list(row)
+        return { classId: number(classId), reason: string(reason) }
+      }),
+      startTicks: number(v[1]),
+      endTicks: number(v[2]),
+      pauseNs: pause < 0 ? null : pause,
+      calls: number(v[4]),
+    }
+  }
+
+  async watch(jdk: boolean): Promise<void> {
+    await this.link.request('watch', jdk)
+  }
+
+  /** @returns session ticks at which recording began */
+  async enable(): Promise<number> {
+    return number(await this.link.request('enable'))
+  }
+
+  /** Lets main() begin in a JVM that was started under jfluid. */
+  async go(): Promise<void> {
+    await this.link.request('go')
+  }
+
+  async calibrate(ms: number): Promise<{ innerTicks: number; outerTicks: number }> {
+    const v = list(await this.link.request('calibrate', ms))
+    return { innerTicks: number(v[0]), outerTicks: number(v[1]) }
+  }
+
+  async status(): Promise<{ clock: ClockPair; threads: ThreadRow[]; gaps: number; heapBytes: number }> {
+    const v = list(await this.link.request('status'))
+    return {
+      clock: clockPair(v[0]),
+      threads: list(v[1]).map((row) => {
+        const r = list(row)
+        return { number: number(r[0]), id: number(r[1]), name: string(r[2]), virtual: r[3] === true }
+      }),
+      gaps: number(v[2]),
+      heapBytes: number(v[3]),
+    }
+  }
+
+  async stackTraces(depth: number): Promise<StackRow[]> {
+    return list(await this.link.request('stackTraces', depth)).map((row) => {
+      const r = list(row)
+      return {
+        id: number(r[0]),
+        name: string(r[1]),
+        state: string(r[2]),
+        frames: list(r[3]).map((f) => {
+          const [owner, method] = list(f)
+          return { class: string(owner), method: string(method) }
+        }),
+      }
+    })
+  }
+
+  async reclaim(): Promise<number> {
+    return number(await this.link.request('reclaim'))
+  }
+
+  async detach(): Promise<DetachReport> {
+    const v = list(await this.link.request('detach'))
+    return {
+      restoredClasses: number(v[0]),
+      refusedClasses: number(v[1]),
+      ms: number(v[2]),
+      released: v[3] === true,
+    }
+  }
+
+  loadHook(hook: number, a: LoadAnswer | null): void {
+    this.link.send(
+      'loadHook',
+      hook,
+      a?.poolEntries ?? 0,
+      buffer(a?.poolBytes ?? new Uint8Array()),
+      a?.bodies.map((b) => [b.methodIndex, buffer(b.code)]) ?? [],
+      a?.ready ?? [],
+      a?.highestId ?? 0,
+    )
+  }
+
+  reflected(request: number): void {
+    this.link.send('reflected', request)
+  }
+
+  close(): void {
+    this.link.close()
+  }
+}
+
+class UnexpectedMessage extends Error {
+  constructor(wanted: string, got: unknown) {
+    super(`the agent sent ${typeof got} where ${wanted} was expected`)
+  }
+}
+
+function list(v: unknown): readonly unknown[] {
+  if (Array.isArray(v)) return v
+  throw new UnexpectedMessage('a list', v)
+}
+
+function number(v: unknown): number {
+  if (typeof v === 'number') return v
+  if (typeof v === 'bigint') return Number(v)
+  throw new UnexpectedMessage('a number', v)
+}
+
+function string(v: unknown): string {
+  if (typeof v === 'string') return v
+  throw new UnexpectedMessage('a string', v)
+}
+
+function bytes(v: unknown): Uint8Array {
+  if (v instanceof Uint8Array) return v
+  throw new UnexpectedMessage('bytes', v)
+}
+
+function clockPair(v: unknown): ClockPair {
+  const [ticks, nanos] = list(v)
+  return { ticks: number(ticks), nanos: number(nanos) }
+}
+
+/** msgpackr packs Buffers as binary without surprises; other views it may not. */
+function buffer(v: Uint8Array): Buffer {
+  return Buffer.from(v.buffer, v.byteOffset, v.byteLength)
+}

@@ -1,0 +1,69 @@
+// Frames: a u32 little-endian length and so many bytes. msgpackr's own stream is quadratic on large
+// messages, so framing is done here, over whole buffers.
+
+import { Packr, Unpackr } from 'msgpackr'
+
+/** Larger than any message either side sends; a length beyond it means the peer is not ours. */
+export const MAX_FRAME = 256 << 20
+
+const options = {
+  useRecords: false,
+  mapsAsObjects: true,
+  variableMapSize: true,
+  int64AsType: 'number',
+} as const
+const packr = new Packr(options)
+const unpackr = new Unpackr(options)
+
+/** One message as the bytes of its frame. */
+export function encodeFrame(message: readonly unknown[]): Buffer {
+  const body = packr.pack(message)
+  const frame = Buffer.allocUnsafe(body.length + 4)
+  frame.writeUInt32LE(body.length, 0)
+  body.copy(frame, 4)
+  return frame
+}
+
+/** Cuts a byte stream into messages. */
+export class FrameReader {
+  private chunks: Buffer[] = []
+  private buffered = 0
+  /** Bytes of the frame being collected, its header included; 0 until the header is there. */
+  private wanted = 0
+
+  /**
+   * @returns the messages completed by `chunk`, in order
+   * @throws Error if the bytes are no frames of ours
+   */
+  push(chunk: Buffer): unknown[][] {
+    this.chunks.push(chunk)
+    this.buffered += chunk.length
+    const messages: unknown[][] = []
+    while (true) {
+      if (this.wanted === 0) {
+        if (this.buffered < 4) return messages
+        const length = this.joined(4).readUInt32LE(0)
+        if (length > MAX_FRAME) throw new Error(`a frame of ${length} bytes`)
+        this.wanted = length + 4
+      }
+      if (this.buffered < this.wanted) return messages
+      const all = this.joined(this.wanted)
+      // A copy: byte arrays inside a message must not keep a whole socket buffer alive, or be reused.
+      const message: unknown = unpackr.unpack(Uint8Array.prototype.slice.call(all, 4, this.wanted))
+      this.chunks = all.length > this.wanted ? [all.subarray(this.wanted)] : []
+      this.buffered -= this.wanted
+      this.wanted = 0
+      if (!Array.isArray(message)) throw new Error('a message that is not an array')
+      messages.push(message)
+    }
+  }
+
+  /** A buffer that starts with the buffered bytes and holds at least `bytes` of them. */
+  private joined(bytes: number): Buffer {
+    const first = this.chunks[0]!
+    if (first.length >= bytes && this.chunks.length === 1) return first
+    const all = Buffer.concat(this.chunks, this.buffered)
+    this.chunks = [all]
+    return all
+  }
+}

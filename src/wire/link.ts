@@ -1,0 +1,163 @@
+// The connection to the agent: who listens, how requests find their replies, how it ends.
+
+import { createServer, type Server, type Socket } from 'node:net'
+import { EX_PROTOCOL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { encodeFrame, FrameReader } from './frame.ts'
+
+/** Why a link ended that the other side closed without a word. */
+export const LINK_CLOSED = 'the agent closed it'
+
+/** The agent was loaded but did not connect back. */
+export class AgentDidNotConnect extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Check that the JVM is not stopped and shares the file system under /tmp, then try again.'
+  constructor(pid: number, ms: number, reason: string | null) {
+    super(
+      reason === null
+        ? `the agent in JVM ${pid} did not connect within ${ms} ms`
+        : `the agent in JVM ${pid} could not start: ${reason}`,
+    )
+  }
+}
+
+/** The connection ended while something was still expected from the agent. */
+export class LinkLost extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'The JVM has probably ended; attach to the new one.'
+  constructor(reason: string) {
+    super(`the connection to the JVM was lost: ${reason}`)
+  }
+}
+
+/** The agent answered a command with an error. */
+export class AgentRefused extends JfluidError {
+  readonly exitCode = EX_PROTOCOL
+  readonly hint = 'This is a defect of jfluid or of this JVM; the target runs on. Please report it.'
+  constructor(op: string, reason: string) {
+    super(`the agent could not carry out ${op}: ${reason}`)
+  }
+}
+
+export type EventHandler = (event: string, args: readonly unknown[]) => void
+
+interface Waiting {
+  readonly op: string
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+export class LinkServer {
+  private constructor(
+    private readonly server: Server,
+    private readonly connection: Promise<Socket>,
+  ) {}
+
+  /** Listens on a UNIX socket at `path`; its directory must be the owner's alone. */
+  static async listen(path: string): Promise<LinkServer> {
+    const server = createServer()
+    // Only one agent is ever expected. Later connections are not accepted.
+    const connection = new Promise<Socket>((resolve) => server.once('connection', resolve))
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(path, resolve)
+    })
+    return new LinkServer(server, connection)
+  }
+
+  /** @returns the link once the agent has connected, null when `ms` are over or `signal` fires */
+  async accept(ms: number, signal?: AbortSignal): Promise<Link | null> {
+    let timer: NodeJS.Timeout | undefined
+    const timeout = new Promise<null>((resolve) => {
+      timer = setTimeout(() => resolve(null), ms)
+      signal?.addEventListener('abort', () => resolve(null), { once: true })
+    })
+    const socket = await Promise.race([this.connection, timeout])
+    clearTimeout(timer)
+    this.server.close()
+    return socket === null ? null : new Link(socket)
+  }
+
+  close(): void {
+    this.server.close()
+  }
+}
+
+export class Link {
+  private readonly waiting = new Map<number, Waiting>()
+  private readonly reader = new FrameReader()
+  private lastId = 0
+  private reason: string | null = null
+  private readonly early: [string, readonly unknown[]][] = []
+  private onEvent: EventHandler = (event, args) => this.early.push([event, args])
+  /** Resolves with the reason once the connection has ended, whoever ended it. */
+  readonly closed: Promise<string>
+
+  constructor(private readonly socket: Socket) {
+    let finish: (reason: string) => void = () => {}
+    this.closed = new Promise((resolve) => {
+      finish = resolve
+    })
+    socket.on('data', (chunk: Buffer) => this.receive(chunk))
+    socket.on('error', (error) => {
+      this.reason ??= error.message
+    })
+    socket.on('close', () => {
+      const reason = this.reason ?? LINK_CLOSED
+      for (const w of this.waiting.values()) w.reject(new LinkLost(reason))
+      this.waiting.clear()
+      this.reason = reason
+      finish(reason)
+    })
+  }
+
+  /** Events are kept until somebody listens. */
+  listen(handler: EventHandler): void {
+    this.onEvent = handler
+    for (const [event, args] of this.early.splice(0)) handler(event, args)
+  }
+
+  /**
+   * @throws AgentRefused if the agent answers with an error
+   * @throws LinkLost if the connection ends first
+   */
+  request(op: string, ...args: unknown[]): Promise<unknown> {
+    if (this.reason !== null) return Promise.reject(new LinkLost(this.reason))
+    const id = ++this.lastId
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { op, resolve, reject })
+      this.socket.write(encodeFrame([id, op, ...args]))
+    })
+  }
+
+  /** A command without a reply. Lost silently if the connection has ended: `closed` tells. */
+  send(op: string, ...args: unknown[]): void {
+    if (this.reason === null) this.socket.write(encodeFrame([0, op, ...args]))
+  }
+
+  close(): void {
+    this.reason ??= 'closed'
+    this.socket.destroy()
+  }
+
+  private receive(chunk: Buffer): void {
+    let messages: unknown[][]
+    try {
+      messages = this.reader.push(chunk)
+    } catch (error) {
+      this.reason = `the agent sent ${error instanceof Error ? error.message : String(error)}`
+      this.socket.destroy()
+      return
+    }
+    for (const [id, second, ...rest] of messages) {
+      if (id === 0) {
+        this.onEvent(String(second), rest)
+        continue
+      }
+      const waiting = this.waiting.get(id as number)
+      if (waiting === undefined) continue
+      this.waiting.delete(id as number)
+      if (second === true) waiting.resolve(rest[0])
+      else waiting.reject(new AgentRefused(waiting.op, String(rest[0])))
+    }
+  }
+}

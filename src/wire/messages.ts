@@ -1,0 +1,86 @@
+// The messages between client and agent. The client listens on a UNIX socket in its own 0700
+// directory, the agent connects; frames are a u32 little-endian length and one MessagePack array.
+//
+//   client → agent   [id, op, …arguments]     id > 0 asks for a reply, 0 does not
+//   agent → client   [id, true, value] or [id, false, message]
+//   agent → client   [0, event, …arguments]
+//
+// Commands (arguments → value):
+//   hello                → [build, clock, feature, version, vm, command, pid]
+//   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset
+//                        → [[ticks, nanos], pausesKnown]
+//   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  what is new since the last call
+//   classBytes ids       → [bytes | null, …]
+//   extendConstantPool class, crc, entries, pool → nil
+//   redefineMethods [[class, method, code], …], ready ids, highest id
+//                        → [[[class, why], …], t0, t1, safepoint ns | -1, redefinition calls]
+//   watch jdk            → nil                  class-load hook on, for JDK classes too or not
+//   enable               → ticks                recording on
+//   go                   → nil                  lets main() begin, where the JVM was started by us
+//   calibrate ms         → [t_I, t_O] in ticks
+//   status               → [[ticks, nanos], [[number, tid, name, virtual], …], gaps, heap bytes]
+//   stackTraces depth    → [[tid, name, state, [[class, method], …]], …]
+//   reclaim              → chunks taken back from threads outside the graph
+//   detach               → [classes restored, classes refused, ms, mapping released]
+//   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
+//   reflected request                                                          (no reply)
+//
+// Events:
+//   first method                                 an instrumented method is entered for the first time
+//   reflect request, class, name, descriptor     reflection calls an executable for the first time
+//   classLoading hook, class, loader, name, bytes
+//   lateLoad hook                                the loading thread did not wait for the answer to this hook
+//   ended reason                                 the agent leaves by itself
+
+/** A thread the runtime has met. */
+export interface ThreadRow {
+  readonly number: number
+  readonly id: number
+  readonly name: string
+  readonly virtual: boolean
+}
+
+/** The session's clock and System.nanoTime() at one moment; ticks count from the session's start. */
+export interface ClockPair {
+  readonly ticks: number
+  readonly nanos: number
+}
+
+export interface StackRow {
+  readonly id: number
+  readonly name: string
+  readonly state: string
+  /** Innermost first; class names with dots. */
+  readonly frames: readonly { readonly class: string; readonly method: string }[]
+}
+
+export interface AgentFacts {
+  readonly build: string
+  readonly clock: 'ticks' | 'nanoTime'
+  /** JDK feature version, 17 … 25. */
+  readonly feature: number
+  readonly version: string
+  readonly vm: string
+  /** Main class or jar with its arguments. */
+  readonly command: string
+  /** Process id as the target itself sees it. */
+  readonly pid: number
+}
+
+export interface RedefineResult {
+  readonly refused: readonly { readonly classId: number; readonly reason: string }[]
+  readonly startTicks: number
+  readonly endTicks: number
+  /** Time the JVM spent at safepoints in between, null if it keeps no such counter. */
+  readonly pauseNs: number | null
+  /** Calls of retransformClasses it took; more than one when the JVM refused a class. */
+  readonly calls: number
+}
+
+export interface DetachReport {
+  readonly restoredClasses: number
+  readonly refusedClasses: number
+  readonly ms: number
+  /** False if a thread would not leave the runtime: then the target keeps the mapping. */
+  readonly released: boolean
+}
