@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { attachProblem, type Client, type TargetFacts } from '../../src/attach/admission.ts'
+import type { TargetProcess } from '../../src/attach/target-process.ts'
+
+const PROCESS: TargetProcess = {
+  pid: 4711,
+  threadGroup: 4711,
+  nsPid: 4711,
+  name: 'java',
+  state: 'S',
+  uid: 1000,
+  euid: 1000,
+  gid: 100,
+  egid: 100,
+  catchesSigquit: true,
+  ignoresSigquit: false,
+  startTicks: 1,
+  startedAt: 0,
+  commandLine: ['java', 'Main'],
+  executable: '/jdk/bin/java',
+  vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
+  perfDataMapped: true,
+  root: '/proc/4711/root',
+}
+const OWNER: Client = { uid: 1000, gid: 100 }
+const ROOT: Client = { uid: 0, gid: 0 }
+
+interface Change extends Partial<Omit<TargetFacts, 'process'>> {
+  process?: Partial<TargetProcess>
+}
+
+const facts = ({ process, ...rest }: Change = {}): TargetFacts => ({
+  process: { ...PROCESS, ...process },
+  perf: { complete: true, attachSupported: true },
+  hasPerfFile: true,
+  attachDisabledByOption: false,
+  hasSocket: false,
+  ...rest,
+})
+
+/** Name and exit status of the refusal, or `welcome`. */
+const verdict = (change: Change, client: Client = OWNER): string => {
+  const problem = attachProblem(facts(change), client)
+  return problem === undefined ? 'welcome' : `${problem.name} ${problem.exitCode}`
+}
+
+describe('an attach is refused', () => {
+  it.each<[string, Change, string]>([
+    ['by a thread of a process', { process: { threadGroup: 4700 } }, 'NoSuchProcess 68'],
+    ['by a zombie', { process: { state: 'Z' } }, 'NoSuchProcess 68'],
+    ['by another program', { process: { vmLibrary: null }, perf: undefined }, 'NotJvm 66'],
+    ['by OpenJ9', { process: { vmLibrary: { kind: 'openj9', path: '/x' } } }, 'NotHotSpot 76'],
+    ['to others than the owner', { process: { euid: 1001 } }, 'NotOwner 77'],
+    ['to another group, as HotSpot does', { process: { egid: 101 } }, 'NotOwner 77'],
+    ['when hsperfdata says so', { perf: { complete: true, attachSupported: false } }, 'AttachDisabled 78'],
+    ['when only the options say so', { perf: undefined, attachDisabledByOption: true }, 'AttachDisabled 78'],
+    ['when it is stopped', { process: { state: 'T' } }, 'TargetStopped 75'],
+    ['when it is traced', { process: { state: 't' }, hasSocket: true }, 'TargetStopped 75'],
+    ['when SIGQUIT would kill it', { process: { catchesSigquit: false } }, 'SigquitNotCaught 69'],
+    ['when SIGQUIT is ignored', { process: { ignoresSigquit: true } }, 'SigquitNotCaught 69'],
+  ])('%s', (_, change, expected) => {
+    assert.equal(verdict(change), expected)
+  })
+
+  it('for the reason that has to be dealt with first', () => {
+    const everything: Change = {
+      process: { euid: 1001, state: 'T', catchesSigquit: false },
+      perf: { complete: true, attachSupported: false },
+    }
+    assert.equal(verdict(everything), 'NotOwner 77')
+    assert.equal(verdict(everything, ROOT), 'AttachDisabled 78')
+  })
+})
+
+describe('an attach is allowed', () => {
+  it.each<[string, Change]>([
+    ['to the owner', {}],
+    ['to a JVM without hsperfdata', { perf: undefined, hasPerfFile: false }],
+    ['to a statically linked JVM, which has no libjvm', { process: { vmLibrary: null } }],
+    ['to an -Xrs JVM through its socket', { process: { catchesSigquit: false }, hasSocket: true }],
+  ])('%s', (_, change) => {
+    assert.equal(verdict(change), 'welcome')
+  })
+
+  it('to root, whoever owns the JVM', () => {
+    assert.equal(verdict({}, ROOT), 'welcome')
+  })
+
+  it('hsperfdata is believed before the options', () => {
+    assert.equal(verdict({ attachDisabledByOption: true }), 'welcome')
+  })
+})
+
+describe('what we may not see does not make a JVM of it, or none', () => {
+  const unseen: Partial<TargetProcess> = { vmLibrary: undefined, euid: 1001 }
+
+  it('so the refusal is for the owner', () => {
+    assert.equal(verdict({ process: unseen, perf: undefined, hasPerfFile: true }), 'NotOwner 77')
+    assert.equal(verdict({ process: unseen, perf: undefined, hasPerfFile: false }), 'NotOwner 77')
+  })
+})
+
+describe('a refusal tells', () => {
+  it('both users, and how to become the right one', () => {
+    const problem = attachProblem(facts({ process: { euid: 1001 } }), OWNER)
+    assert.equal(
+      problem?.message,
+      'cannot attach to JVM 4711: it belongs to uid 1001, jfluid runs as uid 1000',
+    )
+    assert.equal(problem?.hint, "Run it as the owner: sudo -u '#1001' jfluid attach 4711")
+    assert.equal(problem?.reason, 'belongs to uid 1001')
+  })
+
+  it('both groups, when only these differ', () => {
+    const problem = attachProblem(facts({ process: { egid: 101 } }), OWNER)
+    assert.match(problem?.message ?? '', /belongs to group 101, jfluid runs as group 100$/)
+    assert.equal(problem?.hint, "Run it as the owner: sudo -u '#1000' -g '#101' jfluid attach 4711")
+  })
+})

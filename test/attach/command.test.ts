@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, describe, it, onTestFinished, vi } from 'vitest'
+import {
+  ArgumentRefused,
+  AttachProtocolError,
+  agentLoadProblem,
+  agentProperties,
+  attachCommand,
+  CommandTimeout,
+  decodeReply,
+  encodeRequest,
+  loadAgent,
+  parseProperties,
+} from '../../src/attach/command.ts'
+import { type AttachConnection, openAttachSocket } from '../../src/attach/handshake.ts'
+import type { JfluidError } from '../../src/base/errors.ts'
+import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { WAITER } from './waiter.ts'
+
+describe('a request', () => {
+  const written = (operation: string, ...args: string[]) => encodeRequest(operation, args).toString()
+
+  it('always carries three arguments, each ended by NUL', () => {
+    assert.equal(written('agentProperties'), '1\0agentProperties\0\0\0\0')
+    assert.equal(written('load', 'instrument', 'false', 'a.jar='), '1\0load\0instrument\0false\0a.jar=\0')
+  })
+
+  it('an argument may have 1,024 bytes, not characters', () => {
+    // version 2 bytes, name 5, argument 1,025, two empty ones 2
+    assert.equal(written('jcmd', 'x'.repeat(1024)).length, 2 + 5 + 1025 + 2)
+    assert.throws(() => written('jcmd', 'x'.repeat(1025)), {
+      message: 'attach command jcmd: argument 1 has 1025 bytes, the limit is 1024',
+      exitCode: 64,
+    })
+    assert.throws(() => written('jcmd', 'ü'.repeat(513)), ArgumentRefused)
+  })
+
+  it('cannot hold more arguments, a longer name or a NUL', () => {
+    assert.throws(() => written('a', '1', '2', '3', '4'), ArgumentRefused)
+    assert.throws(() => written('abcdefghijklmnopq'), /has 17 bytes, the limit is 16/)
+    assert.throws(() => written('a', 'b\0c'), ArgumentRefused)
+  })
+})
+
+describe('a reply', () => {
+  const read = (text: string) => decodeReply('x', Buffer.from(text))
+
+  it('is a code, a line feed, and text', () => {
+    assert.deepEqual(
+      { ...read('0\na\nb\n'), bytes: undefined },
+      { code: 0, text: 'a\nb\n', bytes: undefined },
+    )
+    assert.equal(read('-1\n').code, -1)
+    assert.equal(read('101\n').text, '')
+    assert.equal(read('101').code, 101)
+  })
+
+  it.each(['', '\n', 'HTTP/1.1 400 Bad Request\r\n', '1.5\n', '99999999999\n'])('%j is none', (text) => {
+    assert.throws(() => read(text), AttachProtocolError)
+  })
+})
+
+describe('the answer to load', () => {
+  it.each<[string, number, string, string]>([
+    ['JDK 9 and newer', 0, 'return code: 0\n', 'loaded'],
+    ['JDK 8', 0, '0\n', 'loaded'],
+    ['no such jar', 0, 'return code: 100\n', 'AgentJarRefused 69'],
+    [
+      'a class loader without appendToClassPathForInstrumentation',
+      0,
+      'return code: 101\n',
+      'AgentNotOnClassPath 69',
+    ],
+    ['an exception in agentmain', 0, 'return code: 102\n', 'AgentStartFailed 70'],
+    ['no memory', 0, 'return code: -4\n', 'AgentNotLoaded 69'],
+    [
+      'no dynamic loading, 17',
+      -1,
+      'Dynamic agent loading is not enabled. Use …',
+      'DynamicLoadingDisabled 78',
+    ],
+    [
+      'no dynamic loading, 25',
+      0,
+      'Dynamic agent loading is not enabled. Use …\n',
+      'DynamicLoadingDisabled 78',
+    ],
+    [
+      'no java.instrument',
+      -1,
+      'java.lang.module.FindException: Module java.instrument not found',
+      'InstrumentModuleMissing 69',
+    ],
+    ['no libinstrument', 0, 'instrument was not loaded.\n', 'InstrumentModuleMissing 69'],
+    ['silence', 0, '', 'AgentNotLoaded 69'],
+    ['a number in a failure', -1, '0', 'AgentNotLoaded 69'],
+  ])('%s', (_, code, text, expected) => {
+    const problem = agentLoadProblem(1, '/a.jar', { code, text })
+    assert.equal(problem === undefined ? 'loaded' : `${problem.name} ${problem.exitCode}`, expected)
+  })
+})
+
+describe('properties, as java.util.Properties stores them', () => {
+  it('have comments, separators, escapes and continued lines', () => {
+    const text = [
+      '#Sat Nov 21 07:26:56 UTC 2026',
+      '  ! also a comment',
+      'plain=value',
+      'path=C\\:\\\\tmp',
+      'key\\ with\\=both = v = w ',
+      'colon: x',
+      'blank y',
+      'empty=',
+      'alone',
+      'lines=one\\',
+      '   two',
+      'ends\\\\',
+      'unicode=\\u00fc\\uD83D\\uDE00',
+      'control=\\t\\n\\r\\f\\q',
+      '',
+    ].join('\r\n')
+    assert.deepEqual(Object.fromEntries(parseProperties(text)), {
+      plain: 'value',
+      path: 'C:\\tmp',
+      'key with=both': 'v = w ',
+      colon: 'x',
+      blank: 'y',
+      empty: '',
+      alone: '',
+      lines: 'onetwo',
+      'ends\\': '',
+      unicode: 'ü😀',
+      control: '\t\n\r\fq',
+    })
+  })
+})
+
+describe('a server that is no JVM', () => {
+  /** Path of a socket whose connections are handled by `serve`. */
+  async function serverOf(serve: (socket: Socket) => void): Promise<string> {
+    const path = join(temporaryDirectory(), 'socket')
+    const server = createServer((socket) => serve(socket.on('error', () => {}))).listen(path)
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    return path
+  }
+
+  it('keeps silent: a timeout', async () => {
+    const path = await serverOf((socket) => setTimeout(() => socket.destroy(), 500))
+    await assert.rejects(attachCommand(path, 'load', [], { timeoutMs: 50 }), (problem) => {
+      assert.ok(problem instanceof CommandTimeout)
+      assert.equal(problem.message, 'attach command load: no answer within 50 ms')
+      return true
+    })
+  })
+
+  it('hangs up at once', async () => {
+    const path = await serverOf((socket) => socket.destroy())
+    await assert.rejects(attachCommand(path, 'load'), AttachProtocolError)
+  })
+
+  it('answers in pieces', async () => {
+    const path = await serverOf((socket) =>
+      socket.once('data', () => {
+        socket.write('0')
+        setTimeout(() => socket.end('\nré'), 20)
+      }),
+    )
+    assert.equal((await attachCommand(path, 'x')).text, 'ré')
+  })
+
+  it('is not there', async () => {
+    await assert.rejects(attachCommand('/nonexistent/socket', 'x'), /connection failed \(ENOENT\)/)
+  })
+})
+
+const AGENT = {
+  ...WAITER,
+  Agent: `
+    import java.util.*;
+    public class Agent {
+      public static void agentmain(String options, java.lang.instrument.Instrumentation inst) throws Exception {
+        System.out.println("agentmain " + options);
+        if (options.equals("throw")) throw new IllegalStateException("as asked");
+        inst.redefineModule(Object.class.getModule(), Set.of(),
+            Map.of("jdk.internal.vm", Set.of(Agent.class.getModule())), Map.of(), Set.of(), Map.of());
+        Class.forName("Teller").getDeclaredMethod("tell").invoke(null);
+      }
+    }`,
+  Teller: `
+    public class Teller {
+      public static void tell() {
+        jdk.internal.vm.VMSupport.getAgentProperties().put("jfluid.test", "here: \\u00fc = 1");
+      }
+    }`,
+}
+
+forEachJdk((jdk) => {
+  let classes: string
+  let jar: string
+  let dir: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, AGENT, {
+      release: null,
+      options: ['--add-exports', 'java.base/jdk.internal.vm=ALL-UNNAMED'],
+    })
+    dir = temporaryDirectory()
+    jar = join(dir, 'agent.jar')
+    const manifest = join(dir, 'manifest')
+    writeFileSync(manifest, 'Agent-Class: Agent\n')
+    await promisify(execFile)(join(jdk.home, 'bin', 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
+  })
+
+  async function attach(flags: string[] = []) {
+    const java = startJava(jdk, [...flags, '-cp', classes, 'Waiter'])
+    await java.line(/ready/)
+    return { java, connection: await openAttachSocket(java.pid) }
+  }
+
+  async function loadFailure(connection: AttachConnection, path: string, options?: string): Promise<string> {
+    const problem = await loadAgent(connection, path, options).then(
+      () => new Error('loaded'),
+      (reason: JfluidError) => reason,
+    )
+    return 'exitCode' in problem ? `${problem.name} ${problem.exitCode}` : problem.message
+  }
+
+  it('an agent is loaded with its options, and can leave word in the agent properties', async () => {
+    const { java, connection } = await attach()
+    await loadAgent(connection, jar, 'a=b c ü')
+    assert.equal(await java.line(/agentmain/), 'agentmain a=b c ü')
+    const properties = await agentProperties(connection)
+    assert.equal(properties.get('jfluid.test'), 'here: ü = 1')
+    assert.equal(properties.get('sun.java.command'), 'Waiter')
+  })
+
+  it('a jar that is missing, no jar, or no agent is refused', async () => {
+    const { connection } = await attach()
+    const text = join(dir, 'text.jar')
+    writeFileSync(text, 'no jar')
+    assert.equal(await loadFailure(connection, join(dir, 'missing.jar')), 'AgentJarRefused 69')
+    assert.equal(await loadFailure(connection, text), 'AgentJarRefused 69')
+  })
+
+  it('an exception in agentmain is told', async () => {
+    const { java, connection } = await attach()
+    assert.equal(await loadFailure(connection, jar, 'throw'), 'AgentStartFailed 70')
+    await vi.waitFor(() => assert.match(java.stderr(), /as asked/))
+  })
+
+  it('a path or options that the protocol cannot carry are never sent', async () => {
+    const { connection } = await attach()
+    assert.equal(await loadFailure(connection, `/${'x'.repeat(1024)}.jar`), 'ArgumentRefused 64')
+    assert.equal(await loadFailure(connection, '/a=b.jar'), 'ArgumentRefused 64')
+  })
+
+  it('a JVM that forbids dynamic loading says so', async () => {
+    const { java, connection } = await attach(['-XX:-EnableDynamicAgentLoading'])
+    assert.equal(await loadFailure(connection, jar), 'DynamicLoadingDisabled 78')
+    assert.doesNotMatch(java.stdout(), /agentmain/)
+  })
+
+  it('an agent is loaded into a JVM in its first milliseconds', async () => {
+    for (const flags of [[], ['-XX:-UsePerfData'], ['-Xrs']]) {
+      const java = startJava(jdk, [...flags, '-cp', classes, 'Waiter'])
+      await loadAgent(await openAttachSocket(java.pid), jar, flags.join())
+      await java.line(/agentmain/)
+    }
+  })
+
+  it('a runtime image without java.instrument is told from a bad agent', async () => {
+    const image = join(temporaryDirectory(), 'image')
+    const jlink = join(jdk.home, 'bin', 'jlink')
+    await promisify(execFile)(jlink, ['--add-modules', 'java.base', '--output', image])
+    const java = startProcess(join(image, 'bin', 'java'), ['-cp', classes, 'Waiter'])
+    await java.line(/ready/)
+    const connection = await openAttachSocket(java.pid)
+    assert.equal(await loadFailure(connection, jar), 'InstrumentModuleMissing 69')
+  })
+
+  it('a JVM that has ended is told from one that misbehaves', async () => {
+    const { java, connection } = await attach()
+    await java.kill()
+    assert.equal(await loadFailure(connection, jar), 'NoSuchProcess 68')
+  })
+
+  it('an operation that HotSpot does not know fails', async () => {
+    const { connection } = await attach()
+    const { code, text } = await attachCommand(connection.socketPath, 'nonsense')
+    assert.notEqual(code, 0)
+    assert.match(text, /^Operation nonsense not recognized/)
+  })
+})

@@ -1,0 +1,420 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import type { AttachError } from '../../src/attach/admission.ts'
+import { agentProperties } from '../../src/attach/command.ts'
+import { openAttachSocket } from '../../src/attach/handshake.ts'
+import { listJvms } from '../../src/attach/jvms.ts'
+import {
+  compileJava,
+  type JavaOptions,
+  type JavaProcess,
+  startJava,
+  startProcess,
+  stop,
+  temporaryDirectory,
+} from '../support/java-process.ts'
+import { forEachJdk, type Jdk, newest, oldest } from '../support/jdks.ts'
+import { WAITER } from './waiter.ts'
+
+let classes: string
+beforeAll(async () => {
+  classes = await compileJava(
+    oldest,
+    {
+      ...WAITER,
+      // Has a file named like OpenJ9's library mapped.
+      LooksLikeJ9: `
+      import java.nio.channels.FileChannel;
+      public class LooksLikeJ9 {
+        public static void main(String[] args) throws Exception {
+          try (var file = FileChannel.open(java.nio.file.Path.of(args[0]))) {
+            var map = file.map(FileChannel.MapMode.READ_ONLY, 0, 1);
+            System.out.println("ready");
+            Thread.sleep(60_000);
+            System.out.println(map.get(0));
+          }
+        }
+      }`,
+    },
+    { release: null },
+  )
+  chmodSync(classes, 0o755) // some JVMs here run as another user
+})
+
+async function startWaiter(jdk: Jdk, flags: string[] = [], options: JavaOptions = {}): Promise<JavaProcess> {
+  const java = startJava(jdk, [...flags, '-cp', classes, 'Waiter'], options)
+  await java.line(/ready/)
+  return java
+}
+
+/** The refusal of an attach that must not come about. */
+async function refusal(pid: number, timeoutMs = 5000): Promise<AttachError> {
+  try {
+    await openAttachSocket(pid, { timeoutMs })
+  } catch (problem) {
+    return problem as AttachError
+  }
+  throw new Error(`process ${pid} was attached to`)
+}
+
+/** Neither signalled nor hurt: it printed no threads and answers on its input. */
+async function assertUndisturbed(java: JavaProcess): Promise<void> {
+  java.send('?')
+  await java.line(/alive/)
+  assert.doesNotMatch(java.stdout() + java.stderr(), /Full thread dump/)
+}
+
+const socketOf = (pid: number) => `/tmp/.java_pid${pid}`
+
+/** Leaves a socket file that nobody listens on. */
+async function leaveDeadSocket(path: string): Promise<void> {
+  rmSync(path, { force: true })
+  const code = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 9))`
+  await startProcess(process.execPath, ['-e', code]).exit
+  assert.ok(existsSync(path))
+}
+
+/** Runs `body` with another effective user and group, as a client of that user would. */
+async function asUser<T>(uid: number, gid: number, body: () => Promise<T>): Promise<T> {
+  process.setegid?.(gid)
+  process.seteuid?.(uid)
+  try {
+    return await body()
+  } finally {
+    process.seteuid?.(0)
+    process.setegid?.(0)
+  }
+}
+
+forEachJdk((jdk) => {
+  it('the first attach takes one signal and leaves nothing but the socket', async () => {
+    const cwd = temporaryDirectory()
+    const java = await startWaiter(jdk, [], { cwd })
+    const connection = await openAttachSocket(java.pid)
+    assert.equal(connection.signalled, true)
+    assert.equal(connection.socketPath, `/proc/${java.pid}/root${socketOf(java.pid)}`)
+    assert.deepEqual(readdirSync(cwd), [])
+    assert.equal(existsSync(`/tmp/.attach_pid${java.pid}`), false)
+    assert.equal((await agentProperties(connection)).get('sun.java.command'), 'Waiter')
+    await assertUndisturbed(java)
+    console.info(`JDK ${jdk.version}: first contact after ${connection.firstContactMs.toFixed(1)} ms`)
+  })
+
+  it('the second attach uses the socket and signals nothing', async () => {
+    const java = await startWaiter(jdk)
+    await openAttachSocket(java.pid)
+    const second = await openAttachSocket(java.pid)
+    assert.equal(second.signalled, false)
+    assert.ok((await agentProperties(second)).size > 0)
+    await assertUndisturbed(java)
+  })
+
+  it('clients that come at the same time signal once between them', async () => {
+    const java = await startWaiter(jdk)
+    const connections = await Promise.all([1, 2, 3].map(() => openAttachSocket(java.pid)))
+    assert.equal(connections.filter(({ signalled }) => signalled).length, 1)
+    await assertUndisturbed(java)
+  })
+
+  it('a JVM with -Xrs is attached to through its socket', async () => {
+    const java = await startWaiter(jdk, ['-Xrs'])
+    const connection = await openAttachSocket(java.pid)
+    assert.equal(connection.signalled, false)
+    assert.ok((await agentProperties(connection)).size > 0)
+  })
+
+  it('a JVM with -Xrs whose socket was cleaned away is not killed', async () => {
+    const java = await startWaiter(jdk, ['-Xrs'])
+    unlinkSync(socketOf(java.pid))
+    const problem = await refusal(java.pid, 1000)
+    assert.equal(`${problem.name} ${problem.exitCode}`, 'SigquitNotCaught 69')
+    await assertUndisturbed(java)
+  })
+
+  it('a JVM whose socket was cleaned away opens a new one', async () => {
+    const java = await startWaiter(jdk)
+    await openAttachSocket(java.pid)
+    unlinkSync(socketOf(java.pid))
+    assert.equal((await openAttachSocket(java.pid)).signalled, true)
+    await assertUndisturbed(java)
+  })
+
+  it('a JVM without hsperfdata is attached to', async () => {
+    const java = await startWaiter(jdk, ['-XX:-UsePerfData'])
+    assert.equal((await openAttachSocket(java.pid)).signalled, true)
+    await assertUndisturbed(java)
+  })
+
+  it('a JVM that has only just been started is waited for', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'Waiter'])
+    const connection = await openAttachSocket(java.pid)
+    assert.ok((await agentProperties(connection)).size > 0)
+    await assertUndisturbed(java)
+  })
+
+  it('a working directory that takes no file is replaced by /tmp', async () => {
+    const java = await startWaiter(jdk, [], { cwd: '/proc' })
+    assert.equal((await openAttachSocket(java.pid)).signalled, true)
+    assert.equal(existsSync(`/tmp/.attach_pid${java.pid}`), false)
+    await assertUndisturbed(java)
+  })
+
+  it('a dead socket is no obstacle', async () => {
+    const java = await startWaiter(jdk)
+    await leaveDeadSocket(socketOf(java.pid))
+    assert.equal((await openAttachSocket(java.pid)).signalled, true)
+    await assertUndisturbed(java)
+  })
+
+  it('a dead socket in the place of a live one is no obstacle either', async () => {
+    const java = await startWaiter(jdk)
+    await openAttachSocket(java.pid)
+    await leaveDeadSocket(socketOf(java.pid))
+    assert.equal((await openAttachSocket(java.pid)).signalled, true)
+    await assertUndisturbed(java)
+  })
+
+  it('a trigger file that a dead client left is replaced', async () => {
+    const cwd = temporaryDirectory()
+    const java = await startWaiter(jdk, [], { cwd })
+    const left = join(cwd, `.attach_pid${java.pid}`)
+    writeFileSync(left, '')
+    utimesSync(left, 1e9, 1e9)
+    assert.equal((await openAttachSocket(java.pid)).signalled, true)
+    assert.deepEqual(readdirSync(cwd), [])
+    await assertUndisturbed(java)
+  })
+
+  describe('-XX:+DisableAttachMechanism is noticed before a signal', () => {
+    const DISABLE = '-XX:+DisableAttachMechanism'
+
+    it.each<[string, () => [flags: string[], options?: JavaOptions]]>([
+      ['in hsperfdata', () => [[DISABLE]]],
+      ['on the command line', () => [['-XX:-UsePerfData', DISABLE]]],
+      ['in JAVA_TOOL_OPTIONS', () => [['-XX:-UsePerfData'], { env: { JAVA_TOOL_OPTIONS: DISABLE } }]],
+      ['in JDK_JAVA_OPTIONS', () => [['-XX:-UsePerfData'], { env: { JDK_JAVA_OPTIONS: DISABLE } }]],
+      [
+        'in an argument file',
+        () => {
+          const cwd = temporaryDirectory()
+          writeFileSync(join(cwd, 'args'), `# ours\n-XX:-UsePerfData "${DISABLE}"`)
+          return [['@args'], { cwd }]
+        },
+      ],
+    ])('%s', async (_, start) => {
+      const java = await startWaiter(jdk, ...start())
+      const problem = await refusal(java.pid)
+      assert.equal(`${problem.name} ${problem.exitCode}`, 'AttachDisabled 78')
+      await assertUndisturbed(java)
+    })
+  })
+
+  it('a stopped JVM is told from one that does not answer, and works once it is continued', async () => {
+    const java = await startWaiter(jdk)
+    await stop(java)
+    const problem = await refusal(java.pid)
+    assert.equal(`${problem.name} ${problem.exitCode}`, 'TargetStopped 75')
+    assert.equal(problem.hint, `Continue it first: kill -CONT ${java.pid}`)
+    java.child.kill('SIGCONT')
+    assert.equal((await openAttachSocket(java.pid)).signalled, true)
+    await assertUndisturbed(java)
+  })
+
+  describe('a JVM that cannot bind its socket', () => {
+    /** One that finds a directory where its socket should go. */
+    async function startMute(): Promise<{ java: JavaProcess; cwd: string }> {
+      const cwd = temporaryDirectory()
+      const java = await startWaiter(jdk, ['-Xlog:attach=trace'], { cwd })
+      mkdirSync(socketOf(java.pid))
+      return { java, cwd }
+    }
+
+    it('is given up after one signal, and the trigger file taken away', async () => {
+      const { java, cwd } = await startMute()
+      const problem = await refusal(java.pid, 300)
+      assert.equal(`${problem.name} ${problem.exitCode}`, 'NotAnswering 75')
+      assert.equal(problem.message, `JVM ${java.pid} did not answer the attach request within 300 ms`)
+      assert.deepEqual(readdirSync(cwd), [])
+      assert.equal(java.stdout().match(/Attach triggered by/g)?.length, 1)
+      await assertUndisturbed(java)
+    })
+
+    it('and is stopped meanwhile, is stopped', async () => {
+      const { java } = await startMute()
+      const problem = refusal(java.pid, 500)
+      await java.line(/Attach triggered by/)
+      await stop(java)
+      assert.equal((await problem).name, 'TargetStopped')
+    })
+
+    it('and ends meanwhile, has ended', async () => {
+      const { java, cwd } = await startMute()
+      const problem = refusal(java.pid)
+      await java.line(/Attach triggered by/)
+      await java.kill()
+      assert.equal((await problem).message, `cannot attach to ${java.pid}: it has ended`)
+      assert.deepEqual(readdirSync(cwd), [])
+    })
+  })
+})
+
+describe('what is no HotSpot JVM', () => {
+  it('another program is not signalled', async () => {
+    const sleeper = startProcess('sleep', ['60'])
+    const problem = await refusal(sleeper.pid)
+    assert.equal(`${problem.name} ${problem.exitCode}`, 'NotJvm 66')
+    assert.match(problem.message, /^cannot attach to \d+: \S*\/(sleep|coreutils|busybox) is not a JVM$/)
+    assert.equal(sleeper.child.exitCode, null)
+  })
+
+  it.each([0, -1, 1.5, Number.NaN, 2 ** 22 + 1])('there is no process %d', async (pid) => {
+    const problem = await refusal(pid)
+    assert.equal(`${problem.name} ${problem.exitCode}`, 'NoSuchProcess 68')
+    assert.equal(problem.message, `cannot attach to ${pid}: no such process`)
+  })
+
+  it('a thread is not a process', async () => {
+    const java = await startWaiter(newest)
+    const thread = readdirSync(`/proc/${java.pid}/task`)
+      .map(Number)
+      .find((id) => id !== java.pid)
+    assert.equal((await refusal(thread ?? 0)).hint, `Attach to the process: jfluid attach ${java.pid}`)
+    await assertUndisturbed(java)
+  })
+
+  it('OpenJ9 is known by its library', async () => {
+    const library = join(temporaryDirectory(), 'libj9vm29.so')
+    writeFileSync(library, 'x')
+    const java = startJava(newest, ['-cp', classes, 'LooksLikeJ9', library])
+    await java.line(/ready/)
+    const problem = await refusal(java.pid)
+    assert.equal(`${problem.name} ${problem.exitCode}`, 'NotHotSpot 76')
+    assert.doesNotMatch(java.stdout(), /thread dump/)
+  })
+})
+
+/** Runs a program with pids, mounts and /tmp of its own, as a container runtime does. */
+const CONTAINER = ['--pid', '--mount', '--fork', '--kill-child', '--mount-proc', 'sh', '-c']
+const canContain = spawnSync('unshare', [...CONTAINER, 'mount -t tmpfs none /tmp']).status === 0
+
+describe.runIf(canContain)('a JVM that has pid 1 and a /tmp of its own', () => {
+  /** The program that we started and talk to, and the JVM's pid as seen from here. */
+  async function startContained(flags = ''): Promise<{ outer: JavaProcess; pid: number }> {
+    const setUp = `mount --bind '${classes}' /mnt && mount -t tmpfs none /tmp`
+    const run = `exec '${newest.java}' ${flags} -cp /mnt Waiter`
+    const outer = startProcess('unshare', [...CONTAINER, `${setUp} && ${run}`])
+    await outer.line(/ready/)
+    return { outer, pid: Number(readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, 'utf8')) }
+  }
+
+  it('is listed and attached to from outside', async () => {
+    const { outer, pid } = await startContained()
+    const jvm = listJvms().find((found) => found.pid === pid)
+    assert.deepEqual([jvm?.version, jvm?.mainClass, jvm?.attachable], [newest.full, 'Waiter', true])
+
+    const connection = await openAttachSocket(pid)
+    assert.equal(connection.signalled, true)
+    assert.equal(connection.socketPath, `/proc/${pid}/root/tmp/.java_pid1`)
+    assert.equal((await agentProperties(connection)).get('sun.java.command'), 'Waiter')
+    assert.equal((await openAttachSocket(pid)).signalled, false)
+    await assertUndisturbed(outer)
+  })
+
+  it('tells us that attach is disabled', async () => {
+    const { outer, pid } = await startContained('-XX:+DisableAttachMechanism')
+    assert.equal((await refusal(pid)).name, 'AttachDisabled')
+    await assertUndisturbed(outer)
+  })
+})
+
+// Only root can start processes of another user; the decision itself is tested in admission.test.ts.
+describe.runIf(process.geteuid?.() === 0)('users', () => {
+  const NOBODY = 65534
+  const asNobody = { uid: NOBODY, gid: NOBODY }
+
+  afterAll(() => {
+    for (const name of readdirSync('/tmp').filter((name) => /^hsperfdata_(nobody|65534)$/.test(name))) {
+      if (readdirSync(`/tmp/${name}`).length === 0) rmdirSync(`/tmp/${name}`)
+    }
+  })
+
+  it('another user is refused, and the JVM left alone', async () => {
+    const java = await startWaiter(newest)
+    const problem = await asUser(NOBODY, NOBODY, () => refusal(java.pid))
+    assert.equal(`${problem.name} ${problem.exitCode}`, 'NotOwner 77')
+    assert.match(problem.message, /it belongs to uid 0, jfluid runs as uid 65534$/)
+    await assertUndisturbed(java)
+  })
+
+  it('another user sees in the list that it is not for them', async () => {
+    const java = await startWaiter(newest)
+    const listed = await asUser(NOBODY, NOBODY, async () => listJvms())
+    const { user, mainClass, attachable } = listed.find(({ pid }) => pid === java.pid) ?? {}
+    assert.deepEqual(
+      { user, mainClass, attachable },
+      {
+        user: 'root',
+        mainClass: 'Waiter',
+        attachable: 'belongs to uid 0',
+      },
+    )
+  })
+
+  it('the owner need not be root', async () => {
+    const java = await startWaiter(newest, [], { ...asNobody, cwd: '/' })
+    await asUser(NOBODY, NOBODY, async () => {
+      const connection = await openAttachSocket(java.pid)
+      assert.equal(connection.signalled, true)
+      assert.ok((await agentProperties(connection)).size > 0)
+    })
+    await assertUndisturbed(java)
+  })
+
+  it('the owner in another group is refused: HotSpot would hang up', async () => {
+    const java = await startWaiter(newest, [], { ...asNobody, cwd: '/' })
+    const problem = await asUser(NOBODY, 100, () => refusal(java.pid))
+    assert.match(problem.message, /it belongs to group 65534, jfluid runs as group 100$/)
+    await assertUndisturbed(java)
+  })
+
+  it('root may attach to anybody’s', async () => {
+    const java = await startWaiter(oldest, [], { ...asNobody, cwd: '/' })
+    const connection = await openAttachSocket(java.pid)
+    assert.equal(connection.signalled, true)
+    assert.equal(statSync(connection.socketPath).uid, NOBODY)
+    assert.ok((await agentProperties(connection)).size > 0)
+    await assertUndisturbed(java)
+  })
+
+  it('a socket that somebody else put there is not spoken to', async () => {
+    const java = await startWaiter(newest)
+    const server = createServer().listen(socketOf(java.pid))
+    await once(server, 'listening')
+    try {
+      chownSync(socketOf(java.pid), NOBODY, NOBODY)
+      const problem = await refusal(java.pid)
+      assert.equal(`${problem.name} ${problem.exitCode}`, 'ForeignSocket 77')
+      await assertUndisturbed(java)
+    } finally {
+      server.close()
+    }
+  })
+})

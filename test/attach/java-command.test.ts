@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import {
+  booleanFlag,
+  isJavaLauncher,
+  mainClassOf,
+  parseJavaCommand,
+  splitArguments,
+} from '../../src/attach/java-command.ts'
+
+/** `java` and the words of `line`. */
+const words = (line: string) => ['/usr/bin/java', ...line.split(' ')]
+
+describe('the java command line', () => {
+  it('a class after the options', () => {
+    assert.deepEqual(parseJavaCommand(words('-Xmx1g -cp a.jar:b com.acme.Main -v x')), {
+      options: ['-Xmx1g', '-cp', 'a.jar:b'],
+      main: 'com.acme.Main',
+      args: ['-v', 'x'],
+    })
+  })
+
+  it('a jar, a module, a lone option', () => {
+    assert.equal(parseJavaCommand(words('-ea -jar /opt/app.jar run')).main, '/opt/app.jar')
+    assert.equal(parseJavaCommand(words('-p mods -m acme/com.acme.Main')).main, 'acme/com.acme.Main')
+    assert.equal(parseJavaCommand(words('--module=acme/com.acme.Main')).main, 'acme/com.acme.Main')
+    assert.equal(parseJavaCommand(words('-version')).main, undefined)
+    assert.equal(parseJavaCommand([]).main, undefined)
+  })
+
+  it('what looks like an option of the JVM behind the main class is the program’s', () => {
+    const { options } = parseJavaCommand(words('Main -XX:+DisableAttachMechanism'))
+    assert.equal(booleanFlag(options, 'DisableAttachMechanism'), undefined)
+  })
+
+  it('the last of a flag wins', () => {
+    const flag = (line: string) => booleanFlag(line.split(' '), 'UsePerfData')
+    assert.equal(flag('-XX:+UsePerfData -XX:-UsePerfData'), false)
+    assert.equal(flag('-XX:-UsePerfData -XX:+UsePerfData'), true)
+    assert.equal(flag('-Xint'), undefined)
+  })
+
+  it('argument files have quotes, escapes and comments', () => {
+    const text = '-Xint # slow\n"-Da=b c" \'-Dd="e"\'\n-Df="C:\\\\g" -cp a:\\\n  b'
+    assert.deepEqual(splitArguments(text), ['-Xint', '-Da=b c', '-Dd="e"', '-Df=C:\\g', '-cp', 'a:b'])
+  })
+})
+
+describe('the short name of a program', () => {
+  it('is the class, or the jar without its directory', () => {
+    assert.equal(mainClassOf('com.acme.Main -v', words('com.acme.Main -v')), 'com.acme.Main')
+    assert.equal(mainClassOf('/opt/app.jar run', words('-jar /opt/app.jar run')), 'app.jar')
+    assert.equal(mainClassOf('acme/com.acme.Main', words('-m acme/com.acme.Main')), 'com.acme.Main')
+  })
+
+  it('a path with blanks is told by the command line', () => {
+    assert.equal(
+      mainClassOf('/my apps/a b.jar run x', ['java', '-jar', '/my apps/a b.jar', 'run', 'x']),
+      'a b.jar',
+    )
+  })
+
+  it('without hsperfdata it comes from the command line, without either it is unknown', () => {
+    assert.equal(mainClassOf(undefined, words('-cp x com.acme.Main -v')), 'com.acme.Main')
+    assert.equal(mainClassOf('com.acme.Main -v', []), 'com.acme.Main')
+    assert.equal(mainClassOf(undefined, []), undefined)
+  })
+
+  it('a launcher is known by its file', () => {
+    assert.equal(isJavaLauncher('/usr/lib/jvm/x/bin/java', []), true)
+    assert.equal(isJavaLauncher('/usr/lib/jvm/x/bin/java (deleted)', []), true)
+    assert.equal(isJavaLauncher(undefined, ['java', '-version']), true)
+    assert.equal(isJavaLauncher('/usr/bin/javac', []), false)
+  })
+})

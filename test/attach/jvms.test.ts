@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, it } from 'vitest'
+import { type Jvm, listJvms } from '../../src/attach/jvms.ts'
+import { compileJava, startJava, startProcess, stop, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { WAITER } from './waiter.ts'
+
+const listed = (pid: number): Jvm | undefined => listJvms().find((jvm) => jvm.pid === pid)
+
+forEachJdk((jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, WAITER)
+  })
+
+  it('a JVM is listed with its user, version and main class', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'Waiter', 'x', 'y z'])
+    await java.line(/ready/)
+    const { user, vm, ...rest } = listed(java.pid) ?? {}
+    assert.deepEqual(rest, {
+      pid: java.pid,
+      uid: process.getuid?.(),
+      version: jdk.full,
+      mainClass: 'Waiter',
+      command: 'Waiter x y z',
+      attachable: true,
+    })
+    const { stdout } = await promisify(execFile)('id', ['-un'])
+    assert.equal(user, stdout.trim())
+    assert.match(vm ?? '', /VM/)
+  })
+
+  it('without hsperfdata it is found by its libjvm, and its version in the release file', async () => {
+    const java = startJava(jdk, ['-XX:-UsePerfData', '-cp', classes, 'Waiter', 'x'])
+    await java.line(/ready/)
+    const { version, mainClass, command, attachable } = listed(java.pid) ?? {}
+    assert.deepEqual(
+      { version, mainClass, command, attachable },
+      {
+        version: jdk.full,
+        mainClass: 'Waiter',
+        command: 'Waiter x',
+        attachable: true,
+      },
+    )
+  })
+
+  it('a jar is shown without its directory, however odd that is called', async () => {
+    const jar = join(temporaryDirectory('jfluid test '), 'my app.jar')
+    const tool = join(jdk.home, 'bin', 'jar')
+    await promisify(execFile)(tool, ['--create', '--file', jar, '--main-class', 'Waiter', '-C', classes, '.'])
+    const java = startJava(jdk, ['-jar', jar, 'run'])
+    await java.line(/ready/)
+    assert.equal(listed(java.pid)?.mainClass, 'my app.jar')
+    assert.equal(listed(java.pid)?.command, `${jar} run`)
+  })
+
+  it('a JVM that cannot be attached to is listed with the reason, and not signalled', async () => {
+    const disabled = startJava(jdk, ['-XX:+DisableAttachMechanism', '-cp', classes, 'Waiter'])
+    const stopped = startJava(jdk, ['-cp', classes, 'Waiter'])
+    await Promise.all([disabled.line(/ready/), stopped.line(/ready/)])
+    await stop(stopped)
+    assert.equal(listed(disabled.pid)?.attachable, 'attach is disabled')
+    assert.equal(listed(stopped.pid)?.attachable, 'is stopped')
+    disabled.send('?')
+    await disabled.line(/alive/)
+    assert.doesNotMatch(disabled.stdout() + disabled.stderr(), /thread dump/)
+  })
+})
+
+it('other programs are not listed, nor those that only look alike', async () => {
+  const sleeper = startProcess('sleep', ['60'])
+  const named = startProcess('bash', ['-c', 'exec -a java sleep 60'])
+  assert.equal(listed(sleeper.pid), undefined)
+  assert.equal(listed(named.pid), undefined)
+})
+
+it('the list is sorted by process id', () => {
+  const pids = listJvms().map(({ pid }) => pid)
+  assert.deepEqual(
+    pids,
+    pids.toSorted((a, b) => a - b),
+  )
+})

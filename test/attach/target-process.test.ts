@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import {
+  findVmLibrary,
+  mapsPerfData,
+  parseCommandLine,
+  parseEnvironment,
+  parseStartTicks,
+  parseStatus,
+  readTargetProcess,
+  stillRuns,
+} from '../../src/attach/target-process.ts'
+import { startProcess } from '../support/java-process.ts'
+
+const STATUS = `Name:	java
+Umask:	0022
+State:	S (sleeping)
+Tgid:	4711
+Pid:	4711
+Uid:	1000	1001	1001	1001
+Gid:	100	101	101	101
+NSpid:	4711	17	7
+SigIgn:	0000000000000000
+SigCgt:	2000000181005ccf
+`
+
+describe('/proc/<pid>/status', () => {
+  it('gives owner, state, and the pid in the innermost namespace', () => {
+    assert.deepEqual(parseStatus(STATUS), {
+      name: 'java',
+      state: 'S',
+      threadGroup: 4711,
+      nsPid: 7,
+      uid: 1000,
+      euid: 1001,
+      gid: 100,
+      egid: 101,
+      catchesSigquit: true, // …ccf ends in binary 1111: signals 1 to 4, SIGQUIT is 3
+      ignoresSigquit: false,
+    })
+  })
+
+  it('a mask without bit 2 does not catch SIGQUIT', () => {
+    const caught = (mask: string) =>
+      parseStatus(STATUS.replace(/^SigCgt.*/m, `SigCgt:	${mask}`))?.catchesSigquit
+    assert.equal(caught('0000000000000004'), true)
+    assert.equal(caught('fffffffffffffffb'), false)
+  })
+
+  it('without NSpid (Linux before 4.1) the pid is the only one', () => {
+    assert.equal(parseStatus(STATUS.replace(/^NSpid.*\n/m, ''))?.nsPid, 4711)
+  })
+
+  it('half a file is no status', () => {
+    assert.equal(parseStatus(''), undefined)
+    assert.equal(parseStatus(STATUS.slice(0, 60)), undefined)
+  })
+})
+
+describe('/proc/<pid>/stat', () => {
+  const stat = (name: string) => `42 (${name}) S 1 42 42 0 -1 4194560 1 0 0 0 2 1 0 0 20 0 1 0 987654 10 20`
+
+  it('has the start in field 22', () => {
+    assert.equal(parseStartTicks(stat('java')), 987654)
+  })
+
+  it('a program name may look like fields', () => {
+    assert.equal(parseStartTicks(stat('a) S 1 (b')), 987654)
+  })
+
+  it('garbage has none', () => {
+    assert.equal(parseStartTicks(''), undefined)
+    assert.equal(parseStartTicks('42 (java'), undefined)
+  })
+})
+
+describe('/proc/<pid>/cmdline and environ', () => {
+  it('arguments may be empty or hold blanks', () => {
+    assert.deepEqual(parseCommandLine('java\0-cp\0\0Main\0a b\0'), ['java', '-cp', '', 'Main', 'a b'])
+    assert.deepEqual(parseCommandLine(''), [])
+  })
+
+  it('a variable ends at its first equals sign', () => {
+    const variables = parseEnvironment('HOME=/\0OPTS=-Da=b\0broken\0')
+    assert.deepEqual(
+      [...variables],
+      [
+        ['HOME', '/'],
+        ['OPTS', '-Da=b'],
+      ],
+    )
+  })
+})
+
+describe('/proc/<pid>/maps', () => {
+  const line = (path: string) => `7f00-7f10 r-xp 00000000 08:01 123                        ${path}\n`
+  const hotspot = line('/usr/lib/jvm/java 17/lib/server/libjvm.so')
+
+  it('a process with libjvm.so is HotSpot', () => {
+    assert.deepEqual(findVmLibrary(line('/usr/lib/libc.so.6') + hotspot), {
+      kind: 'hotspot',
+      path: '/usr/lib/jvm/java 17/lib/server/libjvm.so',
+    })
+  })
+
+  it('unless it also has libj9vm', () => {
+    const j9 = hotspot + line('/opt/ibm/lib/default/libj9vm29.so')
+    assert.equal(findVmLibrary(j9)?.kind, 'openj9')
+  })
+
+  it('a JDK that was replaced while it runs still counts', () => {
+    assert.equal(
+      findVmLibrary(line('/jdk/lib/server/libjvm.so (deleted)'))?.path,
+      '/jdk/lib/server/libjvm.so',
+    )
+  })
+
+  it('similar names do not count', () => {
+    assert.equal(findVmLibrary(line('/x/libjvm.so.txt') + line('/x/mylibjvm.so')), undefined)
+  })
+
+  it('hsperfdata counts under its own pid and while it is linked', () => {
+    assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/7'), 7), true)
+    assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/77'), 7), false)
+    assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/7 (deleted)'), 7), false)
+  })
+})
+
+describe('a real process', () => {
+  it('is this one', () => {
+    const self = readTargetProcess(process.pid)
+    assert.ok(self !== undefined)
+    assert.equal(self.euid, process.geteuid?.())
+    assert.equal(self.executable, process.execPath)
+    assert.equal(self.vmLibrary, null)
+    const age = Date.now() - self.startedAt
+    assert.ok(Math.abs(age / 1000 - process.uptime()) < 5, `started ${age} ms ago`)
+    assert.equal(stillRuns(self), true)
+    assert.equal(
+      stillRuns({ ...self, startTicks: self.startTicks - 1 }),
+      false,
+      'an earlier one with that pid',
+    )
+  })
+
+  it('ends', async () => {
+    const sleeper = startProcess('sleep', ['60'])
+    const facts = readTargetProcess(sleeper.pid)
+    assert.ok(facts !== undefined && stillRuns(facts))
+    await sleeper.kill()
+    assert.equal(readTargetProcess(sleeper.pid), undefined)
+    assert.equal(stillRuns(facts), false)
+  })
+})

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest'
+import { BadDuration, parseDuration } from '../../src/base/duration.ts'
+
+describe('durations', () => {
+  it.each([
+    ['500ms', 500],
+    ['10s', 10_000],
+    ['1.5m', 90_000],
+    ['2h', 7_200_000],
+  ])('%s is %d ms', (text, ms) => {
+    expect(parseDuration(text)).toBe(ms)
+  })
+
+  it.each(['', '10', 's', '-1s', '0s', '1 s', '10sec', 'NaNs', '1e3s'])(
+    '%j is refused with advice',
+    (text) => {
+      expect(() => parseDuration(text)).toThrow(BadDuration)
+    },
+  )
+})

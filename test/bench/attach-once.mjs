@@ -1,0 +1,39 @@
+// One attach, seen by a process of its own as `jfluid` is one:
+//
+//   node test/bench/attach-once.mjs <pid> <root>
+//
+// Prints one line of JSON: when (Unix ms) the agent was connected, recording had begun and the first
+// snapshot with a call of the root was there, and what the detach took.
+
+const now = () => performance.timeOrigin + performance.now()
+
+const [pid, root] = process.argv.slice(2)
+const { attachDoor } = await import('../../dist/session/door.js')
+const { Session } = await import('../../dist/session/session.js')
+const { DEFAULT_LOOK_AHEAD, sessionOptions } = await import('../../dist/commands/options.js')
+
+const options = sessionOptions({ root: [root], scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD })
+const door = await attachDoor(Number(pid))
+const connected = now()
+const session = await Session.start(door, options)
+const recording = now()
+let tree
+let nodes
+const until = recording + 10_000
+do {
+  const { merged } = await session.snapshot(false)
+  // Two nodes: the root has been called and has called something.
+  nodes = merged.count
+  if (nodes > 1) tree = now()
+  else await new Promise((resolve) => setTimeout(resolve, 5))
+} while (tree === undefined && now() < until)
+await new Promise((resolve) => setTimeout(resolve, 300))
+const leaving = now()
+const report = await session.detach()
+const left = now()
+await session.close()
+const { woken } = door
+console.log(
+  JSON.stringify({ connected, recording, tree, nodes, woken, detachMs: left - leaving, agentMs: report?.ms }),
+)
+process.exit()

@@ -1,0 +1,219 @@
+// How many events a second the client decodes and puts into the tree, and what a node costs.
+//
+//   npm run build:ts && node --expose-gc test/bench/decode.mjs [directory of the compiled sources]
+//
+// Two programs, each on a tree of 10,000 and of 1,000,000 contexts, four children a caller:
+//
+//   sweep    calls everything below a method in order, and leaves four times: what code does
+//   random   goes down to a random child or returns, with a fair coin: nothing can be foreseen
+//
+// Only decoding and building are timed; a chunk's worth of events at a time, as the reader does it.
+// The whole tree has been walked once before. One line a case: min, median, max of ROUNDS rounds;
+// JFLUID_BENCH_ROUNDS and JFLUID_BENCH_EVENTS make it shorter.
+
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const dist = resolve(process.argv[2] ?? join(import.meta.dirname, '../../dist'))
+const load = (file) => import(pathToFileURL(join(dist, file)).href)
+const { CctBuilder } = await load('cct/builder.js')
+const { snapshotOf } = await load('cct/snapshot.js')
+const { decodeEvents, WriterState } = await load('events/decode.js')
+const { RingReader } = await load('events/ring-reader.js')
+const { createRing, openRing } = await load('events/ring.js')
+const { CHUNK_FULL, chunksOffset, RING_STATES } = await load('events/ring-layout.js')
+
+const ROUNDS = Number(process.env.JFLUID_BENCH_ROUNDS ?? 7)
+const EVENTS = Number(process.env.JFLUID_BENCH_EVENTS ?? 8_000_000)
+const CHUNK_EVENTS = 4094
+const FANOUT = 4
+const ENTER = 1
+const EXIT = 2
+const TICKS_PER_EVENT = 37
+const OPEN = { mayBegin: () => true }
+
+const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1]
+const spread = (values, digits = 1) =>
+  [Math.min(...values), median(values), Math.max(...values)]
+    .map((v) => v.toFixed(digits).padStart(7))
+    .join(' ')
+
+let seed = 20031
+const random = (below) => {
+  seed ^= seed << 13
+  seed ^= seed >>> 17
+  seed ^= seed << 5
+  return (seed >>> 0) % below
+}
+
+/** Node n's children are 4n+1 … 4n+4; siblings are different methods, out of `methods`. */
+const methodOf = (node, methods) => 1 + ((node * 7919) % methods)
+
+class Stream {
+  constructor(events) {
+    this.words = new Uint32Array(events * 2)
+    this.at = 0
+    this.ticks = 0
+  }
+
+  get full() {
+    return this.at === this.words.length
+  }
+
+  event(kind, method) {
+    if (this.full) return
+    this.ticks += TICKS_PER_EVENT
+    this.words[this.at++] = this.ticks >>> 0
+    this.words[this.at++] = (kind * 2 ** 30 + method * 256 + Math.floor(this.ticks / 2 ** 32)) >>> 0
+  }
+}
+
+/** Every context below node 0, in order; stops when the stream is full, wherever it is. */
+function sweep(stream, nodes, methods, leafCalls) {
+  const stack = [0]
+  const next = [1]
+  stream.event(ENTER, methodOf(0, methods))
+  while (stack.length > 0 && !stream.full) {
+    const top = stack.length - 1
+    const child = next[top]
+    if (child > stack[top] * FANOUT + FANOUT || child >= nodes) {
+      stream.event(EXIT, methodOf(stack.pop(), methods))
+      next.pop()
+      continue
+    }
+    next[top]++
+    const method = methodOf(child, methods)
+    if (child * FANOUT + 1 >= nodes) {
+      for (let i = 0; i < leafCalls; i++) {
+        stream.event(ENTER, method)
+        stream.event(EXIT, method)
+      }
+    } else {
+      stream.event(ENTER, method)
+      stack.push(child)
+      next.push(child * FANOUT + 1)
+    }
+  }
+}
+
+function wander(stream, nodes, methods) {
+  const stack = []
+  while (!stream.full) {
+    const node = stack[stack.length - 1]
+    const leaf = node !== undefined && node * FANOUT + FANOUT >= nodes
+    if (node === undefined || (!leaf && random(2) === 0)) {
+      const child = node === undefined ? 0 : node * FANOUT + 1 + random(FANOUT)
+      stack.push(child)
+      stream.event(ENTER, methodOf(child, methods))
+      // Start somewhere in the depth, so that the whole tree is used and not only its top.
+      if (child === 0) {
+        for (let at = 0; at * FANOUT + FANOUT < nodes; ) {
+          at = at * FANOUT + 1 + random(FANOUT)
+          stack.push(at)
+          stream.event(ENTER, methodOf(at, methods))
+        }
+      }
+    } else {
+      stream.event(EXIT, methodOf(stack.pop(), methods))
+    }
+  }
+}
+
+function feed(builder, state, words) {
+  for (let from = 0; from < words.length; from += CHUNK_EVENTS * 2) {
+    const to = Math.min(from + CHUNK_EVENTS * 2, words.length)
+    if (decodeEvents(words, from, to, state, builder, OPEN) !== to) throw new Error('unknown event')
+  }
+}
+
+/** Freed buffers are given back a little after the collection that found them. */
+async function settle() {
+  globalThis.gc?.()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  globalThis.gc?.()
+}
+
+console.log(`${cpus()[0].model}, ${cpus().length} cores; node ${process.version}, V8 ${process.versions.v8}`)
+console.log(`${ROUNDS} rounds of ${EVENTS / 1e6} M events; min, median, max\n`)
+
+for (const nodes of [10_000, 1_000_000]) {
+  const methods = nodes / 5 + 1
+  const first = new Stream(nodes * 2)
+  sweep(first, nodes, methods, 1)
+  await settle()
+  const before = process.memoryUsage().arrayBuffers
+  const built = new CctBuilder()
+  const begin = process.hrtime.bigint()
+  feed(built, new WriterState(1), first.words)
+  const newMs = Number(process.hrtime.bigint() - begin) / 1e6
+  await settle()
+  // The gap log and the arrays by thread number are there before the first node.
+  const bytes = process.memoryUsage().arrayBuffers - before - 65_536 * 24
+  console.log(
+    `${nodes} contexts: built in ${newMs.toFixed(0)} ms; ${(bytes / built.contexts).toFixed(1)} bytes a node (gc: ${globalThis.gc !== undefined})`,
+  )
+  for (const [name, fill] of [
+    [
+      'sweep',
+      (stream) => {
+        while (!stream.full) sweep(stream, nodes, methods, 4)
+      },
+    ],
+    ['random', (stream) => wander(stream, nodes, methods)],
+  ]) {
+    const stream = new Stream(EVENTS)
+    fill(stream)
+    const rates = []
+    for (let round = 0; round < ROUNDS; round++) {
+      built.root()
+      const t0 = process.hrtime.bigint()
+      feed(built, new WriterState(1), stream.words)
+      rates.push(EVENTS / (Number(process.hrtime.bigint() - t0) / 1e3))
+    }
+    console.log(`  ${name.padEnd(8)} ${spread(rates)} M events/s`)
+  }
+  const times = []
+  for (let round = 0; round < 5; round++) {
+    const t0 = process.hrtime.bigint()
+    const { merged } = snapshotOf(built, {
+      calibration: { innerTicks: 3, outerTicks: 2 },
+      nsPerTick: 1,
+      perThread: false,
+    })
+    times.push(Number(process.hrtime.bigint() - t0) / 1e6)
+    if (merged.count !== built.contexts) throw new Error('a context is missing')
+  }
+  console.log(`  snapshot ${spread(times)} ms`)
+}
+
+// The same through the buffer: chunks are filled (not timed), polled, zeroed and handed back. Here this
+// process is both sides, so a run with JFLUID_NO_MMAP=1 measures the reader without koffi.
+const CHUNKS = 64
+const nodes = 10_000
+const stream = new Stream(CHUNK_EVENTS * CHUNKS)
+while (!stream.full) sweep(stream, nodes, 2001, 4)
+const path = `/dev/shm/jfluid-bench-${process.pid}`
+createRing(path, { chunkCount: CHUNKS })
+const fd = openSync(path, 'r+')
+const ring = openRing(path)
+rmSync(path)
+const reader = new RingReader(ring, new CctBuilder())
+const rates = []
+for (let round = 0, sequence = 0; round < 90; round++) {
+  for (let chunk = 0; chunk < CHUNKS; chunk++) {
+    const offset = chunksOffset(CHUNKS) + chunk * ring.chunkBytes
+    writeSync(fd, stream.words, chunk * CHUNK_EVENTS * 8, CHUNK_EVENTS * 8, offset + 16)
+    writeSync(fd, Uint32Array.of(1, sequence++), 0, 8, offset)
+    writeSync(fd, Uint32Array.of(CHUNK_FULL), 0, 4, RING_STATES + chunk * 4)
+  }
+  const t0 = process.hrtime.bigint()
+  while (reader.poll() > 0);
+  rates.push((CHUNK_EVENTS * CHUNKS) / (Number(process.hrtime.bigint() - t0) / 1e3))
+}
+console.log(
+  `through the buffer (${ring.mapped ? 'mapped' : 'read as a file'}), ${nodes} contexts\n  sweep    ${spread(rates.slice(30))} M events/s`,
+)
+ring.close()
+closeSync(fd)

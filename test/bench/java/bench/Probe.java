@@ -1,0 +1,185 @@
+package bench;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.util.concurrent.CyclicBarrier;
+import jdk.internal.misc.Unsafe;
+
+/**
+ * What one call of a tiny method costs: bare, instrumented, and with the least that any probe could do
+ * written out by hand. Root: bench.Probe.root.
+ *
+ * <p>All loops call a method of the same body, one that C2 cannot compute ahead. Lines understood on stdin:
+ *
+ * <pre>
+ *   measure &lt;loop&gt; &lt;threads&gt; &lt;warm-up ms&gt; &lt;rounds&gt; &lt;ms a round&gt;
+ *       answers "measured", then wall ns and CPU ns a call of each round, as pairs w:c
+ *   quit (or the end of stdin)
+ * </pre>
+ *
+ * <pre>
+ *   root       calls step() below the root: bare, or instrumented and inside the graph
+ *   reference  like(), with two readings of the clock and two 8-byte stores by hand
+ *   nanotime   as reference, with System.nanoTime() whatever the clock
+ *   outside    calls step() from elsewhere, in threads that were never in the graph
+ *   known      the same in threads that have been in the root before
+ * </pre>
+ *
+ * -Dbench.clock=ticks reads the JVM's tick counter as jfluid does; anything else System.nanoTime().
+ */
+public final class Probe {
+    /** Calls of one batch: long enough that entering the root does not count. */
+    private static final int BATCH = 20_000;
+    /** Bytes of a chunk of jfluid's buffer; the reference goes round and round in as much. */
+    private static final int BUFFER = 32 << 10;
+
+    private static final boolean TICKS = "ticks".equals(System.getProperty("bench.clock"));
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final ThreadMXBean CPU = ManagementFactory.getThreadMXBean();
+    private static volatile int result;
+
+    static int root(int n, int x) {
+        for (int i = 0; i < n; i++) x = step(x);
+        return x;
+    }
+
+    static int outside(int n, int x) {
+        for (int i = 0; i < n; i++) x = step(x);
+        return x;
+    }
+
+    static int step(int x) {
+        return (x ^ x >>> 15) * 0x2c1b3c6d;
+    }
+
+    static int reference(int n, int x, long buffer, long start) {
+        long at = buffer;
+        long limit = buffer + BUFFER;
+        for (int i = 0; i < n; i++) {
+            U.putLong(at, 1L << 62 | clock() - start);
+            x = like(x);
+            U.putLong(at + 8, 2L << 62 | clock() - start);
+            at += 16;
+            if (at >= limit) at = buffer;
+        }
+        return x;
+    }
+
+    static int nanotime(int n, int x, long buffer, long start) {
+        long at = buffer;
+        long limit = buffer + BUFFER;
+        for (int i = 0; i < n; i++) {
+            U.putLong(at, 1L << 62 | System.nanoTime() - start);
+            x = like(x);
+            U.putLong(at + 8, 2L << 62 | System.nanoTime() - start);
+            at += 16;
+            if (at >= limit) at = buffer;
+        }
+        return x;
+    }
+
+    /** As step(), but nothing that the root calls: it stays as it is. */
+    static int like(int x) {
+        return (x ^ x >>> 15) * 0x2c1b3c6d;
+    }
+
+    static long clock() {
+        return TICKS ? jdk.jfr.internal.JVM.counterTime() : System.nanoTime();
+    }
+
+    static int batch(String loop, int x, long buffer, long start) {
+        return switch (loop) {
+            case "root" -> root(BATCH, x);
+            case "reference" -> reference(BATCH, x, buffer, start);
+            case "nanotime" -> nanotime(BATCH, x, buffer, start);
+            case "outside", "known" -> outside(BATCH, x);
+            default -> throw new IllegalArgumentException("no such loop: " + loop);
+        };
+    }
+
+    /** One thread of a measurement. */
+    private static final class Worker extends Thread {
+        final double[] wall;
+        final double[] cpu;
+        private final String loop;
+        private final long warmUp;
+        private final long round;
+        private final CyclicBarrier together;
+
+        Worker(String loop, long warmUp, int rounds, long round, CyclicBarrier together) {
+            this.loop = loop;
+            this.warmUp = warmUp;
+            this.round = round;
+            this.together = together;
+            wall = new double[rounds];
+            cpu = new double[rounds];
+        }
+
+        @Override
+        public void run() {
+            long buffer = U.allocateMemory(BUFFER);
+            long start = clock();
+            int x = 1;
+            try {
+                if (loop.equals("known")) x += root(100, x);
+                for (long until = System.nanoTime() + warmUp; System.nanoTime() < until; ) {
+                    x += batch(loop, x, buffer, start);
+                }
+                for (int r = 0; r < wall.length; r++) {
+                    together.await();
+                    long calls = 0;
+                    long cpu0 = CPU.getCurrentThreadCpuTime();
+                    long t0 = System.nanoTime();
+                    long t1;
+                    do {
+                        x += batch(loop, x, buffer, start);
+                        calls += BATCH;
+                        t1 = System.nanoTime();
+                    } while (t1 - t0 < round);
+                    wall[r] = (double) (t1 - t0) / calls;
+                    cpu[r] = (double) (CPU.getCurrentThreadCpuTime() - cpu0) / calls;
+                }
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            } finally {
+                result = x;
+                U.freeMemory(buffer);
+            }
+        }
+    }
+
+    private static String measure(String[] word) throws InterruptedException {
+        int threads = Integer.parseInt(word[2]);
+        int rounds = Integer.parseInt(word[4]);
+        CyclicBarrier together = new CyclicBarrier(threads);
+        Worker[] workers = new Worker[threads];
+        for (int k = 0; k < threads; k++) {
+            workers[k] = new Worker(word[1], Long.parseLong(word[3]) * 1_000_000, rounds,
+                Long.parseLong(word[5]) * 1_000_000, together);
+            workers[k].start();
+        }
+        for (Worker worker : workers) worker.join();
+        StringBuilder answer = new StringBuilder("measured");
+        for (int r = 0; r < rounds; r++) {
+            double wall = 0;
+            double cpu = 0;
+            for (Worker worker : workers) {
+                wall += worker.wall[r] / threads;
+                cpu += worker.cpu[r] / threads;
+            }
+            answer.append(' ').append(wall).append(':').append(cpu);
+        }
+        return answer.toString();
+    }
+
+    public static void main(String[] args) throws IOException, InterruptedException {
+        System.out.println("ready");
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        for (String line; (line = in.readLine()) != null && !line.equals("quit"); ) {
+            System.out.println(measure(line.split(" ")));
+        }
+    }
+}

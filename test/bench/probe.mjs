@@ -1,0 +1,93 @@
+// What a call of a tiny method costs, in ns: bare, instrumented inside the graph and outside of it, and
+// with the least a probe could do written by hand (two readings of the same clock, two 8-byte stores).
+//
+// All in one JVM, so the columns of a block can be compared. Wall time includes waiting for the client
+// (the wait column says how much of it); CPU time does not, nor what others on the machine take.
+
+import { join } from 'node:path'
+import { Child, compile, median, spread, startSession, verdict } from './support.mjs'
+
+const ROOT = 'bench.Probe.root'
+const ROUNDS = 7
+const ROUND_MS = 150
+const WARM_UP_MS = 600
+const THREADS = [1, 2]
+const GOAL = 2
+const EXPORTS = [
+  '--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED',
+  '--add-exports=jdk.jfr/jdk.jfr.internal=ALL-UNNAMED',
+]
+
+export async function probe(jdks) {
+  for (const jdk of jdks) await onJdk(jdk)
+}
+
+async function onJdk(jdk) {
+  const classes = await compile(jdk, [join(import.meta.dirname, 'java/bench/Probe.java')], EXPORTS)
+  console.log(`\n${jdk.name}: ns a call, ${ROUNDS} rounds of ${ROUND_MS} ms; min, median, max`)
+  console.log(`  ${'loop'.padEnd(34)} threads ${'wall'.padStart(17)} ${'CPU'.padStart(24)}`)
+  const java = new Child(jdk.java, [...EXPORTS, '-Dbench.clock=ticks', '-cp', classes, 'bench.Probe'])
+  let session
+  const measure = async (loop, threads, label) => {
+    const waited = (await session?.status())?.waitMs ?? 0
+    const begun = performance.now()
+    const answer = await java.ask(
+      `measure ${loop} ${threads} ${WARM_UP_MS} ${ROUNDS} ${ROUND_MS}`,
+      /^measured/,
+    )
+    const spent = performance.now() - begun
+    const rounds = answer
+      .split(' ')
+      .slice(1)
+      .map((pair) => pair.split(':').map(Number))
+    const wall = rounds.map(([w]) => w)
+    const cpu = rounds.map(([, c]) => c)
+    const wait = (((await session?.status())?.waitMs ?? 0) - waited) / spent / threads
+    const note = wait > 0.001 ? `   wait ${(wait * 100).toFixed(1)} %` : ''
+    console.log(`  ${label.padEnd(34)} ${threads}    ${spread(wall)} ${spread(cpu)}${note}`)
+    return { wall: median(wall), cpu: median(cpu), wait }
+  }
+  try {
+    await java.line(/^ready/)
+    const reference = {}
+    const bare = {}
+    for (const threads of THREADS) {
+      bare[threads] = await measure('root', threads, 'bare, before attach')
+      reference[threads] = [await measure('reference', threads, 'reference, before attach')]
+    }
+    await measure('nanotime', 1, 'reference with nanoTime')
+    session = await startSession(java.pid, ROOT)
+    void session.ended.then((reason) => console.log(`  THE SESSION ENDED: ${reason}`))
+    const { clock } = session.target
+    const inside = {}
+    for (const threads of THREADS) {
+      inside[threads] = await measure('root', threads, 'instrumented, inside')
+      reference[threads].push(await measure('reference', threads, 'reference, attached'))
+      await measure('outside', threads, 'instrumented, thread never inside')
+      await measure('known', threads, 'instrumented, thread was inside')
+    }
+    const stop = session
+    session = undefined
+    const report = await stop.detach()
+    const { calibration, events } = await stop.profile()
+    await stop.close()
+    const after = {}
+    for (const threads of THREADS) after[threads] = await measure('root', threads, 'bare, after detach')
+    console.log(
+      `  clock ${clock}; t_I ${calibration.innerNs.toFixed(1)} ns, t_O ${calibration.outerNs.toFixed(1)} ns; ${(events.count / 1e6).toFixed(0)} M events; detached in ${report?.ms.toFixed(0)} ms`,
+    )
+    if (clock !== 'ticks') console.log('  NOTE: the reference read another clock than the session')
+    for (const threads of THREADS) {
+      const wall = inside[threads].wall / Math.min(...reference[threads].map((r) => r.wall))
+      const cpu = inside[threads].cpu / Math.min(...reference[threads].map((r) => r.cpu))
+      const rate = bare[threads].cpu / after[threads].cpu
+      console.log(
+        `  ${threads} thread${threads > 1 ? 's' : ''}: inside / reference ${cpu.toFixed(2)} by CPU time, ${verdict(cpu <= GOAL, `<= ${GOAL}`)}; ${wall.toFixed(2)} by wall, ${verdict(wall <= GOAL, `<= ${GOAL}`)}; speed after / before ${(rate * 100).toFixed(1)} % by CPU time`,
+      )
+    }
+  } finally {
+    await session?.detach().catch(() => {})
+    await session?.close()
+    await java.end(null)
+  }
+}

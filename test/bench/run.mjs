@@ -1,0 +1,34 @@
+// npm run bench [-- probe attach detach decode]: the figures that are promised, measured here and now.
+//
+// Nothing is asserted. Compare within a run only, and mind the load: every figure of a busy machine is
+// worse than it should be. A run that was looked at is kept in RESULTS.md.
+
+import { findJdks, loadAverage, machine } from './support.mjs'
+
+const SECTIONS = {
+  probe: async (jdks) => (await import('./probe.mjs')).probe(jdks),
+  attach: async (jdks) => (await import('./attach.mjs')).attach(jdks),
+  detach: async (jdks) => (await import('./detach.mjs')).detach(jdks),
+  decode: async () => (await import('./decode-section.mjs')).decode(),
+}
+
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => SECTIONS[name] === undefined)
+if (unknown.length > 0) {
+  console.error(`no such bench: ${unknown.join(', ')}; there are ${Object.keys(SECTIONS).join(', ')}`)
+  process.exit(64)
+}
+const jdks = findJdks()
+const begun = performance.now()
+console.log(`${new Date().toISOString().slice(0, 10)}  ${machine(jdks).join('\n            ')}`)
+for (const name of wanted.length > 0 ? wanted : Object.keys(SECTIONS)) {
+  console.log(`\n## ${name}  (load average ${loadAverage()})`)
+  try {
+    await SECTIONS[name](jdks)
+  } catch (error) {
+    console.log(`  FAILED: ${error.stack ?? error}`)
+    process.exitCode = 1
+  }
+}
+console.log(`\n${((performance.now() - begun) / 1000).toFixed(0)} s, load average ${loadAverage()}`)
+process.exit()

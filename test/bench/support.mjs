@@ -1,0 +1,212 @@
+// What the benches share: JDKs, JVMs that are ended whatever happens, and figures with their spread.
+
+import { execFile, spawn } from 'node:child_process'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
+import { cpus, release, tmpdir, totalmem } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+
+export const project = join(import.meta.dirname, '../..')
+export const cli = join(project, 'dist/cli.js')
+
+/** A module of the built client. */
+export const load = (file) => import(pathToFileURL(join(project, 'dist', file)).href)
+
+// ---- JDKs ----
+
+const MINIMUM = 17
+
+/** One JDK of each feature version on this machine, oldest first: {home, java, javac, version, name}. */
+export function findJdks() {
+  const homes = [process.env.JAVA_HOME, process.env.JDK_HOME].filter(Boolean)
+  for (const folder of ['/usr/lib/jvm', '/opt/java', '/opt/jdk']) {
+    if (existsSync(folder)) for (const name of readdirSync(folder)) homes.push(join(folder, name))
+  }
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const javac = join(folder, 'javac')
+    if (folder && existsSync(javac)) homes.push(dirname(dirname(realpathSync(javac))))
+  }
+  const byVersion = new Map()
+  for (const home of homes) {
+    try {
+      const facts = readFileSync(join(home, 'release'), 'utf8')
+      const fact = (key) => new RegExp(`^${key}="([^"]+)"`, 'm').exec(facts)?.[1]
+      const full = fact('JAVA_VERSION') ?? '0'
+      const version = Number.parseInt(full, 10)
+      const [java, javac] = ['java', 'javac'].map((tool) => join(home, 'bin', tool))
+      for (const tool of [java, javac]) accessSync(tool, constants.X_OK)
+      if (version < MINIMUM || byVersion.has(version)) continue
+      const name = `JDK ${fact('JAVA_RUNTIME_VERSION') ?? full} (${fact('IMPLEMENTOR') ?? 'OpenJDK'})`
+      byVersion.set(version, { home, java, javac, version, name })
+    } catch {
+      // Not a JDK.
+    }
+  }
+  return [...byVersion.values()].sort((a, b) => a.version - b.version)
+}
+
+export function machine(jdks) {
+  const os = existsSync('/etc/os-release')
+    ? /^PRETTY_NAME="?([^"\n]+)/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1]
+    : undefined
+  return [
+    `${cpus()[0].model.trim()}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB; ${os ?? 'Linux'}, kernel ${release().split('-')[0]}`,
+    `node ${process.version}; ${jdks.map((jdk) => jdk.name).join('; ')}`,
+  ]
+}
+
+/** Others who use the machine are part of a figure: runnable tasks over the last minute. */
+export function loadAverage() {
+  return Number(readFileSync('/proc/loadavg', 'utf8').split(' ')[0])
+}
+
+// ---- processes and files, none of which outlives this one ----
+
+const living = new Set()
+const directories = new Set()
+
+export function temporaryDirectory() {
+  const dir = mkdtempSync(join(tmpdir(), 'jfluid-bench-'))
+  directories.add(dir)
+  return dir
+}
+
+process.on('exit', () => {
+  for (const child of living) {
+    child.kill('SIGKILL')
+    removeJvmFiles(child.pid)
+  }
+  for (const dir of directories) rmSync(dir, { recursive: true, force: true })
+})
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130))
+
+/** What a JVM that was killed leaves behind. */
+function removeJvmFiles(pid) {
+  rmSync(`/tmp/.java_pid${pid}`, { force: true })
+  for (const name of readdirSync('/tmp')) {
+    if (name.startsWith('hsperfdata_')) rmSync(join('/tmp', name, String(pid)), { force: true })
+  }
+}
+
+/** Compiles files for the JDK itself and returns the directory of the classes. */
+export async function compile(jdk, files, options = []) {
+  const classes = temporaryDirectory()
+  await promisify(execFile)(jdk.javac, ['-nowarn', '-d', classes, ...options, ...files])
+  return classes
+}
+
+export function javaFiles(dir) {
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.java'))
+    .map((name) => join(dir, name))
+}
+
+/** A child process of which lines are read and to which lines are written. */
+export class Child {
+  #lines = []
+  #waiting = []
+  #ended = false
+  stderr = ''
+
+  /** `options`: `env` to add, `onLine` told every line of stdout. */
+  constructor(command, args, options = {}) {
+    const env = { ...process.env, ...options.env }
+    delete env.JAVA_TOOL_OPTIONS
+    delete env.JDK_JAVA_OPTIONS
+    this.process = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'] })
+    this.pid = this.process.pid
+    living.add(this.process)
+    this.process.stdin.on('error', () => {}) // it has ended, which `exit` tells
+    this.process.stderr.setEncoding('utf8').on('data', (text) => {
+      this.stderr += text
+    })
+    createInterface({ input: this.process.stdout }).on('line', (line) => {
+      options.onLine?.(line)
+      this.#lines.push(line)
+      this.#wake()
+    })
+    this.exit = new Promise((resolve) => {
+      this.process.on('error', () => resolve(-1))
+      this.process.on('close', (code, signal) => resolve(code ?? signal))
+    }).then((how) => {
+      living.delete(this.process)
+      if (how === 'SIGKILL') removeJvmFiles(this.pid)
+      this.#ended = true
+      this.#wake()
+      return how
+    })
+  }
+
+  /** The next line that was not taken yet and matches. */
+  line(pattern) {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ pattern, resolve, reject })
+      this.#wake()
+    })
+  }
+
+  #wake() {
+    for (const waiting of this.#waiting.splice(0)) {
+      const at = this.#lines.findIndex((line) => waiting.pattern.test(line))
+      if (at >= 0) waiting.resolve(this.#lines.splice(0, at + 1).at(-1))
+      else if (this.#ended) waiting.reject(new Error(`ended before ${waiting.pattern}\n${this.stderr}`))
+      else this.#waiting.push(waiting)
+    }
+  }
+
+  async ask(line, answer) {
+    this.process.stdin.write(`${line}\n`)
+    return this.line(answer)
+  }
+
+  /** Lets a JVM end by itself, and kills it if it does not. */
+  async end(signal = 'SIGTERM') {
+    this.process.stdin.end()
+    if (signal !== null) this.process.kill(signal)
+    const late = setTimeout(() => this.process.kill('SIGKILL'), 5000)
+    await this.exit
+    clearTimeout(late)
+  }
+}
+
+// ---- sessions ----
+
+/** A session as `jfluid record` starts one; `flags` as on its command line. */
+export async function startSession(pid, root) {
+  const { attachDoor } = await load('session/door.js')
+  const { Session } = await load('session/session.js')
+  const { DEFAULT_LOOK_AHEAD, sessionOptions } = await load('commands/options.js')
+  const options = sessionOptions({ root: [root], scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD })
+  return Session.start(await attachDoor(pid), options)
+}
+
+export { sleep }
+
+// ---- figures ----
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const half = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
+}
+
+/** `min median max`, in columns. */
+export function spread(values, digits = 1, width = 8) {
+  return [Math.min(...values), median(values), Math.max(...values)]
+    .map((value) => value.toFixed(digits).padStart(width))
+    .join(' ')
+}
+
+export const verdict = (ok, goal) => `goal ${goal}: ${ok ? 'reached' : 'MISSED'}`

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { CctBuilder, TreeTooLarge } from '../../src/cct/builder.ts'
+import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
+
+describe('building a calling context tree', () => {
+  it('stops the clock of the caller at an entry and starts it again at the exit', () => {
+    // main: 10 + 20 + 20 = 50; work: 30 + 20 = 50
+    assert.equal(
+      show(cctOf('main> 0  work> 10  work< 40  work> 60  work< 80  main< 100')),
+      'main 1x 50ns ( work 2x 50ns )',
+    )
+  })
+
+  it('tells contexts apart, not methods', () => {
+    const cct = cctOf('main> 0  a> 1 c> 2 c< 4 a< 5  b> 6 c> 7 c< 12 b< 14  main< 15')
+    assert.equal(show(cct), 'main 1x 3ns ( a 1x 2ns ( c 1x 2ns ) b 1x 3ns ( c 1x 5ns ) )')
+  })
+
+  it('gives every level of a recursion its own node', () => {
+    const cct = cctOf('fib> 0  fib> 1  fib> 2  fib< 4  fib< 5  fib> 6  fib< 9  fib< 10')
+    assert.equal(show(cct), 'fib 1x 3ns ( fib 2x 5ns ( fib 1x 2ns ) )')
+  })
+
+  it('charges the time between two calls of a root to nobody', () => {
+    assert.equal(show(cctOf('root main> 0 main< 10  root main> 1000 main< 1010')), 'main 2x 20ns')
+  })
+
+  it('finds a child again whichever was called in between', () => {
+    const order = 'abcabcbacab'
+    let text = 'main> 0 '
+    for (let i = 0; i < order.length; i++) text += `${order[i]}> ${2 * i + 1} ${order[i]}< ${2 * i + 2} `
+    assert.equal(show(cctOf(`${text} main< 30`)), 'main 1x 19ns ( a 4x 4ns b 4x 4ns c 3x 3ns )')
+  })
+
+  it('keeps 100,000 contexts below one caller apart, and 100,000 calls deep', () => {
+    const builder = new CctBuilder()
+    builder.thread(1, -1)
+    builder.enter(1, 0)
+    for (let m = 2; m <= 100_000; m++) {
+      builder.enter(m, m)
+      builder.exit(m, m)
+    }
+    for (let depth = 0; depth < 100_000; depth++) builder.enter(7, 100_001 + depth)
+    const tree = treeOf(builder)
+    assert.equal(tree.count, 200_000 - 1)
+    assert.equal(tree.size[0], tree.count)
+    assert.equal(tree.method[tree.count - 1], 100_000)
+  })
+})
+
+describe('a tree that outgrows its bounds', () => {
+  it('says so, and keeps what it had', () => {
+    const builder = new CctBuilder(4) // nobody, the thread's top, and two contexts
+    play(builder, 'main> 0  a> 10  a< 15')
+    assert.throws(() => play(builder, 'b> 20'), TreeTooLarge)
+    assert.throws(() => play(builder, 'b> 20'), /outgrown memory at 2 contexts/)
+    builder.closeOpen(50)
+    assert.equal(show(treeOf(builder)), 'main 1x 45ns ( a 1x 5ns )')
+  })
+})
+
+describe('frames that lost their exit', () => {
+  it('are closed when a frame below them exits, and counted', () => {
+    const builder = built('main> 0  a> 10  b> 20  main< 50  root main> 60 main< 70')
+    assert.equal(show(treeOf(builder)), 'main 2x 20ns ( a 1x 10ns ( b 1x 30ns ) )')
+    assert.equal(builder.healed, 2)
+  })
+
+  it('leave an exit without a frame: it is ignored, and its time stays with the frame on top', () => {
+    const builder = built('main> 0  never< 10  main< 50')
+    assert.equal(show(treeOf(builder)), 'main 1x 50ns')
+    assert.equal(builder.healed, 1)
+  })
+
+  it('are closed when a root is entered from outside; the time in between is charged to nobody', () => {
+    const builder = built('main> 0  a> 10  a< 20  b> 30  root  main> 90  main< 95')
+    assert.equal(show(treeOf(builder)), 'main 2x 25ns ( a 1x 10ns b 1x 0ns )')
+    assert.equal(builder.healed, 2)
+  })
+
+  it('do not hurt an exit that comes before any entry', () => {
+    const builder = built('main< 10  main> 20  main< 30')
+    assert.equal(show(treeOf(builder)), 'main 1x 10ns')
+  })
+})
+
+describe('time that is charged to nobody', () => {
+  it('adjust: waiting since the last event', () => {
+    const builder = built('main> 0  a> 10  adjust 60  a< 100  main< 110')
+    assert.equal(show(treeOf(builder)), 'main 1x 20ns ( a 1x 30ns )')
+    assert.equal(builder.waitTicks, 60)
+  })
+
+  it('adjust: two waits before one event', () => {
+    assert.equal(show(cctOf('main> 0  adjust 20  adjust 30  main< 100')), 'main 1x 50ns')
+  })
+
+  it('adjust: outside all roots it is only counted', () => {
+    const builder = built('adjust 5  root  main> 10  main< 20')
+    assert.equal(show(treeOf(builder)), 'main 1x 10ns')
+    assert.equal(builder.waitTicks, 5)
+  })
+
+  it('suspend to resume: the class-load hook', () => {
+    assert.equal(
+      show(cctOf('main> 0  a> 10  suspend 15  resume 75  a< 80  main< 90')),
+      'main 1x 20ns ( a 1x 10ns )',
+    )
+  })
+
+  it('a suspended frame is not charged up to now', () => {
+    assert.equal(show(treeOf(built('main> 0  suspend 15'), FREE, 1000)), 'main 1x 15ns')
+  })
+})
+
+describe('threads', () => {
+  it('have trees of their own', () => {
+    const builder = built('@1 main> 0 @2 main> 5 a> 6 @1 a> 10 @2 a< 16 main< 17 @1 a< 40 main< 50')
+    assert.equal(show(treeOf(builder)), 'main 2x 22ns ( a 2x 40ns )')
+    assert.deepEqual(builder.platformThreads(), [1, 2])
+  })
+
+  it('share one tree when they are virtual, and keep their own places in it', () => {
+    const builder = built(
+      '@1 main> 0 @7.0 main> 0 a> 5 @8.0 main> 10 @7.1 a< 15 main< 20 @8.1 main< 30 @1 main< 1',
+    )
+    assert.equal(show(treeOf(builder)), 'main 3x 31ns ( a 1x 10ns )')
+    assert.deepEqual(builder.platformThreads(), [1])
+  })
+
+  it('can be said to be virtual before they come', () => {
+    const builder = new CctBuilder()
+    builder.markVirtual(70)
+    play(builder, '@70 main> 0 main< 5 @3 main> 0 main< 1')
+    assert.deepEqual(builder.platformThreads(), [3])
+    assert.equal(builder.contexts, 2)
+  })
+})
+
+describe('pauses of redefinitions', () => {
+  const ms = 1_000_000
+  // a has one long gap, from 1 ms to 9 ms; the pause is 3 ms of it.
+  const calls = `main> 0  a> ${ms}  a< ${9 * ms}  main< ${10 * ms}`
+  const without = `main 1x ${2 * ms}ns ( a 1x ${5 * ms}ns )`
+
+  it('are taken out when told after the events', () => {
+    const builder = built(calls)
+    builder.pause(4 * ms, 7 * ms)
+    assert.equal(show(treeOf(builder)), without)
+  })
+
+  it('are taken out when told before the events', () => {
+    const builder = new CctBuilder()
+    builder.pause(4 * ms, 7 * ms)
+    play(builder, calls)
+    assert.equal(show(treeOf(builder)), without)
+  })
+
+  it('are taken out when told in the middle of the gap', () => {
+    const builder = built(`main> 0  a> ${ms}`)
+    builder.pause(4 * ms, 7 * ms)
+    assert.equal(show(treeOf(builder, FREE, 9 * ms)), `main 1x ${ms}ns ( a 1x ${5 * ms}ns )`)
+    play(builder, `a< ${9 * ms}  main< ${10 * ms}`)
+    assert.equal(show(treeOf(builder)), without)
+  })
+
+  it('are taken out of every thread that was inside a root, and of no other', () => {
+    const builder = built(
+      `@1 main> 0 main< ${10 * ms}  @2 b> 0 b< ${10 * ms}  @3 c> 0 c< ${ms} c> ${9 * ms} c< ${10 * ms}`,
+    )
+    builder.pause(4 * ms, 7 * ms)
+    assert.equal(show(treeOf(builder)), `main 1x ${7 * ms}ns b 1x ${7 * ms}ns c 2x ${2 * ms}ns`)
+  })
+
+  it('are taken out of a thread once: of the gap that they fill most', () => {
+    // The pause is told as 3 to 8 ms. main was still at work until 3.1 ms, then a stood still.
+    const events = `main> 0  a> 3100000  a< 8200000  main< 8300000`
+    const expected = 'main 1x 3200000ns ( a 1x 200000ns )'
+    const late = built(events)
+    late.pause(3 * ms, 8 * ms)
+    assert.equal(show(treeOf(late)), expected)
+    const early = new CctBuilder()
+    early.pause(3 * ms, 8 * ms)
+    play(early, events)
+    assert.equal(show(treeOf(early)), expected)
+  })
+
+  it('are not taken out again of a thread that waited for the redefinition', () => {
+    // a runs for 1 ms, then waits 7 ms for its callees; the pause is inside the wait.
+    const builder = built(
+      `main> 0  a> ${ms}  adjust ${7 * ms}  b> ${9 * ms}  b< ${9 * ms}  a< ${9 * ms}  main< ${9 * ms}`,
+    )
+    builder.pause(4 * ms, 7 * ms)
+    assert.equal(show(treeOf(builder)), `main 1x ${ms}ns ( a 1x ${ms}ns ( b 1x 0ns ) )`)
+  })
+
+  it('come out of the warm-up share too if their gap lies in it', () => {
+    const builder = built(calls)
+    builder.markWarmup()
+    builder.pause(4 * ms, 7 * ms)
+    assert.equal(show(treeOf(builder), 'warmupSelfNs', 'warmupCalls'), without)
+  })
+})
+
+describe('marks', () => {
+  it('warm-up: what was measured before the last redefinition had settled', () => {
+    const builder = built('main> 0  a> 10  a< 15')
+    builder.markWarmup()
+    play(builder, 'a> 20  a< 22  b> 24 b< 25  main< 30')
+    const tree = treeOf(builder, { innerTicks: 1, outerTicks: 1 })
+    // main: 10 + 5 + 2 + 5 = 22 - 1 - 3; a: 5 + 2 - 2; b: 1 - 1
+    assert.equal(show(tree), 'main 1x 18ns ( a 2x 5ns b 1x 0ns )')
+    // main: 10 - 1 - 1; a: 5 - 1
+    assert.equal(show(tree, 'warmupSelfNs', 'warmupCalls'), 'main 1x 8ns ( a 1x 4ns b 0x 0ns )')
+  })
+
+  it('reset: counts start anew, stacks stay', () => {
+    const builder = built('main> 0  a> 10  a< 15  b> 20')
+    builder.reset()
+    assert.equal(treeOf(builder).count, 0)
+    play(builder, 'b< 30  b> 35  b< 36  main< 40')
+    assert.equal(show(treeOf(builder)), 'main 0x 9ns ( b 1x 11ns )')
+    assert.equal(builder.healed, 0)
+  })
+
+  it('reset: given the time, forgets what open frames have spent', () => {
+    const builder = built('main> 0')
+    builder.reset(70)
+    play(builder, 'main< 100')
+    assert.equal(show(treeOf(builder)), 'main 0x 30ns')
+  })
+
+  it('the end: open frames are charged up to it and closed', () => {
+    const builder = built('@1 main> 0  a> 10  @2 b> 20 b< 25  @3 c> 5 suspend 7')
+    builder.closeOpen(50)
+    const closed = 'main 1x 10ns ( a 1x 40ns ) b 1x 5ns c 1x 2ns'
+    assert.equal(show(treeOf(builder)), closed)
+    assert.equal(show(treeOf(builder, FREE, 100)), closed)
+    assert.equal(builder.healed, 0)
+  })
+
+  it('now: a snapshot charges open frames, and leaves the builder as it was', () => {
+    const builder = built('main> 0  a> 10')
+    assert.equal(show(treeOf(builder, FREE, 25)), 'main 1x 10ns ( a 1x 15ns )')
+    assert.equal(show(treeOf(builder)), 'main 1x 10ns ( a 1x 0ns )')
+    play(builder, 'a< 30 main< 31')
+    assert.equal(show(treeOf(builder)), 'main 1x 11ns ( a 1x 20ns )')
+    assert.equal(idOf('main') > 0, true)
+  })
+})

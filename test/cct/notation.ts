@@ -1,0 +1,78 @@
+// Calls as a line of text, for tests of trees.
+//
+//   main> 0      main is entered at tick 0
+//   main< 100    main is left at tick 100
+//   adjust 5     5 ticks of waiting for ourselves since the last event
+//   suspend 40, resume 60, root
+//   @2           thread 2 goes on; @7.0 is a virtual thread's segment 0
+//
+// Trees are shown as `main 1x 33ns ( work 2x 54ns )`: calls, then self time.
+
+import { CctBuilder } from '../../src/cct/builder.ts'
+import type { Calibration } from '../../src/cct/compensation.ts'
+import { snapshotOf } from '../../src/cct/snapshot.ts'
+import type { Tree } from '../../src/cct/tree.ts'
+import type { EventSink } from '../../src/events/decode.ts'
+
+export const FREE: Calibration = { innerTicks: 0, outerTicks: 0 }
+
+const names = ['']
+
+/** Method ids are given out as names come up. */
+export function idOf(name: string): number {
+  if (!names.includes(name)) names.push(name)
+  return names.indexOf(name)
+}
+
+/** Feeds events; without a leading `@n` they are thread 1's. */
+export function play(sink: EventSink, text: string): void {
+  const words = text.trim().split(/\s+/)
+  if (!words[0].startsWith('@')) sink.thread(1, -1)
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]
+    const number = () => Number(words[++i])
+    if (word.startsWith('@')) {
+      const [thread, segment] = word.slice(1).split('.')
+      sink.thread(Number(thread), segment === undefined ? -1 : Number(segment))
+    } else if (word.endsWith('>')) sink.enter(idOf(word.slice(0, -1)), number())
+    else if (word.endsWith('<')) sink.exit(idOf(word.slice(0, -1)), number())
+    else if (word === 'adjust') sink.adjust(number())
+    else if (word === 'suspend') sink.suspend(number())
+    else if (word === 'resume') sink.resume(number())
+    else if (word === 'root') sink.root()
+    else throw new Error(`no such event: ${word}`)
+  }
+}
+
+export function built(text: string): CctBuilder {
+  const builder = new CctBuilder()
+  play(builder, text)
+  return builder
+}
+
+export function treeOf(builder: CctBuilder, calibration = FREE, nowTicks?: number): Tree {
+  return snapshotOf(builder, { calibration, nsPerTick: 1, ...(nowTicks !== undefined && { nowTicks }) })
+    .merged
+}
+
+export function cctOf(text: string, calibration = FREE): Tree {
+  return treeOf(built(text), calibration)
+}
+
+export function show(tree: Tree, metric = 'selfNs', count = 'calls'): string {
+  let text = ''
+  const ends: number[] = []
+  for (let node = 0; node < tree.count; node++) {
+    while (ends.length > 0 && ends[ends.length - 1] === node) {
+      text += ' )'
+      ends.pop()
+    }
+    text += `${text === '' || text.endsWith('( ') ? '' : ' '}${names[tree.method[node]]} `
+    text += `${tree.metrics[count][node]}x ${tree.metrics[metric][node]}ns`
+    if (tree.size[node] > 1) {
+      text += ' ('
+      ends.push(node + tree.size[node])
+    }
+  }
+  return text + ' )'.repeat(ends.length)
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { exactTime } from '../../src/cct/compensation.ts'
+import { hotMethods, snapshotOf, VIRTUAL } from '../../src/cct/snapshot.ts'
+import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
+
+describe('overhead compensation (report, section 5.3)', () => {
+  const calibration = { innerTicks: 3, outerTicks: 2 }
+
+  it('subtracts t_I per invocation and t_O per direct call made', () => {
+    // main: 10 + 10 + 20 = 40 measured, 1 invocation, 2 calls out: 40 - 1*3 - 2*2 = 33
+    // work: 30 + 30      = 60 measured, 2 invocations, none out:   60 - 2*3       = 54
+    const cct = cctOf('main> 0  work> 10  work< 40  work> 50  work< 80  main< 100', calibration)
+    assert.equal(show(cct), 'main 1x 33ns ( work 2x 54ns )')
+    assert.equal(show(cct, 'measuredNs'), 'main 1x 40ns ( work 2x 60ns )')
+  })
+
+  it('keeps a negative result negative, so that sums stay exact', () => {
+    const cct = cctOf('main> 0  main< 1', calibration)
+    assert.equal(show(cct), 'main 1x -2ns')
+  })
+
+  it('makes parents of self time and children, before and after', () => {
+    // c: 5 - 3 = 2; b: 4 + 1 - 3 - 2 = 0, with c 2; a: 2 + 3 - 3 - 2 = 0, with b 2
+    const cct = cctOf('a> 0  b> 2  c> 6  c< 11  b< 12  a< 15', calibration)
+    assert.equal(show(cct, 'totalNs'), 'a 1x 2ns ( b 1x 2ns ( c 1x 2ns ) )')
+  })
+
+  it('counts a call that is still open among those made', () => {
+    // main: 10 - 3 - 2; a: 20 - 3
+    assert.equal(show(treeOf(built('main> 0  a> 10'), calibration, 30)), 'main 1x 5ns ( a 1x 17ns )')
+  })
+
+  it('converts ticks to nanoseconds last', () => {
+    const builder = built('main> 0  a> 10  a< 20  main< 30')
+    const { merged } = snapshotOf(builder, { calibration, nsPerTick: 0.5 })
+    assert.equal(show(merged), 'main 1x 7.5ns ( a 1x 3.5ns )')
+    assert.equal(show(merged, 'measuredNs'), 'main 1x 10ns ( a 1x 5ns )')
+  })
+
+  it('is the formula of the report, for the sum of a node', () => {
+    assert.equal(exactTime(40, 1, 2, calibration), 33)
+  })
+})
+
+describe('a snapshot', () => {
+  it('sums the same contexts of different threads, and has each thread by itself', () => {
+    const builder = built(
+      '@5 main> 0 a> 1 a< 3 main< 4  @9 main> 10 b> 20 b< 21 a> 22 a< 25 main< 30  @5 run> 40 run< 41',
+    )
+    const { merged, threads } = snapshotOf(builder, { calibration: FREE, nsPerTick: 1 })
+    assert.equal(show(merged), 'main 2x 18ns ( a 2x 5ns b 1x 1ns ) run 1x 1ns')
+    assert.deepEqual(
+      threads.map((t) => `${t.number}: ${show(t.tree)}`),
+      ['5: main 1x 2ns ( a 1x 2ns ) run 1x 1ns', '9: main 1x 16ns ( a 1x 3ns b 1x 1ns )'],
+    )
+    assert.deepEqual([...threads[1].tree.parent], [-1, 0, 0])
+  })
+
+  it('has one tree for all virtual threads', () => {
+    const builder = built('@5.0 main> 0 @6.0 main> 1 @5.1 main< 4 @6.1 main< 5')
+    const { threads } = snapshotOf(builder, { calibration: FREE, nsPerTick: 1 })
+    assert.deepEqual(
+      threads.map((t) => [t.number, show(t.tree)]),
+      [[VIRTUAL, 'main 2x 8ns']],
+    )
+  })
+
+  it('keeps children in the order their methods were first seen, in every context', () => {
+    const builder = built('m> 0 x> 1 x< 2 y> 3 y< 4 m< 5  n> 6 y> 7 y< 8 x> 9 x< 10 n< 11')
+    assert.equal(show(treeOf(builder)), 'm 1x 3ns ( x 1x 1ns y 1x 1ns ) n 1x 3ns ( x 1x 1ns y 1x 1ns )')
+  })
+
+  it('is empty when nothing was called', () => {
+    assert.equal(treeOf(new CctBuilder()).count, 0)
+    const builder = built('@3 root')
+    assert.deepEqual(snapshotOf(builder, { calibration: FREE, nsPerTick: 1 }).threads, [])
+  })
+
+  it('leaves the trees of single threads out when they are not wanted', () => {
+    const builder = built('@3 main> 0 main< 5')
+    const { merged, threads } = snapshotOf(builder, { calibration: FREE, nsPerTick: 1, perThread: false })
+    assert.equal(show(merged), 'main 1x 5ns')
+    assert.deepEqual(threads, [])
+  })
+
+  it('is made of 100,000 calls in each other without recursion', () => {
+    const builder = new CctBuilder()
+    builder.thread(1, -1)
+    for (let depth = 0; depth < 100_000; depth++) builder.enter(1, depth)
+    for (let depth = 0; depth < 100_000; depth++) builder.exit(1, 100_000 + depth)
+    const tree = treeOf(builder)
+    assert.equal(tree.metrics.totalNs[0], 199_999)
+    assert.deepEqual(hotMethods(tree), [{ method: 1, calls: 100_000, selfNs: 199_999, totalNs: 199_999 }])
+  })
+
+  it('agrees with itself on random trees: size, parents, and totals (seed printed on failure)', () => {
+    const seed = Math.floor(Math.random() * 2 ** 31)
+    const random = generator(seed)
+    const builder = new CctBuilder()
+    let ticks = 0
+    for (let thread = 1; thread <= 3; thread++) {
+      builder.thread(thread, -1)
+      const stack: number[] = []
+      for (let i = 0; i < 5000; i++) {
+        ticks += random(9)
+        if (stack.length === 0 || (random(2) === 0 && stack.length < 12)) {
+          stack.push(1 + random(6))
+          builder.enter(stack[stack.length - 1], ticks)
+        } else builder.exit(stack.pop()!, ticks)
+      }
+    }
+    const { merged, threads } = snapshotOf(builder, {
+      calibration: { innerTicks: 1, outerTicks: 2 },
+      nsPerTick: 1,
+    })
+    for (const tree of [merged, ...threads.map((t) => t.tree)]) {
+      for (let node = 0; node < tree.count; node++) {
+        let total = tree.metrics.selfNs[node]
+        const seen = new Set<number>()
+        for (let child = node + 1; child < node + tree.size[node]; child += tree.size[child]) {
+          assert.equal(tree.parent[child], node, `seed ${seed}`)
+          assert.ok(!seen.has(tree.method[child]), `seed ${seed}: a context twice`)
+          seen.add(tree.method[child])
+          total += tree.metrics.totalNs[child]
+        }
+        assert.equal(tree.metrics.totalNs[node], total, `seed ${seed}`)
+      }
+    }
+    for (const metric of ['calls', 'selfNs', 'measuredNs']) {
+      const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0)
+      const single = threads.reduce((all, t) => all + sum(t.tree.metrics[metric]), 0)
+      assert.equal(sum(merged.metrics[metric]), single, `seed ${seed}`)
+    }
+  })
+})
+
+describe('hot methods', () => {
+  it('count recursion once in total time: outermost activations', () => {
+    // fib: 1 + 2 + 3 self; its total is the 10 of the outermost, not 10 + 6 + …
+    const tree = cctOf('main> 0  fib> 5  fib> 6  fib> 8  fib< 11  fib< 12  fib< 15  main< 20')
+    const [first, second] = hotMethods(tree)
+    assert.deepEqual(first, { method: idOf('main'), calls: 1, selfNs: 10, totalNs: 20 })
+    assert.deepEqual(second, { method: idOf('fib'), calls: 3, selfNs: 10, totalNs: 10 })
+  })
+
+  it('see through mutual recursion', () => {
+    const tree = cctOf('even> 0  odd> 1  even> 2  odd> 3  odd< 4  even< 5  odd< 6  even< 7')
+    const total = new Map(hotMethods(tree).map((h) => [h.method, h.totalNs]))
+    assert.equal(total.get(idOf('even')), 7)
+    assert.equal(total.get(idOf('odd')), 5)
+  })
+
+  it('add up contexts, most self time first', () => {
+    const builder = built('a> 0 c> 1 c< 9 a< 10  b> 10 c> 11 c< 14 b< 16')
+    play(builder, '@2 c> 0 c< 2')
+    assert.deepEqual(
+      hotMethods(treeOf(builder)).map((h) => [h.method, h.calls, h.selfNs, h.totalNs]),
+      [
+        [idOf('c'), 3, 13, 13],
+        [idOf('b'), 1, 3, 6],
+        [idOf('a'), 1, 2, 10],
+      ],
+    )
+  })
+})
+
+function generator(seed: number): (below: number) => number {
+  let state = seed | 1
+  return (below) => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) % below
+  }
+}

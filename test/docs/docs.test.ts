@@ -1,0 +1,221 @@
+// What the documents claim, held against the program.
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import * as codes from '../../src/base/errors.ts'
+import { jsonPieces } from '../../src/profile/json.ts'
+import { BINDINGS } from '../../src/tui/keys.ts'
+import { profileOf } from '../profile/trees.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+const DOCUMENTS = [
+  'README.md',
+  'TROUBLESHOOTING.md',
+  'CHANGELOG.md',
+  'src/README.md',
+  'backend-java/README.md',
+  'examples/README.md',
+  'examples/01-shop/README.md',
+]
+const readme = read('README.md')
+const trouble = read('TROUBLESHOOTING.md')
+
+const sources = ['src', 'backend-java'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(ts|java|mjs)$/.test(file))
+    .map((file) => ({ path: join(folder, file), text: read(join(folder, file)) })),
+)
+
+/** Rows of the table that follows a line which starts with `head`; cells without their padding. */
+function table(text: string, head: string): string[][] {
+  const lines = text.split('\n')
+  const from = lines.findIndex((line) => line.startsWith(head))
+  const rows = lines.slice(from + 2)
+  const end = rows.findIndex((line) => !line.startsWith('|'))
+  return rows.slice(0, end < 0 ? undefined : end).map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  )
+}
+
+const unquoted = (cell: string): string => cell.replaceAll('`', '')
+
+/** Lines of all code blocks of a document that run jfluid, in words. */
+function commandLines(document: string): string[][] {
+  return [...read(document).matchAll(/^```(?:sh)?\n([\s\S]*?)^```/gm)]
+    .flatMap((block) => block[1]!.split('\n'))
+    .filter((line) => /^(?:npx )?jfluid /.test(line))
+    .map((line) => [...line.replace(/\s#.*/, '').matchAll(/'[^']*'|\S+/g)].map((word) => word[0]))
+    .map((words) => words.slice(words.indexOf('jfluid') + 1))
+}
+
+describe('commands', () => {
+  const helps = new Map<string, string>()
+  function help(command: string): string {
+    const known = helps.get(command)
+    if (known !== undefined) return known
+    const args = command === '' ? ['--help'] : [command, '--help']
+    const text = execFileSync(process.execPath, [join(root, 'dist/cli.js'), ...args], { encoding: 'utf8' })
+    helps.set(command, text)
+    return text
+  }
+  const commands = [...help('').matchAll(/^ {2}([a-z]+) (?:\[options\]|<)/gm)].map((match) => match[1]!)
+
+  it.each(DOCUMENTS)('in %s exist, with all their options', (document) => {
+    for (const [command, ...words] of commandLines(document)) {
+      if (command === '--help') continue
+      expect(commands).toContain(command)
+      const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words
+      for (const option of own.filter((word) => word.startsWith('-'))) {
+        expect(help(command!), `jfluid ${command} ${option}`).toMatch(new RegExp(`${option}[ ,]`))
+      }
+    }
+  })
+
+  it('are all in the table of the README', () => {
+    const documented = table(readme, '| command |').map(([cell]) => unquoted(cell!).split(' ')[0])
+    expect(documented.sort()).toEqual([...commands].sort())
+  })
+
+  it('have no option that the README does not mention', () => {
+    for (const command of commands) {
+      for (const [option] of help(command).matchAll(/--[a-z-]+/g)) {
+        if (option !== '--help') expect(readme, `jfluid ${command}`).toContain(option)
+      }
+    }
+  })
+})
+
+it('npm scripts that the documents name exist', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  for (const document of DOCUMENTS) {
+    for (const [, name] of read(document).matchAll(/npm run (?:--\S+ )?([a-z:]+)/g)) {
+      expect(Object.keys(scripts), document).toContain(name)
+    }
+  }
+})
+
+it('the key table is that of the live view', () => {
+  const documented = table(readme, '| key | does |').map(([key, does]) => [unquoted(key!), does!])
+  const actual = BINDINGS.filter((b) => b.label !== '').map((b) => [b.label, b.help])
+  expect(documented).toEqual(actual)
+})
+
+describe('errors', () => {
+  const codeOf = new Map(Object.entries(codes).filter(([name]) => name.startsWith('EX_')))
+  // The debugger port is asked by tests only: its errors reach no user.
+  const classes = sources
+    .filter(({ path }) => path.endsWith('.ts') && !path.includes('jdwp-client'))
+    .flatMap(({ path, text }) =>
+      [
+        ...text.matchAll(/^(?:export )?class (\w+) extends (?:Jfluid|Attach|AgentLoad)Error \{[\s\S]*?^\}/gm),
+      ].map(([body, name]) => ({
+        name: name!,
+        file: text,
+        path,
+        code: /exitCode = (EX_\w+)/.exec(body)?.[1],
+      })),
+    )
+    .filter(({ name }) => name !== 'RecorderFailed') // carries the message, hint and code of another
+  const sections = trouble
+    .split(/^(?=##+ )/m)
+    .map((text) => ({ text, heading: /^### `(.+)`$/m.exec(text)?.[1] ?? '' }))
+    .filter(({ heading }) => heading !== '')
+
+  it('the table of exit codes is that of the classes', () => {
+    const used = new Set([codes.EX_SOFTWARE]) // internal errors, cli.ts
+    for (const { path, text } of sources) {
+      if (path.endsWith('base/errors.ts') || !path.endsWith('.ts')) continue
+      for (const [name] of text.matchAll(/\bEX_[A-Z]+\b/g)) used.add(codeOf.get(name) as number)
+    }
+    const documented = table(readme, '| code | meaning |').map(([code]) => Number(code))
+    expect(documented).toEqual([0, ...[...used].sort()])
+  })
+
+  it.each(sections.map(({ heading, text }) => [heading, text]))('%s', (heading, text) => {
+    if (text.includes('\nNot ours:')) return
+    const pieces = heading.split(/<[^>]*>|: /).filter((piece) => piece.length > 2)
+    const origin = sources.find((source) => pieces.every((piece) => source.text.includes(piece)))
+    expect(origin, `no source has ${JSON.stringify(pieces)}`).toBeDefined()
+    const [, names = ''] = /^<!-- (.+) -->$/m.exec(text) ?? []
+    for (const name of names.split(' ').filter(Boolean)) {
+      const known = classes.find((it) => it.name === name)
+      expect(known, name).toBeDefined()
+      for (const piece of pieces) expect(known!.file, name).toContain(piece)
+      if (known!.code === undefined) continue
+      expect(text).toContain(`Exit code ${codeOf.get(known!.code)}.`)
+    }
+  })
+
+  it('each has a section', () => {
+    const documented = new Set([...trouble.matchAll(/^<!-- (.+) -->$/gm)].flatMap((m) => m[1]!.split(' ')))
+    expect(classes.map((it) => it.name).filter((name) => !documented.has(name))).toEqual([])
+    expect(classes.length).toBeGreaterThan(30)
+  })
+})
+
+it('the documented keys of the JSON are those of an export', () => {
+  const profile = profileOf('main 2x 10ns ( work 3x -4ns )', { warnings: ['one'] })
+  const full = {
+    ...profile,
+    instrumentation: { ...profile.instrumentation, skipped: [{ method: 'a.B.c()V', reason: 'native' }] },
+  }
+  full.merged.metrics.warmupCalls!.fill(1)
+  full.merged.metrics.warmupSelfNs!.fill(1)
+  const found = new Set<string>()
+  const visit = (value: unknown, path: string): void => {
+    const node = /(?:merged|roots|children)\[\]$/.test(path) && typeof value === 'object'
+    if (Array.isArray(value)) {
+      found.add(`${path}[]`)
+      for (const item of value) visit(item, `${path}[]`)
+    } else if (typeof value === 'object' && value !== null) {
+      const prefix = node ? 'node.' : path === '' ? '' : `${path}.`
+      for (const [key, inner] of Object.entries(value)) visit(inner, prefix + key)
+    } else if (!path.endsWith('[]')) found.add(path)
+  }
+  visit(JSON.parse([...jsonPieces(full)].join('')), '')
+  const documented = [
+    ...table(readme, '| key | type |'),
+    ...table(readme.slice(readme.indexOf('A node of')), '| key | type |'),
+  ].map(([key]) => unquoted(key!))
+  // An array of objects needs no row of its own where its members have some.
+  const paths = [...found].filter((path) => path !== 'instrumentation.skipped[]' && path !== 'threads[]')
+  expect([...documented].sort()).toEqual(paths.sort())
+})
+
+describe('links and files', () => {
+  const anchors = (text: string): string[] =>
+    [...text.matchAll(/^#+ (.+)$/gm)].map((match) =>
+      match[1]!
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    )
+  const everyFile = new Set(
+    ['src', 'test', 'backend-java', 'examples']
+      .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }))
+      .flatMap((file) => [file, file.split('/').at(-1)!]),
+  )
+
+  it.each(DOCUMENTS)('of %s resolve', (document) => {
+    const text = read(document)
+    for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(target!)) continue
+      const [path, anchor] = target!.split('#')
+      const file = path === '' ? document : join(dirname(document), path!)
+      expect(existsSync(join(root, file)), `${document} → ${target}`).toBe(true)
+      if (anchor !== undefined) expect(anchors(read(file)), target).toContain(anchor)
+    }
+    for (const [, name] of text.matchAll(/`([\w./-]+\.(?:ts|java|mjs|md))`/g)) {
+      const there = existsSync(join(root, name!)) || everyFile.has(name!.replace(/^\.\//, ''))
+      expect(there, `${document} names ${name}`).toBe(true)
+    }
+  })
+})

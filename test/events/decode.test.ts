@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { decodeEvents, type EventSink, type ThreadGate, WriterState } from '../../src/events/decode.ts'
+import {
+  CONTROL_ADJUST,
+  CONTROL_EPOCH,
+  CONTROL_RESUME,
+  CONTROL_ROOT,
+  CONTROL_SUSPEND,
+  KIND_CONTROL,
+} from '../../src/events/event-layout.ts'
+import { controlWord, enterWord, exitWord, threadWord, word } from './fake-target.ts'
+import { RecordingSink, SummingSink } from './sinks.ts'
+
+const OPEN: ThreadGate = { mayBegin: () => true }
+const CLOSED: ThreadGate = { mayBegin: () => false }
+
+function decode(words: [number, number][], state = new WriterState(1), gate = OPEN) {
+  const sink = new RecordingSink()
+  const buffer = Uint32Array.from(words.flat())
+  const stopped = decodeEvents(buffer, 0, buffer.length, state, sink, gate)
+  return { events: sink.all, taken: stopped / 2, state }
+}
+
+describe('decoding', () => {
+  it('gives method and time of entries and exits, for the thread that wrote them', () => {
+    const { events, state } = decode([
+      enterWord(1, 0),
+      enterWord(2 ** 22 - 1, 2 ** 40 - 1),
+      exitWord(7, 2 ** 32),
+    ])
+    assert.deepEqual(events, ['@1', 'enter 1 0', 'enter 4194303 1099511627775', 'exit 7 4294967296'])
+    assert.equal(state.events, 3)
+    assert.equal(state.lastTicks, 2 ** 32)
+  })
+
+  it('counts ticks on from the epoch of the chunk', () => {
+    const state = new WriterState(1)
+    state.startChunk(3)
+    assert.deepEqual(decode([enterWord(1, 5)], state).events, ['@1', `enter 1 ${3 * 2 ** 40 + 5}`])
+  })
+
+  it('counts ticks on from an EPOCH, also in the next piece, up to 2^53', () => {
+    const state = new WriterState(1)
+    const first = decode(
+      [exitWord(1, 2 ** 40 - 1), controlWord(CONTROL_EPOCH, 1), exitWord(1, 2 ** 40)],
+      state,
+    )
+    assert.deepEqual(first.events, ['@1', `exit 1 ${2 ** 40 - 1}`, `exit 1 ${2 ** 40}`])
+    const last = decode(
+      [exitWord(1, 2 ** 40 + 9), controlWord(CONTROL_EPOCH, 8191), exitWord(1, 2 ** 40 - 1)],
+      state,
+    )
+    assert.deepEqual(last.events, ['@1', `exit 1 ${2 ** 40 + 9}`, `exit 1 ${2 ** 53 - 1}`])
+    assert.equal(state.events, 4)
+  })
+
+  it('passes control events on; suspend and resume are times, adjust is a duration', () => {
+    const state = new WriterState(1)
+    state.startChunk(2)
+    const { events } = decode(
+      [
+        controlWord(CONTROL_ROOT),
+        controlWord(CONTROL_ADJUST, 2 ** 33),
+        controlWord(CONTROL_SUSPEND, 10),
+        controlWord(CONTROL_RESUME, 2 ** 39),
+      ],
+      state,
+    )
+    const epoch = 2 * 2 ** 40
+    assert.deepEqual(events, [
+      '@1',
+      'root',
+      `adjust ${2 ** 33}`,
+      `suspend ${epoch + 10}`,
+      `resume ${epoch + 2 ** 39}`,
+    ])
+    assert.equal(state.events, 0)
+  })
+
+  it('knows whose events follow, also in the next piece, until the next chunk', () => {
+    const state = new WriterState(1)
+    assert.deepEqual(decode([threadWord(9, 65535), enterWord(1, 0)], state).events, [
+      '@1',
+      '@9.65535',
+      'enter 1 0',
+    ])
+    assert.deepEqual(decode([exitWord(1, 4), threadWord(1, 3), enterWord(2, 9)], state).events, [
+      '@9.65535',
+      'exit 1 4',
+      '@1',
+      'enter 2 9',
+    ])
+    decode([threadWord(9, 0)], state)
+    state.startChunk(0)
+    assert.deepEqual(decode([enterWord(1, 0)], state).events, ['@1', 'enter 1 0'])
+  })
+
+  it('stops before a thread that may not begin yet', () => {
+    const { events, taken, state } = decode(
+      [enterWord(1, 0), threadWord(9, 0), enterWord(1, 0)],
+      undefined,
+      CLOSED,
+    )
+    assert.deepEqual(events, ['@1', 'enter 1 0'])
+    assert.equal(taken, 1)
+    assert.equal(state.held, true)
+  })
+
+  it('stops at the first zero word', () => {
+    const { taken, state } = decode([enterWord(1, 0), [0, 0], enterWord(1, 0)])
+    assert.equal(taken, 1)
+    assert.equal(state.held, false)
+  })
+
+  it.each<[string, [number, number]]>([
+    ['a word without a kind', [1, 0]],
+    ['a control event of a later version', controlWord(77)],
+    ['a control event with a code of 0', word(KIND_CONTROL, 0, 5)],
+    ['a thread without a number', threadWord(0, 4)],
+    ['an epoch beyond 2^53 ticks', controlWord(CONTROL_EPOCH, 8192)],
+  ])('stops at %s', (_what, garbage) => {
+    assert.equal(decode([enterWord(1, 0), garbage, enterWord(1, 0)]).taken, 1)
+  })
+
+  it('takes any 64 bits without hanging or throwing', () => {
+    const words = new Uint32Array(20_000)
+    for (let i = 0; i < words.length; i++) words[i] = Math.floor(Math.random() * 2 ** 32)
+    for (let from = 0; from < words.length; ) {
+      const stopped = decodeEvents(words, from, words.length, new WriterState(1), new SummingSink(), CLOSED)
+      assert.ok(stopped >= from)
+      from = stopped + 2
+    }
+  })
+})
+
+describe('decoding allocates nothing', () => {
+  // 10 million events; a boxed number for each would be 160 MB.
+  const EVENTS = 4000
+  const ROUNDS = 2500
+  const words = new Uint32Array(EVENTS * 2)
+  for (let i = 0; i < EVENTS; i++) {
+    const depth = i % 20
+    const method = 1 + (depth < 10 ? depth : 19 - depth)
+    words.set(depth < 10 ? enterWord(method, 2 ** 35 + i) : exitWord(method, 2 ** 35 + i), i * 2)
+  }
+
+  function allocated(sink: EventSink): number {
+    const state = new WriterState(1)
+    const run = (rounds: number) => {
+      let bytes = 0
+      for (let round = 0; round < rounds; round++) {
+        const before = process.memoryUsage().heapUsed
+        for (let i = 0; i < 100; i++) decodeEvents(words, 0, words.length, state, sink, OPEN)
+        // A collection in between makes it negative; with 100 pieces in a row that is the exception.
+        bytes += Math.max(0, process.memoryUsage().heapUsed - before)
+      }
+      return bytes
+    }
+    run(5) // until it is compiled
+    return run(ROUNDS / 100)
+  }
+
+  it('by itself', () => {
+    const sink = new SummingSink()
+    assert.ok(allocated(sink) < 8e6)
+    assert.equal(sink.events, EVENTS * (ROUNDS + 500))
+  })
+
+  it('with the tree builder', () => {
+    const builder = new CctBuilder()
+    assert.ok(allocated(builder) < 8e6)
+    assert.equal(builder.contexts, 10)
+  })
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'vitest'
+import * as event from '../../src/events/event-layout.ts'
+import * as ring from '../../src/events/ring-layout.ts'
+
+const java = readFileSync(
+  join(import.meta.dirname, '../../backend-java/runtime/java/lang/JFluid1.java'),
+  'utf8',
+)
+
+/** `static final int NAME = 4;`, `… long NAME = 3L << 62;` or `… = OTHER | 5L << TICK_BITS;` */
+function javaConstant(name: string): bigint {
+  const [, text] = new RegExp(`static final (?:int|long) ${name} = ([^;]+);`).exec(java) ?? []
+  if (text === undefined) throw new Error(`JFluid1.java has no constant ${name}`)
+  return text
+    .split('|')
+    .map((term) => {
+      const [value, shift] = term.split('<<').map((part) => part.trim())
+      return javaValue(value) << (shift === undefined ? 0n : javaValue(shift))
+    })
+    .reduce((a, b) => a | b)
+}
+
+const javaValue = (text: string): bigint =>
+  /^\d/.test(text) ? BigInt(text.replace('L', '')) : javaConstant(text)
+
+describe('the layouts that client and target share', () => {
+  const plain = { ...ring, ...event } as Record<string, unknown>
+  const shared = Object.keys(plain).filter((name) => new RegExp(`static final \\w+ ${name} =`).test(java))
+
+  it.each(shared.filter((name) => !/^(KIND|CONTROL)_/.test(name)))('%s is the same in Java', (name) => {
+    assert.equal(javaConstant(name), BigInt(plain[name] as number))
+  })
+
+  it.each(shared.filter((name) => /^KIND_/.test(name)))('%s is the same in Java, in its place', (name) => {
+    assert.equal(javaConstant(name) >> 62n, BigInt(plain[name] as number))
+  })
+
+  it.each(shared.filter((name) => /^CONTROL_/.test(name)))('%s is the same in Java, in its place', (name) => {
+    const word = javaConstant(name)
+    assert.equal(word >> 62n, BigInt(event.KIND_CONTROL))
+    assert.equal(
+      (word >> BigInt(event.TICK_BITS)) & (2n ** BigInt(event.METHOD_BITS) - 1n),
+      BigInt(plain[name] as number),
+    )
+  })
+
+  it('are shared but for what only the client needs', () => {
+    const ours = Object.keys(plain).filter(
+      (name) => typeof plain[name] === 'number' && !shared.includes(name),
+    )
+    assert.deepEqual(ours.sort(), [
+      'METHOD_BITS',
+      'RING_CHUNKS_OFFSET',
+      'RING_CHUNK_BYTES',
+      'RING_CHUNK_COUNT',
+      'RING_MAGIC',
+    ])
+  })
+})

@@ -1,0 +1,501 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { snapshotOf } from '../../src/cct/snapshot.ts'
+import type { EventSink } from '../../src/events/decode.ts'
+import { KIND_ENTER, KIND_EXIT } from '../../src/events/event-layout.ts'
+import { createRing, openRing, type Ring } from '../../src/events/ring.ts'
+import { CHUNK_BUSY, CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from '../../src/events/ring-layout.ts'
+import { RingReader } from '../../src/events/ring-reader.ts'
+import {
+  enterWord,
+  exitWord,
+  FakeTarget,
+  FakeThread,
+  FakeWriter,
+  type Steps,
+  threadWord,
+} from './fake-target.ts'
+import { RecordingSink } from './sinks.ts'
+
+const CHUNKS = 8
+const PER_CHUNK = (4096 - CHUNK_EVENTS) / 8
+
+let dir: string
+let ring: Ring
+let target: FakeTarget
+let sink: RecordingSink
+let reader: RingReader
+
+function open(asFile: boolean): void {
+  process.env.JFLUID_NO_MMAP = asFile ? '1' : '0'
+  dir = mkdtempSync(join(tmpdir(), 'jfluid-reader-'))
+  const path = join(dir, 'ring')
+  createRing(path, { chunkBytes: 4096, chunkCount: CHUNKS })
+  target = new FakeTarget(path, 4096, CHUNKS)
+  ring = openRing(path)
+  sink = new RecordingSink()
+  reader = new RingReader(ring, sink)
+}
+
+function close(): void {
+  ring.close()
+  target.close()
+  rmSync(dir, { recursive: true, force: true })
+  delete process.env.JFLUID_NO_MMAP
+}
+
+const many = (count: number, from: number) => Array.from({ length: count }, (_, i) => enterWord(1, from + i))
+
+describe.each([
+  ['mapped', false],
+  ['read as a file', true],
+])('reading a buffer that is %s', (_way, asFile) => {
+  beforeEach(() => open(asFile))
+  afterEach(() => close())
+
+  it('follows a chunk as far as it is written', () => {
+    target.put(3, CHUNK_BUSY, 5, 0, [enterWord(1, 10)])
+    assert.equal(reader.poll(), 1)
+    assert.equal(reader.poll(), 0)
+    target.store(target.offset(3) + CHUNK_EVENTS + 8, ...exitWord(1, 20))
+    assert.equal(reader.poll(), 1)
+    assert.deepEqual(sink.all, ['@5', 'enter 1 10', 'exit 1 20'])
+    assert.equal(target.state(3), CHUNK_BUSY)
+  })
+
+  it('waits for the signature of a chunk', () => {
+    target.setState(3, CHUNK_BUSY)
+    assert.equal(reader.poll(), 0)
+    target.put(3, CHUNK_BUSY, 5, 0, [enterWord(1, 10)])
+    assert.equal(reader.poll(), 1)
+  })
+
+  it('gives a full chunk back when it is read to its end, even if it ended early', () => {
+    target.put(0, CHUNK_FULL, 5, 0, many(PER_CHUNK, 0))
+    target.put(1, CHUNK_FULL, 6, 0, many(3, 0))
+    target.put(2, CHUNK_BUSY, 7, 0, many(PER_CHUNK, 0))
+    target.put(4, CHUNK_IDLE, 8, 0, many(3, 0))
+    assert.equal(reader.poll(), 2 * PER_CHUNK + 6)
+    assert.deepEqual(
+      [0, 1, 2, 4].map((c) => target.state(c)),
+      [CHUNK_FREE, CHUNK_FREE, CHUNK_BUSY, CHUNK_IDLE],
+    )
+    assert.equal(reader.freeChunks, CHUNKS - 2)
+    assert.equal(reader.idleChunks, 1)
+    assert.equal(reader.returnedChunks, 2)
+  })
+
+  it('reads the chunks of a writer in their order, wherever they lie', () => {
+    target.put(1, CHUNK_BUSY, 5, 2, many(2, 2000))
+    target.put(4, CHUNK_FULL, 5, 1, many(PER_CHUNK, 1000))
+    assert.equal(reader.poll(), 0)
+    target.put(6, CHUNK_FULL, 5, 0, many(2, 0))
+    assert.equal(reader.poll(), PER_CHUNK + 4)
+    const times = sink.of(5).map((event) => Number(event.split(' ')[2]))
+    assert.deepEqual(
+      times,
+      [...times].sort((a, b) => a - b),
+    )
+  })
+
+  it('does not pass on to a later chunk before the earlier is full', () => {
+    target.put(0, CHUNK_BUSY, 5, 0, many(1, 0))
+    assert.equal(reader.poll(), 1)
+    // Full, with one more event, and its successor signed: as one store after the other would do.
+    target.store(target.offset(0) + CHUNK_EVENTS + 8, ...enterWord(1, 1))
+    target.setState(0, CHUNK_FULL)
+    target.put(1, CHUNK_BUSY, 5, 1, many(1, 2))
+    assert.equal(reader.poll(), 2)
+    assert.deepEqual(sink.of(5), ['enter 1 0', 'enter 1 1', 'enter 1 2'])
+  })
+
+  it('bounds a round, and gives every writer a turn', () => {
+    for (let chunk = 0; chunk < 6; chunk++)
+      target.put(chunk, CHUNK_FULL, chunk < 3 ? 1 : 2, chunk % 3, many(10, 0))
+    assert.equal(reader.poll(2), 20)
+    assert.equal(reader.complete, false)
+    assert.equal(reader.drain(), 40)
+    assert.equal(reader.complete, true)
+  })
+
+  describe('a virtual thread on two carriers', () => {
+    it('is read in the order of its segments, whichever carrier comes first', () => {
+      target.put(0, CHUNK_BUSY, 2, 0, [threadWord(9, 1), exitWord(1, 30)])
+      target.put(1, CHUNK_BUSY, 3, 0, [threadWord(9, 0), enterWord(1, 10)])
+      assert.equal(reader.poll(), 2)
+      assert.deepEqual(sink.of(9), ['enter 1 10', 'exit 1 30'])
+    })
+
+    it('is read to the end of a segment before the next begins, though it was read before', () => {
+      target.put(0, CHUNK_BUSY, 2, 0, [enterWord(7, 1)])
+      target.put(1, CHUNK_BUSY, 3, 0, [threadWord(9, 0), enterWord(1, 10)])
+      assert.equal(reader.poll(), 2)
+      // Carrier 3 has one more event of the segment and then another thread; carrier 2, whose turn it
+      // is first, goes on with the thread.
+      const segment = [...enterWord(2, 20), ...threadWord(8, 0), ...enterWord(5, 35)]
+      target.store(target.offset(1) + CHUNK_EVENTS + 16, ...segment)
+      target.store(target.offset(0) + CHUNK_EVENTS + 8, ...threadWord(9, 1), ...exitWord(2, 30))
+      reader.poll()
+      assert.deepEqual(sink.of(9), ['enter 1 10', 'enter 2 20', 'exit 2 30'])
+      assert.deepEqual(sink.of(8), ['enter 5 35'])
+    })
+
+    it('holds a carrier back until the segment before has begun', () => {
+      target.put(0, CHUNK_BUSY, 2, 0, [enterWord(7, 1), threadWord(9, 1), exitWord(1, 30)])
+      assert.equal(reader.poll(), 1)
+      target.put(1, CHUNK_BUSY, 3, 0, [threadWord(9, 0), enterWord(1, 10)])
+      assert.equal(reader.poll(), 2)
+      assert.deepEqual(sink.of(9), ['enter 1 10', 'exit 1 30'])
+      assert.equal(reader.disordered, 0)
+    })
+
+    it('may hold carriers back that wait for each other in a chain', () => {
+      target.put(0, CHUNK_BUSY, 2, 0, [
+        threadWord(9, 2),
+        enterWord(3, 30),
+        threadWord(8, 1),
+        enterWord(3, 60),
+      ])
+      target.put(1, CHUNK_BUSY, 3, 0, [
+        threadWord(8, 0),
+        enterWord(1, 20),
+        threadWord(9, 1),
+        enterWord(2, 25),
+      ])
+      target.put(2, CHUNK_BUSY, 4, 0, [
+        threadWord(9, 0),
+        enterWord(1, 10),
+        threadWord(8, 2),
+        enterWord(4, 70),
+      ])
+      assert.equal(reader.poll(), 6)
+      assert.deepEqual(sink.of(9), ['enter 1 10', 'enter 2 25', 'enter 3 30'])
+      assert.deepEqual(sink.of(8), ['enter 1 20', 'enter 3 60', 'enter 4 70'])
+    })
+
+    it('continues on the same carrier in its next chunk', () => {
+      target.put(0, CHUNK_FULL, 2, 0, [threadWord(9, 0), ...many(PER_CHUNK - 1, 0)])
+      target.put(1, CHUNK_BUSY, 2, 1, [threadWord(9, 1), enterWord(2, 2000)])
+      assert.equal(reader.poll(), PER_CHUNK)
+    })
+
+    it('counts segments modulo 2^16', () => {
+      let segment = 0
+      for (let round = 0; segment <= 2 ** 16; round++) {
+        const words = Array.from({ length: PER_CHUNK }, () => threadWord(9, segment++ % 2 ** 16))
+        target.put(0, CHUNK_FULL, 2, round, words)
+        reader.poll()
+        assert.equal(target.state(0), CHUNK_FREE)
+      }
+      assert.equal(reader.disordered, 0)
+    })
+
+    it('goes on without a segment that was lost, after a few rounds', () => {
+      target.put(0, CHUNK_BUSY, 2, 0, [threadWord(9, 4), exitWord(1, 30), threadWord(9, 5), enterWord(1, 40)])
+      let rounds = 0
+      while (reader.poll() === 0) rounds++
+      assert.ok(rounds < 6)
+      assert.equal(reader.disordered, 1)
+      assert.deepEqual(sink.of(9), ['exit 1 30', 'enter 1 40'])
+    })
+  })
+
+  describe('a buffer that was overwritten', () => {
+    it('is an error that says where', () => {
+      target.put(2, CHUNK_BUSY, 5, 0, [enterWord(1, 1), [0xbeef, 0xc0ffee], enterWord(1, 2)])
+      assert.throws(() => reader.poll(), /unknown event 0x00c0ffee0000beef of writer 5, chunk 0, offset 24/)
+    })
+
+    it('is an error when a sequence comes twice', () => {
+      target.put(2, CHUNK_BUSY, 5, 0, many(1, 0))
+      target.put(3, CHUNK_BUSY, 5, 0, many(1, 0))
+      assert.throws(() => reader.poll(), /chunk 3 of writer 5: has sequence 0 again/)
+    })
+
+    it('is an error when a sequence never comes', () => {
+      target.put(2, CHUNK_BUSY, 5, 1, many(1, 0))
+      assert.throws(() => reader.drain(), /chunk 2 of writer 5: sequence 0 never came/)
+    })
+
+    it('is an error when a writer or an epoch cannot be', () => {
+      target.put(2, CHUNK_BUSY, 2 ** 24, 0, [])
+      assert.throws(() => reader.poll(), /writer 16777216: no such writer/)
+      target.put(2, CHUNK_BUSY, 5, 0, [], 2 ** 13)
+      assert.throws(() => reader.poll(), /beyond 2\^53 ticks/)
+    })
+
+    it('never hangs the reader, whatever is in it', () => {
+      for (let attempt = 0; attempt < 200; attempt++) {
+        const random = () => Math.floor(Math.random() * 2 ** 32)
+        const words = Array.from({ length: 50 }, (): [number, number] => [random(), random()])
+        for (let chunk = 0; chunk < CHUNKS; chunk++)
+          target.put(chunk, random() % 4, 1 + (random() % 4), random() % 3, words)
+        try {
+          new RingReader(ring, new CctBuilder()).drain()
+        } catch (error) {
+          assert.match(String(error), /unknown event|chunk \d+ of writer/)
+        }
+      }
+    })
+  })
+})
+
+/** A ring between whose every two accesses the target may go on. */
+class Interleaved implements Ring {
+  readonly #ring: Ring
+  readonly #meanwhile: () => void
+  readonly chunkBytes: number
+  readonly chunkCount: number
+  readonly mapped: boolean
+
+  constructor(inner: Ring, meanwhile: () => void) {
+    this.#ring = inner
+    this.#meanwhile = meanwhile
+    this.chunkBytes = inner.chunkBytes
+    this.chunkCount = inner.chunkCount
+    this.mapped = inner.mapped
+  }
+
+  refresh(): void {
+    this.#meanwhile()
+    this.#ring.refresh()
+  }
+  state(chunk: number): number {
+    this.#meanwhile()
+    return this.#ring.state(chunk)
+  }
+  writer(chunk: number): number {
+    this.#meanwhile()
+    return this.#ring.writer(chunk)
+  }
+  sequence(chunk: number): number {
+    return this.#ring.sequence(chunk)
+  }
+  epoch(chunk: number): number {
+    return this.#ring.epoch(chunk)
+  }
+  look(chunk: number, from: number, level: 0 | 1): number {
+    this.#meanwhile()
+    return this.#ring.look(chunk, from, level)
+  }
+  words(level: 0 | 1): Uint32Array {
+    this.#meanwhile()
+    return this.#ring.words(level)
+  }
+  origin(chunk: number, level: 0 | 1): number {
+    return this.#ring.origin(chunk, level)
+  }
+  free(chunk: number, used: number): void {
+    this.#meanwhile()
+    this.#ring.free(chunk, used)
+  }
+  beat(): void {
+    this.#ring.beat()
+  }
+  ended(): boolean {
+    return this.#ring.ended()
+  }
+  starving(): number {
+    return this.#ring.starving()
+  }
+  close(): void {
+    this.#ring.close()
+  }
+}
+
+/** Carriers with virtual threads that hop between them, and threads that come and go by themselves. */
+class Program {
+  ticks = 1
+  readonly threads: FakeThread[] = []
+  readonly #random: (below: number) => number
+  readonly #resting: FakeThread[] = []
+  readonly #running: Steps[] = []
+
+  constructor(random: (below: number) => number, events: number) {
+    this.#random = random
+    for (let number = 1; number <= 3; number++) {
+      const writer = new FakeWriter(target, number)
+      this.threads.push(writer.self)
+      this.#running.push(this.#carrier(writer, events))
+    }
+    for (let number = 4; number <= 5; number++) {
+      const writer = new FakeWriter(target, number)
+      this.threads.push(writer.self)
+      this.#running.push(this.#platform(writer, events))
+    }
+    for (let number = 101; number <= 104; number++) this.#resting.push(new FakeThread(number))
+    this.threads.push(...this.#resting)
+  }
+
+  get over(): boolean {
+    return this.#running.length === 0
+  }
+
+  /** A store of one of them. */
+  step(): void {
+    if (this.over) return
+    const at = this.#random(this.#running.length)
+    if (this.#running[at].next().done === true) this.#running.splice(at, 1)
+    if (this.#random(500) === 0) target.reclaim()
+  }
+
+  *#platform(writer: FakeWriter, events: number): Steps {
+    for (let left = events; left > 0; left--) {
+      yield* writer.wake()
+      yield* this.#work(writer, writer.self, 1 + this.#random(30))
+      while (writer.self.stack.length > 0) yield* this.#leave(writer, writer.self)
+      yield* writer.rest()
+    }
+  }
+
+  *#carrier(writer: FakeWriter, events: number): Steps {
+    for (let left = events; left > 0; left--) {
+      const at = this.#random(this.#resting.length)
+      const [thread] = this.#resting.splice(at, 1)
+      if (thread === undefined) {
+        yield* this.#work(writer, writer.self, 3)
+        continue
+      }
+      yield* this.#work(writer, thread, this.#random(20))
+      this.#resting.push(thread)
+      yield
+    }
+  }
+
+  *#work(writer: FakeWriter, thread: FakeThread, events: number): Steps {
+    for (let left = events; left > 0; left--) {
+      if (thread.stack.length > 0 && (thread.stack.length > 9 || this.#random(2) === 0)) {
+        yield* this.#leave(writer, thread)
+        continue
+      }
+      if (thread.stack.length === 0) yield* writer.root(thread)
+      const method = 1 + this.#random(5)
+      thread.stack.push(method)
+      yield* writer.event(thread, KIND_ENTER, method, this.#now())
+    }
+  }
+
+  *#leave(writer: FakeWriter, thread: FakeThread): Steps {
+    yield* writer.event(thread, KIND_EXIT, thread.stack.pop()!, this.#now())
+  }
+
+  /** Now and then some minutes pass, and with them an epoch. */
+  #now(): number {
+    this.ticks += this.#random(300) === 0 ? 2 ** 38 : this.#random(50)
+    return this.ticks
+  }
+}
+
+/** Recomputes calls and time of every context from what each thread did: slow, and plain. */
+function naiveTree(threads: readonly FakeThread[]): Map<string, [calls: number, ticks: number]> {
+  const contexts = new Map<string, [number, number]>()
+  for (const { done } of threads) {
+    const path: string[] = []
+    let last = 0
+    for (const event of done) {
+      const [what, method, time] = event.split(' ')
+      if (what === 'adjust') last += Number(method)
+      if (what !== 'enter' && what !== 'exit') continue
+      const charged = contexts.get(path.join('/'))
+      if (charged !== undefined) charged[1] += Number(time) - last
+      last = Number(time)
+      if (what === 'exit') path.pop()
+      else {
+        path.push(method)
+        const context = contexts.get(path.join('/')) ?? [0, 0]
+        context[0]++
+        contexts.set(path.join('/'), context)
+      }
+    }
+  }
+  return contexts
+}
+
+function builtTree(builder: CctBuilder): Map<string, [calls: number, ticks: number]> {
+  const { merged } = snapshotOf(builder, { calibration: { innerTicks: 0, outerTicks: 0 }, nsPerTick: 1 })
+  const paths: string[] = []
+  const contexts = new Map<string, [number, number]>()
+  for (let node = 0; node < merged.count; node++) {
+    const above = merged.parent[node] < 0 ? '' : `${paths[merged.parent[node]]}/`
+    paths.push(above + merged.method[node])
+    contexts.set(paths[node], [merged.metrics.calls[node], merged.metrics.measuredNs[node]])
+  }
+  return contexts
+}
+
+describe.each([
+  ['mapped', false, 25],
+  ['read as a file', true, 8],
+])('a target that goes on between any two accesses, %s', (_way, asFile, runs) => {
+  afterEach(() => close())
+
+  it.each(Array.from({ length: runs }, (_, i) => i))('loses nothing and mixes up nothing (run %i)', (run) => {
+    open(asFile)
+    const seed = (Date.now() ^ Math.imul(run + 1, 0x9e3779b1)) >>> 0
+    const random = generator(seed)
+    const program = new Program(random, 60)
+    const builder = new CctBuilder()
+    const both = new Interleaved(ring, () => {
+      for (let steps = random(20) === 0 ? random(600) : random(4); steps > 0; steps--) program.step()
+    })
+    const reading = new RingReader(both, tee(sink, builder))
+    while (!program.over) {
+      for (let steps = random(400); steps > 0; steps--) program.step()
+      reading.poll(1 + random(6))
+    }
+    reading.drain()
+    assert.equal(reading.disordered, 0, `seed ${seed}`)
+    for (const thread of program.threads) {
+      assert.deepEqual(sink.of(thread.number), thread.done, `seed ${seed}, thread ${thread.number}`)
+    }
+    assert.equal(builder.healed, 0, `seed ${seed}`)
+    assert.deepEqual(builtTree(builder), naiveTree(program.threads), `seed ${seed}`)
+  })
+})
+
+function tee(a: EventSink, b: EventSink): EventSink {
+  return {
+    enter: (method, ticks) => {
+      a.enter(method, ticks)
+      b.enter(method, ticks)
+    },
+    exit: (method, ticks) => {
+      a.exit(method, ticks)
+      b.exit(method, ticks)
+    },
+    thread: (number, segment) => {
+      a.thread(number, segment)
+      b.thread(number, segment)
+    },
+    adjust: (ticks) => {
+      a.adjust(ticks)
+      b.adjust(ticks)
+    },
+    suspend: (ticks) => {
+      a.suspend(ticks)
+      b.suspend(ticks)
+    },
+    resume: (ticks) => {
+      a.resume(ticks)
+      b.resume(ticks)
+    },
+    root: () => {
+      a.root()
+      b.root()
+    },
+  }
+}
+
+function generator(seed: number): (below: number) => number {
+  let state = seed | 1
+  return (below) => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) % below
+  }
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { CannotCreateRing, createRing, ForeignRing, openRing, type Ring } from '../../src/events/ring.ts'
+import { CHUNK_BUSY, CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, ringBytes } from '../../src/events/ring-layout.ts'
+import { enterWord, exitWord, FakeTarget } from './fake-target.ts'
+
+let dir: string
+let path: string
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'jfluid-ring-'))
+  path = join(dir, 'ring')
+})
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true })
+  delete process.env.JFLUID_NO_MMAP
+})
+
+describe('creating the buffer', () => {
+  it('writes every byte, so that no store of the target can fail, for the owner only', () => {
+    const bytes = createRing(path)
+    const stat = statSync(path)
+    assert.equal(bytes, ringBytes(32768, 512))
+    assert.equal(stat.size, bytes)
+    assert.ok(stat.blocks * 512 >= bytes)
+    assert.equal(stat.mode & 0o777, 0o600)
+  })
+
+  it('never takes a file that is there', () => {
+    writeFileSync(path, 'mine')
+    assert.throws(() => createRing(path), CannotCreateRing)
+    assert.equal(statSync(path).size, 4)
+  })
+
+  it('says what to do when there is no room, or no right', () => {
+    const full = new CannotCreateRing('/dev/shm/x', 17 * 2 ** 20, {
+      cause: Object.assign(new Error('no space'), { code: 'ENOSPC' }),
+    })
+    assert.equal(full.message, 'no room for the 17 MiB event buffer /dev/shm/x')
+    assert.match(full.hint, /Free some space/)
+    assert.equal(full.exitCode, 73)
+    assert.throws(() => createRing(join(dir, 'none', 'ring')), /cannot create the event buffer .*: ENOENT/)
+  })
+
+  it('leaves no file when it fails half way', () => {
+    const owner = { uid: -2, gid: -2 } // nobody can be given a file that way
+    assert.throws(() => createRing(path, { owner }), CannotCreateRing)
+    assert.throws(() => statSync(path), /ENOENT/)
+  })
+})
+
+describe('opening something else', () => {
+  it.each([
+    ['an empty file', ''],
+    ['a text', 'a file of another make, longer than a header'],
+  ])('%s is refused', (_what, text) => {
+    writeFileSync(path, text)
+    assert.throws(() => openRing(path), ForeignRing)
+  })
+
+  it('a buffer that was cut off is refused', () => {
+    createRing(path, { chunkBytes: 4096, chunkCount: 2 })
+    writeFileSync(path, new Uint8Array(4096), { flag: 'a' })
+    assert.throws(() => openRing(path), /2 chunks of 4096 bytes in 20480 bytes/)
+  })
+})
+
+describe.each([
+  ['mapped', false],
+  ['read as a file', true],
+])('a buffer that is %s', (_way, asFile) => {
+  let ring: Ring
+  let target: FakeTarget
+  beforeEach(() => {
+    if (asFile) process.env.JFLUID_NO_MMAP = '1'
+    createRing(path, { chunkBytes: 4096, chunkCount: 3 })
+    target = new FakeTarget(path, 4096, 3)
+    ring = openRing(path)
+    rmSync(path) // it goes on working without a name
+  })
+  afterEach(() => {
+    ring.close()
+    target.close()
+  })
+
+  it('is what was asked for', () => {
+    assert.equal(ring.mapped, !asFile)
+    assert.deepEqual([ring.chunkBytes, ring.chunkCount], [4096, 3])
+  })
+
+  it('shows chunks as the target writes them', () => {
+    ring.refresh()
+    assert.equal(ring.state(2), CHUNK_FREE)
+    assert.equal(ring.writer(2), 0)
+    target.put(2, CHUNK_BUSY, 7, 4, [enterWord(1, 10), exitWord(1, 20)], 5)
+    ring.refresh()
+    assert.equal(ring.state(2), CHUNK_BUSY)
+    assert.deepEqual([ring.writer(2), ring.sequence(2), ring.epoch(2)], [7, 4, 5])
+    const end = ring.look(2, CHUNK_EVENTS, 0)
+    assert.equal(end, CHUNK_EVENTS + 16)
+    const first = ring.origin(2, 0) + CHUNK_EVENTS / 4
+    assert.deepEqual([...ring.words(0).subarray(first, first + 2)], enterWord(1, 10))
+  })
+
+  it.each([0, 1, 2, 3, 7, 100, 509, 510])(
+    'finds the end after %i events, from wherever it looks',
+    (events) => {
+      target.put(
+        1,
+        CHUNK_BUSY,
+        1,
+        0,
+        Array.from({ length: events }, (_, i) => enterWord(1, i)),
+      )
+      ring.refresh()
+      for (const from of [0, 1, events >> 1, events]) {
+        if (from > events) continue
+        assert.equal(ring.look(1, CHUNK_EVENTS + from * 8, 1), CHUNK_EVENTS + events * 8)
+      }
+    },
+  )
+
+  it('does not look into the next chunk', () => {
+    const events = Array.from({ length: 510 }, (_, i) => enterWord(1, i))
+    target.put(0, CHUNK_FULL, 1, 0, events)
+    target.put(1, CHUNK_FULL, 1, 1, events)
+    ring.refresh()
+    assert.equal(ring.look(0, CHUNK_EVENTS, 0), 4096)
+    assert.equal(ring.look(0, 4096, 0), 4096)
+  })
+
+  it('gives a chunk back empty', () => {
+    target.put(1, CHUNK_FULL, 3, 0, [enterWord(1, 1), enterWord(2, 2)], 9)
+    ring.refresh()
+    ring.free(1, CHUNK_EVENTS + 16)
+    assert.equal(target.state(1), CHUNK_FREE)
+    for (let at = 0; at < 4096; at += 4) assert.equal(target.load(target.offset(1) + at), 0)
+    ring.refresh()
+    assert.deepEqual([ring.state(1), ring.writer(1)], [CHUNK_FREE, 0])
+  })
+
+  it('moves the heartbeat, and sees that the target has ended', () => {
+    ring.beat()
+    ring.beat()
+    assert.equal(target.heartbeat(), 2)
+    ring.refresh()
+    assert.deepEqual([ring.ended(), ring.starving()], [false, 0])
+    target.end()
+    ring.refresh()
+    assert.equal(ring.ended(), true)
+  })
+
+  it('refuses an epoch that a tick cannot hold', () => {
+    target.put(0, CHUNK_BUSY, 1, 0, [], 8192)
+    ring.refresh()
+    assert.equal(ring.epoch(0), -1)
+  })
+})

@@ -1,0 +1,204 @@
+// Runs instrumented classes in a JVM: a stand-in for the runtime class, classes of the runtime image,
+// and a program that has HotSpot's verifier look at every class.
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
+import { spliceClass } from '../../src/classfile/splice.ts'
+import { instrumentClass, type SkippedMethod } from '../../src/instrument/class.ts'
+import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import type { Jdk } from '../support/jdks.ts'
+
+/** HotSpot verifies every class, those of the boot loader included, with its type checker. */
+export const VERIFY_ALL = [
+  '-XX:+UnlockDiagnosticVMOptions',
+  '-XX:+BytecodeVerificationLocal',
+  '-XX:+BytecodeVerificationRemote',
+]
+
+/** A runtime that does nothing, for whole JDKs with probes: it is called before anything is set up. */
+export const SILENT_RUNTIME = `
+  package java.lang;
+  public class JFluid1 {
+    public static void methodEntry(int id) {}
+    public static void methodExit(int id) {}
+    public static void rootEntry(int id) {}
+    public static void rootExit(int id) {}
+    public static void reflectiveCall(Object method) {}
+  }`
+
+/**
+ * A runtime that keeps a stack per thread and says at the end of the program, on stderr, whether
+ * exits matched entries, and how often each id was entered: `balance: 12 entered, 12 left, …`.
+ * An entry whose exit was never seen is counted as lost when a caller of it exits.
+ */
+export const CHECKING_RUNTIME = `
+  package java.lang;
+  import java.util.*;
+  public class JFluid1 {
+    private static final Map<Thread, ArrayDeque<Integer>> stacks = new HashMap<>();
+    private static final Map<Integer, Integer> entered = new TreeMap<>();
+    private static int entries, exits, lost, wrong, reflective;
+    static {
+      Runtime.getRuntime().addShutdownHook(new Thread() {
+        public void run() { report(); }
+      });
+    }
+    private static synchronized void report() {
+      int open = 0;
+      for (ArrayDeque<Integer> stack : stacks.values()) open += stack.size();
+      System.err.println("balance: " + entries + " entered, " + exits + " left, " + lost + " lost, "
+          + wrong + " wrong, " + open + " open, " + reflective + " reflective");
+      System.err.println("counts: " + entered);
+    }
+    private static synchronized ArrayDeque<Integer> stack() {
+      return stacks.computeIfAbsent(Thread.currentThread(), t -> new ArrayDeque<>());
+    }
+    public static synchronized void methodEntry(int id) {
+      entries++;
+      stack().push(id);
+      entered.merge(id, 1, Integer::sum);
+    }
+    public static synchronized void methodExit(int id) {
+      ArrayDeque<Integer> stack = stack();
+      if (!stack.contains(id)) { wrong++; return; }
+      exits++;
+      while (stack.pop() != id) lost++;
+    }
+    public static void rootEntry(int id) { methodEntry(id); }
+    public static void rootExit(int id) { methodExit(id); }
+    public static synchronized void reflectiveCall(Object method) { reflective++; }
+  }`
+
+/** Compiles a runtime into `dir`, to be given as `--patch-module java.base=dir`. */
+export async function compileRuntime(jdk: Jdk, source: string, dir = temporaryDirectory()): Promise<string> {
+  const sources = temporaryDirectory()
+  mkdirSync(join(sources, 'java/lang'), { recursive: true })
+  writeFileSync(join(sources, 'java/lang/JFluid1.java'), source)
+  return compileJava(jdk, sources, {
+    outDir: dir,
+    release: null,
+    options: ['--patch-module', `java.base=${sources}`],
+  })
+}
+
+export interface Outcome {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export async function runJava(jdk: Jdk, args: readonly string[]): Promise<Outcome> {
+  const java = startJava(jdk, args)
+  const { code } = await java.exit
+  return { code, stdout: java.stdout(), stderr: java.stderr() }
+}
+
+/** Probes in every method that can have them; ids go up from `firstId`. */
+export function instrumentAll(
+  classFile: ClassFile,
+  idOf: (methodIndex: number) => number,
+): { bytes: Uint8Array; skipped: readonly SkippedMethod[] } {
+  const tasks = classFile.methods.map(({ index }) => ({
+    methodIndex: index,
+    id: idOf(index),
+    probe: 'method' as const,
+  }))
+  const { poolEntries, poolBytes, bodies, skipped } = instrumentClass(classFile, tasks)
+  return { bytes: spliceClass(classFile, poolEntries, poolBytes, bodies), skipped }
+}
+
+/** The class files below a directory. */
+export function classesIn(dir: string): { path: string; classFile: ClassFile }[] {
+  return (readdirSync(dir, { recursive: true }) as string[])
+    .filter((path) => path.endsWith('.class'))
+    .sort()
+    .map((path) => ({ path, classFile: parseClassFile(readFileSync(join(dir, path))) }))
+}
+
+export function writeClass(dir: string, name: string, bytes: Uint8Array): void {
+  const file = join(dir, `${name}.class`)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, bytes)
+}
+
+/** Writes the classes of modules to a file: module name, length, bytes. */
+const IMAGE = `
+  import java.io.*;
+  import java.net.URI;
+  import java.nio.file.*;
+  public class Image {
+    public static void main(String[] args) throws Exception {
+      FileSystem jrt = FileSystems.getFileSystem(URI.create("jrt:/"));
+      try (var out = new DataOutputStream(new BufferedOutputStream(new FileOutputStream(args[0]), 1 << 16))) {
+        for (String module : modules(args)) {
+          try (var files = Files.walk(jrt.getPath("/modules", module))) {
+            for (Path file : (Iterable<Path>) files.sorted()::iterator) {
+              if (!file.toString().endsWith(".class") || file.endsWith("module-info.class")) continue;
+              byte[] bytes = Files.readAllBytes(file);
+              out.writeUTF(module);
+              out.writeInt(bytes.length);
+              out.write(bytes);
+            }
+          }
+        }
+      }
+    }
+    static java.util.List<String> modules(String[] args) {
+      if (!args[1].equals("ALL")) return java.util.List.of(args).subList(1, args.length);
+      return ModuleLayer.boot().modules().stream().map(Module::getName).sorted().toList();
+    }
+  }`
+
+/** Links the classes that a file lists (module, name), which verifies each, and tells the verdicts. */
+const LINK = `
+  import java.nio.file.*;
+  public class Link {
+    public static void main(String[] args) throws Exception {
+      int accepted = 0;
+      for (String line : Files.readAllLines(Path.of(args[0]))) {
+        String[] parts = line.split(" ");
+        try {
+          ClassLoader loader = ModuleLayer.boot().findLoader(parts[0]);
+          Class.forName(parts[1], false, loader).getDeclaredMethods(); // links, does not initialise
+          accepted++;
+        } catch (VerifyError | ClassFormatError e) {
+          System.out.println("rejected " + parts[1] + ": " + e.getMessage().lines().limit(4).toList());
+        } catch (Throwable e) {
+          System.out.println("unlinked " + parts[1] + ": " + e);
+        }
+      }
+      System.out.println("accepted " + accepted);
+    }
+  }`
+
+export interface ImageClass {
+  module: string
+  bytes: Uint8Array
+}
+
+/** Tools of this file, compiled. */
+export function compileTools(jdk: Jdk): Promise<string> {
+  return compileJava(jdk, { Image: IMAGE, Link: LINK })
+}
+
+/** Classes of the runtime image, by module; `ALL` for every module. */
+export async function imageClasses(
+  jdk: Jdk,
+  tools: string,
+  modules: readonly string[],
+): Promise<ImageClass[]> {
+  const file = join(temporaryDirectory(), 'classes')
+  const add = modules[0] === 'ALL' ? ['--add-modules', 'ALL-SYSTEM'] : []
+  const { code, stderr } = await runJava(jdk, [...add, '-cp', tools, 'Image', file, ...modules])
+  if (code !== 0) throw new Error(stderr)
+  const data = readFileSync(file)
+  const classes: ImageClass[] = []
+  for (let at = 0; at < data.length; ) {
+    const nameEnd = at + 2 + data.readUInt16BE(at)
+    const end = nameEnd + 4 + data.readUInt32BE(nameEnd)
+    classes.push({ module: data.toString('latin1', at + 2, nameEnd), bytes: data.subarray(nameEnd + 4, end) })
+    at = end
+  }
+  return classes
+}

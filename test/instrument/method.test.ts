@@ -1,0 +1,435 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
+import { parseCode } from '../../src/classfile/code.ts'
+import { spliceClass } from '../../src/classfile/splice.ts'
+import { decodeStackMap } from '../../src/classfile/stack-map.ts'
+import { instrumentClass, type Probe } from '../../src/instrument/class.ts'
+import { type Assembly, assemble, listing } from './assembler.ts'
+
+function instrumented(classFile: ClassFile, id = 7, probe: Probe = 'method'): ClassFile {
+  const { poolBytes, poolEntries, bodies, skipped } = instrumentClass(classFile, [
+    { methodIndex: 0, id, probe },
+  ])
+  assert.deepEqual(skipped, [])
+  return parseClassFile(spliceClass(classFile, poolEntries, poolBytes, bodies))
+}
+
+function skipped(assembly: Assembly, id = 7): string {
+  const result = instrumentClass(assemble(assembly), [{ methodIndex: 0, id, probe: 'method' }])
+  assert.deepEqual(result.bodies, [])
+  return result.skipped[0].reason
+}
+
+/** What becomes of a method with id 7: a probe of a small id is 5 bytes. */
+function shape(assembly: Assembly): string[] {
+  return listing(instrumented(assemble(assembly)))
+}
+
+describe('a method with probes', () => {
+  it('that only returns needs no handler', () => {
+    assert.deepEqual(shape({ method: 'run()V', code: 'return' }), ['0 enter 7', '5 exit 7', '10 return'])
+  })
+
+  it('exits before each return and when something is thrown', () => {
+    assert.deepEqual(
+      shape({ method: 'run(I)I', code: 'iload_0 | ifeq no | iconst_1 | ireturn | no: iconst_0 | ireturn' }),
+      [
+        '0 enter 7',
+        '5 iload_0',
+        '6 ifeq 16',
+        '9 iconst_1',
+        '10 exit 7',
+        '15 ireturn',
+        '16 iconst_0',
+        '17 exit 7',
+        '22 ireturn',
+        '23 exit 7',
+        '28 athrow',
+        '[5, 10) -> 23', // neither return nor the probe before it: an exit is recorded once
+        '[16, 17) -> 23',
+      ],
+    )
+  })
+
+  it('is not entered again by a loop to its first instruction', () => {
+    assert.deepEqual(shape({ method: 'run(I)V', code: 'top: iinc 0 255 | iload_0 | ifne top | return' }), [
+      '0 enter 7',
+      '5 iinc',
+      '8 iload_0',
+      '9 ifne 5',
+      '12 exit 7',
+      '17 return',
+      '18 exit 7',
+      '23 athrow',
+      '[5, 12) -> 18',
+    ])
+  })
+
+  it('passes the exit probe when it jumps to a return', () => {
+    const lines = shape({ method: 'run(I)V', code: 'iload_0 | ifeq out | nop | out: return' })
+    assert.ok(lines.includes('6 ifeq 10') && lines.includes('10 exit 7') && lines.includes('15 return'))
+  })
+
+  it('that never returns has a handler all the same', () => {
+    assert.deepEqual(shape({ method: 'run()V', code: 'top: goto top' }), [
+      '0 enter 7',
+      '5 goto 5',
+      '8 exit 7',
+      '13 athrow',
+      '[5, 8) -> 8',
+    ])
+  })
+
+  it('asks its own handlers first', () => {
+    const code = 'from: nop | to: return | catch: pop | return'
+    assert.deepEqual(
+      shape({ method: 'run()V', code, handlers: 'from..to -> catch' }).filter((line) => line.startsWith('[')),
+      ['[5, 6) -> 12', '[5, 6) -> 19', '[12, 13) -> 19'],
+    )
+  })
+
+  it('keeps a range over its first instruction off the entry probe', () => {
+    const rows = shape({ method: 'run()V', code: 'a: nop | b: athrow', handlers: 'a..end -> b' })
+    assert.ok(rows.includes('[5, 7) -> 6'), rows.join('\n'))
+  })
+
+  it('pads switches anew, wherever they come to lie', () => {
+    for (const nops of [0, 1, 2, 3]) {
+      const before = nops === 0 ? '' : `nop*${nops} | `
+      const table = `${before}iload_0 | tableswitch 5 a b default c | a: nop | b: nop | c: return`
+      const a = 5 + nops + 1 + 1 + (3 - ((6 + nops) & 3)) + 20
+      assert.ok(
+        shape({ method: 'run(I)V', code: table }).includes(
+          `${6 + nops} tableswitch ${a} ${a + 1} default ${a + 2}`,
+        ),
+      )
+      const lookup = `${before}iload_0 | lookupswitch -9 a 70000 b default c | a: nop | b: nop | c: return`
+      const lines = shape({ method: 'run(I)V', code: lookup })
+      const start = 5 + nops + 1 + 1 + (3 - ((6 + nops) & 3)) + 24
+      assert.ok(
+        lines.includes(`${6 + nops} lookupswitch ${start} ${start + 1} default ${start + 2}`),
+        lines.join('\n'),
+      )
+    }
+  })
+
+  it('keeps its subroutines', () => {
+    const lines = shape({
+      method: 'run()V',
+      code: 'jsr sub | return | sub: astore_0 | ret 0',
+    })
+    assert.deepEqual(lines.slice(0, 6), [
+      '0 enter 7',
+      '5 jsr 14',
+      '8 exit 7',
+      '13 return',
+      '14 astore_0',
+      '15 ret',
+    ])
+  })
+})
+
+describe('an id', () => {
+  it('is built from immediates, whatever its size', () => {
+    const sizes = new Set<number>()
+    for (const id of [0, 127, 128, 255, 256, 32767, 32768, 65535, 98303, 1 << 20, (1 << 22) - 1]) {
+      const classFile = instrumented(assemble({ method: 'run()V', code: 'return', maxStack: 0 }), id)
+      const lines = listing(classFile)
+      assert.equal(lines[0], `0 enter ${id}`)
+      assert.match(lines[1], new RegExp(` exit ${id}$`))
+      assert.equal(parseCode(classFile, classFile.methods[0]).maxStack, id < 32768 ? 1 : 2)
+      sizes.add(classFile.pool.count)
+    }
+    assert.equal(sizes.size, 1, 'the pool is the same for every id')
+  })
+
+  it('beyond 22 bits is refused', () => {
+    assert.equal(skipped({ method: 'run()V', code: 'return' }, 1 << 22), 'id 4194304 is out of range')
+  })
+})
+
+describe('a constructor', () => {
+  const OBJECT_INIT = 'invokespecial java/lang/Object.<init>()V'
+  const rows = (code: string, more: Partial<Assembly> = {}) =>
+    shape({ method: '<init>(Z)V', this: true, code, ...more }).filter((line) => line.startsWith('['))
+
+  it('is entered first, and has the super call in neither of two handlers', () => {
+    assert.deepEqual(
+      shape({ method: '<init>(Z)V', this: true, code: `aload_0 | ${OBJECT_INIT} | nop | return` }),
+      [
+        '0 enter 7',
+        '5 aload_0',
+        '6 invokespecial java/lang/Object.<init>',
+        '9 nop',
+        '10 exit 7',
+        '15 return',
+        '16 exit 7',
+        '21 athrow',
+        '22 exit 7',
+        '27 athrow',
+        '[5, 6) -> 16', // this is uninitialised
+        '[9, 10) -> 22', // this is initialised
+      ],
+    )
+  })
+
+  it('is not fooled by the construction of an argument', () => {
+    const argument = `new T | dup | iconst_0 | invokespecial T.<init>(Z)V | pop`
+    assert.deepEqual(rows(`aload_0 | ${argument} | ${OBJECT_INIT} | return`), ['[5, 15) -> 24'])
+    //  5 aload_0, 6 new, 9 dup, 10 iconst_0, 11 invokespecial, 14 pop, 15 super, 18 exit, 23 return
+  })
+
+  it('may branch before the super call', () => {
+    const code = `aload_0 | iload_1 | ifeq no | iconst_1 | goto go | no: iconst_0 | go: invokespecial T.<init>(Z)V | return`
+    assert.deepEqual(rows(code), ['[5, 15) -> 24'])
+  })
+
+  it('may have a super call in each arm', () => {
+    const code = `iload_1 | ifeq no | aload_0 | ${OBJECT_INIT} | return | no: aload_0 | ${OBJECT_INIT} | nop | return`
+    // 5 iload 6 ifeq 9 aload 10 super 13 exit 18 return 19 aload 20 super 23 nop 24 exit 29 return
+    assert.deepEqual(rows(code), ['[5, 10) -> 30', '[19, 20) -> 30', '[23, 24) -> 36'])
+  })
+
+  it('may keep this in another local, or on the stack in any order', () => {
+    assert.deepEqual(rows(`aload_0 | astore_2 | aload_2 | ${OBJECT_INIT} | return`), ['[5, 8) -> 17'])
+    assert.deepEqual(
+      rows(`iconst_0 | aload_0 | dup_x1 | pop | swap | pop | aload_0 | swap | pop | ${OBJECT_INIT} | return`),
+      ['[5, 14) -> 23'],
+    )
+  })
+
+  it('has no handler where local 0 is something else', () => {
+    const code = `aload_0 | aconst_null | astore_0 | nop | ${OBJECT_INIT} | nop | return`
+    // 5 aload, 6 aconst, 7 astore_0, 8 nop, 9 super, 12 nop, 13 exit
+    assert.deepEqual(rows(code), ['[5, 7) -> 19', '[12, 13) -> 25'])
+  })
+
+  it('that never calls one still leaves by exceptions', () => {
+    assert.deepEqual(rows('aconst_null | athrow'), ['[5, 7) -> 7'])
+  })
+
+  it('leaves code that is never reached out of both handlers', () => {
+    assert.deepEqual(rows(`aload_0 | ${OBJECT_INIT} | return | nop | athrow`), ['[5, 6) -> 17'])
+  })
+
+  it('whose two sides share code is left alone', () => {
+    const code = `iload_1 | ifeq both | aload_0 | ${OBJECT_INIT} | both: return`
+    assert.equal(
+      skipped({ method: '<init>(Z)V', this: true, code }),
+      'code shared by both sides of the super call',
+    )
+  })
+
+  it('promises this as uninitialised to the first handler, nothing to the second', () => {
+    const classFile = instrumented(
+      assemble({
+        method: '<init>(Z)V',
+        this: true,
+        major: 61,
+        code: `aload_0 | ${OBJECT_INIT} | nop | return`,
+      }),
+    )
+    const method = classFile.methods[0]
+    const throwable = 7 // Object
+    assert.deepEqual(
+      decodeStackMap(classFile, method, parseCode(classFile, method)).map(({ bci, locals, stack }) => ({
+        bci,
+        locals,
+        stack: stack.map((type) => type & 15),
+      })),
+      [
+        { bci: 16, locals: [6], stack: [throwable] },
+        { bci: 22, locals: [], stack: [throwable] },
+      ],
+    )
+  })
+})
+
+describe('a probe for reflection', () => {
+  it('hands the receiver over on entry and does nothing else', () => {
+    const classFile = assemble({ method: 'invoke(I)I', this: true, code: 'iload_1 | ireturn', maxStack: 1 })
+    assert.deepEqual(listing(instrumented(classFile, 0, 'reflection')), [
+      '0 aload_0',
+      '1 invokestatic java/lang/JFluid1.reflectiveCall',
+      '4 iload_1',
+      '5 ireturn',
+    ])
+  })
+
+  it('comes after the entry of a method that has both', () => {
+    const classFile = assemble({ method: 'invoke(I)I', this: true, code: 'iload_1 | ireturn' })
+    const { bodies, poolBytes, poolEntries } = instrumentClass(classFile, [
+      { methodIndex: 0, id: 0, probe: 'reflection' },
+      { methodIndex: 0, id: 9, probe: 'root' },
+    ])
+    assert.deepEqual(
+      bodies.map(({ id }) => id),
+      [9],
+    )
+    const both = parseClassFile(spliceClass(classFile, poolEntries, poolBytes, bodies))
+    assert.deepEqual(listing(both).slice(0, 3), [
+      '0 enter 9',
+      '5 aload_0',
+      '6 invokestatic java/lang/JFluid1.reflectiveCall',
+    ])
+  })
+
+  it('needs a receiver', () => {
+    const result = instrumentClass(assemble({ method: 'run()V', code: 'return' }), [
+      { methodIndex: 0, id: 0, probe: 'reflection' },
+    ])
+    assert.equal(result.skipped[0].reason, 'has no receiver to tell the runtime of')
+  })
+})
+
+describe('tables about the code', () => {
+  const table = (classFile: ClassFile, name: string): number[] => {
+    const code = parseCode(classFile, classFile.methods[0])
+    const found = code.attributes.find((attribute) => attribute.name === name)
+    assert.ok(found, name)
+    const words: number[] = []
+    for (let at = 0; at + 1 < found.length; at += 2) {
+      words.push((classFile.bytes[found.offset + at] << 8) | classFile.bytes[found.offset + at + 1])
+    }
+    return words
+  }
+  const code = 'nop | store: istore_0 | out: return'
+
+  it('keep bci 0 at 0, so that the entry probe has a line and parameters a name', () => {
+    const classFile = instrumented(
+      assemble({
+        method: 'run(I)V',
+        code: `iload_0 | ${code}`,
+        attributes: {
+          // two rows: bci 0 is line 10, the return line 11
+          LineNumberTable: [0, 2, 0, 0, 0, 10, 'out', 0, 11],
+          // one row: [0, end), name 1, descriptor 2, local 0
+          LocalVariableTable: [0, 1, 0, 0, 'end', 0, 1, 0, 2, 0, 0],
+        },
+      }),
+    )
+    // 0 enter, 5 iload_0, 6 nop, 7 istore_0, 8 exit, 13 return, 14 handler
+    assert.deepEqual(table(classFile, 'LineNumberTable'), [2, 0, 10, 8, 11])
+    assert.deepEqual(table(classFile, 'LocalVariableTable'), [1, 0, 14, 1, 2, 0])
+  })
+
+  it('include annotations of types', () => {
+    const classFile = instrumented(
+      assemble({
+        method: 'run(I)V',
+        code: 'new T | pop | return',
+        // one annotation, `new` at bci 0, no path, type 1, no elements; padded to words by the path
+        attributes: { RuntimeVisibleTypeAnnotations: [0, 1, 0x44, 0, 0, 0, 0, 1, 0, 0] },
+      }),
+    )
+    assert.deepEqual(table(classFile, 'RuntimeVisibleTypeAnnotations'), [1, 0x4400, 5 << 8, 1, 0])
+  })
+
+  it('of an unknown kind are dropped', () => {
+    const classFile = instrumented(
+      assemble({ method: 'run()V', code: 'return', attributes: { Secret: [1, 2, 3] } }),
+    )
+    assert.deepEqual(parseCode(classFile, classFile.methods[0]).attributes, [])
+  })
+})
+
+describe('a method that is left alone', () => {
+  it('would outgrow what HotSpot compiles', () => {
+    // enter 5, exit 5, handler 6: 16 bytes more than before
+    assert.equal(
+      skipped({ method: 'run()V', code: 'nop*7984 | return' }),
+      'would pass 8000 bytes, which HotSpot never compiles',
+    )
+    assert.equal(shape({ method: 'run()V', code: 'nop*7983 | return' })[0], '0 enter 7')
+    assert.equal(shape({ method: 'run()V', code: 'nop*8000 | return' })[0], '0 enter 7', 'it is huge already')
+  })
+
+  it('would pass the limit of the class file', () => {
+    assert.equal(skipped({ method: 'run()V', code: 'nop*65530 | return' }), 'would pass 65535 bytes')
+    assert.equal(
+      skipped({ method: 'run()V', code: 'nop | return', maxStack: 65535 }),
+      'max_stack would pass 65535',
+    )
+  })
+
+  it('is an empty finalize()', () => {
+    assert.match(skipped({ method: 'finalize()V', this: true, code: 'return' }), /empty finalize/)
+  })
+
+  it('jumps to where no instruction is', () => {
+    assert.equal(
+      skipped({ method: 'run()V', code: 'goto_w end' }),
+      'malformed: the branch at bci 0 leaves the code',
+    )
+    assert.equal(
+      skipped({ method: 'run()V', code: 'sipush 1 | goto @1' }),
+      'malformed: no instruction at bci 1',
+    )
+  })
+
+  it('does not exist, or is named twice', () => {
+    const classFile = assemble({ method: 'run()V', code: 'return' })
+    const tasks = [0, 0, 5].map((methodIndex, i) => ({ methodIndex, id: i + 1, probe: 'method' as const }))
+    const result = instrumentClass(classFile, tasks)
+    assert.deepEqual(
+      result.bodies.map(({ id }) => id),
+      [1],
+    )
+    assert.deepEqual(result.skipped, [
+      { methodIndex: 0, id: 2, reason: 'has probes already, as method 1' },
+      { methodIndex: 5, id: 3, reason: 'no such method' },
+    ])
+  })
+})
+
+describe('a branch that outgrows 16 bits', () => {
+  // 32,740 bytes, and 100 more with the probes of twenty returns in between: 32720 + 20 * (5 + 1)
+  const FAR = 'nop*32720 | return*20'
+
+  it('becomes a wide one', () => {
+    const lines = shape({ method: 'run()V', code: `goto far | a: ${FAR} | far: nop | goto a` })
+    assert.deepEqual(lines.slice(0, 3), ['0 enter 7', `5 goto_w ${10 + 32840}`, '10 nop'])
+    assert.ok(lines.includes(`${10 + 32841} goto_w 10`))
+  })
+
+  it('is inverted to skip a wide one if it is conditional', () => {
+    const lines = shape({ method: 'run(I)V', code: `iload_0 | ifle far | ${FAR} | far: return` })
+    assert.deepEqual(lines.slice(0, 5), [
+      '0 enter 7',
+      '5 iload_0',
+      '6 ifgt 14',
+      `9 goto_w ${14 + 32840}`,
+      '14 nop',
+    ])
+  })
+
+  it('is too far if its fall-through would need a frame that is not known', () => {
+    const code = `iload_0 | ifle far | ${FAR} | far: return`
+    assert.equal(skipped({ method: 'run(I)V', major: 61, code }), 'branch too far')
+  })
+})
+
+describe('the constants of a class', () => {
+  it('are the same block whatever is instrumented, and nothing once they are there', () => {
+    const classFile = assemble({ method: 'run()V', code: 'return' })
+    const none = instrumentClass(classFile, [])
+    const root = instrumentClass(classFile, [{ methodIndex: 0, id: 1, probe: 'root' }])
+    assert.deepEqual(none.poolBytes, root.poolBytes)
+    // 10 texts, 2 classes, 5 names with types, 5 methods
+    assert.equal(none.poolEntries, 22)
+    const extended = parseClassFile(spliceClass(classFile, none.poolEntries, none.poolBytes, []))
+    assert.equal(instrumentClass(extended, []).poolEntries, 0)
+  })
+
+  it('may find no room', () => {
+    const classFile = assemble({ method: 'run()V', code: 'return' })
+    const filler = 65535 - 21 - classFile.pool.count
+    const entry = Uint8Array.of(3, 0, 0, 0, 0) // an Integer
+    const bytes = new Uint8Array(5 * filler)
+    for (let i = 0; i < filler; i++) bytes.set(entry, 5 * i)
+    const full = parseClassFile(spliceClass(classFile, filler, bytes, []))
+    const result = instrumentClass(full, [{ methodIndex: 0, id: 1, probe: 'method' }])
+    assert.deepEqual(result.skipped, [{ methodIndex: 0, id: 1, reason: 'no room in the constant pool' }])
+  })
+})

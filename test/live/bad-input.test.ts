@@ -1,0 +1,323 @@
+// Bad input: a message that names what was wrong, a hint, an exit code of its own, no stack trace, and
+// nothing left behind.
+
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { type JavaOptions, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { jdks, newest, oldest } from '../support/jdks.ts'
+import { jfluid, type Ran, startRecording, stderrLine } from '../support/jfluid.ts'
+
+const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const isRoot = process.getuid?.() === 0
+/** `nobody`, and a user that no account is for. */
+const NOBODY = { uid: 65534, gid: 65534 }
+const STRANGER = { uid: 64999, gid: 64999 }
+
+async function jfluidAs(options: JavaOptions, ...args: string[]): Promise<Ran> {
+  const p = startProcess(process.execPath, [cli, ...args], options)
+  const { code } = await p.exit
+  return { code, stdout: p.stdout(), stderr: p.stderr() }
+}
+
+/** What an error looks like: message, hint, code, and no stack. */
+function expectRefusal({ code, stdout, stderr }: Ran, exitCode: number, message: RegExp, hint: RegExp): void {
+  expect(stderr).toMatch(message)
+  expect(stderr).toMatch(hint)
+  expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
+  expect(stderr).not.toMatch(/^ +at |internal error|node:/m)
+}
+
+const ours = (): string[] =>
+  ['/dev/shm', '/tmp']
+    .flatMap((dir) => readdirSync(dir).map((name) => join(dir, name)))
+    .filter((path) => /\/(?:jfluid-\d+-\d+-[^/]{6}|\.jfluid_pid\d+|\.attach_pid\d+)$/.test(path))
+    .sort()
+
+describe('options', () => {
+  const out = join(temporaryDirectory(), 'p.jfluid')
+  const record = (...args: string[]) => jfluid('record', ...args, '--out', out)
+
+  it.each(['abc', '0', '-7', '1.5', '99999999999'])('pid %s is no number of a process', async (pid) => {
+    expectRefusal(
+      await jfluid('record', '--root', 'A.b', '--out', out, '--', pid),
+      64,
+      /'.*' is not a process id/,
+      /jfluid ps/,
+    )
+  })
+
+  it('no such process', async () => {
+    const gone = startProcess('true', [])
+    await gone.exit
+    expectRefusal(await record(String(gone.pid), '--root', 'A.b'), 68, /no such process/, /jfluid ps/)
+  })
+
+  it('a process that is no JVM', async () => {
+    const sleep = startProcess('sleep', ['60'])
+    expectRefusal(await record(String(sleep.pid), '--root', 'A.b'), 66, /sleep is not a JVM/, /jfluid ps/)
+  })
+
+  it('no root', async () => {
+    expectRefusal(await record('1'), 64, /no root method was given/, /--root com\.foo/)
+  })
+
+  it.each([
+    ['foo', /names no class and method/],
+    ['.foo', /class name is missing/],
+    ['Foo.', /method name is missing/],
+    ['Foo.bar(int', /'\(' is not closed/],
+    ['Foo.bar()Q', /'Q' is not a return descriptor/],
+    ['Foo.a b', /no blanks/],
+  ])('root %s', async (root, reason) => {
+    expectRefusal(await record('1', '--root', root), 64, reason, /Write it as 'Class\.method'/)
+  })
+
+  it.each([
+    ['--include', 'com.***.x', /'\*' or '\*\*'/],
+    ['--exclude', 'com..x', /part of the name is empty/],
+    ['--include', 'a b', /no blanks/],
+    ['--exclude', 'com.[ab]', /characters that no class name has/],
+  ])('%s %s', async (option, pattern, reason) => {
+    expectRefusal(await record('1', '--root', 'A.b', option, pattern), 64, reason, /com\.foo\.\*\*/)
+  })
+
+  it.each([
+    ['--scheme', 'c', /It is a or b/],
+    ['--look-ahead', 'many', /whole number/],
+    ['--look-ahead', '-1', /whole number|unknown option/],
+    ['--sideways', 'x', /unknown option '--sideways'/],
+  ])('%s %s', async (option, value, reason) => {
+    expectRefusal(await record('1', '--root', 'A.b', option, value), 64, reason, /--help/)
+  })
+
+  it.each(['x', '10', '-1s', '0s'])('--duration %s', async (duration) => {
+    const ran = await record('1', '--root', 'A.b', `--duration=${duration}`)
+    expectRefusal(ran, 64, /is not a duration|longer than/, /500ms/)
+  })
+
+  it('an unknown command, and a missing option', async () => {
+    expectRefusal(await jfluid('atach', '1'), 64, /unknown command 'atach'/, /attach|--help/)
+    expectRefusal(await jfluid('record', '1', '--root', 'A.b'), 64, /'--out <file>' not specified/, /--help/)
+  })
+
+  it('leave no file', () => expect(existsSync(out)).toBe(false))
+})
+
+describe('a file that is no profile', () => {
+  const dir = temporaryDirectory()
+  const file = (name: string, bytes: string | Uint8Array): string => {
+    const path = join(dir, name)
+    writeFileSync(path, bytes)
+    return path
+  }
+  const magic = Buffer.from('\x89JFLUID\n', 'latin1')
+  const header = (version: number, length: number): Buffer => {
+    const bytes = Buffer.alloc(24)
+    magic.copy(bytes)
+    bytes.writeUInt32LE(version, 8)
+    bytes.writeBigUInt64LE(BigInt(length), 16)
+    return bytes
+  }
+  const commands = (path: string): Promise<Ran>[] => [
+    jfluid('report', path),
+    jfluid('export', path, '--format', 'json'),
+  ]
+
+  it.each([
+    ['missing', () => join(dir, 'missing'), 66, /no such file/, /jfluid record/],
+    ['a directory', () => dir, 66, /is a directory/, /\.jfluid file/],
+    ['empty', () => file('empty', ''), 65, /is not a jfluid profile/, /jfluid record/],
+    ['foreign', () => file('foreign', 'PK\x03\x04'), 65, /is not a jfluid profile/, /jfluid record/],
+    ['cut short', () => file('short', magic.subarray(0, 5)), 65, /ends after 5 bytes/, /record anew/],
+    ['without its body', () => file('head', header(1, 99)), 65, /ends after 24 of 123 bytes/, /record anew/],
+    [
+      'changed',
+      () => file('changed', Buffer.concat([header(1, 1), Buffer.from('x')])),
+      ...([65, /checksum is wrong/, /record anew/] as const),
+    ],
+    ['of a newer jfluid', () => file('newer', header(7, 0)), 65, /has profile format 7/, /update/],
+  ] as const)('%s', async (_, path, code, message, hint) => {
+    for (const ran of await Promise.all(commands(path()))) expectRefusal(ran, code, message, hint)
+  })
+
+  it('an export format nobody knows', async () => {
+    const ran = await jfluid('export', join(dir, 'missing'), '--format', 'pdf')
+    expectRefusal(ran, 64, /unknown export format "pdf"/, /json, collapsed/)
+  })
+})
+
+describe('no terminal', () => {
+  it('attach wants one, and names the command that does without', async () => {
+    expectRefusal(
+      await jfluid('attach', '1', '--root', 'A.b'),
+      ...([64, /needs a terminal/, /jfluid record/] as const),
+    )
+  })
+
+  it('a dumb one will not do', async () => {
+    // script(1) gives a terminal; what it cannot do is told by TERM.
+    const p = startProcess(
+      ...(['script', ['-qec', `"${process.execPath}" "${cli}" attach 1 --root A.b`, '/dev/null']] as const),
+      { env: { TERM: 'dumb' } },
+    )
+    expect((await p.exit).code).toBe(69)
+    expect(p.stdout()).toMatch(/jfluid: .*dumb/)
+    expect(p.stdout()).not.toContain('\x1b')
+  })
+
+  it('run without --record wants one, before anything is started', async () => {
+    const dir = temporaryDirectory()
+    const ran = await jfluid('run', '--root', 'A.b', '--', 'touch', join(dir, 'started'))
+    expectRefusal(ran, 64, /needs a terminal/, /record/)
+    expect(readdirSync(dir)).toEqual([])
+  })
+})
+
+describe.each(jdks)('a target on JDK $version', (jdk) => {
+  let before: string[]
+  beforeEach(() => {
+    before = ours()
+  })
+  afterEach(() => {
+    const left = ours().filter((path) => !before.includes(path))
+    // Other test files may run at the same time: only what stays counts.
+    for (const path of left) expect(path).not.toMatch(/_pid/)
+  })
+
+  const out = join(temporaryDirectory(), 'p.jfluid')
+  const start = async (options: readonly string[] = [], as: JavaOptions = {}) => {
+    const classes = await compileFixture(jdk, 'Callbacks')
+    chmodSync(classes, 0o755) // also for a JVM of another user
+    const java = startJava(jdk, [...options, '-cp', classes, 'fix.Callbacks'], as)
+    await java.line(/ready/)
+    return java
+  }
+  const record = (pid: number, ...args: string[]) =>
+    jfluid('record', String(pid), '--duration', '1ms', '--out', out, ...args)
+
+  it('attach disabled: it is not signalled, so no thread dump is caused', async () => {
+    const java = await start(['-XX:+DisableAttachMechanism'])
+    expectRefusal(
+      await record(java.pid, '--root', 'A.b'),
+      ...([78, /started with -XX:\+DisableAttachMechanism/, /Restart/] as const),
+    )
+    java.send('run')
+    await java.line(/done/)
+    expect(java.stdout() + java.stderr()).not.toMatch(/Full thread dump/)
+  })
+
+  it('a method that its class does not have: close ones are named; the JVM goes on', async () => {
+    const java = await start()
+    expectRefusal(
+      await record(java.pid, '--root', 'fix.Callbacks.rot'),
+      ...([66, /root 'fix\.Callbacks\.rot' not found/, /Try --root 'fix\.Callbacks\.root'/] as const),
+    )
+    expectRefusal(
+      await record(java.pid, '--root', 'Callbacks.root(int)'),
+      ...([66, /not found/, /fix\.Callbacks\.root\(\)/] as const),
+    )
+    expectRefusal(
+      await record(java.pid, '--root', 'fix.Callbacks.Size.of'),
+      ...([65, /is abstract/, /'fix\.Callbacks\.Size\.1\.of'/] as const),
+    )
+    expectRefusal(
+      await record(java.pid, '--root', 'java.lang.Object.hashCode'),
+      ...([65, /is native/, /Java method/] as const),
+    )
+    expect(existsSync(out)).toBe(false)
+    // It was left as it had been, and can be profiled.
+    expect((await record(java.pid, '--root', 'fix.Callbacks.root')).code).toBe(0)
+    rmSync(out)
+    java.send('run')
+    await java.line(/^done \d+$/)
+  })
+
+  it('a class that is not loaded is waited for, and loaded ones with a close name are told', async () => {
+    const java = await start()
+    const { code, stderr } = await record(java.pid, '--root', 'fix.Calbacks.root')
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(
+      /^root fix\.Calbacks\.root: its class is not loaded yet, waiting for it; loaded are fix\.Callbacks\.root/m,
+    )
+    expect(stderr).toMatch(
+      /^warning: no root was called; never loaded was the class of fix\.Calbacks\.root$/m,
+    )
+    rmSync(out)
+  })
+
+  it('patterns that match nothing are told', async () => {
+    const java = await start()
+    const { code, stderr } = await record(
+      java.pid,
+      ...['--root', 'fix.Callbacks.root', '--include', 'com.nowhere.**', '--exclude', '*Unheard'],
+    )
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/^warning: --include com\.nowhere\.\*\* matches no loaded class$/m)
+    expect(stderr).toMatch(/^warning: --exclude \*Unheard matches no loaded class$/m)
+    rmSync(out)
+  })
+
+  it.runIf(isRoot)("another user's JVM", async () => {
+    const java = await start([], NOBODY)
+    const ran = await jfluidAs(
+      STRANGER,
+      ...['record', String(java.pid), '--root', 'A.b', '--out', '/tmp/never.jfluid'],
+    )
+    expectRefusal(ran, 77, /belongs to uid 65534, jfluid runs as uid 64999/, /sudo -u '#65534'/)
+    const { stdout } = await jfluidAs(STRANGER, 'ps')
+    expect(stdout).toMatch(new RegExp(`^${java.pid} .* no: belongs to uid 65534 `, 'm'))
+    expect(existsSync('/tmp/never.jfluid')).toBe(false)
+  })
+})
+
+describe('a place that cannot be written to', () => {
+  it('does not cost the profile: it is put elsewhere, and the message says where', async () => {
+    const java = startJava(oldest, ['-cp', await compileFixture(oldest, 'Ticker'), 'fix.Ticker'])
+    await java.line(/ready/)
+    const tmp = temporaryDirectory()
+    const missing = join(tmp, 'missing', 'p.jfluid')
+    const ran = await jfluidAs(
+      { env: { TMPDIR: tmp } },
+      ...['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '300ms', '--out', missing],
+    )
+    expectRefusal(ran, 73, /cannot write .*no such file or directory; the profile is in /, /jfluid report /)
+    const elsewhere = /the profile is in (\S+)/.exec(ran.stderr)?.[1] ?? ''
+    expect(elsewhere.startsWith(tmp)).toBe(true)
+    expect((await jfluid('report', elsewhere)).stdout).toMatch(/fix\.Ticker\.work/)
+
+    const exported = await jfluid('export', elsewhere, '--format', 'json', '--out', missing)
+    expectRefusal(exported, 73, /cannot write/, /--out/)
+    mkdirSync(join(tmp, 'folder'))
+    const folder = await jfluid('export', elsewhere, '--format', 'json', '--out', join(tmp, 'folder'))
+    expectRefusal(folder, 73, /cannot write/, /--out/)
+  })
+
+  it.runIf(newest.version >= 17)('is found by its reason: a folder in place of the file', async () => {
+    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
+    await recording.started
+    mkdirSync(recording.file)
+    recording.process.child.kill('SIGTERM')
+    await stderrLine(recording.process, /the profile is in/)
+    expect((await recording.process.exit).code).toBe(73)
+    const [, elsewhere = ''] = /the profile is in (\S+)/.exec(recording.process.stderr()) ?? []
+    expect(readFileSync(elsewhere).length).toBeGreaterThan(24)
+    rmSync(join(elsewhere, '..'), { recursive: true })
+  })
+})
+
+it('building the agent without a JDK says what is missing', async () => {
+  const build = fileURLToPath(new URL('../../backend-java/build.mjs', import.meta.url))
+  const p = startProcess(process.execPath, [build], {
+    env: { PATH: temporaryDirectory(), JAVA_HOME: undefined, JFLUID_JDKS: '/nowhere' },
+  })
+  expect((await p.exit).code).toBe(69)
+  expect(p.stderr()).toBe(
+    'jfluid: cannot build the agent: no JDK 17 or newer found (javac and jar)\n' +
+      '  Install a JDK, or point JAVA_HOME at one, and run npm run build again.\n',
+  )
+})

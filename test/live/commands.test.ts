@@ -1,0 +1,168 @@
+// The commands as a user types them: what they print where, and the shape of their JSON.
+
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { jdks, newest, oldest } from '../support/jdks.ts'
+import { jfluid, readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
+import { NODE, PROFILE, REPORT, shapeProblems } from './shapes.ts'
+
+const packageJson = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let java: JavaProcess
+  let file: string
+  let record: Awaited<ReturnType<typeof jfluid>>
+
+  beforeAll(async () => {
+    java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker'])
+    await java.line(/ready/)
+    file = join(temporaryDirectory(), 'p.jfluid')
+    record = await jfluid(
+      ...['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '600ms', '--out', file],
+    )
+  })
+
+  it('ps lists it with its version, main class, and that one can attach', async () => {
+    const { code, stdout, stderr } = await jfluid('ps')
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^PID +USER +JAVA +ATTACH +MAIN CLASS\n/)
+    const row = stdout.split('\n').find((line) => line.startsWith(`${java.pid} `))
+    expect(row).toMatch(new RegExp(`^\\d+ +\\S+ +${jdk.version}\\S* +yes +fix\\.Ticker$`))
+  })
+
+  it('ps --json says the same to a program', async () => {
+    const { code, stdout } = await jfluid('ps', '--json')
+    expect(code).toBe(0)
+    const rows = JSON.parse(stdout) as { pid: number }[]
+    expect(rows.find((it) => it.pid === java.pid)).toMatchObject({
+      ...{ uid: process.getuid?.(), version: expect.stringContaining(String(jdk.version)) },
+      ...{ mainClass: 'fix.Ticker', command: 'fix.Ticker', attachable: true, vm: expect.any(String) },
+    })
+  })
+
+  it('record tells its progress on stderr in plain lines, and nothing on stdout', () => {
+    expect([record.code, record.stdout]).toEqual([0, ''])
+    const said = record.stderr.split('\n')
+    const order = ['attaching to', 'calibrating', 'reading classes', 'instrumenting', 'recording']
+    expect(said.filter((line) => order.some((it) => line.startsWith(it)))).toHaveLength(order.length)
+    expect(record.stderr).toMatch(/^root fix\.Ticker\.work: 1 method$/m)
+    expect(record.stderr).toMatch(
+      /^detached from \d+ in \d+ ms: \d+ class(es)? ha\S+ the original code back$/m,
+    )
+    expect(record.stderr).toContain(`profile written to ${file}; read it with: jfluid report ${file}`)
+    expect(record.stderr).not.toMatch(/[\x00-\x09\x0b-\x1f]/)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+  })
+
+  it('report is plain text of 80 columns in a pipe', async () => {
+    const { code, stdout, stderr } = await jfluid('report', file)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^jfluid profile of fix\.Ticker$/m)
+    expect(stdout).toMatch(/^root +fix\.Ticker\.work$/m)
+    expect(stdout).not.toMatch(/[\x00-\x09\x0b-\x1f]/)
+    expect(Math.max(...stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(80)
+  })
+
+  it('report --top N names N methods', async () => {
+    const { stdout } = await jfluid('report', file, '--top', '2')
+    const [, table] = stdout.split(/^Hot methods.*\n.*\n/m)
+    expect(table.trim().split('\n')).toHaveLength(2)
+  })
+
+  it('report --json is a page of the profile: facts, N methods, the pruned tree', async () => {
+    const { code, stdout } = await jfluid('report', file, '--json', '--top', '3')
+    expect(code).toBe(0)
+    const report = JSON.parse(stdout) as { methods: unknown[]; warnings: unknown[] }
+    expect(shapeProblems(report, REPORT)).toEqual([])
+    expect(report.methods).toHaveLength(3)
+  })
+
+  it('export --format json has exactly the documented shape', async () => {
+    const profile = await readProfileJson(file)
+    expect(shapeProblems(profile, PROFILE)).toEqual([])
+    expect(profile).toMatchObject({
+      ...{ format: 'jfluid-profile', version: 1, mode: 'exact', scheme: 'b', roots: ['fix.Ticker.work'] },
+      target: { pid: java.pid, mainClass: 'fix.Ticker', jdk: expect.stringContaining(String(jdk.version)) },
+      ...{ truncated: false, warnings: [] },
+    })
+    expect(profile.merged[0]).toMatchObject({ class: 'fix.Ticker', method: 'work' })
+    expect(shapeProblems(profile.merged[0], NODE)).toEqual([])
+    expect(profile.events.count).toBeGreaterThan(0)
+    expect(profile.instrumentation.calledMethods).toBeLessThanOrEqual(
+      profile.instrumentation.instrumentedMethods,
+    )
+  })
+
+  it('export --format collapsed is one line a context, to a file with --out', async () => {
+    const out = join(temporaryDirectory(), 'p.collapsed')
+    const toFile = await jfluid('export', file, '--format', 'collapsed', '--out', out)
+    expect([toFile.code, toFile.stdout]).toEqual([0, ''])
+    const { stdout } = await jfluid('export', file, '--format', 'collapsed')
+    expect(readFileSync(out, 'utf8')).toBe(stdout)
+    expect(stdout).toMatch(/^fix\.Ticker\.work(;\S+)* \d+\n/)
+    for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^\S+ [1-9]\d*$/)
+  })
+})
+
+describe('without a JVM', () => {
+  it('--version is that of the package', async () => {
+    expect(await jfluid('--version')).toMatchObject({
+      code: 0,
+      stdout: `${packageJson.version}\n`,
+      stderr: '',
+    })
+  })
+
+  it.each(['ps', 'attach', 'record', 'run', 'report', 'export'])(
+    '%s --help explains itself',
+    async (name) => {
+      const { code, stdout, stderr } = await jfluid(name, '--help')
+      expect([code, stderr]).toEqual([0, ''])
+      expect(stdout).toMatch(new RegExp(`^Usage: jfluid ${name} `))
+      expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
+    },
+  )
+
+  it('report to a reader that has seen enough ends quietly', async () => {
+    const cli = new URL('../../dist/cli.js', import.meta.url).pathname
+    const p = startProcess('sh', ['-c', `"$0" "${cli}" --help | head -1`, process.execPath])
+    await p.exit
+    expect(p.stdout()).toMatch(/^Usage: jfluid/)
+    expect(p.stderr()).toBe('')
+  })
+})
+
+describe('a recording', () => {
+  it('that is over leaves no directory, no socket and no agent file behind', async () => {
+    const java = startJava(oldest, ['-cp', await compileFixture(oldest, 'Ticker'), 'fix.Ticker'])
+    await java.line(/ready/)
+    const out = join(temporaryDirectory(), 'p.jfluid')
+    const { code } = await jfluid(
+      ...['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '1ms', '--out', out],
+    )
+    expect(code).toBe(0)
+    expect(existsSync(`/tmp/.jfluid_pid${java.pid}`)).toBe(false)
+    expect(existsSync(`/tmp/.attach_pid${java.pid}`)).toBe(false)
+    const maps = readFileSync(`/proc/${java.pid}/maps`, 'utf8')
+    expect(maps).not.toMatch(/jfluid-[^/]+\/ring/)
+  })
+
+  it('whose JVM dies is kept as far as it went, and says so', async () => {
+    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
+    await recording.started
+    await java.kill()
+    await stderrLine(recording.process, /profile written to/)
+    expect((await recording.process.exit).code).toBe(0)
+    expect(recording.process.stderr()).toMatch(/^warning: the JVM ended while it was profiled/m)
+    const profile = await readProfileJson(recording.file)
+    expect(profile.truncated).toBe(true)
+    expect(profile.warnings.join()).toMatch(/the JVM ended/)
+  })
+})

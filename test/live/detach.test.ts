@@ -1,0 +1,186 @@
+// After detach every method's code is the original, asked of the JVM, and nothing of ours is left in
+// and around it but a short list, which is asserted here as a whole.
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parseClassFile } from '../../src/classfile/class-file.ts'
+import { parseCode } from '../../src/classfile/code.ts'
+import { compileBig, compileFixture, compileLate } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava } from '../support/java-process.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { startRecording } from '../support/jfluid.ts'
+import { liveCode, probed, startDebuggable, symbolic } from './live-code.ts'
+import {
+  added,
+  descriptors,
+  filesOf,
+  liveObjects,
+  mappedFiles,
+  threadDump,
+  threadNames,
+  until,
+} from './remains.ts'
+
+const AGENT_JAR = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
+
+/** Root calls a second of `fix.Ticker`. */
+async function rate(java: JavaProcess, ms: number): Promise<number> {
+  const before = java.stdout().length
+  java.send(`rate ${ms}`)
+  await until(() => /^rate \d+ .*\n/m.test(java.stdout().slice(before)))
+  return Number(/^rate (\d+)/m.exec(java.stdout().slice(before))?.[1])
+}
+
+interface Program {
+  name: string
+  compile(jdk: Jdk, ticker: string): Promise<string>
+  args: string[]
+  root: string
+  scheme: 'a' | 'b'
+}
+
+const PROGRAMS: Program[] = [
+  {
+    name: 'Ticker, which never rests',
+    compile: (_, ticker) => Promise.resolve(ticker),
+    args: ['fix.Ticker', '2', 'tiny'],
+    root: 'fix.Ticker.work',
+    scheme: 'b',
+  },
+  {
+    name: 'Big200, of many shapes',
+    compile: (jdk) => compileBig(jdk),
+    args: ['fix.Big200'],
+    root: 'fix.Big200.all',
+    scheme: 'a',
+  },
+  {
+    name: 'KnownTree, of several classes',
+    compile: (jdk) => compileFixture(jdk, 'KnownTree'),
+    args: ['fix.KnownTree', '2', '10'],
+    root: 'fix.KnownTree.task',
+    scheme: 'a',
+  },
+]
+
+forEachJdk((jdk) => {
+  let ticker: string
+  beforeAll(async () => {
+    ticker = await compileFixture(jdk, 'Ticker')
+  })
+
+  describe('every method has its own code back', () => {
+    it.each(PROGRAMS)('$name', async ({ compile, args, root, scheme }) => {
+      const { java, jvm } = await startDebuggable(jdk, ['-cp', await compile(jdk, ticker), ...args])
+      const before = await liveCode(jvm, 'Lfix/')
+      expect(probed(before)).toEqual([])
+
+      const recording = startRecording(java.pid, '--root', root, '--scheme', scheme)
+      await recording.started
+      // Under scheme b methods follow when their callers are entered; under a all are there.
+      if (scheme === 'b') await until(async () => probed(await liveCode(jvm, 'Lfix/')).length > 2)
+      const during = await liveCode(jvm, 'Lfix/')
+      expect([...during.keys()]).toEqual(expect.arrayContaining([...before.keys()]))
+
+      const profile = await recording.stop()
+      expect(probed(during)).toHaveLength(profile.instrumentation.instrumentedMethods)
+      const after = await liveCode(jvm, 'Lfix/')
+      // The verifier may have loaded classes since, which were never touched.
+      expect([...after].filter(([name]) => before.has(name))).toEqual([...before])
+      expect(probed(after)).toEqual([])
+      await jvm.dispose()
+    })
+  })
+
+  it('what remains is the list below and nothing else', async () => {
+    const { java, jvm } = await startDebuggable(jdk, ['-cp', ticker, 'fix.Ticker', '2', 'tiny'])
+    await rate(java, 50)
+    const threadsBefore = await threadNames(java.pid)
+    const descriptorsBefore = descriptors(java.pid)
+    const mappedBefore = mappedFiles(java.pid)
+
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
+    await recording.started
+    expect(mappedFiles(java.pid).filter((f) => /jfluid.*ring/.test(f))).toHaveLength(1)
+    expect((await threadNames(java.pid)).filter((n) => /jfluid/.test(n))).toEqual(['jfluid-agent'])
+    await recording.stop()
+
+    // No thread, mapping or file. Descriptors: the application loader keeps the agent's jar open, and
+    // the JDK's own NIO, once it has been used, keeps a socket to close others with and two sources of
+    // random names for UNIX sockets.
+    expect(added(threadsBefore, await threadNames(java.pid))).toEqual([])
+    expect(await threadDump(java.pid)).not.toMatch(/jfluid/i)
+    expect(added(descriptorsBefore, descriptors(java.pid)).sort()).toEqual(
+      ['/dev/random', '/dev/urandom', AGENT_JAR, 'socket'].sort(),
+    )
+    const libraries = added(mappedBefore, mappedFiles(java.pid))
+    expect(libraries.filter((f) => !f.startsWith(join(jdk.home, 'lib')))).toEqual([])
+    expect(filesOf(java.pid, recording.process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
+
+    // Classes: the runtime, the agent, its loader; as objects only what waits for the next session.
+    const ours = await jvm.allClasses()
+    const inJar = execFileSync(join(jdk.home, 'bin', 'jar'), ['tf', AGENT_JAR], { encoding: 'utf8' })
+      .split('\n')
+      .filter((name) => name.endsWith('.class'))
+      .map((name) => `L${name.replace(/^(agent|runtime)\//, '').replace(/\.class$/, '')};`)
+    const strangers = (ours.ok ? ours.value : [])
+      .map((type) => type.signature.replace(/^\[+/, ''))
+      .filter((signature) => /jfluid/i.test(signature) && !inJar.includes(signature))
+    expect(strangers.filter((signature) => !/^Ljfluid\/agent\/\w+\$\$Lambda/.test(signature))).toEqual([])
+    const objects = await liveObjects(java.pid, /jfluid/i)
+    expect([...objects].filter(([name]) => !name.includes('$$Lambda')).sort()).toEqual([
+      ['[Ljava.lang.JFluid1$Reflected;', 1], // empty tables of the runtime
+      ['[Ljava.lang.JFluid1$ThreadInfo;', 1],
+      ['java.lang.JFluid1$Wake', 1], // what a second attach finds
+      ['jfluid.Boot$Loader', 1],
+    ])
+    await jvm.dispose()
+  })
+
+  it('a class loaded afterwards is as its file has it', async () => {
+    const { classes, a, b } = await compileLate(jdk)
+    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Late', a, b])
+    const recording = startRecording(java.pid, '--root', 'fix.Late.run')
+    await recording.started
+    java.send('inside a')
+    await java.line(/done/)
+    expect(probed(await liveCode(jvm, 'Lfix/late/'))).not.toEqual([])
+    await recording.stop()
+    java.send('load b')
+    await java.line(/loaded .*late-b/)
+
+    for (const dir of [a, b]) {
+      const file = parseClassFile(readFileSync(join(dir, 'fix', 'late', 'Greeter.class')))
+      const written = file.methods.map((m) => symbolic(parseCode(file, m).bytecode, file.pool)).sort()
+      const types = await jvm.classesBySignature('Lfix/late/Greeter;')
+      expect(types.ok && types.value.length).toBe(2)
+      const live = [...(await liveCode(jvm, 'Lfix/late/Greeter;')).values()].sort()
+      for (const text of written) expect(live).toContain(text)
+    }
+    expect(probed(await liveCode(jvm, 'Lfix/'))).toEqual([])
+    await jvm.dispose()
+  })
+
+  it('throughput comes back', async () => {
+    const java = startJava(jdk, ['-cp', ticker, 'fix.Ticker', '2', 'tiny'])
+    await java.line(/ready/)
+    await rate(java, 300) // compiled by then
+    const before = await rate(java, 400)
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
+    await recording.started
+    const during = await rate(java, 200)
+    await recording.stop()
+    // Until it is compiled again, and whatever else this machine does; the bench has the figures.
+    let after = 0
+    await until(async () => {
+      after = await rate(java, 400)
+      return after > before / 2
+    })
+    console.info(
+      `JDK ${jdk.version}: ${before} root calls/s before, ${during} while profiled, ${after} after detach`,
+    )
+  })
+})

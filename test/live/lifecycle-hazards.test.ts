@@ -1,0 +1,82 @@
+// Shapes of program that once left a thread spinning, starving or waiting for ever.
+
+import { describe, expect, it } from 'vitest'
+import { compileJava, startJava } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import { callsByMethod, startRecording } from '../support/jfluid.ts'
+
+/** A root that overflows a small stack again and again: an error can hit between any two steps of ours. */
+const OVERFLOWS = `package haz;
+public class Overflows {
+  static int depth;
+  static int deeper(int i) { depth = i; return deeper(i + 1) + 1; }
+  static void root() { try { deeper(0); } catch (StackOverflowError e) { depth = 0; } }
+  static void rounds(int n) throws Exception {
+    Thread t = new Thread(null, () -> { for (int i = 0; i < n; i++) root(); }, "overflowing", 256 << 10);
+    t.start();
+    t.join();
+  }
+  public static void main(String[] a) throws Exception {
+    System.out.println("ready");
+    var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+    for (String line; (line = in.readLine()) != null; ) { rounds(Integer.parseInt(line)); System.out.println("done"); }
+  }
+}`
+
+/**
+ * C is being initialised, and so locked, by a thread that loads D, F0, F1 … on the way; D reveals
+ * C.helper, whose redefinition waits for that lock.
+ */
+const LOCKED = `package haz;
+public class Locked {
+  static void call(E e) { e.m(); }
+  static void root() { C.other(); }
+  public static void main(String[] a) throws Exception {
+    System.out.println("ready");
+    var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+    while (in.readLine() != null) { root(); System.out.println("done"); }
+  }
+}
+class E { int m() { return 0; } }
+class D extends E { int m() { return C.helper() + 1; } }
+${Array.from({ length: 60 }, (_, i) => `class F${i} extends E {}`).join('\n')}
+class C {
+  static int helper() { return 7; }
+  static void other() {
+    Locked.call(new D());
+    ${Array.from({ length: 60 }, (_, i) => `Locked.call(new F${i}());`).join('\n    ')}
+  }
+}`
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  it('a thousand stack overflows leave nobody spinning, and the tree in order', async () => {
+    const classes = await compileJava(jdk, { 'haz/Overflows.java': OVERFLOWS })
+    const java = startJava(jdk, ['-Xint', '-cp', classes, 'haz.Overflows'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', 'haz.Overflows.root')
+    await recording.started
+    java.send('1000')
+    await java.line(/done/)
+    const profile = await recording.stop()
+    expect(callsByMethod(profile).get('haz.Overflows.root()V')).toBe(1000)
+    expect([profile.truncated, profile.warnings]).toEqual([false, []])
+  })
+
+  it.each(['a', 'b'])(
+    'classes loaded under the lock of one that is redefined (scheme %s)',
+    async (scheme) => {
+      const classes = await compileJava(jdk, { 'haz/Locked.java': LOCKED })
+      const java = startJava(jdk, ['-cp', classes, 'haz.Locked'])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', 'haz.Locked.root', '--scheme', scheme)
+      await recording.started
+      java.send('go')
+      await java.line(/done/)
+      const profile = await recording.stop()
+      const seen = callsByMethod(profile).get('haz.D.m()I') ?? 0
+      expect([profile.truncated, profile.warnings]).toEqual([false, []])
+      // What the bounded waits cost is told.
+      expect(seen === 1 || profile.instrumentation.gaps > 0).toBe(true)
+    },
+  )
+})

@@ -1,0 +1,47 @@
+// What clients leave that were killed before any agent knew of them goes with the next session.
+
+import { existsSync, mkdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { newest } from '../support/jdks.ts'
+import { startRecording } from '../support/jfluid.ts'
+
+it('a session removes what the dead have left, and nothing of the living', async () => {
+  const dead = startProcess(process.execPath, ['-e', ''])
+  await dead.exit
+  const cwd = temporaryDirectory()
+  const classes = await compileFixture(newest, 'Ticker')
+  const java = startJava(newest, ['-cp', classes, 'fix.Ticker', '1'], { cwd })
+  await java.line(/ready/)
+
+  const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]
+  const ofTheDead = `/dev/shm/jfluid-${namespace}-${dead.pid}-abcdef`
+  const living = [
+    `/dev/shm/jfluid-${namespace}-${process.pid}-abcdef`,
+    `/dev/shm/jfluid-1${namespace}-${dead.pid}-abcdef`, // of another pid namespace: who knows
+    `/dev/shm/jfluid-notes-${dead.pid}`,
+  ]
+  const launchFile = `/tmp/.jfluid_pid${dead.pid}`
+  const trigger = join(cwd, `.attach_pid${java.pid}`)
+  onTestFinished(() => {
+    for (const path of [ofTheDead, ...living, launchFile]) rmSync(path, { recursive: true, force: true })
+  })
+  for (const dir of [ofTheDead, ...living]) {
+    mkdirSync(dir)
+    writeFileSync(join(dir, 'ring'), '')
+  }
+  writeFileSync(launchFile, `jar=agent.jar;dir=${ofTheDead};build=0`, { mode: 0o600 })
+
+  const first = startRecording(java.pid, '--root', 'fix.Ticker.work')
+  await first.started
+  await first.stop()
+  writeFileSync(trigger, '') // the JVM listens already: nobody will look at it again
+  const second = startRecording(java.pid, '--root', 'fix.Ticker.work')
+  await second.started
+  await second.stop()
+
+  for (const path of [ofTheDead, launchFile, trigger]) expect(existsSync(path), path).toBe(false)
+  for (const path of living) expect(existsSync(path), path).toBe(true)
+})

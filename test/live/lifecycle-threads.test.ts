@@ -1,0 +1,152 @@
+// Many threads and deep stacks: more threads inside roots than the buffer has chunks, thousands that
+// come and go, and a recursion that ends in a StackOverflowError.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { compileJava, startJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import {
+  callsByMethod,
+  callsByPath,
+  type JsonNode,
+  type JsonProfile,
+  lines,
+  startRecording,
+} from '../support/jfluid.ts'
+import { liveObjects, until } from './remains.ts'
+
+/**
+ * together n: n threads enter the root and wait inside it until all have.
+ * convoy n:   n threads enter the root; one after the other takes a lock inside it and fills more than
+ *             a chunk, while the others hold chunks and wait for the lock.
+ * series n:   n threads, each begun when the one before has ended, enter the root once.
+ */
+const CROWD = `
+  package fix;
+  import java.util.concurrent.CountDownLatch;
+  public class Crowd {
+    static final Object lock = new Object();
+    static volatile int sink;
+    static int step(int x) { return x * 31 + 7; }
+    static void meet(CountDownLatch all) throws InterruptedException {
+      int x = step(1);
+      all.countDown();
+      all.await();
+      sink = step(x);
+    }
+    static void queue(int times) {
+      synchronized (lock) { for (int i = 0; i < times; i++) sink = step(i); }
+    }
+    static void visit() { sink = step(sink); }
+    interface Task { void run() throws InterruptedException; }
+    static Thread start(Task task) {
+      Thread thread = new Thread(null, () -> {
+        try { task.run(); } catch (InterruptedException e) { throw new IllegalStateException(e); }
+      }, "crowd", 256 << 10);
+      thread.start();
+      return thread;
+    }
+    static void all(int n, Task task) throws InterruptedException {
+      Thread[] threads = new Thread[n];
+      for (int i = 0; i < n; i++) threads[i] = start(task);
+      for (Thread thread : threads) thread.join();
+    }
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready");
+      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        int n = Integer.parseInt(line.split(" ")[1]);
+        if (line.startsWith("together")) {
+          CountDownLatch latch = new CountDownLatch(n);
+          all(n, () -> meet(latch));
+        } else if (line.startsWith("convoy")) {
+          all(n, () -> queue(3000));
+        } else {
+          for (int i = 0; i < n; i++) start(Crowd::visit).join();
+        }
+        System.out.println("done " + line);
+      }
+    }
+  }`
+
+const calls = (profile: JsonProfile, method: string): number =>
+  profile.methods.find((m) => m.method === method)?.calls ?? 0
+
+/** The tree without calls of `method`, and the calls of `method` level by level. Without recursion itself. */
+function withoutRecursion(roots: readonly JsonNode[], method: string): { rest: JsonNode[]; deep: number[] } {
+  const deep: number[] = []
+  const copy = (node: JsonNode): JsonNode => {
+    let below = node.children.find((c) => c.method === method)
+    for (; below !== undefined; below = below.children.find((c) => c.method === method))
+      deep.push(below.calls)
+    return { ...node, children: node.children.filter((c) => c.method !== method).map(copy) }
+  }
+  return { rest: roots.map(copy), deep }
+}
+
+forEachJdk((jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, { 'fix/Crowd': CROWD })
+  })
+  describe('more threads inside roots than the buffer has chunks', () => {
+    it.each([
+      ['together', 'meet'],
+      ['convoy', 'queue'],
+    ])('%s: none hangs, and what was not recorded is counted', async (how, root) => {
+      const java = startJava(jdk, ['-cp', classes, 'fix.Crowd'])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', `fix.Crowd.${root}`)
+      await recording.started
+      java.send(`${how} 600`)
+      await java.line(/done/)
+      const profile = await recording.stop()
+      expect(profile.truncated).toBe(false)
+      // A slow answer to a first invocation can be a gap as well.
+      const { gaps } = profile.instrumentation
+      expect(calls(profile, root)).toBeLessThanOrEqual(600)
+      expect(calls(profile, root) + gaps).toBeGreaterThanOrEqual(600)
+      if (how === 'together') expect(gaps).toBeGreaterThanOrEqual(600 - 512)
+      // The next thread finds a chunk again.
+      const next = startRecording(java.pid, '--root', 'fix.Crowd.visit')
+      await next.started
+      java.send('series 3')
+      await java.line(/done series/)
+      expect(calls(await next.stop(), 'visit')).toBe(3)
+    })
+  })
+
+  it('5,000 threads one after another: every call is counted, and none is remembered', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Crowd'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', 'fix.Crowd.visit')
+    await recording.started
+    java.send('series 5000')
+    await java.line(/done/)
+    // Records of ended threads go with the next status. One is the agent's own, which calibrated.
+    const records = async () => (await liveObjects(java.pid, /JFluid1\$ThreadInfo$/)).values()
+    await until(async () => [...(await records())].reduce((a, b) => a + b, 0) <= 2)
+    const profile = await recording.stop()
+    expect(lines(callsByMethod(profile))).toEqual(['fix.Crowd.step(I)I 5000', 'fix.Crowd.visit()V 5000'])
+    const { gaps, healed } = profile.instrumentation
+    expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
+  })
+
+  it('a stack overflow inside the root leaves the tree in order', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Throws'), 'fix.Throws'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', 'fix.Throws.root')
+    await recording.started
+    java.send('overflow')
+    await java.line(/done/)
+    const profile = await recording.stop()
+    java.send('expect')
+    await java.line(/^end/)
+    const { rest, deep } = withoutRecursion(profile.merged, 'deep')
+    expect(lines(callsByPath(rest))).toEqual(lines(parseExpectation(java.stdout())))
+    // One call on each level, and on none of them two.
+    expect(deep.length).toBeGreaterThan(500)
+    expect(new Set(deep)).toEqual(new Set([1]))
+  })
+})

@@ -1,0 +1,155 @@
+// The code of a class as the JVM has it now, read through its debugger port and made comparable.
+//
+// A redefinition may renumber a constant pool, and an `ldc` that no longer fits becomes an `ldc_w`. So
+// code is compared as text: pool operands are resolved through the pool fetched at the same time, and
+// branches name the instruction they go to, not the bytes between.
+
+import { forEachInstruction, instructionLength, switchOperands } from '../../src/classfile/code.ts'
+import {
+  CONSTANT_CLASS,
+  CONSTANT_DYNAMIC,
+  CONSTANT_INVOKE_DYNAMIC,
+  CONSTANT_METHOD_HANDLE,
+  CONSTANT_METHOD_TYPE,
+  CONSTANT_STRING,
+  ConstantPool,
+} from '../../src/classfile/constant-pool.ts'
+import * as op from '../../src/classfile/opcodes.ts'
+import { Reader, s2At, s4At, u2At } from '../../src/classfile/reader.ts'
+import type { Result } from '../../src/jdwp-client/connection.ts'
+import { JdwpTarget, type RawConstantPool } from '../../src/jdwp-client/target.ts'
+import { type JavaProcess, startJava } from '../support/java-process.ts'
+import type { Jdk } from '../support/jdks.ts'
+
+export interface Debuggable {
+  readonly java: JavaProcess
+  readonly jvm: JdwpTarget
+}
+
+/** Starts a program with its debugger port open, and connects. */
+export async function startDebuggable(jdk: Jdk, args: readonly string[]): Promise<Debuggable> {
+  const java = startJava(jdk, [
+    '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0',
+    ...args,
+  ])
+  const told = await java.line(/Listening for transport/)
+  const jvm = await JdwpTarget.connect(Number(/\d+$/.exec(told)?.[0]))
+  await java.line(/^ready/)
+  return { java, jvm }
+}
+
+/**
+ * Code by method, `Lfix/Ticker;.work(I)I`, one line an instruction. A name that several loaders have
+ * defined is followed by which of them it is, in no particular order: `Lfix/late/Greeter;#2.…`.
+ */
+export type LiveCode = Map<string, string>
+
+/** The live code of all loaded classes whose signature begins so. */
+export async function liveCode(jvm: JdwpTarget, signatureStart: string): Promise<LiveCode> {
+  const code: LiveCode = new Map()
+  const seen = new Map<string, number>()
+  for (const type of the(await jvm.allClasses())) {
+    if (!type.signature.startsWith(signatureStart) || type.kind === 'array') continue
+    const nth = (seen.get(type.signature) ?? 0) + 1
+    seen.set(type.signature, nth)
+    const owner = nth === 1 ? type.signature : `${type.signature}#${nth}`
+    const [pool, methods] = await Promise.all([jvm.constantPool(type.id), jvm.methods(type.id)])
+    const constants = parsePool(the(pool))
+    const bodies = await Promise.all(the(methods).map((m) => jvm.bytecodes(type.id, m.id)))
+    the(methods).forEach((m, i) => {
+      code.set(`${owner}.${m.name}${m.descriptor}`, symbolic(the(bodies[i]!), constants))
+    })
+  }
+  return code
+}
+
+/** Methods that call a probe. */
+export function probed(code: LiveCode): string[] {
+  return [...code].filter(([, text]) => text.includes('java/lang/JFluid1.')).map(([name]) => name)
+}
+
+function the<T>(result: Result<T>): T {
+  if (!result.ok) throw new Error(`JDWP error ${result.error}`)
+  return result.value
+}
+
+function parsePool({ count, bytes }: RawConstantPool): ConstantPool {
+  const head = Buffer.alloc(2)
+  head.writeUInt16BE(count)
+  return new ConstantPool(new Reader(Buffer.concat([head, bytes])))
+}
+
+export function symbolic(bytecode: Uint8Array, pool: ConstantPool): string {
+  const numbers = new Map<number, number>()
+  forEachInstruction(bytecode, (bci) => numbers.set(bci, numbers.size))
+  const to = (bci: number): string => `@${numbers.get(bci) ?? `inside an instruction, ${bci}`}`
+  const lines: string[] = []
+  forEachInstruction(bytecode, (bci, opcode) => {
+    const operands = bytecode.subarray(bci + 1, bci + instructionLength(bytecode, bci))
+    lines.push(`${op.MNEMONICS[opcode]!.replace('ldc_w', 'ldc')} ${operandText(opcode, bci, operands)}`)
+  })
+  return lines.join('\n')
+
+  function operandText(opcode: number, bci: number, operands: Uint8Array): string {
+    if (opcode === op.LDC) return constant(pool, operands[0]!)
+    if (opcode === op.LDC_W || opcode === op.LDC2_W) return constant(pool, u2At(operands, 0))
+    if (op.isShortBranch(opcode)) return to(bci + s2At(operands, 0))
+    if (opcode === op.GOTO_W || opcode === op.JSR_W) return to(bci + s4At(operands, 0))
+    if (opcode === op.TABLESWITCH || opcode === op.LOOKUPSWITCH) return switchText(opcode, bci)
+    const usesPool =
+      (opcode >= op.GETSTATIC && opcode <= op.NEW) ||
+      [op.ANEWARRAY, op.CHECKCAST, op.INSTANCEOF, op.MULTIANEWARRAY].includes(opcode)
+    // What follows a pool index is no index: the count of invokeinterface, the dimensions of an array.
+    return usesPool ? `${constant(pool, u2At(operands, 0))} ${operands.subarray(2)}` : operands.join()
+  }
+
+  function switchText(opcode: number, bci: number): string {
+    const at = switchOperands(bci)
+    const parts = [`default ${to(bci + s4At(bytecode, at))}`]
+    const low = s4At(bytecode, at + 4)
+    if (opcode === op.TABLESWITCH) {
+      const high = s4At(bytecode, at + 8)
+      for (let i = 0; i <= high - low; i++) {
+        parts.push(`${low + i} ${to(bci + s4At(bytecode, at + 12 + 4 * i))}`)
+      }
+    } else {
+      for (let i = 0; i < low; i++) {
+        parts.push(`${s4At(bytecode, at + 8 + 8 * i)} ${to(bci + s4At(bytecode, at + 12 + 8 * i))}`)
+      }
+    }
+    return parts.join(' ')
+  }
+}
+
+/**
+ * What an entry says, without its number. A bootstrap method has a number too, which a redefinition may
+ * change and the debugger port does not resolve: name and descriptor stand for it.
+ */
+function constant(pool: ConstantPool, index: number): string {
+  const tag = pool.tag(index)
+  switch (tag) {
+    case CONSTANT_CLASS:
+      return pool.className(index)
+    case CONSTANT_STRING:
+    case CONSTANT_METHOD_TYPE:
+      return JSON.stringify(pool.utf8(u2At(pool.bytes, pool.offsets[index]! + 1)))
+    case CONSTANT_METHOD_HANDLE: {
+      const { kind, owner, name, descriptor } = pool.methodHandle(index)
+      return `${kind} ${owner}.${name}${descriptor}`
+    }
+    case CONSTANT_INVOKE_DYNAMIC: {
+      const { name, descriptor } = pool.invokeDynamic(index)
+      return `dynamic ${name}${descriptor}`
+    }
+    case CONSTANT_DYNAMIC: {
+      const { name, descriptor } = pool.dynamic(index)
+      return `dynamic ${name}:${descriptor}`
+    }
+  }
+  if (tag >= 3 && tag <= 6) {
+    const at = pool.offsets[index]! + 1
+    return `${tag}:${Buffer.from(pool.bytes.subarray(at, at + (tag < 5 ? 4 : 8))).toString('hex')}`
+  }
+  const { owner, name, descriptor } = pool.memberRef(index)
+  return `${owner}.${name}:${descriptor}`
+}

@@ -1,0 +1,82 @@
+// jfluid and the JDK's own debugger count the same programs. They share no code and no idea: equal
+// trees mean that both are right.
+
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
+import { countCalls } from '../oracle/oracle.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { callsByPath, lines, readProfileJson, startJfluid } from '../support/jfluid.ts'
+
+interface Program {
+  classpath: string
+  mainClass: string
+  args: readonly string[]
+  root: string
+  send: readonly string[]
+}
+
+/** Calls by context of the program under `jfluid run`. */
+async function profiled(jdk: Jdk, program: Program, ...flags: string[]): Promise<Map<string, number>> {
+  const { classpath, mainClass, args, root, send } = program
+  const file = join(temporaryDirectory(), 'p.jfluid')
+  const p = startJfluid(
+    ...['run', '--root', root, '--record', file, ...flags],
+    ...['--', jdk.java, '-cp', classpath, mainClass, ...args],
+  )
+  for (const line of send) p.send(line)
+  p.child.stdin?.end()
+  const { code } = await p.exit
+  expect(code, p.stderr()).toBe(0)
+  return callsByPath((await readProfileJson(file)).merged)
+}
+
+forEachJdk((jdk) => {
+  const programs: [string, () => Promise<Program>, string[]][] = [
+    [
+      'KnownTree',
+      async () => ({
+        classpath: await compileFixture(jdk, 'KnownTree'),
+        ...{
+          mainClass: 'fix.KnownTree',
+          args: ['1', '3'],
+          root: 'fix.KnownTree.task',
+          send: ['run', 'quit'],
+        },
+      }),
+      ['fix.*'],
+    ],
+    [
+      'Throws',
+      async () => ({
+        classpath: await compileFixture(jdk, 'Throws'),
+        ...{ mainClass: 'fix.Throws', args: ['4'], root: 'fix.Throws.root', send: ['run', 'quit'] },
+      }),
+      ['fix.*'],
+    ],
+    [
+      "the shop's self-check",
+      async () => ({
+        classpath: await compileShop(jdk),
+        ...{ mainClass: 'shop.Main', args: ['--selfcheck', '2'], root: 'shop.SelfCheck.run', send: [] },
+      }),
+      ['shop.*'],
+    ],
+  ]
+
+  it.each(programs)(
+    '%s: every calling context, both schemes',
+    { timeout: 60_000, retry: 1 },
+    async (_, prepare, include) => {
+      const program = await prepare()
+      const oracle = await countCalls({ jdk, ...program, include })
+      expect(oracle.contexts.size).toBeGreaterThan(20)
+      for (const scheme of ['a', 'b']) {
+        expect(lines(await profiled(jdk, program, '--scheme', scheme)), `scheme ${scheme}`).toEqual(
+          lines(oracle.contexts),
+        )
+      }
+    },
+  )
+})

@@ -1,0 +1,101 @@
+// What can be seen of us in and around a JVM: threads, descriptors, mappings, files, objects.
+
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { attachCommand } from '../../src/attach/command.ts'
+import { openAttachSocket } from '../../src/attach/handshake.ts'
+
+/** Names of the Java threads; those that the JVM starts and ends as it likes are left out. */
+export async function threadNames(pid: number): Promise<string[]> {
+  const dump = await threadDump(pid)
+  const names = [...dump.matchAll(/^"(.*?)" #\d+/gm)].map((m) => m[1]!)
+  return names.filter((name) => !/^C[12] CompilerThread\d+$/.test(name)).sort()
+}
+
+export async function threadDump(pid: number): Promise<string> {
+  return command(pid, 'threaddump')
+}
+
+/** Runs a diagnostic command, as `jcmd <pid> <line>` would. */
+export function jcmd(pid: number, line: string): Promise<string> {
+  return command(pid, 'jcmd', line)
+}
+
+async function command(pid: number, ...words: [string, ...string[]]): Promise<string> {
+  const { socketPath } = await openAttachSocket(pid)
+  const [operation, ...args] = words
+  const { code, text } = await attachCommand(socketPath, operation, args, { timeoutMs: 30_000 })
+  if (code !== 0) throw new Error(`${words.join(' ')}: ${code} ${text}`)
+  return text
+}
+
+/** Live objects by class, after a collection. */
+export async function liveObjects(pid: number, ofClass: RegExp): Promise<Map<string, number>> {
+  const found = new Map<string, number>()
+  for (const line of (await jcmd(pid, 'GC.class_histogram')).split('\n')) {
+    const [, count, name] = /^\s*\d+:\s+(\d+)\s+\d+\s+(\S+)/.exec(line) ?? []
+    if (name !== undefined && ofClass.test(name)) {
+      // A lambda's class is named by where it lies.
+      const plain = name.replace(/(\$\$Lambda)[/$.+0-9a-fx]*/, '$1')
+      found.set(plain, (found.get(plain) ?? 0) + Number(count))
+    }
+  }
+  return found
+}
+
+/** What its open descriptors lead to; sockets and pipes without their numbers. */
+export function descriptors(pid: number): string[] {
+  const open: string[] = []
+  for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+    try {
+      open.push(readlinkSync(`/proc/${pid}/fd/${fd}`).replace(/:\[\d+\]$/, ''))
+    } catch {
+      // Closed while we looked.
+    }
+  }
+  return open.sort()
+}
+
+/** Files that are mapped into it. */
+export function mappedFiles(pid: number): string[] {
+  const files = new Set<string>()
+  for (const line of readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n')) {
+    const at = line.indexOf('/')
+    if (at > 0) files.add(line.slice(at))
+  }
+  return [...files].sort()
+}
+
+export function threadCount(pid: number): number {
+  return readdirSync(`/proc/${pid}/task`).length
+}
+
+/**
+ * Files that carry the number of the target or of one of these clients, in the shared directories and
+ * in the target's working directory, which is ours.
+ */
+export function filesOf(target: number, ...clients: readonly number[]): string[] {
+  const ours = (name: string): boolean =>
+    new RegExp(`^\\.(java|attach|jfluid)_pid${target}$`).test(name) ||
+    clients.some((client) => new RegExp(`^jfluid-\\d+-${client}-`).test(name))
+  return ['/tmp', '/dev/shm', process.cwd()].flatMap((dir) =>
+    readdirSync(dir)
+      .filter(ours)
+      .map((name) => `${dir}/${name}`),
+  )
+}
+
+/** `after` without what was in `before`, each as often as it is there. */
+export function added(before: readonly string[], after: readonly string[]): string[] {
+  const left = [...before]
+  return after.filter((x) => {
+    const at = left.indexOf(x)
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+}
+
+/** Looks until it is so; the liveness ceiling is the test's. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(5)
+}

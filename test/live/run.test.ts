@@ -1,0 +1,243 @@
+// jfluid run: a JVM that is profiled from its first application class on, and that does not notice.
+
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { compileJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { jdks, oldest } from '../support/jdks.ts'
+import { callsByMethod, callsByPath, jfluid, lines, readProfileJson, startJfluid } from '../support/jfluid.ts'
+
+// Counts by hand. Parent and Start are initialised before main is entered; Lazy within it.
+const START = `
+package fix;
+public class Start {
+  static final Start FIRST = new Start(1);
+  static { touch(FIRST); }
+  final int value;
+  Start(int value) { this.value = Math.max(value, 0); }
+  static void touch(Start s) { if (s == null) throw new Error(); }
+  public static void main(String[] args) throws Exception {
+    Runnable task = () -> touch(new Start(2));
+    task.run();
+    for (int i = 0; i < 3; i++) Lazy.use(i);
+    System.err.println("to stderr");
+    System.out.println("to stdout " + String.join(",", args));
+    if (args.length > 0 && args[0].equals("wait")) {
+      Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("hook")));
+      System.out.println("waiting");
+      Thread.sleep(60_000);
+    }
+    if (args.length > 0 && args[0].equals("kill")) {
+      new ProcessBuilder("kill", "-KILL", String.valueOf(ProcessHandle.current().pid())).start();
+      Thread.sleep(60_000);
+    }
+    if (args.length > 0) System.exit(Integer.parseInt(args[0]));
+  }
+  static class Lazy {
+    static final int BASE;
+    static { BASE = base(); }
+    static int base() { return 7; }
+    static int use(int i) { return BASE + i; }
+  }
+}`
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let classes: string
+  const file = (): string => join(temporaryDirectory(), 'p.jfluid')
+  beforeAll(async () => {
+    classes = await compileJava(jdk, { 'fix/Start.java': START })
+  })
+
+  it.each(['a', 'b'])('scheme %s: main and what it initialises is all there', async (scheme) => {
+    const out = file()
+    const { code, stdout, stderr } = await jfluid(
+      ...['run', '--root', 'fix.Start.main', '--root', 'fix.Start.<clinit>', '--scheme', scheme],
+      ...['--record', out, '--', jdk.java, '-cp', classes, 'fix.Start'],
+    )
+    expect(code, stderr).toBe(0)
+    expect(stdout).toBe('to stdout \n')
+    expect(stderr).toMatch(/^to stderr$/m)
+    expect(stderr).toContain(`profile written to ${out}`)
+    const profile = await readProfileJson(out)
+    expect(lines(callsByPath(profile.merged))).toEqual(
+      [
+        'fix.Start.<clinit>()V 1',
+        'fix.Start.<clinit>()V;fix.Start.<init>(I)V 1',
+        'fix.Start.<clinit>()V;fix.Start.touch(Lfix/Start;)V 1',
+        'fix.Start.main([Ljava/lang/String;)V 1',
+        'fix.Start.main([Ljava/lang/String;)V;fix.Start$Lazy.<clinit>()V 1',
+        'fix.Start.main([Ljava/lang/String;)V;fix.Start$Lazy.<clinit>()V;fix.Start$Lazy.base()I 1',
+        'fix.Start.main([Ljava/lang/String;)V;fix.Start$Lazy.use(I)I 3',
+        'fix.Start.main([Ljava/lang/String;)V;fix.Start.lambda$main$0()V 1',
+        'fix.Start.main([Ljava/lang/String;)V;fix.Start.lambda$main$0()V;fix.Start.<init>(I)V 1',
+        'fix.Start.main([Ljava/lang/String;)V;fix.Start.lambda$main$0()V;fix.Start.touch(Lfix/Start;)V 1',
+      ].sort(),
+    )
+    expect(profile).toMatchObject({ truncated: false, warnings: [], target: { mainClass: 'fix.Start' } })
+  })
+
+  it.each(['a', 'b'])('scheme %s: stdin passes through; counts are exact from the start', async (scheme) => {
+    const out = file()
+    const program = [jdk.java, '-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '3', '20']
+    const p = startJfluid(
+      ...['run', '--root', 'KnownTree.task', '--scheme', scheme, '--record', out, '--', ...program],
+    )
+    await p.line(/ready/)
+    p.send('run 1')
+    await p.line(/done/)
+    p.send('expect')
+    await p.line(/^end/)
+    p.child.stdin?.end()
+    expect((await p.exit).code).toBe(0)
+    const profile = await readProfileJson(out)
+    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(p.stdout())))
+    // Nothing of ours among the program's output: commands' answers and the tree, no other line.
+    expect(
+      p
+        .stdout()
+        .split('\n')
+        .filter((line) => !/^(fix\.\S+ \d+|ready|done|end|)$/.test(line)),
+    ).toEqual([])
+    expect(profile.instrumentation.gaps).toBe(0)
+  })
+
+  it('callbacks and exceptions from the start, in one JVM each', async () => {
+    for (const [name, root] of [['Callbacks', 'root'] as const, ['Throws', 'root'] as const]) {
+      const out = file()
+      const program = [jdk.java, '-cp', await compileFixture(jdk, name), `fix.${name}`]
+      const p = startJfluid('run', '--root', `fix.${name}.${root}`, '--record', out, '--', ...program)
+      await p.line(/ready/)
+      p.send('run')
+      await p.line(/done/)
+      p.send('expect')
+      await p.line(/^end/)
+      p.send('quit')
+      expect((await p.exit).code).toBe(0)
+      const profile = await readProfileJson(out)
+      const counted = name === 'Throws' ? callsByPath(profile.merged) : callsByMethod(profile)
+      expect(lines(counted)).toEqual(lines(parseExpectation(p.stdout())))
+    }
+  })
+
+  it.each([
+    ['3', 3],
+    ['kill', 137],
+  ])('the exit status of a program that ends with %s is %i', async (how, status) => {
+    const out = file()
+    const { code, stdout } = await jfluid(
+      ...[
+        'run',
+        '--root',
+        'fix.Start.main',
+        '--record',
+        out,
+        '--',
+        jdk.java,
+        '-cp',
+        classes,
+        'fix.Start',
+        how,
+      ],
+    )
+    expect({ code, stdout }).toEqual({ code: status, stdout: `to stdout ${how}\n` })
+    expect(callsByMethod(await readProfileJson(out)).get('fix.Start$Lazy.use(I)I')).toBe(3)
+  })
+
+  it('SIGTERM goes to the program, whose hooks run; the profile is there', async () => {
+    const out = file()
+    const p = startJfluid(
+      ...['run', '--root', 'fix.Start.main', '--record', out],
+      ...['--', jdk.java, '-cp', classes, 'fix.Start', 'wait'],
+    )
+    await p.line(/waiting/)
+    p.child.kill('SIGTERM')
+    expect(await p.exit).toEqual({ code: 143, signal: null })
+    expect(p.stdout()).toMatch(/^hook$/m)
+    expect(callsByMethod(await readProfileJson(out)).get('fix.Start$Lazy.use(I)I')).toBe(3)
+  })
+
+  it('a shell script that starts java: the JVM below it is found', async () => {
+    const dir = temporaryDirectory()
+    const script = join(dir, 'app')
+    writeFileSync(script, `#!/bin/sh\necho before\n"${jdk.java}" -cp "${classes}" fix.Start "$@"\nexit 5\n`)
+    chmodSync(script, 0o755)
+    const out = file()
+    const { code, stdout, stderr } = await jfluid(
+      ...['run', '--root', 'fix.Start.main', '--record', out, '--', script, '0'],
+    )
+    expect({ code, stdout }).toEqual({ code: 5, stdout: 'before\nto stdout 0\n' })
+    expect(stderr).toMatch(/profile written/)
+    const profile = await readProfileJson(out)
+    expect(callsByMethod(profile).get('fix.Start$Lazy.use(I)I')).toBe(3)
+    expect(profile.warnings).toEqual([])
+    expect(profile.target.mainClass).toBe('fix.Start')
+  })
+
+  it('a root that is never reached: the profile is empty, and says so', async () => {
+    const out = file()
+    const { code, stderr } = await jfluid(
+      ...['run', '--root', 'fix.Never.there', '--record', out, '--', jdk.java, '-cp', classes, 'fix.Start'],
+    )
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/^root fix\.Never\.there: its class is not loaded yet, waiting for it$/m)
+    expect(stderr).toMatch(/^warning: no root was called; never loaded was the class of fix\.Never\.there$/m)
+    const profile = await readProfileJson(out)
+    expect([profile.merged, profile.threads.flatMap((it) => it.roots)]).toEqual([[], []])
+    expect((await jfluid('report', out)).stdout).toMatch(/no root was called/)
+  })
+
+  it('a root that its class lacks is told, and costs the program nothing', async () => {
+    const out = file()
+    const { code, stdout, stderr } = await jfluid(
+      ...['run', '--root', 'fix.Start.man', '--record', out, '--', jdk.java, '-cp', classes, 'fix.Start'],
+    )
+    expect(code, stderr).toBe(0)
+    expect(stdout).toBe('to stdout \n')
+    expect(stderr).toMatch(/^warning: no root was called/m)
+  })
+})
+
+describe('what cannot be run', () => {
+  const out = join(temporaryDirectory(), 'p.jfluid')
+  const run = (...command: string[]) => jfluid('run', '--root', 'A.b', '--record', out, '--', ...command)
+
+  it('no such program', async () => {
+    const { code, stdout, stderr } = await run('/no/such/program')
+    expect({ code, stdout }).toEqual({ code: 66, stdout: '' })
+    expect(stderr).toBe(
+      'jfluid: cannot start /no/such/program: there is no such program\n' +
+        '  Check the command after --, for example: jfluid run --root Foo.main -- java -jar app.jar\n',
+    )
+  })
+
+  it('a program that is none', async () => {
+    const { code, stderr } = await run(temporaryDirectory())
+    expect(code).toBe(66)
+    expect(stderr).toMatch(/^jfluid: cannot start .*\n {2}Check the command/)
+    expect(stderr).not.toMatch(/^ +at /m)
+  })
+
+  it('a program that starts no JVM', async () => {
+    const { code, stdout, stderr } = await run('sh', '-c', 'echo hello; exit 4')
+    expect({ code, stdout }).toEqual({ code: 69, stdout: 'hello\n' })
+    expect(stderr).toMatch(/ended without starting a JVM .*\n {2}Give a command/)
+  })
+
+  it('a JVM that does not start', async () => {
+    const { code, stderr } = await run(oldest.java, '-XX:NoSuchOption')
+    expect(code).toBe(69)
+    expect(stderr).toMatch(/Unrecognized VM option/)
+  })
+
+  it('leaves no profile', () => expect(existsSync(out)).toBe(false))
+})
+
+it('npm run demo without a terminal prints the report and ends with 0', async () => {
+  const p = startProcess(process.execPath, [new URL('../../examples/demo.mjs', import.meta.url).pathname])
+  expect((await p.exit).code, p.stderr()).toBe(0)
+  expect(p.stdout()).toMatch(/^jfluid profile of shop\.Main$/m)
+  expect(p.stdout()).toMatch(/^Hot methods/m)
+  expect(p.stdout()).toMatch(/shop\.OrderService\.process/)
+})

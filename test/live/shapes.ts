@@ -1,0 +1,88 @@
+// The documented shape of the JSON, written down once more and independently of what writes it: every
+// key must be there, with its type, and no other key.
+
+/** A type by name, an array of one shape, or an object; a key ending in `?` may be absent. */
+export type Shape =
+  | 'string'
+  | 'number'
+  | 'boolean'
+  | 'node'
+  | readonly [Shape]
+  | { readonly [key: string]: Shape }
+
+export const NODE: Shape = {
+  ...{ class: 'string', method: 'string', descriptor: 'string' },
+  ...{ calls: 'number', selfNs: 'number', totalNs: 'number', measuredNs: 'number' },
+  ...{ 'warmupCalls?': 'number', 'warmupSelfNs?': 'number' },
+  children: ['node'],
+}
+
+const FACTS = {
+  ...{ format: 'string', version: 'number', mode: 'string', scheme: 'string', roots: ['string'] },
+  target: { pid: 'number', jdk: 'string', vm: 'string', mainClass: 'string' },
+  ...{ startedAt: 'string', durationMs: 'number', warmupMs: 'number' },
+  calibration: { innerNs: 'number', outerNs: 'number', clock: 'string' },
+  instrumentation: {
+    ...{ instrumentedMethods: 'number', calledMethods: 'number', redefinitions: 'number' },
+    ...{ redefinedClasses: 'number', hotSwapMs: 'number', analysisMs: 'number' },
+    skipped: [{ method: 'string', reason: 'string' }],
+    ...{ gaps: 'number', healed: 'number' },
+  },
+  ...{ truncated: 'boolean', warnings: ['string'], events: { count: 'number', waitMs: 'number' } },
+  methods: [
+    {
+      ...{ class: 'string', loader: 'string', method: 'string', descriptor: 'string' },
+      ...{ calls: 'number', selfNs: 'number', totalNs: 'number' },
+    },
+  ],
+} satisfies Shape
+
+export const PROFILE: Shape = {
+  ...FACTS,
+  threads: [{ id: 'number', name: 'string', roots: ['node'] }],
+  merged: ['node'],
+}
+
+/** What `report --json` has: the same facts, and of the tree what is worth a look. */
+export const REPORT: Shape = { ...FACTS, merged: ['node'] }
+
+/** What differs between a value and a shape, as paths; at most twenty. */
+export function shapeProblems(value: unknown, shape: Shape): string[] {
+  const problems: string[] = []
+  visit(value, shape, '$', problems)
+  return problems.slice(0, 20)
+}
+
+function visit(value: unknown, shape: Shape, path: string, problems: string[]): void {
+  if (problems.length > 20) return
+  if (shape === 'node') {
+    visit(value, NODE, path, problems)
+    return
+  }
+  if (typeof shape === 'string') {
+    // NaN and infinities are null in JSON.
+    if (typeof value !== shape) problems.push(`${path} is ${JSON.stringify(value)}, not a ${shape}`)
+    return
+  }
+  if (isArray(shape)) {
+    if (!Array.isArray(value)) problems.push(`${path} is no array`)
+    else for (const [i, item] of value.entries()) visit(item, shape[0], `${path}[${i}]`, problems)
+    return
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    problems.push(`${path} is no object`)
+    return
+  }
+  const found = new Map(Object.entries(value))
+  for (const [key, inner] of Object.entries(shape)) {
+    const name = key.replace('?', '')
+    if (found.has(name)) visit(found.get(name), inner, `${path}.${name}`, problems)
+    else if (!key.endsWith('?')) problems.push(`${path}.${name} is missing`)
+    found.delete(name)
+  }
+  for (const key of found.keys()) problems.push(`${path}.${key} is not documented`)
+}
+
+function isArray(shape: Shape): shape is readonly [Shape] {
+  return Array.isArray(shape)
+}

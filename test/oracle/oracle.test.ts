@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { beforeAll, it } from 'vitest'
+import { byMethod, parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { countCalls } from './oracle.ts'
+
+const send = ['run', 'expect', 'quit']
+const include = ['fix.*']
+
+forEachJdk((jdk) => {
+  let classpath: string
+  beforeAll(async () => {
+    const [knownTree, callbacks, throws] = await Promise.all([
+      compileFixture(jdk, 'KnownTree'),
+      compileFixture(jdk, 'Callbacks'),
+      compileFixture(jdk, 'Throws'),
+    ])
+    classpath = `${knownTree}:${callbacks}:${throws}`
+  })
+
+  it('the tree of KnownTree is what its arithmetic says, in one thread', async () => {
+    const args = ['1', '10']
+    const counts = await countCalls({
+      ...{ jdk, classpath, mainClass: 'fix.KnownTree', args },
+      ...{ root: 'fix.KnownTree.task', include, send },
+    })
+    assert.deepEqual(counts.contexts, sorted(parseExpectation(counts.stdout)))
+    assert.deepEqual(counts.methods, sorted(byMethod(counts.contexts)))
+  })
+
+  it('and in three', async () => {
+    const args = ['3', '5']
+    const counts = await countCalls({
+      ...{ jdk, classpath, mainClass: 'fix.KnownTree', args },
+      ...{ root: 'fix.KnownTree.task(I)J', include, send },
+    })
+    assert.deepEqual(counts.contexts, sorted(parseExpectation(counts.stdout)))
+  })
+
+  it('every callback of Callbacks is counted, through the JDK', async () => {
+    const counts = await countCalls({
+      ...{ jdk, classpath, mainClass: 'fix.Callbacks', args: ['12'] },
+      ...{ root: 'fix.Callbacks.root', include, send },
+    })
+    assert.deepEqual(counts.methods, sorted(parseExpectation(counts.stdout)))
+  })
+
+  it('exceptions in Throws leave no call under the wrong parent', async () => {
+    const counts = await countCalls({
+      ...{ jdk, classpath, mainClass: 'fix.Throws', args: ['13'] },
+      ...{ root: 'fix.Throws.root', include, send },
+    })
+    assert.deepEqual(counts.contexts, sorted(parseExpectation(counts.stdout)))
+  })
+
+  it('classes that Late loads inside its root are counted, in both loaders', async () => {
+    const { classes, a, b } = await compileLate(jdk)
+    const send = ['load a', 'inside b', 'expect', 'service a', 'expect', 'quit']
+    const counts = await countCalls({
+      ...{ jdk, classpath: classes, mainClass: 'fix.Late', args: [a, b] },
+      ...{ root: 'fix.Late.run', include, send },
+    })
+    const expected = new Map<string, number>()
+    for (const [name, calls] of parseExpectation(counts.stdout)) {
+      const method = name.replace(/@late-[ab]$/, '') // a debugger's class names have no loader
+      expected.set(method, (expected.get(method) ?? 0) + calls)
+    }
+    assert.deepEqual(counts.methods, sorted(expected))
+  })
+
+  it.runIf(jdk.version >= 21)('virtual threads of Virtual are counted, whatever carries them', async () => {
+    const counts = await countCalls({
+      ...{ jdk, classpath: await compileFixture(jdk, 'Virtual'), mainClass: 'fix.Virtual' },
+      ...{ root: 'fix.Virtual.task', include, send: ['run 10', 'expect 10', 'quit'] },
+    })
+    assert.deepEqual(counts.contexts, sorted(parseExpectation(counts.stdout)))
+  })
+
+  it('a root that is never called has no calls under it', async () => {
+    const counts = await countCalls({
+      ...{ jdk, classpath, mainClass: 'fix.Throws', args: ['4'] },
+      ...{ root: 'fix.Throws.overflows', include, send },
+    })
+    assert.deepEqual([counts.methods.size, counts.contexts.size], [0, 0])
+    assert.ok(counts.events > 100)
+  })
+})
+
+function sorted(calls: Map<string, number>): Map<string, number> {
+  return new Map([...calls].sort(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { JfluidError } from '../../src/base/errors.ts'
+import {
+  decodeProfile,
+  encodeProfile,
+  HEADER_BYTES,
+  readProfile,
+  writeProfile,
+} from '../../src/profile/file.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { chain, profileOf, profileOfTree, randomTree, seeded } from './trees.ts'
+
+let directory: string
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'jfluid-profile-test-'))
+})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+const small = profileOf('main 1x 10.5ns ( work 2x -54ns ( main 1x 1ns ) other 3000000000x 0ns )', {
+  truncated: 'the target ended',
+  warnings: ['größer ✓'],
+})
+
+/** The error that reading these bytes raises. */
+function errorOf(bytes: Uint8Array): JfluidError {
+  try {
+    decodeProfile(bytes, 'p.jfluid')
+  } catch (error) {
+    assert.ok(
+      error instanceof JfluidError,
+      `not one of ours: ${error instanceof Error ? error.stack : error}`,
+    )
+    return error
+  }
+  return assert.fail('it was accepted')
+}
+
+/** A file with another body length and checksum that fit its body. */
+function sealed(file: Buffer): Buffer {
+  const body = file.subarray(HEADER_BYTES)
+  file.writeUInt32LE(crc32(body), 12)
+  file.writeBigUInt64LE(BigInt(body.length), 16)
+  return file
+}
+
+describe('a .jfluid file', () => {
+  it('comes back as it was written', () => {
+    assert.deepEqual(decodeProfile(encodeProfile(small), 'p'), small)
+  })
+
+  it('comes back from a tree 100,000 deep and from one of 200,000 nodes', () => {
+    const deep = profileOfTree(chain(100_000), small.methodNames.slice(0, 2))
+    assert.deepEqual(decodeProfile(encodeProfile(deep), 'p'), deep)
+    const names = Array.from({ length: 101 }, (_, i) => ({ ...small.methodNames[1]!, method: `m${i}` }))
+    names[0] = { class: '', method: '', descriptor: '', loader: '' }
+    const wide = profileOfTree(randomTree(200_000, 100, seeded(1)), names)
+    assert.deepEqual(decodeProfile(encodeProfile(wide), 'p').merged, wide.merged)
+  })
+
+  it('of an empty profile is a file like any other', () => {
+    const empty = profileOf('')
+    assert.deepEqual(decodeProfile(encodeProfile(empty), 'p'), empty)
+  })
+
+  it('replaces what was there at once, is private, and leaves no other file', async () => {
+    const path = join(directory, 'whole.jfluid')
+    writeFileSync(path, 'before')
+    await writeProfile(small, path)
+    assert.deepEqual(await readProfile(path), small)
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    assert.deepEqual(readdirSync(directory), ['whole.jfluid'])
+  })
+
+  it('is written through a symbolic link, and into a device instead of over it', async () => {
+    const path = join(directory, 'real.jfluid')
+    writeFileSync(path, '')
+    const link = join(directory, 'link.jfluid')
+    symlinkSync(path, link)
+    await writeProfile(small, link)
+    assert.deepEqual(readFileSync(path), encodeProfile(small))
+    await writeProfile(small, '/dev/null')
+    assert.ok(statSync('/dev/null').isCharacterDevice())
+  })
+})
+
+describe('a file that cannot be read says why', () => {
+  it('missing: exit 66', async () => {
+    await assert.rejects(readProfile(join(directory, 'none.jfluid')), {
+      name: 'CannotReadProfile',
+      exitCode: 66,
+      message: /none\.jfluid: no such file/,
+    })
+  })
+
+  it('a directory, a device: told apart', async () => {
+    await assert.rejects(readProfile(directory), { name: 'CannotReadProfile', message: /it is a directory/ })
+    await assert.rejects(readProfile('/dev/zero'), { name: 'NotAProfile' })
+  })
+
+  it('foreign: exit 65', () => {
+    for (const text of ['', '{"format":"jfluid-profile"}', '\x7fELF', 'x'.repeat(100)]) {
+      const error = errorOf(Buffer.from(text))
+      assert.equal(error.name, 'NotAProfile')
+      assert.equal(error.exitCode, 65)
+    }
+  })
+
+  it('from a later jfluid: exit 65, and both versions', () => {
+    const file = encodeProfile(small)
+    file.writeUInt32LE(2, 8)
+    const error = errorOf(file)
+    assert.equal(error.name, 'NewerProfile')
+    assert.match(error.message, /format 2, .* up to 1/)
+  })
+
+  it('cut at any byte: exit 65, and where it ends', () => {
+    const file = encodeProfile(small)
+    for (let length = 1; length < file.length; length++) {
+      assert.match(errorOf(file.subarray(0, length)).message, /ends after/, `cut to ${length}`)
+    }
+  })
+
+  it('any bit changed: exit 65', () => {
+    const file = encodeProfile(small)
+    for (let at = 0; at < file.length; at++) {
+      const changed = Buffer.from(file)
+      changed[at]! ^= 1 << (at % 8)
+      assert.equal(errorOf(changed).exitCode, 65, `byte ${at}`)
+    }
+  })
+
+  it('sizes that do not nest, methods without names, arrays of another length', () => {
+    const tree = small.merged
+    const cases: [RegExp, Profile['merged']][] = [
+      [/larger than its parent/, { ...tree, size: Int32Array.of(4, 2, 2, 1) }],
+      [/larger than its parent/, { ...tree, size: Int32Array.of(4, 0, 1, 1) }],
+      [/method without a name/, { ...tree, method: Int32Array.of(1, 2, 9, 3) }],
+      [
+        /not all numbers/,
+        { ...tree, metrics: { ...tree.metrics, calls: Float64Array.of(1, Number.NaN, 1, 1) } },
+      ],
+      [/no selfNs/, { ...tree, metrics: { calls: tree.metrics.calls! } }],
+    ]
+    for (const [message, merged] of cases) {
+      assert.match(errorOf(encodeProfile({ ...small, merged })).message, message)
+    }
+  })
+
+  it('never hangs and never fails otherwise, whatever the bytes (the seed is printed on failure)', () => {
+    const seed = Number(process.env.JFLUID_SEED ?? 20261121)
+    const random = seeded(seed)
+    const file = encodeProfile(small)
+    for (let round = 0; round < 20_000; round++) {
+      let changed = Buffer.from(file)
+      for (let n = 1 + Math.floor(random() * 3); n > 0; n--) {
+        const at = HEADER_BYTES + Math.floor(random() * (changed.length - HEADER_BYTES))
+        const way = random()
+        if (way < 0.1) changed = Buffer.concat([changed.subarray(0, at), changed.subarray(at + 1)])
+        else if (way < 0.2) changed = changed.subarray(0, Math.max(at, HEADER_BYTES + 1))
+        else changed[at] = Math.floor(random() * 256)
+      }
+      try {
+        decodeProfile(sealed(changed), 'p.jfluid')
+      } catch (error) {
+        if (error instanceof JfluidError && error.exitCode === 65) continue
+        throw new Error(`JFLUID_SEED=${seed}, round ${round}`, { cause: error })
+      }
+    }
+  })
+})
+
+describe('a place that cannot be written to says why: exit 73', () => {
+  it('a directory that is not there, a directory, a file as directory', async () => {
+    const file = join(directory, 'file')
+    writeFileSync(file, '')
+    const cases: [string, RegExp][] = [
+      [join(directory, 'none', 'p.jfluid'), /no such file or directory/],
+      [directory, /it is a directory/],
+      [join(file, 'p.jfluid'), /not a directory/],
+    ]
+    for (const [path, message] of cases) {
+      await assert.rejects(writeProfile(small, path), { name: 'CannotWriteProfile', exitCode: 73, message })
+    }
+  })
+})

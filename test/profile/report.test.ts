@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { reportJsonPieces, reportText, terminalOptions } from '../../src/profile/report.ts'
+import { width, wrap } from '../../src/profile/text.ts'
+import { chain, profileOf, profileOfTree } from './trees.ts'
+
+const order = profileOf(
+  `OrderService.process 4x 1000000ns (
+     OrderService.validate 4x 2500000ns
+     com.acme.shop.pricing.PriceCalculator.priceOf 12x 40000000ns ( Cache.get 1234567x 6000000ns )
+     Log.debug 40x -300ns
+     Tiny.one 1x 100ns )`,
+  {
+    roots: ['com.acme.OrderService.process'],
+    warnings: ['3 classes were loaded while the client was busy and are not instrumented'],
+  },
+)
+
+describe('the text report', () => {
+  it('fits a page of 80 columns', () => {
+    assert.equal(
+      reportText(order, { top: 3 }),
+      `jfluid profile of com.acme.Main
+target    pid 4711, JDK 17.0.15, OpenJDK 64-Bit Server VM
+root      com.acme.OrderService.process
+recorded  10.0 s from 2026-11-21T08:00:00.000Z, scheme B
+calls     4 of the root in 1 thread
+methods   12 instrumented, 4 called, 2 redefinitions (8 ms)
+overhead  2.00k events, threads waited 2 ms (0.0 %)
+removed   t_I 11.5 ns a call, t_O 13.3 ns a call made (clock: ticks)
+warning   3 classes were loaded while the client was busy and are not
+          instrumented
+
+Calling context tree, all threads, 2 smaller nodes left out
+ total ms   self ms  % root      calls   ms/call  method
+   49.500     1.000   100.0          4     12.37  com.acme.OrderService.process
+   46.000    40.000    92.9         12     3.833    PriceCalculator.priceOf
+    6.000     6.000    12.1  1,234,567  0.000005      com.acme.Cache.get
+    2.500     2.500     5.1          4    0.6250    c.a.OrderService.validate
+
+Hot methods, by self time, 3 of 6
+  self ms  total ms  % self      calls   ms/call  method
+   40.000    46.000    80.8         12     3.833  PriceCalculator.priceOf
+    6.000     6.000    12.1  1,234,567  0.000005  com.acme.Cache.get
+    2.500     2.500     5.1          4    0.6250  com.acme.OrderService.validate
+`,
+    )
+  })
+
+  it('stays inside its width, wide or narrow, and shows the whole name where it can', () => {
+    for (const cells of [66, 80, 120, 200]) {
+      const lines = reportText(order, { width: cells, top: 10 }).split('\n')
+      for (const line of lines) assert.ok(width(line) <= cells, `${cells}: ${line}`)
+    }
+    assert.match(reportText(order, { width: 120 }), /com\.acme\.shop\.pricing\.PriceCalculator\.priceOf/)
+  })
+
+  it('shows negative time as ~0', () => {
+    assert.match(
+      reportText(order, { minPercent: -1 }),
+      / {7}~0 {8}~0 {6}~0 {9}40 {8}~0 {4}com\.acme\.Log\.debug/,
+    )
+  })
+
+  it('takes roots of several threads, and every thread when asked', () => {
+    const text = reportText(
+      { ...order, threads: [...order.threads, { id: 7, name: 'idle', tree: profileOf('').merged }] },
+      { threads: true },
+    )
+    assert.match(text, /\nThread worker-1 \(21\)/)
+    assert.doesNotMatch(text, /idle/)
+  })
+
+  it('lets no escape sequence of a name through', () => {
+    const evil = '\x1b]0;title\x07\x1b[2J\u202e\u200b\r\n\x9b31m'
+    const profile = profileOf('main 1x 1000ns', {
+      target: { pid: 1, jdk: evil, vm: evil, mainClass: evil },
+      roots: [evil],
+      warnings: [evil],
+      truncated: evil,
+      methodNames: [
+        { class: '', method: '', descriptor: '', loader: '' },
+        { class: evil, method: evil, descriptor: evil, loader: evil },
+      ],
+    })
+    const named = { ...profile, threads: [{ id: 1, name: evil, tree: profile.merged }] }
+    const text = reportText(named, { threads: true, color: false, width: 200 })
+    assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u200b]/)
+  })
+
+  it('of nothing says so', () => {
+    assert.match(reportText(profileOf('')), /Nothing was recorded: no root was called\.\n$/)
+  })
+
+  it('of a recursion 100,000 deep is a page', () => {
+    const deep = profileOfTree(chain(100_000), profileOf('deep 1x 1ns').methodNames)
+    const text = reportText(deep, { maxRows: 40 })
+    assert.ok(text.split('\n').length < 60)
+    assert.match(text, / {6}\[39\] \S*App\.deep\n/)
+  })
+
+  it('is coloured when asked, and says the same', () => {
+    const colored = reportText(order, { color: true })
+    assert.match(colored, /\x1b\[1m/)
+    assert.equal(colored.replaceAll(/\x1b\[[\d;]*m/g, ''), reportText(order))
+  })
+})
+
+describe('width and colour of a report', () => {
+  const terminal = { isTTY: true, columns: 132, getColorDepth: () => 8 }
+  it('are those of a terminal', () => {
+    assert.deepEqual(terminalOptions(terminal, {}), { width: 132, color: true })
+  })
+  it('are 80 and none in a pipe, unless colour is forced', () => {
+    assert.deepEqual(terminalOptions({}, {}), { width: 80, color: false })
+    assert.deepEqual(terminalOptions({}, { FORCE_COLOR: '1' }), { width: 80, color: true })
+  })
+  it('honour NO_COLOR and FORCE_COLOR=0', () => {
+    assert.equal(terminalOptions(terminal, { NO_COLOR: '1' }).color, false)
+    assert.equal(terminalOptions(terminal, { FORCE_COLOR: '0' }).color, false)
+  })
+})
+
+describe('the report as JSON', () => {
+  it('is the profile with fewer nodes and methods', () => {
+    const report = JSON.parse([...reportJsonPieces(order, { top: 1 })].join(''))
+    assert.equal(report.format, 'jfluid-report')
+    assert.equal(report.methods.length, 1)
+    assert.equal(report.methods[0].method, 'priceOf')
+    assert.equal(report.merged[0].calls, 4)
+    assert.deepEqual(
+      report.merged[0].children.map((node: { method: string }) => node.method),
+      ['validate', 'priceOf'],
+    )
+    assert.equal(report.target.pid, 4711)
+  })
+})
+
+describe('wrap', () => {
+  it('breaks at spaces, and a long word where it must', () => {
+    assert.deepEqual(wrap('aa bb cccccc d', 5), ['aa bb', 'ccccc', 'c d'])
+    assert.deepEqual(wrap('', 5), [''])
+  })
+})

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import { BadPattern } from '../../src/reveal/errors.ts'
+import { editDistance, nearest } from '../../src/reveal/near.ts'
+import {
+  matchesClass,
+  matchesMethod,
+  parseClassPattern,
+  parseRoot,
+  RANK_FULL,
+  RANK_NESTED,
+  RANK_NONE,
+  RANK_SIMPLE,
+  rootRank,
+} from '../../src/reveal/patterns.ts'
+
+const matches = (root: string, name: string, method = 'run', descriptor = '()V') => {
+  const pattern = parseRoot(root)
+  return rootRank(pattern, name) !== RANK_NONE && matchesMethod(pattern, method, descriptor)
+}
+const takes = (pattern: string, name: string) => matchesClass(parseClassPattern('include', pattern), name)
+
+describe('a root', () => {
+  it('names a nested class with any separator', () => {
+    for (const root of [
+      'com.foo.Outer.Inner.run',
+      'com/foo/Outer$Inner.run',
+      'com/foo/Outer/Inner.run',
+      'com.foo.Outer$Inner#run',
+      'com.foo.Outer.Inner::run',
+    ]) {
+      expect(matches(root, 'com/foo/Outer$Inner'), root).toBe(true)
+    }
+  })
+
+  it('may leave out the package, and says how much it fits', () => {
+    expect(rootRank(parseRoot('com.foo.Bar.run'), 'com/foo/Bar')).toBe(RANK_FULL)
+    expect(rootRank(parseRoot('Bar.run'), 'com/foo/Bar')).toBe(RANK_SIMPLE)
+    expect(rootRank(parseRoot('foo.Bar.run'), 'com/foo/Bar')).toBe(RANK_SIMPLE)
+    expect(rootRank(parseRoot('Inner.run'), 'com/foo/Outer$Inner')).toBe(RANK_NESTED)
+    expect(rootRank(parseRoot('Bar.run'), 'com/foo/FooBar')).toBe(RANK_NONE)
+    expect(rootRank(parseRoot('Bar.run'), 'Bar')).toBe(RANK_FULL)
+  })
+
+  it('keeps the dollar of a generated name', () => {
+    expect(matches('$Proxy12.run', 'jdk/proxy2/$Proxy12')).toBe(true)
+  })
+
+  it('picks an overload by descriptor or by type names', () => {
+    const put = '(ILjava/lang/String;[J)V'
+    for (const root of [
+      'A.put',
+      'A.put(ILjava/lang/String;[J)',
+      'A.put(ILjava/lang/String;[J)V',
+      'A.put(int, String, long[])',
+      'A.put(int,java.lang.String,long...)',
+    ]) {
+      expect(matches(root, 'A', 'put', put), root).toBe(true)
+    }
+    for (const root of [
+      'A.put()',
+      'A.put(int)',
+      'A.put(ILjava/lang/String;[J)I',
+      'A.put(int, Strin, long[])',
+    ]) {
+      expect(matches(root, 'A', 'put', put), root).toBe(false)
+    }
+  })
+
+  it('names constructors as <init> or new, initialisers as <clinit>', () => {
+    expect(matches('A.new', 'A', '<init>')).toBe(true)
+    expect(matches('A.<init>(int)', 'A', '<init>', '(I)V')).toBe(true)
+    expect(matches('A.<clinit>', 'A', '<clinit>')).toBe(true)
+  })
+
+  it('may have wildcards, which leave constructors out', () => {
+    expect(matches('com.foo.Bar.*', 'com/foo/Bar')).toBe(true)
+    expect(matches('Bar.r*', 'com/foo/Bar')).toBe(true)
+    expect(matches('Bar.*', 'com/foo/Bar', '<init>')).toBe(false)
+    expect(matches('*Service.run', 'com/foo/MailService')).toBe(true)
+    expect(matches('com.*.Bar.run', 'com/foo/Bar')).toBe(true)
+    expect(matches('com.*.Bar.run', 'com/foo/baz/Bar')).toBe(false)
+    expect(matches('com.**.Bar.run', 'com/foo/baz/Bar')).toBe(true)
+  })
+
+  it.each([
+    '',
+    'run',
+    '.run',
+    'Foo.',
+    'Foo.run(',
+    'Foo.run)',
+    'a..b.run',
+    'Foo.run()X',
+    'Foo.<run>',
+    'Foo Bar.run',
+    '[I.clone',
+  ])('that reads %j is refused with a hint', (text) => {
+    expect(() => parseRoot(text)).toThrow(BadPattern)
+    try {
+      parseRoot(text)
+    } catch (error) {
+      expect(error).toMatchObject({ exitCode: 64, hint: expect.stringContaining('Class.method') })
+    }
+  })
+})
+
+describe('an include or exclude pattern', () => {
+  it('with one star stays in a package, with two goes below', () => {
+    expect(takes('com.foo.*', 'com/foo/Bar')).toBe(true)
+    expect(takes('com.foo.*', 'com/foo/Bar$Inner')).toBe(true)
+    expect(takes('com.foo.*', 'com/foo/sub/Bar')).toBe(false)
+    expect(takes('com.foo.**', 'com/foo/sub/Bar')).toBe(true)
+    expect(takes('com/foo/**', 'com/foo/Bar')).toBe(true)
+    expect(takes('com.foo.*', 'com/foobar/Bar')).toBe(false)
+  })
+
+  it('without a package means any package, nested classes with it', () => {
+    expect(takes('*Service', 'com/foo/MailService')).toBe(true)
+    expect(takes('*Service', 'com/foo/MailService$Job')).toBe(true)
+    expect(takes('Bar', 'com/foo/Bar')).toBe(true)
+    expect(takes('Bar', 'com/foo/Outer$Bar')).toBe(true)
+    expect(takes('Bar', 'com/foo/Barn')).toBe(false)
+    expect(takes('Outer.Inner', 'Outer$Inner')).toBe(true)
+  })
+
+  it.each(['', 'com..foo', '.Foo', 'Foo.', 'a b', 'Foo(int)', '***', 'Foo;'])(
+    'that reads %j is refused',
+    (text) => {
+      expect(() => parseClassPattern('exclude', text)).toThrow(BadPattern)
+    },
+  )
+})
+
+describe('close names', () => {
+  it('are few edits away, a swap being one', () => {
+    expect(editDistance('process', 'porcess')).toBe(1)
+    expect(editDistance('Process', 'process')).toBe(0)
+    expect(editDistance('run', 'walk')).toBe(4)
+    expect(editDistance('abcdefgh', 'zzzzzzzz', 2)).toBe(3)
+  })
+
+  it('come closest first, and contain the wanted one if nothing else', () => {
+    expect(nearest('proces', ['process', 'processAll', 'close', 'prices'])).toEqual([
+      'process',
+      'prices',
+      'processAll',
+    ])
+    expect(nearest('xyz', ['process'])).toEqual([])
+  })
+})

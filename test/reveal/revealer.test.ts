@@ -1,0 +1,639 @@
+import { describe, expect, it } from 'vitest'
+import { CLASS_UNMODIFIABLE } from '../../src/base/class-info.ts'
+import { AbstractOrNativeRoot, RootNotFound } from '../../src/reveal/errors.ts'
+import { compilePrograms, program, Target } from './world.ts'
+
+const shapes = program(
+  'shapes',
+  `interface Shape { double area(); default String kind() { return "shape"; } }
+   class Circle implements Shape { public double area() { return Circle.pi(); } static double pi() { return 3; } }
+   class Square implements Shape { public double area() { return side(); } private double side() { return 1; } }
+   class Cube extends Square { public String kind() { return "cube"; } }
+   class Main { static double run(Shape s) { return s.area(); } static String name(Shape s) { return s.kind(); } }`,
+)
+
+const dispatch = program(
+  'dispatch',
+  `interface Job { void work(); }
+   class Base { public void work() { } }
+   class Mixed extends Base implements Job { }
+   class Own extends Base implements Job { public void work() { super.work(); } }
+   interface Loud extends Job { default void work() { } }
+   class Louder implements Loud { }
+   class Main {
+     static void run(Job j) { j.work(); }
+     static void exact(Own o) { o.work(); }
+     static void nest(Nested n) { n.secret(); }
+     static class Nested { private void secret() { } }
+     static class Below extends Nested { private void secret() { } }
+     static void make() { new Nested(); }
+   }`,
+)
+
+const chain = program(
+  'chain',
+  `class Main {
+     static void run() { a(); }
+     static void a() { b(); }
+     static void b() { c(); e(); }
+     static void c() { d(); }
+     static void d() { }
+     static void e() { }
+     static void poly(Part p) { Main.two(p); }
+     static void two(Part p) { p.go(); }
+   }
+   class Part { void go() { } }
+   class Left extends Part { void go() { } }`,
+)
+
+const lazy = program(
+  'lazy',
+  `class Main { static void run() { Helper.help(); new Made().use(); } static void virt(Top t) { t.go(); } static int field() { return Held.value; } }
+   class Helper { static int x = start(); static int start() { return 1; } static void help() { } }
+   class Super { static int y = begin(); static int begin() { return 1; } }
+   class Made extends Super { void use() { } }
+   class Held { static int value = Main.class.hashCode(); }
+   class Top { void go() { } }
+   class Mid extends Top { void other() { } }
+   class Low extends Mid { void go() { } void alone() { } }`,
+)
+
+const lambdas = program(
+  'lambdas',
+  `interface Fn { int apply(int x); }
+   class Maker { static Fn make() { return x -> secret(x); } static int secret(int x) { return x; } static Runnable other() { return () -> { }; } static Fn ref() { return Maker::secret; } }
+   class Main {
+     static void run(Fn f) { f.apply(1); }
+     static void inside() { Fn f = x -> x + 1; keep(f); }
+     static void keep(Fn f) { }
+     static void reference() { keep(Maker::secret); }
+     static Maker created() { java.util.function.Supplier<Maker> s = Maker::new; return null; }
+   }`,
+)
+
+const gate = program(
+  'gate',
+  `class Item implements Comparable<Item> {
+     public int compareTo(Item o) { return 0; }
+     public boolean equals(Object o) { return true; }
+     public int hashCode() { return 1; }
+     public String toString() { return "item"; }
+     public void plain() { }
+   }
+   class Task implements Runnable { public void run() { helper(); } void helper() { } }
+   class Worker { public void run() { } }
+   class Hired extends Worker implements Runnable { }
+   class LateTask implements Runnable { public void run() { } public void plain() { } }
+   class LateBase implements Runnable { public void run() { } }
+   class LateDerived extends LateBase { public void run() { } public void plain() { } }
+   class Oops extends RuntimeException { Oops(String s) { super(s); } public Throwable fillInStackTrace() { return this; } }
+   class Loader extends ClassLoader { protected Class<?> loadClass(String n, boolean r) { return null; } public Class<?> loadClass(String n) { return null; } }
+   class Main {
+     static void sort(java.util.List<Item> l) { java.util.Collections.sort(l); }
+     static double leaf(double d, String s) { StringBuilder b = new StringBuilder(); b.append(s).append(1); Integer i = 3; return Math.abs(d) + s.length() + b.length() + i.intValue(); }
+     static String text(Object o) { return "it is " + o; }
+     static String number(int i, String s) { return "it is " + i + s; }
+     static String item(Item i) { return "it is " + i; }
+     static void fail() { throw new IllegalStateException("no"); }
+     static void oops() { throw new Oops("no"); }
+     static boolean map(java.util.HashMap<Item, String> m, Item i) { return m.containsKey(i); }
+     static native void away();
+     static void goAway() { away(); }
+     static Runnable outside() { return () -> { }; }
+   }
+   record Pair(Item a, Item b) { }
+   class Records { static boolean run(Pair p, Pair q) { return p.equals(q); } }`,
+)
+
+const roots = program(
+  'roots',
+  `class Main { void process() { } void process(int n) { } abstract static class Shape { abstract void draw(); } static class Dot extends Shape { void draw() { } } static native void hash(); static class Inner { void process() { } } }
+   class Child extends Main { void extra() { } }
+   class Later { void process() { } }`,
+)
+
+const libs = program(
+  'libs',
+  `interface Plugin { void go(); }
+   class Lib { static void call(Plugin p) { p.go(); } void hook() { } }
+   class Mine implements Plugin { public void go() { Lib.call(this); Util.help(); } public void idle() { } }
+   class Util { static void help() { Deep.deep(); } }
+   class Deep { static void deep() { } }
+   class Sub extends Lib { void hook() { } void idle() { } }
+   class Main { static void run(Plugin p) { p.go(); } static void ext(Lib l) { l.hook(); } }`,
+)
+
+compilePrograms()
+
+/** What one entered root takes: `Main.run` entered in scheme B without looking ahead. */
+async function entered(options: ConstructorParameters<typeof Target>[0] & { root: string }): Promise<string> {
+  const target = new Target(options)
+  await target.start()
+  return await target.invoke(options.root)
+}
+
+describe('scheme B (paper, section 6.2)', () => {
+  it('takes the root first, and its direct callees when it is entered', async () => {
+    const target = new Target({ program: shapes })
+    expect(await target.start()).toBe('Main.run')
+    expect(await target.invoke('Main.run')).toBe('Circle.area Square.area')
+    expect(await target.invoke('Circle.area')).toBe('Circle.pi')
+    expect(await target.invoke('Square.area')).toBe('Square.side')
+  })
+
+  it('answers a second first invocation with nothing', async () => {
+    const target = new Target({ program: shapes })
+    await target.start()
+    await target.invoke('Main.run')
+    expect(await target.invoke('Main.run')).toBe('')
+    expect(target.isReady('Main.run')).toBe(true)
+  })
+
+  it('calls a method ready from the start if it has no callees to reveal', async () => {
+    const target = new Target({ program: chain, root: 'Main.c Main.d' })
+    await target.start()
+    expect(target.isReady('Main.d')).toBe(true)
+    expect(target.isReady('Main.c')).toBe(true) // its only callee is a root, taken already
+    const other = new Target({ program: chain, root: 'Main.c' })
+    await other.start()
+    expect(other.isReady('Main.c')).toBe(false)
+  })
+
+  it('asks the target for class bytes of what it needs only', async () => {
+    const target = new Target({ program: shapes })
+    await target.start()
+    await target.invoke('Main.run')
+    expect(target.fetched.sort()).toEqual([
+      'shapes/Circle',
+      'shapes/Cube',
+      'shapes/Main',
+      'shapes/Shape',
+      'shapes/Square',
+    ])
+    expect(target.requests.length).toBeLessThanOrEqual(3)
+  })
+})
+
+describe('look-ahead', () => {
+  it('takes what is statically bound behind the direct callees, breadth first, up to the budget', async () => {
+    const steps = ['Main.a', 'Main.a Main.b', 'Main.a Main.b Main.c', 'Main.a Main.b Main.c Main.e']
+    for (const [lookAhead, taken] of steps.entries()) {
+      expect(await entered({ program: chain, root: 'Main.run', lookAhead })).toBe(taken)
+    }
+    expect(await entered({ program: chain, root: 'Main.run', lookAhead: 9 })).toBe(
+      'Main.a Main.b Main.c Main.d Main.e',
+    )
+  })
+
+  it('makes methods ready whose callees it took', async () => {
+    const target = new Target({ program: chain, lookAhead: 9 })
+    await target.start()
+    await target.invoke('Main.run')
+    expect([...target.ready]).toHaveLength(6)
+  })
+
+  it('does not guess where the receiver decides', async () => {
+    expect(await entered({ program: chain, root: 'Main.poly', lookAhead: 9 })).toBe('Main.two')
+    expect(await entered({ program: chain, root: 'Main.poly', lookAhead: 9, late: 'Left' })).toBe(
+      'Main.two Part.go',
+    )
+  })
+
+  it('does not open the gate', async () => {
+    const target = new Target({ program: gate, root: 'Main.goAway', lookAhead: 9, late: 'Loader' })
+    await target.start()
+    expect(target.taken).toEqual(['Main.goAway'])
+  })
+})
+
+describe('scheme A (paper, section 6.1)', () => {
+  it('takes everything reachable at the start, all of it ready', async () => {
+    const target = new Target({ program: shapes, scheme: 'a' })
+    expect(await target.start()).toBe('Circle.area Circle.pi Main.run Square.area Square.side')
+    expect(target.ready.size).toBe(5)
+  })
+
+  it('goes on when a class is loaded', async () => {
+    const target = new Target({ program: shapes, scheme: 'a', late: 'Circle' })
+    expect(await target.start()).toBe('Main.run Square.area Square.side')
+    expect(await target.load('Circle')).toBe('Circle.area Circle.pi')
+  })
+
+  it.each([shapes, dispatch, chain, lambdas, gate, libs])(
+    'takes what B takes once everything was entered: $name',
+    async (it) => {
+      const root = it === gate ? 'Main.*' : 'Main.run'
+      const a = new Target({ program: it, root, scheme: 'a' })
+      await a.start()
+      for (const lookAhead of [0, 3, 100]) {
+        const b = new Target({ program: it, root, lookAhead })
+        await b.start()
+        await b.invokeAll()
+        expect(b.taken.sort()).toEqual(a.taken.sort())
+      }
+    },
+  )
+})
+
+describe('dispatch', () => {
+  it('of an interface call reaches the methods implementors inherit', async () => {
+    // Base.work implements Job.work for Mixed although Base is no Job.
+    expect(await entered({ program: dispatch, root: 'Main.run' })).toBe('Base.work Loud.work Own.work')
+  })
+
+  it('of a class starts at the receiver’s static type', async () => {
+    expect(await entered({ program: dispatch, root: 'Main.exact' })).toBe('Own.work')
+    expect(await entered({ program: dispatch, root: 'Own.work' })).toBe('Base.work')
+  })
+
+  it('of a private method is exact, nest mates included', async () => {
+    expect(await entered({ program: dispatch, root: 'Main.nest' })).toBe(
+      'Nested.secret'.replace('Nested', 'Main$Nested'),
+    )
+  })
+
+  it('reaches default methods and their overrides', async () => {
+    expect(await entered({ program: shapes, root: 'Main.name' })).toBe('Cube.kind Shape.kind')
+  })
+
+  it('reaches constructors', async () => {
+    expect(await entered({ program: dispatch, root: 'Main.make' })).toBe('Main$Nested.<init>')
+  })
+})
+
+describe('a class loaded later', () => {
+  it('is the owner of a call made before, and runs its initialiser inside the subgraph', async () => {
+    const target = new Target({ program: lazy, late: 'Helper Made Super' })
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe('')
+    expect(await target.load('Helper')).toBe('Helper.<clinit> Helper.help')
+    expect(await target.invoke('Helper.<clinit>')).toBe('Helper.start')
+    expect(await target.load('Made')).toBe('Made.<init> Made.use Super.<clinit>')
+    expect(await target.invoke('Made.<init>')).toBe('Super.<init>')
+  })
+
+  it('was initialised long ago if it was loaded before', async () => {
+    expect(await entered({ program: lazy, root: 'Main.run' })).toBe('Helper.help Made.<init> Made.use')
+  })
+
+  it('runs its initialiser for a static field too', async () => {
+    const target = new Target({ program: lazy, root: 'Main.field', late: 'Held' })
+    await target.start()
+    await target.invoke('Main.field')
+    expect(await target.load('Held')).toBe('Held.<clinit>')
+  })
+
+  it('does not give its initialiser before a method that triggers it was entered', async () => {
+    const target = new Target({ program: lazy, root: 'Main.field', late: 'Held' })
+    await target.start()
+    expect(await target.load('Held')).toBe('')
+    expect(await target.invoke('Main.field')).toBe('Held.<clinit>')
+  })
+
+  it('overrides reachable methods of supertypes', async () => {
+    const target = new Target({ program: lazy, root: 'Main.virt', late: 'Low' })
+    await target.start()
+    expect(await target.invoke('Main.virt')).toBe('Top.go')
+    expect(await target.load('Low')).toBe('Low.go')
+  })
+
+  it('is matched by name while its superclass is not known', async () => {
+    const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
+    await target.start()
+    await target.invoke('Main.virt')
+    expect(await target.hook('Low')).toBe('Low.go')
+    expect(await target.hook('Mid')).toBe('')
+  })
+
+  it('gets its methods when they become reachable, if it came before', async () => {
+    const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
+    await target.start()
+    expect(await target.load('Low')).toBe('')
+    expect(await target.invoke('Main.virt')).toBe('Low.go Top.go')
+  })
+
+  it('whose superclass is named like a class of another loader is matched by name, too', async () => {
+    const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
+    await target.start()
+    await target.invoke('Main.virt')
+    // Loader 2 may define a Mid and a Top of its own, or use those of loader 1.
+    expect(await target.hook('Low', 2)).toBe('Low.go')
+  })
+
+  it('of the same name in another loader answers its own callers only', async () => {
+    const target = new Target({ program: chain })
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe('Main.a')
+    // Main of loader 1 calls Main.a of loader 1: this one is reached by nobody, but it is a root.
+    expect(await target.load('Main', 2)).toBe('Main.run')
+    const second = [...target.revealer.methods()].filter((it) => it.root)
+    expect(second).toHaveLength(2)
+    const answer = await target.revealer.firstInvocation(second[1].id)
+    expect(answer.instrument.map((it) => [it.name, it.classId])).toEqual([['a', second[1].classId]])
+  })
+
+  it('of the same name in several loaders is a candidate where the caller’s loader has none', async () => {
+    const target = new Target({ program: lazy, late: 'Helper Made Super' })
+    await target.start()
+    await target.invoke('Main.run')
+    expect(await target.hook('Helper', 2)).toBe('Helper.<clinit> Helper.help')
+    expect(await target.hook('Helper', 3)).toBe('Helper.<clinit> Helper.help')
+    expect(await target.hook('Helper')).toBe('Helper.<clinit> Helper.help')
+    expect(await target.hook('Helper', 4)).not.toContain('help') // loader 1 has its own now
+  })
+})
+
+describe('lambdas', () => {
+  it('made in a revealed method are callees of it, as method references are', async () => {
+    expect(await entered({ program: lambdas, root: 'Main.inside' })).toBe('Main.keep Main.lambda$inside$0')
+    expect(await entered({ program: lambdas, root: 'Main.reference' })).toBe('Main.keep Maker.secret')
+    expect(await entered({ program: lambdas, root: 'Main.created' })).toBe('Maker.<init>')
+  })
+
+  it('made outside are reached through their interface, by their proxy and its host', async () => {
+    const target = new Target({ program: lambdas })
+    await target.appear([target.lambdaProxy('Maker', 'Fn')])
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe('Maker.lambda$make$0 Maker.secret')
+  })
+
+  it('made outside later are reached when their proxy appears', async () => {
+    const target = new Target({ program: lambdas })
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe('')
+    expect(await target.appear([target.lambdaProxy('Maker', 'java/lang/Runnable')])).toBe('')
+    expect(await target.appear([target.lambdaProxy('Maker', 'Fn')])).toBe('Maker.lambda$make$0 Maker.secret')
+  })
+})
+
+describe('excluded code is transparent', () => {
+  // Every override of an excluded type's method; Worker.run because Hired makes it a Runnable's.
+  const callbacks =
+    'Item.compareTo Item.equals Item.hashCode Item.toString Oops.fillInStackTrace Pair.equals Pair.hashCode Pair.toString Task.run Worker.run'
+
+  it('so a call into it reveals every override of its types', async () => {
+    const target = new Target({
+      program: gate,
+      root: 'Main.sort',
+      late: 'LateTask LateBase LateDerived Loader',
+    })
+    await target.start()
+    expect(await target.invoke('Main.sort')).toBe(callbacks)
+    expect(target.reflection).toBe(1)
+  })
+
+  it('and so do classes loaded later', async () => {
+    const target = new Target({ program: gate, root: 'Main.sort', late: 'LateTask LateBase LateDerived' })
+    await target.start()
+    await target.invoke('Main.sort')
+    expect(await target.load('LateTask')).toBe('LateTask.run')
+    // LateBase is not loaded when LateDerived passes the hook: run() is known from Runnable.
+    expect(await target.load('LateDerived')).toBe('LateDerived.run LateBase.run')
+  })
+
+  it('and lambdas made outside whose interface is excluded', async () => {
+    const target = new Target({ program: gate, root: 'Main.sort' })
+    await target.start()
+    await target.invoke('Main.sort')
+    expect(await target.appear([target.lambdaProxy('Main', 'java/lang/Runnable')])).toBe(
+      'Main.lambda$outside$0',
+    )
+  })
+
+  it('but calls that call nothing back reveal nothing', async () => {
+    for (const root of ['Main.leaf', 'Main.number', 'Main.fail']) {
+      const target = new Target({ program: gate, root, late: 'Loader' })
+      await target.start()
+      expect(await target.invoke(root), root).toBe('')
+      expect(target.isReady(root)).toBe(true)
+      expect(target.reflection).toBe(0)
+    }
+  })
+
+  it('concatenation reaches toString only, and the hashCode that Object’s own prints', async () => {
+    expect(await entered({ program: gate, root: 'Main.text', late: 'Loader' })).toBe(
+      'Item.hashCode Item.toString Pair.hashCode Pair.toString',
+    )
+  })
+
+  it('collections reach equality and comparison', async () => {
+    expect(await entered({ program: gate, root: 'Main.map', late: 'Loader' })).toBe(
+      'Item.compareTo Item.equals Item.hashCode Item.toString Pair.equals Pair.hashCode Pair.toString',
+    )
+  })
+
+  it('a constructor of an exception calls back fillInStackTrace only', async () => {
+    const target = new Target({ program: gate, root: 'Main.oops', late: 'Loader' })
+    await target.start()
+    expect(await target.invoke('Main.oops')).toBe('Oops.<init>')
+    expect(await target.invoke('Oops.<init>')).toBe('Oops.fillInStackTrace')
+  })
+
+  it('a record’s generated methods reach those of its components', async () => {
+    const target = new Target({ program: gate, root: 'Records.run', late: 'Loader' })
+    await target.start()
+    expect(await target.invoke('Records.run')).toBe('Pair.equals')
+    expect(await target.invoke('Pair.equals')).toContain('Item.equals')
+  })
+
+  it('native methods are skipped, and may call back', async () => {
+    const target = new Target({
+      program: gate,
+      root: 'Main.goAway',
+      late: 'LateTask LateBase LateDerived Loader',
+    })
+    await target.start()
+    expect(await target.invoke('Main.goAway')).toBe(callbacks)
+    expect(target.skipped).toEqual(['Main.away: native'])
+  })
+
+  it('a class loader of the application is called by the JVM itself', async () => {
+    const target = new Target({ program: gate, root: 'Main.leaf' })
+    expect(await target.start()).toBe('Loader.loadClass Loader.loadClass Main.leaf')
+    const late = new Target({ program: gate, root: 'Main.leaf', late: 'Loader' })
+    expect(await late.start()).toBe('Main.leaf')
+    expect(await late.load('Loader')).toBe('Loader.loadClass Loader.loadClass')
+  })
+})
+
+describe('a class that cannot be changed', () => {
+  it('is skipped if unmodifiable, and what it calls counts as called by its caller', async () => {
+    const target = new Target({ program: shapes })
+    target.revealer.addClasses([{ ...target.info('shapes/Square'), flags: CLASS_UNMODIFIABLE }])
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe('Circle.area')
+    expect(target.skipped).toEqual([
+      'Square.area: the JVM does not let its class be changed',
+      'Square.side: the JVM does not let its class be changed',
+    ])
+  })
+
+  it('is skipped if hidden, and may call anything back', async () => {
+    const target = new Target({ program: shapes })
+    const hidden = { ...target.lambdaProxy('Main', 'Shape'), name: 'shapes/Spun+0x1' }
+    await target.appear([hidden])
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe('Circle.area Square.area')
+    expect(target.skipped).toEqual(['Spun+0x1.*: hidden class'])
+    expect(target.reflection).toBe(1)
+  })
+
+  it('whose bytes the target does not show is a gap', async () => {
+    const target = new Target({ program: shapes })
+    target.revealer.addClasses([{ ...target.info('shapes/Circle'), id: 5000, name: 'shapes/Ghost' }])
+    await target.start()
+    await target.invoke('Main.run')
+    expect(target.revealer.counters.gaps).toBe(1)
+  })
+})
+
+describe('a broken class file', () => {
+  it('in the load hook is a gap and nothing else', async () => {
+    const target = new Target({ program: shapes })
+    await target.start()
+    const answer = await target.revealer.classLoading(
+      { id: 9000, name: 'shapes/Bad', loader: 1 },
+      Uint8Array.of(1, 2),
+    )
+    expect(answer.instrument).toEqual([])
+    expect(target.revealer.counters.gaps).toBe(1)
+  })
+})
+
+describe('prefetch', () => {
+  it('leaves nothing to ask for when the gate opens', async () => {
+    const target = new Target({ program: gate, root: 'Main.sort' })
+    await target.start()
+    await target.revealer.prefetch()
+    const before = target.requests.length
+    expect(await target.invoke('Main.sort')).toContain('Item.compareTo')
+    expect(target.requests.length).toBe(before)
+  })
+})
+
+describe('include and exclude', () => {
+  it('exclude removes classes, which stay transparent', async () => {
+    const target = new Target({ program: libs, exclude: 'libs.Lib' })
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe('Mine.go')
+    expect(await target.invoke('Mine.go')).toBe('Sub.hook Util.help')
+    expect(target.revealer.filters()).toEqual([{ option: 'exclude', text: 'libs.Lib', classes: 1 }])
+  })
+
+  it('an overrider of an excluded class’s method is still a callee', async () => {
+    expect(await entered({ program: libs, root: 'Main.ext', exclude: 'Lib' })).toBe('Sub.hook')
+  })
+
+  it('include restricts, but never drops the root’s own class', async () => {
+    const target = new Target({ program: libs, include: '*Mine Nothing*' })
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe('Mine.go')
+    expect(await target.invoke('Mine.go')).toBe('')
+    expect(target.revealer.filters().map((it) => it.classes)).toEqual([1, 0])
+  })
+
+  it('a JDK method may be a root without --jdk: that method only, and what it calls back', async () => {
+    const target = new Target({ program: gate, root: 'java.util.Collections.sort(List)', late: 'Loader' })
+    expect(await target.start()).toBe('Collections.sort')
+    expect(await target.invoke('Collections.sort')).toContain('Item.compareTo')
+    expect(target.taken.filter((it) => it.startsWith('Collections'))).toHaveLength(1)
+  })
+
+  it('with --jdk the JDK is revealed like the rest, its intrinsics skipped', async () => {
+    const target = new Target({ program: gate, root: 'Main.leaf', jdk: true, scheme: 'a' })
+    await target.start()
+    expect(target.taken).toContain('AbstractStringBuilder.append')
+    expect(target.taken).not.toContain('Object.<init>')
+    expect(target.skipped.join('\n')).toMatch(/Math\.abs: intrinsic/)
+  })
+})
+
+describe('reflection', () => {
+  it('reveals its targets, with their overrides', async () => {
+    const target = new Target({ program: shapes })
+    await target.start()
+    expect(await target.reflect('Shape', 'kind', '()Ljava/lang/String;')).toBe('Cube.kind Shape.kind')
+    expect(await target.reflect('Cube', '<init>', '()V')).toBe('Cube.<init>')
+    expect(await target.reflect('Cube', '<init>', '()V')).toBe('')
+  })
+
+  it('counts a target it does not know as a gap', async () => {
+    const target = new Target({ program: shapes })
+    await target.start()
+    await target.revealer.reflectiveTarget(999_999, 'x', '()V')
+    expect(target.revealer.counters.gaps).toBe(1)
+  })
+})
+
+describe('a refused method', () => {
+  it('is listed, and what it calls is revealed with the next answer', async () => {
+    const target = new Target({ program: chain })
+    await target.start()
+    await target.invoke('Main.run')
+    target.revealer.refused(target.methodId('Main.a'), 'too large')
+    expect(target.note(await target.revealer.classesAppeared())).toBe('Main.b')
+    expect(target.skipped).toEqual(['Main.a: too large'])
+  })
+})
+
+describe('roots', () => {
+  it('of a bare name are all overloads', async () => {
+    const target = new Target({ program: roots, root: 'roots.Main.process' })
+    expect(await target.start()).toBe('Main.process Main.process')
+    expect(target.revealer.roots()).toMatchObject([{ methods: 2, classes: ['roots.Main'], armed: false }])
+    expect([...target.revealer.methods()].every((it) => it.root)).toBe(true)
+  })
+
+  it('prefer a top-level class to a nested one, and take a nested one by its own name', async () => {
+    expect(await new Target({ program: roots, root: 'Inner.process' }).start()).toBe('Main$Inner.process')
+    expect(await new Target({ program: roots, root: 'Main.Inner.process()' }).start()).toBe(
+      'Main$Inner.process',
+    )
+  })
+
+  it('wait for their class, and name what is close meanwhile', async () => {
+    const target = new Target({
+      program: roots,
+      root: 'roots.Later.process roots.Mian.process',
+      late: 'Later',
+    })
+    expect(await target.start()).toBe('')
+    expect(target.revealer.roots()).toMatchObject([
+      { armed: true },
+      { armed: true, near: ['roots.Main.process'] },
+    ])
+    expect(await target.load('Later')).toBe('Later.process')
+    expect(target.revealer.roots()[0]).toMatchObject({ armed: false, methods: 1 })
+  })
+
+  it('that their class does not have are an error with suggestions', async () => {
+    const start = (root: string) => new Target({ program: roots, root }).start()
+    await expect(start('roots.Main.proces')).rejects.toThrow(RootNotFound)
+    await expect(start('roots.Main.proces')).rejects.toMatchObject({
+      suggestions: ['roots.Main.process'],
+      exitCode: 66,
+    })
+    await expect(start('roots.Main.process(long)')).rejects.toMatchObject({
+      suggestions: ['roots.Main.process()', 'roots.Main.process(int)'],
+    })
+    await expect(start('roots.Child.process')).rejects.toMatchObject({
+      suggestions: ['roots.Main.process()', 'roots.Main.process(int)'],
+    })
+  })
+
+  it('wait if only a class of the JDK bears that name', async () => {
+    const start = (root: string) => new Target({ program: roots, root }).start()
+    expect(await start('Thread.process')).toBe('')
+    await expect(start('java.lang.Thread.process')).rejects.toThrow(RootNotFound)
+  })
+
+  it('without bytecode are an error that names implementations', async () => {
+    const start = (root: string) => new Target({ program: roots, root }).start()
+    await expect(start('Main.Shape.draw')).rejects.toThrow(AbstractOrNativeRoot)
+    await expect(start('Main.Shape.draw')).rejects.toMatchObject({
+      implementations: ['roots.Main.Dot.draw'],
+      exitCode: 65,
+    })
+    await expect(start('Main.hash')).rejects.toMatchObject({ kind: 'native' })
+  })
+})

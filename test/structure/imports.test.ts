@@ -1,0 +1,63 @@
+// Who may import whom (src/README.md). A folder may always import itself.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const src = fileURLToPath(new URL('../../src', import.meta.url))
+
+const ALLOWED: Record<string, readonly string[]> = {
+  base: [],
+  attach: ['base'],
+  'jdwp-client': ['base'],
+  wire: ['base'],
+  classfile: ['base'],
+  events: ['base'],
+  instrument: ['classfile', 'base'],
+  reveal: ['classfile', 'base'],
+  cct: ['events', 'base'],
+  profile: ['cct', 'base'],
+  export: ['profile', 'cct', 'base'],
+  tui: ['profile', 'cct', 'base'],
+  session: ['attach', 'wire', 'classfile', 'instrument', 'reveal', 'events', 'cct', 'profile', 'base'],
+}
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((f) => /\.tsx?$/.test(f))
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(src, file), 'utf8')
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map((m) =>
+    normalize(join(dirname(file), m[1]!)),
+  )
+}
+
+describe('the map of src', () => {
+  it.each(Object.keys(ALLOWED))('%s imports only what it may', (folder) => {
+    const wrong = files
+      .filter((file) => file.startsWith(folder + sep))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((to) => ![folder, ...ALLOWED[folder]!].includes(to.split(sep)[0]!))
+          .map((to) => `${file} → ${to}`),
+      )
+    expect(wrong).toEqual([])
+  })
+
+  it('names every folder there is', () => {
+    const folders = new Set(files.filter((f) => f.includes(sep)).map((f) => f.split(sep)[0]!))
+    folders.delete('commands') // joins all
+    expect([...folders].sort()).toEqual(
+      Object.keys(ALLOWED)
+        .filter((f) => folders.has(f))
+        .sort(),
+    )
+    const map = readFileSync(join(src, 'README.md'), 'utf8')
+    for (const folder of folders) expect(map, 'src/README.md').toContain(`\`${folder}/\``)
+  })
+
+  it('lets only the screen import the terminal library', () => {
+    const importers = files.filter((f) => /from 'neo-blessed'/.test(readFileSync(join(src, f), 'utf8')))
+    expect(importers.every((f) => f.startsWith(join('tui', 'screen')))).toBe(true)
+  })
+})

@@ -1,0 +1,38 @@
+// The layouts are drawn in TypeScript and repeated in Java: the two must not drift apart.
+
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import * as event from '../../src/events/event-layout.ts'
+import * as ring from '../../src/events/ring-layout.ts'
+
+const java = readFileSync(
+  new URL('../../backend-java/runtime/java/lang/JFluid1.java', import.meta.url),
+  'utf8',
+)
+
+/** Value of `int NAME = 24;`, `long NAME = 3L << 62;` or `KIND_CONTROL | 3L << TICK_BITS;` in Java. */
+function javaConstant(name: string): number {
+  const plain = new RegExp(`(?:int|long) ${name} = (\\d+)L?(?: << 62)?;`).exec(java)
+  const control = new RegExp(`long ${name} = KIND_CONTROL \\| (\\d+)L << TICK_BITS;`).exec(java)
+  const value = plain?.[1] ?? control?.[1]
+  if (value === undefined) throw new Error(`${name} is not in JFluid1.java`)
+  return Number(value)
+}
+
+describe('constants of both sides', () => {
+  const shared = Object.entries({ ...ring, ...event }).filter(
+    ([name, value]) =>
+      typeof value === 'number' &&
+      !['RING_MAGIC', 'RING_CHUNK_BYTES', 'RING_CHUNK_COUNT', 'RING_CHUNKS_OFFSET', 'METHOD_BITS'].includes(
+        name,
+      ),
+  )
+
+  it.each(shared)('%s', (name, value) => {
+    expect(javaConstant(name)).toBe(value)
+  })
+
+  it('leave no bit unused and none used twice', () => {
+    expect(2 + event.METHOD_BITS + event.TICK_BITS).toBe(64)
+  })
+})

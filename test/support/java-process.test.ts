@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { beforeAll, describe, it } from 'vitest'
+import { compileJava, type JavaProcess, startJava } from './java-process.ts'
+import { forEachJdk, jdks, newest, oldest } from './jdks.ts'
+
+const ECHO = `
+  public class Echo {
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready " + String.join(",", args));
+      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        if (line.equals("bye")) { System.err.println("leaving"); System.exit(7); }
+        System.out.println("echo " + line);
+      }
+    }
+  }`
+
+describe('jdks', () => {
+  it('are of different feature versions, oldest first', () => {
+    const versions = jdks.map((jdk) => jdk.version)
+    assert.deepEqual(
+      versions,
+      [...new Set(versions)].sort((a, b) => a - b),
+    )
+    assert.ok(oldest.version >= 17 && newest.version >= oldest.version)
+  })
+})
+
+forEachJdk((jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, { Echo: ECHO })
+  })
+
+  it('a line is awaited, stdin is answered, the exit code is known', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'Echo', 'a', 'b'])
+    assert.equal(await java.line(/^ready/), 'ready a,b')
+    java.send('hello')
+    assert.equal(await java.line(/hello/), 'echo hello')
+    java.send('bye')
+    assert.deepEqual(await java.exit, { code: 7, signal: null })
+    assert.match(java.stderr(), /leaving/)
+    await assert.rejects(java.line(/never/), /ended \(code 7\) before a line matched \/never\//)
+  })
+})
+
+describe('the end of a test', () => {
+  let left: JavaProcess
+  let shared: JavaProcess
+  beforeAll(async () => {
+    const classes = await compileJava(oldest, { Echo: ECHO })
+    shared = startJava(oldest, ['-cp', classes, 'Echo', 'shared'])
+    await shared.line(/shared/)
+  })
+  it('starts a JVM and leaves it', async () => {
+    const classes = await compileJava(oldest, { Echo: ECHO })
+    left = startJava(oldest, ['-cp', classes, 'Echo'])
+    await left.line(/^ready/)
+  })
+  it('has ended that JVM', async () => {
+    assert.equal((await left.exit).signal, 'SIGKILL')
+    assert.equal(existsSync(`/proc/${left.pid}`), false)
+  })
+  it('leaves a JVM that was started in a hook running', async () => {
+    shared.send('still here')
+    await shared.line(/echo still here/)
+  })
+})
+
+it('a source that does not compile says why', async () => {
+  await assert.rejects(compileJava(oldest, { Bad: 'class Bad { int x = ""; }' }), /incompatible types/)
+})

@@ -1,0 +1,242 @@
+// Starts JVMs for tests and owns them: none outlives the test, the test file or this process.
+//
+// A process started inside a test ends with that test; one started in a hook or at the top of a
+// file ends with the file (`afterAll`); and if the worker itself goes, its `exit` handler kills
+// what is left. Class files compiled for a test live in a temporary directory and go with the file.
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterAll, onTestFinished } from 'vitest'
+import type { Jdk } from './jdks.ts'
+
+export interface JavaExit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+export interface JavaOptions {
+  /** Added to this process's environment; `undefined` takes a variable out. */
+  env?: Record<string, string | undefined>
+  cwd?: string
+  /** Run the JVM as this user and group (needs root). */
+  uid?: number
+  gid?: number
+}
+
+export interface JavaProcess extends AsyncDisposable {
+  readonly pid: number
+  readonly child: ChildProcess
+  /** Everything written so far. */
+  stdout(): string
+  stderr(): string
+  /**
+   * The first line of stdout, past or future, that matches; later calls may return the same line.
+   * Rejects with both outputs in the message when the process ends without one.
+   */
+  line(pattern: RegExp): Promise<string>
+  /** Settles when the process has ended and its output has been read to the end. */
+  readonly exit: Promise<JavaExit>
+  /** SIGKILL (also wakes a stopped process), then waits for the end. */
+  kill(): Promise<void>
+  /** Writes one line to stdin. */
+  send(line: string): void
+}
+
+const living = new Set<JavaProcess>()
+const temporary = new Set<string>()
+
+function removeTemporaryDirectories(): void {
+  for (const dir of temporary) rmSync(dir, { recursive: true, force: true })
+  temporary.clear()
+}
+
+process.on('exit', () => {
+  for (const { child } of living) child.kill('SIGKILL')
+  removeTemporaryDirectories()
+})
+
+try {
+  // Registered for whichever test file imports this module. Hooks run last in, first out, so the
+  // file's own hooks still find its processes and directories.
+  afterAll(async () => {
+    await Promise.all([...living].map((java) => java.kill()))
+    removeTemporaryDirectories()
+  })
+} catch {
+  // Imported outside vitest (a benchmark, say): the exit handler does it.
+}
+
+/** What a JVM removes when it ends by itself, but not when it is killed. */
+function removeJvmFiles(pid: number): void {
+  for (const name of [`.java_pid${pid}`, `.java_pid${pid}.tmp`]) {
+    rmSync(join('/tmp', name), { force: true, recursive: true })
+  }
+  for (const name of readdirSync('/tmp')) {
+    if (name.startsWith('hsperfdata_')) rmSync(join('/tmp', name, String(pid)), { force: true })
+  }
+}
+
+function killWithTest(java: JavaProcess): void {
+  try {
+    onTestFinished(() => java.kill())
+  } catch {
+    // Not inside a test: it lives as long as the file.
+  }
+}
+
+export function startJava(jdk: Jdk, args: readonly string[], options: JavaOptions = {}): JavaProcess {
+  return startProcess(jdk.java, args, options)
+}
+
+/** `startJava` for any program, so that tests of other processes clean up the same way. */
+export function startProcess(
+  command: string,
+  args: readonly string[],
+  options: JavaOptions = {},
+): JavaProcess {
+  const { env, ...rest } = options
+  const merged: NodeJS.ProcessEnv = { ...process.env }
+  // A JVM reports these two on stderr, which would surprise every test that reads it.
+  for (const [name, value] of Object.entries({
+    JAVA_TOOL_OPTIONS: undefined,
+    JDK_JAVA_OPTIONS: undefined,
+    ...env,
+  })) {
+    if (value === undefined) delete merged[name]
+    else merged[name] = value
+  }
+  const child = spawn(command, args, { ...rest, env: merged, stdio: ['pipe', 'pipe', 'pipe'] })
+  const { pid } = child
+  if (pid === undefined) {
+    child.on('error', () => {})
+    throw new Error(`${command} did not start`)
+  }
+
+  let stdout = ''
+  let stderr = ''
+  const waiting = new Set<() => void>()
+  const wake = () => {
+    for (const look of waiting) look()
+  }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    wake()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  child.stdin.on('error', () => {}) // EPIPE of a process that has ended is told by `exit`
+
+  let ended: JavaExit | undefined
+  const exit = new Promise<JavaExit>((resolve) => {
+    child.on('close', (code, signal) => {
+      living.delete(java)
+      if (signal === 'SIGKILL') removeJvmFiles(pid)
+      ended = { code, signal }
+      resolve(ended)
+      wake()
+    })
+  })
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await exit
+  }
+
+  const java: JavaProcess = {
+    pid,
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    line: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const complete = ended === undefined ? stdout.slice(0, stdout.lastIndexOf('\n') + 1) : stdout
+          const found = complete.split(/\r?\n/).find((line) => line !== '' && line.search(pattern) >= 0)
+          if (found !== undefined) resolve(found)
+          else if (ended !== undefined) {
+            const how = ended.signal ?? `code ${ended.code}`
+            reject(
+              new Error(`${command} ended (${how}) before a line matched ${pattern}\n${stdout}\n${stderr}`),
+            )
+          } else return
+          waiting.delete(look)
+        }
+        waiting.add(look)
+        look()
+      }),
+    exit,
+    kill,
+    send: (line) => {
+      child.stdin.write(`${line}\n`)
+    },
+    [Symbol.asyncDispose]: kill,
+  }
+  living.add(java)
+  killWithTest(java)
+  return java
+}
+
+/** Stops a process with SIGSTOP and waits until it stands still (`kill` and SIGCONT end that). */
+export async function stop({ pid, child }: JavaProcess): Promise<void> {
+  child.kill('SIGSTOP')
+  while (!/^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) await sleep(1)
+}
+
+/** A directory that is removed when the test file (or this process) ends. */
+export function temporaryDirectory(prefix = 'jfluid-test-'): string {
+  const dir = mkdtempSync(join(tmpdir(), prefix))
+  temporary.add(dir)
+  return dir
+}
+
+export interface CompileOptions {
+  /** Where the class files go; a temporary directory unless given. */
+  outDir?: string
+  /** `--release`; 17 unless given. `null` compiles for the JDK itself, internal packages visible. */
+  release?: number | null
+  /** More options of `javac`: `-g`, `-parameters`, `-cp`, … */
+  options?: readonly string[]
+}
+
+/**
+ * Compiles Java and returns the directory of class files.
+ *
+ * @param sources  file name (`Foo.java`, `a/b/Foo.java`, or just `Foo`) to text, or a directory
+ *                 whose `.java` files are all compiled
+ * @throws Error with javac's output
+ */
+export async function compileJava(
+  jdk: Jdk,
+  sources: Record<string, string> | string,
+  { outDir, release = 17, options = [] }: CompileOptions = {},
+): Promise<string> {
+  const classes = outDir ?? temporaryDirectory('jfluid-classes-')
+  mkdirSync(classes, { recursive: true })
+  let files: string[]
+  if (typeof sources === 'string') {
+    files = (readdirSync(sources, { recursive: true }) as string[])
+      .filter((name) => name.endsWith('.java'))
+      .map((name) => join(sources, name))
+  } else {
+    const dir = temporaryDirectory('jfluid-sources-')
+    files = Object.entries(sources).map(([name, text]) => {
+      const file = join(dir, name.endsWith('.java') ? name : `${name}.java`)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, text)
+      return file
+    })
+  }
+  const level = release === null ? [] : ['--release', String(release)]
+  const args = ['-nowarn', '-J-XX:TieredStopAtLevel=1', ...level, '-d', classes, ...options, ...files]
+  try {
+    await promisify(execFile)(jdk.javac, args, { maxBuffer: 16 << 20 })
+  } catch (problem) {
+    const output = problem as { stdout?: string; stderr?: string }
+    throw new Error(`javac ${jdk.full} refused:\n${output.stdout ?? ''}${output.stderr ?? problem}`)
+  }
+  return classes
+}

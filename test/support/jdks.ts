@@ -1,0 +1,90 @@
+// The JDKs that live tests run on: looked for on this machine, never downloaded.
+//
+// Each feature version counts once, whatever symbolic links and variables lead to it. `jdks` is
+// sorted, so `oldest` and `newest` are the two ends a test wants when it cannot afford all.
+
+import { accessSync, constants, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { describe } from 'vitest'
+
+export interface Jdk {
+  /** Directory above `bin`, symbolic links resolved. */
+  home: string
+  java: string
+  javac: string
+  /** Feature version: 17, 21, 25, … */
+  version: number
+  /** Full version as the `release` file has it: 17.0.15. */
+  full: string
+}
+
+/** The oldest JDK jfluid is meant to work on. */
+const MINIMUM = 17
+
+function candidates(): string[] {
+  const homes: string[] = []
+  for (const variable of ['JAVA_HOME', 'JDK_HOME']) {
+    const home = process.env[variable]
+    if (home) homes.push(home)
+  }
+  for (const folder of ['/usr/lib/jvm', '/opt/java', '/opt/jdk']) {
+    if (existsSync(folder)) for (const name of readdirSync(folder)) homes.push(join(folder, name))
+  }
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const javac = join(folder, 'javac')
+    if (folder && existsSync(javac)) homes.push(dirname(dirname(realpathSync(javac))))
+  }
+  return homes
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function jdkAt(home: string): Jdk | undefined {
+  let release: string
+  let real: string
+  try {
+    real = realpathSync(home)
+    release = readFileSync(join(real, 'release'), 'utf8')
+  } catch {
+    return undefined
+  }
+  const full = /^JAVA_VERSION="([^"]+)"/m.exec(release)?.[1]
+  const java = join(real, 'bin', 'java')
+  const javac = join(real, 'bin', 'javac')
+  if (full === undefined || !isExecutable(java) || !isExecutable(javac)) return undefined
+  const version = Number.parseInt(full, 10)
+  return version >= MINIMUM ? { home: real, java, javac, version, full } : undefined
+}
+
+function findJdks(): Jdk[] {
+  const byVersion = new Map<number, Jdk>()
+  for (const home of candidates()) {
+    const jdk = jdkAt(home)
+    if (jdk !== undefined && !byVersion.has(jdk.version)) byVersion.set(jdk.version, jdk)
+  }
+  if (byVersion.size === 0) {
+    throw new Error(`no JDK ${MINIMUM} or newer with javac found in JAVA_HOME, /usr/lib/jvm or PATH`)
+  }
+  return [...byVersion.values()].sort((a, b) => a.version - b.version)
+}
+
+export const jdks: readonly Jdk[] = findJdks()
+export const oldest: Jdk = jdks[0]
+export const newest: Jdk = jdks[jdks.length - 1]
+
+if (process.env.JFLUID_TEST_JDKS_TOLD === undefined) {
+  process.env.JFLUID_TEST_JDKS_TOLD = '1' // modules are loaded once a test file, workers live longer
+  console.info(`live tests use ${jdks.map((jdk) => `JDK ${jdk.full}`).join(' and ')}`)
+}
+
+/** `describe` once for every JDK, titled with its version. */
+export function forEachJdk(body: (jdk: Jdk) => void): void {
+  describe.each(jdks.map((jdk) => [jdk.version, jdk] as const))('on JDK %i', (_, jdk) => body(jdk))
+}

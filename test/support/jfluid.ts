@@ -1,0 +1,158 @@
+// Runs the built client as a user does, and reads what it recorded.
+
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type JavaProcess, startProcess, temporaryDirectory } from './java-process.ts'
+
+const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+
+export interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Starts `jfluid …`; it is ended with the test if it has not ended by itself. */
+export function startJfluid(...args: string[]): JavaProcess {
+  return startProcess(process.execPath, [cli, ...args])
+}
+
+export async function jfluid(...args: string[]): Promise<Ran> {
+  const p = startJfluid(...args)
+  const { code } = await p.exit
+  return { code, stdout: p.stdout(), stderr: p.stderr() }
+}
+
+/** A node of `export --format json`. */
+export interface JsonNode {
+  class: string
+  method: string
+  descriptor: string
+  calls: number
+  selfNs: number
+  totalNs: number
+  measuredNs: number
+  children: JsonNode[]
+}
+
+export interface JsonProfile {
+  format: string
+  version: number
+  target: { pid: number; jdk: string; vm: string; mainClass: string }
+  scheme: string
+  roots: string[]
+  durationMs: number
+  calibration: { innerNs: number; outerNs: number; clock: string }
+  instrumentation: {
+    instrumentedMethods: number
+    calledMethods: number
+    redefinitions: number
+    redefinedClasses: number
+    hotSwapMs: number
+    analysisMs: number
+    skipped: { method: string; reason: string }[]
+    gaps: number
+    healed: number
+  }
+  warmupMs: number
+  truncated: boolean
+  warnings: string[]
+  events: { count: number; waitMs: number }
+  methods: {
+    class: string
+    loader: string
+    method: string
+    descriptor: string
+    calls: number
+    selfNs: number
+    totalNs: number
+  }[]
+  threads: { id: number; name: string; roots: JsonNode[] }[]
+  merged: JsonNode[]
+}
+
+export interface Recording {
+  /** Resolves once the target records. */
+  readonly started: Promise<void>
+  readonly process: JavaProcess
+  /** Ends the recording as Ctrl-C would and reads it. */
+  stop(): Promise<JsonProfile>
+  readonly file: string
+}
+
+/** `jfluid record` that runs until `stop`. */
+export function startRecording(pid: number, ...args: string[]): Recording {
+  const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
+  const p = startJfluid('record', String(pid), '--duration', '10m', '--out', file, ...args)
+  const started = stderrLine(p, /recording/)
+  return {
+    started,
+    process: p,
+    file,
+    async stop() {
+      p.child.kill('SIGINT')
+      const { code } = await p.exit
+      if (code !== 0) throw new Error(`jfluid record ended with ${code}:\n${p.stderr()}`)
+      return readProfileJson(file)
+    },
+  }
+}
+
+export async function readProfileJson(file: string): Promise<JsonProfile> {
+  const { code, stdout, stderr } = await jfluid('export', file, '--format', 'json')
+  if (code !== 0) throw new Error(`jfluid export ended with ${code}:\n${stderr}`)
+  return JSON.parse(stdout) as JsonProfile
+}
+
+/** Resolves when a line of stderr matches; rejects with what was said when the process ends without. */
+export function stderrLine(p: JavaProcess, pattern: RegExp): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const look = (): boolean => {
+      const found = p
+        .stderr()
+        .split('\n')
+        .some((line) => pattern.test(line))
+      if (found) resolve()
+      return found
+    }
+    if (look()) return
+    p.child.stderr?.on('data', () => setImmediate(look))
+    void p.exit.then(() => {
+      if (!look()) reject(new Error(`ended without ${pattern}:\n${p.stderr()}`))
+    })
+  })
+}
+
+const nameOf = (n: JsonNode): string => `${n.class}.${n.method}${n.descriptor}`
+
+/** Calls by path, `class.method(descriptor)` from the root down joined by semicolons. */
+export function callsByPath(roots: readonly JsonNode[]): Map<string, number> {
+  const calls = new Map<string, number>()
+  const visit = (node: JsonNode, above: string): void => {
+    const path = above === '' ? nameOf(node) : `${above};${nameOf(node)}`
+    if (node.calls > 0) calls.set(path, (calls.get(path) ?? 0) + node.calls)
+    for (const child of node.children) visit(child, path)
+  }
+  for (const root of roots) visit(root, '')
+  return calls
+}
+
+/** Calls by method. */
+export function callsByMethod(profile: JsonProfile): Map<string, number> {
+  return new Map(
+    profile.methods.filter((m) => m.calls > 0).map((m) => [`${m.class}.${m.method}${m.descriptor}`, m.calls]),
+  )
+}
+
+/** A map as sorted lines, so that a failed comparison reads as a diff. */
+export function lines(map: ReadonlyMap<string, number>): string[] {
+  return [...map].map(([name, calls]) => `${name} ${calls}`).sort()
+}
+
+/** Every node's total is its self time and its children's totals. */
+export function sumsAreExact(roots: readonly JsonNode[]): boolean {
+  const ok = (n: JsonNode): boolean =>
+    Math.abs(n.totalNs - n.selfNs - n.children.reduce((sum, c) => sum + c.totalNs, 0)) <=
+      1e-6 * Math.max(1, Math.abs(n.totalNs)) + 1 && n.children.every(ok)
+  return roots.every(ok)
+}

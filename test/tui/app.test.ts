@@ -1,0 +1,454 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { LiveView, runLiveView } from '../../src/tui/app.ts'
+import { chain, Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+const ORDERS = `OrderService.process 120x 9000000ns (
+  OrderService.validate 120x 2500000ns (
+    com.acme.shop.validation.RuleEngine.check 480x 4100000ns (
+      com.acme.shop.validation.rules.CreditLimitRule.applies 120x 900000ns
+      com.acme.shop.validation.rules.StockRule.applies 120x 700000ns ) )
+  com.acme.shop.pricing.PriceCalculator.priceOf 360x 140000000ns ( Cache.get 1234567x 36000000ns )
+  com.acme.db.JdbcOrderRepository.save 120x 81000000ns ( com.acme.db.ConnectionPool.borrow 120x 2000000ns )
+  Log.debug 4000x -3000ns )`
+
+let methods: Methods
+let source: FakeSource
+let screen: FakeScreen
+let view: LiveView
+
+async function open(columns = 80, rows = 24, notation = ORDERS, unicode = true): Promise<void> {
+  methods = new Methods()
+  source = new FakeSource(methods, treeOf(notation, methods))
+  screen = new FakeScreen(columns, rows, unicode)
+  view = new LiveView(source, screen)
+  await view.refresh()
+}
+
+/** Names of the rows on the screen, the selected one in brackets. */
+function rows(): string[] {
+  const selected = screen.styled('selected')
+  return screen.text
+    .split('\n')
+    .slice(3, -2)
+    .filter((line) => line !== '')
+    .map((line) => (line.trim() === selected ? `[${nameIn(line)}]` : nameIn(line)))
+}
+
+function nameIn(line: string): string {
+  return line.trimEnd().split('.').at(-1)!
+}
+
+beforeEach(() => open())
+
+describe('the live view', () => {
+  it('at 80x24', () => {
+    assert.equal(
+      screen.text,
+      ` jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
+ scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
+▾total ms  self ms  % root    calls  ms/call  method
+  276.197    9.000   100.0      120    2.302  ▾ com.acme.OrderService.process
+  176.000  140.000    63.7      360   0.4889    ▾ PriceCalculator.priceOf
+   36.000   36.000    13.0    1.23M 0.000029        com.acme.Cache.get
+   83.000   81.000    30.1      120   0.6917    ▸ c.a.d.JdbcOrderRepository.save
+    8.200    2.500     3.0      120  0.06833    ▸ com.acme.OrderService.validate
+       ~0       ~0      ~0    4,000       ~0      com.acme.Log.debug
+
+
+
+
+
+
+
+
+
+
+
+
+
+ com.acme.OrderService.process(int)                                      1 of 6
+ q quit  ? help  Enter open  / search  m hot  t tree  s sort  T thread  p pause`,
+    )
+  })
+
+  it('at 120x40, all open', async () => {
+    await open(120, 40)
+    source.facts = { warnings: ['The first redefinition throws away compiled code.'] }
+    screen.press('* end')
+    assert.equal(
+      screen.text,
+      ` jfluid  pid 4711  com.acme.demo.OrderServer  JDK 17.0.15                                1 warning: w  recording 12.3 s
+ scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %                                       all threads
+   ▾total ms     self ms  % root         calls    ms/call  method
+     276.197       9.000   100.0           120      2.302  ▾ com.acme.OrderService.process
+     176.000     140.000    63.7           360     0.4889    ▾ com.acme.shop.pricing.PriceCalculator.priceOf
+      36.000      36.000    13.0     1,234,567   0.000029        com.acme.Cache.get
+      83.000      81.000    30.1           120     0.6917    ▾ com.acme.db.JdbcOrderRepository.save
+       2.000       2.000     0.7           120    0.01667        com.acme.db.ConnectionPool.borrow
+       8.200       2.500     3.0           120    0.06833    ▾ com.acme.OrderService.validate
+       5.700       4.100     2.1           480    0.01188      ▾ com.acme.shop.validation.RuleEngine.check
+       0.900       0.900     0.3           120   0.007500          c.a.s.v.r.CreditLimitRule.applies
+       0.700       0.700     0.3           120   0.005833          com.acme.shop.validation.rules.StockRule.applies
+          ~0          ~0      ~0         4,000         ~0      com.acme.Log.debug
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+ com.acme.Log.debug(int)                                                                                       10 of 10
+ q quit  ? help  Enter open  / search  m hot  t tree  s sort  T thread  p pause  z zero  * all`,
+    )
+  })
+
+  it('shows hot methods', () => {
+    screen.press('m')
+    assert.equal(
+      screen.text.split('\n').slice(2, 13).join('\n'),
+      ` total ms ▾self ms  % self    calls  ms/call  method
+  176.000  140.000    50.7      360   0.4889  c.a.s.p.PriceCalculator.priceOf
+   83.000   81.000    29.3      120   0.6917  c.a.d.JdbcOrderRepository.save
+   36.000   36.000    13.0    1.23M 0.000029  com.acme.Cache.get
+  276.197    9.000     3.3      120    2.302  com.acme.OrderService.process
+    5.700    4.100     1.5      480  0.01188  c.a.s.v.RuleEngine.check
+    8.200    2.500     0.9      120  0.06833  com.acme.OrderService.validate
+    2.000    2.000     0.7      120  0.01667  com.acme.db.ConnectionPool.borrow
+    0.900    0.900     0.3      120 0.007500  c.a.s.v.r.CreditLimitRule.applies
+    0.700    0.700     0.3      120 0.005833  c.a.s.v.r.StockRule.applies
+       ~0       ~0      ~0    4,000       ~0  com.acme.Log.debug`,
+    )
+  })
+
+  it('stays inside the screen at every size, in every view, with any name', async () => {
+    const names = `${'VeryLongNameOfAClass'.repeat(8)}.${'method'.repeat(20)} 1x 5ns ( 数学.計算する 999999999999x 1000000000000000ns )`
+    for (const [columns, height] of [
+      [80, 24],
+      [100, 30],
+      [120, 40],
+      [200, 50],
+      [20, 3],
+    ] as const) {
+      await open(columns, height, names)
+      source.facts = { mainClass: 'x'.repeat(300), message: 'y'.repeat(300), warnings: ['z '.repeat(300)] }
+      for (const key of ['*', 'm', '?', 'T', 'w', '/']) {
+        screen.press(key)
+        assert.ok(screen.widest <= columns, `${columns}x${height} ${key}: ${screen.widest}\n${screen.text}`)
+        assert.ok(screen.lines.length <= height)
+      }
+    }
+  })
+
+  it('without UTF-8 uses ASCII alone', async () => {
+    await open(80, 24, ORDERS, false)
+    for (const key of ['*', '?', 'escape', 'm', '/']) {
+      screen.press(key)
+      assert.match(screen.text, /^[\n -~]*$/)
+    }
+  })
+
+  it('lets no escape sequence of a name through', async () => {
+    await open(80, 24, 'a 1x 1ns')
+    const evil = '\x1b[2J\x07\u202e\n'
+    methods.names[1] = { class: evil, method: evil, descriptor: evil, loader: evil }
+    source.threads = [{ id: 1, name: evil, tree: source.tree }]
+    source.facts = { mainClass: evil, jdk: evil, message: evil, warnings: [evil], roots: [evil] }
+    await view.refresh()
+    for (const key of ['m', 'T', 'escape', 'w', 'escape', 't']) {
+      screen.press(key)
+      for (const line of screen.lines)
+        for (const run of line) assert.doesNotMatch(run.text, /[\x00-\x1f\x7f-\x9f\u202e]/)
+    }
+    source.tree = treeOf('', methods)
+    source.facts = { ...source.facts, phase: 'waiting for root' }
+    await view.refresh()
+    for (const line of screen.lines)
+      for (const run of line) assert.doesNotMatch(run.text, /[\x00-\x1f\x7f-\x9f\u202e]/)
+  })
+})
+
+describe('the rows', () => {
+  it('open along the hottest path until someone opens or closes one', async () => {
+    assert.deepEqual(rows(), ['[process]', 'priceOf', 'get', 'save', 'validate', 'debug'])
+    screen.press('down left')
+    assert.deepEqual(rows(), ['process', '[priceOf]', 'save', 'validate', 'debug'])
+    await view.refresh()
+    assert.deepEqual(rows(), ['process', '[priceOf]', 'save', 'validate', 'debug'])
+  })
+
+  it('open and close by arrow, Enter and space, and arrows walk', () => {
+    screen.press('down left enter')
+    assert.deepEqual(rows()[2], 'get')
+    screen.press('space')
+    assert.deepEqual(rows()[2], 'save')
+    screen.press('l l')
+    assert.deepEqual(rows()[2], '[get]')
+    screen.press('h h')
+    assert.deepEqual(rows()[1], '[priceOf]')
+    screen.press('h k k k')
+    assert.deepEqual(rows()[0], '[process]')
+  })
+
+  it('keep the selection on its node when the order changes', async () => {
+    screen.press('down down down')
+    assert.equal(rows()[3], '[save]')
+    source.tree = treeOf(ORDERS.replace('save 120x', 'save 999x').replace('81000000', '981000000'), methods)
+    await view.refresh()
+    // save is hotter than priceOf now, so the hottest path goes through it and opens it
+    assert.deepEqual(rows(), ['process', '[save]', 'borrow', 'priceOf', 'get', 'validate', 'debug'])
+    source.tree = treeOf('other 1x 1ns', methods)
+    await view.refresh()
+    assert.deepEqual(rows(), ['[other]'])
+  })
+
+  it('scroll with the selection in sight, by key and by wheel', async () => {
+    const calls = Array.from({ length: 100 }, (_, i) => `m${i} 1x ${1000 - i}ns`).join(' ')
+    await open(80, 24, `main 1x 1ns ( ${calls} )`)
+    screen.press('pagedown')
+    assert.equal(rows()[0], '[m17]')
+    screen.press('end')
+    assert.equal(rows().at(-1), '[m99]')
+    screen.mouse('wheel-up', 0, 10)
+    assert.equal(rows().at(-1), '[m96]')
+    screen.press('home')
+    assert.equal(rows()[0], '[main]')
+    screen.mouse('wheel-down', 0, 10)
+    assert.equal(rows()[0], '[m2]')
+  })
+
+  it('are selected by a click, opened by another or by one on the marker; heads sort', () => {
+    screen.mouse('click', 60, 7) // the fifth row: validate
+    assert.equal(rows()[4], '[validate]')
+    screen.mouse('click', 60, 7)
+    assert.equal(rows()[5], 'check')
+    screen.mouse('click', 48, 4) // the marker of priceOf, one level deep
+    assert.deepEqual(rows().slice(0, 3), ['process', '[priceOf]', 'save'])
+    screen.mouse('click', 30, 2)
+    assert.equal(screen.styled('sorted'), '▾calls')
+    screen.mouse('click', 70, 2)
+    assert.equal(screen.styled('sorted'), '▾method')
+    screen.mouse('click', 70, 2)
+    assert.equal(screen.styled('sorted'), '▴method')
+    screen.mouse('click', 5, 22) // below the rows
+  })
+
+  it('sort by the next column, by number, and the other way', () => {
+    screen.press('s')
+    assert.equal(screen.styled('sorted'), '▾self ms')
+    screen.press('S')
+    assert.equal(screen.styled('sorted'), '▴self ms')
+    screen.press('4')
+    assert.equal(screen.styled('sorted'), '▾calls')
+    assert.deepEqual(rows().slice(0, 3), ['[process]', 'debug', 'priceOf'])
+    screen.press('4')
+    assert.equal(screen.styled('sorted'), '▴calls')
+  })
+
+  it('of a recursion 100,000 deep open at once', async () => {
+    await open()
+    source.tree = chain(100_000)
+    await view.refresh()
+    screen.press('* end')
+    assert.match(screen.text, /\[99999\] {3}OrderServ…e\.process/)
+    assert.match(screen.text, /100,000 of 100,000/)
+  })
+})
+
+describe('search', () => {
+  it('finds closed rows, shows them, and goes on with n and N', () => {
+    screen.press('/ a p p l')
+    assert.match(screen.text, /\n \/appl▏ {3}Enter finds it/)
+    screen.press('enter')
+    assert.equal(rows()[6], '[applies]')
+    assert.match(screen.text, /"appl": 2 found/)
+    screen.press('n')
+    assert.equal(rows()[7], '[applies]')
+    screen.press('n')
+    assert.equal(rows()[6], '[applies]')
+    screen.press('N')
+    assert.equal(rows()[7], '[applies]')
+    assert.match(screen.styled('match'), /CreditLimitRule/)
+    screen.press('escape')
+    assert.doesNotMatch(screen.styled('match'), /CreditLimitRule/)
+  })
+
+  it('is edited, given up, and says when there is nothing', () => {
+    screen.press('/ x y backspace backspace backspace')
+    assert.doesNotMatch(screen.text, /Enter finds it/)
+    screen.press('/ q escape')
+    assert.match(screen.text, /recording/)
+    screen.press('n')
+    assert.match(screen.text, /nothing is searched for yet/)
+    screen.press('/ z z z enter')
+    assert.match(screen.text, /no method here matches "zzz"/)
+  })
+
+  it('works among hot methods, and Enter goes from there to the tree', () => {
+    screen.press('m / S t o c k enter')
+    assert.match(screen.styled('selected'), /StockRule\.applies/)
+    screen.press('enter')
+    assert.equal(rows()[7], '[applies]')
+    assert.match(screen.text, /% root/)
+  })
+})
+
+describe('threads', () => {
+  beforeEach(async () => {
+    source.threads = [
+      { id: 31, name: 'http-1', tree: treeOf('OrderService.process 1x 5ns', methods) },
+      {
+        id: 32,
+        name: 'http-2 🚀',
+        tree: treeOf('OrderService.process 1x 7000000ns ( Log.debug 1x 1ns )', methods),
+      },
+    ]
+    await view.refresh()
+  })
+
+  it('are chosen from a list, and one is shown', async () => {
+    screen.press('T')
+    assert.match(
+      screen.text,
+      / {6}276\.197 {14}all threads\n {8}0\.000 {10}31 {2}http-1\n {8}7\.000 {10}32 {2}http-2 \?\n/,
+    )
+    screen.press('j j enter')
+    assert.match(screen.text, /1,312\/240 methods .*thread http-2 \?/)
+    assert.match(screen.text, / 7\.000 {4}7\.000 {3}100\.0 /)
+    source.threads = source.threads.slice(0, 1)
+    await view.refresh()
+    assert.match(screen.text, /thread 32, gone/)
+    assert.match(screen.text, /T chooses another/)
+    screen.press('T k enter')
+    assert.match(screen.text, /276\.197/)
+  })
+})
+
+describe('pages', () => {
+  it('help has every key of the table, and scrolls', () => {
+    screen.press('?')
+    assert.match(screen.text, / {2}q {8}detach and leave\n/)
+    assert.match(screen.text, /lines 1 to 19 of 29/)
+    screen.press('pagedown')
+    assert.match(screen.text, / {2}Ctrl-Z {3}stop jfluid as a job/)
+    screen.press('q')
+    assert.match(screen.text, /% root/)
+  })
+
+  it('warnings are shown in full', () => {
+    source.facts = { warnings: ['one '.repeat(30).trim(), 'two'] }
+    screen.press('w')
+    assert.match(screen.text, /2 warnings: w/)
+    assert.match(screen.text, /one\n\n {2}two\n/)
+  })
+})
+
+describe('before there is anything', () => {
+  it('says what it waits for, and the hint of the session', async () => {
+    await open(80, 24, '')
+    source.facts = {
+      phase: 'waiting for root',
+      message: 'not called for 5 s; it is on the stack of thread "main"',
+    }
+    await view.refresh()
+    assert.equal(
+      screen.text.split('\n').slice(3, 9).join('\n'),
+      `
+  Waiting for the first call of the root
+
+  com.acme.OrderService.process
+
+  not called for 5 s; it is on the stack of thread "main"`,
+    )
+    screen.press('down up * enter m left right end n')
+  })
+})
+
+describe('a session', () => {
+  it('that ends leaves the last tree to look at, and says why', async () => {
+    source.tree = treeOf('OrderService.process 9x 1ns', methods)
+    source.end('the target has exited')
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.match(screen.text, / {2}ended 12\.3 s/)
+    assert.match(screen.text, /the target has exited: press q to leave and see the report/)
+    assert.deepEqual(rows(), ['[process]'])
+    const asked = source.snapshots
+    await view.refresh()
+    assert.equal(source.snapshots, asked)
+  })
+
+  it('without a snapshot to give shows the one before', async () => {
+    source.failure = new Error('the link is closed')
+    await view.refresh()
+    assert.match(screen.text, /the link is closed/)
+    assert.equal(rows().length, 6)
+  })
+
+  it('is paused, reset and stopped as a job', async () => {
+    screen.press('p')
+    const asked = source.snapshots
+    await view.refresh()
+    assert.equal(source.snapshots, asked)
+    assert.match(screen.text, /PAUSED/)
+    screen.press('p z')
+    await view.refresh()
+    assert.equal(source.snapshots, asked + 1)
+    screen.press('R C-z')
+    assert.deepEqual([source.resets, screen.suspended], [2, 1])
+  })
+})
+
+describe('a terminal smaller than 80x24', () => {
+  it('is told so, and the view resumes when it is enlarged', async () => {
+    screen.resize(60, 10)
+    assert.equal(
+      screen.text.trim(),
+      'The terminal is 60×10;\n                    jfluid needs 80×24.\n                  Enlarge it, or press q.',
+    )
+    screen.press('down')
+    screen.resize(80, 24)
+    assert.equal(rows()[0], '[process]')
+  })
+})
+
+describe('leaving', () => {
+  it('is q, Ctrl-C or a signal; nothing is drawn or asked after it', async () => {
+    for (const leave of [
+      () => screen.press('q'),
+      () => screen.press('/ a C-c'),
+      () => screen.press('? C-c'),
+      () => screen.signal('SIGTERM'),
+    ]) {
+      source = new FakeSource(methods, treeOf(ORDERS, methods))
+      screen = new FakeScreen(80, 24)
+      const left = runLiveView(source, screen)
+      leave()
+      assert.equal(await left, 'quit')
+      screen.lines = []
+      const asked = source.snapshots
+      screen.press('down')
+      source.end('later')
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      assert.deepEqual([screen.lines, source.snapshots], [[], asked])
+    }
+  })
+})

@@ -1,0 +1,134 @@
+// A screen that keeps what is drawn, as text, and a session that says what it is told to.
+
+import type { Snapshot, ThreadTree, Tree } from '../../src/cct/tree.ts'
+import { width } from '../../src/tui/format.ts'
+import type { LiveSource, LiveStatus } from '../../src/tui/live-source.ts'
+import type { Key, Line, Mouse, Screen } from '../../src/tui/screen.ts'
+import type { Methods } from '../profile/trees.ts'
+
+export class FakeScreen implements Screen {
+  readonly unicode: boolean
+  columns: number
+  rows: number
+  lines: readonly Line[] = []
+  suspended = 0
+  #key: ((key: Key) => void) | undefined
+  #mouse: ((mouse: Mouse) => void) | undefined
+  #resize: (() => void) | undefined
+  #signal: ((signal: NodeJS.Signals) => void) | undefined
+
+  constructor(columns: number, rows: number, unicode = true) {
+    this.columns = columns
+    this.rows = rows
+    this.unicode = unicode
+  }
+
+  draw(lines: readonly Line[]): void {
+    this.lines = lines
+  }
+  onKey(listener: (key: Key) => void): void {
+    this.#key = listener
+  }
+  onMouse(listener: (mouse: Mouse) => void): void {
+    this.#mouse = listener
+  }
+  onResize(listener: () => void): void {
+    this.#resize = listener
+  }
+  onSignal(listener: (signal: NodeJS.Signals) => void): void {
+    this.#signal = listener
+  }
+  suspend(): void {
+    this.suspended++
+  }
+  destroy(): void {}
+
+  /** Presses keys: names separated by spaces. */
+  press(keys: string): void {
+    for (const name of keys.split(' ')) this.#key!({ name })
+  }
+  mouse(kind: Mouse['kind'], column: number, row: number): void {
+    this.#mouse!({ kind, column, row })
+  }
+  resize(columns: number, rows: number): void {
+    this.columns = columns
+    this.rows = rows
+    this.#resize!()
+  }
+  signal(signal: NodeJS.Signals): void {
+    this.#signal!(signal)
+  }
+
+  /** The screen as text, without blanks at the ends of lines. */
+  get text(): string {
+    return this.lines.map((line) => textOf(line).trimEnd()).join('\n')
+  }
+
+  /** Cells of the longest line. */
+  get widest(): number {
+    return Math.max(...this.lines.map((line) => width(textOf(line))))
+  }
+
+  /** Text in a style, pieces separated by "|". */
+  styled(style: string): string {
+    const pieces = this.lines.flatMap((line) => line.filter((run) => run.style === style))
+    return pieces.map((run) => run.text.trim()).join('|')
+  }
+}
+
+function textOf(line: Line): string {
+  return line.map((run) => run.text).join('')
+}
+
+export class FakeSource implements LiveSource {
+  readonly methods: Methods
+  tree: Tree
+  threads: readonly ThreadTree[] = []
+  snapshots = 0
+  resets = 0
+  failure: Error | undefined
+  facts: Partial<LiveStatus> = {}
+  readonly ended: Promise<string>
+  end!: (reason: string) => void
+
+  constructor(methods: Methods, tree: Tree) {
+    this.methods = methods
+    this.tree = tree
+    this.ended = new Promise((resolve) => {
+      this.end = resolve
+    })
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    this.snapshots++
+    if (this.failure) throw this.failure
+    return { merged: this.tree, threads: this.threads, events: 100, waitNs: 0, healed: 0 }
+  }
+
+  methodName(id: number) {
+    return this.methods.names[id]!
+  }
+
+  status(): LiveStatus {
+    return {
+      pid: 4711,
+      mainClass: 'com.acme.demo.OrderServer',
+      jdk: '17.0.15',
+      scheme: 'b',
+      roots: ['com.acme.OrderService.process'],
+      instrumentedMethods: 1312,
+      calledMethods: 240,
+      events: 5_000_000,
+      eventsPerSecond: 1_234_567,
+      waitPercent: 0.34,
+      elapsedMs: 12_340,
+      phase: 'recording',
+      warnings: [],
+      ...this.facts,
+    }
+  }
+
+  reset(): void {
+    this.resets++
+  }
+}

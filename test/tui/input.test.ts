@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { type InputEvent, InputParser } from '../../src/tui/input.ts'
+
+/** Events as short text: key names, or "wheel-up 3,4". */
+function read(...pieces: string[]): string[] {
+  const parser = new InputParser()
+  const events = [...pieces.flatMap((piece) => parser.feed(piece)), ...parser.flush()]
+  return events.map((event: InputEvent) =>
+    'key' in event ? event.key.name : `${event.mouse.kind} ${event.mouse.column},${event.mouse.row}`,
+  )
+}
+
+describe('keys', () => {
+  it('are characters, control characters and sequences', () => {
+    assert.deepEqual(read('aA*é'), ['a', 'A', '*', 'é'])
+    assert.deepEqual(read('\r\t \x7f\x03\x1a'), ['enter', 'tab', 'space', 'backspace', 'C-c', 'C-z'])
+    assert.deepEqual(read('\x1b[A\x1bOB\x1b[1;5C\x1b[D'), ['up', 'down', 'right', 'left'])
+    assert.deepEqual(read('\x1b[5~\x1b[6~\x1b[H\x1b[4~\x1bOF'), ['pageup', 'pagedown', 'home', 'end', 'end'])
+  })
+
+  it('may come in pieces', () => {
+    assert.deepEqual(read('\x1b', '[', '5', '~j'), ['pageup', 'j'])
+  })
+
+  it('a lone Escape is the key, once nothing follows', () => {
+    const parser = new InputParser()
+    assert.deepEqual(parser.feed('\x1b'), [])
+    assert.equal(parser.waiting, true)
+    assert.deepEqual(parser.flush(), [{ key: { name: 'escape' } }])
+    assert.equal(parser.waiting, false)
+  })
+
+  it('that are unknown are nothing, and hide none that follow', () => {
+    assert.deepEqual(read('\x1b[200~j\x1b[?1;2cj\x1b[38;5'), ['j', 'j', 'escape', '[', '3', '8', ';', '5'])
+  })
+})
+
+describe('the mouse', () => {
+  it('clicks and scrolls, in cells from 0', () => {
+    assert.deepEqual(read('\x1b[<0;10;5M\x1b[<0;10;5m\x1b[<64;1;1M\x1b[<65;300;2M'), [
+      'click 9,4',
+      'wheel-up 0,0',
+      'wheel-down 299,1',
+    ])
+  })
+  it('does not swallow keys that come with it', () => {
+    assert.deepEqual(read('q\x1b[<65;3;2Mj'), ['q', 'wheel-down 2,1', 'j'])
+  })
+  it('does nothing else: other buttons, motion', () => {
+    assert.deepEqual(read('\x1b[<2;1;1M\x1b[<35;1;1M\x1b[<M'), [])
+  })
+})

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { type ReadStream, WriteStream } from 'node:tty'
+import { describe, it } from 'vitest'
+import { isUnicode, type Line, openScreen, type Screen, terminalProblem } from '../../src/tui/screen.ts'
+
+const UTF8 = { LANG: 'C.UTF-8', TERM: 'xterm-256color' }
+
+/** A screen on streams that only say they are a terminal, and what was written. */
+async function onFakeTerminal(env: { [name: string]: string } = UTF8): Promise<{
+  screen: Screen
+  input: PassThrough & { raw: boolean }
+  output: PassThrough & { columns: number; rows: number }
+  written: () => string
+}> {
+  const input = Object.assign(new PassThrough(), {
+    isTTY: true,
+    raw: false,
+    setRawMode(on: boolean) {
+      input.raw = on
+      return input
+    },
+  })
+  const output = Object.assign(new PassThrough(), {
+    isTTY: true,
+    columns: 80,
+    rows: 24,
+    getColorDepth: WriteStream.prototype.getColorDepth,
+  })
+  let text = ''
+  output.on('data', (data: Buffer) => {
+    text += data.toString()
+  })
+  const screen = await openScreen(input as unknown as ReadStream, output as unknown as WriteStream, env)
+  const written = (): string => {
+    const all = text
+    text = ''
+    return all
+  }
+  return { screen, input, output, written }
+}
+
+const plain = (text: string): Line => [{ text, style: 'plain' }]
+
+describe('a terminal that will not do', () => {
+  it('is not one: exit 64, with what to do instead', () => {
+    const problem = terminalProblem({}, UTF8)
+    assert.equal(problem?.exitCode, 64)
+    assert.match(problem?.hint ?? '', /jfluid record/)
+  })
+  it('is dumb: exit 69', () => {
+    assert.equal(terminalProblem({ isTTY: true }, { TERM: 'dumb' })?.exitCode, 69)
+  })
+  it('any other will do', () => {
+    assert.equal(terminalProblem({ isTTY: true }, { TERM: 'vt100' }), null)
+    assert.equal(terminalProblem({ isTTY: true }, {}), null)
+  })
+  it('has UTF-8 by its locale', () => {
+    assert.equal(isUnicode({ LANG: 'de_DE.UTF-8' }), true)
+    assert.equal(isUnicode({ LC_ALL: 'C', LANG: 'de_DE.UTF-8' }), false)
+    assert.equal(isUnicode({}), false)
+  })
+})
+
+describe('the screen', () => {
+  it('takes the terminal, and gives it back once', async () => {
+    const listeners = (): number[] =>
+      ['uncaughtException', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGCONT', 'exit'].map((event) =>
+        process.listenerCount(event),
+      )
+    const before = listeners()
+    const { screen, input, written } = await onFakeTerminal()
+    screen.draw([plain('hello')])
+    assert.match(written(), /\x1b\[\?1049h.*\x1b\[\?1006h.*hello/s)
+    assert.equal(input.raw, true)
+    screen.destroy()
+    assert.match(written(), /\x1b\[\?1006l.*\x1b\[\?25h.*\x1b\[\?1049l/s)
+    assert.equal(input.raw, false)
+    screen.destroy()
+    screen.draw([plain('late')])
+    assert.equal(written(), '')
+    assert.deepEqual(listeners(), before)
+  })
+
+  it('writes what changed only', async () => {
+    const { screen, written } = await onFakeTerminal()
+    screen.draw([plain('total 100'), plain('same line')])
+    written()
+    screen.draw([plain('total 105'), plain('same line')])
+    const change = written()
+    assert.match(change, /5/)
+    assert.doesNotMatch(change, /total|same/)
+    screen.destroy()
+  })
+
+  it('writes a line with double-width characters whole, so that cells stay in step', async () => {
+    const { screen, written } = await onFakeTerminal()
+    screen.draw([plain('数学 1 end')])
+    written()
+    screen.draw([plain('数学 2 end')])
+    assert.match(written(), /数学 2 end/)
+    screen.destroy()
+  })
+
+  it('has no colour with NO_COLOR, and no character beyond ASCII without UTF-8', async () => {
+    const { screen, written } = await onFakeTerminal({ NO_COLOR: '1', TERM: 'xterm', LANG: 'C' })
+    screen.draw([[{ text: 'hot é', style: 'hot' }]])
+    const text = written()
+    assert.match(text, /\x1b\[1mhot \?/)
+    assert.doesNotMatch(text, /\x1b\[[\d;]*(38;5|3[0-7])/)
+    screen.destroy()
+  })
+
+  it('hands on keys, the mouse and its size', async () => {
+    const { screen, input, output } = await onFakeTerminal()
+    const seen: string[] = []
+    screen.onKey((key) => seen.push(key.name))
+    screen.onMouse((mouse) => seen.push(mouse.kind))
+    screen.onResize(() => seen.push(`${screen.columns}x${screen.rows}`))
+    input.write('j\x1b[A\x1b[<65;3;2Mq')
+    Object.assign(output, { columns: 100, rows: 30 }).emit('resize')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    input.write('\x1b')
+    await new Promise((resolve) => setTimeout(resolve, 120))
+    assert.deepEqual(seen.sort(), ['100x30', 'escape', 'j', 'q', 'up', 'wheel-down'])
+    screen.destroy()
+  })
+
+  it('is given back when the terminal hangs up', async () => {
+    const { screen, input, written } = await onFakeTerminal()
+    const signal = new Promise((resolve) => screen.onSignal(resolve))
+    input.end()
+    assert.equal(await signal, 'SIGHUP')
+    assert.match(written(), /\x1b\[\?1049l/)
+  })
+})

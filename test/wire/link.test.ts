@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { encodeFrame, FrameReader } from '../../src/wire/frame.ts'
+import { AgentRefused, type Link, LinkLost, LinkServer } from '../../src/wire/link.ts'
+
+describe('the link to the agent', () => {
+  let dir: string
+  let peer: Socket
+  let link: Link
+  let asked: (message: unknown[]) => void
+
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'jfluid-link-'))
+    const server = await LinkServer.listen(join(dir, 'link'))
+    peer = connect(join(dir, 'link'))
+    link = (await server.accept(5000))!
+    const reader = new FrameReader()
+    peer.on('data', (chunk: Buffer) => {
+      for (const message of reader.push(chunk)) asked(message)
+    })
+  })
+
+  afterEach(() => {
+    peer.destroy()
+    link.close()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  it('gives each request its own reply, in whatever order they come', async () => {
+    const held: unknown[][] = []
+    asked = (message) => {
+      held.push(message)
+      if (held.length < 2) return
+      for (const [id, op] of held.reverse()) peer.write(encodeFrame([id, true, `${op}!`]))
+    }
+    expect(await Promise.all([link.request('a'), link.request('b')])).toEqual(['a!', 'b!'])
+  })
+
+  it('turns an error of the agent into AgentRefused with the command', async () => {
+    asked = ([id]) => peer.write(encodeFrame([id, false, 'no such thing']))
+    await expect(link.request('classBytes')).rejects.toThrow(AgentRefused)
+    await expect(link.request('classBytes')).rejects.toThrow(/carry out classBytes: no such thing/)
+  })
+
+  it('keeps events until somebody listens', async () => {
+    const seen: unknown[] = []
+    asked = ([id]) => peer.write(encodeFrame([id, true, null]))
+    peer.write(encodeFrame([0, 'first', 7]))
+    await link.request('barrier')
+    link.listen((event, args) => seen.push([event, args]))
+    expect(seen).toEqual([['first', [7]]])
+  })
+
+  it('rejects what is open, and what comes later, once the agent is gone', async () => {
+    asked = () => peer.destroy()
+    await expect(link.request('hello')).rejects.toThrow(LinkLost)
+    await link.closed
+    await expect(link.request('again')).rejects.toThrow(LinkLost)
+  })
+
+  it('ends on bytes that are no frames, and says so', async () => {
+    peer.write(Buffer.alloc(16, 0xff))
+    expect(await link.closed).toMatch(/a frame of 4294967295 bytes/)
+  })
+
+  it('lets one agent in and no other', async () => {
+    const second = connect(join(dir, 'link'))
+    const error = await new Promise<NodeJS.ErrnoException>((resolve) => second.once('error', resolve))
+    expect(['ENOENT', 'ECONNREFUSED']).toContain(error.code)
+  })
+})
