@@ -15,7 +15,9 @@ final class Journal implements AutoCloseable {
     private static final int FORCE_EVERY = 64;
 
     private final Path file = Files.createTempFile("shop-journal-", ".txt");
-    private final FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+    // Linux unlinks such a file as soon as it is open: not even a killed shop leaves it behind.
+    private final FileChannel channel = FileChannel.open(
+            file, StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.DELETE_ON_CLOSE);
     private final Map<Integer, long[]> places = new HashMap<>();
     private long end;
 
@@ -42,6 +44,5 @@ final class Journal implements AutoCloseable {
     @Override
     public synchronized void close() throws IOException {
         channel.close();
-        Files.deleteIfExists(file);
     }
 }
