@@ -1,0 +1,379 @@
+// The live view on a real pseudo-terminal: what is on the screen, what keys and the mouse do, and how
+// the terminal and the target are left.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileShop } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { Terminal, type TerminalOptions } from '../support/terminal.ts'
+import { filesOf, mappedFiles, threadNames, until } from './remains.ts'
+
+const ROOT = 'shop.OrderService.process'
+const ESC = '\x1b'
+const DOWN = `${ESC}[B`
+const LEFT = `${ESC}[D`
+const RIGHT = `${ESC}[C`
+/** SGR mouse reports: the button, then column and row from 1. */
+const WHEEL_UP = `${ESC}[<64;10;10M`
+const WHEEL_DOWN = `${ESC}[<65;10;10M`
+const click = (column: number, row: number): string => `${ESC}[<0;${column};${row}M`
+
+/** A row of the tree or of the hot methods. */
+interface Row {
+  readonly total: number
+  readonly self: number
+  readonly calls: number
+  /** Levels below the root; 0 among hot methods. */
+  readonly depth: number
+  readonly marker: string
+  readonly name: string
+}
+
+const ROW = /^ *(\S+) +(\S+) +(?:[\d.]+|-) +(\S+) +\S+ {2}( *)([▾▸] )?(.*)$/u
+const HEAD = /total ms +\S*self ms +(% root|% self) +\S*calls +\S*ms\/call {2}\S*method$/
+
+/** The rows between the heads of the columns and the two lines at the bottom. */
+function rowsOf(lines: readonly string[]): Row[] {
+  return lines.slice(3, -2).flatMap((line) => {
+    const [, total, self, calls, indent, marker, name] = ROW.exec(line) ?? []
+    if (name === undefined) return []
+    // A leaf has two blanks in place of its marker.
+    const depth = (indent!.length - (marker === undefined ? 2 : 0)) / 2
+    return [
+      {
+        ...{ total: numberOf(total!), self: numberOf(self!), calls: numberOf(calls!) },
+        ...{ depth: Math.max(0, depth), marker: marker?.trim() ?? '', name },
+      },
+    ]
+  })
+}
+
+/** `1,234`, `8.28M`, `~0`. */
+function numberOf(text: string): number {
+  const unit = { k: 1e3, M: 1e6, G: 1e9 }[text.slice(-1)] ?? 1
+  return Number.parseFloat(text.replace(/[,~]/g, '')) * unit
+}
+
+const rootRow = (lines: readonly string[]): Row | undefined => rowsOf(lines).find((row) => row.name === ROOT)
+
+/** The values of each caller's callees, in the order of the rows; those of one callee say nothing. */
+function ofSiblings(lines: readonly string[], value: (row: Row) => number): number[][] {
+  const groups: number[][] = []
+  const open: number[][] = []
+  for (const row of rowsOf(lines)) {
+    open.length = Math.min(open.length, row.depth + 1)
+    let group = open[row.depth]
+    if (group === undefined) {
+      group = []
+      groups.push(group)
+      open[row.depth] = group
+    }
+    group.push(value(row))
+  }
+  return groups.filter((group) => new Set(group).size > 1)
+}
+
+/** Where the selected row is and how many there are, from the line of detail. */
+function position(lines: readonly string[]): string | undefined {
+  return /(\d+ of \d+)$/.exec(lines.at(-2) ?? '')?.[1]
+}
+
+forEachJdk((jdk) => {
+  let java: JavaProcess
+  let port: string
+  beforeAll(async () => {
+    java = startJava(jdk, ['-cp', await compileShop(jdk), 'shop.Main'])
+    port = /port (\d+)/.exec(await java.line(/ready/))![1]!
+  })
+
+  /** The live view of the shop, once it has a tree. */
+  async function attached(options: TerminalOptions = {}): Promise<Terminal> {
+    const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], options)
+    // With a position: until it is called anew, a root that ran before has its own word in that line.
+    await terminal.until((lines) => rowsOf(lines).length > 8 && rootRow(lines) && position(lines))
+    return terminal
+  }
+
+  async function requests(): Promise<number> {
+    const stats = await (await fetch(`http://localhost:${port}/stats`)).text()
+    return Number(/"requests": *(\d+)/.exec(stats)![1])
+  }
+
+  /** Leaves, and sees that it was left properly. */
+  async function leave(terminal: Terminal): Promise<void> {
+    terminal.send('q')
+    expect((await terminal.exit).code).toBe(0)
+  }
+
+  describe('the live view on a terminal', { timeout: 60_000 }, () => {
+    it('shows the tree of the root while it grows, and how the session goes', async () => {
+      const terminal = await attached()
+      const [first, second, head] = await terminal.until(
+        (lines) => /[1-9][\d.]*[kM]? events\/s/.test(lines[1]!) && lines,
+      )
+      expect(first).toMatch(new RegExp(`^ jfluid +pid ${java.pid} +shop\\.Main +recording [\\d.]+ s$`))
+      expect(second).toMatch(/^ scheme B +\d+ instrumented, +\d+ called +\S+ events\/s {2}wait [\d.]+ %$/)
+      const [, instrumented, called] = /(\d+) instrumented, +(\d+) called/.exec(second!)!
+      expect(Number(called)).toBeGreaterThan(0)
+      expect(Number(instrumented)).toBeGreaterThanOrEqual(Number(called))
+      expect(head).toMatch(HEAD)
+
+      const before = await terminal.until(rootRow)
+      expect([before.depth, before.marker]).toEqual([0, '▾'])
+      await terminal.until((lines) => rootRow(lines)!.calls > before.calls)
+      expect(Math.max(...terminal.screen().map((line) => [...line].length))).toBeLessThanOrEqual(80)
+      await leave(terminal)
+    })
+
+    it('Down and j move the selection; Left, Right and Enter close and open', async () => {
+      const terminal = await attached()
+      await terminal.until((lines) => position(lines)?.startsWith('1 of '))
+      terminal.send(DOWN)
+      await terminal.until((lines) => position(lines)?.startsWith('2 of '))
+      terminal.send('j')
+      await terminal.until((lines) => position(lines)?.startsWith('3 of '))
+      terminal.send('kk')
+      await terminal.until(() => terminal.selected()?.endsWith(`▾ ${ROOT}`))
+
+      for (const [close, open] of [
+        [LEFT, RIGHT],
+        ['\r', '\r'],
+      ]) {
+        terminal.send(close!)
+        await terminal.until((lines) => position(lines) === '1 of 1' && rootRow(lines)?.marker === '▸')
+        terminal.send(open!)
+        await terminal.until((lines) => rootRow(lines)?.marker === '▾' && rowsOf(lines).length > 3)
+      }
+      await leave(terminal)
+    })
+
+    it('s sorts callees by the next column, a digit by that one, S turns the order round', async () => {
+      const terminal = await attached()
+      const sorted = (groups: number[][], sign: 1 | -1): boolean =>
+        groups.length > 0 &&
+        groups.every((group) => group.every((n, i) => i === 0 || sign * (n - group[i - 1]!) >= 0))
+      await terminal.until((lines) => /▾total ms/.test(lines[2]!))
+      terminal.send('s')
+      await terminal.until(
+        (lines) =>
+          /▾self ms/.test(lines[2]!) &&
+          sorted(
+            ofSiblings(lines, (row) => row.self),
+            -1,
+          ),
+      )
+      terminal.send('4')
+      await terminal.until(
+        (lines) =>
+          /▾calls/.test(lines[2]!) &&
+          sorted(
+            ofSiblings(lines, (row) => row.calls),
+            -1,
+          ),
+      )
+      terminal.send('S')
+      await terminal.until(
+        (lines) =>
+          /▴calls/.test(lines[2]!) &&
+          sorted(
+            ofSiblings(lines, (row) => row.calls),
+            1,
+          ),
+      )
+      await leave(terminal)
+    })
+
+    it('/ finds a method in closed rows; Esc ends the search', async () => {
+      const terminal = await attached()
+      terminal.send(LEFT)
+      await terminal.until((lines) => position(lines) === '1 of 1')
+      terminal.send('/between')
+      await terminal.until((lines) => /^ \/between▏/.test(lines.at(-1)!))
+      terminal.send('\r')
+      await terminal.until((lines) => /"between": \d+ found/.test(lines.at(-2)!))
+      await terminal.until(() => /EditDistance\.between$/.test(terminal.selected() ?? ''))
+      terminal.send('/nowhere\r')
+      await terminal.until((lines) => /no method here matches "nowhere"/.test(lines.at(-2)!))
+      terminal.send(ESC)
+      await terminal.until((lines) => /EditDistance\.between\(.* of \d+$/.test(lines.at(-2)!))
+      await leave(terminal)
+    })
+
+    it('m lists the hot methods by self time, t goes back to the tree', async () => {
+      const terminal = await attached()
+      terminal.send('m')
+      const selves = await terminal.until((lines) => {
+        const rows = rowsOf(lines)
+        const ordered = rows.every((row, i) => i === 0 || row.self <= rows[i - 1]!.self)
+        const once = new Set(rows.map((row) => row.name)).size === rows.length
+        return /▾self ms +% self/.test(lines[2]!) && rows.length > 8 && ordered && once && rows
+      })
+      expect(selves.every((row) => row.marker === '')).toBe(true)
+      terminal.send('t')
+      await terminal.until(
+        (lines) => /▾total ms +self ms +% root/.test(lines[2]!) && rootRow(lines)?.marker === '▾',
+      )
+      await leave(terminal)
+    })
+
+    it('T chooses a thread, whose tree has fewer calls than all have', async () => {
+      const terminal = await attached()
+      const all = await terminal.until(rootRow)
+      terminal.send('p') // or the thread overtakes what all had
+      await terminal.until((lines) => /PAUSED/.test(lines[0]!))
+      terminal.send('T')
+      const name = await terminal.until(
+        (lines) =>
+          /thread \(Enter shows it\)/.test(lines[3]!) &&
+          /all threads$/.test(lines[4]!) &&
+          /^ *[\d.,]+ +\d+ {2}(shop-worker-\d)$/.exec(lines[5]!)?.[1],
+      )
+      terminal.send(`${DOWN}\r`)
+      await terminal.until((lines) => lines[1]!.endsWith(`thread ${name}`))
+      const one = await terminal.until(rootRow)
+      expect(one.calls).toBeGreaterThan(0)
+      terminal.send('Tg\r')
+      const again = await terminal.until((lines) => !lines[1]!.includes(name) && rootRow(lines))
+      expect(again.calls).toBeGreaterThanOrEqual(all.calls)
+      expect(one.calls).toBeLessThan(again.calls)
+      await leave(terminal)
+    })
+
+    it('p freezes what is shown while the recording goes on, z begins at zero', async () => {
+      const terminal = await attached()
+      terminal.send('p')
+      await terminal.until((lines) => /PAUSED/.test(lines[0]!))
+      const frozen = await terminal.until(rootRow)
+      // The service goes on; each key draws the screen anew.
+      const served = await requests()
+      await until(async () => (await requests()) > served + 50)
+      terminal.send('j')
+      await terminal.until((lines) => position(lines)?.startsWith('2 of '))
+      expect(rootRow(terminal.screen())).toEqual(frozen)
+      terminal.send('k')
+      await terminal.until((lines) => position(lines)?.startsWith('1 of '))
+      expect(rootRow(terminal.screen())).toEqual(frozen)
+      terminal.send('p')
+      const later = await terminal.until((lines) => {
+        const root = rootRow(lines)
+        return /recording/.test(lines[0]!) && root && root.calls > frozen.calls && root
+      })
+      terminal.send('z')
+      await terminal.until((lines) => rootRow(lines) && rootRow(lines)!.calls < later.calls)
+      await leave(terminal)
+    })
+
+    it('? explains the keys over the tree, Esc closes that', async () => {
+      const terminal = await attached()
+      terminal.send('?')
+      await terminal.until(
+        (lines) =>
+          lines.some((line) => /^ {2}q +detach and leave$/.test(line)) && rootRow(lines) === undefined,
+      )
+      terminal.send(ESC)
+      await terminal.until((lines) => HEAD.test(lines[2]!) && rootRow(lines) !== undefined)
+      await leave(terminal)
+    })
+
+    it('fills the terminal when that gets another size, and waits while it is too small', async () => {
+      const terminal = await attached()
+      terminal.resize(120, 40)
+      await terminal.until(
+        (lines) =>
+          lines.length === 40 &&
+          / {2}JDK \d.* recording [\d.]+ s$/.test(lines[0]!) &&
+          [...lines[0]!].length >= 119 &&
+          /^ q quit/.test(lines[39]!) &&
+          rootRow(lines) !== undefined,
+      )
+      terminal.resize(60, 20)
+      await terminal.until((lines) => lines.some((line) => /The terminal is 60×20;/.test(line)))
+      terminal.resize(80, 24)
+      await terminal.until((lines) => HEAD.test(lines[2]!) && /^ q quit/.test(lines[23]!) && rootRow(lines))
+      await leave(terminal)
+    })
+
+    it('does not begin on a terminal that is too small, and leaves the target alone', async () => {
+      const size = { columns: 60, rows: 20 }
+      const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], size)
+      expect((await terminal.exit).code).toBe(81)
+      // The terminal breaks lines where it ends.
+      const said = terminal.scrollback().join('').replace(/\s+/g, ' ')
+      expect(said).toMatch(/80 ?columns and ?24 ?rows; this ?one has ?60 and ?20/)
+      expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
+    })
+
+    it('the wheel scrolls, a click selects', async () => {
+      const terminal = await attached()
+      terminal.send('*') // more rows than fit
+      await terminal.until(
+        (lines) => rowsOf(lines).length === 19 && Number(position(lines)?.split(' ')[2]) > 25,
+      )
+      terminal.send(WHEEL_DOWN)
+      await terminal.until((lines) => rowsOf(lines).length === 19 && rootRow(lines) === undefined)
+      terminal.send(WHEEL_UP)
+      await terminal.until((lines) => rowsOf(lines)[0]?.name === ROOT)
+      terminal.send(click(60, 4 + 5)) // the sixth row: the first is on the fourth line
+      await terminal.until(
+        (lines) => position(lines)?.startsWith('6 of ') && terminal.selected() === lines[8],
+      )
+      await leave(terminal)
+    })
+  })
+
+  describe('the end', { timeout: 60_000 }, () => {
+    it('q leaves the terminal as it was, the report on it, and the target with its own code', async () => {
+      const dir = temporaryDirectory()
+      const terminal = await attached({
+        before: `echo prompt; stty -a >${dir}/before`,
+        after: `stty -a >${dir}/after`,
+      })
+      const clients = terminal.processes()
+      expect(terminal.modes()).toMatchObject({ screen: 'alternate', mouse: 'vt200', cursorShown: false })
+      await leave(terminal)
+      expect(terminal.modes()).toEqual({
+        ...{ screen: 'normal', mouse: 'none', cursorShown: true, applicationKeys: false },
+      })
+      expect(readFileSync(join(dir, 'after'), 'utf8')).toBe(readFileSync(join(dir, 'before'), 'utf8'))
+
+      const left = terminal.scrollback()
+      expect(left.filter((line) => line !== '')[0]).toBe('prompt')
+      expect(left).toEqual(expect.arrayContaining(['jfluid profile of shop.Main']))
+      expect(left.join('\n')).toMatch(/^Hot methods/m)
+      expect(left.join('\n')).toMatch(
+        new RegExp(`^detached from ${java.pid} in \\d+ ms: \\d+ classes have the original code back$`, 'm'),
+      )
+      // Nothing of the live view itself.
+      expect(left.join('\n')).not.toMatch(/q quit|events\/s/)
+      await expectLeft(clients)
+    })
+
+    it('a terminal that is closed ends the session, and nothing of it stays', async () => {
+      const terminal = await attached()
+      const clients = terminal.processes()
+      expect(clients.length).toBeGreaterThan(1)
+      await terminal.hangUp()
+      await expectLeft(clients)
+    })
+  })
+
+  /** The client's processes, its files, and the agent in the target are gone. */
+  async function expectLeft(clients: readonly number[]): Promise<void> {
+    await until(() => !clients.some(isRunning))
+    await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
+    expect(mappedFiles(java.pid).filter((file) => /jfluid.*ring/.test(file))).toEqual([])
+    expect(filesOf(java.pid, ...clients)).toEqual([`/tmp/.java_pid${java.pid}`])
+    const served = await requests()
+    await until(async () => (await requests()) > served)
+  }
+})
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,168 @@
+// A terminal with a command in it, as a user has one: a pseudo-terminal of the kernel's, made by
+// script(1), and an emulator that keeps what would be on the glass.
+
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import headless from '@xterm/headless'
+import { type JavaExit, startProcess } from './java-process.ts'
+
+const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const QUOTE = /'/g
+
+/** A liveness ceiling, below that of the tests: whoever waits in vain is shown the screen. */
+const CEILING_MS = 25_000
+
+export interface TerminalOptions {
+  columns?: number
+  rows?: number
+  /** Shell commands around the one that is run. */
+  before?: string
+  after?: string
+}
+
+export class Terminal {
+  readonly #script: ReturnType<typeof startProcess>
+  readonly #emulator: InstanceType<typeof headless.Terminal>
+  readonly #waiting = new Set<() => void>()
+  #cursorShown = true
+  /** Its exit code is that of the command. */
+  readonly exit: Promise<JavaExit>
+
+  /** Runs `jfluid …` on a terminal of 80 × 24; both end with the test. */
+  static jfluid(args: readonly string[], options: TerminalOptions = {}): Terminal {
+    return new Terminal([process.execPath, cli, ...args], options)
+  }
+
+  constructor(
+    command: readonly string[],
+    { columns = 80, rows = 24, before = ':', after = ':' }: TerminalOptions = {},
+  ) {
+    const quoted = command.map((word) => `'${word.replace(QUOTE, `'\\''`)}'`).join(' ')
+    const line = `stty rows ${rows} cols ${columns}; ${before}; ${quoted}; code=$?; ${after}; exit $code`
+    this.#emulator = new headless.Terminal({ cols: columns, rows, scrollback: 1000, allowProposedApi: true })
+    this.#watchCursor()
+    // What the developer's own terminal is must not matter.
+    const env = { SHELL: '/bin/sh', TERM: 'xterm-256color', LC_ALL: 'C.UTF-8', NO_COLOR: undefined }
+    this.#script = startProcess('script', ['-qefc', line, '/dev/null'], { env })
+    this.#script.child.stdout?.on('data', (text: string) => this.#emulator.write(text, () => this.#look()))
+    this.exit = this.#script.exit.then(async (how) => {
+      await new Promise<void>((resolve) => this.#emulator.write('', resolve))
+      return how
+    })
+  }
+
+  /** The emulator keeps the cursor's visibility to itself: DECTCEM, mode 25. */
+  #watchCursor(): void {
+    for (const final of ['h', 'l']) {
+      this.#emulator.parser.registerCsiHandler({ prefix: '?', final }, (modes) => {
+        if (modes.includes(25)) this.#cursorShown = final === 'h'
+        return false
+      })
+    }
+  }
+
+  #look(): void {
+    for (const look of this.#waiting) look()
+  }
+
+  /** The lines on the screen, without blanks at their ends. */
+  screen(): string[] {
+    const { active } = this.#emulator.buffer
+    return Array.from({ length: this.#emulator.rows }, (_, row) => textOf(active.getLine(active.baseY + row)))
+  }
+
+  /** The first screen with what has scrolled off it, whether or not it is the one that shows. */
+  scrollback(): string[] {
+    const { normal } = this.#emulator.buffer
+    return Array.from({ length: normal.length }, (_, row) => textOf(normal.getLine(row)))
+  }
+
+  /** The first line on the screen that is drawn in inverse, as selections are. */
+  selected(): string | undefined {
+    const { active } = this.#emulator.buffer
+    return this.screen().find((_, row) =>
+      active
+        .getLine(active.baseY + row)
+        ?.getCell(0)
+        ?.isInverse(),
+    )
+  }
+
+  /** What programs change and must put back. */
+  modes(): { screen: 'normal' | 'alternate'; mouse: string; cursorShown: boolean; applicationKeys: boolean } {
+    const { buffer, modes } = this.#emulator
+    return {
+      screen: buffer.active.type,
+      mouse: modes.mouseTrackingMode,
+      cursorShown: this.#cursorShown,
+      applicationKeys: modes.applicationCursorKeysMode || modes.applicationKeypadMode,
+    }
+  }
+
+  /** Types, or clicks: what the terminal would send. */
+  send(keys: string): void {
+    this.#script.child.stdin?.write(keys)
+  }
+
+  /**
+   * Asks now and after each output until the answer is neither false nor undefined, and returns it. The
+   * screen may be half drawn whenever it is asked: what is asserted belongs into the question.
+   *
+   * @throws Error with the screen, if the command ends first or it takes too long
+   */
+  until<T>(question: (lines: string[]) => T | false | undefined): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const finish = (settle: () => void): void => {
+        this.#waiting.delete(look)
+        clearTimeout(ceiling)
+        settle()
+      }
+      const look = (): boolean => {
+        const answer = question(this.screen())
+        if (answer === false || answer === undefined) return false
+        finish(() => resolve(answer))
+        return true
+      }
+      const give = (why: string) => () =>
+        finish(() => reject(new Error(`${why}: ${question}\n${this.screen().join('\n')}`)))
+      const ceiling = setTimeout(give(`not within ${CEILING_MS} ms`), CEILING_MS)
+      this.#waiting.add(look)
+      if (look()) return
+      void this.exit.then(() => this.#waiting.has(look) && !look() && give('the command has ended')())
+    })
+  }
+
+  /** Gives the terminal another size, of which the kernel tells the command. */
+  resize(columns: number, rows: number): void {
+    this.#emulator.resize(columns, rows)
+    const slave = readlinkSync(`/proc/${this.processes()[0]}/fd/0`)
+    execFileSync('stty', ['-F', slave, 'rows', `${rows}`, 'cols', `${columns}`])
+  }
+
+  /** Process ids of what runs in the terminal, parents before children. */
+  processes(): number[] {
+    const found = [this.#script.pid]
+    for (const pid of found) found.push(...childrenOf(pid))
+    return found.slice(1)
+  }
+
+  /** As when its window is closed, or the network goes. */
+  async hangUp(): Promise<void> {
+    await this.#script.kill()
+  }
+}
+
+function textOf(line: { translateToString(trimRight: boolean): string } | undefined): string {
+  return line?.translateToString(true).trimEnd() ?? ''
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    )
+  } catch {
+    return [] // It has ended.
+  }
+}
