@@ -15,12 +15,24 @@ const ALLOWED: Record<string, readonly string[]> = {
   classfile: ['base'],
   events: ['base'],
   instrument: ['classfile', 'base'],
+  typecheck: ['classfile', 'base'],
   reveal: ['classfile', 'base'],
   cct: ['events', 'base'],
   profile: ['cct', 'base'],
   export: ['profile', 'cct', 'base'],
   tui: ['profile', 'cct', 'base'],
-  session: ['attach', 'wire', 'classfile', 'instrument', 'reveal', 'events', 'cct', 'profile', 'base'],
+  session: [
+    'attach',
+    'wire',
+    'classfile',
+    'instrument',
+    'typecheck',
+    'reveal',
+    'events',
+    'cct',
+    'profile',
+    'base',
+  ],
 }
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((f) => /\.tsx?$/.test(f))

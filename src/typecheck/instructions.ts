@@ -1,0 +1,435 @@
+// One instruction: what it does to the frame, and where control goes from it (JVMS 4.10.1.9).
+
+import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
+import { type Code, instructionLength, switchOperands } from '../classfile/code.ts'
+import {
+  CONSTANT_CLASS,
+  CONSTANT_DOUBLE,
+  CONSTANT_DYNAMIC,
+  CONSTANT_FLOAT,
+  CONSTANT_INTEGER,
+  CONSTANT_LONG,
+  CONSTANT_METHOD_HANDLE,
+  CONSTANT_METHOD_TYPE,
+  CONSTANT_STRING,
+} from '../classfile/constant-pool.ts'
+import {
+  ALOAD,
+  ALOAD_3,
+  ANEWARRAY,
+  ASTORE,
+  ASTORE_3,
+  ATHROW,
+  CHECKCAST,
+  DUP_X1,
+  DUP_X2,
+  DUP2,
+  DUP2_X1,
+  DUP2_X2,
+  endsFlow,
+  GETSTATIC,
+  GOTO_W,
+  IINC,
+  ILOAD,
+  ILOAD_0,
+  INSTANCEOF,
+  INVOKEDYNAMIC,
+  INVOKEVIRTUAL,
+  IRETURN,
+  ISTORE,
+  ISTORE_0,
+  isReturn,
+  isShortBranch,
+  LDC,
+  LDC_W,
+  LDC2_W,
+  LOOKUPSWITCH,
+  MNEMONICS,
+  MULTIANEWARRAY,
+  NEW,
+  NEWARRAY,
+  POP,
+  POP2,
+  PUTFIELD,
+  RET,
+  RETURN,
+  SWAP,
+  TABLESWITCH,
+  WIDE,
+} from '../classfile/opcodes.ts'
+import { s2At, s4At, u2At } from '../classfile/reader.ts'
+import { ANY_OBJECT, ANY_REFERENCE, EFFECTS, type Effect } from './effects.ts'
+import type { Handlers } from './handlers.ts'
+import type { Members } from './members.ts'
+import { isReference, type MapFrame, type State } from './state.ts'
+import {
+  ARRAY_MARK,
+  DOUBLE,
+  DOUBLE_2,
+  FLOAT,
+  INTEGER,
+  LONG,
+  LONG_2,
+  MAX_DIMENSIONS,
+  NULL,
+  type Type,
+  type TypeTable,
+  UNINITIALIZED,
+} from './types.ts'
+
+const MAJOR_7 = 51
+const MAJOR_11 = 55
+const IALOAD = 46
+const SALOAD = 53
+const IASTORE = 79
+const SASTORE = 86
+const ARRAYLENGTH = 190
+const ARETURN = 176
+
+/** Kinds of xload and xstore: int, long, float, double, reference. */
+const LOWER: readonly Type[] = [INTEGER, LONG, FLOAT, DOUBLE]
+const UPPER: readonly (Type | undefined)[] = [undefined, LONG_2, undefined, DOUBLE_2]
+const REFERENCE = 4
+
+/** Elements of the arrays that iaload … saload and iastore … sastore are for. */
+const ELEMENTS = ['I', 'J', 'F', 'D', '', 'BZ', 'C', 'S']
+const ELEMENT_SLOTS: readonly (readonly Type[])[] = [
+  [INTEGER],
+  [LONG, LONG_2],
+  [FLOAT],
+  [DOUBLE, DOUBLE_2],
+  [],
+  [INTEGER],
+  [INTEGER],
+  [INTEGER],
+]
+/** newarray: type code 4 and on (JVMS 6.5). */
+const NEW_ARRAYS = ['[Z', '[C', '[F', '[D', '[B', '[S', '[I', '[J']
+
+export class Instructions {
+  /** Control may go from the last instruction to the next. */
+  goesOn = true
+  /** Slots of the method's result. */
+  readonly #result: readonly Type[]
+
+  constructor(
+    private readonly classFile: ClassFile,
+    private readonly method: MethodInfo,
+    private readonly code: Code,
+    private readonly types: TypeTable,
+    private readonly members: Members,
+    private readonly handlers: Handlers,
+    private readonly frameAt: (bci: number) => MapFrame | undefined,
+    private readonly spend: (steps: number) => void,
+  ) {
+    this.#result = types.signature(method.descriptor).result
+  }
+
+  /** Takes the instruction at `bci` and returns the bci of the next. */
+  run(bci: number, state: State): number {
+    const { bytecode } = this.code
+    const opcode = bytecode[bci]
+    const stores = isStore(opcode === WIDE ? bytecode[bci + 1] : opcode)
+    // A store that throws has not stored: handlers see the locals as they were.
+    if (stores) this.handlers.match(state)
+    const effect = EFFECTS[opcode]
+    if (effect !== undefined) apply(effect, state, this.types)
+    else this.#special(opcode, bci, state)
+    if (!stores) this.handlers.match(state)
+    this.#branch(opcode, bci, state)
+    this.goesOn = !endsFlow(opcode)
+    return bci + instructionLength(bytecode, bci)
+  }
+
+  #special(opcode: number, bci: number, state: State): void {
+    const { bytecode } = this.code
+    if (opcode >= ILOAD && opcode <= ALOAD) {
+      this.#load(opcode - ILOAD, bytecode[bci + 1], state)
+    } else if (opcode >= ILOAD_0 && opcode <= ALOAD_3) {
+      this.#load((opcode - ILOAD_0) >> 2, (opcode - ILOAD_0) & 3, state)
+    } else if (opcode >= IALOAD && opcode <= SALOAD) {
+      this.#arrayLoad(opcode - IALOAD, state)
+    } else if (opcode >= ISTORE && opcode <= ASTORE) {
+      this.#store(opcode - ISTORE, bytecode[bci + 1], state)
+    } else if (opcode >= ISTORE_0 && opcode <= ASTORE_3) {
+      this.#store((opcode - ISTORE_0) >> 2, (opcode - ISTORE_0) & 3, state)
+    } else if (opcode >= IASTORE && opcode <= SASTORE) {
+      this.#arrayStore(opcode - IASTORE, state)
+    } else if (opcode >= POP && opcode <= SWAP) {
+      rearrange(opcode, state)
+    } else if (opcode >= GETSTATIC && opcode <= PUTFIELD) {
+      this.members.access(opcode, u2At(bytecode, bci + 1), state)
+    } else if (opcode >= INVOKEVIRTUAL && opcode <= INVOKEDYNAMIC) {
+      this.members.call(opcode, bytecode, state, this.handlers)
+    } else if (opcode === LDC) {
+      this.#constant(bytecode[bci + 1], false, state)
+    } else if (opcode === LDC_W || opcode === LDC2_W) {
+      this.#constant(u2At(bytecode, bci + 1), opcode === LDC2_W, state)
+    } else if (opcode === IINC) {
+      state.checkLocal(bytecode[bci + 1], INTEGER)
+    } else if (opcode === WIDE) {
+      this.#wide(bytecode[bci + 1], u2At(bytecode, bci + 2), state)
+    } else {
+      this.#object(opcode, bci, state)
+    }
+  }
+
+  /** Instructions on classes, objects and arrays. */
+  #object(opcode: number, bci: number, state: State): void {
+    const { types } = this
+    const { bytecode } = this.code
+    switch (opcode) {
+      case NEW:
+        if (types.isArray(this.#class(bci, state))) state.fail('new of an array')
+        state.push(UNINITIALIZED | (bci << 4))
+        break
+      case NEWARRAY: {
+        const array = NEW_ARRAYS[bytecode[bci + 1] - 4]
+        if (array === undefined) state.fail(`newarray of the type ${bytecode[bci + 1]}`)
+        state.pop(INTEGER)
+        state.push(types.named(array))
+        break
+      }
+      case ANEWARRAY:
+        this.#newArray(this.#class(bci, state), state)
+        break
+      case MULTIANEWARRAY:
+        this.#newArrays(this.#class(bci, state), bytecode[bci + 3], state)
+        break
+      case ARRAYLENGTH: {
+        const type = state.popReference()
+        if (type !== NULL && !types.isArray(type)) state.fail(`arraylength of a ${types.show(type)}`)
+        state.push(INTEGER)
+        break
+      }
+      case CHECKCAST: {
+        const type = this.#class(bci, state)
+        state.pop(types.object)
+        state.push(type)
+        break
+      }
+      case INSTANCEOF:
+        this.#class(bci, state)
+        state.pop(types.object)
+        state.push(INTEGER)
+        break
+      case ATHROW:
+        state.pop(types.throwable)
+        break
+      case ARETURN: {
+        const type = state.popReference()
+        if (this.#result.length !== 1 || !types.isAssignable(type, this.#result[0], bci)) {
+          state.fail(`returns a ${types.show(type)}`)
+        }
+        break
+      }
+      default:
+        state.fail(`${MNEMONICS[opcode]} is not allowed in this version of class files`)
+    }
+  }
+
+  /** Branches and returns: whether what is left fits where control goes. */
+  #branch(opcode: number, bci: number, state: State): void {
+    const { bytecode } = this.code
+    if (isShortBranch(opcode)) {
+      this.#jump(bci + s2At(bytecode, bci + 1), state)
+    } else if (opcode === GOTO_W) {
+      this.#jump(bci + s4At(bytecode, bci + 1), state)
+    } else if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
+      this.#switch(opcode, bci, state)
+    } else if (isReturn(opcode)) {
+      this.#return(opcode, state)
+    }
+  }
+
+  #return(opcode: number, state: State): void {
+    if (opcode === RETURN) {
+      if (this.#result.length > 0) state.fail('returns nothing')
+      if (this.method.name === '<init>' && state.thisUninitialized) {
+        state.fail('a constructor returns before this() or super()')
+      }
+    } else if (opcode !== ARETURN && this.#result[0] !== LOWER[opcode - IRETURN]) {
+      state.fail('returns a value of another type')
+    }
+  }
+
+  #jump(target: number, state: State): void {
+    const frame = this.frameAt(target)
+    if (frame === undefined) state.fail(`no frame at the branch target ${target}`)
+    this.spend(1 + frame.locals.length + frame.stack.length)
+    state.match(frame, 'the branch to')
+  }
+
+  #switch(opcode: number, bci: number, state: State): void {
+    const { bytecode } = this.code
+    const operands = switchOperands(bci)
+    if (this.classFile.major < MAJOR_7) {
+      for (let at = bci + 1; at < operands; at++) if (bytecode[at] !== 0) state.fail('padding that is not 0')
+    }
+    this.#jump(bci + s4At(bytecode, operands), state)
+    if (opcode === TABLESWITCH) {
+      const keys = s4At(bytecode, operands + 8) - s4At(bytecode, operands + 4) + 1
+      for (let i = 0; i < keys; i++) this.#jump(bci + s4At(bytecode, operands + 12 + 4 * i), state)
+      return
+    }
+    const pairs = s4At(bytecode, operands + 4)
+    for (let i = 0; i < pairs; i++) {
+      const at = operands + 8 + 8 * i
+      if (i > 0 && s4At(bytecode, at - 8) >= s4At(bytecode, at)) state.fail('keys that are not in order')
+      this.#jump(bci + s4At(bytecode, at + 4), state)
+    }
+  }
+
+  #load(kind: number, index: number, state: State): void {
+    if (kind === REFERENCE) {
+      const type = state.local(index)
+      if (!isReference(type)) state.fail(`local ${index} is ${this.types.show(type)}, no reference`)
+      state.push(type)
+      return
+    }
+    const upper = UPPER[kind]
+    state.checkLocal(index, LOWER[kind])
+    state.push(LOWER[kind])
+    if (upper === undefined) return
+    state.checkLocal(index + 1, upper)
+    state.push(upper)
+  }
+
+  #store(kind: number, index: number, state: State): void {
+    if (kind === REFERENCE) {
+      state.store(index, state.popReference())
+      return
+    }
+    const upper = UPPER[kind]
+    if (upper !== undefined) state.pop(upper)
+    state.store(index, state.pop(LOWER[kind]), upper)
+  }
+
+  #wide(opcode: number, index: number, state: State): void {
+    if (opcode === IINC) state.checkLocal(index, INTEGER)
+    else if (opcode === RET) state.fail('ret is not allowed in this version of class files')
+    else if (opcode >= ISTORE) this.#store(opcode - ISTORE, index, state)
+    else this.#load(opcode - ILOAD, index, state)
+  }
+
+  #arrayLoad(kind: number, state: State): void {
+    state.pop(INTEGER)
+    const array = this.#popArray(kind, state)
+    if (kind === REFERENCE) state.push(array === NULL ? NULL : this.types.component(array))
+    else state.pushAll(ELEMENT_SLOTS[kind])
+  }
+
+  #arrayStore(kind: number, state: State): void {
+    // Whether an object fits the array is asked when the code runs.
+    if (kind === REFERENCE) state.pop(this.types.object)
+    else state.popAll(ELEMENT_SLOTS[kind])
+    state.pop(INTEGER)
+    this.#popArray(kind, state)
+  }
+
+  #popArray(kind: number, state: State): Type {
+    const array = state.popReference()
+    if (array === NULL) return array
+    const element = this.types.isArray(array) ? this.types.name(array)[1] : ''
+    const fits =
+      kind === REFERENCE
+        ? element === 'L' || element === ARRAY_MARK
+        : element !== '' && ELEMENTS[kind].includes(element)
+    if (!fits) state.fail(`${this.types.show(array)} is not the array this instruction is for`)
+    return array
+  }
+
+  #class(bci: number, state: State): Type {
+    const index = u2At(this.code.bytecode, bci + 1)
+    const type = this.types.constant(index)
+    if (type < 0) state.fail(`constant ${index} is no class`)
+    return type
+  }
+
+  #newArray(element: Type, state: State): void {
+    const name = this.types.name(element)
+    const isArray = name.startsWith(ARRAY_MARK)
+    if (isArray && name[MAX_DIMENSIONS - 1] === ARRAY_MARK) state.fail('an array of too many dimensions')
+    state.pop(INTEGER)
+    state.push(this.types.named(isArray ? ARRAY_MARK + name : `[L${name};`))
+  }
+
+  #newArrays(array: Type, dimensions: number, state: State): void {
+    const name = this.types.name(array)
+    if (dimensions === 0 || !name.startsWith(ARRAY_MARK.repeat(dimensions))) {
+      state.fail(`multianewarray of ${name} in ${dimensions} dimensions`)
+    }
+    for (let left = dimensions; left > 0; left--) state.pop(INTEGER)
+    state.push(array)
+  }
+
+  /** ldc, ldc_w; ldc2_w if it is `wide`. */
+  #constant(index: number, wide: boolean, state: State): void {
+    const slots = this.#constantSlots(index)
+    const fits = slots !== undefined && slots.length === (wide ? 2 : 1)
+    if (!fits) state.fail(`constant ${index} cannot be loaded by this instruction`)
+    state.pushAll(slots)
+  }
+
+  #constantSlots(index: number): readonly Type[] | undefined {
+    const { types } = this
+    const { pool, major } = this.classFile
+    switch (pool.tag(index)) {
+      case CONSTANT_INTEGER:
+        return [INTEGER]
+      case CONSTANT_FLOAT:
+        return [FLOAT]
+      case CONSTANT_LONG:
+        return [LONG, LONG_2]
+      case CONSTANT_DOUBLE:
+        return [DOUBLE, DOUBLE_2]
+      case CONSTANT_STRING:
+        return [types.string]
+      case CONSTANT_CLASS:
+        return [types.class]
+      case CONSTANT_METHOD_HANDLE:
+        return major < MAJOR_7 ? undefined : [types.methodHandle]
+      case CONSTANT_METHOD_TYPE:
+        return major < MAJOR_7 ? undefined : [types.methodType]
+      case CONSTANT_DYNAMIC:
+        return major < MAJOR_11 ? undefined : types.field(pool.dynamic(index).descriptor)
+      default:
+        return undefined
+    }
+  }
+}
+
+function apply({ pops, pushes }: Effect, state: State, types: TypeTable): void {
+  for (let i = pops.length - 1; i >= 0; i--) {
+    const wanted = pops[i]
+    if (wanted === ANY_REFERENCE) state.popReference()
+    else state.pop(wanted === ANY_OBJECT ? types.object : wanted)
+  }
+  state.pushAll(pushes)
+}
+
+/** pop … swap: values of one slot or pairs of slots change places. */
+function rearrange(opcode: number, state: State): void {
+  if (opcode === POP2) {
+    state.popTwo()
+    return
+  }
+  const top = opcode >= DUP2 && opcode !== SWAP ? state.popTwo() : [state.popCategory1()]
+  if (opcode === POP) return
+  let over: readonly Type[] = []
+  if (opcode === DUP_X1 || opcode === DUP2_X1 || opcode === SWAP) over = [state.popCategory1()]
+  else if (opcode === DUP_X2 || opcode === DUP2_X2) over = state.popTwo()
+  insert(state, top, over, opcode !== SWAP)
+}
+
+/** What was on top goes below `over`, and with `copy` stays on top as well. */
+function insert(state: State, top: readonly Type[], over: readonly Type[], copy: boolean): void {
+  state.pushAll(top)
+  state.pushAll(over)
+  if (copy) state.pushAll(top)
+}
+
+/** A store into a local. */
+function isStore(opcode: number): boolean {
+  return opcode >= ISTORE && opcode <= ASTORE_3
+}

@@ -1,0 +1,170 @@
+// Instructions that name a member: field access and calls (JVMS 4.10.1.9, 4.10.1.8; HotSpot's
+// ClassVerifier::verify_field_instructions and verify_invoke_instructions).
+
+import type { ClassFile } from '../classfile/class-file.ts'
+import {
+  CONSTANT_FIELDREF,
+  CONSTANT_INTERFACE_METHODREF,
+  CONSTANT_INVOKE_DYNAMIC,
+  CONSTANT_METHODREF,
+} from '../classfile/constant-pool.ts'
+import {
+  GETFIELD,
+  GETSTATIC,
+  INVOKEDYNAMIC,
+  INVOKEINTERFACE,
+  INVOKESPECIAL,
+  INVOKESTATIC,
+  INVOKEVIRTUAL,
+  PUTSTATIC,
+} from '../classfile/opcodes.ts'
+import { u2At } from '../classfile/reader.ts'
+import { declaredFields } from './fields.ts'
+import type { Handlers } from './handlers.ts'
+import { isReference, type State } from './state.ts'
+import { type Type, type TypeTable, UNINITIALIZED, UNINITIALIZED_THIS } from './types.ts'
+
+/** From this version on a class may call static and private methods of interfaces. */
+const MAJOR_8 = 52
+const MAJOR_7 = 51
+const INIT = '<init>'
+
+export class Members {
+  #fields: ReadonlyMap<string, number> | undefined
+
+  constructor(
+    private readonly classFile: ClassFile,
+    private readonly types: TypeTable,
+  ) {}
+
+  /** getstatic, putstatic, getfield, putfield. */
+  access(opcode: number, index: number, state: State): void {
+    const { pool } = this.classFile
+    const { types } = this
+    if (pool.tag(index) !== CONSTANT_FIELDREF) state.fail(`constant ${index} is no Fieldref`)
+    const ref = pool.memberRef(index)
+    const owner = types.named(ref.owner)
+    const slots = types.field(ref.descriptor)
+    if (opcode === GETSTATIC) {
+      state.pushAll(slots)
+    } else if (opcode === PUTSTATIC) {
+      state.popAll(slots)
+    } else if (types.isArray(owner)) {
+      state.fail('a field of an array')
+    } else if (opcode === GETFIELD) {
+      const target = state.pop(owner)
+      types.checkProtected(owner, ref.name, ref.descriptor, 'field', target, state.bci)
+      state.pushAll(slots)
+    } else {
+      state.popAll(slots)
+      let target = state.popAny()
+      // Before super() a constructor may store into fields of its own class.
+      if (target === UNINITIALIZED_THIS && owner === types.current && this.#declares(ref)) target = owner
+      if (!types.isAssignable(target, owner, state.bci)) {
+        state.fail(`putfield of ${ref.owner}.${ref.name} in a ${types.show(target)}`)
+      }
+      types.checkProtected(owner, ref.name, ref.descriptor, 'field', target, state.bci)
+    }
+  }
+
+  #declares({ name, descriptor }: { name: string; descriptor: string }): boolean {
+    this.#fields ??= declaredFields(this.classFile)
+    return this.#fields.has(`${name}:${descriptor}`)
+  }
+
+  /** The five calls. */
+  call(opcode: number, bytecode: Uint8Array, state: State, handlers: Handlers): void {
+    const { bci } = state
+    const { types } = this
+    const { pool, major } = this.classFile
+    const index = u2At(bytecode, bci + 1)
+    this.#checkKind(opcode, index, state)
+    const dynamic = opcode === INVOKEDYNAMIC
+    if (dynamic && major < MAJOR_7) state.fail('invokedynamic in a class file before version 51')
+    const { name, descriptor } = dynamic ? pool.invokeDynamic(index) : pool.memberRef(index)
+    const signature = types.signature(descriptor)
+    if (opcode === INVOKEINTERFACE) {
+      if (bytecode[bci + 3] !== signature.parameters.length + 1) state.fail('the count of invokeinterface')
+      if (bytecode[bci + 4] !== 0) state.fail('the last byte of invokeinterface is not 0')
+    } else if (dynamic && (bytecode[bci + 3] !== 0 || bytecode[bci + 4] !== 0)) {
+      state.fail('the last bytes of invokedynamic are not 0')
+    }
+    const constructs = name === INIT
+    if (name.startsWith('<') && !(constructs && opcode === INVOKESPECIAL)) state.fail(`a call of ${name}`)
+    if (constructs && signature.result.length > 0) state.fail(`a call of ${name} that returns something`)
+    const owner = dynamic ? types.object : types.named(pool.memberRef(index).owner)
+    if (opcode === INVOKESPECIAL && !constructs) this.#checkSpecial(index, owner, state)
+    state.popAll(signature.parameters)
+    if (constructs) {
+      this.#construct(owner, descriptor, bytecode, state, handlers)
+    } else if (opcode === INVOKESPECIAL) {
+      state.pop(types.current)
+    } else if (opcode === INVOKEINTERFACE) {
+      state.pop(owner)
+    } else if (opcode === INVOKEVIRTUAL) {
+      const target = state.pop(owner)
+      types.checkProtected(owner, name, descriptor, 'method', target, bci)
+    }
+    state.pushAll(signature.result)
+  }
+
+  #checkKind(opcode: number, index: number, state: State): void {
+    const tag = this.classFile.pool.tag(index)
+    let fits: boolean
+    switch (opcode) {
+      case INVOKEINTERFACE:
+        fits = tag === CONSTANT_INTERFACE_METHODREF
+        break
+      case INVOKEDYNAMIC:
+        fits = tag === CONSTANT_INVOKE_DYNAMIC
+        break
+      case INVOKESPECIAL:
+      case INVOKESTATIC:
+        fits =
+          tag === CONSTANT_METHODREF ||
+          (tag === CONSTANT_INTERFACE_METHODREF && this.classFile.major >= MAJOR_8)
+        break
+      default:
+        fits = tag === CONSTANT_METHODREF
+    }
+    if (!fits) state.fail(`constant ${index} is not what this call takes`)
+  }
+
+  /** super.m(), a private method, or Interface.super.m() of an interface named in `implements`. */
+  #checkSpecial(index: number, owner: Type, state: State): void {
+    const { types } = this
+    const { superName, interfaces, pool } = this.classFile
+    const name = types.name(owner)
+    if (owner === types.current || name === superName || interfaces.includes(name)) return
+    if (
+      pool.tag(index) === CONSTANT_INTERFACE_METHODREF ||
+      !types.isAssignable(types.current, owner, state.bci)
+    ) {
+      state.fail(`invokespecial of ${name}, which is not above this class`)
+    }
+  }
+
+  /** A constructor: of this class or its superclass on `this`, or of the class of a `new`. */
+  #construct(owner: Type, descriptor: string, bytecode: Uint8Array, state: State, handlers: Handlers): void {
+    const { types } = this
+    const target = state.popAny()
+    if (target === UNINITIALIZED_THIS) {
+      if (owner !== types.current && types.name(owner) !== this.classFile.superName) {
+        state.fail(`the constructor of ${types.name(owner)} on this`)
+      }
+      // Afterwards a handler would have to take `this` as it was before and as it is now, with the
+      // flag still set: no frame does.
+      if (handlers.any) state.fail('this() or super() inside the range of an exception handler')
+      state.initialize(target, types.current)
+    } else if ((target & 15) === UNINITIALIZED) {
+      const created = types.constant(u2At(bytecode, (target >>> 4) + 1))
+      if (created !== owner) state.fail(`the constructor of ${types.name(owner)} on another class's object`)
+      types.checkProtected(owner, INIT, descriptor, 'method', created, state.bci)
+      handlers.match(state)
+      state.initialize(target, created)
+    } else {
+      const what = isReference(target) ? 'an initialised object' : types.show(target)
+      state.fail(`a constructor on ${what}`)
+    }
+  }
+}

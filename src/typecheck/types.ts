@@ -1,0 +1,304 @@
+// Verification types (JVMS 4.10.1.2) as numbers, and which may stand for which.
+//
+// A type is a tag in the low four bits, that of JVMS 4.7.4 where there is one; above it the number of
+// the class's name (OBJECT) or the bci of the `new` (UNINITIALIZED). A long or double fills two slots, the
+// second of which has a tag of its own. Equal types are equal numbers.
+//
+// Names are numbered for one class file: `TypeTable` belongs to it and keeps what it has found out.
+
+import type { ClassFile } from '../classfile/class-file.ts'
+import { CONSTANT_CLASS } from '../classfile/constant-pool.ts'
+import { parseMethodDescriptor } from '../classfile/descriptor.ts'
+import {
+  DOUBLE,
+  FLOAT,
+  INTEGER,
+  LONG,
+  NULL,
+  OBJECT,
+  TOP,
+  UNINITIALIZED,
+  UNINITIALIZED_THIS,
+} from '../classfile/stack-map.ts'
+import { TypeProblem } from './problem.ts'
+
+export { DOUBLE, FLOAT, INTEGER, LONG, NULL, OBJECT, TOP, UNINITIALIZED, UNINITIALIZED_THIS }
+
+export type Type = number
+/** The upper half of a long, and of a double. */
+export const LONG_2 = 9
+export const DOUBLE_2 = 10
+
+export const ARRAY_MARK = '['
+const OBJECT_CLASS = 'java/lang/Object'
+const CLONEABLE = 'java/lang/Cloneable'
+const SERIALIZABLE = 'java/io/Serializable'
+const PROTECTED_IN_OBJECT = new Set(['clone()Ljava/lang/Object;', 'finalize()V'])
+/** Dimensions an array type may have (JVMS 4.3.2). */
+export const MAX_DIMENSIONS = 255
+
+/** What is known of classes by name. `undefined` always means: not known. */
+export interface Hierarchy {
+  /**
+   * May a value of class `from` stand where `to` is wanted? Both are internal names of classes, not
+   * arrays, and differ; `to` is not Object. An interface is like Object to the type checker: anything
+   * may stand for it (JVMS 4.10.1.2).
+   */
+  isAssignable(from: string, to: string): boolean | undefined
+  /**
+   * Does `by` inherit the member from a superclass of another package that declares it protected
+   * (JVMS 4.10.1.8)? `by` is a subclass of `owner`, or unrelated to it: then the answer is no.
+   */
+  isProtected?(
+    by: string,
+    owner: string,
+    name: string,
+    descriptor: string,
+    member: 'field' | 'method',
+  ): boolean | undefined
+}
+
+/** Types of a method's arguments and result, by slot. */
+export interface Signature {
+  readonly parameters: readonly Type[]
+  /** Empty for void. */
+  readonly result: readonly Type[]
+}
+
+export class TypeTable {
+  readonly #ids = new Map<string, number>()
+  readonly #names: string[] = []
+  readonly #ofConstant: Int32Array
+  readonly #signatures = new Map<string, Signature>()
+  readonly #fields = new Map<string, readonly Type[]>()
+  /** Answers of the hierarchy: by `to`, then by `from`. */
+  readonly #answers = new Map<Type, Map<Type, boolean | string>>()
+  readonly #classFile: ClassFile
+  readonly #hierarchy: Hierarchy
+  readonly object: Type
+  readonly throwable: Type
+  readonly string: Type
+  readonly class: Type
+  readonly methodHandle: Type
+  readonly methodType: Type
+  /** The class whose code is checked. */
+  readonly current: Type
+  /** Assumptions made so far; the checker of a method starts a set of its own. */
+  assumptions = new Set<string>()
+  /** When given, nothing else may be assumed. */
+  allowed: ReadonlySet<string> | undefined
+
+  constructor(classFile: ClassFile, hierarchy: Hierarchy) {
+    this.#classFile = classFile
+    this.#hierarchy = hierarchy
+    this.#ofConstant = new Int32Array(classFile.pool.count)
+    this.object = this.named(OBJECT_CLASS)
+    this.throwable = this.named('java/lang/Throwable')
+    this.string = this.named('java/lang/String')
+    this.class = this.named('java/lang/Class')
+    this.methodHandle = this.named('java/lang/invoke/MethodHandle')
+    this.methodType = this.named('java/lang/invoke/MethodType')
+    this.current = this.named(classFile.name)
+  }
+
+  named(name: string): Type {
+    let id = this.#ids.get(name)
+    if (id === undefined) {
+      id = this.#names.length
+      this.#names.push(name)
+      this.#ids.set(name, id)
+    }
+    return OBJECT | (id << 4)
+  }
+
+  /** Internal name of an OBJECT; a descriptor if it is an array. */
+  name(type: Type): string {
+    return this.#names[type >>> 4]
+  }
+
+  /** As messages show it. */
+  show(type: Type): string {
+    const tag = type & 15
+    if (tag === OBJECT) return this.name(type)
+    if (tag === UNINITIALIZED) return `uninitialized(${type >>> 4})`
+    return TAG_NAMES[tag]
+  }
+
+  isArray(type: Type): boolean {
+    return (type & 15) === OBJECT && this.name(type).startsWith(ARRAY_MARK)
+  }
+
+  /** The class type of a constant, or -1 if the constant is no class. */
+  constant(index: number): Type {
+    const { pool } = this.#classFile
+    if (pool.tag(index) !== CONSTANT_CLASS) return -1
+    const known = this.#ofConstant[index]
+    if (known !== 0) return known
+    const type = this.named(pool.className(index))
+    this.#ofConstant[index] = type
+    return type
+  }
+
+  /** The slots of a value of a field descriptor: boolean, byte, char and short are ints here. */
+  field(descriptor: string): readonly Type[] {
+    let types = this.#fields.get(descriptor)
+    if (types === undefined) {
+      types = this.#slots(descriptor)
+      this.#fields.set(descriptor, types)
+    }
+    return types
+  }
+
+  signature(descriptor: string): Signature {
+    let signature = this.#signatures.get(descriptor)
+    if (signature === undefined) {
+      const { parameters, returnType } = parseMethodDescriptor(descriptor)
+      signature = {
+        parameters: parameters.flatMap((parameter) => this.field(parameter)),
+        result: returnType === 'V' ? [] : this.field(returnType),
+      }
+      this.#signatures.set(descriptor, signature)
+    }
+    return signature
+  }
+
+  #slots(descriptor: string): Type[] {
+    switch (descriptor[0]) {
+      case 'J':
+        return [LONG, LONG_2]
+      case 'D':
+        return [DOUBLE, DOUBLE_2]
+      case 'F':
+        return [FLOAT]
+      case 'L':
+        return [this.named(descriptor.slice(1, -1))]
+      case ARRAY_MARK:
+        return [this.named(descriptor)]
+      default:
+        return [INTEGER]
+    }
+  }
+
+  /** Type of an array's elements; TOP for an array of primitives. */
+  component(array: Type): Type {
+    const name = this.name(array)
+    if (name[1] === 'L') return this.named(name.slice(2, -1))
+    return name[1] === ARRAY_MARK ? this.named(name.slice(1)) : TOP
+  }
+
+  /** May `from` stand where `to` is wanted? What is not known is assumed, if it may be. */
+  isAssignable(from: Type, to: Type, bci: number): boolean {
+    if (from === to || to === TOP) return true
+    const fromTag = from & 15
+    if ((to & 15) !== OBJECT) return false // null, too, takes nothing but null
+    if (fromTag === NULL) return true
+    if (fromTag !== OBJECT) return false
+    if (to === this.object) return true
+    let answers = this.#answers.get(to)
+    if (answers === undefined) {
+      answers = new Map()
+      this.#answers.set(to, answers)
+    }
+    let answer = answers.get(from)
+    if (answer === undefined) {
+      answer = this.#ask(this.name(from), this.name(to))
+      answers.set(from, answer)
+    }
+    if (typeof answer === 'boolean') return answer
+    return this.assume(answer, bci)
+  }
+
+  /** @throws TypeProblem if that may not be assumed */
+  assume(what: string, bci: number): true {
+    if (this.allowed !== undefined && !this.allowed.has(what)) throw new TypeProblem(bci, `needs ${what}`)
+    this.assumptions.add(what)
+    return true
+  }
+
+  /** Yes, no, or what would have to be so. */
+  #ask(from: string, to: string): boolean | string {
+    let wanted = to
+    let given = from
+    while (wanted.startsWith(ARRAY_MARK)) {
+      if (!given.startsWith(ARRAY_MARK)) return false
+      // Elements: primitives must be the same, and then the names were.
+      if (wanted[1] !== 'L' && wanted[1] !== ARRAY_MARK) return false
+      if (given[1] !== 'L' && given[1] !== ARRAY_MARK) return false
+      wanted = elementName(wanted)
+      given = elementName(given)
+      if (wanted === given || wanted === OBJECT_CLASS) return true
+    }
+    if (given.startsWith(ARRAY_MARK)) return wanted === CLONEABLE || wanted === SERIALIZABLE
+    return this.#askClasses(given, wanted) ?? `${given} assignable to ${wanted}`
+  }
+
+  #askClasses(from: string, to: string): boolean | undefined {
+    const { name, superName, interfaces } = this.#classFile
+    if (from === name && to === superName) return true
+    if (interfaces.includes(to)) return true
+    return this.#hierarchy.isAssignable(from, to)
+  }
+
+  #isProtected(
+    owner: string,
+    name: string,
+    descriptor: string,
+    member: 'field' | 'method',
+  ): boolean | undefined {
+    const { name: by, superName } = this.#classFile
+    if (owner === OBJECT_CLASS) {
+      const inObject = PROTECTED_IN_OBJECT.has(name + descriptor)
+      return inObject && packageOf(by) !== packageOf(owner)
+    }
+    if (superName === OBJECT_CLASS || superName === null) return false
+    return this.#hierarchy.isProtected?.(by, owner, name, descriptor, member)
+  }
+
+  /**
+   * Access to a member that may be protected (JVMS 4.10.1.8): if it is, `target` must be the current
+   * class or a subclass of it.
+   */
+  checkProtected(
+    owner: Type,
+    name: string,
+    descriptor: string,
+    member: 'field' | 'method',
+    target: Type,
+    bci: number,
+  ): void {
+    if (target === this.current || owner === this.current || target === NULL) return
+    const ownerName = this.name(owner)
+    if (ownerName.startsWith(ARRAY_MARK)) return
+    if (ownerName === OBJECT_CLASS && name === 'clone' && this.isArray(target)) return
+    const known = this.#isProtected(ownerName, name, descriptor, member)
+    if (known === false) return
+    if (known === undefined) {
+      this.assume(`${this.show(target)} good for ${ownerName}.${name}${descriptor} if it is protected`, bci)
+    } else if (!this.isAssignable(target, this.current, bci)) {
+      throw new TypeProblem(bci, `protected ${ownerName}.${name} of a ${this.show(target)}`)
+    }
+  }
+}
+
+function packageOf(name: string): string {
+  return name.slice(0, Math.max(name.lastIndexOf('/'), 0))
+}
+
+/** Name of what an array of references holds. */
+function elementName(array: string): string {
+  return array[1] === 'L' ? array.slice(2, -1) : array.slice(1)
+}
+
+const TAG_NAMES = [
+  'top',
+  'int',
+  'float',
+  'double',
+  'long',
+  'null',
+  'uninitializedThis',
+  '',
+  '',
+  'the upper half of a long',
+  'the upper half of a double',
+]
