@@ -82,6 +82,17 @@ describe.each([
       threads,
       ...(nowTicks !== undefined && { nowTicks }),
     })
+  /** What would have been ten rounds: those of a recorder that is well. */
+  async function tenRoundsOfAnother(): Promise<void> {
+    const path = join(dir, 'another')
+    createRing(path, { chunkBytes: 4096, chunkCount: 1 })
+    const other = new FakeTarget(path, 4096, 1)
+    const well = await Recorder.start(path, worker)
+    const beat = other.heartbeat()
+    await until('ten rounds', () => other.heartbeat() > beat + 10)
+    await well.stop()
+    other.close()
+  }
   const read = (events: number) =>
     until(`${events} events`, async () => (await recorder.stats()).events === events)
 
@@ -175,7 +186,9 @@ describe.each([
     recorder.onEnded = () => told++
     target.end()
     await until('told', () => told > 0)
-    await sleep(20)
+    const beat = target.heartbeat()
+    await until('ten rounds more', () => target.heartbeat() > beat + 10)
+    await recorder.stats() // what a round had to tell has come before this answer
     assert.equal(told, 1)
   })
 
@@ -196,7 +209,7 @@ describe.each([
     assert.match(errors[0].message, /unknown event 0x0000000700000007 of writer 2/)
     assert.equal(show((await snapshot()).merged), 'main 1x 8ns')
     const beat = target.heartbeat()
-    await sleep(20)
+    await tenRoundsOfAnother()
     assert.equal(target.heartbeat(), beat)
     await recorder.finish()
   })

@@ -128,12 +128,14 @@ const nameOf = (n: JsonNode): string => `${n.class}.${n.method}${n.descriptor}`
 /** Calls by path, `class.method(descriptor)` from the root down joined by semicolons. */
 export function callsByPath(roots: readonly JsonNode[]): Map<string, number> {
   const calls = new Map<string, number>()
-  const visit = (node: JsonNode, above: string): void => {
-    const path = above === '' ? nameOf(node) : `${above};${nameOf(node)}`
+  // No recursion: a tree may be deeper than a stack.
+  const left = roots.map((node) => ({ node, path: nameOf(node) })).reverse()
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { node, path } = next
     if (node.calls > 0) calls.set(path, (calls.get(path) ?? 0) + node.calls)
-    for (const child of node.children) visit(child, path)
+    for (const child of node.children.toReversed())
+      left.push({ node: child, path: `${path};${nameOf(child)}` })
   }
-  for (const root of roots) visit(root, '')
   return calls
 }
 
@@ -151,8 +153,14 @@ export function lines(map: ReadonlyMap<string, number>): string[] {
 
 /** Every node's total is its self time and its children's totals. */
 export function sumsAreExact(roots: readonly JsonNode[]): boolean {
-  const ok = (n: JsonNode): boolean =>
-    Math.abs(n.totalNs - n.selfNs - n.children.reduce((sum, c) => sum + c.totalNs, 0)) <=
-      1e-6 * Math.max(1, Math.abs(n.totalNs)) + 1 && n.children.every(ok)
-  return roots.every(ok)
+  const isExact = ({ totalNs, selfNs, children }: JsonNode): boolean =>
+    Math.abs(totalNs - selfNs - children.reduce((sum, child) => sum + child.totalNs, 0)) <=
+    1e-6 * Math.max(1, Math.abs(totalNs)) + 1
+  // No recursion: a tree may be deeper than a stack.
+  const left = [...roots]
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    if (!isExact(node)) return false
+    for (const child of node.children) left.push(child)
+  }
+  return true
 }

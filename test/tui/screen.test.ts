@@ -114,14 +114,24 @@ describe('the screen', () => {
   it('hands on keys, the mouse and its size', async () => {
     const { screen, input, output } = await onFakeTerminal()
     const seen: string[] = []
-    screen.onKey((key) => seen.push(key.name))
-    screen.onMouse((mouse) => seen.push(mouse.kind))
-    screen.onResize(() => seen.push(`${screen.columns}x${screen.rows}`))
+    let wake = (): void => {}
+    const see = (what: string): void => {
+      seen.push(what)
+      wake()
+    }
+    const until = (what: string): Promise<void> =>
+      new Promise((resolve) => {
+        wake = () => seen.includes(what) && resolve()
+        wake()
+      })
+    screen.onKey((key) => see(key.name))
+    screen.onMouse((mouse) => see(mouse.kind))
+    screen.onResize(() => see(`${screen.columns}x${screen.rows}`))
     input.write('j\x1b[A\x1b[<65;3;2Mq')
     Object.assign(output, { columns: 100, rows: 30 }).emit('resize')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-    input.write('\x1b')
-    await new Promise((resolve) => setTimeout(resolve, 120))
+    await until('q')
+    input.write('\x1b') // alone, so nothing may follow it
+    await until('escape')
     assert.deepEqual(seen.sort(), ['100x30', 'escape', 'j', 'q', 'up', 'wheel-down'])
     screen.destroy()
   })
