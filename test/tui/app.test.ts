@@ -447,7 +447,7 @@ describe('leaving', () => {
       const asked = source.snapshots
       screen.press('down')
       source.end('later')
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await new Promise((resolve) => setImmediate(resolve)) // after all that a promise could start
       assert.deepEqual([screen.lines, source.snapshots], [[], asked])
     }
   })
