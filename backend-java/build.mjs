@@ -27,7 +27,7 @@ const jdk = findJdk()
 if (jdk === null) {
   console.error('jfluid: cannot build the agent: no JDK 17 or newer found (javac and jar)')
   console.error('  Install a JDK, or point JAVA_HOME at one, and run npm run build again.')
-  process.exit(69)
+  process.exit(72) // EX_OSFILE, src/base/errors.ts
 }
 
 const work = mkdtempSync(join(tmpdir(), 'jfluid-build-'))

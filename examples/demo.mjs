@@ -32,7 +32,7 @@ async function main() {
   const jdk = findJdk()
   if (jdk === null) {
     console.error('jfluid: the demo needs a JDK 17 or newer; set JAVA_HOME')
-    return 69
+    return 72
   }
   console.error('compiling and starting the shop …')
   const sources = javaSources(join(here, '01-shop'))

@@ -5,17 +5,9 @@
 // beforehand, in the order a user would fix them, and is an error class of its own. `jfluid ps`
 // shows the same decision as `jfluid attach` acts on.
 
-import {
-  EX_CONFIG,
-  EX_NOHOST,
-  EX_NOINPUT,
-  EX_NOPERM,
-  EX_PROTOCOL,
-  EX_TEMPFAIL,
-  EX_UNAVAILABLE,
-  JfluidError,
-} from '../base/errors.ts'
+import { EX_CONFIG, EX_NOHOST, EX_NOPERM, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { PerfFacts } from './hsperfdata.ts'
+import { isJavaLauncher } from './java-command.ts'
 import type { TargetProcess } from './target-process.ts'
 
 /** An attach that is refused, or did not come about. */
@@ -48,7 +40,7 @@ export class NoSuchProcess extends AttachError {
 
 /** The process runs something else than Java. */
 export class NotJvm extends AttachError {
-  readonly exitCode = EX_NOINPUT
+  readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'List the JVMs that run: jfluid ps'
   constructor(pid: number, program: string) {
     super(pid, 'not a JVM', `cannot attach to ${pid}: ${program} is not a JVM`)
@@ -57,7 +49,7 @@ export class NotJvm extends AttachError {
 
 /** A Java virtual machine of another make, which does not speak HotSpot's attach protocol. */
 export class NotHotSpot extends AttachError {
-  readonly exitCode = EX_PROTOCOL
+  readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Run the program on a HotSpot JVM (OpenJDK 17 or newer).'
   constructor(pid: number, vm: string) {
     super(pid, `not HotSpot: ${vm}`, `cannot attach to JVM ${pid}: it is ${vm}, not HotSpot`)
@@ -164,6 +156,12 @@ export function attachProblem(facts: TargetFacts, client: Client): AttachError |
   if (process.vmLibrary?.kind === 'openj9') return new NotHotSpot(pid, 'Eclipse OpenJ9')
   if (client.uid !== 0 && (client.uid !== process.euid || client.gid !== process.egid)) {
     return new NotOwner(pid, { uid: process.euid, gid: process.egid }, client)
+  }
+  // Some processes hide their maps even from root. Without any sign of a JVM such a one is not
+  // signalled: SIGQUIT is no question to it.
+  const unseen = looksLikeJvm(facts) === undefined && !facts.hasSocket
+  if (unseen && !isJavaLauncher(process.executable, process.commandLine)) {
+    return new NotJvm(pid, process.executable ?? process.commandLine[0] ?? process.name)
   }
   if (!(perf?.attachSupported ?? !facts.attachDisabledByOption)) return new AttachDisabled(pid)
   if (process.state === 'T' || process.state === 't') return new TargetStopped(pid, process.state === 't')

@@ -4,13 +4,14 @@ import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import { attachDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
-import { runLiveView } from '../tui/app.ts'
+import { type Leave, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
 import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
 import { describeDetach, finish, keepProfile } from './finish.ts'
 import { liveSource } from './live.ts'
 import { describeMatches } from './matches.ts'
 import { parsePid, type SessionFlags, sessionOptions } from './options.ts'
+import { outcome } from './outcome.ts'
 
 export interface AttachFlags extends SessionFlags {
   readonly out?: string
@@ -19,7 +20,7 @@ export interface AttachFlags extends SessionFlags {
 export async function attach(pidText: string, flags: AttachFlags): Promise<void> {
   const pid = parsePid(pidText)
   const options = sessionOptions(flags)
-  const problem = terminalProblem(process.stdout, process.env)
+  const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem
   preloadScreen()
   const progress = createProgress(process.stderr)
@@ -30,22 +31,27 @@ export async function attach(pidText: string, flags: AttachFlags): Promise<void>
   } finally {
     progress.close()
   }
-  await view(session, flags.out)
+  const left = await view(session, flags.out)
+  const told = outcome(session, left === 'quit' ? null : left, flags.out ?? null)
+  if (told !== null) throw told
 }
 
 /** Shows a session until the user leaves, then reports to the scrollback. */
-export async function view(session: Session, out: string | undefined): Promise<void> {
+export async function view(session: Session, out: string | undefined): Promise<Leave> {
   const screen = await openScreen()
+  let left: Leave
   try {
-    await runLiveView(liveSource(session), screen)
+    left = await runLiveView(liveSource(session), screen)
   } finally {
     screen.destroy()
   }
   const { profile, report } = await finish(session)
   await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
   for (const line of describeMatches(session)) process.stderr.write(`${line}\n`)
-  process.stderr.write(`${describeDetach(session.pid, report)}\n`)
-  if (out === undefined) return
-  await keepProfile(profile, out)
-  process.stderr.write(`profile written to ${out}\n`)
+  process.stderr.write(`${describeDetach(session, report)}\n`)
+  if (out !== undefined) {
+    await keepProfile(profile, out)
+    process.stderr.write(`profile written to ${out}\n`)
+  }
+  return left
 }

@@ -9,6 +9,7 @@ import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { Session } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
+import { filterText } from './outcome.ts'
 
 /** The profile could not be put where it should be, and is somewhere else. */
 export class ProfilePutElsewhere extends JfluidError {
@@ -30,19 +31,30 @@ export async function finish(session: Session): Promise<Finished> {
   try {
     const report = await session.detach()
     const profile = await session.profile()
-    return { profile: { ...profile, warnings: [...profile.warnings, ...silence(session, profile)] }, report }
+    const warnings = [...profile.warnings, ...silence(session, profile), ...idleFilters(session)]
+    return { profile: { ...profile, warnings }, report }
   } finally {
     await session.close()
   }
 }
 
-/** A profile without a call deserves a reason. */
+/** A profile without a call deserves a reason, and a root without a class too. */
 function silence(session: Session, profile: Profile): string[] {
-  if (profile.events.count > 0) return []
   const roots = session.rootReport()
   const absent = roots.filter((it) => it.armed).map((it) => it.text)
-  if (absent.length === 0) return ['no root was called']
-  return [`no root was called; never loaded was the class of ${absent.join(', ')}`]
+  const said = [
+    ...(profile.events.count > 0 ? [] : ['no root was called']),
+    ...(absent.length === 0 ? [] : [`never loaded was the class of ${absent.join(', ')}`]),
+  ]
+  return said.length === 0 ? [] : [said.join('; ')]
+}
+
+/** Filters that silently match nothing are a trap. */
+function idleFilters(session: Session): string[] {
+  return session
+    .filterReport()
+    .filter((it) => it.classes === 0)
+    .map((it) => `no class matched ${filterText(it)}`)
 }
 
 /**
@@ -85,8 +97,15 @@ export function tellMessages(session: Session, tell: (line: string) => void): ()
 const MESSAGES_MS = 250
 
 /** One line about the target after we have left it. */
-export function describeDetach(pid: number, report: DetachReport | null): string {
-  if (report === null) return `JVM ${pid} has ended`
+export function describeDetach(
+  { pid, ending }: Pick<Session, 'pid' | 'ending'>,
+  report: DetachReport | null,
+): string {
+  if (report === null) {
+    if (ending?.how === 'target ended') return `JVM ${pid} has ended`
+    if (ending?.how === 'by itself') return `the session with JVM ${pid} had ended by itself`
+    return `left JVM ${pid} without its answer`
+  }
   const { restoredClasses, refusedClasses, ms, released } = report
   const refused =
     refusedClasses > 0 ? `; ${refusedClasses} classes kept their probes, which do nothing now` : ''

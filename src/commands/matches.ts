@@ -1,6 +1,7 @@
 // What the user's patterns matched: filters that silently match nothing are a trap.
 
 import type { Session } from '../session/session.ts'
+import { filterText } from './outcome.ts'
 
 /** One line for each root and for each filter that matched nothing. */
 export function describeMatches(session: Session): string[] {
@@ -16,6 +17,6 @@ export function describeMatches(session: Session): string[] {
   const filters = session
     .filterReport()
     .filter((f) => f.classes === 0)
-    .map((f) => `warning: --${f.option} ${f.text} matches no loaded class`)
+    .map((f) => `warning: ${filterText(f)} matches no loaded class`)
   return [...roots, ...filters]
 }

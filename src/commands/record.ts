@@ -7,7 +7,8 @@ import { createProgress } from '../tui/progress.ts'
 import { describeDetach, finish, keepProfile, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { parsePid, type SessionFlags, sessionOptions } from './options.ts'
-import { stopSignal } from './signals.ts'
+import { outcome } from './outcome.ts'
+import { signalStatus, stopSignal } from './signals.ts'
 
 export interface RecordFlags extends SessionFlags {
   readonly duration: string
@@ -27,7 +28,7 @@ export async function record(pidText: string, flags: RecordFlags): Promise<void>
     )
     if (session === null) {
       progress.done(`interrupted before anything was recorded; the agent has left JVM ${pid}`)
-      process.exitCode = 130
+      process.exitCode = signalStatus(await stop.fired)
       return
     }
     for (const line of describeMatches(session)) progress.note(line)
@@ -44,15 +45,19 @@ export async function record(pidText: string, flags: RecordFlags): Promise<void>
     const timer = new Promise<string>((resolve) => {
       setTimeout(resolve, durationMs, 'the time is over').unref()
     })
-    const why = await Promise.race([timer, stop.fired, session.ended])
+    const stopped = stop.fired.then((name) => `${name} was received`)
+    const why = await Promise.race([timer, stopped, session.ended])
+    const { signal } = stop // one that comes later does not change why we end
     clearInterval(ticker)
     quiet()
     progress.phase(`ending: ${why}`)
     const { profile, report } = await finish(session)
-    progress.done(describeDetach(pid, report))
+    progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
     await keepProfile(profile, flags.out)
     progress.note(`profile written to ${flags.out}; read it with: jfluid report ${flags.out}`)
+    const problem = outcome(session, signal, flags.out)
+    if (problem !== null) throw problem
   } finally {
     stop.dispose()
     progress.close()

@@ -13,6 +13,7 @@ import { view } from './attach.ts'
 import { finish, keepProfile, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { type SessionFlags, sessionOptions } from './options.ts'
+import { signalStatus } from './signals.ts'
 
 export class CannotStart extends JfluidError {
   readonly exitCode = EX_NOINPUT
@@ -41,7 +42,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   const options = { ...sessionOptions(flags), untilExit: true }
   const headless = flags.record !== undefined
   if (!headless) {
-    const problem = terminalProblem(process.stdout, process.env)
+    const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem
   }
   const door = await startDoor()
@@ -85,7 +86,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       const quiet = tellMessages(session, (line) => progress.note(line))
       await session.ended
       quiet()
-      if (!session.endedByItself) {
+      if (session.ending?.how === 'target ended') {
         await exit // the JVM has gone; how, is known in a moment
         if (child.signalCode !== null) session.endedBy(child.signalCode)
       }
@@ -131,15 +132,7 @@ function exitOf(child: ChildProcess, program: string): Promise<number> {
       reject(new CannotStart(program, error.code === 'ENOENT' ? 'there is no such program' : error.message)),
     )
     child.once('exit', (code, signal) => {
-      resolve(code ?? 128 + (signal === null ? 0 : (SIGNAL_NUMBERS[signal] ?? 0)))
+      resolve(code ?? signalStatus(signal!)) // one of them is always there
     })
   })
-}
-
-const SIGNAL_NUMBERS: Readonly<Record<string, number>> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGKILL: 9,
-  SIGTERM: 15,
 }

@@ -1,29 +1,43 @@
 // Ctrl-C and friends mean "leave properly": the target gets its code back before we go.
 
+import { constants } from 'node:os'
+
 export interface StopSignal {
-  /** Resolves with a sentence when the user or the system asks us to stop. */
-  readonly fired: Promise<string>
+  /** Resolves when the user or the system asks us to stop. */
+  readonly fired: Promise<NodeJS.Signals>
+  /** The same now: null if nobody has asked. */
+  readonly signal: NodeJS.Signals | null
   dispose(): void
 }
 
+/** The exit status that shells give to a process which a signal has ended. */
+export function signalStatus(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal]
+}
+
 export function stopSignal(): StopSignal {
-  let resolve: (why: string) => void = () => {}
-  const fired = new Promise<string>((r) => {
+  let signal: NodeJS.Signals | null = null
+  let resolve: (signal: NodeJS.Signals) => void = () => {}
+  const fired = new Promise<NodeJS.Signals>((r) => {
     resolve = r
   })
   const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) => {
     let again = false
     const handler = (): void => {
       // Whoever asks twice wants out at once; the agent leaves the target by itself then.
-      if (again) process.exit(130)
+      if (again) process.exit(signalStatus(name))
       again = true
-      resolve(`${name} was received`)
+      signal ??= name
+      resolve(name)
     }
     process.on(name, handler)
     return () => process.off(name, handler)
   })
   return {
     fired,
+    get signal() {
+      return signal
+    },
     dispose: () => {
       for (const off of handlers) off()
     },

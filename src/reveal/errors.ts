@@ -1,6 +1,6 @@
 // Errors of revelation: what a user can mistype in a root or a filter.
 
-import { EX_DATAERR, EX_NOINPUT, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_NOCODE, EX_NOROOT, EX_USAGE, JfluidError } from '../base/errors.ts'
 
 /** A `--root`, `--include` or `--exclude` that cannot be read. */
 export class BadPattern extends JfluidError {
@@ -14,7 +14,7 @@ export class BadPattern extends JfluidError {
 
 /** The root's class is loaded, but none of the classes it names has such a method. */
 export class RootNotFound extends JfluidError {
-  readonly exitCode = EX_NOINPUT
+  readonly exitCode = EX_NOROOT
   readonly hint: string
   constructor(
     root: string,
@@ -34,7 +34,7 @@ export class RootNotFound extends JfluidError {
 
 /** Every method the root names is abstract or native: there is no bytecode to instrument. */
 export class AbstractOrNativeRoot extends JfluidError {
-  readonly exitCode = EX_DATAERR
+  readonly exitCode = EX_NOCODE
   readonly hint: string
   constructor(
     root: string,

@@ -2,11 +2,11 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { EX_CONFIG, JfluidError } from '../base/errors.ts'
+import { EX_OSFILE, JfluidError } from '../base/errors.ts'
 
 /** The package was used before `npm run build` had built the Java part. */
 export class AgentNotBuilt extends JfluidError {
-  readonly exitCode = EX_CONFIG
+  readonly exitCode = EX_OSFILE
   readonly hint = 'Run npm run build; it needs a JDK 17 or newer once.'
   constructor() {
     super('the agent jar has not been built')

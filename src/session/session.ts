@@ -7,6 +7,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { CLASS_JDK, CLASS_OURS } from '../base/class-info.ts'
+import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset } from '../events/ring-layout.ts'
@@ -63,6 +64,18 @@ export interface SessionStatus {
   readonly warnings: readonly string[]
 }
 
+/**
+ * How a session ended, and its target.
+ *
+ * - `detached`: we left, and the target has its code back;
+ * - `target silent`: we left without an answer; it leaves us as soon as it runs again;
+ * - `by itself`: the target goes on, and what comes after is not in the profile;
+ * - `target ended`: its process has gone, or is about to.
+ */
+export type Ending =
+  | { readonly how: 'detached' | 'target silent' | 'target ended' }
+  | { readonly how: 'by itself'; readonly reason: string; readonly exitCode: number }
+
 /** A target that is stopped (SIGSTOP), or so busy that it does not answer. */
 class TargetSilent extends Error {
   constructor(pid: number) {
@@ -113,6 +126,7 @@ export class Session {
   private gaps = 0
   private lastRedefinitionMs = 0
   private truncated: string | null = null
+  private endedHow: Ending | null = null
   private stopping = false
   private detachReport: DetachReport | null = null
   private reflectionHooked = false
@@ -206,7 +220,9 @@ export class Session {
   private async begin(onPhase: (phase: string) => void): Promise<void> {
     this.recorder.onScarce = () => void this.agent.reclaim().catch(() => {})
     this.recorder.onEnded = () => this.endedByTarget(UNANSWERED)
-    this.recorder.onError = (error) => this.endedByTarget(error.message)
+    this.recorder.onError = (error) => {
+      this.endedByTarget(error.message, error instanceof JfluidError ? error.exitCode : undefined)
+    }
     this.agent.listen({
       first: (id) => this.onFirst(id),
       reflect: (request, classId, name, descriptor) =>
@@ -479,20 +495,29 @@ export class Session {
     if (found.length > 0) this.message = describeRootOnStack(found)
   }
 
-  private endedByTarget(reason: string): void {
-    if (this.stopping || this.truncated !== null) return
-    this.truncated = reason
-    this.warnings.add(`the session ended by itself: ${reason}`)
+  private endedByTarget(reason: string, exitCode?: number): void {
+    if (this.stopping || this.endedHow !== null) return
+    this.noteEndedByItself(reason, exitCode)
     this.finishPhase(reason)
+  }
+
+  private noteEndedByItself(reason: string, exitCode = EX_TEMPFAIL): void {
+    this.truncated ??= reason
+    this.endedHow = { how: 'by itself', reason, exitCode }
+    this.warnings.add(`the session ended by itself: ${reason}`)
+  }
+
+  private noteTargetEnded(): void {
+    this.endedHow = { how: 'target ended' }
+    if (this.options.untilExit) return
+    this.truncated ??= 'the JVM ended'
+    this.warnings.add('the JVM ended while it was profiled; this is what had been recorded')
   }
 
   private async onClosed(reason: string): Promise<void> {
     if (await this.leftByItself()) this.endedByTarget(UNANSWERED)
-    if (this.stopping || this.truncated !== null) return
-    if (!this.options.untilExit) {
-      this.truncated = 'the JVM ended'
-      this.warnings.add('the JVM ended while it was profiled; this is what had been recorded')
-    }
+    if (this.stopping || this.endedHow !== null) return
+    this.noteTargetEnded()
     this.finishPhase(reason === LINK_CLOSED ? 'the JVM ended' : `the JVM ended (${reason})`)
   }
 
@@ -575,7 +600,7 @@ export class Session {
   /**
    * Ends the session: the target gets its code back and the recorder reads what is left.
    *
-   * @returns what the agent says of the restoration, null if the target had ended before
+   * @returns what the agent says of the restoration, null if it could say nothing: see `ending`
    */
   async detach(): Promise<DetachReport | null> {
     if (this.stopping) return this.detachReport
@@ -588,10 +613,12 @@ export class Session {
         this.durationMs = performance.now() - this.begun
         this.endTicks = this.clock.nowTicks
         this.detachReport = await within(DETACH_MS, this.agent.detach(), new TargetSilent(this.pid))
+        this.endedHow = { how: 'detached' }
       } catch (error) {
         if (error instanceof TargetSilent) {
           // What was recorded is worth more than the answer; the agent leaves once it sees us gone.
           this.warnings.add(error.message)
+          this.endedHow = { how: 'target silent' }
         } else if (error instanceof LinkLost) {
           await this.onClosedWhileStopping()
         } else {
@@ -607,9 +634,9 @@ export class Session {
     return this.detachReport
   }
 
-  /** Whether the session ended before its target did. */
-  get endedByItself(): boolean {
-    return this.truncated !== null
+  /** How the session ended; null while it has not. */
+  get ending(): Ending | null {
+    return this.endedHow
   }
 
   /** The program under `run` did not end by itself: what was recorded is not all. */
@@ -619,13 +646,8 @@ export class Session {
   }
 
   private async onClosedWhileStopping(): Promise<void> {
-    if (await this.leftByItself()) {
-      this.truncated ??= UNANSWERED
-      this.warnings.add(`the session ended by itself: ${UNANSWERED}`)
-    } else if (!this.options.untilExit) {
-      this.truncated ??= 'the JVM ended'
-      this.warnings.add('the JVM ended while it was profiled; this is what had been recorded')
-    }
+    if (await this.leftByItself()) this.noteEndedByItself(UNANSWERED)
+    else this.noteTargetEnded()
   }
 
   /** Whether the JVM lives on: the agent's farewell is lost if we were just writing to it. */

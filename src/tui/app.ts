@@ -3,20 +3,12 @@
 import type { Snapshot } from '../cct/tree.ts'
 import { clean } from './format.ts'
 import { type Actions, bindingOf, type PageName, type ViewName } from './keys.ts'
-import {
-  bodyRows,
-  headerColumnAt,
-  isMarkerAt,
-  isTooSmall,
-  pageRows,
-  type Scene,
-  sceneLines,
-  TOP_LINES,
-} from './lines.ts'
+import { bodyRows, headerColumnAt, isMarkerAt, pageRows, type Scene, sceneLines, TOP_LINES } from './lines.ts'
 import type { LiveSource } from './live-source.ts'
 import { LiveModel } from './model.ts'
 import { nameTexts, type SortColumn } from './rows.ts'
 import type { Key, Mouse, Screen } from './screen.ts'
+import { isTooSmall } from './size.ts'
 
 export type { LiveSource, LiveStatus } from './live-source.ts'
 
@@ -25,11 +17,14 @@ const WHEEL_ROWS = 3
 /** How long a word of ours stays. */
 const NOTICE_MS = 4000
 
+/** How the user left: by key, or by the signal that ended us. */
+export type Leave = 'quit' | NodeJS.Signals
+
 /**
  * Shows a session until the user leaves, by key or by signal. The session goes on and the screen stays
  * open; detaching and `destroy` are the caller's.
  */
-export function runLiveView(source: LiveSource, screen: Screen): Promise<'quit'> {
+export function runLiveView(source: LiveSource, screen: Screen): Promise<Leave> {
   return new LiveView(source, screen).run()
 }
 
@@ -38,8 +33,8 @@ export class LiveView implements Actions {
   readonly model: LiveModel
   readonly #source: LiveSource
   readonly #screen: Screen
-  readonly #left: Promise<'quit'>
-  #leave: (() => void) | undefined
+  readonly #left: Promise<Leave>
+  #leave: ((how: Leave) => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #done = false
   #paused = false
@@ -52,19 +47,19 @@ export class LiveView implements Actions {
     const nameText = nameTexts((id) => source.methodName(id))
     this.model = new LiveModel(nameText, (notice) => this.#say(notice))
     this.#left = new Promise((resolve) => {
-      this.#leave = () => resolve('quit')
+      this.#leave = resolve
     })
     screen.onKey((key) => this.#onKey(key))
     screen.onMouse((mouse) => this.#onMouse(mouse))
     screen.onResize(() => this.draw())
-    screen.onSignal(() => this.quit())
+    screen.onSignal((signal) => this.#end(signal))
     source.ended.then(
       (reason) => this.#onEnded(reason),
       (error: unknown) => this.#onEnded(messageOf(error)),
     )
   }
 
-  run(): Promise<'quit'> {
+  run(): Promise<Leave> {
     this.draw()
     const turn = async (): Promise<void> => {
       await this.refresh()
@@ -98,6 +93,13 @@ export class LiveView implements Actions {
     this.#notice = undefined
     this.#ended = reason
     this.draw()
+  }
+
+  #end(how: Leave): void {
+    if (this.#done) return
+    this.#done = true
+    clearTimeout(this.#timer)
+    this.#leave?.(how)
   }
 
   #say(text: string): void {
@@ -206,10 +208,7 @@ export class LiveView implements Actions {
   // The actions of the key table.
 
   quit(): void {
-    if (this.#done) return
-    this.#done = true
-    clearTimeout(this.#timer)
-    this.#leave?.()
+    this.#end('quit')
   }
 
   suspend(): void {

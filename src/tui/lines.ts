@@ -31,11 +31,10 @@ import type { LiveModel } from './model.ts'
 import type { Row, SortColumn } from './rows.ts'
 import type { Line, Run, Style } from './screen.ts'
 import { matcher } from './search.ts'
+import { isTooSmall, SMALLEST_COLUMNS, SMALLEST_ROWS } from './size.ts'
 
 export const TOP_LINES = 3
 const BOTTOM_LINES = 2
-const SMALLEST_COLUMNS = 80
-const SMALLEST_ROWS = 24
 /** Part of the name column that may be indentation. */
 const MOST_INDENT = 0.4
 
@@ -57,10 +56,6 @@ export interface Scene {
 /** Rows of the tree that fit on a screen. */
 export function bodyRows(screenRows: number): number {
   return Math.max(1, screenRows - TOP_LINES - BOTTOM_LINES)
-}
-
-export function isTooSmall(screen: { readonly columns: number; readonly rows: number }): boolean {
-  return screen.columns < SMALLEST_COLUMNS || screen.rows < SMALLEST_ROWS
 }
 
 export function sceneLines(scene: Scene): Line[] {

@@ -11,9 +11,10 @@
 // - double-width characters move the cursor further than it thinks: lines with one are written whole.
 
 import type { BlessedCell, BlessedScreen } from 'neo-blessed'
-import { EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_NOTERMINAL, EX_SMALLTERM, JfluidError } from '../base/errors.ts'
 import { cellsOf } from './format.ts'
 import { type InputEvent, InputParser, type Key, type Mouse } from './input.ts'
+import { isTooSmall, SMALLEST_COLUMNS, SMALLEST_ROWS } from './size.ts'
 
 export type { Key, Mouse } from './input.ts'
 
@@ -61,31 +62,57 @@ export interface Screen {
 
 type Environment = { readonly [name: string]: string | undefined }
 
-/** There is no terminal, or not one that can show a live view. */
+const INSTEAD = 'jfluid record <pid> --root <method> --duration 10s --out p.jfluid'
+
+/** Input or output is not a terminal. */
 export class NoTerminal extends JfluidError {
-  readonly exitCode: number
-  readonly hint: string
-  constructor(problem: string, exitCode: number, hint: string) {
-    super(problem)
-    this.exitCode = exitCode
-    this.hint = hint
+  readonly exitCode = EX_NOTERMINAL
+  readonly hint = `Record without one: ${INSTEAD}`
+  constructor(which: 'input' | 'output') {
+    super(`the live view needs a terminal, and the ${which} is not one`)
   }
 }
 
-/** Why the live view cannot be shown on this stream; null when it can. */
-export function terminalProblem(stdout: { isTTY?: boolean }, env: Environment): JfluidError | null {
-  const instead = 'Record without one: jfluid record <pid> --root <method> --duration 10s --out p.jfluid'
-  if (stdout.isTTY !== true) {
-    return new NoTerminal('the live view needs a terminal, and the output is not one', EX_USAGE, instead)
+/** A terminal that cannot move its cursor. */
+export class DumbTerminal extends JfluidError {
+  readonly exitCode = EX_SMALLTERM
+  readonly hint = `Set TERM to what the terminal is, or record without one: ${INSTEAD}`
+  constructor(type: string) {
+    super(`the live view cannot be drawn on a terminal of type "${type}"`)
   }
-  if (env.TERM === 'dumb' || env.TERM === 'unknown') {
-    return new NoTerminal(
-      `the live view cannot be drawn on a terminal of type "${env.TERM}"`,
-      EX_UNAVAILABLE,
-      instead,
+}
+
+/** A terminal with fewer cells than the live view needs. One that shrinks later is told so on the screen. */
+export class SmallTerminal extends JfluidError {
+  readonly exitCode = EX_SMALLTERM
+  readonly hint = `Enlarge it, or record without one: ${INSTEAD}`
+  constructor(columns: number, rows: number) {
+    super(
+      `the live view needs a terminal of ${SMALLEST_COLUMNS} columns and ${SMALLEST_ROWS} rows; this one has ${columns} and ${rows}`,
     )
   }
-  return null
+}
+
+/** What is asked of a stream; `process.stdin` and `process.stdout` have it. */
+export interface MaybeTerminal {
+  readonly isTTY?: boolean
+  /** Missing, or 0, where nobody knows: the view is tried, and told when it is known. */
+  readonly columns?: number
+  readonly rows?: number
+}
+
+/** Why the live view cannot be shown on these streams; null when it can. */
+export function terminalProblem(
+  stdin: MaybeTerminal,
+  stdout: MaybeTerminal,
+  env: Environment,
+): JfluidError | null {
+  if (stdout.isTTY !== true) return new NoTerminal('output')
+  if (stdin.isTTY !== true) return new NoTerminal('input')
+  if (env.TERM === 'dumb' || env.TERM === 'unknown') return new DumbTerminal(env.TERM)
+  const { columns, rows } = stdout
+  if (!columns || !rows || !isTooSmall({ columns, rows })) return null
+  return new SmallTerminal(columns, rows)
 }
 
 /** Whether the locale is UTF-8, by the precedence of POSIX. */

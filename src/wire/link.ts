@@ -1,7 +1,7 @@
 // The connection to the agent: who listens, how requests find their replies, how it ends.
 
 import { createServer, type Server, type Socket } from 'node:net'
-import { EX_PROTOCOL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { EX_IOERR, EX_PROTOCOL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { encodeFrame, FrameReader } from './frame.ts'
 
 /** Why a link ended that the other side closed without a word. */
@@ -22,7 +22,7 @@ export class AgentDidNotConnect extends JfluidError {
 
 /** The connection ended while something was still expected from the agent. */
 export class LinkLost extends JfluidError {
-  readonly exitCode = EX_UNAVAILABLE
+  readonly exitCode = EX_IOERR
   readonly hint = 'The JVM has probably ended; attach to the new one.'
   constructor(reason: string) {
     super(`the connection to the JVM was lost: ${reason}`)

@@ -49,8 +49,8 @@ describe('an attach is refused', () => {
   it.each<[string, Change, string]>([
     ['by a thread of a process', { process: { threadGroup: 4700 } }, 'NoSuchProcess 68'],
     ['by a zombie', { process: { state: 'Z' } }, 'NoSuchProcess 68'],
-    ['by another program', { process: { vmLibrary: null }, perf: undefined }, 'NotJvm 66'],
-    ['by OpenJ9', { process: { vmLibrary: { kind: 'openj9', path: '/x' } } }, 'NotHotSpot 76'],
+    ['by another program', { process: { vmLibrary: null }, perf: undefined }, 'NotJvm 69'],
+    ['by OpenJ9', { process: { vmLibrary: { kind: 'openj9', path: '/x' } } }, 'NotHotSpot 69'],
     ['to others than the owner', { process: { euid: 1001 } }, 'NotOwner 77'],
     ['to another group, as HotSpot does', { process: { egid: 101 } }, 'NotOwner 77'],
     ['when hsperfdata says so', { perf: { complete: true, attachSupported: false } }, 'AttachDisabled 78'],
@@ -98,6 +98,29 @@ describe('what we may not see does not make a JVM of it, or none', () => {
   it('so the refusal is for the owner', () => {
     assert.equal(verdict({ process: unseen, perf: undefined, hasPerfFile: true }), 'NotOwner 77')
     assert.equal(verdict({ process: unseen, perf: undefined, hasPerfFile: false }), 'NotOwner 77')
+  })
+})
+
+describe('a program that hides what it is, even from root', () => {
+  const hidden: Partial<TargetProcess> = {
+    vmLibrary: undefined,
+    executable: undefined,
+    catchesSigquit: false,
+  }
+  const unseen = { perf: undefined, hasPerfFile: false }
+
+  it('is no JVM as far as can be told: it is not asked, and not said to run with -Xrs', () => {
+    const init: Change = { process: { ...hidden, commandLine: ['/sbin/init', '--x'] }, ...unseen }
+    assert.equal(verdict(init, ROOT), 'NotJvm 69')
+    assert.match(attachProblem(facts(init), ROOT)?.message ?? '', /: \/sbin\/init is not a JVM$/)
+    assert.equal(verdict({ ...init, process: { ...init.process, catchesSigquit: true } }, ROOT), 'NotJvm 69')
+  })
+
+  it('is one by its name, its hsperfdata, or its socket', () => {
+    assert.equal(verdict({ process: hidden, ...unseen }, ROOT), 'SigquitNotCaught 69')
+    const other = { ...hidden, commandLine: ['/opt/server'] }
+    assert.equal(verdict({ process: other, perf: undefined, hasPerfFile: true }, ROOT), 'SigquitNotCaught 69')
+    assert.equal(verdict({ process: other, ...unseen, hasSocket: true }, ROOT), 'welcome')
   })
 })
 

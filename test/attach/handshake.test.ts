@@ -280,7 +280,7 @@ describe('what is no HotSpot JVM', () => {
   it('another program is not signalled', async () => {
     const sleeper = startProcess('sleep', ['60'])
     const problem = await refusal(sleeper.pid)
-    assert.equal(`${problem.name} ${problem.exitCode}`, 'NotJvm 66')
+    assert.equal(`${problem.name} ${problem.exitCode}`, 'NotJvm 69')
     assert.match(problem.message, /^cannot attach to \d+: \S*\/(sleep|coreutils|busybox) is not a JVM$/)
     assert.equal(sleeper.child.exitCode, null)
   })
@@ -306,7 +306,7 @@ describe('what is no HotSpot JVM', () => {
     const java = startJava(newest, ['-cp', classes, 'LooksLikeJ9', library])
     await java.line(/ready/)
     const problem = await refusal(java.pid)
-    assert.equal(`${problem.name} ${problem.exitCode}`, 'NotHotSpot 76')
+    assert.equal(`${problem.name} ${problem.exitCode}`, 'NotHotSpot 69')
     assert.doesNotMatch(java.stdout(), /thread dump/)
   })
 })

@@ -1,14 +1,24 @@
 // Bad input: a message that names what was wrong, a hint, an exit code of its own, no stack trace, and
 // nothing left behind.
 
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
 import { type JavaOptions, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newest, oldest } from '../support/jdks.ts'
-import { jfluid, type Ran, startRecording, stderrLine } from '../support/jfluid.ts'
+import { jfluid, type Ran, readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const isRoot = process.getuid?.() === 0
@@ -52,12 +62,28 @@ describe('options', () => {
   it('no such process', async () => {
     const gone = startProcess('true', [])
     await gone.exit
-    expectRefusal(await record(String(gone.pid), '--root', 'A.b'), 68, /no such process/, /jfluid ps/)
+    const ran = await record(String(gone.pid), '--root', 'A.b')
+    expectRefusal(ran, STATUS.noSuchProcess, /no such process/, /jfluid ps/)
   })
 
   it('a process that is no JVM', async () => {
     const sleep = startProcess('sleep', ['60'])
-    expectRefusal(await record(String(sleep.pid), '--root', 'A.b'), 66, /sleep is not a JVM/, /jfluid ps/)
+    const ran = await record(String(sleep.pid), '--root', 'A.b')
+    expectRefusal(ran, STATUS.notAJvm, /sleep is not a JVM/, /jfluid ps/)
+  })
+
+  it.runIf(isRoot)('a process that hides what it is from its own user is no JVM either', async () => {
+    // Linux lets nobody but root look into a program that its user may run, but not read.
+    const dir = temporaryDirectory()
+    chmodSync(dir, 0o755)
+    const hidden = join(dir, 'hidden')
+    copyFileSync('/bin/sleep', hidden)
+    chmodSync(hidden, 0o711)
+    const p = startProcess(hidden, ['60'], NOBODY)
+    const ran = await jfluidAs(NOBODY, 'record', String(p.pid), '--root', 'A.b', '--out', '/tmp/never.jfluid')
+    expectRefusal(ran, STATUS.notAJvm, /hidden is not a JVM/, /jfluid ps/)
+    expect(ran.stderr).not.toMatch(/SIGQUIT/)
+    expect(p.child.exitCode).toBe(null)
   })
 
   it('no root', async () => {
@@ -127,18 +153,48 @@ describe('a file that is no profile', () => {
   ]
 
   it.each([
-    ['missing', () => join(dir, 'missing'), 66, /no such file/, /jfluid record/],
-    ['a directory', () => dir, 66, /is a directory/, /\.jfluid file/],
-    ['empty', () => file('empty', ''), 65, /is not a jfluid profile/, /jfluid record/],
-    ['foreign', () => file('foreign', 'PK\x03\x04'), 65, /is not a jfluid profile/, /jfluid record/],
-    ['cut short', () => file('short', magic.subarray(0, 5)), 65, /ends after 5 bytes/, /record anew/],
-    ['without its body', () => file('head', header(1, 99)), 65, /ends after 24 of 123 bytes/, /record anew/],
+    ['missing', () => join(dir, 'missing'), STATUS.fileNotFound, /no such file/, /jfluid record/],
+    ['a directory', () => dir, STATUS.fileNotFound, /is a directory/, /\.jfluid file/],
+    [
+      'empty',
+      () => file('empty', ''),
+      STATUS.corruptOrForeignFile,
+      /is not a jfluid profile/,
+      /jfluid record/,
+    ],
+    [
+      'foreign',
+      () => file('foreign', 'PK\x03\x04'),
+      STATUS.corruptOrForeignFile,
+      /is not a jfluid profile/,
+      /jfluid record/,
+    ],
+    [
+      'cut short',
+      () => file('short', magic.subarray(0, 5)),
+      STATUS.corruptOrForeignFile,
+      /ends after 5 bytes/,
+      /record anew/,
+    ],
+    [
+      'without its body',
+      () => file('head', header(1, 99)),
+      STATUS.corruptOrForeignFile,
+      /ends after 24 of 123 bytes/,
+      /record anew/,
+    ],
     [
       'changed',
       () => file('changed', Buffer.concat([header(1, 1), Buffer.from('x')])),
-      ...([65, /checksum is wrong/, /record anew/] as const),
+      ...([STATUS.corruptOrForeignFile, /checksum is wrong/, /record anew/] as const),
     ],
-    ['of a newer jfluid', () => file('newer', header(7, 0)), 65, /has profile format 7/, /update/],
+    [
+      'of a newer jfluid',
+      () => file('newer', header(7, 0)),
+      STATUS.corruptOrForeignFile,
+      /has profile format 7/,
+      /update/,
+    ],
   ] as const)('%s', async (_, path, code, message, hint) => {
     for (const ran of await Promise.all(commands(path()))) expectRefusal(ran, code, message, hint)
   })
@@ -150,28 +206,48 @@ describe('a file that is no profile', () => {
 })
 
 describe('no terminal', () => {
+  /** `jfluid attach` to what is no JVM, in the shell, on a terminal that script(1) gives it. */
+  async function attachOnTerminal(before: string, after: string, TERM: string) {
+    const attach = `${before} "${process.execPath}" "${cli}" attach ${process.pid} --root A.b ${after}`
+    const p = startProcess('script', ['-qec', attach, '/dev/null'], { env: { TERM } })
+    const { code } = await p.exit
+    return { code, said: p.stdout().replaceAll('\r', '') }
+  }
+
   it('attach wants one, and names the command that does without', async () => {
     expectRefusal(
       await jfluid('attach', '1', '--root', 'A.b'),
-      ...([64, /needs a terminal/, /jfluid record/] as const),
+      ...([STATUS.noTerminal, /needs a terminal, and the output/, /jfluid record/] as const),
     )
   })
 
+  it('attach wants one for its keys, too', async () => {
+    const { code, said } = await attachOnTerminal('', '</dev/null', 'xterm')
+    expect(code, said).toBe(STATUS.noTerminal)
+    expect(said).toMatch(/^jfluid: .*needs a terminal, and the input is not one\n {2}.*jfluid record/m)
+  })
+
   it('a dumb one will not do', async () => {
-    // script(1) gives a terminal; what it cannot do is told by TERM.
-    const p = startProcess(
-      ...(['script', ['-qec', `"${process.execPath}" "${cli}" attach 1 --root A.b`, '/dev/null']] as const),
-      { env: { TERM: 'dumb' } },
-    )
-    expect((await p.exit).code).toBe(69)
-    expect(p.stdout()).toMatch(/jfluid: .*dumb/)
-    expect(p.stdout()).not.toContain('\x1b')
+    const { code, said } = await attachOnTerminal('', '', 'dumb')
+    expect(code, said).toBe(STATUS.terminalTooSmall)
+    expect(said).not.toContain('\x1b')
+    expect(said).toMatch(/^jfluid: .*type "dumb"\n {2}Set TERM .*jfluid record/m)
+  })
+
+  it('a small one will not do, and is told its size', async () => {
+    const { code, said } = await attachOnTerminal('stty cols 79 rows 30;', '', 'xterm')
+    expect(code, said).toBe(STATUS.terminalTooSmall)
+    expect(said).toMatch(/^jfluid: .* 80 columns and 24 rows; this one has 79 and 30\n {2}Enlarge it/m)
+    expect(said).not.toContain('\x1b')
+    // One that is large enough is not what is refused: the process is.
+    const large = await attachOnTerminal('stty cols 80 rows 24;', '', 'xterm')
+    expect(large.code, large.said).toBe(STATUS.notAJvm)
   })
 
   it('run without --record wants one, before anything is started', async () => {
     const dir = temporaryDirectory()
     const ran = await jfluid('run', '--root', 'A.b', '--', 'touch', join(dir, 'started'))
-    expectRefusal(ran, 64, /needs a terminal/, /record/)
+    expectRefusal(ran, STATUS.noTerminal, /needs a terminal/, /record/)
     expect(readdirSync(dir)).toEqual([])
   })
 })
@@ -202,7 +278,7 @@ describe.each(jdks)('a target on JDK $version', (jdk) => {
     const java = await start(['-XX:+DisableAttachMechanism'])
     expectRefusal(
       await record(java.pid, '--root', 'A.b'),
-      ...([78, /started with -XX:\+DisableAttachMechanism/, /Restart/] as const),
+      ...([STATUS.attachDisabled, /started with -XX:\+DisableAttachMechanism/, /Restart/] as const),
     )
     java.send('run')
     await java.line(/done/)
@@ -213,19 +289,23 @@ describe.each(jdks)('a target on JDK $version', (jdk) => {
     const java = await start()
     expectRefusal(
       await record(java.pid, '--root', 'fix.Callbacks.rot'),
-      ...([66, /root 'fix\.Callbacks\.rot' not found/, /Try --root 'fix\.Callbacks\.root'/] as const),
+      ...([
+        STATUS.rootNotFound,
+        /root 'fix\.Callbacks\.rot' not found/,
+        /Try --root 'fix\.Callbacks\.root'/,
+      ] as const),
     )
     expectRefusal(
       await record(java.pid, '--root', 'Callbacks.root(int)'),
-      ...([66, /not found/, /fix\.Callbacks\.root\(\)/] as const),
+      ...([STATUS.rootNotFound, /not found/, /fix\.Callbacks\.root\(\)/] as const),
     )
     expectRefusal(
       await record(java.pid, '--root', 'fix.Callbacks.Size.of'),
-      ...([65, /is abstract/, /'fix\.Callbacks\.Size\.1\.of'/] as const),
+      ...([STATUS.rootWithoutCode, /is abstract/, /'fix\.Callbacks\.Size\.1\.of'/] as const),
     )
     expectRefusal(
       await record(java.pid, '--root', 'java.lang.Object.hashCode'),
-      ...([65, /is native/, /Java method/] as const),
+      ...([STATUS.rootWithoutCode, /is native/, /Java method/] as const),
     )
     expect(existsSync(out)).toBe(false)
     // It was left as it had been, and can be profiled.
@@ -235,10 +315,19 @@ describe.each(jdks)('a target on JDK $version', (jdk) => {
     await java.line(/^done \d+$/)
   })
 
-  it('a class that is not loaded is waited for, and loaded ones with a close name are told', async () => {
+  it('a class that is never loaded is waited for in vain; loaded ones with a close name are told', async () => {
     const java = await start()
-    const { code, stderr } = await record(java.pid, '--root', 'fix.Calbacks.root')
-    expect(code, stderr).toBe(0)
+    // Both the root and the pattern are at fault: the root is told.
+    const ran = await record(java.pid, '--root', 'fix.Calbacks.root', '--exclude', '*Unheard')
+    const { stderr } = ran
+    expectRefusal(
+      ran,
+      STATUS.rootNotFound,
+      ...([
+        /^jfluid: root 'fix\.Calbacks\.root' was waited for in vain/m,
+        /Try --root 'fix\.Callbacks\.root'/,
+      ] as const),
+    )
     expect(stderr).toMatch(
       /^root fix\.Calbacks\.root: its class is not loaded yet, waiting for it; loaded are fix\.Callbacks\.root/m,
     )
@@ -248,13 +337,28 @@ describe.each(jdks)('a target on JDK $version', (jdk) => {
     rmSync(out)
   })
 
-  it('patterns that match nothing are told', async () => {
+  it('patterns that match no class until the end are told; the profile is kept', async () => {
     const java = await start()
-    const { code, stderr } = await record(
+    const ran = await record(
       java.pid,
       ...['--root', 'fix.Callbacks.root', '--include', 'com.nowhere.**', '--exclude', '*Unheard'],
     )
-    expect(code, stderr).toBe(0)
+    expectRefusal(
+      ran,
+      STATUS.patternMatchedNothing,
+      ...([
+        /^jfluid: no class matched --include com\.nowhere\.\*\*, --exclude \*Unheard$/m,
+        /com\.foo\.\*\*/,
+      ] as const),
+    )
+    const { stderr } = ran
+    const { warnings } = await readProfileJson(out)
+    expect(warnings).toEqual(
+      expect.arrayContaining([
+        'no class matched --include com.nowhere.**',
+        'no class matched --exclude *Unheard',
+      ]),
+    )
     expect(stderr).toMatch(/^warning: --include com\.nowhere\.\*\* matches no loaded class$/m)
     expect(stderr).toMatch(/^warning: --exclude \*Unheard matches no loaded class$/m)
     rmSync(out)
@@ -266,7 +370,7 @@ describe.each(jdks)('a target on JDK $version', (jdk) => {
       STRANGER,
       ...['record', String(java.pid), '--root', 'A.b', '--out', '/tmp/never.jfluid'],
     )
-    expectRefusal(ran, 77, /belongs to uid 65534, jfluid runs as uid 64999/, /sudo -u '#65534'/)
+    expectRefusal(ran, STATUS.notOwner, /belongs to uid 65534, jfluid runs as uid 64999/, /sudo -u '#65534'/)
     const { stdout } = await jfluidAs(STRANGER, 'ps')
     expect(stdout).toMatch(new RegExp(`^${java.pid} .* no: belongs to uid 65534 `, 'm'))
     expect(existsSync('/tmp/never.jfluid')).toBe(false)
@@ -283,19 +387,24 @@ describe('a place that cannot be written to', () => {
       { env: { TMPDIR: tmp } },
       ...['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '300ms', '--out', missing],
     )
-    expectRefusal(ran, 73, /cannot write .*no such file or directory; the profile is in /, /jfluid report /)
+    expectRefusal(
+      ran,
+      STATUS.cannotWrite,
+      /cannot write .*no such file or directory; the profile is in /,
+      /jfluid report /,
+    )
     const elsewhere = /the profile is in (\S+)/.exec(ran.stderr)?.[1] ?? ''
     expect(elsewhere.startsWith(tmp)).toBe(true)
     expect((await jfluid('report', elsewhere)).stdout).toMatch(/fix\.Ticker\.work/)
 
     const exported = await jfluid('export', elsewhere, '--format', 'json', '--out', missing)
-    expectRefusal(exported, 73, /cannot write/, /--out/)
+    expectRefusal(exported, STATUS.cannotWrite, /cannot write/, /--out/)
     mkdirSync(join(tmp, 'folder'))
     const folder = await jfluid('export', elsewhere, '--format', 'json', '--out', join(tmp, 'folder'))
-    expectRefusal(folder, 73, /cannot write/, /--out/)
+    expectRefusal(folder, STATUS.cannotWrite, /cannot write/, /--out/)
   })
 
-  it.runIf(newest.version >= 17)('is found by its reason: a folder in place of the file', async () => {
+  it('may become so while recording: a folder that lies there by now costs no profile either', async () => {
     const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
     await java.line(/ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
@@ -303,7 +412,7 @@ describe('a place that cannot be written to', () => {
     mkdirSync(recording.file)
     recording.process.child.kill('SIGTERM')
     await stderrLine(recording.process, /the profile is in/)
-    expect((await recording.process.exit).code).toBe(73)
+    expect((await recording.process.exit).code).toBe(STATUS.cannotWrite)
     const [, elsewhere = ''] = /the profile is in (\S+)/.exec(recording.process.stderr()) ?? []
     expect(readFileSync(elsewhere).length).toBeGreaterThan(24)
     rmSync(join(elsewhere, '..'), { recursive: true })
@@ -315,9 +424,15 @@ it('building the agent without a JDK says what is missing', async () => {
   const p = startProcess(process.execPath, [build], {
     env: { PATH: temporaryDirectory(), JAVA_HOME: undefined, JFLUID_JDKS: '/nowhere' },
   })
-  expect((await p.exit).code).toBe(69)
+  expect((await p.exit).code).toBe(STATUS.jdkMissing)
   expect(p.stderr()).toBe(
     'jfluid: cannot build the agent: no JDK 17 or newer found (javac and jar)\n' +
       '  Install a JDK, or point JAVA_HOME at one, and run npm run build again.\n',
   )
+})
+
+it('nothing on the list of what can go wrong has the status of another', () => {
+  const all = Object.values(STATUS)
+  expect([...new Set<number>(all)]).toEqual(all)
+  expect(all).not.toContain(0)
 })

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newest, oldest } from '../support/jdks.ts'
 import { jfluid, readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
@@ -159,7 +160,7 @@ describe('a recording', () => {
     await recording.started
     await java.kill()
     await stderrLine(recording.process, /profile written to/)
-    expect((await recording.process.exit).code).toBe(0)
+    expect((await recording.process.exit).code).toBe(STATUS.jvmEnded)
     expect(recording.process.stderr()).toMatch(/^warning: the JVM ended while it was profiled/m)
     const profile = await readProfileJson(recording.file)
     expect(profile.truncated).toBe(true)

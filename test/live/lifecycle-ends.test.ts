@@ -1,14 +1,18 @@
 // Sessions that end as nobody wished: the client is killed or stopped, the JVM dies, a second client
 // comes. The target must go on as if nothing had been, and what was recorded must be kept.
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
 import {
   compileJava,
   type JavaProcess,
   startJava,
+  startProcess,
   stop,
   temporaryDirectory,
 } from '../support/java-process.ts'
@@ -25,7 +29,7 @@ import {
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { filesOf, threadNames, until } from './remains.ts'
 
-const EX_TEMPFAIL = 75
+const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const ROUNDS = process.env.JFLUID_FULL === '1' ? 20 : 1
 
 /**
@@ -121,6 +125,58 @@ forEachJdk((jdk) => {
       await jvm.dispose()
     })
 
+    it.each([
+      ['SIGINT', 0],
+      ['SIGTERM', STATUS.clientTerminated],
+      ['SIGHUP', STATUS.clientHungUp],
+    ] as const)('by %s: it detaches, keeps the profile and ends with %i', async (signal, code) => {
+      const java = startJava(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
+      await recording.started
+      recording.process.child.kill(signal)
+      expect(await recording.process.exit).toEqual({ code, signal: null })
+      const said = recording.process.stderr()
+      expect((await readProfileJson(recording.file)).truncated).toBe(false)
+      const told = new RegExp(
+        `^jfluid: the recording was ended by ${signal}\\n  Read .*: jfluid report ${recording.file}$`,
+        'm',
+      )
+      if (code === 0) expect(said).not.toMatch(/^jfluid: /m)
+      else expect(said).toMatch(told)
+    })
+
+    it('by SIGKILL, which a shell tells as 137: no profile, not even half of one', async () => {
+      const java = startJava(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
+      await java.line(/ready/)
+      const out = join(temporaryDirectory(), 'p.jfluid')
+      const args = [
+        'record',
+        String(java.pid),
+        '--root',
+        'fix.Ticker.work',
+        '--duration',
+        '10m',
+        '--out',
+        out,
+      ]
+      // The shell tells the client's number, then how it ended.
+      const shell = startProcess('sh', [
+        '-c',
+        '"$@" & echo $!; wait $!',
+        'sh',
+        process.execPath,
+        cli,
+        ...args,
+      ])
+      const client = Number(await shell.line(/^\d+$/))
+      await stderrLine(shell, /recording/)
+      process.kill(client, 'SIGKILL')
+      expect((await shell.exit).code).toBe(STATUS.clientKilled)
+      expect(existsSync(out)).toBe(false)
+      await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
+    })
+
     const title = `at every step on its way, ${ROUNDS} times: the next session works and leaves nothing`
     it(title, { timeout: 30_000 * ROUNDS }, async () => {
       const java = startJava(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
@@ -153,8 +209,9 @@ forEachJdk((jdk) => {
       await java.line(/ready/)
       const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
       await recording.started
-      await gap(java) // forgets the pauses of instrumentation
-      await gap(java)
+      // From one call that ended after the question to another: at least one was recorded. Asking also
+      // forgets the pauses of instrumentation.
+      for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
 
       await stop(recording.process)
       await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
@@ -163,8 +220,15 @@ forEachJdk((jdk) => {
       expect(blockedMs).toBeLessThan(1000) // 250 ms and what a busy machine adds
 
       recording.process.child.kill('SIGCONT')
-      expect((await recording.process.exit).code).toBe(0)
-      expect(recording.process.stderr()).toMatch(/warning: .*did not answer for 250 ms/)
+      expect((await recording.process.exit).code).toBe(STATUS.notNow)
+      const said = recording.process.stderr()
+      expect(said).toMatch(/warning: .*did not answer for 250 ms/)
+      expect(said).toMatch(
+        /^jfluid: the recording ended before its time: the client did not .*\n {2}Read .*: jfluid report \S+$/m,
+      )
+      // The JVM lives, and nothing else is said of it.
+      expect(said).toMatch(new RegExp(`^the session with JVM ${java.pid} had ended by itself$`, 'm'))
+      expect(said).not.toMatch(/JVM (?:\d+ has )?ended/)
       const profile = await readProfileJson(recording.file)
       expect(profile.truncated).toBe(true)
       expect(profile.warnings.join()).toMatch(/did not answer for 250 ms/)
@@ -182,7 +246,7 @@ forEachJdk((jdk) => {
       console.info(`${SPEED} 20 classes were loaded in ${loadedMs.toFixed(0)} ms with the client stopped`)
       expect(loadedMs).toBeLessThan(1500) // not 20 times 250 ms
       recording.process.child.kill('SIGCONT')
-      expect((await recording.process.exit).code).toBe(0)
+      expect((await recording.process.exit).code).toBe(STATUS.notNow)
       expect((await readProfileJson(recording.file)).truncated).toBe(true)
     })
   })
@@ -201,8 +265,11 @@ forEachJdk((jdk) => {
       for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
       die(java)
       await java.exit
-      expect((await recording.process.exit).code).toBe(0)
+      expect((await recording.process.exit).code).toBe(STATUS.jvmEnded)
       expect(recording.process.stderr()).toMatch(/warning: the JVM ended while it was profiled/)
+      expect(recording.process.stderr()).toMatch(
+        /^jfluid: JVM \d+ ended before the recording did\n {2}Read .*: jfluid report \S+\.jfluid$/m,
+      )
       const profile = await readProfileJson(recording.file)
       expect(profile.truncated).toBe(true)
       expect(profile.methods.find((m) => m.method === 'root')!.calls).toBeGreaterThan(0)
@@ -220,7 +287,7 @@ forEachJdk((jdk) => {
     const out = join(temporaryDirectory(), 'second.jfluid')
     const begun = performance.now()
     const second = await jfluid('record', String(java.pid), '--root', 'fix.KnownTree.task', '--out', out)
-    expect(second.code).toBe(EX_TEMPFAIL)
+    expect(second.code).toBe(STATUS.notNow)
     expect(second.stderr).toMatch(/another jfluid is attached to JVM \d+\n\s+End the other session first/)
     expect(performance.now() - begun).toBeLessThan(10_000)
 

@@ -611,7 +611,7 @@ describe('roots', () => {
     await expect(start('roots.Main.proces')).rejects.toThrow(RootNotFound)
     await expect(start('roots.Main.proces')).rejects.toMatchObject({
       suggestions: ['roots.Main.process'],
-      exitCode: 66,
+      exitCode: 67,
     })
     await expect(start('roots.Main.process(long)')).rejects.toMatchObject({
       suggestions: ['roots.Main.process()', 'roots.Main.process(int)'],
@@ -632,7 +632,7 @@ describe('roots', () => {
     await expect(start('Main.Shape.draw')).rejects.toThrow(AbstractOrNativeRoot)
     await expect(start('Main.Shape.draw')).rejects.toMatchObject({
       implementations: ['roots.Main.Dot.draw'],
-      exitCode: 65,
+      exitCode: 79,
     })
     await expect(start('Main.hash')).rejects.toMatchObject({ kind: 'native' })
   })

@@ -432,17 +432,17 @@ describe('a terminal smaller than 80x24', () => {
 
 describe('leaving', () => {
   it('is q, Ctrl-C or a signal; nothing is drawn or asked after it', async () => {
-    for (const leave of [
-      () => screen.press('q'),
-      () => screen.press('/ a C-c'),
-      () => screen.press('? C-c'),
-      () => screen.signal('SIGTERM'),
-    ]) {
+    for (const [leave, how] of [
+      [() => screen.press('q'), 'quit'],
+      [() => screen.press('/ a C-c'), 'quit'],
+      [() => screen.press('? C-c'), 'quit'],
+      [() => screen.signal('SIGTERM'), 'SIGTERM'],
+    ] as const) {
       source = new FakeSource(methods, treeOf(ORDERS, methods))
       screen = new FakeScreen(80, 24)
       const left = runLiveView(source, screen)
       leave()
-      assert.equal(await left, 'quit')
+      assert.equal(await left, how)
       screen.lines = []
       const asked = source.snapshots
       screen.press('down')

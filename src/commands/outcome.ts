@@ -1,0 +1,99 @@
+// What a recording that is over tells the shell. The profile has been kept by then; an error here says
+// that it is not all that was asked for, and why, by a code of its own.
+
+import { EX_IOERR, EX_NOMATCH, EX_NOROOT, JfluidError } from '../base/errors.ts'
+import type { FilterReport } from '../reveal/filters.ts'
+import type { RootReport } from '../reveal/roots.ts'
+import type { Ending, Session } from '../session/session.ts'
+import { signalStatus } from './signals.ts'
+
+/** Where what was recorded can be read; null where only the report on the screen is left. */
+type Kept = string | null
+
+function read(kept: Kept): string {
+  return kept === null
+    ? 'The report is what had been recorded until then; --out keeps it.'
+    : `Read what had been recorded until then: jfluid report ${kept}`
+}
+
+/** Its process exited, or was killed, while we recorded. */
+export class JvmEnded extends JfluidError {
+  readonly exitCode = EX_IOERR
+  readonly hint: string
+  constructor(pid: number, kept: Kept) {
+    super(`JVM ${pid} ended before the recording did`)
+    this.hint = read(kept)
+  }
+}
+
+/** The target left us (we were silent), or the recorder failed. The target goes on. */
+export class SessionCutShort extends JfluidError {
+  readonly exitCode: number
+  readonly hint: string
+  constructor({ reason, exitCode }: Extract<Ending, { how: 'by itself' }>, kept: Kept) {
+    super(`the recording ended before its time: ${reason}`)
+    this.exitCode = exitCode
+    this.hint = read(kept)
+  }
+}
+
+/** SIGTERM or SIGHUP. Ctrl-C is how a user ends a recording, and no error. */
+export class EndedBySignal extends JfluidError {
+  readonly exitCode: number
+  readonly hint: string
+  constructor(signal: NodeJS.Signals, kept: Kept) {
+    super(`the recording was ended by ${signal}`)
+    this.exitCode = signalStatus(signal)
+    this.hint = read(kept)
+  }
+}
+
+/** A root was waited for until the end. */
+export class RootNeverLoaded extends JfluidError {
+  readonly exitCode = EX_NOROOT
+  readonly hint: string
+  constructor({ text, near }: RootReport) {
+    super(`root '${text}' was waited for in vain: no class that was loaded has it`)
+    this.hint =
+      near.length > 0
+        ? `Try --root '${near[0]}'${near.length > 1 ? `; also close: ${near.slice(1).join(', ')}` : ''}`
+        : 'Check its name, and that the program does load that class.'
+  }
+}
+
+/** A filter that was without any effect. */
+export class NoClassMatched extends JfluidError {
+  readonly exitCode = EX_NOMATCH
+  readonly hint =
+    'Check its spelling: com.foo.* is a package, com.foo.** all below it; classes of the JDK count with --jdk.'
+  constructor(filters: readonly FilterReport[]) {
+    super(`no class matched ${filters.map(filterText).join(', ')}`)
+  }
+}
+
+export function filterText({ option, text }: FilterReport): string {
+  return `--${option} ${text}`
+}
+
+/**
+ * The one thing to tell of a recording that is over, null if all is as it was asked for.
+ *
+ * How it ended comes before what it was about: a recording that was cut short may well have found its
+ * root later.
+ *
+ * @param signal  what ended the recording, null if no signal did
+ */
+export function outcome(
+  session: Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'>,
+  signal: NodeJS.Signals | null,
+  kept: Kept,
+): JfluidError | null {
+  const { ending } = session
+  if (ending?.how === 'target ended') return new JvmEnded(session.pid, kept)
+  if (ending?.how === 'by itself') return new SessionCutShort(ending, kept)
+  if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, kept)
+  const root = session.rootReport().find((it) => it.armed)
+  if (root !== undefined) return new RootNeverLoaded(root)
+  const filters = session.filterReport().filter((it) => it.classes === 0)
+  return filters.length > 0 ? new NoClassMatched(filters) : null
+}

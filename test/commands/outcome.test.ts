@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { describeDetach } from '../../src/commands/finish.ts'
+import { outcome } from '../../src/commands/outcome.ts'
+import type { Ending } from '../../src/session/session.ts'
+
+const GONE: Ending = { how: 'target ended' }
+const DETACHED: Ending = { how: 'detached' }
+const silent = (exitCode = 75): Ending => ({ how: 'by itself', reason: 'we were silent', exitCode })
+
+interface Facts {
+  ending?: Ending
+  armed?: boolean
+  near?: string[]
+  idle?: boolean
+}
+
+const session = ({ ending = DETACHED, armed = false, near = [], idle = false }: Facts = {}) => ({
+  pid: 4711,
+  ending,
+  rootReport: () => [{ text: 'A.b', methods: armed ? 0 : 1, classes: [], armed, unusable: [], near }],
+  filterReport: () => [{ option: 'include' as const, text: 'com.**', classes: idle ? 0 : 1 }],
+})
+
+const status = (facts: Facts, signal: NodeJS.Signals | null = null): number =>
+  outcome(session(facts), signal, 'p.jfluid')?.exitCode ?? 0
+
+describe('a recording that is over ends with', () => {
+  const everything: Facts = { armed: true, idle: true }
+
+  it('0 when it is as it was asked for, or ended by Ctrl-C', () => {
+    assert.deepEqual([status({}), status({}, 'SIGINT')], [0, 0])
+  })
+
+  it('the first of: how it ended, a signal, a root that never came, a pattern without a class', () => {
+    assert.equal(status({ ...everything, ending: GONE }, 'SIGTERM'), 74)
+    assert.equal(status({ ...everything, ending: silent() }, 'SIGTERM'), 75)
+    assert.equal(status(everything, 'SIGTERM'), 143)
+    assert.equal(status(everything, 'SIGHUP'), 129)
+    assert.equal(status(everything), 67)
+    assert.equal(status(everything, 'SIGINT'), 67)
+    assert.equal(status({ idle: true }), 80)
+  })
+
+  it('the status of what broke the recorder', () => {
+    assert.equal(status({ ending: silent(70) }), 70)
+  })
+
+  it('a sentence, and where the profile is', () => {
+    const problem = outcome(session({ ending: GONE }), null, 'p.jfluid')
+    assert.equal(problem?.message, 'JVM 4711 ended before the recording did')
+    assert.equal(problem?.hint, 'Read what had been recorded until then: jfluid report p.jfluid')
+    assert.match(outcome(session({ ending: GONE }), null, null)?.hint ?? '', /--out keeps it/)
+  })
+
+  it('what is close to the root', () => {
+    const hint = (near: string[]) => outcome(session({ armed: true, near }), null, null)?.hint
+    assert.equal(hint(['a.A.b', 'a.C.b']), "Try --root 'a.A.b'; also close: a.C.b")
+    assert.match(hint([]) ?? '', /^Check its name/)
+  })
+})
+
+describe('what is said of a target that had nothing to say at the end', () => {
+  it('is whether it ended, left us, or does not answer', () => {
+    const said = (ending: Ending) => describeDetach({ pid: 4711, ending }, null)
+    assert.equal(said(GONE), 'JVM 4711 has ended')
+    assert.equal(said(silent()), 'the session with JVM 4711 had ended by itself')
+    assert.equal(said({ how: 'target silent' }), 'left JVM 4711 without its answer')
+  })
+})
