@@ -41,6 +41,16 @@ export class Filters {
     return this.wanted(node) && deniedClass(node.name) === null
   }
 
+  /** Its calls are followed: it is included, or code of the application that was left out. */
+  follows(node: ClassNode, hierarchy: Hierarchy): boolean {
+    if ((node.flags & CLASS_OURS) !== 0) return false
+    if ((node.flags & CLASS_HIDDEN) !== 0 && node.nestHost !== 0 && node.nestHost !== node.id) {
+      const host = hierarchy.get(node.nestHost)
+      return host !== undefined && this.follows(host, hierarchy)
+    }
+    return (node.flags & CLASS_JDK) === 0 || this.admits(node, hierarchy)
+  }
+
   /** What the user asked for, before the deny-list. */
   wanted(node: ClassNode): boolean {
     const jdk = (node.flags & CLASS_JDK) !== 0

@@ -31,6 +31,8 @@ export interface ClassNode {
   defined: boolean
   /** Methods of it may be instrumented. Set by the owner of the filters. */
   included: boolean
+  /** Its bytecode is read for what it calls: it is included, or application code that is left out. */
+  followed: boolean
 }
 
 export class Hierarchy {
@@ -219,6 +221,7 @@ export class Hierarchy {
       hooked: false,
       defined: false,
       included: false,
+      followed: false,
     }
     this.#nodes.set(id, node)
     const named = this.#byName.get(name)

@@ -82,7 +82,12 @@ async function takeBoundCallees(
   let left = budget
   for (const [i, linked] of (await reach.linkAll(open)).entries()) {
     const added = linked.targets.filter((it) => !reach.isDecided(it)).length
-    const bound = linked.gate <= reach.gate && linked.onward.length === 0 && linked.opaque.length === 0
+    const bound =
+      linked.gate <= reach.gate &&
+      linked.onward.length === 0 &&
+      linked.opaque.length === 0 &&
+      // Left-out code is passed through to any depth: not on suspicion.
+      linked.targets.every((it) => it.node.included || reach.isDecided(it))
     if (
       !bound ||
       reach.isGuess(open[i], linked) ||

@@ -1,7 +1,7 @@
 // JDK calls known to run no application code, or only a little of it.
 //
-// Excluded code is transparent: whatever it may call back has to be instrumented before it is
-// entered. A call the JDK answers by itself therefore saves a great deal. The table is short on
+// The JDK is not read: whatever it may call back has to be instrumented before it is entered. A call
+// the JDK answers by itself therefore saves a great deal. The table is short on
 // purpose. An entry for an overridable method must hold for every override inside the JDK, which
 // is why interfaces (List, Map, Iterator) have none: `Iterator.next` may be a stream or a
 // ServiceLoader. Entries name the class a call resolves to or any subclass of it in the JDK.
@@ -14,8 +14,10 @@ export const GATE_CLOSED = 0
 export const GATE_TEXT = 1
 /** equals, hashCode, compareTo, compare, toString, and methods of the collection types. */
 export const GATE_COLLECTIONS = 2
-/** Everything that overrides a method of an excluded type. */
+/** Everything that overrides a method of a JDK type: the JDK knows no others by name. */
 export const GATE_FULL = 3
+/** Everything that overrides a method of an excluded type: code that cannot be read, method handles. */
+export const GATE_ANY = 4
 
 const EXCEPTIONS = [
   'Throwable',
@@ -192,9 +194,11 @@ export function gateOf(chain: readonly string[], name: string, descriptor: strin
       if (entry && (entry.all || entry.names.has(name) || entry.names.has(parameters))) return level
     }
   }
-  return GATE_FULL
+  return chain[0]?.startsWith(METHOD_HANDLES) ? GATE_ANY : GATE_FULL
 }
 
+/** A handle may mean any method, whoever invokes it in the end. */
+const METHOD_HANDLES = 'java/lang/invoke/'
 const OBJECT = 'java/lang/Object'
 const OBJECT_TEXT = new Set(['toString()Ljava/lang/String;', 'hashCode()I'])
 const COMPARISON = new Set(['java/lang/Comparable', 'java/util/Comparator', 'java/lang/CharSequence'])

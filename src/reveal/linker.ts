@@ -5,15 +5,16 @@
 // noted in `wanted`, and the caller fetches them all at once and asks again, so that a whole
 // frontier of call sites costs a few round trips.
 //
-// Excluded classes are not fetched just to resolve a name: once the search upwards has left the
-// included classes for good, the call has entered excluded code, and what matters is only how far
-// that opens the gate (`leaf-calls.ts`).
+// Application code that is left out is resolved like the rest: its methods are targets, and followed.
+// JDK classes are not fetched just to resolve a name: once the search upwards has left the followed
+// classes for good, the call has entered the JDK, and what matters is only how far that opens the
+// gate (`leaf-calls.ts`).
 
 import { CLASS_HIDDEN, CLASS_JDK } from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_FINAL, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { type LambdaSite, type Site, siteKey } from './call-sites.ts'
 import { type ClassNode, type Hierarchy, isInterface } from './hierarchy.ts'
-import { GATE_CLOSED, GATE_COLLECTIONS, GATE_FULL, GATE_TEXT, gateOf } from './leaf-calls.ts'
+import { GATE_ANY, GATE_CLOSED, GATE_COLLECTIONS, GATE_FULL, GATE_TEXT, gateOf } from './leaf-calls.ts'
 import type { Mirror, MirrorMethod, Mirrors } from './mirror.ts'
 
 export interface MethodRef {
@@ -28,7 +29,7 @@ export interface LoadedSite {
 }
 
 export interface Linked {
-  /** Methods the site can run, abstract and excluded ones left out; each once. */
+  /** Methods the site can run, those of application code that is left out among them; each once. */
   readonly targets: readonly MethodRef[]
   /** How far the site opens the gate to callbacks from excluded code. */
   readonly gate: number
@@ -85,15 +86,15 @@ export class Linker {
     this.#closed.clear()
   }
 
-  /** Neither the class nor any supertype is included: no included method is found from here up. */
+  /** Neither the class nor any supertype is followed: no method of interest is found from here up. */
   closed(node: ClassNode): boolean {
-    if (node.included) return false
+    if (node.followed) return false
     if ((node.flags & CLASS_JDK) !== 0 && !this.jdk) return true
     let closed = this.#closed.get(node.id)
     if (closed === undefined) {
       const above = this.hierarchy.ancestors(node)
       closed =
-        above.every((it) => !it.included && (it.missing.length === 0 || isJdk(it))) &&
+        above.every((it) => !it.followed && (it.missing.length === 0 || isJdk(it))) &&
         node.missing.length === 0
       this.#closed.set(node.id, closed)
     }
@@ -202,9 +203,9 @@ export class Linker {
     const mirror = this.mirrors.get(node.id)
     if (mirror === undefined) {
       this.wanted.add(node.id)
-      // The search is likely to go on upwards: ask for the included superclasses in the same batch.
+      // The search is likely to go on upwards: ask for the followed superclasses in the same batch.
       for (const above of this.hierarchy.superclasses(node)) {
-        if (above.included && this.mirrors.get(above.id) === undefined) this.wanted.add(above.id)
+        if (above.followed && this.mirrors.get(above.id) === undefined) this.wanted.add(above.id)
       }
     }
     return mirror
@@ -232,10 +233,7 @@ export class Linker {
       return
     }
     sink.dispatchers.add(owner)
-    for (const below of this.hierarchy.subtypesOf(owner)) {
-      if (below !== owner || !isInterface(owner)) this.#receiver(below, member, sink)
-      else this.#find(owner, member, sink)
-    }
+    for (const below of this.hierarchy.subtypesOf(owner)) this.#receiver(below, member, sink)
   }
 
   #overriders(owner: ClassNode, member: Member, sink: Sink): void {
@@ -254,7 +252,7 @@ export class Linker {
   #init(owner: ClassNode, sink: Sink): void {
     if (this.closed(owner)) return
     for (const node of [owner, ...this.hierarchy.ancestors(owner)]) {
-      if (!node.hooked || !node.included) continue
+      if (!node.hooked || !node.followed) continue
       const method = this.mirrors.get(node.id)?.bySelector.get('<clinit>()V')
       if (method) addTarget(sink, node, method)
     }
@@ -271,7 +269,7 @@ export class Linker {
         else for (const it of handles) addOnward(sink, it)
       } else if (!this.closed(node)) {
         sink.opaque.add(node)
-        sink.gate = GATE_FULL
+        sink.gate = GATE_ANY
       }
       return
     }
@@ -279,13 +277,7 @@ export class Linker {
       this.#enterExcluded(node, member, sink)
       return
     }
-    if (isInterface(node)) {
-      // Only a default method of its own: what it inherits is reached through that interface.
-      const declared = this.#declared(node, member)
-      if (declared === undefined) sink.complete = false
-      else if (declared) this.#found(node, declared, member, sink)
-      return
-    }
+    // An interface's instances may be lambdas, with what it inherits from interfaces beside this one.
     const { gate } = sink
     this.#find(node, member, sink)
     // An abstract class has no instances of its own: what its concrete subclasses inherit from
@@ -310,7 +302,7 @@ export class Linker {
         return
       }
       if (this.mirrors.get(node.id) === null) {
-        sink.gate = GATE_FULL // unreadable: it may be anything
+        sink.gate = GATE_ANY // unreadable: it may be anything
         return
       }
     }
@@ -382,7 +374,7 @@ export class Linker {
 
   #found(node: ClassNode, method: MirrorMethod, member: Member, sink: Sink): void {
     if ((method.access & ACC_ABSTRACT) !== 0) return
-    if (node.included) addTarget(sink, node, method)
+    if (node.followed) addTarget(sink, node, method)
     else this.#enterExcluded(node, member, sink)
   }
 
@@ -393,7 +385,7 @@ export class Linker {
           member.name,
           member.descriptor,
         )
-      : GATE_FULL
+      : GATE_ANY
     sink.gate = Math.max(sink.gate, gate)
   }
 }

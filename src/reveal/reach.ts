@@ -6,23 +6,34 @@
 // overriders and implementors). *Taking* a method gives it an id, or a reason why it is skipped.
 // Which methods are expanded, and when, is the scheme's business (`eager.ts`, `lazy.ts`).
 //
-// Excluded code is transparent. A call into it can come back anywhere an excluded type's method is
-// overridden, so it opens a *gate*: from then on those overriders, and lambdas whose interface is
-// an excluded type, are reachable, in classes loaded now or later. The gate has levels
-// (`leaf-calls.ts`): calls that provably call nothing back leave it shut, calls that only compare or
-// print open it a little, all others open it fully. This over-approximates a lot. It is the price
-// of missing nothing without reading the excluded code itself; scheme B still opens the gate only
-// when a method holding such a call is entered.
+// A method that is not instrumented although it has bytecode (an intrinsic, one that the JVM refused,
+// one of application code that the filters leave out) will never announce its first invocation, so
+// it is *passed through*, once: its sites count as its callers', to any depth. So left-out code of
+// the application is transparent without being guessed at.
 //
-// A method that is skipped although it has bytecode (an intrinsic, one that the JVM refused) will
-// never announce its first invocation, so it is *passed through*: its sites count as its callers'.
+// The JDK is transparent too, but not read. A call into it can come back anywhere a JDK type's method
+// is overridden, so it opens a *gate*: from then on those overriders, and lambdas whose interface is
+// a JDK type, are reachable, in classes loaded now or later. The gate has levels (`leaf-calls.ts`):
+// calls that provably call nothing back leave it shut, calls that only compare or print open it a
+// little, most others fully, and what cannot be read at all, or goes through a method handle, to the
+// overriders of left-out application types as well. This over-approximates a lot. It is the price of
+// missing nothing without reading the JDK; scheme B still opens the gate only when a method holding
+// such a call, or one that leads to it through left-out code, is entered.
 
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { siteKey } from './call-sites.ts'
 import { deniedMethod } from './deny-list.ts'
 import type { ClassNode } from './hierarchy.ts'
-import { GATE_CLOSED, GATE_FULL, gateAdmits, gateConcerns, gateOf, OBJECT_SELECTORS } from './leaf-calls.ts'
+import {
+  GATE_ANY,
+  GATE_CLOSED,
+  GATE_FULL,
+  gateAdmits,
+  gateConcerns,
+  gateOf,
+  OBJECT_SELECTORS,
+} from './leaf-calls.ts'
 import type { Linked, Linker, LoadedSite, MethodRef } from './linker.ts'
 import type { MethodIds, MethodTarget } from './method-ids.ts'
 import type { Mirror, MirrorMethod } from './mirror.ts'
@@ -62,7 +73,7 @@ export class Reach {
   readonly #dispatched = new Map<number, Set<string>>()
   /** Every selector of a reached virtual site: all there is to go by while supertypes are unknown. */
   readonly #selectors = new Set<string>()
-  /** Selectors that known excluded supertypes of included classes declare. */
+  /** Selectors that the types behind the gate declare. */
   readonly #excludedSelectors = new Set<string>()
   readonly #initialised = new Set<string>()
   readonly #decided = new Set<string>()
@@ -81,6 +92,8 @@ export class Reach {
   constructor(
     readonly linker: Linker,
     readonly ids: MethodIds,
+    /** A body may be expanded in the load hook of its class: scheme A, or code that is left out. */
+    readonly expandsInHook: boolean,
   ) {}
 
   /** A reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
@@ -107,6 +120,11 @@ export class Reach {
     // A class initialiser may have run long ago, unless we saw its class being loaded.
     if (method.name === '<clinit>' && !node.hooked && !root) return null
     this.#decided.add(place)
+    if (node.followed && !node.included && !root) {
+      if ((method.access & ACC_NATIVE) !== 0) this.openGate(GATE_ANY)
+      else this.#passThrough.push(ref)
+      return null
+    }
     const reason = this.#reasonToSkip(ref)
     if (reason !== null) {
       this.skip(node.name, method.name, method.descriptor, reason)
@@ -129,7 +147,7 @@ export class Reach {
     const { node, method } = ref
     if ((method.access & ACC_NATIVE) !== 0) {
       const jdk = (node.flags & CLASS_JDK) !== 0
-      const gate = jdk ? gateOf([node.name], method.name, method.descriptor) : GATE_FULL
+      const gate = jdk ? gateOf([node.name], method.name, method.descriptor) : GATE_ANY
       this.openGate(gate) // native code can call back, and reflect
       return 'native'
     }
@@ -279,7 +297,7 @@ export class Reach {
     }
     for (const node of open) {
       this.#takeByName(node)
-      if (node.hooked && node.included && (this.#initialised.has(node.name) || this.#gate >= GATE_FULL)) {
+      if (node.hooked && node.followed && (this.#initialised.has(node.name) || this.#gate >= GATE_FULL)) {
         this.#takeInitialiser(node)
       }
     }
@@ -339,7 +357,7 @@ export class Reach {
    */
   isGuess({ site, loader }: LoadedSite, linked: Linked): boolean {
     if (site.kind === 'record' || linked.targets.length > 0) return false
-    if (linked.dispatchers.some((it) => it.included)) return true
+    if (linked.dispatchers.some((it) => it.followed)) return true
     return (
       this.linker.hierarchy.resolve(site.owner, loader).length === 0 && !/^(?:java\/|\[)/.test(site.owner)
     )
@@ -360,7 +378,7 @@ export class Reach {
 
   #commitTargets(linked: Linked): void {
     for (const ref of linked.targets) this.take(ref)
-    for (const node of linked.opaque) this.skip(node.name, '*', '', 'hidden class')
+    for (const node of linked.opaque) if (node.included) this.skip(node.name, '*', '', 'hidden class')
     this.openGate(linked.gate)
   }
 
@@ -377,7 +395,7 @@ export class Reach {
     for (const node of this.linker.hierarchy.named(name)) {
       if (this.linker.closed(node)) continue
       for (const above of [node, ...this.linker.hierarchy.ancestors(node)]) {
-        if (above.included) this.#initialised.add(above.name)
+        if (above.followed) this.#initialised.add(above.name)
         for (const missing of above.missing) this.#initialised.add(missing)
       }
     }
@@ -414,16 +432,25 @@ export class Reach {
    * yet, and it will be used before we can ask again. A method that bears the name and descriptor
    * of any reached virtual call counts as an override of it; when excluded code may call back, so
    * does one that bears a selector of a known excluded type, and any at all if the missing
-   * supertype looks like the JDK's own.
+   * supertype looks like the JDK's own. A missing supertype of the application may be expanded in its
+   * own hook, with calls back to any method of this class: then all of them are taken, provided that
+   * something reached makes or uses the class.
    */
   #takeByName(node: ClassNode): void {
-    if (!node.included || (node.flags & CLASS_HIDDEN) !== 0) return
+    if (!node.followed || (node.flags & CLASS_HIDDEN) !== 0) return
     const missing = this.linker.hierarchy.missingAbove(node)
     if (missing.length === 0) return
     const gate = this.#gate
     const any = missing.some((it) => JDK_NAME.test(it) && gateConcerns(gate, it))
+    const all =
+      this.expandsInHook &&
+      node.hooked &&
+      !node.defined &&
+      missing.some((it) => !JDK_NAME.test(it)) &&
+      this.linker.hierarchy.subtypesOf(node).some((it) => this.#byOwner.has(it.name))
     for (const method of this.linker.mirrors.get(node.id)?.methods ?? []) {
-      if (!isOverrider(method)) continue
+      if (all && method.name !== '<clinit>') this.take({ node, method })
+      if (all || !isOverrider(method)) continue
       const selector = method.name + method.descriptor
       const called =
         this.#selectors.has(selector) ||
@@ -434,8 +461,8 @@ export class Reach {
   }
 
   /**
-   * Takes what the open gate admits in these classes: included methods that override a method of
-   * an excluded supertype, also those inherited by a class that adds the excluded type.
+   * Takes what the open gate admits in these classes: followed methods that override a method of
+   * a supertype behind the gate, also those inherited by a class that adds that type.
    *
    * @returns handles of lambdas behind excluded functional interfaces
    */
@@ -449,17 +476,17 @@ export class Reach {
     for (const node of nodes) {
       if (this.linker.closed(node)) continue
       const ancestors = hierarchy.ancestors(node)
-      const types = ancestors.filter((it) => !it.included && gateConcerns(level, it.name))
+      const types = ancestors.filter((it) => isBehind(level, it))
       // Every class has Object above it, and a class in a row without its superclass has too.
       if (types.length === 0) continue
       if ((node.flags & CLASS_HIDDEN) !== 0) {
         if (types.every((it) => it.name === OBJECT)) continue
         if (this.linker.isLambdaProxy(node)) lambdas.push(node)
-        else this.skip(node.name, '*', '', 'hidden class')
+        else if (node.included) this.skip(node.name, '*', '', 'hidden class')
         continue
       }
-      if (level >= GATE_FULL && node.hooked && node.included) this.#takeInitialiser(node)
-      const declaring = [node, ...ancestors].filter((it) => it.included && (it.flags & CLASS_HIDDEN) === 0)
+      if (level >= GATE_FULL && node.hooked && node.followed) this.#takeInitialiser(node)
+      const declaring = [node, ...ancestors].filter((it) => it.followed && (it.flags & CLASS_HIDDEN) === 0)
       for (const it of declaring) tables.add(it.id)
       for (const it of types) if (it.name !== OBJECT) tables.add(it.id)
       candidates.push({ node, types, declaring })
@@ -501,7 +528,7 @@ export class Reach {
     return handles
   }
 
-  /** Does the excluded type declare something the selector can override? Unreadable types may. */
+  /** Does the type behind the gate declare something the selector can override? Unreadable types may. */
   #mayDeclare(type: ClassNode, selector: string): boolean {
     if (type.name === OBJECT) return OBJECT_SELECTORS.has(selector)
     const mirror = this.linker.mirrors.get(type.id)
@@ -536,6 +563,11 @@ export class Reach {
 }
 
 const JDK_NAME = /^(?:java|javax|jdk|sun|com\/sun)\//
+
+/** Is the type excluded, and one whose methods code behind a gate of that level may call? */
+function isBehind(level: number, type: ClassNode): boolean {
+  return type.followed ? !type.included && level >= GATE_ANY : gateConcerns(level, type.name)
+}
 
 function isJdk(node: ClassNode | undefined): boolean {
   return node !== undefined && (node.flags & CLASS_JDK) !== 0

@@ -86,7 +86,8 @@ export class Revealer {
     this.#mirrors = new Mirrors(port)
     this.#filters = new Filters(options.include, options.exclude, options.jdk)
     this.#linker = new Linker(this.#hierarchy, this.#mirrors, options.jdk)
-    this.#reach = new Reach(this.#linker, this.#ids)
+    const filtered = options.include.length + options.exclude.length > 0
+    this.#reach = new Reach(this.#linker, this.#ids, options.scheme === 'a' || filtered)
     const fetch = (ids: readonly number[]) => this.#mirrors.fetch(ids, (id) => this.#isJdk(id), false)
     this.#roots = new Roots(
       options.roots,
@@ -139,7 +140,7 @@ export class Revealer {
     const started = performance.now()
     const wanted = new Set<number>()
     for (const node of this.#hierarchy.nodes()) {
-      if (!node.included || (node.flags & CLASS_HIDDEN) !== 0) continue
+      if (!node.followed || (node.flags & CLASS_HIDDEN) !== 0) continue
       wanted.add(node.id)
       for (const above of this.#hierarchy.ancestors(node))
         if (above.name !== 'java/lang/Object') wanted.add(above.id)
@@ -284,6 +285,7 @@ export class Revealer {
 
   #decideInclusion(node: ClassNode): void {
     node.included = this.#filters.admits(node, this.#hierarchy)
+    node.followed = node.included || this.#filters.follows(node, this.#hierarchy)
   }
 
   #isJdk(id: number): boolean {

@@ -1,5 +1,6 @@
 // Random class hierarchies against a naive model that works on the generator's own description,
-// never on bytes. A failure prints the seed; RANDOM_SEED repeats it.
+// never on bytes: all included, and with a random part of the types left out. A failure prints the
+// seed; RANDOM_SEED repeats it.
 
 import { describe, expect, it } from 'vitest'
 import { compilePrograms, program, Target } from './world.ts'
@@ -16,8 +17,12 @@ interface Type {
 interface Call {
   readonly on: Type
   readonly method: string
+  /** `dispatched` on the receiver, `static`, or a method reference that is `handed` on. */
+  readonly kind: 'dispatched' | 'static' | 'handed'
 }
 
+/** A static method that every type has. */
+const STATIC = 's'
 const METHODS = ['m0', 'm1', 'm2']
 const seed = Number(process.env.RANDOM_SEED ?? Math.floor(Math.random() * 1e9))
 
@@ -63,24 +68,35 @@ function generate(random: (below: number) => number): { types: Type[]; main: Cal
       const conflict = inClasses(type, method) === null && mostSpecific(type, method).length > 1
       if (conflict || random(3) === 0) type.methods.set(method, !conflict && random(4) === 0 ? null : [])
     }
+    type.methods.set(STATIC, [])
     types.push(type)
   }
   const randomCall = (): Call | null => {
     const on = types[random(types.length)]
+    if (random(4) === 0) return { on, method: STATIC, kind: 'static' }
     const known = METHODS.filter((it) => [...ancestors(on)].some((above) => above.methods.has(it)))
-    return known.length === 0 ? null : { on, method: known[random(known.length)] }
+    if (known.length === 0) return null
+    const method = known[random(known.length)]
+    // javac before 18 writes the type that declares the method into a method reference (JDK-8059632).
+    return { on, method, kind: on.methods.has(method) && random(3) === 0 ? 'handed' : 'dispatched' }
   }
   const some = (n: number) => Array.from({ length: n }, randomCall).filter((it) => it !== null)
   for (const type of types) for (const calls of type.methods.values()) calls?.push(...some(random(3)))
   return { types, main: some(2) }
 }
 
+function statement({ on, method, kind }: Call): string {
+  if (kind === 'static') return `${on.name}.${method}();`
+  const receiver = `((${on.name}) null)`
+  return kind === 'handed' ? `Main.keep(${receiver}::${method});` : `${receiver}.${method}();`
+}
+
 function source({ types, main }: { types: Type[]; main: Call[] }): string {
-  const body = (calls: readonly Call[]) =>
-    `{ ${calls.map((it) => `((${it.on.name}) null).${it.method}();`).join(' ')} }`
+  const body = (calls: readonly Call[]) => `{ ${calls.map(statement).join(' ')} }`
   const lines = types.map((it) => {
     const above = it.interfaces.map((i) => i.name).join(', ')
     const methods = [...it.methods].map(([name, calls]) => {
+      if (name === STATIC) return `public static void ${STATIC}() ${body(calls ?? [])}`
       if (calls === null) return `public abstract void ${name}();`
       return `public ${it.isInterface ? 'default ' : ''}void ${name}() ${body(calls)}`
     })
@@ -89,29 +105,70 @@ function source({ types, main }: { types: Type[]; main: Call[] }): string {
       : `abstract class ${it.name}${it.superclass ? ` extends ${it.superclass.name}` : ''}${above && ` implements ${above}`}`
     return `${head} { ${methods.join(' ')} }`
   })
-  return `${lines.join('\n')}\nclass Main { static void run() ${body(main)} }`
+  return `${lines.join('\n')}
+interface Fn { void go(); }
+class Main { static void run() ${body(main)} static void keep(Fn f) { } }`
 }
 
-/** Class hierarchy analysis as one would write it on a blackboard. */
-function reachable({ types, main }: { types: Type[]; main: Call[] }): string[] {
-  const found = new Set<string>(['Main.run'])
-  const work = [...main]
+type World = { types: Type[]; main: Call[] }
+
+/**
+ * Class hierarchy analysis as one would write it on a blackboard: what these calls run, and, through
+ * the methods of types that `through` names, what those run.
+ */
+function runs({ types }: World, first: readonly Call[], through: (type: Type) => boolean): Set<string> {
+  const found = new Set<string>()
+  const work = [...first]
   const seen = new Set<string>()
   for (const call of work) {
-    if (seen.has(`${call.on.name}.${call.method}`)) continue
-    seen.add(`${call.on.name}.${call.method}`)
-    for (const type of types.filter((it) => ancestors(it).has(call.on))) {
+    if (call.kind === 'handed') found.add('Main.keep')
+    const key = `${call.on.name}.${call.method}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    const receivers = call.kind === 'static' ? [call.on] : types.filter((it) => ancestors(it).has(call.on))
+    for (const type of receivers) {
       const owner =
-        inClasses(type, call.method) ??
+        (call.kind === 'static' ? type : inClasses(type, call.method)) ??
         mostSpecific(type, call.method).find((it) => it.methods.get(call.method)) ??
         null
       const calls = owner?.methods.get(call.method)
       if (!owner || !calls) continue
       found.add(`${owner.name}.${call.method}`)
-      work.push(...calls)
+      if (through(owner)) work.push(...calls)
     }
   }
-  return [...found].sort()
+  return found
+}
+
+function reachable(world: World): string[] {
+  return ['Main.run', ...runs(world, world.main, () => true)].sort()
+}
+
+/** Without methods of the types left out. */
+function kept(methods: Iterable<string>, out: ReadonlySet<string>): string[] {
+  return [...methods].filter((it) => !out.has(it.split('.')[0])).sort()
+}
+
+/** Calls in the body of `T3.m1`. */
+function callsOf({ types, main }: World, method: string): readonly Call[] {
+  const [owner, name] = method.split('.')
+  if (owner === 'Main') return name === 'run' ? main : []
+  return types.find((it) => it.name === owner)?.methods.get(name) ?? []
+}
+
+function someOut(world: World, random: (below: number) => number): ReadonlySet<string> {
+  return new Set(world.types.map((it) => it.name).filter(() => random(2) === 0))
+}
+
+/** The same choice as --exclude, or as --include of the others. */
+function leaving(
+  out: ReadonlySet<string>,
+  world: World,
+  random: (below: number) => number,
+): { include?: string; exclude?: string } {
+  if (random(2) === 0) return { exclude: [...out].join(' ') }
+  const others = world.types.map((it) => it.name).filter((it) => !out.has(it))
+  return { include: ['Main', ...others].join(' ') }
 }
 
 const ROUNDS = 25
@@ -154,6 +211,75 @@ describe(`random hierarchies, RANDOM_SEED=${seed}`, () => {
         }
         await target.invokeAll()
         expect(new Set(target.taken).size).toBe(target.taken.length)
+        expect(expected.filter((it) => !target.taken.includes(it))).toEqual([])
+      }
+    },
+  )
+
+  it.each(worlds)(
+    'seed $seed: types left out are seen through, whatever the part',
+    async ({ seed, world, program }) => {
+      const random = randomFrom(seed * 7)
+      const out = someOut(world, random)
+      const filters = leaving(out, world, random)
+      const expected = kept(reachable(world), out)
+      const a = new Target({ program, scheme: 'a', ...filters })
+      await a.start()
+      expect(a.taken.sort()).toEqual(expected)
+      for (const lookAhead of [0, 5]) {
+        const b = new Target({ program, lookAhead, ...filters })
+        await b.start()
+        await b.invokeAll()
+        expect(b.taken.sort()).toEqual(expected)
+        expect(b.skipped).toEqual([])
+      }
+    },
+  )
+
+  it.each(worlds)(
+    'seed $seed: B takes, when a method is entered, what it can run through types left out, and no more',
+    async ({ seed, world, program }) => {
+      const random = randomFrom(seed * 11)
+      const out = someOut(world, random)
+      for (const lookAhead of [0, 5]) {
+        const target = new Target({ program, lookAhead, ...leaving(out, world, random) })
+        await target.start()
+        const open = ['Main.run']
+        for (const method of open) {
+          const before = [...target.taken]
+          const owed = kept(
+            runs(world, callsOf(world, method), (it) => out.has(it.name)),
+            out,
+          )
+          if (target.isReady(method)) expect(owed.filter((it) => !before.includes(it))).toEqual([])
+          else await target.invoke(method)
+          const taken = target.taken.slice(before.length)
+          if (lookAhead === 0) expect(taken).toEqual(owed.filter((it) => !before.includes(it)))
+          else expect(owed.filter((it) => !target.taken.includes(it))).toEqual([])
+          open.push(...taken)
+        }
+      }
+    },
+  )
+
+  it.each(worlds)(
+    'seed $seed: types left out may be loaded later, before or after those they call',
+    async ({ seed, world, program }) => {
+      const random = randomFrom(seed * 13)
+      const out = someOut(world, random)
+      const expected = kept(reachable(world), out)
+      const names = world.types.map((it) => it.name)
+      for (const scheme of ['a', 'b'] as const) {
+        const late = names.join(' ')
+        const target = new Target({ program, scheme, late, ...leaving(out, world, random) })
+        await target.start()
+        for (const name of [...names].sort(() => random(3) - 1)) {
+          if (scheme === 'b' && random(2) === 0) await target.invokeAll()
+          await target.load(name)
+        }
+        await target.invokeAll()
+        expect(new Set(target.taken).size).toBe(target.taken.length)
+        expect(kept(target.taken, out)).toHaveLength(target.taken.length)
         expect(expected.filter((it) => !target.taken.includes(it))).toEqual([])
       }
     },

@@ -516,7 +516,7 @@ describe('include and exclude', () => {
     const target = new Target({ program: libs, exclude: 'libs.Lib' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Mine.go')
-    expect(await target.invoke('Mine.go')).toBe('Sub.hook Util.help')
+    expect(await target.invoke('Mine.go')).toBe('Util.help')
     expect(target.revealer.filters()).toEqual([{ option: 'exclude', text: 'libs.Lib', classes: 1 }])
   })
 
@@ -529,6 +529,7 @@ describe('include and exclude', () => {
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Mine.go')
     expect(await target.invoke('Mine.go')).toBe('')
+    expect(target.skipped).toEqual([])
     expect(target.revealer.filters().map((it) => it.classes)).toEqual([1, 0])
   })
 

@@ -1,0 +1,42 @@
+// Calls that go through classes left out by --exclude or --include: none is missed, none is in vain.
+
+import { describe, expect, it } from 'vitest'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import { callsByPath, lines, startRecording, sumsAreExact } from '../support/jfluid.ts'
+
+const FILTERS = [
+  ['--exclude', 'fix.TransparentLib*'],
+  ['--include', 'fix.Transparent'],
+]
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  describe.each(['a', 'b'])('scheme %s', (scheme) => {
+    it.each(FILTERS)(
+      '%s %s: what it calls hangs under the nearest caller, and counts are exact',
+      async (...filter) => {
+        const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Transparent'), 'fix.Transparent'])
+        await java.line(/ready/)
+        const root = ['--root', 'fix.Transparent.root', '--scheme', scheme]
+        const recording = startRecording(java.pid, ...root, ...filter)
+        await recording.started
+        for (let i = 0; i < 2; i++) {
+          const before = java.stdout().length
+          java.send('run')
+          await expect.poll(() => java.stdout().slice(before), { timeout: 30_000 }).toMatch(/done/)
+        }
+        const profile = await recording.stop()
+        java.send('expect')
+        await java.line(/^end/)
+        expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+        expect(profile.instrumentation.gaps).toBe(0)
+        expect(profile.instrumentation.healed).toBe(0)
+        expect(sumsAreExact(profile.merged)).toBe(true)
+        // Never instrumented itself, and nothing is said of what the user chose to leave out.
+        expect(profile.methods.filter((it) => it.class.includes('TransparentLib'))).toEqual([])
+      },
+    )
+  })
+})
