@@ -4,6 +4,7 @@
 // while the tree grows. Nothing here recurses: a context can be 100,000 calls deep.
 
 import {
+  ALIVE_NODES,
   type CctBuilder,
   NODE_CALLS,
   NODE_FLOATS,
@@ -51,14 +52,14 @@ interface Forest {
 /**
  * Copies, sorts and compensates: about 0.1 us a node.
  *
- * @param alive called a few times on the way, for a caller that must not be silent for long
+ * @param alive called every few milliseconds, for a caller that must not be silent for long
  */
 export function snapshotOf(
   builder: CctBuilder,
   options: SnapshotOptions,
   alive: () => void = () => {},
 ): NumberedSnapshot {
-  const forest = forestOf(builder)
+  const forest = forestOf(builder, alive)
   alive()
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
@@ -80,7 +81,7 @@ export function snapshotOf(
     if (threads.length === 1) merged = threads[0].tree
   }
   if (!oneTree) {
-    const joined = withoutTops(forest)
+    const joined = withoutTops(forest, alive)
     alive()
     merged = layOut(joined, ranks, options, alive)
   }
@@ -93,13 +94,14 @@ export function snapshotOf(
 }
 
 /** Copies the builder's records apart, without node 0: node n of the builder is n here as well. */
-function forestOf(builder: CctBuilder): Forest {
+function forestOf(builder: CctBuilder, alive: () => void): Forest {
   const { ints, floats, count, warmUp } = builder
   const method = new Int32Array(count)
   const parent = new Int32Array(count)
   const calls = new Float64Array(count)
   const ticks = new Float64Array(count)
   for (let node = 0; node < count; node++) {
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     method[node] = ints[node * NODE_INTS + NODE_METHOD]
     parent[node] = ints[node * NODE_INTS + NODE_PARENT]
     calls[node] = floats[node * NODE_FLOATS + NODE_CALLS]
@@ -118,7 +120,7 @@ function topsWithChildren(forest: Forest): number[] {
 }
 
 /** Sums the same contexts of different threads; their roots become the tops. */
-function withoutTops(forest: Forest): Forest {
+function withoutTops(forest: Forest, alive: () => void): Forest {
   const into = new Int32Array(forest.count).fill(-1)
   const method = new Int32Array(forest.count)
   const parent = new Int32Array(forest.count)
@@ -130,6 +132,7 @@ function withoutTops(forest: Forest): Forest {
   const mask = table.length - 1
   let count = 0
   for (let from = 1; from < forest.count; from++) {
+    if ((from & ALIVE_NODES) === ALIVE_NODES) alive()
     const parentFrom = forest.parent[from]
     if (parentFrom < 0) continue
     const above = into[parentFrom]
@@ -167,12 +170,13 @@ function layOut(
   const shown = new Uint8Array(count)
   let size = 0
   for (let node = count - 1; node >= 0; node--) {
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     if (calls[node] !== 0 || ticks[node] !== 0) shown[node] = 1
     if (shown[node] === 0) continue
     size++
     if (parent[node] >= 0) shown[parent[node]] = 1
   }
-  const { firstChild, nextSibling, firstTop } = siblings(forest, shown, rank)
+  const { firstChild, nextSibling, firstTop } = siblings(forest, shown, rank, alive)
   alive()
 
   const tree = treeOf(size)
@@ -181,6 +185,7 @@ function layOut(
   const place = new Int32Array(count)
   let at = 0
   for (let node = firstTop; node >= 0; ) {
+    if ((at & ALIVE_NODES) === ALIVE_NODES) alive()
     place[node] = at
     tree.method[at] = method[node]
     tree.parent[at] = parent[node] < 0 ? -1 : place[parent[node]]
@@ -203,6 +208,7 @@ function layOut(
   const callsOut = new Float64Array(size)
   const warmCallsOut = new Float64Array(size)
   for (at = size - 1; at >= 0; at--) {
+    if ((at & ALIVE_NODES) === ALIVE_NODES) alive()
     const above = tree.parent[at]
     const { calibration } = options
     selfNs[at] = exactTime(measuredNs[at], outCalls[at], callsOut[at], calibration) * nsPerTick
@@ -220,11 +226,12 @@ function layOut(
 }
 
 /** Links shown nodes to their siblings, by rank; a thread's top has none and keeps its place. */
-function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => number) {
+function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => number, alive: () => void) {
   const { count, method, parent } = forest
   const ranks = new Int32Array(count)
   let ranksEnd = 1
   for (let node = 0; node < count; node++) {
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     if (method[node] > 0) ranks[node] = rank(method[node])
     if (ranks[node] >= ranksEnd) ranksEnd = ranks[node] + 1
   }
@@ -234,11 +241,15 @@ function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => n
   for (let node = 0; node < count; node++) start[ranks[node] + 1]++
   for (let r = 0; r < ranksEnd; r++) start[r + 1] += start[r]
   const sorted = new Int32Array(count)
-  for (let node = 0; node < count; node++) sorted[start[ranks[node]]++] = node
+  for (let node = 0; node < count; node++) {
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
+    sorted[start[ranks[node]]++] = node
+  }
   const firstChild = new Int32Array(count).fill(-1)
   const nextSibling = new Int32Array(count).fill(-1)
   let firstTop = -1
   for (let i = count - 1; i >= 0; i--) {
+    if ((i & ALIVE_NODES) === ALIVE_NODES) alive()
     const node = sorted[i]
     if (shown[node] === 0) continue
     const above = parent[node]

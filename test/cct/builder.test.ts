@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CctBuilder, TreeTooLarge } from '../../src/cct/builder.ts'
+import { snapshotOf } from '../../src/cct/snapshot.ts'
 import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
 
 describe('building a calling context tree', () => {
@@ -247,5 +248,37 @@ describe('marks', () => {
     play(builder, 'a< 30 main< 31')
     assert.equal(show(treeOf(builder)), 'main 1x 11ns ( a 1x 20ns )')
     assert.equal(idOf('main') > 0, true)
+  })
+
+  it('never works on more than 65,536 nodes or 4 MiB without a sign of life', () => {
+    let signs = 0
+    const builder = new CctBuilder(undefined, () => signs++)
+    const during = (work: () => void): number => {
+      const before = signs
+      work()
+      return signs - before
+    }
+    const slices = (nodes: number): number => Math.floor(nodes / 65_536)
+    builder.thread(1, -1)
+    builder.root()
+    builder.enter(1, 0)
+    let copied = 0
+    for (let method = 2; builder.count < 600_000; method++) {
+      const { ints, count } = builder
+      const seen = during(() => builder.enter(method, method))
+      if (builder.ints === ints) continue
+      // A record is 32 bytes: 4 MiB are 131,072 of them.
+      expect(seen).toBeGreaterThanOrEqual(Math.ceil(count / 131_072))
+      copied++
+    }
+    expect(copied).toBeGreaterThan(5)
+    const { count } = builder
+    expect(during(() => builder.markWarmup())).toBeGreaterThanOrEqual(slices(count))
+    // Copied, swept, ranked, sorted, linked, laid out, summed up: seven loops over all.
+    const options = { calibration: { innerTicks: 0, outerTicks: 0 }, nsPerTick: 1 }
+    expect(during(() => snapshotOf(builder, options, () => signs++))).toBeGreaterThanOrEqual(
+      7 * slices(count - 2),
+    )
+    expect(during(() => builder.reset())).toBeGreaterThanOrEqual(slices(count))
   })
 })
