@@ -1,0 +1,96 @@
+// Artifacts of Maven Central that tests profile or compile, by coordinates and checksum.
+//
+// `mvn` finds and fetches them, as a user's own settings and mirrors have it. A checked copy is kept in
+// a cache outside the repository, `$XDG_CACHE_HOME/jfluid` or `~/.cache/jfluid`, under its checksum: a
+// second run needs neither network nor mvn. Copies are written aside and renamed, so two test runs may
+// fetch the same artifact at once.
+
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { temporaryDirectory } from './java-process.ts'
+import type { Jdk } from './jdks.ts'
+
+export interface Artifact {
+  /** `group:artifact:version[:packaging[:classifier]]`, without what it depends on. */
+  readonly coordinates: string
+  /** SHA-256 of the file, in hexadecimal. */
+  readonly sha256: string
+}
+
+/** 326 sources that need nothing but the JDK: 70,000 lines, generics and anonymous classes. */
+export const COLLECTIONS_SOURCES: Artifact = {
+  coordinates: 'org.apache.commons:commons-collections4:4.4:jar:sources',
+  sha256: '93b4ff13ee810830a247dfa83bf5b73c401a591af4c11f3efb9b9da581e70452',
+}
+
+/** Where artifacts are kept between runs. */
+export function cacheDirectory(): string {
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'jfluid')
+}
+
+/**
+ * Path of the artifact's file in the cache, fetched if it is not there or is not what it should be.
+ *
+ * @param cache  the directory to keep it in; made if missing
+ * @throws Error if mvn is missing or does not find it, or if the file has another checksum
+ */
+export async function mavenArtifact(
+  { coordinates, sha256 }: Artifact,
+  cache = cacheDirectory(),
+): Promise<string> {
+  const [, name, version, packaging = 'jar', classifier] = coordinates.split(':')
+  const suffix = classifier === undefined ? '' : `-${classifier}`
+  const file = join(cache, `${name}-${version}${suffix}-${sha256.slice(0, 16)}.${packaging}`)
+  if (checksum(file) === sha256) return file
+
+  mkdirSync(cache, { recursive: true })
+  const aside = mkdtempSync(join(cache, '.fetching-'))
+  try {
+    const common = ['-q', '-B', `-Dartifact=${coordinates}`]
+    await mvn([...common, '-Dtransitive=false', 'dependency:get'], aside)
+    await mvn(
+      [...common, `-DoutputDirectory=${aside}`, '-Dmdep.useBaseVersion=true', 'dependency:copy'],
+      aside,
+    )
+    const copy = join(aside, `${name}-${version}${suffix}.${packaging}`)
+    const found = checksum(copy)
+    if (found !== sha256) throw new Error(`${coordinates} has SHA-256 ${found}, not ${sha256}`)
+    renameSync(copy, file)
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+  }
+  return file
+}
+
+/** The contents of an artifact, in a directory that goes with the test file. */
+export async function unpackedArtifact(jdk: Jdk, artifact: Artifact): Promise<string> {
+  const file = await mavenArtifact(artifact)
+  const dir = temporaryDirectory('jfluid-artifact-')
+  await promisify(execFile)(join(jdk.home, 'bin', 'jar'), ['xf', file], { cwd: dir })
+  return dir
+}
+
+async function mvn(args: readonly string[], cwd: string): Promise<void> {
+  try {
+    await promisify(execFile)('mvn', args, { cwd, maxBuffer: 16 << 20 })
+  } catch (problem) {
+    const { code, stdout, stderr } = problem as { code?: unknown; stdout?: string; stderr?: string }
+    if (code === 'ENOENT') {
+      throw new Error('mvn is not on PATH: the full tests fetch libraries with it; install Apache Maven')
+    }
+    throw new Error(`mvn ${args.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`)
+  }
+}
+
+/** Null if there is no such file. */
+function checksum(file: string): string | null {
+  try {
+    return createHash('sha256').update(readFileSync(file)).digest('hex')
+  } catch {
+    return null
+  }
+}
