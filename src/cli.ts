@@ -105,8 +105,14 @@ program
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader such as `head` has seen enough.
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0)
-  throw error
+  ignoreHangUp(error, process.stdout)
 })
+process.stderr.on('error', (error: NodeJS.ErrnoException) => ignoreHangUp(error, process.stderr))
+
+/** A terminal that was closed hears nothing more; detaching and keeping the profile go on without it. */
+function ignoreHangUp(error: NodeJS.ErrnoException, terminal: { readonly isTTY?: boolean }): void {
+  if (error.code !== 'EIO' || terminal.isTTY !== true) throw error
+}
 
 try {
   await program.parseAsync()

@@ -9,7 +9,7 @@ const BATCH = 1 << 16
 /**
  * Writes `pieces` to `out` and waits while it is full; does not end `out`.
  *
- * A reader that has gone away (`| head`) is no error: writing stops and `false` comes back.
+ * A reader that has gone away (`| head`, a closed terminal) is no error: writing stops and `false` comes back.
  *
  * @throws the stream's error otherwise (`ENOSPC`, …)
  */
@@ -33,12 +33,14 @@ export async function writePieces(out: Writable, pieces: Iterable<string>): Prom
     if (failure) throw failure
     return true
   } catch (error) {
-    if (isGone(error)) return false
+    if (isGone(error, out)) return false
     throw error
   } finally {
     // The error of a write may arrive later than its callback: keep one quiet listener for EPIPE.
     out.off('error', fail)
-    out.on('error', ignoreGone)
+    out.on('error', (error) => {
+      if (!isGone(error, out)) throw error
+    })
   }
 }
 
@@ -51,11 +53,9 @@ async function writeOne(out: Writable, text: string): Promise<void> {
   if (out.writableNeedDrain) await once(out, 'drain')
 }
 
-function ignoreGone(error: unknown): void {
-  if (!isGone(error)) throw error
-}
-
-function isGone(error: unknown): boolean {
+function isGone(error: unknown, out: Writable): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
+  // A closed terminal answers EIO; from a file that is a failure of the disk.
+  if (code === 'EIO') return 'isTTY' in out && out.isTTY === true
   return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED' || code === 'EOF'
 }

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
+import { readProfileJson } from '../support/jfluid.ts'
 import { Terminal, type TerminalOptions } from '../support/terminal.ts'
 import { filesOf, mappedFiles, threadNames, until } from './remains.ts'
 
@@ -89,8 +90,8 @@ forEachJdk((jdk) => {
   })
 
   /** The live view of the shop, once it has a tree. */
-  async function attached(options: TerminalOptions = {}): Promise<Terminal> {
-    const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], options)
+  async function attached(options: TerminalOptions = {}, ...flags: string[]): Promise<Terminal> {
+    const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT, ...flags], options)
     // With a position: until it is called anew, a root that ran before has its own word in that line.
     await terminal.until((lines) => rowsOf(lines).length > 8 && rootRow(lines) && position(lines))
     return terminal
@@ -350,12 +351,16 @@ forEachJdk((jdk) => {
       await expectLeft(clients)
     })
 
-    it('a terminal that is closed ends the session, and nothing of it stays', async () => {
-      const terminal = await attached()
+    it('a terminal that is closed ends the session; the profile is kept, and nothing else stays', async () => {
+      const out = join(temporaryDirectory(), 'p.jfluid')
+      const terminal = await attached({}, '--out', out)
       const clients = terminal.processes()
       expect(clients.length).toBeGreaterThan(1)
       await terminal.hangUp()
       await expectLeft(clients)
+      const profile = await readProfileJson(out)
+      expect(profile.truncated).toBe(false)
+      expect(profile.merged.map((node) => node.method)).toEqual(['process'])
     })
   })
 
@@ -363,7 +368,10 @@ forEachJdk((jdk) => {
   async function expectLeft(clients: readonly number[]): Promise<void> {
     await until(() => !clients.some(isRunning))
     await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
-    expect(mappedFiles(java.pid).filter((file) => /jfluid.*ring/.test(file))).toEqual([])
+    const buffers = mappedFiles(java.pid).filter((file) =>
+      clients.some((client) => new RegExp(`jfluid-\\d+-${client}-.*ring`).test(file)),
+    )
+    expect(buffers).toEqual([])
     expect(filesOf(java.pid, ...clients)).toEqual([`/tmp/.java_pid${java.pid}`])
     const served = await requests()
     await until(async () => (await requests()) > served)
