@@ -49,11 +49,17 @@ export class Mirrors {
   #bytes = 0
   /** Class files parsed, those parsed again included. */
   parsed = 0
-  /** Classes that could not be read: what they call is unknown. */
+  /** Included classes that could not be read: what they call is unknown. */
   unreadable = 0
+  readonly #isIncluded: (id: number) => boolean
 
-  constructor(port: RevealPort) {
+  /**
+   * @param isIncluded whether calls in a class are followed. Of one whose calls are not only the method
+   *                   table is wanted, and without it every method below is taken for an override.
+   */
+  constructor(port: RevealPort, isIncluded: (id: number) => boolean = () => true) {
     this.#port = port
+    this.#isIncluded = isIncluded
   }
 
   /** The mirror; null if the class cannot be read; undefined if nobody has asked for it yet. */
@@ -92,7 +98,7 @@ export class Mirrors {
         const bytes = answers[i]
         if (bytes) this.put(id, bytes, isJdk(id))
         else {
-          this.unreadable++
+          if (this.#isIncluded(id)) this.unreadable++
           if (!this.#mirrors.has(id)) this.#mirrors.set(id, null)
         }
       }

@@ -83,7 +83,7 @@ export class Revealer {
 
   constructor(options: RevealOptions, port: RevealPort) {
     this.#options = options
-    this.#mirrors = new Mirrors(port)
+    this.#mirrors = new Mirrors(port, (id) => this.#hierarchy.get(id)?.included !== false)
     this.#filters = new Filters(options.include, options.exclude, options.jdk)
     this.#linker = new Linker(this.#hierarchy, this.#mirrors, options.jdk)
     const filtered = options.include.length + options.exclude.length > 0

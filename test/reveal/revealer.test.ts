@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CLASS_UNMODIFIABLE } from '../../src/base/class-info.ts'
+import { CLASS_JDK, CLASS_UNMODIFIABLE } from '../../src/base/class-info.ts'
 import { AbstractOrNativeRoot, RootNotFound } from '../../src/reveal/errors.ts'
 import { compilePrograms, program, Target } from './world.ts'
 
@@ -483,6 +483,18 @@ describe('a class that cannot be changed', () => {
     target.revealer.addClasses([{ ...target.info('shapes/Circle'), id: 5000, name: 'shapes/Ghost' }])
     await target.start()
     await target.invoke('Main.run')
+    expect(target.revealer.counters.gaps).toBe(1)
+  })
+
+  it('is none if it is excluded: what it calls is not looked for', async () => {
+    const target = new Target({ program: shapes })
+    const ghost = { ...target.info('shapes/Shape'), id: 5000, name: 'jdk/Ghost', flags: CLASS_JDK }
+    target.revealer.addClasses([
+      ghost,
+      { ...target.info('shapes/Circle'), id: 5001, name: 'shapes/Haunted', interfaceIds: [ghost.id] },
+    ])
+    await target.start()
+    await target.revealer.prefetch() // asks for Haunted, which is included, and for what is above it
     expect(target.revealer.counters.gaps).toBe(1)
   })
 })
