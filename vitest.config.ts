@@ -9,7 +9,5 @@ export default defineConfig({
     // One file at a time: a live test is a JVM, a client and its recorder already. On two cores a second
     // file beside it makes the target wait for its client, and what it waited for too long is a gap.
     fileParallelism: false,
-    // A machine that does not run us for a moment must not fail a whole build; what fails twice is broken.
-    retry: process.env.CI ? 1 : 0,
   },
 })

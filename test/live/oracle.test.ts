@@ -67,7 +67,7 @@ forEachJdk((jdk) => {
 
   it.each(programs)(
     '%s: every calling context, both schemes',
-    { timeout: 60_000, retry: 1 },
+    { timeout: 60_000 },
     async (_, prepare, include) => {
       const program = await prepare()
       const oracle = await countCalls({ jdk, ...program, include })

@@ -12,13 +12,10 @@ import { callsByMethod, jfluid, startRecording, stderrLine } from '../support/jf
 /** Methods that the shop's self-check counts itself. */
 const SHOP_METHODS = 44
 const full = process.env.JFLUID_FULL !== undefined
-/** On a busy machine an answer may take longer than the 250 ms that a target waits; that is a gap. */
-const BUSY = { retry: 2 }
 
 describe.each(jdks)('JDK $version', (jdk) => {
   it.each(['a', 'b'])(
     'scheme %s: the shop, which serves, and its self-check agree on every method',
-    BUSY,
     async (scheme) => {
       const shop = startJava(jdk, ['-cp', await compileShop(jdk), 'shop.Main', '--rate', '100'])
       const port = / on port (\d+), pid/.exec(await shop.line(/^shop ready/))?.[1]
