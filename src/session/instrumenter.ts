@@ -5,6 +5,7 @@ import { crc32 } from 'node:zlib'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
 import { instrumentClass, type Probe } from '../instrument/class.ts'
 import type { MethodTarget } from '../reveal/method-ids.ts'
+import { refusedBodies } from '../typecheck/rewritten.ts'
 import type { Agent, Body, LoadAnswer } from '../wire/agent.ts'
 import type { RedefineResult } from '../wire/messages.ts'
 
@@ -30,6 +31,13 @@ export interface Refusal {
   readonly reason: string
 }
 
+export interface InstrumenterOptions {
+  /** The JVM takes code for this class as it comes: we check its types before. All classes unless given. */
+  readonly unverified?: (classId: number) => boolean
+  /** Tests put a broken one here. */
+  readonly rewriter?: typeof instrumentClass
+}
+
 export class Instrumenter {
   private readonly bytes = new Map<number, Uint8Array>()
   private cached = 0
@@ -37,7 +45,10 @@ export class Instrumenter {
   private readonly installed = new Map<number, Task[]>()
   private highestId = 0
 
-  constructor(private readonly agent: Agent) {}
+  constructor(
+    private readonly agent: Agent,
+    private readonly options: InstrumenterOptions = {},
+  ) {}
 
   get instrumentedClasses(): number {
     return this.installed.size
@@ -125,7 +136,7 @@ export class Instrumenter {
     ready: readonly number[],
   ): { answer: LoadAnswer; refusals: Refusal[] } {
     const refusals: Refusal[] = []
-    const { poolBytes, poolEntries, bodies, done } = rewriteClass(bytes, tasks, refusals)
+    const { poolBytes, poolEntries, bodies, done } = this.rewriteClass(classId, bytes, tasks, refusals)
     for (const task of tasks) this.highestId = Math.max(this.highestId, task.id)
     if (bodies.length > 0) {
       // From now on these are the base bytes: HotSpot keeps what the hook was shown.
@@ -166,7 +177,7 @@ export class Instrumenter {
         )
         return
       }
-      const rewritten = rewriteClass(base, list, refusals)
+      const rewritten = this.rewriteClass(classId, base, list, refusals)
       if (rewritten.bodies.length === 0) return
       extensions.push(
         this.agent.extendConstantPool(classId, crc32(base), rewritten.poolEntries, rewritten.poolBytes),
@@ -176,6 +187,16 @@ export class Instrumenter {
     })
     await Promise.all(extensions)
     return { bodies, byClass }
+  }
+
+  private rewriteClass(
+    classId: number,
+    base: Uint8Array,
+    tasks: readonly Task[],
+    refusals: Refusal[],
+  ): RewrittenClass {
+    const { unverified, rewriter = instrumentClass } = this.options
+    return rewriteClass(base, tasks, refusals, unverified?.(classId) ?? true, rewriter)
   }
 
   private remember(id: number, bytes: Uint8Array): void {
@@ -196,16 +217,20 @@ export class Instrumenter {
   }
 }
 
-function rewriteClass(
-  base: Uint8Array,
-  tasks: readonly Task[],
-  refusals: Refusal[],
-): {
+interface RewrittenClass {
   poolBytes: Uint8Array
   poolEntries: number
   bodies: { methodIndex: number; code: Uint8Array }[]
   done: Task[]
-} {
+}
+
+function rewriteClass(
+  base: Uint8Array,
+  tasks: readonly Task[],
+  refusals: Refusal[],
+  unverified: boolean,
+  rewriter: typeof instrumentClass,
+): RewrittenClass {
   const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
   let classFile: ClassFile
   try {
@@ -221,7 +246,7 @@ function rewriteClass(
     refusals.push({ task, reason: 'the class no longer has this method' })
     return []
   })
-  const result = instrumentClass(
+  const result = rewriter(
     classFile,
     indexed.map(({ task, methodIndex }) => ({ methodIndex, id: task.id, probe: task.probe })),
   )
@@ -229,10 +254,13 @@ function rewriteClass(
   for (const { methodIndex, reason } of result.skipped) {
     refusals.push({ task: taskAt.get(methodIndex)!, reason })
   }
+  const refused = unverified ? refusedBodies(classFile, result) : new Map<number, string>()
+  for (const [methodIndex, reason] of refused) refusals.push({ task: taskAt.get(methodIndex)!, reason })
+  const bodies = result.bodies.filter(({ methodIndex }) => !refused.has(methodIndex))
   return {
     poolBytes: result.poolBytes,
     poolEntries: result.poolEntries,
-    bodies: result.bodies.map(({ methodIndex, code }) => ({ methodIndex, code })),
-    done: result.bodies.map((b) => taskAt.get(b.methodIndex)!),
+    bodies: bodies.map(({ methodIndex, code }) => ({ methodIndex, code })),
+    done: bodies.map((b) => taskAt.get(b.methodIndex)!),
   }
 }

@@ -155,7 +155,10 @@ export class Session {
     private readonly calibration: { innerTicks: number; outerTicks: number },
   ) {
     this.agent = agent
-    this.instrumenter = new Instrumenter(agent)
+    // HotSpot verifies redefined classes of every loader but the bootstrap one.
+    this.instrumenter = new Instrumenter(agent, {
+      unverified: (classId) => (this.loaderOf.get(classId) ?? 0) === 0,
+    })
     this.revealer = new Revealer(options, { classBytes: (ids) => this.instrumenter.classBytes(ids) })
     this.ended = new Promise((resolve) => {
       this.endWith = resolve

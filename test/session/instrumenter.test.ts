@@ -1,0 +1,105 @@
+// Code for classes that the JVM does not verify is type-checked before it is sent: a rewriter that is
+// wrong costs methods, not the target.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { ClassFile } from '../../src/classfile/class-file.ts'
+import { instrumentClass } from '../../src/instrument/class.ts'
+import { Instrumenter, type Task } from '../../src/session/instrumenter.ts'
+import type { Agent, Body } from '../../src/wire/agent.ts'
+import { assemble } from '../instrument/assembler.ts'
+
+const CLASS_ID = 7
+const TASK: Task = {
+  id: 1,
+  classId: CLASS_ID,
+  className: 'T',
+  name: 'half',
+  descriptor: '(I)I',
+  probe: 'method',
+}
+
+const half = (major = 61): ClassFile =>
+  assemble({
+    method: 'half(I)I',
+    code: 'iload_0 | iconst_2 | idiv | ireturn',
+    major,
+    maxStack: 2,
+    maxLocals: 1,
+  })
+
+/** An agent that shows one class and keeps the bodies it is sent. */
+function agentWith({ bytes }: ClassFile, sent: Body[]): Agent {
+  const answers = {
+    classBytes: async () => [bytes],
+    extendConstantPool: async () => {},
+    redefineMethods: async (bodies: Body[]) => {
+      sent.push(...bodies)
+      return { refused: [] }
+    },
+  }
+  return answers as unknown as Agent
+}
+
+/** The first instruction of the code, which loads the argument for the division, does nothing instead. */
+const broken: typeof instrumentClass = (classFile, tasks) => {
+  const result = instrumentClass(classFile, tasks)
+  const bodies = result.bodies.map((body) => {
+    const code = Uint8Array.from(body.code)
+    code[code.indexOf(0x1a)] = 0 // iload_0
+    return { ...body, code }
+  })
+  return { ...result, bodies }
+}
+
+describe('code for a class that the JVM does not verify', () => {
+  it('is sent when its types hold', async () => {
+    const sent: Body[] = []
+    const { refusals } = await new Instrumenter(agentWith(half(), sent)).install([TASK], [])
+    assert.deepEqual(refusals, [])
+    assert.equal(sent.length, 1)
+  })
+
+  it('is not sent when its types do not hold: the method is skipped with the reason', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent), { rewriter: broken })
+    const { refusals } = await instrumenter.install([TASK], [])
+    assert.deepEqual(sent, [])
+    assert.equal(refusals.length, 1)
+    assert.equal(refusals[0].task, TASK)
+    assert.match(
+      refusals[0].reason,
+      /^the rewritten code does not type-check: the operand stack is empty, at bci \d+$/,
+    )
+    assert.equal(instrumenter.instrumentedClasses, 0)
+  })
+
+  it('is not sent with the definition of a class that is being loaded, either', () => {
+    const classFile = half()
+    const instrumenter = new Instrumenter(agentWith(classFile, []), { rewriter: broken })
+    const { answer, refusals } = instrumenter.atLoad(CLASS_ID, classFile.bytes, [TASK], [])
+    assert.deepEqual(answer.bodies, [])
+    assert.match(refusals[0].reason, /does not type-check/)
+  })
+
+  it('is not sent when it cannot be judged', async () => {
+    const sent: Body[] = []
+    const { refusals } = await new Instrumenter(agentWith(half(48), sent)).install([TASK], [])
+    assert.deepEqual(sent, [])
+    assert.match(
+      refusals[0].reason,
+      /^the code cannot be type-checked: class files of version 48 have no frames$/,
+    )
+  })
+})
+
+describe('code for a class that the JVM verifies', () => {
+  it('is left to the JVM', async () => {
+    const sent: Body[] = []
+    const unverified = (classId: number) => classId !== CLASS_ID
+    const instrumenter = new Instrumenter(agentWith(half(48), sent), { unverified })
+    const { refusals } = await instrumenter.install([TASK], [])
+    assert.deepEqual(refusals, [])
+    assert.equal(sent.length, 1)
+  })
+})
