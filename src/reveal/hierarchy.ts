@@ -205,6 +205,21 @@ export class Hierarchy {
     return [...new Set([node, ...this.ancestors(node)].flatMap((it) => it.missing))]
   }
 
+  /** Forgets classes that the JVM has unloaded. Numbers it does not know are ignored. */
+  remove(ids: Iterable<number>): void {
+    for (const id of ids) {
+      const node = this.#nodes.get(id)
+      if (node === undefined) continue
+      this.#unlink(node)
+      this.#nodes.delete(id)
+      this.#ancestors.delete(id)
+      this.#early.delete(id)
+      const others = this.named(node.name).filter((it) => it !== node)
+      if (others.length > 0) this.#byName.set(node.name, others)
+      else this.#byName.delete(node.name)
+    }
+  }
+
   #create(id: number, name: string, loader: number): ClassNode {
     const node: ClassNode = {
       id,
@@ -250,7 +265,10 @@ export class Hierarchy {
 
   #unlink(node: ClassNode): void {
     for (const id of [...node.supers, ...node.interfaces]) this.#nodes.get(id)?.subtypes.delete(node.id)
-    for (const name of node.missing) this.#waiting.get(name)?.delete(node)
+    for (const name of node.missing) {
+      const waiting = this.#waiting.get(name)
+      if (waiting?.delete(node) && waiting.size === 0) this.#waiting.delete(name)
+    }
   }
 
   /** Supertypes of `node` have changed, and so have those of everything below it. */

@@ -17,6 +17,7 @@ export interface MethodTarget {
 export class MethodIds {
   readonly #targets: MethodTarget[] = []
   readonly #byPlace = new Map<string, MethodTarget>()
+  readonly #classes = new Set<number>()
 
   /** @throws Error if the method has an id already: the callers' invariant is "at most once". */
   add(target: Omit<MethodTarget, 'id'>): MethodTarget {
@@ -27,7 +28,13 @@ export class MethodIds {
     const added = { id: this.#targets.length + 1, ...target }
     this.#targets.push(added)
     this.#byPlace.set(place, added)
+    this.#classes.add(target.classId)
     return added
+  }
+
+  /** Whether a method of this class has an id. Ids outlive their classes: a profile names them. */
+  hasMethodsOf(classId: number): boolean {
+    return this.#classes.has(classId)
   }
 
   find(classId: number, methodIndex: number): MethodTarget | undefined {

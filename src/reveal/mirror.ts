@@ -140,6 +140,14 @@ export class Mirrors {
     }
   }
 
+  /** The class is gone from the target. */
+  drop(id: number): void {
+    this.#bytes -= this.#files.get(id)?.bytes.length ?? 0
+    this.#files.delete(id)
+    this.#mirrors.delete(id)
+    this.#lambdas.delete(id)
+  }
+
   #keep(id: number, file: ClassFile): void {
     const old = this.#files.get(id)
     if (old !== undefined) this.#bytes -= old.bytes.length

@@ -363,6 +363,25 @@ export class Reach {
     )
   }
 
+  /** Forgets what is remembered for code that is gone: sites seen from these loaders, and the classes. */
+  unloaded(classes: ReadonlySet<number>, loaders: ReadonlySet<number>): void {
+    for (const id of classes) {
+      this.#dispatched.delete(id)
+      const methods = this.linker.mirrors.get(id)?.methods ?? []
+      for (const { index } of methods) this.#decided.delete(`${id}:${index}`)
+    }
+    const left = this.#passThrough.filter((it) => !classes.has(it.node.id))
+    this.#passThrough.splice(0, this.#passThrough.length, ...left)
+    if (loaders.size === 0) return
+    for (const [owner, sites] of this.#byOwner) {
+      const living = sites.filter((it) => !loaders.has(it.loader))
+      if (living.length === sites.length) continue
+      for (const it of sites) if (loaders.has(it.loader)) this.#reached.delete(keyOf(it))
+      if (living.length > 0) this.#byOwner.set(owner, living)
+      else this.#byOwner.delete(owner)
+    }
+  }
+
   isDecided(ref: MethodRef): boolean {
     return this.#decided.has(placeOf(ref))
   }

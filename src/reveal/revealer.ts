@@ -222,6 +222,24 @@ export class Revealer {
     }
   }
 
+  /**
+   * Classes and loaders that the target has dropped: nothing of them will run again. Their methods keep
+   * ids and names.
+   */
+  unloaded(classes: readonly number[], loaders: readonly number[]): void {
+    const gone = new Set(classes)
+    this.#reach.unloaded(gone, new Set(loaders))
+    for (const node of this.#appeared) if (gone.has(node.id)) this.#appeared.delete(node)
+    for (const id of gone) this.#mirrors.drop(id)
+    this.#hierarchy.remove(gone)
+    this.#linker.forget()
+  }
+
+  /** Whether a method of the class has been returned, so that a profile may name it. */
+  hasMethodsOf(classId: number): boolean {
+    return this.#ids.hasMethodsOf(classId)
+  }
+
   method(id: number): MethodTarget {
     return this.#ids.get(id)
   }

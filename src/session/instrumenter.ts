@@ -43,6 +43,7 @@ export class Instrumenter {
   private cached = 0
   /** Tasks whose bodies the target holds, by class. */
   private readonly installed = new Map<number, Task[]>()
+  private unloadedClasses = 0
   private highestId = 0
 
   constructor(
@@ -51,7 +52,7 @@ export class Instrumenter {
   ) {}
 
   get instrumentedClasses(): number {
-    return this.installed.size
+    return this.installed.size + this.unloadedClasses
   }
 
   /** Class bytes as a retransformation sees them; null where the JVM shows none. One batch. */
@@ -150,6 +151,12 @@ export class Instrumenter {
   forgetClass(classId: number): void {
     this.forget(classId)
     this.installed.delete(classId)
+  }
+
+  /** The target has dropped the class, and with it what was installed. */
+  classUnloaded(classId: number): void {
+    this.forget(classId)
+    if (this.installed.delete(classId)) this.unloadedClasses++
   }
 
   private async rewrite(

@@ -18,7 +18,7 @@ import { Revealer, type Revelation } from '../reveal/revealer.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import { Agent } from '../wire/agent.ts'
 import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
-import type { AgentFacts, DetachReport, ThreadRow } from '../wire/messages.ts'
+import type { AgentFacts, DetachReport, ThreadRow, Unloaded } from '../wire/messages.ts'
 import { TargetClock } from './clock.ts'
 import type { OpenDoor } from './door.ts'
 import { Instrumenter, type Refusal, type Task, taskOf } from './instrumenter.ts'
@@ -335,8 +335,30 @@ export class Session {
       if ((c.flags & (CLASS_JDK | CLASS_OURS)) !== 0) this.jdkClasses.add(sourceName(c.name))
     }
     if (classes.length === 0) return
+    this.forgetHooks(new Set(classes.map((c) => c.id))) // defined, and no lateLoad came before: in time
     this.revealer.addClasses(classes)
     if (this.phase !== 'starting') await this.apply(await this.revealer.classesAppeared())
+  }
+
+  /** The target has dropped classes and loaders. What was recorded of them keeps its names. */
+  private forgetUnloaded({ classes, loaders }: Unloaded): void {
+    this.revealer.unloaded(classes, loaders)
+    const gone = new Set(classes)
+    this.forgetHooks(gone)
+    this.deferred = this.deferred.filter((t) => !gone.has(t.classId))
+    for (const id of gone) {
+      this.instrumenter.classUnloaded(id)
+      this.coming.delete(id)
+      if (!this.revealer.hasMethodsOf(id)) this.loaderOf.delete(id)
+    }
+    if (loaders.length === 0) return
+    const named = new Set(this.loaderOf.values())
+    for (const id of loaders) if (!named.has(id)) this.loaders.delete(id)
+  }
+
+  private forgetHooks(classIds: ReadonlySet<number>): void {
+    for (const [hook, tasks] of this.hookTasks)
+      if (classIds.has(tasks[0]!.classId)) this.hookTasks.delete(hook)
   }
 
   /** Rewrites and swaps what was revealed, in one redefinition. */
@@ -483,7 +505,11 @@ export class Session {
     const status = await this.agent.status()
     this.clock.update(status.clock)
     this.gaps = status.gaps
-    for (const thread of status.threads) this.threads.set(thread.number, thread)
+    // Virtual threads share one tree: to name each would be a leak in a target that makes one a request.
+    for (const thread of status.threads) if (!thread.virtual) this.threads.set(thread.number, thread)
+    const { unloaded } = status
+    if (unloaded.classes.length + unloaded.loaders.length > 0)
+      void this.enqueue(async () => this.forgetUnloaded(unloaded))
   }
 
   private async reportRootsOnStacks(): Promise<void> {

@@ -4,7 +4,15 @@
 
 import type { ClassInfo } from '../base/class-info.ts'
 import type { EventHandler, Link } from './link.ts'
-import type { AgentFacts, ClockPair, DetachReport, RedefineResult, StackRow, ThreadRow } from './messages.ts'
+import type {
+  AgentFacts,
+  ClockPair,
+  DetachReport,
+  RedefineResult,
+  StackRow,
+  ThreadRow,
+  Unloaded,
+} from './messages.ts'
 
 export interface LoaderInfo {
   readonly id: number
@@ -168,8 +176,15 @@ export class Agent {
     return { innerTicks: number(v[0]), outerTicks: number(v[1]) }
   }
 
-  async status(): Promise<{ clock: ClockPair; threads: ThreadRow[]; gaps: number; heapBytes: number }> {
+  async status(): Promise<{
+    clock: ClockPair
+    threads: ThreadRow[]
+    gaps: number
+    heapBytes: number
+    unloaded: Unloaded
+  }> {
     const v = list(await this.link.request('status'))
+    const [classes, loaders] = list(v[4])
     return {
       clock: clockPair(v[0]),
       threads: list(v[1]).map((row) => {
@@ -178,6 +193,7 @@ export class Agent {
       }),
       gaps: number(v[2]),
       heapBytes: number(v[3]),
+      unloaded: { classes: list(classes).map(number), loaders: list(loaders).map(number) },
     }
   }
 
@@ -187,8 +203,7 @@ export class Agent {
       return {
         id: number(r[0]),
         name: string(r[1]),
-        state: string(r[2]),
-        frames: list(r[3]).map((f) => {
+        frames: list(r[2]).map((f) => {
           const [owner, method] = list(f)
           return { class: string(owner), method: string(method) }
         }),

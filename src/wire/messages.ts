@@ -18,8 +18,9 @@
 //   enable               → ticks                recording on
 //   go                   → nil                  lets main() begin, where the JVM was started by us
 //   calibrate ms         → [t_I, t_O] in ticks
-//   status               → [[ticks, nanos], [[number, tid, name, virtual], …], gaps, heap bytes]
-//   stackTraces depth    → [[tid, name, state, [[class, method], …]], …]
+//   status               → [[ticks, nanos], [[number, tid, name, virtual], …], gaps, heap bytes,
+//                           [[class, …], [loader, …]]]   unloaded since the last call; no row follows
+//   stackTraces depth    → [[tid, name, [[class, method], …]], …]
 //   reclaim              → chunks taken back from threads outside the graph
 //   detach               → [classes restored, classes refused, ms, mapping released]
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
@@ -46,10 +47,15 @@ export interface ClockPair {
   readonly nanos: number
 }
 
+/** Numbers of classes and loaders that no longer exist in the target. */
+export interface Unloaded {
+  readonly classes: readonly number[]
+  readonly loaders: readonly number[]
+}
+
 export interface StackRow {
   readonly id: number
   readonly name: string
-  readonly state: string
   /** Innermost first; class names with dots. */
   readonly frames: readonly { readonly class: string; readonly method: string }[]
 }

@@ -4,7 +4,6 @@ import { describeRootOnStack, rootsOnStacks } from '../../src/session/stacks.ts'
 const stack = (name: string, ...frames: string[]) => ({
   id: 1,
   name,
-  state: 'RUNNABLE',
   frames: frames.map((f) => {
     const dot = f.lastIndexOf('.')
     return { class: f.slice(0, dot), method: f.slice(dot + 1) }

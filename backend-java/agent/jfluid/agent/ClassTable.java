@@ -1,12 +1,16 @@
 package jfluid.agent;
 
 import java.lang.instrument.Instrumentation;
+import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.WeakHashMap;
 
 /**
@@ -19,32 +23,37 @@ final class ClassTable {
     private static final int UNMODIFIABLE = 4;
     private static final int OURS = 8;
 
-    /** A class that the load hook has announced and the JVM has not defined yet. */
-    private record Coming(ClassLoader loader, String name) {
-        @Override
-        public boolean equals(Object o) {
-            return o instanceof Coming c && c.loader == loader && c.name.equals(name);
-        }
+    /** A class by its number. Numbers are never given twice in a session. */
+    private static final class Ref extends WeakReference<Class<?>> {
+        final int id;
 
-        @Override
-        public int hashCode() {
-            return System.identityHashCode(loader) * 31 + name.hashCode();
+        Ref(Class<?> c, int id, ReferenceQueue<Class<?>> gone) {
+            super(c, gone);
+            this.id = id;
         }
     }
 
+    /**
+     * @param coming numbers of classes that the load hook has announced and the JVM has not defined yet,
+     *               by name
+     */
+    private record Loader(int id, Map<String, Integer> coming) {}
+
     private final Instrumentation instrumentation;
     private final WeakHashMap<Class<?>, Integer> ids = new WeakHashMap<>();
-    private final ArrayList<WeakReference<Class<?>>> byId = new ArrayList<>();
-    private final Map<Coming, Integer> coming = new HashMap<>();
-    private final WeakHashMap<ClassLoader, Integer> loaderIds = new WeakHashMap<>();
+    private final Map<Integer, Ref> byId = new HashMap<>();
+    private final ReferenceQueue<Class<?>> unloaded = new ReferenceQueue<>();
+    private final PerLoader<Loader> loaders = new PerLoader<>();
+    private final Set<Integer> coming = new HashSet<>();
     private final WeakHashMap<Module, Boolean> jdkModules = new WeakHashMap<>();
     private List<Object> newLoaders = new ArrayList<>();
-    private List<Object> newClasses = new ArrayList<>();
-    private int loaders;
+    /** Rows that the client has not been sent, by number. */
+    private Map<Integer, Object> newClasses = new LinkedHashMap<>();
+    private int lastId;
+    private int lastLoader;
 
     ClassTable(Instrumentation instrumentation) {
         this.instrumentation = instrumentation;
-        byId.add(null);
     }
 
     /** {@code [new loaders, new classes]} since the last call. */
@@ -54,39 +63,56 @@ final class ClassTable {
                 id(c);
             }
         }
-        Object[] delta = {newLoaders, newClasses};
+        Object[] delta = {newLoaders, new ArrayList<>(newClasses.values())};
         newLoaders = new ArrayList<>();
-        newClasses = new ArrayList<>();
+        newClasses = new LinkedHashMap<>();
         return delta;
+    }
+
+    /**
+     * {@code [classes, loaders]}: numbers of classes that have been unloaded since the last call, or will
+     * never be defined since their loader is gone, and of such loaders. No row of theirs follows.
+     */
+    Object[] takeGone() {
+        List<Object> gone = new ArrayList<>();
+        List<Object> goneLoaders = new ArrayList<>();
+        for (Ref ref = (Ref) unloaded.poll(); ref != null; ref = (Ref) unloaded.poll()) {
+            byId.remove(ref.id);
+            newClasses.remove(ref.id);
+            gone.add(ref.id);
+        }
+        for (Loader loader : loaders.takeGone()) {
+            goneLoaders.add(loader.id);
+            for (int id : loader.coming.values()) {
+                coming.remove(id);
+                gone.add(id);
+            }
+        }
+        return new Object[] {gone, goneLoaders};
     }
 
     /** The class, or null if it has been unloaded or was never defined. */
     Class<?> byId(int id) {
-        if (id <= 0 || id >= byId.size()) {
-            return null;
-        }
-        WeakReference<Class<?>> ref = byId.get(id);
+        Ref ref = byId.get(id);
         return ref == null ? null : ref.get();
     }
 
     /** The same after looking through the loaded classes once, for one that was announced. */
     Class<?> find(int id) {
-        Class<?> c = byId(id);
-        if (c == null && id > 0 && id < byId.size() && byId.get(id) == null) {
+        if (coming.contains(id)) {
             for (Class<?> loaded : instrumentation.getAllLoadedClasses()) {
                 if (!loaded.isArray() && !loaded.isPrimitive()) {
                     id(loaded);
                 }
             }
-            c = byId(id);
         }
-        return c;
+        return byId(id);
     }
 
     int announced(ClassLoader loader, String name) {
-        return coming.computeIfAbsent(new Coming(loader, name), k -> {
-            byId.add(null);
-            return byId.size() - 1;
+        return loader(loader).coming.computeIfAbsent(name, k -> {
+            coming.add(++lastId);
+            return lastId;
         });
     }
 
@@ -98,15 +124,12 @@ final class ClassTable {
         String name = c.getName();
         ClassLoader loader = c.getClassLoader();
         boolean hidden = c.isHidden();
-        Integer announced = hidden ? null : coming.remove(new Coming(loader, name.replace('.', '/')));
-        int id;
+        Integer announced = hidden ? null : loader(loader).coming.remove(name.replace('.', '/'));
         if (announced != null) {
-            id = announced;
-            byId.set(id, new WeakReference<>(c));
-        } else {
-            id = byId.size();
-            byId.add(new WeakReference<>(c));
+            coming.remove(announced);
         }
+        int id = announced != null ? announced : ++lastId;
+        byId.put(id, new Ref(c, id, unloaded));
         ids.put(c, id);
         Class<?> parent = c.getSuperclass();
         Class<?>[] interfaces = c.getInterfaces();
@@ -131,7 +154,7 @@ final class ClassTable {
         String internal = hidden
                 ? name.substring(0, name.lastIndexOf('/')).replace('.', '/') + "+" + name.substring(name.lastIndexOf('/') + 1)
                 : name.replace('.', '/');
-        newClasses.add(new Object[] {
+        newClasses.put(id, new Object[] {
             id, internal, loaderId(loader), parent == null ? 0 : id(parent), interfaceIds, c.getModifiers(), flags, host
         });
         return id;
@@ -145,15 +168,18 @@ final class ClassTable {
     }
 
     int loaderId(ClassLoader loader) {
-        if (loader == null) {
-            return 0;
-        }
-        Integer known = loaderIds.get(loader);
+        return loader(loader).id;
+    }
+
+    private Loader loader(ClassLoader loader) {
+        Loader known = loaders.get(loader);
         if (known != null) {
             return known;
         }
-        int id = ++loaders;
-        loaderIds.put(loader, id);
+        if (loader == null) {
+            return loaders.get(null, () -> new Loader(0, new HashMap<>()));
+        }
+        Loader fresh = loaders.get(loader, () -> new Loader(++lastLoader, new HashMap<>()));
         String name;
         if (loader == ClassLoader.getSystemClassLoader()) {
             name = "app";
@@ -162,11 +188,10 @@ final class ClassTable {
         } else {
             // Neither toString() nor getName(): they may be the application's code.
             String given = JFluid1.nameOf(loader);
-            name = loader.getClass().getName() + (given == null ? "" : " '" + given + "'") + "@" + id;
+            name = loader.getClass().getName() + (given == null ? "" : " '" + given + "'") + "@" + fresh.id;
         }
-        ClassLoader parent = loader.getParent();
-        newLoaders.add(new Object[] {id, name, loaderId(parent)});
-        return id;
+        newLoaders.add(new Object[] {fresh.id, name, loaderId(loader.getParent())});
+        return fresh;
     }
 
     /** "JDK class" is a matter of location (jrt:), not of loader: jdk.compiler is on the app loader. */

@@ -9,6 +9,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.CRC32;
 
 /**
@@ -65,23 +66,12 @@ final class HotSwap implements ClassFileTransformer {
     private static final long DEFINED_NANOS = 300_000_000L;
     private static final int DEFINED_TRIES = 80;
 
-    private record Key(ClassLoader loader, String name) {
-        @Override
-        public boolean equals(Object o) {
-            return o instanceof Key k && k.loader == loader && k.name.equals(name);
-        }
-
-        @Override
-        public int hashCode() {
-            return System.identityHashCode(loader) * 31 + name.hashCode();
-        }
-    }
-
     private final Instrumentation instrumentation;
     private final ClassTable classes;
     private final LoadHook loadHook;
     private final Thread agent = Thread.currentThread();
-    private final Map<Key, Target> targets = java.util.Collections.synchronizedMap(new HashMap<>());
+    /** By the internal name of the class. Gone with the loader: nothing here leads to a class. */
+    private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
     /** Filled by transform() while class bytes are being read; agent thread only. */
     private Map<Class<?>, byte[]> reading;
     private volatile boolean restoring;
@@ -121,7 +111,7 @@ final class HotSwap implements ClassFileTransformer {
         } else if (redefined == null) {
             return loadHook.loading(loader, name, domain, bytes);
         }
-        Target target = restoring ? null : targets.get(new Key(loader, name));
+        Target target = restoring ? null : target(loader, name);
         if (target == null) {
             return null;
         }
@@ -191,7 +181,7 @@ final class HotSwap implements ClassFileTransformer {
 
     /** ExtendConstantPool: has no effect until bodies that use the entries are installed. */
     void extendPool(ClassLoader loader, String name, int crc, int poolEntries, byte[] pool) {
-        Target old = targets.get(new Key(loader, name));
+        Target old = target(loader, name);
         Target fresh = new Target(crc, poolEntries, pool);
         if (old != null) {
             if (old.crc == crc && old.poolEntries == poolEntries && java.util.Arrays.equals(old.pool, pool)) {
@@ -199,7 +189,7 @@ final class HotSwap implements ClassFileTransformer {
             }
             // Another base: bodies made for the old one no longer fit and are dropped.
         }
-        targets.put(new Key(loader, name), fresh);
+        targetsOf(loader).put(name, fresh);
     }
 
     void extendPool(int classId, int crc, int poolEntries, byte[] pool) {
@@ -252,7 +242,26 @@ final class HotSwap implements ClassFileTransformer {
     }
 
     private Target target(Class<?> c) {
-        return targets.get(new Key(c.getClassLoader(), c.getName().replace('.', '/')));
+        return target(c.getClassLoader(), c.getName().replace('.', '/'));
+    }
+
+    private Target target(ClassLoader loader, String name) {
+        Map<String, Target> known = targets.get(loader);
+        return known == null ? null : known.get(name);
+    }
+
+    private Map<String, Target> targetsOf(ClassLoader loader) {
+        return targets.get(loader, ConcurrentHashMap::new);
+    }
+
+    /** Forgets what was installed in classes that have gone. */
+    void dropGone() {
+        targets.takeGone();
+    }
+
+    private List<Target> allTargets() {
+        dropGone();
+        return targets.values().stream().flatMap(m -> m.values().stream()).toList();
     }
 
     /** Retransforms all or, where the JVM objects, all that can be: halves until the culprits are alone. */
@@ -264,6 +273,9 @@ final class HotSwap implements ClassFileTransformer {
             redefinitions++;
             instrumentation.retransformClasses(batch.toArray(new Class<?>[0]));
         } catch (Throwable t) {
+            if (restoring && t instanceof OutOfMemoryError full) {
+                throw full;
+            }
             if (t instanceof VirtualMachineError && !(t instanceof InternalError)) {
                 for (Class<?> c : batch) {
                     failed.put(c, t.toString());
@@ -287,18 +299,13 @@ final class HotSwap implements ClassFileTransformer {
         target.installed.putAll(bodies);
         target.hookedAt = System.nanoTime();
         byte[] spliced = target.apply(base);
-        targets.put(new Key(loader, name), target);
+        targetsOf(loader).put(name, target);
         return spliced;
     }
 
-    int classesWithBodies() {
-        synchronized (targets) {
-            return (int) targets.values().stream().filter(t -> !t.installed.isEmpty()).count();
-        }
-    }
-
     /**
-     * Gives every class its own code back, in one batch where the JVM lets us.
+     * Gives every class its own code back, in one batch where the JVM lets us. To be called again when
+     * memory ran out.
      *
      * @return {classes restored, classes the JVM refused}
      */
@@ -306,10 +313,7 @@ final class HotSwap implements ClassFileTransformer {
         restoring = true;
         List<Class<?>> batch = new ArrayList<>();
         Map<Class<?>, String> failed = new IdentityHashMap<>();
-        boolean any;
-        synchronized (targets) {
-            any = targets.values().stream().anyMatch(t -> !t.installed.isEmpty());
-        }
+        boolean any = allTargets().stream().anyMatch(t -> !t.installed.isEmpty());
         // A class whose hook has been answered may not be defined yet: it is waited for, shortly.
         for (int tries = 0; any && tries < DEFINED_TRIES; tries++) {
             List<Class<?>> found = new ArrayList<>();
@@ -318,17 +322,17 @@ final class HotSwap implements ClassFileTransformer {
                     Target target = target(c);
                     if (target != null && !target.installed.isEmpty()) {
                         found.add(c);
-                        target.installed.clear();
                     }
                 }
             }
             retransform(found, failed);
-            batch.addAll(found);
-            synchronized (targets) {
-                long now = System.nanoTime();
-                any = targets.values().stream()
-                        .anyMatch(t -> !t.installed.isEmpty() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS);
+            for (Class<?> c : found) {
+                target(c).installed.clear(); // not before: where memory ran out we are called again
             }
+            batch.addAll(found);
+            long now = System.nanoTime();
+            any = allTargets().stream()
+                    .anyMatch(t -> !t.installed.isEmpty() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS);
             if (any) {
                 java.util.concurrent.locks.LockSupport.parkNanos(5_000_000L);
             }

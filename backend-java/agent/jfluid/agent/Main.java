@@ -5,8 +5,6 @@ import java.lang.instrument.Instrumentation;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
@@ -174,21 +172,6 @@ public final class Main {
                 }
             }
         }
-    }
-
-    /** The stacks of all platform threads: {@code [[tid, name, state, [[class, method], …]], …]}. */
-    static List<Object> stackTraces(int depth) {
-        List<Object> result = new ArrayList<>();
-        for (var entry : Thread.getAllStackTraces().entrySet()) {
-            StackTraceElement[] trace = entry.getValue();
-            List<Object> frames = new ArrayList<>();
-            for (int i = 0; i < trace.length && i < depth; i++) {
-                frames.add(new Object[] {trace[i].getClassName(), trace[i].getMethodName()});
-            }
-            Thread t = entry.getKey();
-            result.add(new Object[] {t.getId(), t.getName(), t.getState().name(), frames});
-        }
-        return result;
     }
 
     static void deleteQuietly(Path path) {

@@ -15,7 +15,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -31,6 +30,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class Session extends Thread {
     private static final long IDLE_MILLIS = 1000;
+    private static final int RESTORE_TRIES = 20;
 
     private final Path dir;
     private final String build;
@@ -52,8 +52,8 @@ final class Session extends Thread {
     private final Map<Integer, JFluid1.Request> openHooks = new HashMap<>();
     private final Map<Integer, JFluid1.Request> openReflections = new HashMap<>();
     private int nextHook;
-    /** Ids of the threads that are inside the load hook. */
-    private final Set<Long> hooked = ConcurrentHashMap.newKeySet();
+    /** What threads inside the load hook ask, by thread id. */
+    private final Map<Long, JFluid1.Request> hooked = new ConcurrentHashMap<>();
 
     Session(Path dir, String build) throws IOException {
         super(null, null, "jfluid-agent", 0, false);
@@ -62,6 +62,8 @@ final class Session extends Thread {
         setDaemon(true);
         // The application's context loader must not be kept alive by us.
         setContextClassLoader(null);
+        // Nor must its default handler hear of us.
+        setUncaughtExceptionHandler((thread, error) -> {});
         try {
             link = new Link(dir.resolve("link"));
         } catch (ConnectException nobodyListens) {
@@ -71,6 +73,13 @@ final class Session extends Thread {
             throw nobodyListens;
         }
     }
+
+    /**
+     * Of no effect. Code that interrupts every thread it finds does not mean us; interrupted, the
+     * selector would not wait any more, and channels would close.
+     */
+    @Override
+    public void interrupt() {}
 
     boolean isOver() {
         return over;
@@ -89,6 +98,7 @@ final class Session extends Thread {
     public void run() {
         try {
             classes = new ClassTable(instrumentation);
+            findRuntimeFrom(ClassLoader.getSystemClassLoader());
             hotSwap = new HotSwap(instrumentation, classes, this::loading);
             while (!detached) {
                 link.await(IDLE_MILLIS);
@@ -118,13 +128,28 @@ final class Session extends Thread {
         }
     }
 
+    /**
+     * Lets the JVM note what this loader answers for the runtime's name: else the first instrumented method
+     * would make it look, and with no memory for that fail. Only of use for a loader of the JDK's own; to
+     * call one of the application's may need locks that are not ours to take.
+     */
+    private static void findRuntimeFrom(ClassLoader loader) {
+        try {
+            if (loader.getClass().getModule() == Object.class.getModule()) {
+                Class.forName("java.lang.JFluid1", false, loader);
+            }
+        } catch (ClassNotFoundException | LinkageError odd) {
+            // Then instrumented methods would not link either; the first one says so.
+        }
+    }
+
     private void sendQuietly(Object message) {
         try {
             link.send(message);
             for (int i = 0; i < 10 && link.hasUnsent(); i++) {
                 link.await(20);
             }
-        } catch (IOException | RuntimeException nobodyListens) {
+        } catch (IOException | RuntimeException | OutOfMemoryError nobodyListens) {
             // The message is a courtesy; leaving is what matters.
         }
     }
@@ -189,7 +214,7 @@ final class Session extends Thread {
             case "status":
                 return status();
             case "stackTraces":
-                return Main.stackTraces(MessagePack.asInt(m[2]));
+                return Stacks.rows(MessagePack.asInt(m[2]));
             case "reclaim":
                 return JFluid1.reclaim();
             case "loadHook":
@@ -314,9 +339,10 @@ final class Session extends Thread {
             ti.untold = null;
             ti = next;
         }
+        hotSwap.dropGone();
         Runtime heap = Runtime.getRuntime();
         return new Object[] {
-            clockPair(), threads, JFluid1.gaps(), heap.totalMemory() - heap.freeMemory()
+            clockPair(), threads, JFluid1.gaps(), heap.totalMemory() - heap.freeMemory(), classes.takeGone()
         };
     }
 
@@ -381,6 +407,9 @@ final class Session extends Thread {
         boolean suspended = JFluid1.suspend();
         try {
             return !watchJdk && isRuntimeImage(loader, domain) || isGenerated(name) ? null : ask(loader, name, bytes);
+        } catch (VirtualMachineError noMemoryNorStack) {
+            JFluid1.gap(); // the class is defined as it is
+            return null;
         } finally {
             if (suspended) {
                 JFluid1.resume();
@@ -389,18 +418,24 @@ final class Session extends Thread {
     }
 
     private byte[] ask(ClassLoader loader, String name, byte[] bytes) {
-        // Asking loads classes itself, and those are hooked as well when JDK code is watched.
-        Long thread = JFluid1.currentId();
-        if (!hooked.add(thread)) {
-            return null;
+        JFluid1.Request request =
+                new JFluid1.Request(JFluid1.Request.CLASS_LOADING, 0, new Loading(loader, name, bytes), null);
+        // Asking loads classes itself, and those are hooked as well when JDK code is watched. A request that
+        // is over and still there was left by a thread without stack to remove it.
+        Long thread = JFluid1.idOf(Thread.currentThread());
+        JFluid1.Request open = hooked.putIfAbsent(thread, request);
+        if (open != null) {
+            if (!open.done && !open.abandoned) {
+                return null;
+            }
+            hooked.put(thread, request);
         }
         try {
-            JFluid1.Request request =
-                    new JFluid1.Request(JFluid1.Request.CLASS_LOADING, 0, new Loading(loader, name, bytes), null);
             JFluid1.ask(request);
             // A wait that was too long is counted as a gap; the class is then defined as it is.
             return JFluid1.await(request) ? request.answer : null;
         } finally {
+            request.abandoned |= !request.done;
             hooked.remove(thread);
         }
     }
@@ -473,7 +508,7 @@ final class Session extends Thread {
         int[] restored = {0, 0};
         boolean released = true;
         try {
-            restored = hotSwap.restore();
+            restored = restore();
         } finally {
             try {
                 hotSwap.close();
@@ -490,6 +525,20 @@ final class Session extends Thread {
             Main.deleteQuietly(dir);
         }
         return report;
+    }
+
+    /** Where the heap is full, that may pass: whatever else fails, the application gets its code back. */
+    private int[] restore() {
+        for (int tries = 1; ; tries++) {
+            try {
+                return hotSwap.restore();
+            } catch (OutOfMemoryError full) {
+                if (tries == RESTORE_TRIES) {
+                    throw full;
+                }
+                java.util.concurrent.locks.LockSupport.parkNanos(100_000_000L);
+            }
+        }
     }
 
     /** @return false if a thread would not leave the runtime, so that the mapping has to stay */
@@ -528,8 +577,8 @@ final class Session extends Thread {
         long until = System.nanoTime() + 2_000_000_000L;
         do {
             boolean inside = JFluid1.anyoneInside();
-            for (StackTraceElement[] trace : Thread.getAllStackTraces().values()) {
-                for (int i = 0; i < trace.length && i < 12; i++) {
+            for (StackTraceElement[] trace : Stacks.take().traces()) {
+                for (int i = 0; trace != null && i < trace.length && i < 12; i++) {
                     inside |= trace[i].getClassName().startsWith("java.lang.JFluid1") && !isAgent(trace);
                 }
             }

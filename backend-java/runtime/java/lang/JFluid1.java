@@ -77,8 +77,14 @@ public final class JFluid1 {
     public static final long PATIENCE_NANOS = 250_000_000L;
     /** Nor longer than this for one that lives and works on it, whatever it is doing. */
     public static final long LONGEST_NANOS = 1_000_000_000L;
+    private static final long PAUSE_NANOS = 50_000L;
 
-    private static final int TABLE_SIZE = 4096;
+    /**
+     * Buckets of the table of threads. Ids are dense, so up to this many threads at once a look-up is one
+     * step; a million virtual threads make it 16.
+     */
+    private static final int TABLE_SIZE = 1 << 16;
+    private static final int MAX_THREADS = (1 << THREAD_NUMBER_BITS) - 1;
     private static final Unsafe U = Unsafe.getUnsafe();
     public static final boolean FAST_CLOCK = Setup.fastClock;
     private static final long BYTES_AT = base("ARRAY_BYTE_BASE_OFFSET");
@@ -100,7 +106,7 @@ public final class JFluid1 {
     // ---- the session, written by the agent's thread ----
 
     /** Threads by id; chains are prepended by their own threads and unlinked by the agent only. */
-    private static ThreadInfo[] table = new ThreadInfo[TABLE_SIZE];
+    private static ThreadInfo[] table = new ThreadInfo[1];
     private static byte[] state = new byte[1024];
     private static volatile boolean enabled;
     private static volatile boolean swapping;
@@ -121,7 +127,7 @@ public final class JFluid1 {
     private static final int[] counters = new int[2];
     /** [0] requests for the agent, newest first. [1] threads it has not been told of. */
     private static final Object[] mailbox = new Object[2];
-    private static Reflected[] reflected = new Reflected[256];
+    private static Reflected[] reflected = new Reflected[1];
 
     /**
      * What we know of one thread. A platform thread is its own writer: it owns a chunk. A virtual
@@ -195,15 +201,14 @@ public final class JFluid1 {
         }
     }
 
-    /** A method or constructor that reflection has called inside the graph. */
-    private static final class Reflected {
-        final Class<?> owner;
+    /** A method or constructor that reflection has called inside the graph; its class may unload. */
+    private static final class Reflected extends java.lang.ref.WeakReference<Class<?>> {
         final int slot;
         final boolean constructor;
-        final Reflected chain;
+        Reflected chain;
 
         Reflected(Class<?> owner, int slot, boolean constructor, Reflected chain) {
-            this.owner = owner;
+            super(owner);
             this.slot = slot;
             this.constructor = constructor;
             this.chain = chain;
@@ -327,7 +332,7 @@ public final class JFluid1 {
             if (ti == null) {
                 ti = register(Thread.currentThread());
             }
-            if (ti.guard) {
+            if (ti == null || ti.guard) {
                 return;
             }
             ti.guard = true;
@@ -355,6 +360,7 @@ public final class JFluid1 {
             }
             ti.guard = false;
         } catch (Throwable t) {
+            gap(); // no memory for a ThreadInfo, perhaps: the application must not hear of it
             if (ti != null) {
                 ti.guard = false;
                 ti.active = ti.virtualActive = false;
@@ -373,7 +379,7 @@ public final class JFluid1 {
                 ti.active = enabled;
             }
         } catch (Throwable t) {
-            // The thread stays inactive until it enters a root again; the client heals the stack.
+            gap(); // the thread stays inactive until it enters a root again; the client heals the stack
         }
         ti.guard = false;
     }
@@ -389,6 +395,7 @@ public final class JFluid1 {
             ti.active = on;
         } catch (Throwable t) {
             on = false;
+            gap();
         }
         ti.guard = false;
         return on;
@@ -406,14 +413,18 @@ public final class JFluid1 {
     private static boolean awaitReady(ThreadInfo w, ThreadInfo ti, int id) {
         long t0 = ticks();
         long at = BYTES_AT + id;
-        if (U.compareAndSetByte(state, at, NEW, PENDING)) {
-            post(new Request(Request.FIRST_INVOCATION, id, null, null));
+        if (U.getByteVolatile(state, at) == NEW) {
+            // Made before the state says so: with no memory for it, another thread must be free to ask.
+            Request request = new Request(Request.FIRST_INVOCATION, id, null, null);
+            if (U.compareAndSetByte(state, at, NEW, PENDING)) {
+                post(request);
+            }
         }
         Patience patience = new Patience(LONGEST_NANOS, false);
         while (enabled && U.getByteVolatile(state, at) < READY) {
             if (patience.isOver()) {
                 state[id] = LATE;
-                U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
+                gap();
             } else {
                 pause();
             }
@@ -461,6 +472,7 @@ public final class JFluid1 {
             }
         } catch (Throwable t) {
             on = false;
+            gap();
         }
         if (on && enabled) {
             if (virtual) {
@@ -486,7 +498,7 @@ public final class JFluid1 {
         while (true) {
             Reflected head = (Reflected) U.getReferenceVolatile(set, at);
             for (Reflected r = head; r != null; r = r.chain) {
-                if (r.owner == owner && r.slot == slot && r.constructor == constructor) {
+                if (r.slot == slot && r.get() == owner && r.constructor == constructor) {
                     return false;
                 }
             }
@@ -506,7 +518,7 @@ public final class JFluid1 {
         repay();
         request.abandoned = !request.done;
         if (!request.done && enabled) {
-            U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
+            gap();
         }
         return request.done;
     }
@@ -551,10 +563,17 @@ public final class JFluid1 {
         }
     }
 
-    /** A short sleep without JDK code. park() may eat a permit of the application: see repay(). */
+    /**
+     * A short sleep without JDK code. park() may eat a permit of the application: see repay(). It does
+     * not sleep in a thread that is interrupted, and leaves it so; such a thread gives way, or many of
+     * them would take the processors from those whom they wait for.
+     */
     private static void pause() {
-        Thread.onSpinWait();
-        U.park(false, 50_000L);
+        long before = System.nanoTime();
+        U.park(false, PAUSE_NANOS);
+        if (System.nanoTime() - before < PAUSE_NANOS / 2) {
+            Threads.giveWay();
+        }
     }
 
     /**
@@ -583,11 +602,18 @@ public final class JFluid1 {
         post(request);
     }
 
+    /** @return null, and a gap, when the thread numbers of this session are used up: none is used twice */
     private static ThreadInfo register(Thread t) {
         long tid = U.getLong(t, TID);
         boolean virtual = Carrier.isVirtual(t);
         virtualSeen |= virtual;
-        int number = U.getAndAddInt(counters, INTS_AT + COUNTER_THREADS * 4L, 1) + 1;
+        // Two looks: those who come late must not count on until the counter is negative.
+        boolean exhausted = counters[COUNTER_THREADS] >= MAX_THREADS;
+        int number = exhausted ? 0 : U.getAndAddInt(counters, INTS_AT + COUNTER_THREADS * 4L, 1) + 1;
+        if (exhausted || number > MAX_THREADS) {
+            gap();
+            return null;
+        }
         ThreadInfo ti = new ThreadInfo(t, tid, number, virtual);
         ti.base = start;
         ThreadInfo[] into = table;
@@ -601,6 +627,11 @@ public final class JFluid1 {
             ti.untold = (ThreadInfo) U.getReferenceVolatile(mailbox, told);
         } while (!U.compareAndSetReference(mailbox, told, ti.untold, ti));
         return ti;
+    }
+
+    /** Something was not recorded, and the client can tell its user how often. */
+    public static void gap() {
+        U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
     }
 
     // ---- chunks ----
@@ -665,7 +696,7 @@ public final class JFluid1 {
                     abandon();
                 }
                 if (now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && (entering || !anyFull())) {
-                    U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
+                    gap();
                     break;
                 }
             }
@@ -825,7 +856,7 @@ public final class JFluid1 {
         if (w == null) {
             w = register(t);
         }
-        if (!w.active) {
+        if (w != null && !w.active) {
             own(w);
         }
         return w;
@@ -861,6 +892,7 @@ public final class JFluid1 {
                 }
             } catch (Throwable t) {
                 on = false;
+                gap();
             }
             ti.guard = false;
             ti.virtualActive = on;
@@ -886,6 +918,7 @@ public final class JFluid1 {
             }
         } catch (Throwable t) {
             on = false;
+            gap();
         }
         ti.guard = false;
         ti.virtualActive = on;
@@ -918,7 +951,7 @@ public final class JFluid1 {
                 return true;
             }
         } catch (Throwable t) {
-            // as in append(): inactive until the next root
+            gap(); // as in append(): inactive until the next root
         }
         ti.guard = false;
         return false;
@@ -946,7 +979,7 @@ public final class JFluid1 {
                 }
             }
         } catch (Throwable t) {
-            // as in append()
+            gap(); // as in append()
         }
         ti.guard = false;
     }
@@ -955,7 +988,7 @@ public final class JFluid1 {
     public static void begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake) {
         table = new ThreadInfo[TABLE_SIZE];
         state = new byte[1024];
-        reflected = new Reflected[256];
+        reflected = new Reflected[1024];
         mailbox[0] = mailbox[1] = null;
         counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = 0;
         ring = address;
@@ -967,8 +1000,16 @@ public final class JFluid1 {
         waker = wake;
         start = ticks();
         swapping = jammed = false;
-        Carrier.thread(); // linked here, not on an application's thread
+        // Linked and initialised here: an application's thread may be short of stack or memory, and an
+        // initialiser that fails for that is never tried again.
+        Carrier.thread();
+        Carrier.isVirtual(Thread.currentThread());
+        Threads.giveWay();
         U.ensureClassInitialized(Offsets.class);
+        U.ensureClassInitialized(ThreadInfo.class);
+        U.ensureClassInitialized(Request.class);
+        U.ensureClassInitialized(Reflected.class);
+        U.ensureClassInitialized(Patience.class);
     }
 
     public static void enable() {
@@ -996,8 +1037,8 @@ public final class JFluid1 {
             chunkCount = 0;
         }
         waker = null;
-        table = new ThreadInfo[TABLE_SIZE];
-        reflected = new Reflected[256];
+        table = new ThreadInfo[1];
+        reflected = new Reflected[1];
         mailbox[0] = mailbox[1] = null;
     }
 
@@ -1052,9 +1093,67 @@ public final class JFluid1 {
                 mailbox, OBJECTS_AT + OBJECT_BYTES, null);
     }
 
-    /** Id of the calling thread, whatever a subclass makes of getId(). */
-    public static long currentId() {
-        return U.getLong(Thread.currentThread(), TID);
+    /** Id of a thread, whatever a subclass makes of getId(). */
+    public static long idOf(Thread t) {
+        return U.getLong(t, TID);
+    }
+
+    /**
+     * All platform threads and their stacks; a stack is null if its thread has ended. Unlike
+     * Thread.getAllStackTraces() this calls no method of a thread, nor puts one into a map: subclasses
+     * may override hashCode().
+     *
+     * @return {Thread[], StackTraceElement[][]}, or null on a JDK that does this otherwise
+     */
+    public static Object[] stacks() {
+        return Threads.stacks();
+    }
+
+    /** Private natives of Thread. */
+    private static final class Threads {
+        private static final java.lang.invoke.MethodHandle ALL = find("getThreads", Thread[].class);
+        private static final java.lang.invoke.MethodHandle DUMP =
+                find("dumpThreads", StackTraceElement[][].class, Thread[].class);
+        private static final java.lang.invoke.MethodHandle YIELD = yield0();
+
+        private static java.lang.invoke.MethodHandle find(String name, Class<?> result, Class<?>... parameters) {
+            try {
+                return java.lang.invoke.MethodHandles.privateLookupIn(Thread.class, java.lang.invoke.MethodHandles.lookup())
+                        .findStatic(Thread.class, name, java.lang.invoke.MethodType.methodType(result, parameters));
+            } catch (ReflectiveOperationException otherJdk) {
+                return null;
+            }
+        }
+
+        /** The native one: Thread.yield() of JDK 21 and later may unmount a virtual thread. */
+        private static java.lang.invoke.MethodHandle yield0() {
+            java.lang.invoke.MethodHandle found = find("yield0", void.class);
+            return found != null ? found : find("yield", void.class);
+        }
+
+        static void giveWay() {
+            if (YIELD != null) {
+                try {
+                    YIELD.invokeExact();
+                } catch (Throwable t) {
+                    // A native without a failure; and not to give way is no failure of ours either.
+                }
+            }
+        }
+
+        static Object[] stacks() {
+            if (ALL == null || DUMP == null) {
+                return null;
+            }
+            try {
+                Thread[] all = (Thread[]) ALL.invokeExact();
+                return new Object[] {all, (StackTraceElement[][]) DUMP.invokeExact(all)};
+            } catch (Error e) {
+                throw e;
+            } catch (Throwable t) {
+                return null;
+            }
+        }
     }
 
     /** The name a class loader was given, or null, without calling the loader. */
@@ -1081,7 +1180,7 @@ public final class JFluid1 {
         return taken;
     }
 
-    /** Drops records of threads that have ended. Called by the agent's thread only. */
+    /** Drops records of threads that have ended, and of classes that are gone. Agent's thread only. */
     public static void purge() {
         ThreadInfo[] in = table;
         for (int i = 0; i < in.length; i++) {
@@ -1104,11 +1203,38 @@ public final class JFluid1 {
                 }
             }
         }
+        purgeReflected();
+    }
+
+    private static void purgeReflected() {
+        Reflected[] in = reflected;
+        for (int i = 0; i < in.length; i++) {
+            long at = OBJECTS_AT + i * OBJECT_BYTES;
+            Reflected head = (Reflected) U.getReferenceVolatile(in, at);
+            while (head != null && head.refersTo(null)) {
+                U.compareAndSetReference(in, at, head, head.chain);
+                head = (Reflected) U.getReferenceVolatile(in, at);
+            }
+            for (Reflected before = head; before != null; before = before.chain) {
+                while (before.chain != null && before.chain.refersTo(null)) {
+                    before.chain = before.chain.chain;
+                }
+            }
+        }
     }
 
     private static boolean isOver(ThreadInfo ti) {
         Thread t = ti.thread.get();
-        return t == null || !t.isAlive() && !ti.virtualActive && !ti.active;
+        boolean over = t == null || !t.isAlive() && !ti.virtualActive && !ti.active;
+        if (over && ti.chunk >= 0) {
+            // A carrier's chunk is BUSY as long as it lives, and that of a root call that failed.
+            int c = ti.chunk;
+            ti.chunk = -1;
+            if (!ti.resting && isMine(ti, c)) {
+                U.compareAndSetInt(null, states + c * 4L, CHUNK_BUSY, CHUNK_FULL);
+            }
+        }
+        return over;
     }
 
     public static long address(java.nio.ByteBuffer mapped) {

@@ -1,0 +1,37 @@
+package jfluid.agent;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The stacks of all platform threads at one moment.
+ *
+ * @param traces in the order of `threads`; null where the thread has ended
+ */
+record Stacks(Thread[] threads, StackTraceElement[][] traces) {
+    static Stacks take() {
+        Object[] found = JFluid1.stacks();
+        if (found != null) {
+            return new Stacks((Thread[]) found[0], (StackTraceElement[][]) found[1]);
+        }
+        Map<Thread, StackTraceElement[]> all = Thread.getAllStackTraces();
+        return new Stacks(all.keySet().toArray(new Thread[0]), all.values().toArray(new StackTraceElement[0][]));
+    }
+
+    /** {@code [[tid, name, [[class, method], …]], …]}, at most `depth` frames each. */
+    static List<Object> rows(int depth) {
+        Stacks all = take();
+        List<Object> rows = new ArrayList<>();
+        for (int t = 0; t < all.threads.length; t++) {
+            StackTraceElement[] trace = all.traces[t];
+            List<Object> frames = new ArrayList<>();
+            for (int i = 0; trace != null && i < trace.length && i < depth; i++) {
+                frames.add(new Object[] {trace[i].getClassName(), trace[i].getMethodName()});
+            }
+            // getName() is final; getId() and getState() are not.
+            rows.add(new Object[] {JFluid1.idOf(all.threads[t]), all.threads[t].getName(), frames});
+        }
+        return rows;
+    }
+}

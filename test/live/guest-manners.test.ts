@@ -1,0 +1,146 @@
+// The application must not notice its guest: neither by methods of its threads that we call, nor by what
+// becomes of its interrupts.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileJava, startJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { callsByMethod, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
+
+/**
+ * odd n:         n threads of a class that overrides what it may, and throws, enter the root.
+ * interrupted n: n interrupted threads enter the root at once; then each tells whether it still is.
+ * nag n:         every thread of the JVM is interrupted again and again while the root is entered n times.
+ */
+const HOST = `
+  package fix;
+  import java.util.concurrent.CountDownLatch;
+  import java.util.concurrent.atomic.AtomicInteger;
+  public class Touchy {
+    static volatile int sink;
+    static int step(int x) { return x * 31 + 7; }
+    static void visit() { sink = step(sink); }
+    static void first() { sink = step(sink); }
+
+    static class Odd extends Thread {
+      Odd(Runnable task) { super(task); }
+      static RuntimeException ours() { return new IllegalStateException("called by somebody else"); }
+      @Override public long getId() { throw ours(); }
+      @Override public Thread.State getState() { throw ours(); }
+      @Override public StackTraceElement[] getStackTrace() { throw ours(); }
+      @Override public int hashCode() { throw ours(); }
+      @Override public boolean equals(Object o) { throw ours(); }
+      @Override public String toString() { throw ours(); }
+      @Override public ClassLoader getContextClassLoader() { throw ours(); }
+      @Override public boolean isInterrupted() { throw ours(); }
+    }
+
+    static void odd(int n) throws Exception {
+      CountDownLatch done = new CountDownLatch(n);
+      for (int i = 0; i < n; i++) {
+        // They stay: the detach will find them.
+        Thread t = new Odd(() -> {
+          visit();
+          done.countDown();
+          try { Thread.sleep(Long.MAX_VALUE); } catch (InterruptedException e) { return; }
+        });
+        t.setDaemon(true);
+        t.start();
+      }
+      done.await();
+    }
+
+    static void interrupted(int n) throws Exception {
+      AtomicInteger still = new AtomicInteger();
+      Thread[] all = new Thread[n];
+      for (int i = 0; i < n; i++) {
+        all[i] = new Thread(() -> {
+          Thread.currentThread().interrupt();
+          first();
+          if (Thread.interrupted()) still.incrementAndGet();
+        });
+      }
+      for (Thread t : all) t.start();
+      for (Thread t : all) t.join();
+      System.out.println("still interrupted " + still.get());
+    }
+
+    static void nag(int n) throws Exception {
+      Thread self = Thread.currentThread();
+      ThreadGroup top = self.getThreadGroup();
+      while (top.getParent() != null) top = top.getParent();
+      for (int i = 0; i < n; i++) {
+        Thread[] all = new Thread[1000];
+        int count = top.enumerate(all, true);
+        for (int t = 0; t < count; t++) if (all[t] != self && all[t].getName().equals("jfluid-agent")) all[t].interrupt();
+        visit();
+        Thread.sleep(5);
+      }
+    }
+
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready");
+      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        int n = Integer.parseInt(line.split(" ")[1]);
+        switch (line.split(" ")[0]) {
+          case "odd" -> odd(n);
+          case "interrupted" -> interrupted(n);
+          case "nag" -> nag(n);
+        }
+        System.out.println("done " + line);
+      }
+    }
+  }`
+
+const counted = (profile: JsonProfile, method: string, calls: number): void => {
+  expect(lines(callsByMethod(profile))).toEqual(
+    [`fix.Touchy.${method}()V ${calls}`, `fix.Touchy.step(I)I ${calls}`].sort(),
+  )
+  const { gaps, healed } = profile.instrumentation
+  expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
+}
+
+forEachJdk((jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, { 'fix/Touchy': HOST })
+  })
+  const start = async (root: string) => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Touchy'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', `fix.Touchy.${root}`)
+    await recording.started
+    const ask = async (line: string): Promise<string> => {
+      java.send(line)
+      await java.line(new RegExp(`^done ${line}$`))
+      return java.stdout()
+    }
+    return { java, recording, ask }
+  }
+
+  describe('a guest', () => {
+    it('calls no method of a thread that its class may override', async () => {
+      const { java, recording, ask } = await start('visit')
+      await ask('odd 20')
+      counted(await recording.stop(), 'visit', 20)
+      expect(java.stderr().replaceAll(/^WARNING: .*\n/gm, '')).toBe('')
+      // And again, with those threads there from the beginning.
+      const next = startRecording(java.pid, '--root', 'fix.Touchy.visit')
+      await next.started
+      await ask('odd 3')
+      counted(await next.stop(), 'visit', 3)
+    })
+
+    it('waits in interrupted threads too, and leaves them interrupted', async () => {
+      const { recording, ask } = await start('first')
+      expect(await ask('interrupted 40')).toContain('still interrupted 40')
+      counted(await recording.stop(), 'first', 40)
+    })
+
+    it('is not driven out by interrupts', async () => {
+      const { recording, ask } = await start('visit')
+      await ask('nag 100')
+      counted(await recording.stop(), 'visit', 100)
+    })
+  })
+})

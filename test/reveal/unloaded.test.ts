@@ -1,0 +1,63 @@
+// What revelation forgets of classes that the target has dropped.
+
+import { describe, expect, it } from 'vitest'
+import type { ClassInfo } from '../../src/base/class-info.ts'
+import { Hierarchy } from '../../src/reveal/hierarchy.ts'
+import { compilePrograms, program, Target } from './world.ts'
+
+const row = (id: number, name: string, loader: number, superId: number): ClassInfo => ({
+  id,
+  name,
+  loader,
+  superId,
+  interfaceIds: [],
+  access: 1,
+  flags: 0,
+  nestHost: 0,
+})
+
+const plugin = program(
+  'plugin',
+  `class Main { static void run(Runnable r) { r.run(); } }
+   class Guest implements Runnable { public void run() { step(); } void step() { } }`,
+)
+compilePrograms()
+
+describe('unloaded classes', () => {
+  it('leave the hierarchy, in whatever order they are named', () => {
+    const hierarchy = new Hierarchy()
+    hierarchy.add([row(1, 'Top', 0, 0), row(2, 'Base', 5, 1), row(3, 'Low', 5, 2)], () => {})
+    expect(hierarchy.subtypesOf(hierarchy.node(1)).map((it) => it.id)).toEqual([1, 2, 3])
+    hierarchy.remove([2, 99])
+    hierarchy.remove([3])
+    expect([...hierarchy.nodes()].map((it) => it.id)).toEqual([1])
+    expect(hierarchy.subtypesOf(hierarchy.node(1)).map((it) => it.id)).toEqual([1])
+    expect(hierarchy.named('Low')).toEqual([])
+    expect(hierarchy.resolve('Base', 5)).toEqual([])
+  })
+
+  it('are waited for no longer, and those of one name stay', () => {
+    const hierarchy = new Hierarchy()
+    const file = { access: 1, superName: 'Late', interfaces: [] }
+    hierarchy.loading(1, 'Low', 5, file, 0)
+    hierarchy.loading(2, 'Low', 6, file, 0)
+    hierarchy.remove([1])
+    expect(hierarchy.named('Low').map((it) => it.id)).toEqual([2])
+    const touched = hierarchy.add([row(3, 'Late', 6, 0)], () => {})
+    expect(touched.map((it) => it.id)).toEqual([3, 2])
+  })
+
+  it('keep the ids and names of their methods, and the next of that name gets ids of its own', async () => {
+    const target = new Target({ program: plugin, scheme: 'a', late: 'Guest' })
+    await target.start()
+    const first = await target.load('Guest', 7)
+    expect(first).toBe('Guest.run Guest.step')
+    const ids = [...target.revealer.methods()].map((it) => it.id)
+    const guest = target.id(target.full('Guest'), 7)
+    target.revealer.unloaded([guest], [7])
+    expect([...target.revealer.methods()].map((it) => it.id)).toEqual(ids)
+    expect(target.revealer.hasMethodsOf(guest)).toBe(true)
+    expect(await target.load('Guest', 8)).toBe(first)
+    expect([...target.revealer.methods()].length).toBeGreaterThan(ids.length)
+  })
+})
