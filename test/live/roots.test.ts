@@ -39,15 +39,6 @@ const OVER = 'fix.Names.over'
 const DOWN = 'fix.Names$Inner$Deeper.down(I)I'
 const DEEP = 'fix.Names$Inner.deep()I'
 
-/**
- * Exact, unless the machine was so busy that an answer took longer than the target may wait: then the
- * profile says that calls are missing (gaps), and none may be there that was not made.
- */
-function expectCounts(own: Map<string, number>, expected: Map<string, number>, profile: JsonProfile): void {
-  if (profile.instrumentation.gaps === 0) expect(lines(own)).toEqual(lines(expected))
-  for (const [method, count] of own) expect(count, method).toBeLessThanOrEqual(expected.get(method) ?? 0)
-}
-
 describe.each(jdks)('JDK $version', (jdk) => {
   let names: string
   beforeAll(async () => {
@@ -199,22 +190,31 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 
   // The JDK's own methods below a program's: whatever the probes need must not be among them.
-  describe.each(['a', 'b'])('--jdk, scheme %s', (scheme) => {
+  describe.each(['a', 'b'])('--jdk, scheme %s', { timeout: 60_000 }, (scheme) => {
     async function withJdk(name: 'KnownTree' | 'Callbacks' | 'Throws', root: string, ...args: string[]) {
       const classes = await compileFixture(jdk, name)
+      // Its classes are there before the session: a class-load hook may have to go on without an answer,
+      // and what that loses is not the question here.
       const start = async (): Promise<JavaProcess> => {
         const java = startJava(jdk, ['-cp', classes, `fix.${name}`, ...args])
         await java.line(/ready/)
+        await ran(java)
         return java
       }
-      const plain = await start()
-      plain.send('run')
-      const answer = await plain.line(/^done/)
+      const ran = async (java: JavaProcess): Promise<string> => {
+        const before = java.stdout().length
+        java.send('run')
+        for (;;) {
+          const done = /^done.*\n/m.exec(java.stdout().slice(before))
+          if (done !== null) return done[0]
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+      }
+      const answer = await ran(await start())
       const java = await start()
       const recording = startRecording(java.pid, '--root', `fix.${name}.${root}`, '--scheme', scheme, '--jdk')
       await recording.started
-      java.send('run')
-      expect(await java.line(/^done/)).toBe(answer)
+      expect(await ran(java)).toBe(answer)
       const profile = await recording.stop()
       java.send('expect')
       await java.line(/^end/)
@@ -225,8 +225,8 @@ describe.each(jdks)('JDK $version', (jdk) => {
 
     it('a program of threads keeps its counts', async () => {
       const { profile, expected } = await withJdk('KnownTree', 'task', '4', '50')
+      expect(profile.instrumentation.gaps).toBe(0)
       // Only frames of its own: a path through the JDK has the same ones, in the same order.
-      if (profile.instrumentation.gaps > 0) return
       expect(lines(callsByPath(profile.merged))).toEqual(expect.arrayContaining(lines(expected)))
     })
 
@@ -235,7 +235,10 @@ describe.each(jdks)('JDK $version', (jdk) => {
       expect(calls.get('java.util.ArrayList.forEach(Ljava/util/function/Consumer;)V') ?? 0).toBe(0)
       expect([...calls.keys()].some((it) => it.startsWith('java.util.HashMap.'))).toBe(true)
       expect(profile.truncated).toBe(false)
-      expectCounts(own, expected, profile)
+      // Hundreds of first calls through the JDK: where one of them waits for too long, that is a gap, and
+      // then calls may be missing. None may be there that was not made.
+      if (profile.instrumentation.gaps === 0) expect(lines(own)).toEqual(lines(expected))
+      for (const [method, calls] of own) expect(calls, method).toBeLessThanOrEqual(expected.get(method) ?? 0)
     })
 
     it('exceptions through frames of the JDK keep the tree in order', async () => {
@@ -245,7 +248,8 @@ describe.each(jdks)('JDK $version', (jdk) => {
         const method = path.slice(path.lastIndexOf(';fix.') + 1)
         byMethod.set(method, (byMethod.get(method) ?? 0) + count)
       }
-      expectCounts(own, byMethod, profile)
+      expect(profile.instrumentation.gaps).toBe(0)
+      expect(lines(own)).toEqual(lines(byMethod))
       // An exception out of super() leaves a constructor where no handler may be: 20 / 4 of them.
       expect(profile.instrumentation.healed).toBeLessThanOrEqual(5)
     })
