@@ -1,17 +1,13 @@
-// Real programs: a service that is attached to while it serves, and a compiler in a long-lived JVM.
+// A real program: a service that is attached to while it serves. The compiler is `javac.test.ts`.
 
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
-import { writeJavaSources } from '../fixtures/sources.ts'
-import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { compileShop } from '../fixtures/fixtures.ts'
+import { startJava } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
-import { callsByMethod, jfluid, startRecording, stderrLine } from '../support/jfluid.ts'
+import { callsByMethod, startRecording } from '../support/jfluid.ts'
 
 /** Methods that the shop's self-check counts itself. */
 const SHOP_METHODS = 44
-const full = process.env.JFLUID_FULL !== undefined
 
 describe.each(jdks)('JDK $version', (jdk) => {
   it.each(['a', 'b'])(
@@ -51,61 +47,4 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(perThread).toBe(profile.merged[0].calls)
     expect(profile.truncated).toBe(false)
   })
-
-  // Hundreds of first invocations, classes of the JDK itself, trees of a million nodes: what breaks
-  // at all breaks here. Its output files must not change by a bit.
-  it('javac, all of it and the JDK below it: the same class files before, while and after', {
-    timeout: 240_000,
-  }, async () => {
-    const dir = temporaryDirectory('jfluid-javac-')
-    const sources = join(dir, 'sources')
-    mkdirSync(sources)
-    writeJavaSources(sources, full ? 300 : 20)
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Compiler'), 'fix.Compiler', sources])
-    await java.line(/ready/)
-    const compile = async (name: string): Promise<string> => {
-      const before = java.stdout().length
-      java.send(`compile ${join(dir, name)}`)
-      await java.line(/^(compiled|failed) /)
-      while (!/\n$/.test(java.stdout().slice(before))) await new Promise((resolve) => setTimeout(resolve, 10))
-      return java
-        .stdout()
-        .slice(before)
-        .trim()
-        .replace(/ \d+ ms$/, '')
-    }
-    const unprofiled = await compile('before')
-    expect(unprofiled).toMatch(/^compiled \d+ sources \d+ classes [0-9a-f]{64}$/)
-
-    const recording = startRecording(
-      ...([java.pid, '--root', 'com.sun.tools.javac.main.JavaCompiler.compile', '--jdk'] as const),
-    )
-    await recording.started
-    expect(await compile('while')).toBe(unprofiled)
-    recording.process.child.kill('SIGINT')
-    await stderrLine(recording.process, /profile written/)
-    expect((await recording.process.exit).code).toBe(0)
-    expect(await compile('after')).toBe(unprofiled)
-
-    const { stdout } = await jfluid('report', recording.file, '--json', '--top', '100000')
-    const report = JSON.parse(stdout) as Report
-    const called = new Map(report.methods.map((it) => [`${it.class}.${it.method}`, it.calls]))
-    expect(report.truncated).toBe(false)
-    expect(report.events.count).toBeGreaterThan(1e6)
-    expect(report.instrumentation.calledMethods).toBeGreaterThan(3000)
-    expect(called.get('com.sun.tools.javac.main.JavaCompiler.generate')).toBeGreaterThan(0)
-    expect(called.get('java.util.HashMap.getNode')).toBeGreaterThan(1000)
-    console.info(
-      `javac on JDK ${jdk.full}: ${report.events.count} events, ${Math.round(report.events.waitMs)} ms waited, ` +
-        `${report.instrumentation.instrumentedMethods} methods, ${report.instrumentation.redefinitions} redefinitions, ` +
-        `${report.instrumentation.gaps} gaps`,
-    )
-  })
 })
-
-interface Report {
-  truncated: boolean
-  events: { count: number; waitMs: number }
-  instrumentation: { calledMethods: number; instrumentedMethods: number; redefinitions: number; gaps: number }
-  methods: { class: string; method: string; calls: number }[]
-}

@@ -38,6 +38,8 @@ forEachJdk((jdk) => {
     assert.equal(await java.line(/^ready/), 'ready a,b')
     java.send('hello')
     assert.equal(await java.line(/hello/), 'echo hello')
+    java.send('hello again')
+    assert.equal(await java.line(/hello/, 2), 'echo hello again')
     java.send('bye')
     assert.deepEqual(await java.exit, { code: 7, signal: null })
     assert.match(java.stderr(), /leaving/)

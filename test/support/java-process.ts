@@ -34,10 +34,11 @@ export interface JavaProcess extends AsyncDisposable {
   stdout(): string
   stderr(): string
   /**
-   * The first line of stdout, past or future, that matches; later calls may return the same line.
+   * The nth line of stdout, past or future, that matches: the first unless told otherwise, so later
+   * calls may return the same line. A line counts once it is whole.
    * Rejects with both outputs in the message when the process ends without one.
    */
-  line(pattern: RegExp): Promise<string>
+  line(pattern: RegExp, nth?: number): Promise<string>
   /** Settles when the process has ended and its output has been read to the end. */
   readonly exit: Promise<JavaExit>
   /** SIGKILL (also wakes a stopped process), then waits for the end. */
@@ -151,11 +152,12 @@ export function startProcess(
     child,
     stdout: () => stdout,
     stderr: () => stderr,
-    line: (pattern) =>
+    line: (pattern, nth = 1) =>
       new Promise((resolve, reject) => {
         const look = () => {
           const complete = ended === undefined ? stdout.slice(0, stdout.lastIndexOf('\n') + 1) : stdout
-          const found = complete.split(/\r?\n/).find((line) => line !== '' && line.search(pattern) >= 0)
+          const matching = complete.split(/\r?\n/).filter((line) => line !== '' && line.search(pattern) >= 0)
+          const found = matching[nth - 1]
           if (found !== undefined) resolve(found)
           else if (ended !== undefined) {
             const how = ended.signal ?? `code ${ended.code}`
