@@ -6,7 +6,7 @@
 //
 // Names are numbered for one class file: `TypeTable` belongs to it and keeps what it has found out.
 
-import type { ClassFile } from '../classfile/class-file.ts'
+import { type ClassFile, ClassFormatProblem } from '../classfile/class-file.ts'
 import { CONSTANT_CLASS } from '../classfile/constant-pool.ts'
 import { parseMethodDescriptor } from '../classfile/descriptor.ts'
 import {
@@ -143,6 +143,8 @@ export class TypeTable {
   field(descriptor: string): readonly Type[] {
     let types = this.#fields.get(descriptor)
     if (types === undefined) {
+      const { parameters } = parseMethodDescriptor(`(${descriptor})V`)
+      if (parameters.length !== 1) throw new ClassFormatProblem('a descriptor of no field')
       types = this.#slots(descriptor)
       this.#fields.set(descriptor, types)
     }
