@@ -8,8 +8,10 @@
 // it matters, at polymorphic calls.
 //
 // Every redefinition makes the next one dearer to the target (a subgraph of thousands of methods took
-// 1,000 of them, 20 ms each), so a session that keeps stepping grows bolder: with each doubling of the
-// steps the budget doubles and a call may have more receivers. A small subgraph never gets there.
+// 1,000 of them, 20 ms each), so a session that keeps stepping grows bolder: every few steps the budget
+// doubles, a call may have more receivers, and what a step does not spend on its own callees goes to
+// methods that earlier steps took and whose callees are still open. A small subgraph never gets there;
+// a large one ends near scheme A, in slices that the waiting thread can bear.
 //
 // Invariant: when the answer to a first invocation is installed, every method that the invoked one
 // can call directly in the classes loaded by then is instrumented, skipped with a reason, or armed.
@@ -26,11 +28,17 @@ export interface Boldness {
   readonly receivers: number
   /** A virtual call with more targets waits until its caller is entered. */
   readonly targets: number
+  /** What is left of the budget is spent on methods that earlier steps took. */
+  readonly backlog: boolean
 }
 
 /** Steps with nothing but what is statically bound, before a session grows bolder. */
 const CAUTIOUS_STEPS = 12
-const BOLDEST = 6
+const STEPS_A_LEVEL = 4
+/** 16 times the budget: redefining some 500 methods takes well below the second a thread waits. */
+const BOLDEST = 4
+/** Methods of the backlog that are looked at together. */
+const SLICE = 128
 
 /**
  * @param lookAhead  the budget of the first steps; 0 is the paper's scheme B and stays so
@@ -38,28 +46,47 @@ const BOLDEST = 6
  */
 export function boldness(lookAhead: number, steps: number): Boldness {
   const level =
-    steps < CAUTIOUS_STEPS ? 0 : Math.min(BOLDEST, 1 + Math.floor(Math.log2(steps / CAUTIOUS_STEPS)))
+    steps < CAUTIOUS_STEPS ? 0 : Math.min(BOLDEST, 1 + Math.floor((steps - CAUTIOUS_STEPS) / STEPS_A_LEVEL))
   return {
     budget: lookAhead * 2 ** level,
     receivers: 4 ** (1 + level),
     targets: level === 0 ? 1 : 4 ** level,
+    backlog: level > 0,
   }
 }
 
-/** Takes the direct callees of a method that is being entered for the first time, then looks ahead. */
-export async function takeCallees(reach: Reach, invoked: MethodRef, bold: Boldness): Promise<void> {
+/**
+ * Takes the direct callees of a method that is being entered for the first time, then looks ahead.
+ *
+ * @param backlog  methods taken by earlier steps with open callees, oldest first; those looked at are removed
+ */
+export async function takeCallees(
+  reach: Reach,
+  invoked: MethodRef,
+  bold: Boldness,
+  backlog: MethodRef[],
+): Promise<void> {
   await reach.expand([invoked])
-  let level = reach.fresh.map((it) => reach.refOf(it)).filter((it) => it !== null)
+  let level = refsOf(reach, reach.fresh)
   let left = bold.budget
-  while (left > 0 && level.length > 0) {
+  while (left > 0) {
+    let slice: MethodRef[] = []
+    if (level.length === 0) {
+      // The latest first: their callers are running now.
+      if (bold.backlog) slice = backlog.splice(-SLICE)
+      if (slice.length === 0) return
+      level = slice
+    }
     const before = reach.fresh.length
     left = await takeBoundCallees(reach, level, left, bold)
     await reach.expandPassed()
-    level = reach.fresh
-      .slice(before)
-      .map((it) => reach.refOf(it))
-      .filter((it) => it !== null)
+    level = refsOf(reach, reach.fresh.slice(before))
+    if (left <= 0) backlog.push(...slice)
   }
+}
+
+function refsOf(reach: Reach, targets: readonly MethodTarget[]): MethodRef[] {
+  return targets.map((it) => reach.refOf(it)).filter((it) => it !== null)
 }
 
 /** One step of the breadth-first walk. Returns what is left of the budget. */

@@ -16,7 +16,7 @@ import { takeAll } from './eager.ts'
 import { type FilterReport, Filters } from './filters.ts'
 import { type ClassNode, Hierarchy } from './hierarchy.ts'
 import { boldness, readyAmong, takeCallees } from './lazy.ts'
-import { Linker, type LoadedSite } from './linker.ts'
+import { Linker, type LoadedSite, type MethodRef } from './linker.ts'
 import { MethodIds, type MethodTarget } from './method-ids.ts'
 import { Mirrors, type RevealPort } from './mirror.ts'
 import type { ClassPattern, RootPattern } from './patterns.ts'
@@ -78,6 +78,8 @@ export class Revealer {
   #reflectionTold = false
   /** First invocations that led to new methods. */
   #steps = 0
+  /** Scheme B: methods taken with callees that are not dealt with, oldest first. */
+  #backlog: MethodRef[] = []
   #analysisMs = 0
   #gaps = 0
 
@@ -158,7 +160,8 @@ export class Revealer {
       this.#invoked.add(methodId)
       const ref = this.#reach.refOf(target)
       if (ref === null) return
-      await takeCallees(this.#reach, ref, boldness(this.#options.lookAhead, this.#steps))
+      const bold = boldness(this.#options.lookAhead, this.#steps)
+      await takeCallees(this.#reach, ref, bold, this.#backlog)
       if (this.#reach.fresh.length > 0) this.#steps++
     }, [methodId])
   }
@@ -229,6 +232,7 @@ export class Revealer {
   unloaded(classes: readonly number[], loaders: readonly number[]): void {
     const gone = new Set(classes)
     this.#reach.unloaded(gone, new Set(loaders))
+    this.#backlog = this.#backlog.filter((it) => !gone.has(it.node.id))
     for (const node of this.#appeared) if (gone.has(node.id)) this.#appeared.delete(node)
     for (const id of gone) this.#mirrors.drop(id)
     this.#hierarchy.remove(gone)
@@ -287,7 +291,12 @@ export class Revealer {
       } else {
         instrument = this.#reach.fresh
         this.#reach.fresh = []
-        ready.push(...readyAmong(this.#reach, instrument))
+        const settled = new Set(readyAmong(this.#reach, instrument))
+        ready.push(...settled)
+        for (const it of instrument) {
+          const ref = settled.has(it.id) ? null : this.#reach.refOf(it)
+          if (ref !== null) this.#backlog.push(ref)
+        }
       }
       for (const id of ready) this.#invoked.add(id)
       const skipped = this.#reach.skipped

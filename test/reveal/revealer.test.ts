@@ -46,6 +46,17 @@ const chain = program(
    class Left extends Part { void go() { } }`,
 )
 
+/** Tasks of their own: each a calls its own b, that its c, and that its d. */
+const STAIRS = 40
+const stairs = program(
+  'stairs',
+  `class Main { ${Array.from(
+    { length: STAIRS },
+    (_, i) =>
+      `static void a${i}() { b${i}(); } static void b${i}() { c${i}(); } static void c${i}() { d${i}(); } static void d${i}() { }`,
+  ).join('\n')} }`,
+)
+
 const lazy = program(
   'lazy',
   `class Main { static void run() { Helper.help(); new Made().use(); } static void virt(Top t) { t.go(); } static int field() { return Held.value; } }
@@ -190,6 +201,24 @@ describe('look-ahead', () => {
     await target.start()
     await target.invoke('Main.run')
     expect([...target.ready]).toHaveLength(6)
+  })
+
+  it('grows bolder after a dozen steps, and takes what earlier ones left open', async () => {
+    const walk = async (lookAhead: number) => {
+      const target = new Target({ program: stairs, root: 'Main.a*', lookAhead })
+      await target.start()
+      const behind: number[] = []
+      for (let i = 0; i < STAIRS; i++) {
+        await target.invoke(`Main.a${i}`)
+        behind.push(target.taken.filter((it) => /^Main\.d/.test(it)).length)
+      }
+      return behind
+    }
+    // A budget of one takes the c behind a b. Nothing but the a is ever entered.
+    const behind = await walk(1)
+    expect(behind.slice(0, 12)).toEqual(new Array(12).fill(0))
+    expect(behind.at(-1)).toBe(STAIRS)
+    expect(await walk(0)).toEqual(new Array(STAIRS).fill(0)) // the paper's scheme B stays so
   })
 
   it('does not guess where the receiver decides', async () => {
