@@ -111,8 +111,9 @@ forEachJdk((jdk) => {
   describe('the live view on a terminal', { timeout: 60_000 }, () => {
     it('shows the tree of the root while it grows, and how the session goes', async () => {
       const terminal = await attached()
+      // Before it is recording it says what it waits for.
       const [first, second, head] = await terminal.until(
-        (lines) => /[1-9][\d.]*[kM]? events\/s/.test(lines[1]!) && lines,
+        (lines) => /[1-9][\d.]*[kM]? events\/s/.test(lines[1]!) && /recording/.test(lines[0]!) && lines,
       )
       expect(first).toMatch(new RegExp(`^ jfluid +pid ${java.pid} +shop\\.Main +recording [\\d.]+ s$`))
       expect(second).toMatch(/^ scheme B +\d+ instrumented, +\d+ called +\S+ events\/s {2}wait [\d.]+ %$/)
