@@ -203,7 +203,14 @@ export class Instrumenter {
     refusals: Refusal[],
   ): RewrittenClass {
     const { unverified, rewriter = instrumentClass } = this.options
-    return rewriteClass(base, tasks, refusals, unverified?.(classId) ?? true, rewriter)
+    // A body replaces the one before it. A method that is timed and hooked for reflection gets both, whichever came first.
+    const same = (a: Task) => (b: Task) => a.name === b.name && a.descriptor === b.descriptor
+    const kept = (this.installed.get(classId) ?? []).filter(
+      (it) => !tasks.includes(it) && tasks.some(same(it)) && it.probe !== tasks.find(same(it))?.probe,
+    )
+    const all = [...kept, ...tasks]
+    const rewritten = rewriteClass(base, all, refusals, unverified?.(classId) ?? true, rewriter)
+    return { ...rewritten, done: rewritten.done.filter((it) => !kept.includes(it)) }
   }
 
   private remember(id: number, bytes: Uint8Array): void {

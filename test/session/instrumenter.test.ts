@@ -103,3 +103,30 @@ describe('code for a class that the JVM verifies', () => {
     assert.equal(sent.length, 1)
   })
 })
+
+describe('a method that is timed and hooked for reflection', () => {
+  const hook: Task = { ...TASK, id: 0, descriptor: '()I', probe: 'reflection' }
+  const timed: Task = { ...TASK, descriptor: '()I' }
+  const virtual = assemble({
+    method: 'half()I',
+    this: true,
+    code: 'iconst_2 | ireturn',
+    major: 61,
+    maxStack: 2,
+    maxLocals: 1,
+  })
+  const installed = async (...batches: Task[][]): Promise<Body | undefined> => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(virtual, sent), { unverified: () => false })
+    for (const batch of batches) assert.deepEqual((await instrumenter.install(batch, [])).refusals, [])
+    return sent.at(-1)
+  }
+
+  it('has both probes, whichever came first', async () => {
+    const both = await installed([hook, timed])
+    assert.ok(both !== undefined)
+    assert.deepEqual(await installed([hook], [timed]), both)
+    assert.deepEqual(await installed([timed], [hook]), both)
+    assert.notDeepEqual((await installed([timed]))?.code, both.code)
+  })
+})
