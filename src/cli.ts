@@ -109,9 +109,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 process.stderr.on('error', (error: NodeJS.ErrnoException) => ignoreHangUp(error, process.stderr))
 
-/** A terminal that was closed hears nothing more; detaching and keeping the profile go on without it. */
+/** A terminal or pipe that was closed hears nothing more; detaching and keeping the profile go on without it. */
 function ignoreHangUp(error: NodeJS.ErrnoException, terminal: { readonly isTTY?: boolean }): void {
-  if (error.code !== 'EIO' || terminal.isTTY !== true) throw error
+  if (error.code !== 'EPIPE' && (error.code !== 'EIO' || terminal.isTTY !== true)) throw error
 }
 
 try {

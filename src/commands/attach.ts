@@ -6,12 +6,13 @@ import { attachDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import { type Leave, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
-import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
+import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/screen.ts'
 import { describeDetach, finish, keepProfile } from './finish.ts'
 import { liveSource } from './live.ts'
 import { describeMatches } from './matches.ts'
 import { parsePid, type SessionFlags, sessionOptions } from './options.ts'
 import { outcome } from './outcome.ts'
+import { stopSignal } from './signals.ts'
 
 export interface AttachFlags extends SessionFlags {
   readonly out?: string
@@ -39,6 +40,17 @@ export async function attach(pidText: string, flags: AttachFlags): Promise<void>
 /** Shows a session until the user leaves, then reports to the scrollback. */
 export async function view(session: Session, out: string | undefined): Promise<Leave> {
   const screen = await openScreen()
+  // A closed terminal is told by its streams and by SIGHUP, in any order: the second must not end us
+  // before the target has its code back.
+  const stop = stopSignal()
+  try {
+    return await shown(session, screen, out)
+  } finally {
+    stop.dispose()
+  }
+}
+
+async function shown(session: Session, screen: Screen, out: string | undefined): Promise<Leave> {
   let left: Leave
   try {
     left = await runLiveView(liveSource(session), screen)
@@ -46,12 +58,11 @@ export async function view(session: Session, out: string | undefined): Promise<L
     screen.destroy()
   }
   const { profile, report } = await finish(session)
+  // Before anything is said: whoever reads us may have gone.
+  if (out !== undefined) await keepProfile(profile, out)
   await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
   for (const line of describeMatches(session)) process.stderr.write(`${line}\n`)
   process.stderr.write(`${describeDetach(session, report)}\n`)
-  if (out !== undefined) {
-    await keepProfile(profile, out)
-    process.stderr.write(`profile written to ${out}\n`)
-  }
+  if (out !== undefined) process.stderr.write(`profile written to ${out}\n`)
   return left
 }

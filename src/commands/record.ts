@@ -52,9 +52,9 @@ export async function record(pidText: string, flags: RecordFlags): Promise<void>
     quiet()
     progress.phase(`ending: ${why}`)
     const { profile, report } = await finish(session)
+    await keepProfile(profile, flags.out)
     progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-    await keepProfile(profile, flags.out)
     progress.note(`profile written to ${flags.out}; read it with: jfluid report ${flags.out}`)
     const problem = outcome(session, signal, flags.out)
     if (problem !== null) throw problem

@@ -91,8 +91,8 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
         if (child.signalCode !== null) session.endedBy(child.signalCode)
       }
       const { profile } = await finish(session)
-      for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
       await keepProfile(profile, flags.record!)
+      for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
       progress.note(`profile written to ${flags.record}; read it with: jfluid report ${flags.record}`)
     } else {
       await view(session, undefined)

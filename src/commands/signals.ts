@@ -24,8 +24,9 @@ export function stopSignal(): StopSignal {
   const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) => {
     let again = false
     const handler = (): void => {
-      // Whoever asks twice wants out at once; the agent leaves the target by itself then.
-      if (again) process.exit(signalStatus(name))
+      // Whoever asks twice wants out at once; the agent leaves the target by itself then. A closed
+      // terminal may send SIGHUP more than once without meaning anything by it.
+      if (again && name !== 'SIGHUP') process.exit(signalStatus(name))
       again = true
       signal ??= name
       resolve(name)

@@ -36,6 +36,15 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(row).toMatch(new RegExp(`^\\d+ +\\S+ +${jdk.version}\\S* +yes +fix\\.Ticker$`))
   })
 
+  it('record keeps the profile when whoever read its progress has gone', async () => {
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
+    await recording.started
+    recording.process.child.stderr?.destroy()
+    recording.process.child.kill('SIGINT')
+    expect((await recording.process.exit).code).toBe(0)
+    expect((await readProfileJson(recording.file)).events.count).toBeGreaterThan(0)
+  })
+
   it('ps --json says the same to a program', async () => {
     const { code, stdout } = await jfluid('ps', '--json')
     expect(code).toBe(0)
