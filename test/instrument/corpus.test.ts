@@ -6,9 +6,6 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
-import { parseCode } from '../../src/classfile/code.ts'
-import { spliceClass } from '../../src/classfile/splice.ts'
-import { decodeStackMap, encodeStackMap, initialLocals } from '../../src/classfile/stack-map.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, oldest } from '../support/jdks.ts'
 import {
@@ -22,9 +19,9 @@ import {
   VERIFY_ALL,
   writeClass,
 } from './jvm.ts'
+import { assertRoundTrip } from './round-trip.ts'
 
 const FULL = process.env.JFLUID_FULL === '1'
-const NOTHING = new Uint8Array(0)
 
 /** Its class file is damaged on purpose, to see that the verifier is at work in both loaders. */
 const DAMAGED = ['java.util.Scanner', 'com.sun.tools.javac.util.Pair']
@@ -41,22 +38,7 @@ forEachJdk((jdk) => {
   }, 120_000)
 
   it('every class is the same after parsing and writing, its frames after decoding and encoding', () => {
-    for (const { bytes } of image) {
-      const classFile = parseClassFile(bytes)
-      assert.equal(Buffer.compare(spliceClass(classFile, 0, NOTHING, []), bytes), 0, classFile.name)
-      for (const method of classFile.methods) {
-        if (method.code === undefined) continue
-        const code = parseCode(classFile, method)
-        const attribute = code.attributes.find(({ name }) => name === 'StackMapTable')
-        if (attribute === undefined) continue
-        const frames = decodeStackMap(classFile, method, code)
-        const encoded = encodeStackMap(frames, initialLocals(classFile, method))
-        const original = bytes.subarray(attribute.offset, attribute.offset + attribute.length)
-        if (Buffer.compare(encoded, original) === 0) continue
-        // Some other compiler wrote it in another form: what it says must be the same.
-        assert.ok(encoded.length <= original.length, `${classFile.name}.${method.name}`)
-      }
-    }
+    for (const { bytes } of image) assertRoundTrip(parseClassFile(bytes))
   })
 
   it('every class is verified with probes in every method, by a JVM that runs on them', async () => {

@@ -1,88 +1,100 @@
-// Damaged class files: an answer with reasons, or a ClassFormatProblem of the parser. Never another
-// exception, never an endless loop. JFLUID_SEED repeats a run; JFLUID_FULL=1 makes it longer.
+// Damaged class files, through everything that reads one: parser, mirrors, call sites, rewriter, type
+// checker, and the session's answer to a class that is loaded. The answer is data with reasons, or the
+// parser's ClassFormatProblem; never another exception, never an endless loop. What HotSpot's verifier
+// accepts damaged, it accepts damaged and with probes. JFLUID_SEED repeats a run; JFLUID_FULL=1 makes it longer.
 
 import assert from 'node:assert/strict'
-import { beforeAll, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { hasAnnotation } from '../../src/classfile/annotations.ts'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../src/classfile/class-file.ts'
 import { spliceClass } from '../../src/classfile/splice.ts'
-import { instrumentClass } from '../../src/instrument/class.ts'
-import { oldest } from '../support/jdks.ts'
-import { compileTools, imageClasses } from './jvm.ts'
+import { instrumentClass, type MethodTask } from '../../src/instrument/class.ts'
+import { Mirrors } from '../../src/reveal/mirror.ts'
+import { Instrumenter } from '../../src/session/instrumenter.ts'
+import { KNOWS_NOTHING, TypeChecker } from '../../src/typecheck/check.ts'
+import { refusedBodies } from '../../src/typecheck/rewritten.ts'
+import type { Agent } from '../../src/wire/agent.ts'
+import { jdks, oldest } from '../support/jdks.ts'
+import { randomFrom } from '../typecheck/mutate.ts'
+import { hotspotVerdicts, type NamedClass } from '../typecheck/verdicts.ts'
+import { classesToDamage, mutant } from './mutants.ts'
 
 const FULL = process.env.JFLUID_FULL === '1'
-const MUTANTS = FULL ? 200_000 : 5_000
+const MUTANTS = Number(process.env.JFLUID_MUTANTS ?? (FULL ? 120_000 : 2_000))
 const SEED = Number(process.env.JFLUID_SEED ?? Date.now() % 1_000_000)
-
-/** Small, and full of what can be damaged: constructors, switches, handlers, lambdas, annotations. */
-const CLASSES =
-  /^(java\/util\/(Optional|BitSet|ArrayDeque|Objects|StringJoiner|Currency)|java\/lang\/(Integer|Thread|Record|Enum)|java\/net\/URI|java\/io\/File)$/
-
-/** xorshift32: small and repeatable. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = (seed * 2654435761) | 1
-  return (below) => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return (state >>> 0) % below
-  }
-}
-
-/** A few bytes changed, most of them in code: flipped, set to an extreme, or copied from elsewhere. */
-function mutate(classFile: ClassFile, random: (below: number) => number): Uint8Array {
-  const bytes = Uint8Array.from(classFile.bytes)
-  const bodies = classFile.methods.flatMap(({ code }) => (code === undefined ? [] : [code]))
-  for (let left = 1 + random(4); left > 0; left--) {
-    const body = bodies[random(bodies.length)]
-    const at = random(4) === 0 ? random(bytes.length) : body.offset + random(body.length)
-    const kind = random(4)
-    if (kind === 0) bytes[at] ^= 1 << random(8)
-    else if (kind === 1) bytes[at] = [0, 1, 0x7f, 0x80, 0xff][random(5)]
-    else if (kind === 2) bytes[at] = random(256)
-    else bytes.copyWithin(at, random(bytes.length), random(bytes.length)) // the length stays
-  }
-  return random(50) === 0 ? bytes.subarray(0, random(bytes.length)) : bytes
-}
+/** Mutants that one JVM is asked about: it keeps the metadata of each. */
+const BATCH = 10_000
+/** Nothing takes this long, on a busy machine either; an endless loop does. */
+const LONGEST_MS = 10_000
 
 let classes: ClassFile[]
 beforeAll(async () => {
-  const image = await imageClasses(oldest, await compileTools(oldest), ['java.base'])
-  classes = image.map(({ bytes }) => parseClassFile(bytes)).filter(({ name }) => CLASSES.test(name))
-  assert.equal(classes.length, 12)
-})
+  classes = await classesToDamage(oldest)
+}, 120_000)
 
-it(`${MUTANTS} damaged class files are refused as data (JFLUID_SEED=${SEED})`, () => {
+/** A mutant that has probes now, before and after. */
+interface Changed {
+  readonly what: string
+  readonly before: NamedClass
+  readonly after: NamedClass
+}
+
+it(`${MUTANTS} damaged class files are refused as data, or accepted as they were (JFLUID_SEED=${SEED})`, async () => {
   const random = randomFrom(SEED)
-  const outcome = { refused: 0, bodies: 0, skipped: 0 }
+  const names = new Set(classes.map(({ name }) => name))
+  const outcome = { refused: 0, bodies: 0, skipped: 0, unchecked: 0, untyped: 0 }
   const reasons = new Map<string, number>()
+  const verdicts = new Map<string, number>()
+  const different: string[] = []
+  let changed: Changed[] = []
   let slowest = 0
-  for (let mutant = 0; mutant < MUTANTS; mutant++) {
-    const bytes = mutate(classes[random(classes.length)], random)
+  for (let number = 0; number < MUTANTS; number++) {
+    const { what, bytes } = mutant(classes[random(classes.length)], random)
     const started = performance.now()
     try {
-      instrumentMutant(bytes)
+      const after = through(bytes, number)
+      if (after !== undefined && names.has(after.name)) {
+        changed.push({ what: `${number}, ${what}`, before: { name: after.name, bytes }, after })
+      }
     } catch (problem) {
       if (!(problem instanceof ClassFormatProblem)) {
-        throw new Error(`mutant ${mutant} of seed ${SEED}`, { cause: problem })
+        throw new Error(`mutant ${number} of seed ${SEED}, ${what}`, { cause: problem })
       }
       outcome.refused++
     }
     slowest = Math.max(slowest, performance.now() - started)
+    if (changed.length === BATCH) await compare()
   }
-  assert.ok(outcome.refused > 0 && outcome.bodies > 0 && outcome.skipped > 0, JSON.stringify(outcome))
-  assert.ok(slowest < 2000, `the slowest took ${slowest} ms`)
+  await compare()
   const top = [...reasons].sort((a, b) => b[1] - a[1]).slice(0, 8)
-  console.info(`seed ${SEED}: ${MUTANTS} mutants, slowest ${Math.round(slowest)} ms`, outcome, top)
+  console.info(`seed ${SEED}: ${MUTANTS} mutants, slowest ${Math.round(slowest)} ms`, outcome, top, verdicts)
+  expect(different).toEqual([])
+  assert.ok(
+    Object.values(outcome).every((count) => count > 0),
+    JSON.stringify(outcome),
+  )
+  for (const { version } of jdks) assert.ok(verdicts.get(`JDK ${version}: accepted`)! > MUTANTS / 20)
+  assert.ok(slowest < LONGEST_MS, `the slowest took ${slowest} ms`)
 
-  function instrumentMutant(bytes: Uint8Array): void {
+  /** The class with probes; undefined if there are none in it. */
+  function through(bytes: Uint8Array, number: number): NamedClass | undefined {
+    const mirrors = new Mirrors({ classBytes: async () => [] })
+    const mirror = mirrors.put(1, bytes, true)
+    for (const { index } of mirror?.methods ?? []) mirrors.body(1, index)
+    mirrors.lambdas(1)
+
     const classFile = parseClassFile(bytes)
-    const tasks = classFile.methods.map(({ index }) => ({
-      methodIndex: index,
-      id: index,
-      probe: 'method' as const,
-    }))
-    const result = instrumentClass(classFile, tasks)
+    const { methods } = classFile
+    const tasks = methods.map((method): MethodTask => {
+      return {
+        methodIndex: method.index,
+        id: (method.index * 20_011) % (1 << 22),
+        probe: number % 2 ? 'method' : 'root',
+      }
+    })
+    const reflective =
+      number % 8 === 0 ? tasks.map((task): MethodTask => ({ ...task, probe: 'reflection' })) : []
+    const result = instrumentClass(classFile, [...tasks, ...reflective])
     assert.equal(result.bodies.length + result.skipped.length, tasks.length)
     outcome.bodies += result.bodies.length
     outcome.skipped += result.skipped.length
@@ -90,10 +102,52 @@ it(`${MUTANTS} damaged class files are refused as data (JFLUID_SEED=${SEED})`, (
       const kind = reason.replace(/-?\d+/g, 'N')
       reasons.set(kind, (reasons.get(kind) ?? 0) + 1)
     }
-    const spliced = spliceClass(classFile, result.poolEntries, result.poolBytes, result.bodies)
-    assert.doesNotThrow(() => parseClassFile(spliced), 'what was rewritten is a class file still')
-    classFile.bootstrapMethods.at(0)
-    classFile.nestHost?.at(0)
-    for (const method of classFile.methods) hasAnnotation(classFile, method, 'LNothing;')
+    const written = spliceClass(classFile, result.poolEntries, result.poolBytes, result.bodies)
+    assert.doesNotThrow(() => parseClassFile(written), 'what was rewritten is a class file still')
+
+    const checker = new TypeChecker(classFile, KNOWS_NOTHING)
+    for (const method of methods) {
+      const { ok } = checker.check(method)
+      if (ok === undefined) outcome.unchecked++
+      else if (!ok) outcome.untyped++
+    }
+    refusedBodies(classFile, result)
+    const session = new Instrumenter({} as Agent) // at load nothing is asked of it
+    const sessionTasks = methods.map(({ name, descriptor, index }) => {
+      return { id: index, classId: 1, className: classFile.name, name, descriptor, probe: 'method' as const }
+    })
+    const { answer, refusals } = session.atLoad(1, bytes, sessionTasks, [])
+    assert.equal(answer.bodies.length + refusals.length, sessionTasks.length)
+
+    for (const read of [() => classFile.bootstrapMethods, () => classFile.nestHost]) malformedOr(read)
+    for (const method of methods) malformedOr(() => hasAnnotation(classFile, method, 'LNothing;'))
+    return result.bodies.length === 0 ? undefined : { name: classFile.name, bytes: written }
   }
-}, 600_000)
+
+  async function compare(): Promise<void> {
+    const batch = changed
+    changed = []
+    const asked = batch.flatMap(({ before, after }) => [before, after])
+    for (const jdk of jdks) {
+      const answers = await hotspotVerdicts(jdk, classes, asked)
+      assert.equal(answers.length, asked.length)
+      batch.forEach(({ what }, i) => {
+        const [before, after] = answers.slice(2 * i, 2 * i + 2)
+        const key = `JDK ${jdk.version}: ${/^\[(\w+)/.exec(before)![1]}`
+        verdicts.set(key, (verdicts.get(key) ?? 0) + 1)
+        if (before === '[accepted]' && after !== before) {
+          different.push(`JDK ${jdk.version}, mutant ${what}: with probes ${after}`)
+        }
+      })
+    }
+  }
+}, 1_800_000)
+
+/** What is read when first asked for may find the class malformed, then. */
+function malformedOr(read: () => unknown): void {
+  try {
+    read()
+  } catch (problem) {
+    if (!(problem instanceof ClassFormatProblem)) throw problem
+  }
+}

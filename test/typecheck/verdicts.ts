@@ -73,6 +73,9 @@ export interface NamedClass {
   readonly bytes: Uint8Array
 }
 
+/** Compiled once for each JDK. */
+const compiled = new Map<Jdk, Promise<string>>()
+
 /**
  * One verdict for each class: `[accepted]`, `[rejected …]` by the verifier, `[malformed …]` when it was
  * linked, `[unloaded …]` when it was parsed, `[unlinked …]` for other reasons.
@@ -82,17 +85,28 @@ export async function hotspotVerdicts(
   surroundings: readonly NamedClass[],
   classes: readonly NamedClass[],
 ): Promise<string[]> {
-  const tools = await compileJava(jdk, { Verdicts: VERDICTS })
+  let tools = compiled.get(jdk)
+  if (tools === undefined) {
+    tools = compileJava(jdk, { Verdicts: VERDICTS })
+    compiled.set(jdk, tools)
+  }
   const dir = temporaryDirectory()
   const files = ['surroundings', 'classes', 'verdicts'].map((name) => join(dir, name))
   writeFileSync(files[0], pack(surroundings))
   writeFileSync(files[1], pack(classes))
-  const { code, stdout, stderr } = await runJava(jdk, [...VERIFY_ALL, '-cp', tools, 'Verdicts', ...files])
+  const { code, stdout, stderr } = await runJava(jdk, [
+    ...VERIFY_ALL,
+    '-cp',
+    await tools,
+    'Verdicts',
+    ...files,
+  ])
   if (code !== 0) throw new Error(stdout + stderr)
   return readFileSync(files[2], 'utf8').trimEnd().split('\n')
 }
 
-function pack(classes: readonly NamedClass[]): Buffer {
+/** For each class a 1, its name, its length and its bytes, as a `DataInputStream` reads them. */
+export function pack(classes: readonly NamedClass[]): Buffer {
   return Buffer.concat(
     classes.flatMap(({ name, bytes }) => {
       const text = Buffer.from(name.replaceAll('/', '.'))
