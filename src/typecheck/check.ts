@@ -1,29 +1,29 @@
-// Verification by type checking (JVMS 4.10.1): whether a method's code keeps to the types that its
-// StackMapTable promises.
+// Verification of a method's types (JVMS 4.10): against the frames of its StackMapTable, or where it has
+// none, by inference.
 //
 // HotSpot does not verify classes of the boot loader, not even when they are redefined: code that pops
 // an empty stack is accepted there, and crashes the JVM when it runs. So nothing is sent to such a class that
 // has not passed here. The rules are those of HotSpot's ClassVerifier (verifier.cpp), which differ from the
 // specification in places; the test `hotspot.test.ts` compares verdicts.
 //
-// One pass over the code, no recursion; time grows with the code and its frames, and a method made to take
-// longer is `unchecked`. Whatever the bytes are, the answer is a value.
+// No recursion; time grows with the code and its frames, and a method made to take longer is `unchecked`.
+// Whatever the bytes are, the answer is a value.
 
 import { ACC_STATIC } from '../classfile/access.ts'
 import { type ClassFile, ClassFormatProblem, MAJOR_6, type MethodInfo } from '../classfile/class-file.ts'
-import { type Code, forEachInstruction, parseCode } from '../classfile/code.ts'
-import { readFrames } from './frames.ts'
-import { Handlers } from './handlers.ts'
+import { forEachInstruction, parseCode } from '../classfile/code.ts'
+import { readFrames, STACK_MAP_TABLE } from './frames.ts'
+import { guardsOf } from './handlers.ts'
+import { InferredFrames } from './inferred.ts'
 import { Instructions } from './instructions.ts'
 import { Members } from './members.ts'
 import { TypeProblem, Unchecked } from './problem.ts'
-import { type MapFrame, State } from './state.ts'
+import { PromisedFrames } from './promised.ts'
+import { State } from './state.ts'
 import { type Hierarchy, type Type, TypeTable, UNINITIALIZED_THIS } from './types.ts'
 
 export type { Hierarchy }
 
-/** Class files of version 50 may fail here and pass HotSpot's older verifier, which infers types. */
-const MAJOR_WITHOUT_FAILOVER = MAJOR_6 + 1
 /** Slots compared in one method. Code of 64 KiB that a compiler has written needs a few hundred thousand. */
 const MAX_STEPS = 20_000_000
 
@@ -50,31 +50,52 @@ export class TypeChecker {
   }
 
   /**
+   * What HotSpot's verifier would say: it checks frames from version 50 on, and infers types before; for
+   * version 50 itself it does that where the frames do not hold.
+   *
    * @param allowed  when given, what may be assumed; needing anything else is a failure
    */
   check(method: MethodInfo, allowed?: ReadonlySet<string>): TypeCheck {
     const { major } = this.#classFile
+    if (major < MAJOR_6) return this.infer(method, allowed)
+    const checked = this.#check(method, allowed, false)
+    return checked.ok === false && major === MAJOR_6 ? this.infer(method, allowed) : checked
+  }
+
+  /** Types are inferred, and frames passed over: for code that has lost them. The parameter as above. */
+  infer(method: MethodInfo, allowed?: ReadonlySet<string>): TypeCheck {
+    return this.#check(method, allowed, true)
+  }
+
+  /** False where there is no code to have frames, or none that can be read. */
+  hasFrames(method: MethodInfo): boolean {
+    if (method.code === undefined) return false
+    try {
+      return parseCode(this.#classFile, method).attributes.some(({ name }) => name === STACK_MAP_TABLE)
+    } catch (problem) {
+      if (problem instanceof ClassFormatProblem) return false
+      throw problem
+    }
+  }
+
+  #check(method: MethodInfo, allowed: ReadonlySet<string> | undefined, inferred: boolean): TypeCheck {
     if (method.code === undefined) return { ok: undefined, unchecked: 'it has no code' }
-    if (major < MAJOR_6) return { ok: undefined, unchecked: `class files of version ${major} have no frames` }
     try {
       this.#types.assumptions = new Set()
       this.#types.allowed = allowed
-      checkCode(this.#classFile, method, parseCode(this.#classFile, method), this.#types, this.#members)
+      checkCode(this.#classFile, method, this.#types, this.#members, inferred)
       return { ok: true, assumptions: this.#types.assumptions }
     } catch (problem) {
-      return verdict(problem, major)
+      return verdict(problem)
     }
   }
 }
 
-function verdict(problem: unknown, major: number): TypeCheck {
+function verdict(problem: unknown): TypeCheck {
   if (problem instanceof Unchecked) return { ok: undefined, unchecked: problem.message }
-  const known = problem instanceof TypeProblem || problem instanceof ClassFormatProblem
-  if (!known) throw problem
-  if (major < MAJOR_WITHOUT_FAILOVER) {
-    return { ok: undefined, unchecked: `version ${major}, without frames that hold: ${problem.message}` }
-  }
-  return { ok: false, bci: problem instanceof TypeProblem ? problem.bci : 0, reason: problem.message }
+  if (problem instanceof TypeProblem) return { ok: false, bci: problem.bci, reason: problem.message }
+  if (problem instanceof ClassFormatProblem) return { ok: false, bci: 0, reason: problem.message }
+  throw problem
 }
 
 /** Checks one method. For several of a class a `TypeChecker` is faster. */
@@ -82,13 +103,15 @@ export function checkMethod(classFile: ClassFile, method: MethodInfo, hierarchy:
   return new TypeChecker(classFile, hierarchy).check(method)
 }
 
+/** @param inferred  the types are inferred; a StackMapTable, if there is one, is passed over */
 function checkCode(
   classFile: ClassFile,
   method: MethodInfo,
-  code: Code,
   types: TypeTable,
   members: Members,
+  inferred: boolean,
 ): void {
+  const code = parseCode(classFile, method)
   const { bytecode } = code
   const signature = types.signature(method.descriptor)
   const initial = localsOnEntry(classFile, method, signature.parameters, types)
@@ -97,15 +120,12 @@ function checkCode(
   forEachInstruction(bytecode, (bci) => {
     starts[bci] = 1
   })
-  const frames = readFrames(classFile, code, starts, initial, types)
-  const byBci = new Map(frames.map((frame) => [frame.bci, frame]))
-  const frameAt = (bci: number): MapFrame | undefined => byBci.get(bci)
-
   let steps = 0
   const spend = (count: number): void => {
     steps += count
     if (steps > MAX_STEPS) throw new Unchecked('it takes too long')
   }
+  types.spend = spend
   const state = new State(types, code.maxStack, code.maxLocals)
   state.become({
     bci: 0,
@@ -113,27 +133,15 @@ function checkCode(
     stack: [],
     thisUninitialized: initial[0] === UNINITIALIZED_THIS,
   })
-  const handlers = new Handlers(code.handlers, starts, frameAt, types, spend)
-  const instructions = new Instructions(classFile, method, code, types, members, handlers, frameAt, spend)
-
-  let nextFrame = 0
-  let reachable = true
-  for (let bci = 0; bci < bytecode.length; ) {
-    state.bci = bci
-    const frame = frames[nextFrame]
-    if (frame !== undefined && frame.bci === bci) {
-      nextFrame++
-      spend(frame.locals.length + frame.stack.length + 1)
-      if (reachable) state.match(frame, 'control reaching')
-      state.become(frame)
-    } else if (!reachable) {
-      state.fail('no frame after an instruction that does not go on')
-    }
-    handlers.reach(bci)
-    bci = instructions.run(bci, state)
-    reachable = instructions.goesOn
+  const guards = guardsOf(code.handlers, starts, types)
+  if (inferred) {
+    const control = new InferredFrames(code, guards, starts, types, spend)
+    control.run(new Instructions(classFile, method, code, types, members, control), state)
+  } else {
+    const frames = readFrames(classFile, code, starts, initial, types)
+    const control = new PromisedFrames(frames, guards, types, spend)
+    control.run(new Instructions(classFile, method, code, types, members, control), state, bytecode.length)
   }
-  if (reachable) state.fail('control falls off the end of the code')
 }
 
 function localsOnEntry(

@@ -20,6 +20,7 @@ import {
   UNINITIALIZED_THIS,
 } from './types.ts'
 
+export const STACK_MAP_TABLE = 'StackMapTable'
 /** Slots of all frames together; a table that unfolds to more was made to exhaust memory. */
 const MAX_SLOTS = 1 << 22
 
@@ -37,7 +38,7 @@ export function readFrames(
   initial: readonly Type[],
   types: TypeTable,
 ): MapFrame[] {
-  const tables = code.attributes.filter(({ name }) => name === 'StackMapTable')
+  const tables = code.attributes.filter(({ name }) => name === STACK_MAP_TABLE)
   if (tables.length > 1) throw new TypeProblem(0, 'two StackMapTables')
   if (tables.length === 0) return []
   return new FrameReader(classFile, code, starts, initial, types, tables[0]).read()

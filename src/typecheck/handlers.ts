@@ -1,97 +1,98 @@
-// Exception handlers: whatever an instruction of the range leaves in the locals must fit the frame of
-// the handler (JVMS 4.10.1.6).
+// Exception handlers: which of them guard the instruction at hand, and what they catch.
 //
 // HotSpot looks at every handler at every instruction, which takes as long as ranges times code. Only the
-// locals count, so here a handler is looked at when its range begins and when locals have changed.
+// locals count, so a handler is looked at when its range begins and when locals have changed.
 
 import type { Handler } from '../classfile/code.ts'
 import { TypeProblem } from './problem.ts'
-import type { MapFrame, State } from './state.ts'
 import type { Type, TypeTable } from './types.ts'
 
-interface Guard {
-  readonly end: number
-  readonly frame: MapFrame
+/** A row of the exception table. */
+export interface Guard {
+  readonly startBci: number
+  readonly endBci: number
+  readonly handlerBci: number
+  /** What the handler finds on the stack, and nothing else. */
+  readonly caught: Type
 }
 
-export class Handlers {
-  /** Guards that begin, by bci. */
-  readonly #begin = new Map<number, Guard[]>()
-  readonly #ends = new Set<number>()
-  #active: Guard[] = []
-  /** `State.changes` when all active guards matched last. */
-  #matched = -1
-
-  /**
-   * @param starts   not 0 where an instruction starts
-   * @param frameAt  the frame at a bci, if there is one
-   */
-  constructor(
-    rows: readonly Handler[],
-    starts: Uint8Array,
-    frameAt: (bci: number) => MapFrame | undefined,
-    types: TypeTable,
-    private readonly spend: (steps: number) => void,
-  ) {
-    const known = new Set<string>()
-    for (const { startBci, endBci, handlerBci, catchType } of rows) {
-      for (const bci of [startBci, endBci, handlerBci]) {
-        if (bci < starts.length && starts[bci] === 0) {
-          throw new TypeProblem(bci, 'the exception table names a bci inside an instruction')
-        }
+/**
+ * Rows that say the same are one.
+ *
+ * @param starts  not 0 where an instruction starts
+ */
+export function guardsOf(rows: readonly Handler[], starts: Uint8Array, types: TypeTable): Guard[] {
+  const guards: Guard[] = []
+  const known = new Set<string>()
+  for (const { startBci, endBci, handlerBci, catchType } of rows) {
+    for (const bci of [startBci, endBci, handlerBci]) {
+      if (bci < starts.length && starts[bci] === 0) {
+        throw new TypeProblem(bci, 'the exception table names a bci inside an instruction')
       }
-      const frame = frameAt(handlerBci)
-      if (frame === undefined) throw new TypeProblem(handlerBci, 'an exception handler without a frame')
-      const row = `${startBci} ${endBci} ${handlerBci} ${catchType}`
-      if (known.has(row)) continue
-      known.add(row)
-      checkCaught(catchType, handlerBci, frame, types)
-      const guards = this.#begin.get(startBci)
-      if (guards === undefined) this.#begin.set(startBci, [{ end: endBci, frame }])
-      else guards.push({ end: endBci, frame })
-      this.#ends.add(endBci)
     }
+    const row = `${startBci} ${endBci} ${handlerBci} ${catchType}`
+    if (known.has(row)) continue
+    known.add(row)
+    guards.push({ startBci, endBci, handlerBci, caught: caughtType(catchType, handlerBci, types) })
   }
-
-  /** The instruction at `bci` is next. */
-  reach(bci: number): void {
-    if (this.#ends.has(bci)) {
-      this.spend(this.#active.length)
-      this.#active = this.#active.filter(({ end }) => end > bci)
-    }
-    const guards = this.#begin.get(bci)
-    if (guards === undefined) return
-    this.spend(guards.length)
-    for (const guard of guards) this.#active.push(guard)
-    this.#matched = -1
-  }
-
-  get any(): boolean {
-    return this.#active.length > 0
-  }
-
-  /** What is in the locals now may be what the handlers see. */
-  match(state: State): void {
-    if (this.#matched === state.changes || this.#active.length === 0) return
-    for (const { frame } of this.#active) {
-      this.spend(1 + frame.locals.length)
-      state.matchLocals(frame, state.thisUninitialized, 'the exception handler at')
-    }
-    this.#matched = state.changes
-  }
+  return guards
 }
 
-/** The handler finds nothing but the exception on the stack. */
-function checkCaught(catchType: number, handlerBci: number, frame: MapFrame, types: TypeTable): void {
-  let caught: Type = types.throwable
-  if (catchType !== 0) {
-    caught = types.constant(catchType)
-    if (caught < 0) throw new TypeProblem(handlerBci, `constant ${catchType} is caught and is no class`)
-    if (!types.isAssignable(caught, types.throwable, handlerBci)) {
-      throw new TypeProblem(handlerBci, `${types.show(caught)} is caught and is no Throwable`)
-    }
+function caughtType(catchType: number, handlerBci: number, types: TypeTable): Type {
+  if (catchType === 0) return types.throwable
+  const caught = types.constant(catchType)
+  if (caught < 0) throw new TypeProblem(handlerBci, `constant ${catchType} is caught and is no class`)
+  if (!types.isAssignable(caught, types.throwable, handlerBci)) {
+    throw new TypeProblem(handlerBci, `${types.show(caught)} is caught and is no Throwable`)
   }
-  if (frame.stack.length !== 1 || !types.isAssignable(caught, frame.stack[0], handlerBci)) {
-    throw new TypeProblem(handlerBci, `the handler's frame does not take a ${types.show(caught)}`)
+  return caught
+}
+
+/** Goes over the code once, or again after `restart`, and knows the guards of where it is. */
+export class Handlers {
+  readonly #byStart: readonly Guard[]
+  /** Where ranges begin or end, in order. */
+  readonly #edges: readonly number[]
+  readonly #spend: (steps: number) => void
+  #nextGuard = 0
+  #nextEdge = 0
+  active: readonly Guard[] = []
+  /** `State.changes` when all active handlers were last shown the locals. */
+  #shown = -1
+
+  constructor(guards: readonly Guard[], spend: (steps: number) => void) {
+    this.#byStart = [...guards].sort((a, b) => a.startBci - b.startBci)
+    const edges = new Set(guards.flatMap(({ startBci, endBci }) => [startBci, endBci]))
+    this.#edges = [...edges].sort((a, b) => a - b)
+    this.#spend = spend
+  }
+
+  /** The instruction at `bci` is next; none before it will be. */
+  advance(bci: number): void {
+    let changed = false
+    for (; this.#edges[this.#nextEdge] <= bci; this.#nextEdge++) changed = true
+    if (!changed) return
+    const guards = this.#byStart
+    const active = [...this.active]
+    while (this.#nextGuard < guards.length && guards[this.#nextGuard].startBci <= bci) {
+      active.push(guards[this.#nextGuard++])
+    }
+    this.#spend(active.length)
+    this.active = active.filter(({ endBci }) => endBci > bci)
+    this.#shown = -1
+  }
+
+  restart(): void {
+    this.#nextGuard = 0
+    this.#nextEdge = 0
+    this.active = []
+    this.#shown = -1
+  }
+
+  /** Have the active handlers still to see the locals? Then it counts as done. */
+  show(changes: number): boolean {
+    if (this.active.length === 0 || this.#shown === changes) return false
+    this.#shown = changes
+    return true
   }
 }

@@ -58,10 +58,10 @@ import {
   WIDE,
 } from '../classfile/opcodes.ts'
 import { s2At, s4At, u2At } from '../classfile/reader.ts'
+import type { Control } from './control.ts'
 import { ANY_OBJECT, ANY_REFERENCE, EFFECTS, type Effect } from './effects.ts'
-import type { Handlers } from './handlers.ts'
 import type { Members } from './members.ts'
-import { isReference, type MapFrame, type State } from './state.ts'
+import { isReference, type State } from './state.ts'
 import {
   ARRAY_MARK,
   DOUBLE,
@@ -118,9 +118,7 @@ export class Instructions {
     private readonly code: Code,
     private readonly types: TypeTable,
     private readonly members: Members,
-    private readonly handlers: Handlers,
-    private readonly frameAt: (bci: number) => MapFrame | undefined,
-    private readonly spend: (steps: number) => void,
+    private readonly control: Control,
   ) {
     this.#result = types.signature(method.descriptor).result
   }
@@ -131,11 +129,11 @@ export class Instructions {
     const opcode = bytecode[bci]
     const stores = isStore(opcode === WIDE ? bytecode[bci + 1] : opcode)
     // A store that throws has not stored: handlers see the locals as they were.
-    if (stores) this.handlers.match(state)
+    if (stores) this.control.raise(state)
     const effect = EFFECTS[opcode]
     if (effect !== undefined) apply(effect, state, this.types)
     else this.#special(opcode, bci, state)
-    if (!stores) this.handlers.match(state)
+    if (!stores) this.control.raise(state)
     this.#branch(opcode, bci, state)
     this.goesOn = !endsFlow(opcode)
     return bci + instructionLength(bytecode, bci)
@@ -160,7 +158,7 @@ export class Instructions {
     } else if (opcode >= GETSTATIC && opcode <= PUTFIELD) {
       this.members.access(opcode, u2At(bytecode, bci + 1), state)
     } else if (opcode >= INVOKEVIRTUAL && opcode <= INVOKEDYNAMIC) {
-      this.members.call(opcode, bytecode, state, this.handlers)
+      this.members.call(opcode, bytecode, state, this.control)
     } else if (opcode === LDC) {
       this.#constant(bytecode[bci + 1], false, state)
     } else if (opcode === LDC_W || opcode === LDC2_W) {
@@ -232,9 +230,9 @@ export class Instructions {
   #branch(opcode: number, bci: number, state: State): void {
     const { bytecode } = this.code
     if (isShortBranch(opcode)) {
-      this.#jump(bci + s2At(bytecode, bci + 1), state)
+      this.control.jump(bci + s2At(bytecode, bci + 1), state)
     } else if (opcode === GOTO_W) {
-      this.#jump(bci + s4At(bytecode, bci + 1), state)
+      this.control.jump(bci + s4At(bytecode, bci + 1), state)
     } else if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
       this.#switch(opcode, bci, state)
     } else if (isReturn(opcode)) {
@@ -253,30 +251,23 @@ export class Instructions {
     }
   }
 
-  #jump(target: number, state: State): void {
-    const frame = this.frameAt(target)
-    if (frame === undefined) state.fail(`no frame at the branch target ${target}`)
-    this.spend(1 + frame.locals.length + frame.stack.length)
-    state.match(frame, 'the branch to')
-  }
-
   #switch(opcode: number, bci: number, state: State): void {
     const { bytecode } = this.code
     const operands = switchOperands(bci)
     if (this.classFile.major < MAJOR_7) {
       for (let at = bci + 1; at < operands; at++) if (bytecode[at] !== 0) state.fail('padding that is not 0')
     }
-    this.#jump(bci + s4At(bytecode, operands), state)
+    this.control.jump(bci + s4At(bytecode, operands), state)
     if (opcode === TABLESWITCH) {
       const keys = s4At(bytecode, operands + 8) - s4At(bytecode, operands + 4) + 1
-      for (let i = 0; i < keys; i++) this.#jump(bci + s4At(bytecode, operands + 12 + 4 * i), state)
+      for (let i = 0; i < keys; i++) this.control.jump(bci + s4At(bytecode, operands + 12 + 4 * i), state)
       return
     }
     const pairs = s4At(bytecode, operands + 4)
     for (let i = 0; i < pairs; i++) {
       const at = operands + 8 + 8 * i
       if (i > 0 && s4At(bytecode, at - 8) >= s4At(bytecode, at)) state.fail('keys that are not in order')
-      this.#jump(bci + s4At(bytecode, at + 4), state)
+      this.control.jump(bci + s4At(bytecode, at + 4), state)
     }
   }
 

@@ -19,8 +19,8 @@ import {
   PUTSTATIC,
 } from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
+import type { Control } from './control.ts'
 import { declaredFields } from './fields.ts'
-import type { Handlers } from './handlers.ts'
 import { isReference, type State } from './state.ts'
 import { type Type, type TypeTable, UNINITIALIZED, UNINITIALIZED_THIS } from './types.ts'
 
@@ -73,7 +73,7 @@ export class Members {
   }
 
   /** The five calls. */
-  call(opcode: number, bytecode: Uint8Array, state: State, handlers: Handlers): void {
+  call(opcode: number, bytecode: Uint8Array, state: State, control: Control): void {
     const { bci } = state
     const { types } = this
     const { pool, major } = this.classFile
@@ -96,7 +96,7 @@ export class Members {
     if (opcode === INVOKESPECIAL && !constructs) this.#checkSpecial(index, owner, state)
     state.popAll(signature.parameters)
     if (constructs) {
-      this.#construct(owner, descriptor, bytecode, state, handlers)
+      this.#construct(owner, descriptor, bytecode, state, control)
     } else if (opcode === INVOKESPECIAL) {
       state.pop(types.current)
     } else if (opcode === INVOKEINTERFACE) {
@@ -145,7 +145,7 @@ export class Members {
   }
 
   /** A constructor: of this class or its superclass on `this`, or of the class of a `new`. */
-  #construct(owner: Type, descriptor: string, bytecode: Uint8Array, state: State, handlers: Handlers): void {
+  #construct(owner: Type, descriptor: string, bytecode: Uint8Array, state: State, control: Control): void {
     const { types } = this
     const target = state.popAny()
     if (target === UNINITIALIZED_THIS) {
@@ -154,13 +154,13 @@ export class Members {
       }
       // Afterwards a handler would have to take `this` as it was before and as it is now, with the
       // flag still set: no frame does.
-      if (handlers.any) state.fail('this() or super() inside the range of an exception handler')
+      if (control.guarded) state.fail('this() or super() inside the range of an exception handler')
       state.initialize(target, types.current)
     } else if ((target & 15) === UNINITIALIZED) {
       const created = types.constant(u2At(bytecode, (target >>> 4) + 1))
       if (created !== owner) state.fail(`the constructor of ${types.name(owner)} on another class's object`)
       types.checkProtected(owner, INIT, descriptor, 'method', created, state.bci)
-      handlers.match(state)
+      control.raise(state)
       state.initialize(target, created)
     } else {
       const what = isReference(target) ? 'an initialised object' : types.show(target)

@@ -2,8 +2,18 @@
 //
 // The JVM runs the original, so the original is right, and whatever that takes of other classes is so. The
 // rewritten code may need that and no more: no class but its own has to be known here.
+//
+// Before JDK 21 HotSpot does not keep the StackMapTables of classes it does not verify (classFileParser.cpp,
+// parse_stackmap_table), unless they come from its class data archive and have not been redefined since. It
+// shows such a class without them, and drops those of new code, too. Types of code that has lost its frames are
+// inferred, with probes and without; what frames the rewriter adds is of no interest then.
 
-import { type ClassFile, ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
+import {
+  type ClassFile,
+  ClassFormatProblem,
+  type MethodInfo,
+  parseClassFile,
+} from '../classfile/class-file.ts'
 import { type SplicedBody, spliceClass } from '../classfile/splice.ts'
 import { KNOWS_NOTHING, type TypeCheck, TypeChecker } from './check.ts'
 
@@ -15,8 +25,8 @@ export interface Rewritten {
 }
 
 /**
- * Why bodies must not be sent, by method index; empty if all may be. A body that cannot be judged (class
- * files of before version 50) is refused as well.
+ * Why bodies must not be sent, by method index; empty if all may be. A body that cannot be judged (it has
+ * subroutines) is refused as well.
  */
 export function refusedBodies(original: ClassFile, rewritten: Rewritten): Map<number, string> {
   const refused = new Map<number, string>()
@@ -32,16 +42,24 @@ export function refusedBodies(original: ClassFile, rewritten: Rewritten): Map<nu
   const before = new TypeChecker(original, KNOWS_NOTHING)
   const after = new TypeChecker(classFile, KNOWS_NOTHING)
   for (const { methodIndex } of bodies) {
-    const old = before.check(original.methods[methodIndex])
-    const reason =
-      refusal('the code', old) ??
-      refusal(
-        'the rewritten code',
-        after.check(classFile.methods[methodIndex], old.ok ? old.assumptions : undefined),
-      )
+    const reason = refusalOf(before, after, original.methods[methodIndex], classFile.methods[methodIndex])
     if (reason !== undefined) refused.set(methodIndex, reason)
   }
   return refused
+}
+
+function refusalOf(
+  before: TypeChecker,
+  after: TypeChecker,
+  method: MethodInfo,
+  rewritten: MethodInfo,
+): string | undefined {
+  let old = before.check(method)
+  const inferred = old.ok === false && !before.hasFrames(method)
+  if (inferred) old = before.infer(method)
+  if (old.ok !== true) return refusal('the code', old)
+  const again = inferred ? after.infer(rewritten, old.assumptions) : after.check(rewritten, old.assumptions)
+  return refusal('the rewritten code', again)
 }
 
 function refusal(what: string, result: TypeCheck): string | undefined {

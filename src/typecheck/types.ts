@@ -4,6 +4,9 @@
 // the class's name (OBJECT) or the bci of the `new` (UNINITIALIZED). A long or double fills two slots, the
 // second of which has a tag of its own. Equal types are equal numbers.
 //
+// Where ways through the code meet, an OBJECT may be of one of several classes: then it has a number of its
+// own, and `TypeTable` knows which they are.
+//
 // Names are numbered for one class file: `TypeTable` belongs to it and keeps what it has found out.
 
 import { type ClassFile, ClassFormatProblem } from '../classfile/class-file.ts'
@@ -20,7 +23,7 @@ import {
   UNINITIALIZED,
   UNINITIALIZED_THIS,
 } from '../classfile/stack-map.ts'
-import { TypeProblem } from './problem.ts'
+import { TypeProblem, Unchecked } from './problem.ts'
 
 export { DOUBLE, FLOAT, INTEGER, LONG, NULL, OBJECT, TOP, UNINITIALIZED, UNINITIALIZED_THIS }
 
@@ -36,6 +39,8 @@ const SERIALIZABLE = 'java/io/Serializable'
 const PROTECTED_IN_OBJECT = new Set(['clone()Ljava/lang/Object;', 'finalize()V'])
 /** Dimensions an array type may have (JVMS 4.3.2). */
 export const MAX_DIMENSIONS = 255
+/** Classes in all types that may be one of several: in real code some hundred. */
+const MAX_MERGED = 1 << 20
 
 /** What is known of classes by name. `undefined` always means: not known. */
 export interface Hierarchy {
@@ -68,6 +73,10 @@ export interface Signature {
 export class TypeTable {
   readonly #ids = new Map<string, number>()
   readonly #names: string[] = []
+  /** By the number of the name: the classes of a type that may be any of them. */
+  readonly #alternatives: (readonly Type[] | undefined)[] = []
+  readonly #merged = new Map<string, Type>()
+  #mergedClasses = 0
   readonly #ofConstant: Int32Array
   readonly #signatures = new Map<string, Signature>()
   readonly #fields = new Map<string, readonly Type[]>()
@@ -87,6 +96,8 @@ export class TypeTable {
   assumptions = new Set<string>()
   /** When given, nothing else may be assumed. */
   allowed: ReadonlySet<string> | undefined
+  /** Counts the work for a method, and throws where it becomes too much. */
+  spend: (steps: number) => void = () => {}
 
   constructor(classFile: ClassFile, hierarchy: Hierarchy) {
     this.#classFile = classFile
@@ -111,7 +122,10 @@ export class TypeTable {
     return OBJECT | (id << 4)
   }
 
-  /** Internal name of an OBJECT; a descriptor if it is an array. */
+  /**
+   * Internal name of an OBJECT; a descriptor if it is an array. Where it may be of several classes the first
+   * is as good as any: all are arrays of objects, with equally many dimensions, or none is.
+   */
   name(type: Type): string {
     return this.#names[type >>> 4]
   }
@@ -119,7 +133,10 @@ export class TypeTable {
   /** As messages show it. */
   show(type: Type): string {
     const tag = type & 15
-    if (tag === OBJECT) return this.name(type)
+    if (tag === OBJECT)
+      return this.#choice(type)
+        .map((it) => this.name(it))
+        .join(' or ')
     if (tag === UNINITIALIZED) return `uninitialized(${type >>> 4})`
     return TAG_NAMES[tag]
   }
@@ -183,6 +200,10 @@ export class TypeTable {
 
   /** Type of an array's elements; TOP for an array of primitives. */
   component(array: Type): Type {
+    const alternatives = this.#alternatives[array >>> 4]
+    if (alternatives !== undefined) {
+      return alternatives.map((it) => this.component(it)).reduce((a, b) => this.merge(a, b))
+    }
     const name = this.name(array)
     if (name[1] === 'L') return this.named(name.slice(2, -1))
     return name[1] === ARRAY_MARK ? this.named(name.slice(1)) : TOP
@@ -196,6 +217,11 @@ export class TypeTable {
     if (fromTag === NULL) return true
     if (fromTag !== OBJECT) return false
     if (to === this.object) return true
+    const alternatives = this.#alternatives[from >>> 4]
+    if (alternatives !== undefined) {
+      this.spend(alternatives.length)
+      return alternatives.every((it) => this.isAssignable(it, to, bci))
+    }
     let answers = this.#answers.get(to)
     if (answers === undefined) {
       answers = new Map()
@@ -215,6 +241,71 @@ export class TypeTable {
     if (this.allowed !== undefined && !this.allowed.has(what)) throw new TypeProblem(bci, `needs ${what}`)
     this.assumptions.add(what)
     return true
+  }
+
+  /**
+   * What may be said of a slot that is `a` on one way and `b` on another; TOP if nothing. It is their first
+   * common superclass, in a way: whatever both may stand for, it may.
+   */
+  merge(a: Type, b: Type): Type {
+    if (a === b) return a
+    const isObject = (a & 15) === OBJECT
+    if ((b & 15) === OBJECT) {
+      if ((a & 15) === NULL) return b
+    } else {
+      return isObject && (b & 15) === NULL ? a : TOP
+    }
+    if (!isObject) return TOP
+    if (a === this.object || b === this.object) return this.object
+    const key = `${a} ${b}`
+    let merged = this.#merged.get(key)
+    if (merged === undefined) {
+      merged = this.#mergeObjects(a, b)
+      this.#merged.set(key, merged)
+    }
+    return merged
+  }
+
+  /** As HotSpot's merge_fullinfo_types (check_code.c), which goes on to look for the superclass. */
+  #mergeObjects(a: Type, b: Type): Type {
+    const [one, other] = [this.#shape(a), this.#shape(b)]
+    const dimensions = Math.min(one.dimensions, other.dimensions)
+    const classes = new Set(
+      one.dimensions === other.dimensions ? [...one.classes, ...other.classes] : [OBJECT_CLASS],
+    )
+    if (classes.has(OBJECT_CLASS)) return this.#array(dimensions, OBJECT_CLASS)
+    this.spend(classes.size)
+    const sorted = [...classes].map((it) => this.#array(dimensions, it)).sort((x, y) => x - y)
+    return sorted.length === 1 ? sorted[0] : this.#oneOf(sorted)
+  }
+
+  #shape(type: Type): { dimensions: number; classes: readonly string[] } {
+    const shapes = this.#choice(type).map((it) => shapeOf(this.name(it)))
+    return { dimensions: shapes[0].dimensions, classes: shapes.map((it) => it.element) }
+  }
+
+  /** The classes that an OBJECT may be of. */
+  #choice(type: Type): readonly Type[] {
+    return ((type & 15) === OBJECT ? this.#alternatives[type >>> 4] : undefined) ?? [type]
+  }
+
+  #array(dimensions: number, name: string): Type {
+    return this.named(dimensions === 0 ? name : `${ARRAY_MARK.repeat(dimensions)}L${name};`)
+  }
+
+  #oneOf(classes: readonly Type[]): Type {
+    const key = classes.join()
+    let type = this.#merged.get(key)
+    if (type === undefined) {
+      const id = this.#names.length
+      this.#names.push(this.name(classes[0]))
+      this.#mergedClasses += classes.length
+      if (this.#mergedClasses > MAX_MERGED) throw new Unchecked('it merges too many classes')
+      this.#alternatives[id] = classes
+      type = OBJECT | (id << 4)
+      this.#merged.set(key, type)
+    }
+    return type
   }
 
   /** Yes, no, or what would have to be so. */
@@ -269,6 +360,10 @@ export class TypeTable {
     bci: number,
   ): void {
     if (target === this.current || owner === this.current || target === NULL) return
+    if (this.#choice(target).length > 1) {
+      for (const it of this.#choice(target)) this.checkProtected(owner, name, descriptor, member, it, bci)
+      return
+    }
     const ownerName = this.name(owner)
     if (ownerName.startsWith(ARRAY_MARK)) return
     if (ownerName === OBJECT_CLASS && name === 'clone' && this.isArray(target)) return
@@ -284,6 +379,15 @@ export class TypeTable {
 
 function packageOf(name: string): string {
   return name.slice(0, Math.max(name.lastIndexOf('/'), 0))
+}
+
+/** An array of primitives counts as one of objects, with a dimension less. */
+function shapeOf(name: string): { dimensions: number; element: string } {
+  let dimensions = 0
+  while (name[dimensions] === ARRAY_MARK) dimensions++
+  if (dimensions === 0) return { dimensions, element: name }
+  if (name[dimensions] !== 'L') return { dimensions: dimensions - 1, element: OBJECT_CLASS }
+  return { dimensions, element: name.slice(dimensions + 1, -1) }
 }
 
 /** Name of what an array of references holds. */

@@ -1,4 +1,4 @@
-// The rules of the type checker, one good and one bad method each.
+// The rules of the type checker, one good and one bad method each. Code without frames: `inferred.test.ts`.
 //
 // Class files of version 61 unless said otherwise. Frames are written as text: `at label: locals / stack`, several
 // between `|`; types as int, long, float, double, null, top, uninit, new(label), or a class name.
@@ -463,16 +463,6 @@ describe('what is not known', () => {
       bci: 1,
       reason: 'needs Dog assignable to Animal',
     })
-  })
-
-  it('is whether code without frames is right', () => {
-    const old = check({ method: 'f()V', code: 'pop | return', major: 48 })
-    assert.deepEqual(old, { ok: undefined, unchecked: 'class files of version 48 have no frames' })
-    const between = check({ method: 'f()V', code: 'pop | return', major: 50 })
-    assert.match(
-      (between as { unchecked: string }).unchecked,
-      /version 50, without frames that hold: .*stack is empty/,
-    )
   })
 
   it('is whether code is right that takes too long to look at', () => {

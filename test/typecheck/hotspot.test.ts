@@ -2,17 +2,23 @@
 // run; JFLUID_FULL=1 makes it longer.
 
 import assert from 'node:assert/strict'
-import { it } from 'vitest'
+import { beforeAll, it } from 'vitest'
+import { ACC_INTERFACE } from '../../src/classfile/access.ts'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../src/classfile/class-file.ts'
+import { CONSTANT_METHOD_HANDLE } from '../../src/classfile/constant-pool.ts'
 import { type Hierarchy, KNOWS_NOTHING, TypeChecker } from '../../src/typecheck/check.ts'
 import { compileTools, imageClasses } from '../instrument/jvm.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { withoutFrames } from './frameless.ts'
 import { hierarchyOf } from './hierarchy.ts'
 import { type Mutant, mutate, randomFrom } from './mutate.ts'
 import { hotspotVerdicts } from './verdicts.ts'
 
 const FULL = process.env.JFLUID_FULL === '1'
 const MUTANTS = Number(process.env.JFLUID_MUTANTS ?? (FULL ? 40_000 : 3_000))
+const FRAMELESS = MUTANTS / 2
+const MAJOR_5 = 49
+const UNCHECKED = 'not judged'
 const SEED = Number(process.env.JFLUID_SEED ?? Date.now() % 1_000_000)
 
 /** Their classes are damaged. They have no packages `java.…`, which only the JDK's loaders may define. */
@@ -24,47 +30,96 @@ const MODULES = FULL
 const LARGEST_BYTES = 20_000
 
 forEachJdk((jdk) => {
-  it(`${MUTANTS} damaged methods get the verdict of HotSpot (JFLUID_SEED=${SEED})`, async () => {
+  let own: ClassFile[]
+  let hierarchy: Hierarchy
+  beforeAll(async () => {
     const image = await imageClasses(jdk, await compileTools(jdk), MODULES)
-    const parsed = image.map(({ module, bytes }) => ({ module, bytes, classFile: parseClassFile(bytes) }))
-    const own = parsed
-      .filter(({ module }) => DAMAGED_MODULES.includes(module))
-      .map(({ classFile }) => classFile)
-    const hierarchy = hierarchyOf(parsed.map(({ classFile }) => classFile))
+    const parsed = image.map(({ module, bytes }) => ({ module, classFile: parseClassFile(bytes) }))
+    own = parsed.filter(({ module }) => DAMAGED_MODULES.includes(module)).map(({ classFile }) => classFile)
+    hierarchy = hierarchyOf(parsed.map(({ classFile }) => classFile))
+  }, 120_000)
+
+  it(`${MUTANTS} damaged methods get the verdict of HotSpot (JFLUID_SEED=${SEED})`, async () => {
     const small = own.filter(({ bytes }) => bytes.length < LARGEST_BYTES)
-
-    const random = randomFrom(SEED)
-    const mutants: (Mutant & { name: string; ours: string; passes: boolean })[] = []
-    while (mutants.length < MUTANTS) {
-      const classFile = small[random(small.length)]
-      const mutant = mutate(classFile, random)
-      if (mutant === undefined) continue
-      const passes = passesForOriginal(classFile, mutant)
-      mutants.push({ ...mutant, name: classFile.name, ours: verdict(mutant, hierarchy), passes })
-    }
-    const theirs = await hotspotVerdicts(jdk, own, mutants)
-    assert.equal(theirs.length, mutants.length)
-
-    const counts = new Map<string, number>()
-    const different: string[] = []
-    mutants.forEach(({ what, ours, passes }, i) => {
-      const [, word, rest] = /^\[(\w+) ?(.*)\]$/.exec(theirs[i])!
-      // Not the verifier's: the parser refused it, or a class that linking needs is missing. A
-      // LocalVariableTable is read by debuggers only.
-      const aside = /unloaded|unlinked/.test(word) || /local variable table/.test(rest)
-      const key = aside ? `aside: ${word}` : word === 'accepted' ? 'accepted' : 'rejected'
-      counts.set(key, (counts.get(key) ?? 0) + 1)
-      if (aside) return
-      const accepted = word === 'accepted'
-      if ((ours === 'ok') !== accepted) different.push(`${what}: we say ${ours}, they ${theirs[i]}`)
-      if (passes) counts.set('would be sent', (counts.get('would be sent') ?? 0) + 1)
-      if (passes && !accepted) different.push(`${what}: would be sent, they say ${theirs[i]}`)
-    })
+    const { counts, tooStrict, tooLax } = await compare(jdk, own, small, hierarchy, MUTANTS)
     console.info(`JDK ${jdk.version}:`, counts)
-    assert.deepEqual(different, [])
+    assert.deepEqual([...tooLax, ...tooStrict], [])
     assert.ok(counts.get('accepted')! > 0 && counts.get('rejected')! > MUTANTS / 4)
   }, 600_000)
+
+  it(`${FRAMELESS} of a version without frames as well (JFLUID_SEED=${SEED})`, async () => {
+    const old = own.filter(canBeOld).map((it) => withoutFrames(it, MAJOR_5))
+    const verdicts = await hotspotVerdicts(jdk, own, old)
+    const accepted = old.filter((_, i) => verdicts[i] === '[accepted]')
+    assert.ok(accepted.length > old.length / 2)
+    const { counts, tooStrict, tooLax } = await compare(jdk, own, accepted, hierarchy, FRAMELESS)
+    console.info(`JDK ${jdk.version}, ${accepted.length} classes without frames:`, counts)
+    assert.deepEqual(tooLax, [])
+    assert.deepEqual(tooStrict, [])
+    assert.ok(counts.get('accepted')! > 0 && counts.get('rejected')! > FRAMELESS / 4)
+  }, 600_000)
 })
+
+/** Nothing in it is newer than version 49, which HotSpot's older verifier is for. */
+function canBeOld({ bytes, access, pool }: ClassFile): boolean {
+  const newer = [...pool.offsets.keys()].some((index) => pool.tag(index) >= CONSTANT_METHOD_HANDLE)
+  return bytes.length < LARGEST_BYTES && (access & ACC_INTERFACE) === 0 && !newer
+}
+
+interface Comparison {
+  readonly counts: ReadonlyMap<string, number>
+  /** We accept what HotSpot rejects. */
+  readonly tooLax: readonly string[]
+  /** We reject what HotSpot accepts. */
+  readonly tooStrict: readonly string[]
+}
+
+/** Damages methods of `classes`, and asks both. */
+async function compare(
+  jdk: Jdk,
+  surroundings: readonly ClassFile[],
+  classes: readonly ClassFile[],
+  hierarchy: Hierarchy,
+  count: number,
+): Promise<Comparison> {
+  const random = randomFrom(SEED)
+  const mutants: (Mutant & { name: string; ours: string; passes: boolean })[] = []
+  while (mutants.length < count) {
+    const classFile = classes[random(classes.length)]
+    const mutant = mutate(classFile, random)
+    if (mutant === undefined) continue
+    const passes = passesForOriginal(classFile, mutant)
+    mutants.push({ ...mutant, name: classFile.name, ours: verdict(mutant, hierarchy), passes })
+  }
+  const theirs = await hotspotVerdicts(jdk, surroundings, mutants)
+  assert.equal(theirs.length, mutants.length)
+
+  const counts = new Map<string, number>()
+  const tooLax: string[] = []
+  const tooStrict: string[] = []
+  mutants.forEach(({ what, ours, passes }, i) => {
+    const [, word, rest] = /^\[(\w+) ?(.*)\]$/.exec(theirs[i])!
+    // Not the verifier's: the parser refused it, or a class that linking needs is missing. A
+    // LocalVariableTable is read by debuggers only.
+    const notTheirs = /unloaded|unlinked/.test(word) || /local variable table/.test(rest)
+    const aside = notTheirs || ours.startsWith(UNCHECKED)
+    const key = aside
+      ? `aside: ${notTheirs ? word : UNCHECKED}`
+      : word === 'accepted'
+        ? 'accepted'
+        : 'rejected'
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+    if (aside) return
+    const accepted = word === 'accepted'
+    if ((ours === 'ok') !== accepted) {
+      const list = accepted ? tooStrict : tooLax
+      list.push(`${what}: we say ${ours}, they ${theirs[i]}`)
+    }
+    if (passes) counts.set('would be sent', (counts.get('would be sent') ?? 0) + 1)
+    if (passes && !accepted) tooLax.push(`${what}: would be sent, they say ${theirs[i]}`)
+  })
+  return { counts, tooLax, tooStrict }
+}
 
 /** With what the original is known to need, and no class known: what a rewritten body goes through. */
 function passesForOriginal(original: ClassFile, { bytes, methodIndex }: Mutant): boolean {
@@ -85,7 +140,7 @@ function verdict({ bytes, methodIndex }: Mutant, hierarchy: Hierarchy): string {
   try {
     const classFile = parseClassFile(bytes)
     const result = new TypeChecker(classFile, hierarchy).check(classFile.methods[methodIndex])
-    if (result.ok === undefined) return result.unchecked
+    if (result.ok === undefined) return `${UNCHECKED}: ${result.unchecked}`
     if (!result.ok) return `${result.reason} at ${result.bci}`
     return result.assumptions.size === 0 ? 'ok' : `ok if ${[...result.assumptions]}`
   } catch (problem) {

@@ -1,0 +1,247 @@
+// Control over code without a StackMapTable: what is in locals and stack is followed along every way
+// through the code until nothing new comes up (JVMS 4.10.2.2; HotSpot's check_code.c does the same).
+//
+// Frames are kept where ways meet: at branch targets and handlers. Where two classes meet, both are
+// remembered (`TypeTable.merge`), so that no common superclass has to be known. A slot only changes upwards,
+// to more classes and at last to nothing usable: what is wrong of less is wrong of more, so that the first
+// problem found is one. An object that a `new` has made and nobody has initialised never comes back to that
+// `new`: the first way there came without it, and where the two meet neither is left.
+//
+// Code to which nothing leads has no types. HotSpot looks at its operands all the same, so here a method with
+// such code is not judged; compilers leave it out.
+
+import { type Code, forEachInstruction, instructionLength, switchOperands } from '../classfile/code.ts'
+import {
+  GOTO_W,
+  IF_ACMPNE,
+  isShortBranch,
+  JSR,
+  JSR_W,
+  LOOKUPSWITCH,
+  RET,
+  TABLESWITCH,
+  WIDE,
+} from '../classfile/opcodes.ts'
+import { s2At, s4At } from '../classfile/reader.ts'
+import type { Control } from './control.ts'
+import { type Guard, Handlers } from './handlers.ts'
+import type { Instructions } from './instructions.ts'
+import { TypeProblem, Unchecked } from './problem.ts'
+import type { MapFrame, State } from './state.ts'
+import { TOP, type Type, type TypeTable, UNINITIALIZED, UNINITIALIZED_THIS } from './types.ts'
+
+const IF_ACMPEQ = 165
+const MONITORENTER = 194
+const MONITOREXIT = 195
+/** Slots of all frames together. */
+const MAX_SLOTS = 1 << 22
+
+/** What is known of the ways that lead to `bci`. */
+interface Meeting extends MapFrame {
+  /** Those from the last one on are TOP. */
+  readonly locals: Type[]
+  readonly stack: Type[]
+  thisUninitialized: boolean
+  /** Not followed from here since it has changed. */
+  changed: boolean
+}
+
+export class InferredFrames implements Control {
+  readonly #bytecode: Uint8Array
+  readonly #types: TypeTable
+  readonly #handlers: Handlers
+  readonly #spend: (steps: number) => void
+  /** By bci; undefined as long as no way there was found. */
+  readonly #meetings = new Map<number, Meeting | undefined>()
+  /** Their bcis, in order. */
+  readonly #places: readonly number[]
+  readonly #starts: Uint8Array
+  /** 1 where an instruction was followed. */
+  readonly #reached: Uint8Array
+  #slots = 0
+
+  /**
+   * @param starts  1 where an instruction starts
+   * @throws Unchecked if there are subroutines (jsr, ret)
+   */
+  constructor(
+    { bytecode }: Code,
+    guards: readonly Guard[],
+    starts: Uint8Array,
+    types: TypeTable,
+    spend: (steps: number) => void,
+  ) {
+    this.#bytecode = bytecode
+    this.#starts = starts
+    this.#reached = new Uint8Array(bytecode.length)
+    this.#types = types
+    this.#handlers = new Handlers(guards, spend)
+    this.#spend = spend
+    const places = new Set([0, ...branchTargets(bytecode, starts)])
+    for (const { handlerBci } of guards) places.add(handlerBci)
+    this.#places = [...places].sort((a, b) => a - b)
+    for (const bci of this.#places) this.#meetings.set(bci, undefined)
+  }
+
+  /**
+   * @param state  as on entry
+   * @throws Unchecked if there is code to which nothing leads
+   */
+  run(instructions: Instructions, state: State): void {
+    this.#flow(0, state)
+    for (let changed = true; changed; ) {
+      changed = false
+      this.#handlers.restart()
+      this.#spend(this.#places.length)
+      for (const bci of this.#places) {
+        const meeting = this.#meetings.get(bci)
+        if (meeting?.changed !== true) continue
+        meeting.changed = false
+        state.become(meeting)
+        this.#follow(bci, instructions, state)
+        changed = true
+      }
+    }
+    this.#starts.forEach((isStart, bci) => {
+      if (isStart !== this.#reached[bci]) throw new Unchecked(`nothing leads to the instruction at ${bci}`)
+    })
+  }
+
+  /** From a meeting to the next, or to where control goes elsewhere. */
+  #follow(from: number, instructions: Instructions, state: State): void {
+    for (let bci = from; ; ) {
+      state.bci = bci
+      this.#reached[bci] = 1
+      this.#spend(1)
+      this.#handlers.advance(bci)
+      this.raise(state)
+      checkInitialized(this.#bytecode[bci], state)
+      bci = instructions.run(bci, state)
+      if (!instructions.goesOn) return
+      if (bci >= this.#bytecode.length) state.fail('control falls off the end of the code')
+      if (this.#meetings.has(bci)) {
+        this.#flow(bci, state)
+        return
+      }
+    }
+  }
+
+  jump(target: number, state: State): void {
+    this.#flow(target, state)
+  }
+
+  raise(state: State): void {
+    if (!this.#handlers.show(state.changes)) return
+    for (const { handlerBci, caught } of this.#handlers.active) this.#meet(handlerBci, state, [caught])
+  }
+
+  get guarded(): boolean {
+    return this.#handlers.active.length > 0
+  }
+
+  #flow(bci: number, state: State): void {
+    this.#meet(bci, state, state.stack)
+  }
+
+  /** The locals of `state`, and a stack, come to `bci`. */
+  #meet(bci: number, state: State, stack: readonly Type[]): void {
+    const known = this.#meetings.get(bci)
+    this.#spend(1 + stack.length + (known?.locals ?? state.locals).length)
+    if (known === undefined) this.#meetings.set(bci, this.#begin(bci, state, stack))
+    else this.#merge(known, state, stack)
+  }
+
+  #begin(bci: number, { locals, localsSize, thisUninitialized }: State, stack: readonly Type[]): Meeting {
+    const begun = {
+      bci,
+      locals: locals.slice(0, localsSize),
+      stack: [...stack],
+      thisUninitialized,
+      changed: true,
+    }
+    dropTops(begun.locals)
+    this.#slots += begun.locals.length + stack.length
+    if (this.#slots > MAX_SLOTS) throw new Unchecked('its frames unfold to too many locals')
+    return begun
+  }
+
+  #merge(known: Meeting, state: State, stack: readonly Type[]): void {
+    const types = this.#types
+    const { locals } = known
+    if (known.stack.length !== stack.length) {
+      state.fail(`${stack.length} slots on the stack come to ${known.bci}, and ${known.stack.length}`)
+    }
+    for (let i = 0; i < stack.length; i++) {
+      if (stack[i] === known.stack[i]) continue
+      const merged = types.merge(known.stack[i], stack[i])
+      if (merged === TOP) {
+        const both = `${types.show(stack[i])} and ${types.show(known.stack[i])}`
+        state.fail(`${both} come to ${known.bci} on the stack`)
+      }
+      if (merged === known.stack[i]) continue
+      known.stack[i] = merged
+      known.changed = true
+    }
+    for (let i = 0; i < locals.length; i++) {
+      if (locals[i] === state.locals[i]) continue
+      const merged = types.merge(locals[i], state.locals[i])
+      if (merged === locals[i]) continue
+      locals[i] = merged
+      known.changed = true
+    }
+    dropTops(locals)
+    if (state.thisUninitialized && !known.thisUninitialized) {
+      known.thisUninitialized = true
+      known.changed = true
+    }
+  }
+}
+
+function dropTops(locals: Type[]): void {
+  while (locals.length > 0 && locals[locals.length - 1] === TOP) locals.pop()
+}
+
+/**
+ * HotSpot's two verifiers differ: the one that infers lets nobody lock or compare an object that is not
+ * initialised. Of what else the instruction wants `Instructions` knows.
+ */
+function checkInitialized(opcode: number, state: State): void {
+  const objects =
+    opcode === MONITORENTER || opcode === MONITOREXIT
+      ? 1
+      : opcode === IF_ACMPEQ || opcode === IF_ACMPNE
+        ? 2
+        : 0
+  for (let i = 1; i <= objects; i++) {
+    const tag = (state.stack.at(-i) ?? TOP) & 15
+    if (tag === UNINITIALIZED || tag === UNINITIALIZED_THIS)
+      state.fail('an object that is not initialised on the stack')
+  }
+}
+
+/** Where branches lead, those in code that is never reached included. */
+function branchTargets(bytecode: Uint8Array, starts: Uint8Array): Set<number> {
+  const targets = new Set<number>()
+  forEachInstruction(bytecode, (bci, opcode) => {
+    const add = (offset: number) => {
+      const target = bci + offset
+      if (starts[target] !== 1) throw new TypeProblem(bci, `a branch to ${target}, where no instruction is`)
+      targets.add(target)
+    }
+    const isSubroutine =
+      opcode === JSR || opcode === JSR_W || (opcode === WIDE ? bytecode[bci + 1] : opcode) === RET
+    if (isSubroutine) throw new Unchecked('it has subroutines')
+    if (isShortBranch(opcode)) {
+      add(s2At(bytecode, bci + 1))
+    } else if (opcode === GOTO_W) {
+      add(s4At(bytecode, bci + 1))
+    } else if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
+      const operands = switchOperands(bci)
+      const end = bci + instructionLength(bytecode, bci)
+      const step = opcode === TABLESWITCH ? 4 : 8
+      add(s4At(bytecode, operands))
+      for (let at = operands + 12; at < end; at += step) add(s4At(bytecode, at))
+    }
+  })
+  return targets
+}

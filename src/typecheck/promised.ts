@@ -1,0 +1,79 @@
+// Control over code with a StackMapTable: what goes somewhere must fit the frame that is promised
+// there (JVMS 4.10.1). One pass over the code.
+
+import type { Control } from './control.ts'
+import { type Guard, Handlers } from './handlers.ts'
+import type { Instructions } from './instructions.ts'
+import { TypeProblem } from './problem.ts'
+import type { MapFrame, State } from './state.ts'
+import type { Type, TypeTable } from './types.ts'
+
+export class PromisedFrames implements Control {
+  readonly #frames: readonly MapFrame[]
+  readonly #byBci: ReadonlyMap<number, MapFrame>
+  readonly #handlers: Handlers
+  readonly #spend: (steps: number) => void
+
+  constructor(
+    frames: readonly MapFrame[],
+    guards: readonly Guard[],
+    types: TypeTable,
+    spend: (steps: number) => void,
+  ) {
+    this.#frames = frames
+    this.#byBci = new Map(frames.map((frame) => [frame.bci, frame]))
+    this.#handlers = new Handlers(guards, spend)
+    this.#spend = spend
+    for (const { handlerBci, caught } of guards) this.#checkHandler(handlerBci, caught, types)
+  }
+
+  #checkHandler(bci: number, caught: Type, types: TypeTable): void {
+    const frame = this.#byBci.get(bci)
+    if (frame === undefined) throw new TypeProblem(bci, 'an exception handler without a frame')
+    if (frame.stack.length !== 1 || !types.isAssignable(caught, frame.stack[0], bci)) {
+      throw new TypeProblem(bci, `the handler's frame does not take a ${types.show(caught)}`)
+    }
+  }
+
+  /** @param state  as on entry */
+  run(instructions: Instructions, state: State, codeLength: number): void {
+    let nextFrame = 0
+    let reachable = true
+    for (let bci = 0; bci < codeLength; ) {
+      state.bci = bci
+      const frame = this.#frames[nextFrame]
+      if (frame !== undefined && frame.bci === bci) {
+        nextFrame++
+        this.#spend(frame.locals.length + frame.stack.length + 1)
+        if (reachable) state.match(frame, 'control reaching')
+        state.become(frame)
+      } else if (!reachable) {
+        state.fail('no frame after an instruction that does not go on')
+      }
+      this.#handlers.advance(bci)
+      bci = instructions.run(bci, state)
+      reachable = instructions.goesOn
+    }
+    if (reachable) state.fail('control falls off the end of the code')
+  }
+
+  jump(target: number, state: State): void {
+    const frame = this.#byBci.get(target)
+    if (frame === undefined) state.fail(`no frame at the branch target ${target}`)
+    this.#spend(1 + frame.locals.length + frame.stack.length)
+    state.match(frame, 'the branch to')
+  }
+
+  raise(state: State): void {
+    if (!this.#handlers.show(state.changes)) return
+    for (const { handlerBci } of this.#handlers.active) {
+      const frame = this.#byBci.get(handlerBci)!
+      this.#spend(1 + frame.locals.length)
+      state.matchLocals(frame, state.thisUninitialized, 'the exception handler at')
+    }
+  }
+
+  get guarded(): boolean {
+    return this.#handlers.active.length > 0
+  }
+}
