@@ -1,0 +1,59 @@
+// Classes of the JDK whose frames the JVM has dropped: before JDK 21 HotSpot keeps a StackMapTable only of what
+// it verifies, and of what comes from its class data archive. Without the archive it has none of any class here.
+
+import { expect, it } from 'vitest'
+import { compileJava, startJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { startRecording } from '../support/jfluid.ts'
+
+/** `run n` calls each of three methods of the JDK n times. */
+const CALLER = `
+  import java.io.*;
+  import java.util.*;
+  import java.util.concurrent.*;
+  public class Caller {
+    static int root(int n) throws IOException {
+      int found = 0;
+      BitSet one = BitSet.valueOf(new long[] {1, 2}), same = BitSet.valueOf(new long[] {1, 2});
+      BufferedReader reader = new BufferedReader(new StringReader("a line\\n".repeat(n)));
+      ConcurrentLinkedQueue<String> queue = new ConcurrentLinkedQueue<>(Collections.nCopies(n, ""));
+      for (int i = 0; i < n; i++) {
+        if (one.equals(same)) found++;
+        if (reader.readLine() != null) found++;
+        if (queue.poll() != null) found++;
+      }
+      return found;
+    }
+    public static void main(String[] args) throws IOException {
+      root(1);
+      BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+      System.out.println("ready");
+      for (String line = in.readLine(); line != null; line = in.readLine()) {
+        System.out.println("found " + root(Integer.parseInt(line)));
+      }
+    }
+  }`
+
+const CALLED = [
+  'java.util.BitSet.equals(Ljava/lang/Object;)Z',
+  'java.io.BufferedReader.readLine()Ljava/lang/String;',
+  'java.util.concurrent.ConcurrentLinkedQueue.poll()Ljava/lang/Object;',
+]
+
+forEachJdk((jdk) => {
+  // From 21 on the archive makes no difference.
+  const archive = jdk.version < 21 ? ['auto', 'off'] : ['off']
+  it.each(archive)('methods that may have lost their frames are counted, -Xshare:%s', async (share) => {
+    const classes = await compileJava(jdk, { Caller: CALLER })
+    const java = startJava(jdk, [`-Xshare:${share}`, '-cp', classes, 'Caller'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', 'Caller.root', '--jdk', '--scheme', 'b')
+    await recording.started
+    java.send('250')
+    await java.line(/found 750/)
+    const { methods, instrumentation } = await recording.stop()
+    const calls = new Map(methods.map((it) => [`${it.class}.${it.method}${it.descriptor}`, it.calls]))
+    expect(CALLED.map((name) => calls.get(name))).toEqual([250, 250, 250])
+    expect(instrumentation.skipped.filter(({ reason }) => /type-check/.test(reason))).toEqual([])
+  })
+})
