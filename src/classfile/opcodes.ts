@@ -2,6 +2,7 @@
 
 export const NOP = 0
 export const ICONST_M1 = 2
+export const ICONST_0 = 3
 export const BIPUSH = 16
 export const SIPUSH = 17
 export const LDC = 18
@@ -36,6 +37,7 @@ export const SWAP = 95
 export const ISHL = 120
 export const IOR = 128
 export const IINC = 132
+export const I2C = 146
 export const IFEQ = 153
 export const IF_ACMPNE = 166
 export const GOTO = 167
@@ -44,6 +46,10 @@ export const RET = 169
 export const TABLESWITCH = 170
 export const LOOKUPSWITCH = 171
 export const IRETURN = 172
+export const LRETURN = 173
+export const FRETURN = 174
+export const DRETURN = 175
+export const ARETURN = 176
 export const RETURN = 177
 export const GETSTATIC = 178
 export const PUTSTATIC = 179

@@ -11,6 +11,7 @@ import { instrumentMethod, type MethodProbes } from './method.ts'
 import { idProbe, idSlots, MAX_ID, receiverProbe } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
 import { RUNTIME_CLASS, type RuntimeBlock, runtimeBlock } from './runtime.ts'
+import { returnedClasses } from './shared-exits.ts'
 
 /**
  * `method`: entry and exits are events while the thread is inside a root.
@@ -51,7 +52,7 @@ export interface InstrumentedClass {
 }
 
 export function instrumentClass(classFile: ClassFile, tasks: readonly MethodTask[]): InstrumentedClass {
-  const block = runtimeBlock(classFile.pool)
+  const block = runtimeBlock(classFile.pool, returnedClasses(classFile))
   const bodies: InstrumentedBody[] = []
   const skipped: SkippedMethod[] = []
   const refusal = refuse(classFile, block)

@@ -7,8 +7,7 @@
 // only whether it holds the uninitialised `this`.
 
 import type { ClassFile } from '../classfile/class-file.ts'
-import { type Code, type Handler, instructionLength, switchOperands } from '../classfile/code.ts'
-import { argumentSlots, returnSlots, typeSlots } from '../classfile/descriptor.ts'
+import { type Code, instructionLength } from '../classfile/code.ts'
 import {
   ALOAD,
   ALOAD_0,
@@ -22,33 +21,15 @@ import {
   DUP2,
   DUP2_X1,
   DUP2_X2,
-  endsFlow,
-  GETFIELD,
-  GETSTATIC,
-  GOTO,
-  GOTO_W,
-  INVOKEDYNAMIC,
-  INVOKEINTERFACE,
   INVOKESPECIAL,
-  INVOKESTATIC,
-  INVOKEVIRTUAL,
   ISTORE,
   ISTORE_0,
-  isShortBranch,
-  JSR,
-  JSR_W,
-  LOOKUPSWITCH,
-  MULTIANEWARRAY,
   POPS,
-  PUSHES,
-  PUTFIELD,
-  PUTSTATIC,
-  RET,
   SWAP,
-  TABLESWITCH,
   WIDE,
 } from '../classfile/opcodes.ts'
-import { s2At, s4At, u2At } from '../classfile/reader.ts'
+import { u2At } from '../classfile/reader.ts'
+import { handlersAt, isSubroutineCall, stackEffect, successors } from './flow.ts'
 import { NotInstrumentable } from './problem.ts'
 
 // What an instruction finds in `this`; the answer of `thisStates`, by bci.
@@ -120,6 +101,9 @@ class Constructor {
         continue
       }
       keepsThis.set(bci, before.locals[0] === 'T' && after.locals[0] === 'T')
+      if (isSubroutineCall(this.#bytecode[bci])) {
+        throw new NotInstrumentable('a subroutine before the super call')
+      }
       for (const next of successors(this.#bytecode, bci)) this.#flow(next, after)
     }
     return [...keepsThis].filter(([, keeps]) => keeps).map(([bci]) => bci)
@@ -144,38 +128,20 @@ class Constructor {
       opcode = bytecode[bci + 1]
       local = u2At(bytecode, bci + 2)
     }
-    let pops = POPS[opcode]
-    let pushes = PUSHES[opcode]
     if (opcode === ALOAD) return { stack: stack + (locals[local] ?? '.'), locals }
     if (opcode >= ALOAD_0 && opcode <= ALOAD_3) {
       return { stack: stack + (locals[opcode - ALOAD_0] ?? '.'), locals }
     }
     if (opcode >= ISTORE && opcode <= ASTORE) {
-      return store(stack, locals, local, opcode === ASTORE, pops)
+      return store(stack, locals, local, opcode === ASTORE, POPS[opcode])
     }
     if (opcode >= ISTORE_0 && opcode <= ASTORE_3) {
-      return store(stack, locals, (opcode - ISTORE_0) & 3, opcode >= ASTORE_0, pops)
+      return store(stack, locals, (opcode - ISTORE_0) & 3, opcode >= ASTORE_0, POPS[opcode])
     }
     if (opcode >= DUP && opcode <= SWAP) return { stack: rearrange(stack, opcode), locals }
-    if (opcode === INVOKEDYNAMIC) {
-      const { descriptor } = pool.invokeDynamic(u2At(bytecode, bci + 1))
-      pops = argumentSlots(descriptor)
-      pushes = returnSlots(descriptor)
-    } else if (opcode >= INVOKEVIRTUAL && opcode <= INVOKEINTERFACE) {
-      const { name, descriptor } = pool.memberRef(u2At(bytecode, bci + 1))
-      pops = argumentSlots(descriptor) + (opcode === INVOKESTATIC ? 0 : 1)
-      pushes = returnSlots(descriptor)
-      const receiver = stack[stack.length - pops]
-      if (opcode === INVOKESPECIAL && name === '<init>' && receiver === 'T') return undefined
-    } else if (opcode >= GETSTATIC && opcode <= PUTFIELD) {
-      const slots = typeSlots(pool.memberRef(u2At(bytecode, bci + 1)).descriptor)
-      const receiver = opcode >= GETFIELD ? 1 : 0
-      const puts = opcode === PUTSTATIC || opcode === PUTFIELD
-      pops = receiver + (puts ? slots : 0)
-      pushes = puts ? 0 : slots
-    } else if (opcode === MULTIANEWARRAY) {
-      pops = bytecode[bci + 3]
-      pushes = 1
+    const { pops, pushes } = stackEffect(pool, bytecode, bci)
+    if (opcode === INVOKESPECIAL && stack[stack.length - pops] === 'T') {
+      if (pool.memberRef(u2At(bytecode, bci + 1)).name === '<init>') return undefined
     }
     if (stack.length - pops + pushes > MAX_STACK)
       throw new NotInstrumentable('stack too deep before super call')
@@ -188,7 +154,8 @@ class Constructor {
     for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {
       if (reached.has(bci) || bci >= this.#bytecode.length) continue
       reached.add(bci)
-      pending.push(...successors(this.#bytecode, bci, true))
+      pending.push(...successors(this.#bytecode, bci))
+      if (isSubroutineCall(this.#bytecode[bci])) pending.push(bci + instructionLength(this.#bytecode, bci))
       for (const handler of handlersAt(this.#code.handlers, bci)) pending.push(handler.handlerBci)
     }
     return reached
@@ -237,37 +204,4 @@ function both(a: string, b: string): string {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) merged += a[i] === 'T' && b[i] === 'T' ? 'T' : '.'
   return merged
-}
-
-function* handlersAt(handlers: readonly Handler[], bci: number): Iterable<Handler> {
-  for (const handler of handlers) if (bci >= handler.startBci && bci < handler.endBci) yield handler
-}
-
-/**
- * Where control may go from an instruction, exceptions aside.
- *
- * @param subroutines  follow `jsr` to its target and to what follows it; else it is not understood
- */
-function successors(bytecode: Uint8Array, bci: number, subroutines = false): number[] {
-  const opcode = bytecode[bci]
-  const length = instructionLength(bytecode, bci)
-  if ((opcode === JSR || opcode === JSR_W) && !subroutines) {
-    throw new NotInstrumentable('a subroutine before the super call')
-  }
-  if (opcode === WIDE && bytecode[bci + 1] === RET) return []
-  if (opcode === GOTO_W) return [bci + s4At(bytecode, bci + 1)]
-  if (opcode === JSR_W) return [bci + s4At(bytecode, bci + 1), bci + length]
-  if (isShortBranch(opcode)) {
-    const target = bci + s2At(bytecode, bci + 1)
-    return opcode === GOTO ? [target] : [target, bci + length]
-  }
-  if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
-    const operands = switchOperands(bci)
-    const targets = [bci + s4At(bytecode, operands)]
-    // tableswitch: default, low, high, offsets; lookupswitch: default, count, (match, offset) pairs
-    const step = opcode === TABLESWITCH ? 4 : 8
-    for (let at = operands + 12; at < bci + length; at += step) targets.push(bci + s4At(bytecode, at))
-    return targets
-  }
-  return endsFlow(opcode) ? [] : [bci + length]
 }

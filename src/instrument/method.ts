@@ -10,18 +10,24 @@
 //     push id; invokestatic methodExit
 //     athrow
 //
+// A method that would outgrow a limit that way is made compact (shared-exits.ts).
+//
 // The handler's ranges come last in the exception table, so the method's own handlers go first, and
 // leave out each exit probe with its return, so that an exit is never recorded twice.
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { MAJOR_6 } from '../classfile/class-file.ts'
 import { type Code, instructionLength, parseCode } from '../classfile/code.ts'
-import { ATHROW, isReturn, RETURN } from '../classfile/opcodes.ts'
+import { ATHROW, DRETURN, FRETURN, IRETURN, isReturn, LRETURN, RETURN } from '../classfile/opcodes.ts'
 import {
+  DOUBLE,
   decodeStackMap,
   encodeStackMap,
+  FLOAT,
   type Frame,
+  INTEGER,
   initialLocals,
+  LONG,
   OBJECT,
   typeOperand,
   typeTag,
@@ -33,12 +39,12 @@ import {
 import { Writer } from '../classfile/writer.ts'
 import { moveAttribute } from './code-attributes.ts'
 import { THIS_INITIALIZED, THIS_UNINITIALIZED, thisStates } from './constructor.ts'
-import { NotInstrumentable } from './problem.ts'
+import { lengthLimit, MAX_CODE_BYTES } from './limits.ts'
+import { NotInstrumentable, TooLong } from './problem.ts'
 import { type Probes, Relocation } from './relocation.ts'
 import type { RuntimeRefs } from './runtime.ts'
+import { returnedClass, type SharedExits, sharedExits } from './shared-exits.ts'
 
-/** HotSpot never compiles a method with more bytecode than this (HugeMethodLimit). */
-export const HUGE_METHOD_BYTES = 8000
 const MAX_U2 = 65535
 
 export interface MethodProbes extends Probes {
@@ -79,10 +85,8 @@ export function instrumentMethod(
   const hasFrames = classFile.major >= MAJOR_6
   const frames = hasFrames ? decodeStackMap(classFile, method, code) : []
   const framed = new Set(frames.map(({ bci }) => bci))
-  const moved = new Relocation(code.bytecode, probes, (bci) => !hasFrames || framed.has(bci))
-  const handlers = probes.exit.length === 0 ? [] : catchAlls(classFile, method, code, moved, probes)
-  const length = moved.end + handlers.length * (probes.exit.length + 1)
-  checkLength(code.bytecode.length, length)
+  const hasFrame = (bci: number) => !hasFrames || framed.has(bci)
+  const { moved, handlers, length } = layOut(classFile, method, code, probes, refs, hasFrame)
 
   const bytecode = new Uint8Array(length)
   moved.write(bytecode)
@@ -100,10 +104,18 @@ export function instrumentMethod(
   out.copy(bytecode)
   writeExceptionTable(out, code, moved, handlers)
   writeAttributes(out, classFile, code, moved, () => {
-    if (!hasFrames || frames.length + handlers.length === 0) return undefined
+    if (!hasFrames) return undefined
     const thrownType = [verificationType(OBJECT, refs.throwable)]
-    const ours = handlers.map(({ position, locals }) => ({ bci: position, locals, stack: thrownType }))
-    const all = [...moveFrames(frames, moved), ...ours]
+    const all = [
+      ...moveFrames(frames, moved),
+      ...moved.exits.map(({ opcode, position }) => ({
+        bci: position,
+        locals: [],
+        stack: returnedTypes(opcode, method, refs)!,
+      })),
+      ...handlers.map(({ position, locals }) => ({ bci: position, locals, stack: thrownType })),
+    ]
+    if (all.length === 0) return undefined
     return { nameIndex: refs.stackMapTable, content: encodeStackMap(all, initialLocals(classFile, method)) }
   })
   return out.finish()
@@ -117,10 +129,66 @@ function isEmptyFinalizer({ name, descriptor }: MethodInfo, { bytecode }: Code):
   return name === 'finalize' && descriptor === '()V' && bytecode.length === 1 && bytecode[0] === RETURN
 }
 
-function checkLength(old: number, now: number): void {
-  if (now > MAX_U2) throw new NotInstrumentable('would pass 65535 bytes')
-  if (old <= HUGE_METHOD_BYTES && now > HUGE_METHOD_BYTES) {
-    throw new NotInstrumentable('would pass 8000 bytes, which HotSpot never compiles')
+interface Layout {
+  readonly moved: Relocation
+  readonly handlers: readonly CatchAll[]
+  /** Bytes of the new code. */
+  readonly length: number
+}
+
+/** With a probe before each return if that stays within the limits, else with shared exits. */
+function layOut(
+  classFile: ClassFile,
+  method: MethodInfo,
+  code: Code,
+  probes: Probes,
+  refs: RuntimeRefs,
+  hasFrame: (bci: number) => boolean,
+): Layout {
+  const { bytecode } = code
+  const { exit } = probes
+  const limit = lengthLimit(bytecode.length)
+  const attempt = (shared?: SharedExits): Layout => {
+    const moved = new Relocation(bytecode, probes, hasFrame, shared)
+    const handlers = exit.length === 0 ? [] : catchAlls(classFile, method, code, moved, probes)
+    const length = moved.length + handlers.length * (exit.length + 1)
+    if (length > MAX_CODE_BYTES) throw new TooLong('would pass 65535 bytes')
+    if (length > limit) throw new TooLong('would pass 8000 bytes, which HotSpot never compiles')
+    return { moved, handlers, length }
+  }
+  try {
+    return attempt()
+  } catch (problem) {
+    if (!(problem instanceof TooLong)) throw problem
+    const hasFrames = classFile.major >= MAJOR_6
+    const shareable = (opcode: number) => !hasFrames || returnedTypes(opcode, method, refs) !== undefined
+    const shared = sharedExits(classFile, code, exit.length, shareable)
+    if (shared.opcodes.length === 0) throw problem
+    return attempt(shared)
+  }
+}
+
+/** What the stack holds at a return, and nothing else there; undefined if the pool cannot name it. */
+function returnedTypes(
+  opcode: number,
+  method: MethodInfo,
+  refs: RuntimeRefs,
+): VerificationType[] | undefined {
+  switch (opcode) {
+    case IRETURN:
+      return [INTEGER]
+    case LRETURN:
+      return [LONG]
+    case FRETURN:
+      return [FLOAT]
+    case DRETURN:
+      return [DOUBLE]
+    case RETURN:
+      return []
+    default: {
+      const index = refs.returned.get(returnedClass(method) ?? '')
+      return index === undefined ? undefined : [verificationType(OBJECT, index)]
+    }
   }
 }
 
@@ -141,7 +209,7 @@ function catchAlls(
   const handlers: CatchAll[] = []
   const add = (ranges: Range[], locals: VerificationType[]) => {
     if (ranges.length === 0) return
-    const position = moved.end + handlers.length * (probes.exit.length + 1)
+    const position = moved.length + handlers.length * (probes.exit.length + 1)
     handlers.push({ position, ranges, locals })
   }
   if (method.name === '<init>' && classFile.superName !== null) {
@@ -163,7 +231,7 @@ function catchAlls(
   return handlers
 }
 
-/** The instructions that `covers` chooses, returns and their probes excepted, as few ranges as can be. */
+/** The instructions that `covers` chooses, exit probes and the returns behind them excepted, as few ranges as can be. */
 function rangesWhere(bytecode: Uint8Array, moved: Relocation, covers: (bci: number) => boolean): Range[] {
   const ranges: Range[] = []
   let start = -1
@@ -172,7 +240,7 @@ function rangesWhere(bytecode: Uint8Array, moved: Relocation, covers: (bci: numb
     start = -1
   }
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
-    if (isReturn(bytecode[bci]) || !covers(bci)) close(moved.of(bci))
+    if ((isReturn(bytecode[bci]) && !moved.jumps(bci)) || !covers(bci)) close(moved.of(bci))
     else if (start < 0) start = moved.of(bci)
   }
   close(moved.end)

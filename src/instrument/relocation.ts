@@ -5,7 +5,11 @@
 //              0 →  insn                 a branch to bci 0 does not enter the method again
 //   r: return  r →  exit probe           a branch to a return passes the probe
 //                   return
-//   end        end →                     handlers follow, written by `method.ts`
+//   s: return  s →  goto exit            if it shares its exit with others (shared-exits.ts)
+//   end        end →
+//                   exit: exit probe     one for each kind of return that shares
+//                   return
+//              length →                  handlers follow, written by `method.ts`
 //
 // Widening: a 16-bit branch that would outgrow its offset becomes a 32-bit one. goto and jsr have wide
 // forms; a conditional is inverted to skip a goto_w, and its fall-through then needs a frame. There
@@ -13,6 +17,7 @@
 
 import { instructionLength, switchOperands } from '../classfile/code.ts'
 import {
+  GOTO,
   GOTO_W,
   IFEQ,
   IFNONNULL,
@@ -27,13 +32,15 @@ import {
 } from '../classfile/opcodes.ts'
 import { ClassFormatProblem } from '../classfile/problem.ts'
 import { s2At, s4At } from '../classfile/reader.ts'
-import { NotInstrumentable } from './problem.ts'
+import { TooLong } from './problem.ts'
+import type { SharedExits } from './shared-exits.ts'
 
 /** if… over goto_w: 3 + 5. */
 const WIDE_CONDITIONAL_BYTES = 8
 /** goto_w, jsr_w. */
 const WIDE_JUMP_BYTES = 5
-const MAX_CODE_BYTES = 65535
+/** goto. */
+const JUMP_BYTES = 3
 
 export interface Probes {
   /** Put before the first instruction. */
@@ -45,6 +52,7 @@ export interface Probes {
 export class Relocation {
   readonly #bytecode: Uint8Array
   readonly #probes: Probes
+  readonly #shared: SharedExits | undefined
   /** By old bci: the new one, or -1 where no instruction starts. One more entry for the end. */
   readonly #moved: Int32Array
   /** By old bci: the branch there becomes a 32-bit one. */
@@ -52,20 +60,46 @@ export class Relocation {
 
   /**
    * @param hasFrame  whether an old bci has a frame, or needs none; asked only of code above 32 KiB
-   * @throws ClassFormatProblem | NotInstrumentable
+   * @param shared    returns that jump; without, each has its own probe
+   * @throws ClassFormatProblem | TooLong
    */
-  constructor(bytecode: Uint8Array, probes: Probes, hasFrame: (bci: number) => boolean) {
+  constructor(
+    bytecode: Uint8Array,
+    probes: Probes,
+    hasFrame: (bci: number) => boolean,
+    shared: SharedExits | undefined,
+  ) {
     this.#bytecode = bytecode
     this.#probes = probes
+    this.#shared = shared
     this.#moved = new Int32Array(bytecode.length + 1).fill(-1)
     this.#layOut()
-    while (this.end > 0x7fff && this.#widen(hasFrame)) this.#layOut()
-    if (this.end > MAX_CODE_BYTES) throw new NotInstrumentable('would pass 65535 bytes')
+    while (this.length > 0x7fff && this.#widen(hasFrame)) this.#layOut()
   }
 
   /** New position of the end of the old code. */
   get end(): number {
     return this.#moved[this.#bytecode.length]
+  }
+
+  /** Bytes of the moved code and the exits that follow it. */
+  get length(): number {
+    return this.end + this.exits.length * this.#exitBytes
+  }
+
+  /** The shared exits: return opcode and position, in order. */
+  get exits(): { opcode: number; position: number }[] {
+    const opcodes = this.#shared?.opcodes ?? []
+    return opcodes.map((opcode, i) => ({ opcode, position: this.end + i * this.#exitBytes }))
+  }
+
+  get #exitBytes(): number {
+    return this.#probes.exit.length + 1
+  }
+
+  /** Does the return at this old bci jump, instead of having a probe before it? */
+  jumps(bci: number): boolean {
+    return this.#shared?.jumps[bci] === 1
   }
 
   /**
@@ -100,7 +134,9 @@ export class Relocation {
       let length = instructionLength(bytecode, bci)
       moved[bci] = position
       bci += length
-      if (isReturn(opcode)) {
+      if (this.jumps(bci - length)) {
+        length = this.#wide?.[bci - length] === 1 ? WIDE_JUMP_BYTES : JUMP_BYTES
+      } else if (isReturn(opcode)) {
         length += this.#probes.exit.length
       } else if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
         const start = bci - length
@@ -120,10 +156,13 @@ export class Relocation {
     let found = false
     for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
       const opcode = bytecode[bci]
-      if (!isShortBranch(opcode) || this.#wide[bci] === 1) continue
-      const offset = this.of(bci + s2At(bytecode, bci + 1)) - this.#moved[bci]
+      if (this.#wide[bci] === 1) continue
+      let offset: number
+      if (this.jumps(bci)) offset = this.#exit(opcode) - this.#moved[bci]
+      else if (isShortBranch(opcode)) offset = this.of(bci + s2At(bytecode, bci + 1)) - this.#moved[bci]
+      else continue
       if (offset === (offset << 16) >> 16) continue
-      if (isConditional(opcode) && !hasFrame(bci + 3)) throw new NotInstrumentable('branch too far')
+      if (isConditional(opcode) && !hasFrame(bci + 3)) throw new TooLong('branch too far')
       this.#wide[bci] = 1
       found = true
     }
@@ -139,7 +178,9 @@ export class Relocation {
       const opcode = bytecode[bci]
       const next = bci + instructionLength(bytecode, bci)
       let at = this.#moved[bci]
-      if (isShortBranch(opcode)) {
+      if (this.jumps(bci)) {
+        this.#writeJump(out, at, bci, GOTO, this.#exit(opcode))
+      } else if (isShortBranch(opcode)) {
         this.#writeBranch(out, at, bci, opcode)
       } else if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
         this.#writeSwitch(out, at, bci, next)
@@ -155,10 +196,21 @@ export class Relocation {
       }
       bci = next
     }
+    for (const { opcode, position } of this.exits) {
+      out.set(exit, position)
+      out[position + exit.length] = opcode
+    }
+  }
+
+  #exit(opcode: number): number {
+    return this.exits.find((exit) => exit.opcode === opcode)!.position
   }
 
   #writeBranch(out: Uint8Array, at: number, bci: number, opcode: number): void {
-    const target = this.#target(bci, s2At(this.#bytecode, bci + 1))
+    this.#writeJump(out, at, bci, opcode, this.#target(bci, s2At(this.#bytecode, bci + 1)))
+  }
+
+  #writeJump(out: Uint8Array, at: number, bci: number, opcode: number, target: number): void {
     if (this.#wide?.[bci] !== 1) {
       out[at] = opcode
       putS2(out, at + 1, target - at)

@@ -2,7 +2,7 @@
 // entries that name them.
 //
 // A live pool only ever grows, so a class is always given the same block of entries, whatever is
-// instrumented in it; what the pool has already is used as it is. The first matching entry is taken,
+// instrumented in it with whatever ids; what the pool has already is used as it is. The first matching entry is taken,
 // so the same class bytes always get the same block.
 
 import {
@@ -33,6 +33,8 @@ export interface RuntimeRefs {
   readonly throwable: number
   /** The Utf8 that names the attribute. */
   readonly stackMapTable: number
+  /** Classes for the frames of shared exits, by name: all that `returnedClasses` asked for. */
+  readonly returned: ReadonlyMap<string, number>
 }
 
 export interface RuntimeBlock extends RuntimeRefs {
@@ -42,8 +44,9 @@ export interface RuntimeBlock extends RuntimeRefs {
   readonly poolEntries: number
 }
 
-export function runtimeBlock(pool: ConstantPool): RuntimeBlock {
-  const block = new Block(pool)
+/** @param returned  names of more classes to have: of one class file always the same */
+export function runtimeBlock(pool: ConstantPool, returned: readonly string[]): RuntimeBlock {
+  const block = new Block(pool, returned)
   const runtime = block.class(RUNTIME_CLASS)
   return {
     methodEntry: block.method(runtime, 'methodEntry', ID),
@@ -53,6 +56,7 @@ export function runtimeBlock(pool: ConstantPool): RuntimeBlock {
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
+    returned: new Map(returned.map((name) => [name, block.class(name)])),
     poolBytes: block.writer.finish(),
     poolEntries: block.entries,
   }
@@ -62,7 +66,18 @@ const TEXTS = [
   RUNTIME_CLASS,
   ...['methodEntry', 'methodExit', 'rootEntry', 'rootExit', 'reflectiveCall'],
   ...[ID, OBJECT, 'java/lang/Throwable', 'StackMapTable'],
-].map((text) => ({ text, bytes: encodeModifiedUtf8(text) }))
+]
+
+interface Wanted {
+  readonly text: string
+  readonly bytes: Uint8Array
+}
+
+function wanted(text: string): Wanted {
+  return { text, bytes: encodeModifiedUtf8(text) }
+}
+
+const WANTED = TEXTS.map(wanted)
 
 class Block {
   readonly writer = new Writer(320)
@@ -70,9 +85,9 @@ class Block {
   readonly #pool: ConstantPool
   readonly #texts: Map<string, number>
 
-  constructor(pool: ConstantPool) {
+  constructor(pool: ConstantPool, returned: readonly string[]) {
     this.#pool = pool
-    this.#texts = findTexts(pool)
+    this.#texts = findTexts(pool, [...WANTED, ...returned.map(wanted)])
   }
 
   utf8(text: string): number {
@@ -126,15 +141,15 @@ class Block {
 }
 
 /** The first index of each of our texts that the pool holds, compared as bytes: nothing is decoded. */
-function findTexts({ bytes, offsets, count }: ConstantPool): Map<string, number> {
+function findTexts({ bytes, offsets, count }: ConstantPool, texts: readonly Wanted[]): Map<string, number> {
   const found = new Map<string, number>()
   for (let index = 1; index < count; index++) {
     const at = offsets[index]
     if (at === 0 || bytes[at] !== CONSTANT_UTF8) continue
     const length = u2At(bytes, at + 1)
-    for (const wanted of TEXTS) {
-      if (wanted.bytes.length !== length || found.has(wanted.text)) continue
-      if (wanted.bytes.every((byte, i) => bytes[at + 3 + i] === byte)) found.set(wanted.text, index)
+    for (const { text, bytes: ours } of texts) {
+      if (ours.length !== length || found.has(text)) continue
+      if (ours.every((byte, i) => bytes[at + 3 + i] === byte)) found.set(text, index)
     }
   }
   return found

@@ -4,7 +4,8 @@
 //
 // One static method (or, with `this`, a constructor or instance method) of the class `T`. Version 48 unless
 // said otherwise, so that no frames are needed. Operands: locals and immediates as numbers, branch
-// targets as labels (or a bci, `@9`), members as `owner.name(descriptor)`, switches as `tableswitch 0 a b default c`.
+// targets as labels (or a bci, `@9`), members as `owner.name(descriptor)`, switches as `tableswitch 0 a b default c`,
+// constants that a method makes as `dynamic.name:type`.
 
 import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
@@ -27,9 +28,14 @@ export interface Assembly {
   major?: number
   maxStack?: number
   maxLocals?: number
+  /** `owner.name`: makes the dynamic constants, given a Lookup, the name and the type. */
+  bootstrap?: string
   /** More attributes of the code: name to bytes; a label stands for the two bytes of its bci. */
   attributes?: Record<string, (number | string)[]>
 }
+
+const BOOTSTRAP =
+  '(Ljava/lang/invoke/MethodHandles$Lookup;Ljava/lang/String;Ljava/lang/Class;)Ljava/lang/Object;'
 
 class Pool {
   readonly writer = new Writer()
@@ -58,15 +64,36 @@ class Pool {
     const isField = descriptor.startsWith(':')
     const type = isField ? descriptor.slice(1) : descriptor
     const [ownerIndex, nameIndex, typeIndex] = [this.class(owner), this.utf8(name), this.utf8(type)]
-    const nameAndType = this.#entry(`12 ${name} ${type}`, () => {
-      this.writer.u1(12)
-      this.writer.u2(nameIndex)
-      this.writer.u2(typeIndex)
-    })
+    const nameAndType = this.#pair(12, nameIndex, typeIndex)
     return this.#entry(`ref ${text}`, () => {
       this.writer.u1(isField ? 9 : 10)
       this.writer.u2(ownerIndex)
       this.writer.u2(nameAndType)
+    })
+  }
+
+  /** A constant that bootstrap method 0 makes. */
+  dynamic(text: string): number {
+    const [, name, type] = /^dynamic\.(.+):(.+)$/.exec(text)!
+    const nameAndType = this.#pair(12, this.utf8(name), this.utf8(type))
+    return this.#pair(17, 0, nameAndType)
+  }
+
+  /** Of a static method. */
+  methodHandle(text: string): number {
+    const method = this.member(text)
+    return this.#entry(`15 ${method}`, () => {
+      this.writer.u1(15)
+      this.writer.u1(6) // REF_invokeStatic
+      this.writer.u2(method)
+    })
+  }
+
+  #pair(tag: number, first: number, second: number): number {
+    return this.#entry(`${tag} ${first} ${second}`, () => {
+      this.writer.u1(tag)
+      this.writer.u2(first)
+      this.writer.u2(second)
     })
   }
 
@@ -128,6 +155,11 @@ export function assemble(assembly: Assembly): ClassFile {
   const [thisIndex, superIndex] = [pool.class(assembly.className ?? 'T'), pool.class('java/lang/Object')]
   const [nameIndex, typeIndex, codeIndex] = [pool.utf8(name), pool.utf8(descriptor), pool.utf8('Code')]
 
+  const bootstrap = assembly.bootstrap && [
+    pool.utf8('BootstrapMethods'),
+    pool.methodHandle(`${assembly.bootstrap}${BOOTSTRAP}`),
+  ]
+
   const body = new Writer()
   body.u2(assembly.maxStack ?? 8)
   body.u2(assembly.maxLocals ?? 8)
@@ -155,7 +187,12 @@ export function assemble(assembly: Assembly): ClassFile {
   for (const value of [assembly.this ? 1 : 9, nameIndex, typeIndex, 1, codeIndex]) out.u2(value)
   out.u4(body.length)
   out.copy(body.finish())
-  out.u2(0)
+  out.u2(bootstrap ? 1 : 0)
+  if (bootstrap) {
+    out.u2(bootstrap[0])
+    out.u4(6)
+    for (const value of [1, bootstrap[1], 0]) out.u2(value) // one method, no arguments
+  }
   return parseClassFile(out.finish())
 }
 
@@ -198,6 +235,8 @@ function writeLine(out: Writer, line: Line, label: (name: string) => number, poo
     out.u2(pool.class(operands[0]))
   } else if (/^(get|put|invoke)/.test(mnemonic)) {
     out.u2(pool.member(operands[0]))
+  } else if (operands[0]?.startsWith('dynamic.')) {
+    out.u2(pool.dynamic(operands[0]))
   } else if (LENGTHS[opcode] === 3 && mnemonic !== 'iinc') {
     out.u2(Number(operands[0]))
   } else {
@@ -267,6 +306,8 @@ function probeAt(
     const opcode = MNEMONICS[reader.u1()]
     if (opcode === 'bipush') stack.push((reader.u1() << 24) >> 24)
     else if (opcode === 'sipush') stack.push((reader.u2() << 16) >> 16)
+    else if (/^iconst_\d$/.test(opcode)) stack.push(Number(opcode.at(-1)))
+    else if (opcode === 'i2c') stack.push(stack.pop()! & 0xffff)
     else if (opcode === 'ishl') stack.push(stack.splice(-2, 1)[0] << stack.pop()!)
     else if (opcode === 'ior') stack.push(stack.pop()! | stack.pop()!)
     else if (opcode === 'invokestatic') {

@@ -131,14 +131,16 @@ describe('a method with probes', () => {
 })
 
 describe('an id', () => {
+  const MAX = (1 << 22) - 1
+
   it('is built from immediates, whatever its size', () => {
     const sizes = new Set<number>()
-    for (const id of [0, 127, 128, 255, 256, 32767, 32768, 65535, 98303, 1 << 20, (1 << 22) - 1]) {
+    for (const id of [0, 5, 6, 127, 128, 32767, 32768, 65535, 65536, 98303, (1 << 20) - 1, 1 << 20, MAX]) {
       const classFile = instrumented(assemble({ method: 'run()V', code: 'return', maxStack: 0 }), id)
       const lines = listing(classFile)
       assert.equal(lines[0], `0 enter ${id}`)
       assert.match(lines[1], new RegExp(` exit ${id}$`))
-      assert.equal(parseCode(classFile, classFile.methods[0]).maxStack, id < 32768 ? 1 : 2)
+      assert.equal(parseCode(classFile, classFile.methods[0]).maxStack, id < 65536 ? 1 : 2)
       sizes.add(classFile.pool.count)
     }
     assert.equal(sizes.size, 1, 'the pool is the same for every id')
@@ -334,9 +336,80 @@ describe('tables about the code', () => {
   })
 })
 
+describe('a method that would pass a limit with a probe before each return', () => {
+  // 14 bytes with three returns, nops, and a loop of 3
+  const three = (nops: number, value = 'iconst_0', xreturn = 'ireturn') =>
+    `iload_0 | ifeq a | iload_0 | ifgt b | ${value} | ${xreturn} | a: ${value} | ${xreturn} | b: ${value} | ${xreturn} | nop*${nops} | x: goto x`
+  const code = three(7975 - 17)
+
+  it('lets returns of one kind share an exit', () => {
+    // 7,975 bytes with three returns: 5 + 3 * 5 + 6 = 26 more are too many; 5 + 3 * 2 + 6 + 6 = 23 are not
+    const lines = shape({ method: 'run(I)I', code })
+    assert.deepEqual(lines.slice(0, 12), [
+      '0 enter 7',
+      '5 iload_0',
+      '6 ifeq 17',
+      '9 iload_0',
+      '10 ifgt 21',
+      '13 iconst_0',
+      '14 goto 7986',
+      '17 iconst_0',
+      '18 goto 7986',
+      '21 iconst_0',
+      '22 goto 7986',
+      '25 nop',
+    ])
+    assert.deepEqual(lines.slice(-6), [
+      '7983 goto 7983',
+      '7986 exit 7',
+      '7991 ireturn',
+      '7992 exit 7',
+      '7997 athrow',
+      '[5, 7986) -> 7992', // a jump to the exit is no way out yet
+    ])
+  })
+
+  it('and has a byte more to give away, does not', () => {
+    assert.ok(!shape({ method: 'run(I)I', code: three(7974 - 17) }).includes('14 goto 7985'))
+    assert.match(skipped({ method: 'run(I)I', code: three(7978 - 17) }), /^would pass 8000 bytes/)
+  })
+
+  it('leaves a return alone that has more than its value on the stack, or is never reached', () => {
+    const deep = code.replace('b: iconst_0 |', 'b: iconst_0 | iconst_0 |')
+    assert.match(skipped({ method: 'run(I)I', code: deep }), /^would pass 8000 bytes/)
+    const dead = code.replace('b: iconst_0 |', 'b: goto x | iconst_0 |')
+    assert.match(skipped({ method: 'run(I)I', code: dead }), /^would pass 8000 bytes/)
+  })
+
+  it('is refused if the stack is not one', () => {
+    const twice = code.replace('a: iconst_0 |', 'a: iconst_0 | goto c | iconst_0 |').replace('b:', 'c: b:')
+    assert.equal(
+      skipped({ method: 'run(I)I', code: twice }),
+      'malformed: two stack depths at one instruction',
+    )
+    const empty = code.replace('a: iconst_0', 'a: pop')
+    assert.equal(skipped({ method: 'run(I)I', code: empty }), 'malformed: the stack underflows or overflows')
+  })
+
+  it('jumps far where it must, in code beyond 32 KiB', () => {
+    // 65,410 bytes with 20 returns: 5 + 20 * 5 + 6 are not too many yet, with an id of 9 bytes they are
+    const cases = Array.from({ length: 20 }, (_, n) => `c${n}: iconst_0 | ireturn | `)
+    const labels = cases.map((_, n) => `c${n}`).join(' ')
+    const many = `iload_0 | tableswitch 0 ${labels} default c0 | ${cases.join('')} nop*65270 | x: goto x`
+    const id = (1 << 22) - 1
+    const lines = listing(instrumented(assemble({ method: 'run(I)I', code: many }), id))
+    const exit = lines.findLast((line) => line.endsWith('ireturn') && !line.startsWith('1'))!
+    assert.equal(
+      lines.filter((line) => line.endsWith(` goto_w ${Number.parseInt(exit, 10) - 12}`)).length,
+      20,
+    )
+    assert.ok(!shape({ method: 'run(I)I', code: many }).some((line) => line.includes('goto_w')))
+  })
+})
+
 describe('a method that is left alone', () => {
   it('would outgrow what HotSpot compiles', () => {
-    // enter 5, exit 5, handler 6: 16 bytes more than before
+    // enter 5, exit 5, handler 6: 16 bytes more than before, and a lone return has nothing to share
     assert.equal(
       skipped({ method: 'run()V', code: 'nop*7984 | return' }),
       'would pass 8000 bytes, which HotSpot never compiles',
@@ -419,6 +492,27 @@ describe('the constants of a class', () => {
     // 10 texts, 2 classes, 5 names with types, 5 methods
     assert.equal(none.poolEntries, 22)
     const extended = parseClassFile(spliceClass(classFile, none.poolEntries, none.poolBytes, []))
+    assert.equal(instrumentClass(extended, []).poolEntries, 0)
+  })
+
+  it('name the class that a long method returns, whatever its id: the frame of a shared exit may need it', () => {
+    const returns = 'aconst_null | areturn | '.repeat(300)
+    const long = (nops: number) =>
+      assemble({
+        method: 'run()Ljava/util/List;',
+        major: 61,
+        maxStack: 1,
+        code: `${returns}${nops === 0 ? '' : `nop*${nops} | `}aconst_null | areturn`,
+      })
+    const near = long(4000)
+    const [small, large] = [7, (1 << 22) - 1].map(
+      (id) => instrumentClass(near, [{ methodIndex: 0, id, probe: 'method' }]).poolBytes,
+    )
+    assert.deepEqual(small, large)
+    assert.equal(instrumentClass(near, []).poolEntries, 22 + 2) // a text and a class
+    assert.equal(instrumentClass(long(0), []).poolEntries, 22, 'not if it stays short')
+    const { poolEntries, poolBytes } = instrumentClass(near, [])
+    const extended = parseClassFile(spliceClass(near, poolEntries, poolBytes, []))
     assert.equal(instrumentClass(extended, []).poolEntries, 0)
   })
 
