@@ -8,6 +8,10 @@
 // There is no simulated stack: a node of a CCT is a context, so a thread's stack is the path from its
 // current node to the top. A thread's top is a pseudo node, so that "outside all roots" is a place
 // like any other: time spent there is charged to it and never shown. All virtual threads share one.
+//
+// Work that a thread takes up for another (SUBMIT, BEGIN) hangs in the tree of the thread that does it,
+// below a pseudo node that names the context it was handed over from. As with a top, time spent there is
+// nobody's. `handover.ts` puts that context's path in its place when a picture is made.
 
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { EventSink } from '../events/decode.ts'
@@ -15,7 +19,8 @@ import type { EventSink } from '../events/decode.ts'
 // A node is a record of 32 bytes, so that an event touches one cache line per node:
 //
 //   offset  size  type  field
-//        0     4  i32   method     id; of a top: minus its thread's number, or VIRTUAL_TOP
+//        0     4  i32   method     id; of a top: minus its thread's number, or VIRTUAL_TOP; of work handed
+//                                  over: HANDED_OVER minus the node it comes from
 //        4     4  i32   parent     node, -1 for a top
 //        8     4  i32   recent     child entered latest; 0: none
 //       12     4  i32   successor  sibling entered after this node the last time; 0: none
@@ -34,6 +39,13 @@ export const NODE_TICKS = 3
 
 /** The method field of the top that virtual threads share: no thread has this number. */
 export const VIRTUAL_TOP = -(2 ** 24)
+/** The method field of a pseudo node for work from node n is this minus n: nodes are below 2^26. */
+export const HANDED_OVER = VIRTUAL_TOP - 1
+
+/** The node that a pseudo node's method field names, -1 if it is another kind of node. */
+export function handedOverFrom(method: number): number {
+  return method <= HANDED_OVER ? HANDED_OVER - method : -1
+}
 
 /**
  * Time between two events of a thread from which on it is remembered for a while, because it may
@@ -43,6 +55,12 @@ const GAP_TICKS = 50_000
 const GAPS = 65_536
 /** Pauses that a thread may still have to live through: those of the last minutes, at least. */
 const PAUSES = 256
+
+/**
+ * Tokens whose work may still begin. The target holds at most a quarter of that many tasks; the others are
+ * of tasks that were dropped without a word, and the oldest of them are forgotten first.
+ */
+const TOKENS = 2 ** 18
 
 const HASH_FULL = 0.7
 const GROWTH = 1.5
@@ -86,6 +104,10 @@ export class CctBuilder implements EventSink {
   healed = 0
   /** Ticks that threads waited for us, charged to nobody. */
   waitTicks = 0
+  /** Work taken up below the context it comes from. */
+  followed = 0
+  /** Work whose SUBMIT was lost: what it called stands for itself. */
+  orphans = 0
 
   // The thread whose events come; `nodes`, `lasts` hold those of the others.
   #thread = 0
@@ -104,6 +126,11 @@ export class CctBuilder implements EventSink {
   /** Numbers of threads seen, in the order they came. */
   readonly #threads: number[] = []
   #virtualTop = 0
+  /** By token: the node that handed work over. */
+  readonly #tokens = new Map<number, number>()
+  /** By node that has handed work over: the node that stands for it, see #origin. */
+  readonly #origins = new Map<number, number>()
+  #pseudoNodes = 0
   readonly #maxNodes: number
   readonly #alive: () => void
 
@@ -206,9 +233,45 @@ export class CctBuilder implements EventSink {
   }
 
   root(): void {
+    const { ints } = this
     const top = this.#tops[this.#thread]
-    for (; this.#node !== top; this.#node = this.ints[this.#node * NODE_INTS + NODE_PARENT]) this.healed++
+    for (; this.#node !== top; this.#node = ints[this.#node * NODE_INTS + NODE_PARENT]) {
+      if (ints[this.#node * NODE_INTS + NODE_METHOD] > HANDED_OVER) this.healed++
+    }
     this.#suspended[this.#thread] = 0
+  }
+
+  submit(token: number): void {
+    this.#tokens.set(token, this.#origin(this.#node))
+    if (this.#tokens.size <= TOKENS) return
+    for (const oldest of this.#tokens.keys()) {
+      this.#tokens.delete(oldest)
+      return
+    }
+  }
+
+  knows(token: number): boolean {
+    return token === 0 || this.#tokens.has(token)
+  }
+
+  begin(token: number): void {
+    if (token === 0) {
+      this.#node = this.#tops[this.#thread]
+      return
+    }
+    this.root()
+    const from = this.#tokens.get(token)
+    if (from === undefined) {
+      this.orphans++
+      return
+    }
+    this.#tokens.delete(token)
+    this.followed++
+    this.#node = this.#find(this.#tops[this.#thread], HANDED_OVER - from)
+  }
+
+  drop(token: number): void {
+    this.#tokens.delete(token)
   }
 
   // ---- what the session tells ----
@@ -267,6 +330,8 @@ export class CctBuilder implements EventSink {
     this.#last = this.#lasts[this.#thread]
     this.healed = 0
     this.waitTicks = 0
+    this.followed = 0
+    this.orphans = 0
     this.#warm = { count: 0, calls: new Float64Array(0), ticks: new Float64Array(0) }
     this.#warmGaps = 0
     this.#forgottenGaps = this.#gaps
@@ -297,11 +362,16 @@ export class CctBuilder implements EventSink {
     return this.#methods
   }
 
-  /** Contexts so far, without the tops. */
+  /** Whether there are pseudo nodes of work that was handed over. */
+  get hasHandOvers(): boolean {
+    return this.#pseudoNodes > 0
+  }
+
+  /** Contexts so far, without pseudo nodes. */
   get contexts(): number {
     let tops = this.#virtualTop === 0 ? 0 : 1
     for (const number of this.#threads) if (this.#tops[number] !== this.#virtualTop) tops++
-    return this.count - 1 - tops
+    return this.count - 1 - tops - this.#pseudoNodes
   }
 
   /** 1 for the method that was seen first, 2 for the next … */
@@ -367,6 +437,10 @@ export class CctBuilder implements EventSink {
     const node = this.#newNode(parent, method)
     this.#table[at] = node
     if (this.count > this.#table.length * HASH_FULL) this.#growTable()
+    if (method < 0) {
+      this.#pseudoNodes++
+      return node
+    }
     if (method >= this.#ranks.length) this.#ranks = enlarged(this.#ranks, method)
     if (this.#ranks[method] === 0) this.#ranks[method] = ++this.#methods
     return node
@@ -380,6 +454,50 @@ export class CctBuilder implements EventSink {
     this.ints[node * NODE_INTS + NODE_METHOD] = method
     this.ints[node * NODE_INTS + NODE_PARENT] = parent
     return node
+  }
+
+  /**
+   * The context that stands for a node which hands work over. A task that hands itself over again, or one
+   * that leads back to it, would make the tree deeper each time, without end. So if the way from a task's
+   * beginning to the node is that by which the task itself was handed over, or one before it, that
+   * earlier node stands for this one: recursion over hand-overs is folded.
+   */
+  #origin(node: number): number {
+    const known = this.#origins.get(node)
+    if (known !== undefined) return known
+    // What a task submits outside all methods, as a periodic one does with itself, is of the same origin.
+    const own = handedOverFrom(this.ints[node * NODE_INTS + NODE_METHOD])
+    if (own >= 0) return own
+    let origin = node
+    for (let from = this.#comesFrom(node); from >= 0; from = this.#comesFrom(from)) {
+      if (!this.#isSameWay(from, node)) continue
+      origin = from
+      break
+    }
+    this.#origins.set(node, origin)
+    return origin
+  }
+
+  /** The node that handed over what the node is part of, -1 if that was not handed over. */
+  #comesFrom(node: number): number {
+    const { ints } = this
+    let at = node
+    while (ints[at * NODE_INTS + NODE_METHOD] >= 0) at = ints[at * NODE_INTS + NODE_PARENT]
+    return handedOverFrom(ints[at * NODE_INTS + NODE_METHOD])
+  }
+
+  /** Whether the same methods lead to both, from where each one's thread or task began. */
+  #isSameWay(one: number, other: number): boolean {
+    const { ints } = this
+    let [a, b] = [one, other]
+    for (;;) {
+      const method = ints[a * NODE_INTS + NODE_METHOD]
+      const otherMethod = ints[b * NODE_INTS + NODE_METHOD]
+      if (method < 0 || otherMethod < 0) return method < 0 && otherMethod < 0
+      if (method !== otherMethod) return false
+      a = ints[a * NODE_INTS + NODE_PARENT]
+      b = ints[b * NODE_INTS + NODE_PARENT]
+    }
   }
 
   #growNodes(): void {

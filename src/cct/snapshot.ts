@@ -15,6 +15,7 @@ import {
   VIRTUAL_TOP,
 } from './builder.ts'
 import { type Calibration, exactTime } from './compensation.ts'
+import { type Forest, withPaths } from './handover.ts'
 import type { Tree } from './tree.ts'
 
 export interface SnapshotOptions {
@@ -38,17 +39,6 @@ export interface NumberedSnapshot {
 /** Stands for all virtual threads, in place of a thread number. */
 export const VIRTUAL = 0
 
-/** Nodes in any order that has parents before children; tops have parent -1. */
-interface Forest {
-  readonly count: number
-  readonly method: Int32Array
-  readonly parent: Int32Array
-  readonly calls: Float64Array
-  readonly ticks: Float64Array
-  readonly warmCalls: Float64Array
-  readonly warmTicks: Float64Array
-}
-
 /**
  * Copies, sorts and compensates: about 0.1 us a node.
  *
@@ -59,13 +49,14 @@ export function snapshotOf(
   options: SnapshotOptions,
   alive: () => void = () => {},
 ): NumberedSnapshot {
-  const forest = forestOf(builder, alive)
+  let forest = forestOf(builder, alive)
   alive()
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
       forest.ticks[node] += ticks
     })
   }
+  if (builder.hasHandOvers) forest = withPaths(forest, alive)
   const ranks = (method: number) => builder.rank(method)
   const tops = topsWithChildren(forest)
   const oneTree = tops.length < 2
@@ -107,12 +98,13 @@ function forestOf(builder: CctBuilder, alive: () => void): Forest {
     calls[node] = floats[node * NODE_FLOATS + NODE_CALLS]
     ticks[node] = parent[node] < 0 ? 0 : floats[node * NODE_FLOATS + NODE_TICKS]
   }
-  return { count, method, parent, calls, ticks, warmCalls: warmUp.calls, warmTicks: warmUp.ticks }
+  const { calls: warmCalls, ticks: warmTicks } = warmUp
+  return { count, method, parent, calls, ticks, warmCalls, warmTicks, handed: null, warmHanded: null }
 }
 
 function topsWithChildren(forest: Forest): number[] {
   const busy = new Set<number>()
-  for (let node = 1; node < forest.count; node++) {
+  for (let node = 0; node < forest.count; node++) {
     const parent = forest.parent[node]
     if (parent >= 0 && forest.parent[parent] < 0) busy.add(parent)
   }
@@ -128,10 +120,12 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
   const ticks = new Float64Array(forest.count)
   const warmCalls = new Float64Array(forest.count)
   const warmTicks = new Float64Array(forest.count)
+  const handed = forest.handed && new Float64Array(forest.count)
+  const warmHanded = forest.warmHanded && new Float64Array(forest.count)
   const table = new Int32Array(2 ** Math.ceil(Math.log2(forest.count * 1.5))) // node + 1; 0 is empty
   const mask = table.length - 1
   let count = 0
-  for (let from = 1; from < forest.count; from++) {
+  for (let from = 0; from < forest.count; from++) {
     if ((from & ALIVE_NODES) === ALIVE_NODES) alive()
     const parentFrom = forest.parent[from]
     if (parentFrom < 0) continue
@@ -151,12 +145,14 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
     into[from] = node
     calls[node] += forest.calls[from]
     ticks[node] += forest.ticks[from]
+    if (handed !== null) handed[node] += forest.handed?.[from] ?? 0
     if (from < forest.warmCalls.length) {
       warmCalls[node] += forest.warmCalls[from]
       warmTicks[node] += forest.warmTicks[from]
+      if (warmHanded !== null) warmHanded[node] += forest.warmHanded?.[from] ?? 0
     }
   }
-  return { count, method, parent, calls, ticks, warmCalls, warmTicks }
+  return { count, method, parent, calls, ticks, warmCalls, warmTicks, handed, warmHanded }
 }
 
 /** Preorder, sorted, compensated, in nanoseconds. Contexts that nothing was counted in are left out. */
@@ -183,6 +179,9 @@ function layOut(
   const { calls: outCalls, selfNs, totalNs, measuredNs, warmupCalls, warmupSelfNs } = tree.metrics
   const { nsPerTick } = options
   const place = new Int32Array(count)
+  // A call that another thread made costs its caller nothing.
+  const callsOut = new Float64Array(size)
+  const warmCallsOut = new Float64Array(size)
   let at = 0
   for (let node = firstTop; node >= 0; ) {
     if ((at & ALIVE_NODES) === ALIVE_NODES) alive()
@@ -195,6 +194,10 @@ function layOut(
       warmupCalls[at] = forest.warmCalls[node]
       warmupSelfNs[at] = forest.warmTicks[node]
     }
+    if (forest.handed !== null && parent[node] >= 0) {
+      callsOut[tree.parent[at]] -= forest.handed[node]
+      warmCallsOut[tree.parent[at]] -= forest.warmHanded?.[node] ?? 0
+    }
     at++
     if (firstChild[node] >= 0) {
       node = firstChild[node]
@@ -205,8 +208,6 @@ function layOut(
   }
 
   alive()
-  const callsOut = new Float64Array(size)
-  const warmCallsOut = new Float64Array(size)
   for (at = size - 1; at >= 0; at--) {
     if ((at & ALIVE_NODES) === ALIVE_NODES) alive()
     const above = tree.parent[at]

@@ -6,9 +6,12 @@
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import {
   CONTROL_ADJUST,
+  CONTROL_BEGIN,
+  CONTROL_DROP,
   CONTROL_EPOCH,
   CONTROL_RESUME,
   CONTROL_ROOT,
+  CONTROL_SUBMIT,
   CONTROL_SUSPEND,
   CONTROL_THREAD,
   KIND_CONTROL,
@@ -39,6 +42,14 @@ export interface EventSink {
   resume(ticks: number): void
   /** The next `enter` is a root entered from outside. */
   root(): void
+  /** The thread hands work over from where it is. */
+  submit(token: number): void
+  /** Whether `begin` of this token can be told: its `submit` has been, and no `drop`. */
+  knows(token: number): boolean
+  /** The thread takes up that work: what it enters from here on is called from there. 0: it lets go. */
+  begin(token: number): void
+  /** Nobody will take up that work. */
+  drop(token: number): void
 }
 
 /** What the decoder remembers of a writer between two pieces of its events. */
@@ -49,7 +60,7 @@ export class WriterState {
   /** Whose events are being read, and which segment of it; -1 if it is the writer itself. */
   thread: number
   segment = -1
-  /** The last call stopped at a THREAD that must not begin yet. */
+  /** The last call stopped at a THREAD or BEGIN whose turn has not come. */
   held = false
   /** Enter and exit events so far. */
   events = 0
@@ -69,10 +80,12 @@ export class WriterState {
   }
 }
 
-/** Keeps the segments of a thread that moves between writers in order. */
+/** Keeps events of different writers in order, where one must be read before the other. */
 export interface ThreadGate {
   /** Whether this segment may be read now. May feed events of other writers to the sink. */
   mayBegin(by: WriterState, thread: number, segment: number): boolean
+  /** Whether the SUBMIT of this token has been read, so that its BEGIN may be. */
+  mayTakeUp(token: number): boolean
 }
 
 /** A word in the buffer that no version of the target's runtime writes. */
@@ -102,7 +115,7 @@ const TWO_32 = 2 ** 32
  * @param from  element where the first event lies
  * @param to    element after the last event
  * @returns `to`, or the element of the first event that was not taken: a zero word, an event that is
- *          unknown, or a THREAD that `gate` does not let begin (`state.held`)
+ *          unknown, or a THREAD or BEGIN that `gate` does not let pass (`state.held`)
  */
 export function decodeEvents(
   words: Uint32Array,
@@ -171,6 +184,19 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
       return true
     case CONTROL_ROOT:
       sink.root()
+      return true
+    case CONTROL_SUBMIT:
+      sink.submit(payload)
+      return true
+    case CONTROL_BEGIN:
+      if (!gate.mayTakeUp(payload)) {
+        state.held = true
+        return false
+      }
+      sink.begin(payload)
+      return true
+    case CONTROL_DROP:
+      sink.drop(payload)
       return true
     default:
       return false

@@ -22,6 +22,14 @@
 //   RESUME   session ticks (low 40 bits): it runs again
 //   ROOT     no payload: the next ENTER is a root entered from outside, so this thread's simulated
 //            stack must be empty; if it is not, it drifted and is healed
+//   SUBMIT   token: this thread hands work over, from the context where it is now. A token is never
+//            used twice
+//   BEGIN    token: this thread takes that work up, and stands below the context of the SUBMIT until
+//            its next BEGIN or ROOT. Its stack must be empty, as with ROOT. Must be read after the
+//            SUBMIT, which lies in another writer's chunks and was visible before. Token 0 is no work:
+//            the thread lets go of what it had taken up
+//   DROP     token: there will be no BEGIN, the work has been refused, taken back, or done by a thread
+//            that was inside the graph already
 
 export const KIND_ENTER = 1
 export const KIND_EXIT = 2
@@ -37,5 +45,8 @@ export const CONTROL_ADJUST = 3
 export const CONTROL_SUSPEND = 4
 export const CONTROL_RESUME = 5
 export const CONTROL_ROOT = 6
+export const CONTROL_SUBMIT = 7
+export const CONTROL_BEGIN = 8
+export const CONTROL_DROP = 9
 
 export const THREAD_NUMBER_BITS = 24

@@ -9,6 +9,8 @@
 //   begin once k-1 has begun and the writer that had it was read to the end of it. When the THREAD of
 //   segment k is visible, all of k-1 is visible too, so that end is where it stops being written.
 //   If k-1 has not begun yet, the writer is held back until it has.
+// - A BEGIN is read after the SUBMIT of its token, which another writer has stored before. Until that has
+//   been read, the writer is held back.
 
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import { decodeEvents, type EventSink, type ThreadGate, UnknownEvent, WriterState } from './decode.ts'
@@ -27,7 +29,7 @@ export class BrokenChunk extends JfluidError {
 
 /** Chunks of one writer read in a row before others get their turn. */
 const CHUNKS_A_TURN = 8
-/** Complete rounds that a segment's predecessor may stay missing before it is given up. */
+/** Complete rounds that a segment's predecessor, or a SUBMIT, may stay missing before it is given up. */
 const PATIENT_ROUNDS = 3
 const SEGMENTS = 2 ** 16
 
@@ -43,13 +45,20 @@ class Writer extends WriterState {
   rounds = 0
 }
 
-/** Holds every thread back: reads to the end of a segment and no further. */
-const SEGMENT_END: ThreadGate = { mayBegin: () => false }
-
 export class RingReader implements ThreadGate {
   readonly #ring: Ring
   readonly #sink: EventSink
   readonly #writers = new Map<number, Writer>()
+  /** Holds every thread back: reads to the end of a segment and no further. */
+  readonly #segmentEnd: ThreadGate = {
+    mayBegin: () => false,
+    mayTakeUp: (token) => {
+      this.#cutShort = !this.mayTakeUp(token)
+      return !this.#cutShort
+    },
+  }
+  /** Reading to the end of a segment has stopped before it. */
+  #cutShort = false
   /** Those that own a chunk, in the order they came. */
   #active: Writer[] = []
   /** By chunk: its state in this round's snapshot, and whether a writer has it on its list. */
@@ -239,11 +248,17 @@ export class RingReader implements ThreadGate {
     if (segment !== this.#nextSegment[thread]) return false
     const holder = this.#writers.get(this.#holder[thread])
     if (holder !== undefined && holder !== by && holder.thread === thread && holder.chunk >= 0) {
-      this.#read(holder, 1, SEGMENT_END)
+      this.#cutShort = false
+      this.#read(holder, 1, this.#segmentEnd)
+      if (this.#cutShort) return false
     }
     this.#nextSegment[thread] = (segment + 1) % SEGMENTS
     this.#holder[thread] = by.writer
     return true
+  }
+
+  mayTakeUp(token: number): boolean {
+    return this.#sink.knows(token)
   }
 
   #grow(thread: number): void {
@@ -270,8 +285,9 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * What a held writer waits for was visible before its THREAD was, so the next complete round finds
-   * it. Where a few do not, a segment is lost: its thread goes on without, and is healed.
+   * What a held writer waits for was visible before its THREAD or BEGIN was, so the next complete round
+   * finds it. Where a few do not, a segment is lost: its thread goes on without, and is healed. Or a
+   * SUBMIT is lost, and what was begun stands for itself.
    */
   #giveUp(): void {
     for (const writer of this.#active) {
@@ -289,6 +305,12 @@ export class RingReader implements ThreadGate {
           if (!given) this.#nextSegment[thread] = segment
           given = true
           return this.mayBegin(by, thread, segment)
+        },
+        mayTakeUp: (token) => {
+          const known = this.mayTakeUp(token)
+          if (known || given) return known
+          given = true
+          return true
         },
       })
       return

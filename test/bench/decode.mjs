@@ -32,7 +32,7 @@ const FANOUT = 4
 const ENTER = 1
 const EXIT = 2
 const TICKS_PER_EVENT = 37
-const OPEN = { mayBegin: () => true }
+const OPEN = { mayBegin: () => true, mayTakeUp: () => true }
 
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1]
 const spread = (values, digits = 1) =>

@@ -4,6 +4,7 @@
 //   main< 100    main is left at tick 100
 //   adjust 5     5 ticks of waiting for ourselves since the last event
 //   suspend 40, resume 60, root
+//   submit 7     work is handed over as token 7; begin 7 and drop 7 are what becomes of it
 //   @2           thread 2 goes on; @7.0 is a virtual thread's segment 0
 //
 // Trees are shown as `main 1x 33ns ( work 2x 54ns )`: calls, then self time.
@@ -40,6 +41,9 @@ export function play(sink: EventSink, text: string): void {
     else if (word === 'suspend') sink.suspend(number())
     else if (word === 'resume') sink.resume(number())
     else if (word === 'root') sink.root()
+    else if (word === 'submit') sink.submit(number())
+    else if (word === 'begin') sink.begin(number())
+    else if (word === 'drop') sink.drop(number())
     else throw new Error(`no such event: ${word}`)
   }
 }

@@ -4,17 +4,20 @@ import { CctBuilder } from '../../src/cct/builder.ts'
 import { decodeEvents, type EventSink, type ThreadGate, WriterState } from '../../src/events/decode.ts'
 import {
   CONTROL_ADJUST,
+  CONTROL_BEGIN,
+  CONTROL_DROP,
   CONTROL_EPOCH,
   CONTROL_RESUME,
   CONTROL_ROOT,
+  CONTROL_SUBMIT,
   CONTROL_SUSPEND,
   KIND_CONTROL,
 } from '../../src/events/event-layout.ts'
 import { controlWord, enterWord, exitWord, threadWord, word } from './fake-target.ts'
 import { RecordingSink, SummingSink } from './sinks.ts'
 
-const OPEN: ThreadGate = { mayBegin: () => true }
-const CLOSED: ThreadGate = { mayBegin: () => false }
+const OPEN: ThreadGate = { mayBegin: () => true, mayTakeUp: () => true }
+const CLOSED: ThreadGate = { mayBegin: () => false, mayTakeUp: () => false }
 
 function decode(words: [number, number][], state = new WriterState(1), gate = OPEN) {
   const sink = new RecordingSink()
@@ -54,6 +57,19 @@ describe('decoding', () => {
     )
     assert.deepEqual(last.events, ['@1', `exit 1 ${2 ** 40 + 9}`, `exit 1 ${2 ** 53 - 1}`])
     assert.equal(state.events, 4)
+  })
+
+  it('passes on what is handed over, and stops at a BEGIN that must wait', () => {
+    const words = [
+      controlWord(CONTROL_SUBMIT, 2 ** 40 - 1),
+      controlWord(CONTROL_DROP, 3),
+      controlWord(CONTROL_BEGIN, 4),
+      enterWord(1, 5),
+    ]
+    assert.deepEqual(decode(words).events, ['@1', 'submit 1099511627775', 'drop 3', 'begin 4', 'enter 1 5'])
+    const { events, taken, state } = decode(words, new WriterState(1), CLOSED)
+    assert.deepEqual(events, ['@1', 'submit 1099511627775', 'drop 3'])
+    assert.deepEqual([taken, state.held], [2, true])
   })
 
   it('passes control events on; suspend and resume are times, adjust is a duration', () => {

@@ -6,11 +6,12 @@ import { afterEach, beforeEach, describe, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { EventSink } from '../../src/events/decode.ts'
-import { KIND_ENTER, KIND_EXIT } from '../../src/events/event-layout.ts'
+import { CONTROL_BEGIN, CONTROL_SUBMIT, KIND_ENTER, KIND_EXIT } from '../../src/events/event-layout.ts'
 import { createRing, openRing, type Ring } from '../../src/events/ring.ts'
 import { CHUNK_BUSY, CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from '../../src/events/ring-layout.ts'
 import { RingReader } from '../../src/events/ring-reader.ts'
 import {
+  controlWord,
   enterWord,
   exitWord,
   FakeTarget,
@@ -111,6 +112,50 @@ describe.each([
     target.put(1, CHUNK_BUSY, 5, 1, many(1, 2))
     assert.equal(reader.poll(), 2)
     assert.deepEqual(sink.of(5), ['enter 1 0', 'enter 1 1', 'enter 1 2'])
+  })
+
+  it('reads a BEGIN after the SUBMIT of its token, through several writers', () => {
+    target.put(0, CHUNK_FULL, 4, 0, [controlWord(CONTROL_BEGIN, 2), enterWord(3, 30)])
+    target.put(1, CHUNK_FULL, 5, 0, [
+      controlWord(CONTROL_BEGIN, 1),
+      enterWord(2, 20),
+      controlWord(CONTROL_SUBMIT, 2),
+    ])
+    target.put(2, CHUNK_FULL, 6, 0, [enterWord(1, 10), controlWord(CONTROL_SUBMIT, 1)])
+    reader.poll()
+    assert.deepEqual(
+      sink.all.filter((event) => !event.startsWith('@')),
+      ['enter 1 10', 'submit 1', 'begin 1', 'enter 2 20', 'submit 2', 'begin 2', 'enter 3 30'],
+    )
+    assert.equal(reader.returnedChunks, 3)
+  })
+
+  it('holds a BEGIN back until its SUBMIT comes, and gives the chunk back only then', () => {
+    target.put(0, CHUNK_FULL, 4, 0, [enterWord(1, 5), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
+    assert.equal(reader.poll(), 1)
+    assert.equal(target.state(0), CHUNK_FULL)
+    target.put(1, CHUNK_BUSY, 5, 0, [controlWord(CONTROL_SUBMIT, 1)])
+    assert.equal(reader.poll(), 1)
+    assert.equal(target.state(0), CHUNK_FREE)
+    assert.deepEqual(sink.of(4), ['enter 1 5', 'begin 1', 'enter 2 30'])
+    assert.equal(reader.disordered, 0)
+  })
+
+  it('goes on without a SUBMIT that never comes', () => {
+    target.put(0, CHUNK_FULL, 4, 0, [controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
+    for (let round = 0; round < 6; round++) reader.poll()
+    assert.deepEqual(sink.of(4), ['begin 1', 'enter 2 30'])
+    assert.equal(reader.disordered, 1)
+    assert.equal(target.state(0), CHUNK_FREE)
+  })
+
+  it('keeps the segments of a virtual thread in order when the first waits for a SUBMIT', () => {
+    target.put(0, CHUNK_BUSY, 4, 0, [threadWord(9, 1), exitWord(2, 40)])
+    target.put(1, CHUNK_BUSY, 5, 0, [threadWord(9, 0), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
+    target.put(2, CHUNK_BUSY, 6, 0, [controlWord(CONTROL_SUBMIT, 1)])
+    reader.poll()
+    assert.deepEqual(sink.of(9), ['begin 1', 'enter 2 30', 'exit 2 40'])
+    assert.equal(reader.disordered, 0)
   })
 
   it('bounds a round, and gives every writer a turn', () => {
@@ -486,6 +531,19 @@ function tee(a: EventSink, b: EventSink): EventSink {
     root: () => {
       a.root()
       b.root()
+    },
+    submit: (token) => {
+      a.submit(token)
+      b.submit(token)
+    },
+    knows: (token) => a.knows(token) && b.knows(token),
+    begin: (token) => {
+      a.begin(token)
+      b.begin(token)
+    },
+    drop: (token) => {
+      a.drop(token)
+      b.drop(token)
     },
   }
 }

@@ -4,6 +4,7 @@ import type { EventSink } from '../../src/events/decode.ts'
 export class RecordingSink implements EventSink {
   readonly all: string[] = []
   readonly byThread = new Map<number, string[]>()
+  readonly tokens = new Set<number>()
   #thread = 0
 
   enter(method: number, ticks: number): void {
@@ -27,6 +28,20 @@ export class RecordingSink implements EventSink {
   }
   root(): void {
     this.#note('root')
+  }
+  submit(token: number): void {
+    this.tokens.add(token)
+    this.#note(`submit ${token}`)
+  }
+  knows(token: number): boolean {
+    return this.tokens.has(token)
+  }
+  begin(token: number): void {
+    this.#note(`begin ${token}`)
+  }
+  drop(token: number): void {
+    this.tokens.delete(token)
+    this.#note(`drop ${token}`)
   }
   of(thread: number): string[] {
     return this.byThread.get(thread) ?? []
@@ -58,5 +73,11 @@ export class SummingSink implements EventSink {
   adjust(): void {}
   suspend(): void {}
   resume(): void {}
+  submit(): void {}
+  knows(): boolean {
+    return true
+  }
+  begin(): void {}
+  drop(): void {}
   root(): void {}
 }

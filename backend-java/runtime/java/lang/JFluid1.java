@@ -65,6 +65,9 @@ public final class JFluid1 {
     private static final long CONTROL_SUSPEND = KIND_CONTROL | 4L << TICK_BITS;
     private static final long CONTROL_RESUME = KIND_CONTROL | 5L << TICK_BITS;
     private static final long CONTROL_ROOT = KIND_CONTROL | 6L << TICK_BITS;
+    private static final long CONTROL_SUBMIT = KIND_CONTROL | 7L << TICK_BITS;
+    private static final long CONTROL_BEGIN = KIND_CONTROL | 8L << TICK_BITS;
+    private static final long CONTROL_DROP = KIND_CONTROL | 9L << TICK_BITS;
     private static final long TICK_MASK = (1L << TICK_BITS) - 1;
 
     /** States of a method: READY and above need no question at entry. */
@@ -89,6 +92,7 @@ public final class JFluid1 {
     public static final boolean FAST_CLOCK = Setup.fastClock;
     private static final long BYTES_AT = base("ARRAY_BYTE_BASE_OFFSET");
     private static final long INTS_AT = base("ARRAY_INT_BASE_OFFSET");
+    private static final long LONGS_AT = base("ARRAY_LONG_BASE_OFFSET");
     private static final long OBJECTS_AT = base("ARRAY_OBJECT_BASE_OFFSET");
     private static final long OBJECT_BYTES = base("ARRAY_OBJECT_INDEX_SCALE");
     private static final long LOADER_NAME = U.objectFieldOffset(ClassLoader.class, "name");
@@ -128,6 +132,8 @@ public final class JFluid1 {
     /** [0] requests for the agent, newest first. [1] threads it has not been told of. */
     private static final Object[] mailbox = new Object[2];
     private static Reflected[] reflected = new Reflected[1];
+    /** Tasks that wait to be run; null unless threads are followed. */
+    private static HandedOver handedOver;
 
     /**
      * What we know of one thread. A platform thread is its own writer: it owns a chunk. A virtual
@@ -145,6 +151,12 @@ public final class JFluid1 {
         /** The class-load hook has stopped this thread's clock. */
         boolean suspended;
         int nesting;
+        /** This thread was started inside the graph, and belongs to it as long as it lives. */
+        boolean started;
+        /** What it was started under, until its first event: BEGIN must come before that. */
+        long token;
+        /** Inside the graph for a task that a pool's worker has taken up, until it asks for the next. */
+        boolean working;
         long next;
         long limit;
         long base;
@@ -336,6 +348,7 @@ public final class JFluid1 {
                 return;
             }
             ti.guard = true;
+            ti.token = 0; // its first events were lost: what is left stands for itself
             if (ti.virtual) {
                 ti.nesting = 1;
                 ThreadInfo w = carrier();
@@ -430,7 +443,7 @@ public final class JFluid1 {
             }
         }
         repay();
-        if (!enabled || !room(w, ti, 3, false)) {
+        if (!enabled || !room(w, ti, 4, false)) {
             return false;
         }
         if (ti != w) {
@@ -461,7 +474,7 @@ public final class JFluid1 {
                 post(request);
                 await(request);
                 ThreadInfo w = virtual ? carrier() : ti;
-                on = enabled && w != null && room(w, ti, 3, false);
+                on = enabled && w != null && room(w, ti, 4, false);
                 if (on) {
                     if (virtual) {
                         switchTo(w, ti);
@@ -709,6 +722,9 @@ public final class JFluid1 {
             switchTo(w, ti);
         }
         put(w, CONTROL_ADJUST | Math.min(ticks() - t0, TICK_MASK));
+        if (ti == w) {
+            sayOrigin(w, ti); // a thread that has just been started comes here with its first event
+        }
         return true;
     }
 
@@ -868,6 +884,15 @@ public final class JFluid1 {
             w.lastThread = ti.number;
             ti.lastWriter = w.number;
             put(w, CONTROL_THREAD | (long) (ti.segment++ & 0xffff) << THREAD_NUMBER_BITS | ti.number);
+            sayOrigin(w, ti);
+        }
+    }
+
+    /** Before a started thread's first event: says what it was started under. One word, once. */
+    private static void sayOrigin(ThreadInfo w, ThreadInfo ti) {
+        if (ti.token != 0) {
+            put(w, CONTROL_BEGIN | ti.token);
+            ti.token = 0;
         }
     }
 
@@ -922,6 +947,629 @@ public final class JFluid1 {
         }
         ti.guard = false;
         ti.virtualActive = on;
+    }
+
+    // ---- work that changes hands (--follow-threads) ----
+    //
+    // These probes are in methods of the JDK where work is handed over and where it is taken up, and only
+    // while a session follows threads. A thread inside the graph that hands over an object writes SUBMIT with
+    // a new token; a thread outside that takes the object up writes BEGIN and is inside from there on. An
+    // object is known by its identity: what runs may be a hidden class, which cannot have probes.
+
+    /** Start of a method that puts `task` where other threads find it. */
+    public static void submitted(Object task) {
+        HandedOver tasks = handedOver;
+        if (tasks == null || task == null) {
+            return;
+        }
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            submit(ti, tasks, task);
+        } else if (!tasks.isEmpty() && (ti == null || !ti.guard)) {
+            tasks.putForeign(task);
+        }
+    }
+
+    /** The same where the scheduler of virtual threads puts its own work, which is nobody's task. */
+    public static void submittedTo(Object pool, Object task) {
+        if (!Points.isScheduler(pool)) {
+            submitted(task);
+        }
+    }
+
+    /** Start of a method that refuses `task`, or takes it back. */
+    public static void withdrawn(Object task) {
+        HandedOver tasks = handedOver;
+        if (tasks == null || task == null || tasks.isEmpty()) {
+            return;
+        }
+        ThreadInfo ti = current();
+        if (ti == null || !ti.guard) {
+            drop(ti, tasks, task, true);
+        }
+    }
+
+    /** Start of a method that does nothing but run `task`. Must be paired with taskExit(). */
+    public static void taskEntry(Object task) {
+        HandedOver tasks = handedOver;
+        if (tasks == null) {
+            return;
+        }
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            // Run by a thread that is inside: it stands where it is called.
+            ti.nesting++;
+            if (!tasks.isEmpty()) {
+                drop(ti, tasks, task, false);
+            }
+        } else if (!tasks.isEmpty()) {
+            takeUp(ti, tasks, task, false);
+        }
+    }
+
+    /** End of such a method: leaves the graph if its start has entered it. */
+    public static void taskExit() {
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive) && --ti.nesting <= 0) {
+            leaveGraph(ti);
+        }
+    }
+
+    /** The worker of a ThreadPoolExecutor is about to run `task`; it may have told us already. */
+    public static void workerTakes(Object task) {
+        HandedOver tasks = handedOver;
+        if (tasks == null || task == null || tasks.isEmpty()) {
+            return;
+        }
+        ThreadInfo ti = current();
+        if (ti == null || !(ti.active || ti.virtualActive)) {
+            takeUp(ti, tasks, task, true);
+        } else if (!ti.working) {
+            drop(ti, tasks, task, false); // the worker's whole loop is inside a root
+        }
+    }
+
+    /** A worker begins its loop: on behalf of its pool, whoever has started its thread. */
+    public static void workerStarts(Object worker) {
+        ThreadInfo ti = current();
+        if (ti != null && ti.started && ti.active && ti.nesting <= 1) {
+            if (ti.token == 0) {
+                letGo(ti); // a factory of the application runs the worker inside a task of its own
+            }
+            ti.token = 0;
+            leaveGraph(ti);
+        }
+        if (Points.FIRST_TASK >= 0) {
+            workerTakes(U.getReference(worker, Points.FIRST_TASK));
+        }
+    }
+
+    /** A worker asks for its next task, or ends: what it did for the last one is done. */
+    public static void workerIsIdle() {
+        ThreadInfo ti = current();
+        if (ti != null && ti.working) {
+            ti.working = false;
+            if (ti.active || ti.virtualActive) {
+                leaveGraph(ti);
+            }
+        }
+    }
+
+    /** Start of a method that starts a thread: it is inside the graph from its first event on. */
+    @ReservedStackAccess
+    public static void threadStarts(Object thread) {
+        ThreadInfo ti = current();
+        if (handedOver == null || ti == null || !(ti.active || ti.virtualActive)) {
+            return;
+        }
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = true;
+        try {
+            Thread t = (Thread) thread;
+            if (Points.isFollowed(t) && !t.isAlive() && find(U.getLong(t, TID)) == null) {
+                ThreadInfo w = virtual ? carrier() : ti;
+                on = w != null && room(w, ti, 5, false);
+                ThreadInfo child = on ? register(t) : null;
+                if (child != null) {
+                    long token = HandedOver.nextToken();
+                    tell(w, ti, CONTROL_SUBMIT | token);
+                    child.token = token;
+                    child.started = true;
+                    child.nesting = 1;
+                    if (child.virtual) {
+                        child.virtualActive = true;
+                    } else {
+                        child.active = true;
+                    }
+                }
+            }
+        } catch (Throwable e) {
+            gap(); // the new thread is not followed; this one is, if it can
+        }
+        goOn(ti, virtual, on);
+    }
+
+    /** A platform thread ends. */
+    public static void threadEnds() {
+        ThreadInfo ti = current();
+        if (ti != null && ti.started && ti.active) {
+            ti.token = 0;
+            leaveGraph(ti);
+        }
+    }
+
+    @ReservedStackAccess
+    private static void submit(ThreadInfo ti, HandedOver tasks, Object task) {
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = true;
+        try {
+            ThreadInfo w = virtual ? carrier() : ti;
+            on = w != null && room(w, ti, 5, false);
+            if (on) {
+                long token = tasks.put(task);
+                if (token != 0) {
+                    tell(w, ti, CONTROL_SUBMIT | token);
+                }
+            }
+        } catch (Throwable t) {
+            gap();
+        }
+        goOn(ti, virtual, on);
+    }
+
+    /**
+     * Forgets a task that will not be taken up by a thread outside.
+     *
+     * @param ti the calling thread if it is known
+     */
+    @ReservedStackAccess
+    private static void drop(ThreadInfo ti, HandedOver tasks, Object task, boolean latest) {
+        if (ti == null || !(ti.active || ti.virtualActive)) {
+            try {
+                tasks.take(task, latest); // the client forgets the oldest tokens by itself
+            } catch (Throwable t) {
+                gap();
+            }
+            return;
+        }
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = true;
+        try {
+            long token = tasks.take(task, latest);
+            if (token != 0) {
+                ThreadInfo w = virtual ? carrier() : ti;
+                on = w != null && room(w, ti, 5, false);
+                if (on) {
+                    tell(w, ti, CONTROL_DROP | token);
+                }
+            }
+        } catch (Throwable t) {
+            gap();
+        }
+        goOn(ti, virtual, on);
+    }
+
+    /** Tells that open calls of this thread will not end inside the graph. */
+    @ReservedStackAccess
+    private static void letGo(ThreadInfo ti) {
+        ti.active = false;
+        ti.guard = true;
+        boolean on = false;
+        try {
+            on = room(ti, ti, 1, false);
+            if (on) {
+                put(ti, CONTROL_BEGIN);
+            }
+        } catch (Throwable t) {
+            gap();
+        }
+        goOn(ti, false, on);
+    }
+
+    /** Writes a control word for the thread; the caller has made room for five. */
+    private static void tell(ThreadInfo w, ThreadInfo ti, long word) {
+        if (ti != w) {
+            switchTo(w, ti);
+        }
+        put(w, word);
+        switchBack(w);
+    }
+
+    private static void goOn(ThreadInfo ti, boolean virtual, boolean on) {
+        if (on && enabled) {
+            if (virtual) {
+                ti.virtualActive = true;
+            } else {
+                ti.active = true;
+            }
+        }
+        ti.guard = false;
+    }
+
+    /** A thread outside the graph is about to run `task`: if it was handed over inside, so is the thread. */
+    @ReservedStackAccess
+    private static void takeUp(ThreadInfo known, HandedOver tasks, Object task, boolean working) {
+        ThreadInfo ti = known;
+        try {
+            if (!enabled || ti != null && ti.guard || Points.isCarrier(Thread.currentThread())) {
+                return;
+            }
+            long token = tasks.take(task, false);
+            if (token == 0) {
+                return;
+            }
+            if (ti == null) {
+                ti = register(Thread.currentThread());
+            }
+            if (ti == null) {
+                return;
+            }
+            ti.guard = true;
+            ti.token = 0;
+            ThreadInfo w = ti;
+            if (ti.virtual) {
+                w = carrier();
+            } else {
+                own(ti);
+            }
+            if (w != null && room(w, ti, 5, true)) {
+                switchTo(w, ti);
+                put(w, CONTROL_BEGIN | token);
+                switchBack(w);
+                ti.nesting = 1;
+                ti.working = working;
+                if (ti.virtual) {
+                    ti.virtualActive = enabled;
+                } else {
+                    ti.active = enabled;
+                }
+            }
+            ti.guard = false;
+        } catch (Throwable t) {
+            gap();
+            if (ti != null) {
+                ti.guard = false;
+                ti.active = ti.virtualActive = false;
+            }
+        }
+    }
+
+    /** The thread's outermost activation inside the graph has ended. */
+    private static void leaveGraph(ThreadInfo ti) {
+        ti.nesting = 0;
+        ti.working = ti.virtualActive = false;
+        if (ti.active) {
+            ti.active = false;
+            int chunk = ti.chunk;
+            if (chunk >= 0) {
+                ti.resting = true;
+                U.putIntRelease(null, states + chunk * 4L, CHUNK_IDLE);
+            }
+        }
+    }
+
+    private static ThreadInfo find(long tid) {
+        ThreadInfo[] in = table;
+        ThreadInfo ti = in[(int) tid & (in.length - 1)];
+        while (ti != null && ti.tid != tid) {
+            ti = ti.chain;
+        }
+        return ti;
+    }
+
+    /** What must be known of classes of the JDK. Found by name: they differ between versions. */
+    private static final class Points {
+        static final Class<?> CARRIER = find("jdk.internal.misc.CarrierThread");
+        static final Class<?> VIRTUAL_THREAD = find("java.lang.VirtualThread");
+        static final Class<?> BOUND_VIRTUAL_THREAD = find("java.lang.ThreadBuilders$BoundVirtualThread");
+        /** Offset of the task that a worker starts with; -1 on a JDK that does this otherwise. */
+        static final long FIRST_TASK = field("java.util.concurrent.ThreadPoolExecutor$Worker", "firstTask");
+        /** Where a new thread keeps what it is to run: in itself up to JDK 18, in a record of its own later. */
+        private static final long TARGET = field("java.lang.Thread", "target");
+        private static final long HOLDER = field("java.lang.Thread", "holder");
+        private static final long HOLDER_TASK = field("java.lang.Thread$FieldHolder", "task");
+        private static final Class<?> WORKER = find("java.util.concurrent.ThreadPoolExecutor$Worker");
+        private static final long CLASS_LOADER = U.objectFieldOffset(Class.class, "classLoader");
+        private static final Object SCHEDULER_BASE;
+        private static final long SCHEDULER;
+
+        static {
+            Object base = null;
+            long offset = -1;
+            try {
+                if (VIRTUAL_THREAD != null) {
+                    java.lang.reflect.Field field = VIRTUAL_THREAD.getDeclaredField("DEFAULT_SCHEDULER");
+                    base = U.staticFieldBase(field);
+                    offset = U.staticFieldOffset(field);
+                }
+            } catch (NoSuchFieldException otherJdk) {
+                // Its work will be taken for tasks, which nobody takes up.
+            }
+            SCHEDULER_BASE = base;
+            SCHEDULER = offset;
+        }
+
+        private static Class<?> find(String name) {
+            try {
+                return Class.forName(name, false, null);
+            } catch (ClassNotFoundException otherJdk) {
+                return null;
+            }
+        }
+
+        private static long field(String owner, String name) {
+            Class<?> c = find(owner);
+            try {
+                return c == null ? -1 : U.objectFieldOffset(c, name);
+            } catch (InternalError otherJdk) {
+                return -1;
+            }
+        }
+
+        static boolean isCarrier(Thread t) {
+            return t.getClass() == CARRIER;
+        }
+
+        /**
+         * Not followed are the JDK's own threads, which serve everybody: carriers, workers of pools, timers.
+         * A class of the application that extends a pool's thread is a worker, too.
+         */
+        static boolean isFollowed(Thread t) {
+            Class<?> c = t.getClass();
+            if (c == VIRTUAL_THREAD || c == BOUND_VIRTUAL_THREAD) {
+                return true;
+            }
+            boolean own = c != Thread.class && U.getReference(c, CLASS_LOADER) == null;
+            return !own && !(t instanceof java.util.concurrent.ForkJoinWorkerThread) && !isWorker(t);
+        }
+
+        private static boolean isWorker(Thread t) {
+            Object task = null;
+            if (TARGET >= 0) {
+                task = U.getReference(t, TARGET);
+            } else if (HOLDER >= 0 && HOLDER_TASK >= 0) {
+                Object holder = U.getReference(t, HOLDER);
+                task = holder == null ? null : U.getReference(holder, HOLDER_TASK);
+            }
+            return task != null && task.getClass() == WORKER;
+        }
+
+        /** Whether it is the pool that virtual threads run on. Does not initialise VirtualThread. */
+        static boolean isScheduler(Object pool) {
+            return SCHEDULER >= 0 && pool == U.getReferenceVolatile(SCHEDULER_BASE, SCHEDULER);
+        }
+    }
+
+    /** One submission of a task. */
+    private static final class Ticket {
+        /** 0 if it was handed over by a thread outside the graph. */
+        final long token;
+        Ticket next;
+
+        Ticket(long token) {
+            this.token = token;
+        }
+    }
+
+    /** A task that waits, and its submissions, oldest first: a lambda without captures is one object. */
+    private static final class Waiting extends java.lang.ref.WeakReference<Object> {
+        final int hash;
+        Ticket first;
+        Ticket last;
+        Waiting chain;
+
+        Waiting(Object task, int hash) {
+            super(task);
+            this.hash = hash;
+        }
+    }
+
+    /**
+     * Tasks that were handed over and have not been taken up, by identity. They are held weakly, and no
+     * more than {@link #MOST} submissions of them: a further one is not followed, and a gap is counted.
+     *
+     * Striped spin locks: held for a few steps that call nothing which could block or be instrumented, and
+     * waited for a bounded time. An application cannot hold one.
+     */
+    private static final class HandedOver {
+        private static final int MOST = 1 << 16;
+        private static final int BUCKETS = 1 << 14;
+        private static final int STRIPES = 1 << 8;
+        /** A stripe's lock has a cache line of its own. */
+        private static final int LINE = 16;
+        private static final long SPIN_NANOS = 50_000_000L;
+        private static final int SPINS = 200;
+        private static final long[] tokens = new long[1];
+
+        private final Waiting[] buckets = new Waiting[BUCKETS];
+        private final int[] locks = new int[STRIPES * LINE];
+        private final int[] count = new int[1];
+
+        /** Never 0, never twice in the life of this class. */
+        static long nextToken() {
+            return (U.getAndAddLong(tokens, LONGS_AT, 1) + 1) & TICK_MASK;
+        }
+
+        boolean isEmpty() {
+            return U.getIntVolatile(count, INTS_AT) <= 0;
+        }
+
+        /** @return the token of the submission, 0 if it cannot be followed */
+        long put(Object task) {
+            if (U.getIntVolatile(count, INTS_AT) >= MOST) {
+                gap();
+                return 0;
+            }
+            long token = nextToken();
+            if (add(task, token, true)) {
+                return token;
+            }
+            gap();
+            return 0;
+        }
+
+        /** Somebody outside hands over an object that waits already: they are taken up in this order. */
+        void putForeign(Object task) {
+            try {
+                boolean isKnown = buckets[System.identityHashCode(task) & (BUCKETS - 1)] != null;
+                if (isKnown && U.getIntVolatile(count, INTS_AT) < MOST) {
+                    add(task, 0, false);
+                }
+            } catch (Throwable t) {
+                gap();
+            }
+        }
+
+        @ReservedStackAccess
+        private boolean add(Object task, long token, boolean always) {
+            int hash = System.identityHashCode(task);
+            // Made before the lock is held: an allocation may wait for the collector.
+            Ticket ticket = new Ticket(token);
+            Waiting made = always ? new Waiting(task, hash) : null;
+            if (!lock(hash)) {
+                return false;
+            }
+            int at = hash & (BUCKETS - 1);
+            Waiting found = buckets[at];
+            while (found != null && !(found.hash == hash && found.refersTo(task))) {
+                found = found.chain;
+            }
+            if (found == null && made != null) {
+                made.chain = buckets[at];
+                buckets[at] = made;
+                made.first = made.last = ticket;
+            } else if (found != null) {
+                found.last.next = ticket;
+                found.last = ticket;
+            }
+            unlock(hash);
+            if (found != null || made != null) {
+                U.getAndAddInt(count, INTS_AT, 1);
+            }
+            return true;
+        }
+
+        /**
+         * Takes out a submission of the task.
+         *
+         * @param latest the newest instead of the oldest
+         * @return its token, 0 if there is none
+         */
+        @ReservedStackAccess
+        long take(Object task, boolean latest) {
+            int hash = System.identityHashCode(task);
+            if (!lock(hash)) {
+                gap();
+                return 0;
+            }
+            int at = hash & (BUCKETS - 1);
+            Waiting before = null;
+            Waiting found = buckets[at];
+            while (found != null && !(found.hash == hash && found.refersTo(task))) {
+                before = found;
+                found = found.chain;
+            }
+            Ticket taken = null;
+            if (found != null) {
+                taken = latest ? takeLast(found) : takeFirst(found);
+                if (found.first == null) {
+                    unlink(at, before, found);
+                }
+            }
+            unlock(hash);
+            if (taken == null) {
+                return 0;
+            }
+            U.getAndAddInt(count, INTS_AT, -1);
+            return taken.token;
+        }
+
+        private static Ticket takeFirst(Waiting from) {
+            Ticket taken = from.first;
+            from.first = taken.next;
+            return taken;
+        }
+
+        private static Ticket takeLast(Waiting from) {
+            Ticket taken = from.last;
+            if (from.first == taken) {
+                from.first = null;
+                return taken;
+            }
+            Ticket left = from.first;
+            while (left.next != taken) {
+                left = left.next;
+            }
+            left.next = null;
+            from.last = left;
+            return taken;
+        }
+
+        private void unlink(int at, Waiting before, Waiting out) {
+            if (before == null) {
+                buckets[at] = out.chain;
+            } else {
+                before.chain = out.chain;
+            }
+        }
+
+        /** Drops tasks that nobody can run any more. Agent's thread only. */
+        void purge() {
+            if (isEmpty()) {
+                return;
+            }
+            for (int at = 0; at < BUCKETS; at++) {
+                if (buckets[at] == null || !lock(at)) {
+                    continue;
+                }
+                int gone = 0;
+                Waiting before = null;
+                for (Waiting w = buckets[at]; w != null; w = w.chain) {
+                    if (w.refersTo(null)) {
+                        for (Ticket t = w.first; t != null; t = t.next) {
+                            gone++;
+                        }
+                        unlink(at, before, w);
+                    } else {
+                        before = w;
+                    }
+                }
+                unlock(at);
+                U.getAndAddInt(count, INTS_AT, -gone);
+            }
+        }
+
+        private long lockAt(int hash) {
+            return INTS_AT + (hash & (STRIPES - 1)) * LINE * 4L;
+        }
+
+        private boolean lock(int hash) {
+            long at = lockAt(hash);
+            for (int i = 0; i < SPINS; i++) {
+                if (U.compareAndSetInt(locks, at, 0, 1)) {
+                    return true;
+                }
+                Thread.onSpinWait();
+            }
+            long since = System.nanoTime();
+            while (!U.compareAndSetInt(locks, at, 0, 1)) {
+                if (System.nanoTime() - since > SPIN_NANOS) {
+                    return false;
+                }
+                Threads.giveWay();
+            }
+            return true;
+        }
+
+        private void unlock(int hash) {
+            U.putIntRelease(locks, lockAt(hash), 0);
+        }
     }
 
     // ---- for the agent ----
@@ -1037,9 +1685,19 @@ public final class JFluid1 {
             chunkCount = 0;
         }
         waker = null;
+        handedOver = null;
         table = new ThreadInfo[1];
         reflected = new Reflected[1];
         mailbox[0] = mailbox[1] = null;
+    }
+
+    /** From now on, tasks and threads are followed. Between begin() and the code that has the probes. */
+    public static void follow() {
+        U.ensureClassInitialized(Threads.class);
+        U.ensureClassInitialized(Points.class);
+        U.ensureClassInitialized(Waiting.class);
+        U.ensureClassInitialized(Ticket.class);
+        handedOver = new HandedOver();
     }
 
     /** Whether a virtual thread is in a slow path. Platform threads are looked at by their stacks. */
@@ -1204,6 +1862,10 @@ public final class JFluid1 {
             }
         }
         purgeReflected();
+        HandedOver tasks = handedOver;
+        if (tasks != null) {
+            tasks.purge();
+        }
     }
 
     private static void purgeReflected() {
@@ -1225,7 +1887,9 @@ public final class JFluid1 {
 
     private static boolean isOver(ThreadInfo ti) {
         Thread t = ti.thread.get();
-        boolean over = t == null || !t.isAlive() && !ti.virtualActive && !ti.active;
+        // A started thread is known before it lives; with its token unspent it may not have begun to.
+        boolean idle = ti.started ? ti.token == 0 : !ti.virtualActive && !ti.active;
+        boolean over = t == null || !t.isAlive() && idle;
         if (over && ti.chunk >= 0) {
             // A carrier's chunk is BUSY as long as it lives, and that of a root call that failed.
             int c = ti.chunk;

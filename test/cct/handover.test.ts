@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { snapshotOf } from '../../src/cct/snapshot.ts'
+import { built, cctOf, FREE, play, show, treeOf } from './notation.ts'
+
+function threadsOf(text: string): string[] {
+  const { threads } = snapshotOf(built(text), { calibration: FREE, nsPerTick: 1 })
+  return threads.map((t) => `${t.number}: ${show(t.tree)}`)
+}
+
+describe('work that was handed over', () => {
+  const handed =
+    '@1 main> 0 send> 10 submit 7 send< 20 main< 30  @2 begin 7 run> 100 work> 101 work< 105 run< 106'
+
+  it('stands below what handed it over, in the tree of all threads', () => {
+    assert.equal(show(cctOf(handed)), 'main 1x 20ns ( send 1x 10ns ( run 1x 2ns ( work 1x 4ns ) ) )')
+  })
+
+  it('stands in the tree of the thread that did it, below a path without calls or time', () => {
+    assert.deepEqual(threadsOf(handed), [
+      '1: main 1x 20ns ( send 1x 10ns )',
+      '2: main 0x 0ns ( send 0x 0ns ( run 1x 2ns ( work 1x 4ns ) ) )',
+    ])
+  })
+
+  it('makes totals the sum over threads: self time and children, as ever', () => {
+    // send: 10 of its own and 6 of the other thread; main: 20 and those 16
+    assert.equal(
+      show(cctOf(handed), 'totalNs'),
+      'main 1x 36ns ( send 1x 16ns ( run 1x 6ns ( work 1x 4ns ) ) )',
+    )
+  })
+
+  it('costs its submitter no outer time: another thread has made the call', () => {
+    const calibration = { innerTicks: 1, outerTicks: 2 }
+    // main: 20 - 1 - 2 for send; send: 10 - 1, and no 2 for run; run: 2 - 1 - 2; work: 4 - 1
+    assert.equal(
+      show(cctOf(handed, calibration)),
+      'main 1x 17ns ( send 1x 9ns ( run 1x -1ns ( work 1x 3ns ) ) )',
+    )
+  })
+
+  it('meets calls that the submitter makes itself', () => {
+    const text =
+      '@1 main> 0 run> 1 run< 3 submit 5 main< 4  @2 begin 5 run> 10 run< 13  @1 root main> 20 run> 21 run< 22 main< 23'
+    assert.equal(show(cctOf(text)), 'main 2x 4ns ( run 3x 6ns )')
+    // Of three calls of run, main has made two: 4 - 2 - 2*2; run: 6 - 3
+    assert.equal(show(cctOf(text, { innerTicks: 1, outerTicks: 2 })), 'main 2x -2ns ( run 3x 3ns )')
+  })
+
+  it('may be done by the thread that submitted it', () => {
+    const text = '@1 main> 0 submit 5 main< 4  begin 5 run> 10 run< 13  root main> 20 main< 21'
+    assert.equal(show(cctOf(text)), 'main 2x 5ns ( run 1x 3ns )')
+  })
+
+  it('may hand over work in turn', () => {
+    const text =
+      '@1 main> 0 submit 1 main< 9  @2 begin 1 outer> 10 submit 2 outer< 12  @3 begin 2 inner> 20 inner< 23'
+    assert.equal(show(cctOf(text)), 'main 1x 9ns ( outer 1x 2ns ( inner 1x 3ns ) )')
+    assert.deepEqual(threadsOf(text), [
+      '1: main 1x 9ns',
+      '2: main 0x 0ns ( outer 1x 2ns )',
+      '3: main 0x 0ns ( outer 0x 0ns ( inner 1x 3ns ) )',
+    ])
+  })
+
+  it('does not make the tree deeper each time that it hands itself over', () => {
+    let text = '@1 main> 0 submit 1 main< 9'
+    for (let k = 1; k <= 50; k++) {
+      text += ` @${2 + (k % 2)} begin ${k} run> ${k * 10} submit ${k + 1} run< ${k * 10 + 1}`
+    }
+    const builder = built(text)
+    assert.equal(show(treeOf(builder)), 'main 1x 9ns ( run 1x 1ns ( run 49x 49ns ) )')
+    assert.ok(builder.contexts < 10, String(builder.contexts))
+  })
+
+  it('does not, either, when two tasks hand over each other', () => {
+    let text = '@1 main> 0 submit 1 main< 9'
+    for (let k = 1; k <= 40; k++) {
+      const name = k % 2 === 1 ? 'ping' : 'pong'
+      text += ` @2 begin ${k} ${name}> ${k * 10} submit ${k + 1} ${name}< ${k * 10 + 1}`
+    }
+    assert.equal(show(treeOf(built(text))), 'main 1x 9ns ( ping 1x 1ns ( pong 20x 20ns ( ping 19x 19ns ) ) )')
+  })
+
+  it('that a task hands over outside all methods is of the origin of the task', () => {
+    const text = '@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 run< 11 submit 2 begin 2 run> 20 run< 21'
+    assert.equal(show(cctOf(text)), 'main 1x 9ns ( run 2x 2ns )')
+  })
+
+  it('has time between its calls charged to nobody, also while it goes on', () => {
+    const builder = built('@1 main> 0 submit 1 main< 9  @2 begin 1 run> 100 run< 101 run> 200 run< 202')
+    assert.equal(show(treeOf(builder, FREE, 1000)), 'main 1x 9ns ( run 2x 3ns )')
+  })
+
+  it('whose submission was lost stands for itself, and is counted', () => {
+    const builder = built('@2 begin 9 run> 10 run< 11')
+    assert.equal(show(treeOf(builder)), 'run 1x 1ns')
+    assert.deepEqual([builder.orphans, builder.followed, builder.healed], [1, 0, 0])
+  })
+
+  it('that is dropped is not known any more', () => {
+    const builder = built('@1 main> 0 submit 1 submit 2')
+    assert.deepEqual([builder.knows(1), builder.knows(2)], [true, true])
+    play(builder, 'drop 1')
+    assert.deepEqual([builder.knows(1), builder.knows(2)], [false, true])
+  })
+
+  it('ends where its thread lets go, calls without an end included', () => {
+    const builder = built('@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 begin 0')
+    assert.equal(show(treeOf(builder, FREE, 1000)), 'main 1x 9ns ( run 1x 0ns )')
+    assert.equal(builder.healed, 0)
+  })
+
+  it('is healed like a root when a call has lost its end', () => {
+    const builder = built('@1 main> 0 submit 1 submit 2 main< 9  @2 begin 1 run> 10 begin 2 run> 20 run< 21')
+    assert.equal(show(treeOf(builder)), 'main 1x 9ns ( run 2x 1ns )')
+    assert.equal(builder.healed, 1)
+  })
+
+  it('of virtual threads is in their tree', () => {
+    const text = '@1 main> 0 submit 3 main< 9  @5.0 begin 3 run> 10 @6.0 main> 11 @5.1 run< 12 @6.1 main< 13'
+    assert.deepEqual(threadsOf(text), ['1: main 1x 9ns', '0: main 1x 2ns ( run 1x 2ns )'])
+  })
+
+  it('has a warm-up share of its own', () => {
+    const builder = built('@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 run< 13')
+    builder.markWarmup()
+    play(builder, '@1 main> 20 submit 2 main< 29  @2 begin 2 run> 30 run< 31')
+    const tree = treeOf(builder)
+    assert.equal(show(tree), 'main 2x 18ns ( run 2x 4ns )')
+    assert.equal(show(tree, 'warmupSelfNs', 'warmupCalls'), 'main 1x 9ns ( run 1x 3ns )')
+  })
+
+  it('may be deeper than a stack', () => {
+    const depth = 20_000
+    let text = '@1'
+    for (let k = 0; k < depth; k++) text += ` a> ${k}`
+    const tree = cctOf(`${text} submit 1 @2 begin 1 b> 1 b< 2`)
+    assert.equal(tree.count, depth + 1)
+    assert.equal(tree.metrics.totalNs[depth], 1)
+  })
+})
