@@ -7,6 +7,14 @@
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_STATIC } from '../classfile/access.ts'
 import { type ClassFile, ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
 import { MAX_POOL_COUNT } from '../classfile/constant-pool.ts'
+import {
+  HAND_OVER_CLASSES,
+  HAND_OVER_SLOTS,
+  type HandOver,
+  handOverEntry,
+  handOverExit,
+  handOverReturn,
+} from './hand-over.ts'
 import { instrumentMethod, type MethodProbes } from './method.ts'
 import { idProbe, idSlots, MAX_ID, receiverProbe } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
@@ -18,14 +26,17 @@ import { returnedClasses } from './shared-exits.ts'
  * `root`: the same, and the thread is inside a root from here on.
  * `reflection`: for Method.invoke and Constructor.newInstance, tells the runtime what is about to be
  * called; may be had together with one of the others.
+ * `hand-over`: for methods of the JDK where work changes hands; the same.
  */
-export type Probe = 'method' | 'root' | 'reflection'
+export type Probe = 'method' | 'root' | 'reflection' | 'hand-over'
 
 export interface MethodTask {
   readonly methodIndex: number
-  /** Below 2^22; of no meaning to `reflection`. */
+  /** Below 2^22; of no meaning to `reflection` and `hand-over`. */
   readonly id: number
   readonly probe: Probe
+  /** What a `hand-over` tells the runtime. */
+  readonly handOver?: HandOver
 }
 
 export interface InstrumentedBody {
@@ -52,7 +63,8 @@ export interface InstrumentedClass {
 }
 
 export function instrumentClass(classFile: ClassFile, tasks: readonly MethodTask[]): InstrumentedClass {
-  const block = runtimeBlock(classFile.pool, returnedClasses(classFile))
+  const handsOver = HAND_OVER_CLASSES.has(classFile.name)
+  const block = runtimeBlock(classFile.pool, returnedClasses(classFile), handsOver)
   const bodies: InstrumentedBody[] = []
   const skipped: SkippedMethod[] = []
   const refusal = refuse(classFile, block)
@@ -77,22 +89,23 @@ interface Work {
   readonly id: number
   timing: 'method' | 'root' | undefined
   reflection: boolean
+  handOver: HandOver | undefined
 }
 
 /** One piece of work a method; a second timing of the same method is skipped. */
 function byMethod(tasks: readonly MethodTask[], skipped: SkippedMethod[]): Work[] {
   const works = new Map<number, Work>()
   // Timing first: its id is the body's.
-  const ordered = [...tasks].sort(
-    (a, b) => Number(a.probe === 'reflection') - Number(b.probe === 'reflection'),
-  )
-  for (const { methodIndex, id, probe } of ordered) {
+  const isTimed = ({ probe }: MethodTask) => probe === 'method' || probe === 'root'
+  const ordered = [...tasks].sort((a, b) => Number(isTimed(b)) - Number(isTimed(a)))
+  for (const { methodIndex, id, probe, handOver } of ordered) {
     let work = works.get(methodIndex)
     if (work === undefined) {
-      work = { methodIndex, id, timing: undefined, reflection: false }
+      work = { methodIndex, id, timing: undefined, reflection: false, handOver: undefined }
       works.set(methodIndex, work)
     }
     if (probe === 'reflection') work.reflection = true
+    else if (probe === 'hand-over') work.handOver = handOver
     else if (work.timing === undefined) work.timing = probe
     else skipped.push({ methodIndex, id, reason: `has probes already, as method ${work.id}` })
   }
@@ -118,12 +131,38 @@ function instrumentable({ methods }: ClassFile, { methodIndex, id, timing, refle
   return method
 }
 
-function probesOf({ id, timing, reflection }: Work, refs: RuntimeBlock): MethodProbes {
+function probesOf(work: Work, refs: RuntimeBlock): MethodProbes {
+  const timed = timingProbes(work, refs)
+  return work.handOver === undefined ? timed : withHandOver(timed, work.handOver, refs)
+}
+
+function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock): MethodProbes {
   const receiver = reflection ? receiverProbe(refs.reflectiveCall) : []
   if (timing === undefined) return { entry: receiver, exit: [], slots: 1 }
   const [entry, exit] =
     timing === 'root' ? [refs.rootEntry, refs.rootExit] : [refs.methodEntry, refs.methodExit]
   return { entry: [...idProbe(id, entry), ...receiver], exit: idProbe(id, exit), slots: idSlots(id) }
+}
+
+/**
+ * A thread that takes up work is inside the graph before the method's own entry is counted and until after
+ * its exit; one that hands work over does so from inside the method.
+ */
+function withHandOver(
+  timed: MethodProbes,
+  handOver: HandOver,
+  { handOver: refs }: RuntimeBlock,
+): MethodProbes {
+  if (refs === null) throw new NotInstrumentable('no work changes hands in this class')
+  const entry = handOverEntry(handOver, refs)
+  const takesUp = handOver.exit !== undefined || handOver.entry.tell.startsWith('worker')
+  const exit = [...timed.exit, ...handOverExit(handOver, refs)]
+  return {
+    entry: takesUp ? [...entry, ...timed.entry] : [...timed.entry, ...entry],
+    exit: [...exit, ...handOverReturn(handOver, refs)],
+    thrown: exit,
+    slots: Math.max(timed.slots, HAND_OVER_SLOTS),
+  }
 }
 
 function reasonOf(problem: unknown): string {

@@ -69,7 +69,8 @@ interface CatchAll {
 /**
  * The new content of the method's Code attribute.
  *
- * @param probes  an empty exit probe means that leaving the method is not of interest
+ * @param probes  an empty exit probe means that leaving the method is not of interest; so does an empty
+ *                `thrown` for leaving it by an exception
  * @throws ClassFormatProblem | NotInstrumentable
  */
 export function instrumentMethod(
@@ -86,13 +87,14 @@ export function instrumentMethod(
   const frames = hasFrames ? decodeStackMap(classFile, method, code) : []
   const framed = new Set(frames.map(({ bci }) => bci))
   const hasFrame = (bci: number) => !hasFrames || framed.has(bci)
+  const thrownProbe = probes.thrown ?? probes.exit
   const { moved, handlers, length } = layOut(classFile, method, code, probes, refs, hasFrame)
 
   const bytecode = new Uint8Array(length)
   moved.write(bytecode)
   for (const { position } of handlers) {
-    bytecode.set(probes.exit, position)
-    bytecode[position + probes.exit.length] = ATHROW
+    bytecode.set(thrownProbe, position)
+    bytecode[position + thrownProbe.length] = ATHROW
   }
 
   const out = new Writer(length + 256)
@@ -146,12 +148,12 @@ function layOut(
   hasFrame: (bci: number) => boolean,
 ): Layout {
   const { bytecode } = code
-  const { exit } = probes
+  const { exit, thrown = exit } = probes
   const limit = lengthLimit(bytecode.length)
   const attempt = (shared?: SharedExits): Layout => {
     const moved = new Relocation(bytecode, probes, hasFrame, shared)
-    const handlers = exit.length === 0 ? [] : catchAlls(classFile, method, code, moved, probes)
-    const length = moved.length + handlers.length * (exit.length + 1)
+    const handlers = thrown.length === 0 ? [] : catchAlls(classFile, method, code, moved, thrown)
+    const length = moved.length + handlers.length * (thrown.length + 1)
     if (length > MAX_CODE_BYTES) throw new TooLong('would pass 65535 bytes')
     if (length > limit) throw new TooLong('would pass 8000 bytes, which HotSpot never compiles')
     return { moved, handlers, length }
@@ -203,13 +205,13 @@ function catchAlls(
   method: MethodInfo,
   code: Code,
   moved: Relocation,
-  probes: Probes,
+  thrownProbe: readonly number[],
 ): CatchAll[] {
   const { bytecode } = code
   const handlers: CatchAll[] = []
   const add = (ranges: Range[], locals: VerificationType[]) => {
     if (ranges.length === 0) return
-    const position = moved.length + handlers.length * (probes.exit.length + 1)
+    const position = moved.length + handlers.length * (thrownProbe.length + 1)
     handlers.push({ position, ranges, locals })
   }
   if (method.name === '<init>' && classFile.superName !== null) {

@@ -47,6 +47,8 @@ export interface Probes {
   readonly entry: readonly number[]
   /** Put before every return. */
   readonly exit: readonly number[]
+  /** What of `exit` there is to do when something is thrown; `exit` if absent. */
+  readonly thrown?: readonly number[]
 }
 
 export class Relocation {

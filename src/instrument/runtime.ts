@@ -21,6 +21,8 @@ export const RUNTIME_CLASS = 'java/lang/JFluid1'
 
 const ID = '(I)V'
 const OBJECT = '(Ljava/lang/Object;)V'
+const OBJECTS = '(Ljava/lang/Object;Ljava/lang/Object;)V'
+const NOTHING = '()V'
 
 /** Pool indices that probes refer to. */
 export interface RuntimeRefs {
@@ -37,16 +39,42 @@ export interface RuntimeRefs {
   readonly returned: ReadonlyMap<string, number>
 }
 
+/** The runtime's methods for probes where work changes hands. */
+const HAND_OVER_METHODS = {
+  submitted: OBJECT,
+  submittedTo: OBJECTS,
+  withdrawn: OBJECT,
+  taskEntry: OBJECT,
+  taskExit: NOTHING,
+  workerTakes: OBJECT,
+  workerStarts: OBJECT,
+  workerIsIdle: NOTHING,
+  threadStarts: OBJECT,
+  threadEnds: NOTHING,
+} as const
+
+/** Pool indices that those probes refer to. */
+export type HandOverRefs = { readonly [method in keyof typeof HAND_OVER_METHODS]: number }
+
 export interface RuntimeBlock extends RuntimeRefs {
+  /** Null for classes where no work changes hands. */
+  readonly handOver: HandOverRefs | null
   /** Raw entries to append to the pool. */
   readonly poolBytes: Uint8Array
   /** Slots they take. */
   readonly poolEntries: number
 }
 
-/** @param returned  names of more classes to have: of one class file always the same */
-export function runtimeBlock(pool: ConstantPool, returned: readonly string[]): RuntimeBlock {
-  const block = new Block(pool, returned)
+/**
+ * @param returned  names of more classes to have: of one class file always the same
+ * @param handsOver whether the class is one where work changes hands
+ */
+export function runtimeBlock(
+  pool: ConstantPool,
+  returned: readonly string[],
+  handsOver = false,
+): RuntimeBlock {
+  const block = new Block(pool, returned, handsOver)
   const runtime = block.class(RUNTIME_CLASS)
   return {
     methodEntry: block.method(runtime, 'methodEntry', ID),
@@ -57,9 +85,18 @@ export function runtimeBlock(pool: ConstantPool, returned: readonly string[]): R
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
     returned: new Map(returned.map((name) => [name, block.class(name)])),
+    handOver: handsOver ? handOverRefs(block, runtime) : null,
     poolBytes: block.writer.finish(),
     poolEntries: block.entries,
   }
+}
+
+function handOverRefs(block: Block, runtime: number): HandOverRefs {
+  const refs = Object.entries(HAND_OVER_METHODS).map(([name, type]) => [
+    name,
+    block.method(runtime, name, type),
+  ])
+  return Object.fromEntries(refs) as HandOverRefs
 }
 
 const TEXTS = [
@@ -78,6 +115,7 @@ function wanted(text: string): Wanted {
 }
 
 const WANTED = TEXTS.map(wanted)
+const WANTED_TO_HAND_OVER = [...Object.keys(HAND_OVER_METHODS), OBJECTS, NOTHING].map(wanted)
 
 class Block {
   readonly writer = new Writer(320)
@@ -85,9 +123,10 @@ class Block {
   readonly #pool: ConstantPool
   readonly #texts: Map<string, number>
 
-  constructor(pool: ConstantPool, returned: readonly string[]) {
+  constructor(pool: ConstantPool, returned: readonly string[], handsOver: boolean) {
     this.#pool = pool
-    this.#texts = findTexts(pool, [...WANTED, ...returned.map(wanted)])
+    const more = handsOver ? WANTED_TO_HAND_OVER : []
+    this.#texts = findTexts(pool, [...WANTED, ...more, ...returned.map(wanted)])
   }
 
   utf8(text: string): number {
