@@ -28,6 +28,7 @@ export interface SessionFlags {
   readonly exclude?: readonly string[]
   readonly jdk?: boolean
   readonly lookAhead: number
+  readonly followThreads?: boolean
 }
 
 export const DEFAULT_LOOK_AHEAD = 32
@@ -56,6 +57,10 @@ export function withSessionFlags(command: Command): Command {
       count,
       DEFAULT_LOOK_AHEAD,
     )
+    .option(
+      '--follow-threads',
+      'work handed to executors or new threads inside the root is part of it, below what submitted it',
+    )
 }
 
 function scheme(value: string): 'a' | 'b' {
@@ -80,6 +85,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     exclude: (flags.exclude ?? []).map((p) => parseClassPattern('exclude', p)),
     jdk: flags.jdk === true,
     lookAhead: flags.lookAhead,
+    followThreads: flags.followThreads === true,
   }
 }
 

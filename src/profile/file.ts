@@ -262,6 +262,9 @@ class Reader {
         count: this.#count(events.count, 'events.count'),
         waitMs: this.#number(events.waitMs, 'events.waitMs'),
       },
+      ...(all.followedTasks !== undefined && {
+        followedTasks: this.#count(all.followedTasks, 'followedTasks'),
+      }),
       methodNames,
       merged: this.#tree(all.merged, methodNames.length, 'the merged tree'),
       threads: this.#array(all.threads, 'threads').map((each) => this.#thread(each, methodNames.length)),

@@ -47,6 +47,8 @@ export function factsJson(profile: Profile): string {
     truncated: profile.truncated !== false,
     warnings: allWarnings(profile),
     events: profile.events,
+    followThreads: profile.followedTasks !== undefined,
+    followedTasks: profile.followedTasks ?? 0,
   }
   return Object.entries(facts)
     .map(([key, value]) => `"${key}":${JSON.stringify(value)}`)

@@ -55,6 +55,11 @@ export interface Profile {
     /** Time target threads waited for the client, charged to nobody. */
     readonly waitMs: number
   }
+  /**
+   * Tasks and threads that were taken up below the context they were handed over from; absent if threads
+   * were not followed.
+   */
+  readonly followedTasks?: number
   /** Index is the method id; [0] is unused. */
   readonly methodNames: readonly MethodName[]
   /** All threads together. */

@@ -4,6 +4,7 @@
 import { crc32 } from 'node:zlib'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
 import { instrumentClass, type Probe } from '../instrument/class.ts'
+import type { HandOver } from '../instrument/hand-over.ts'
 import type { MethodTarget } from '../reveal/method-ids.ts'
 import { refusedBodies } from '../typecheck/rewritten.ts'
 import type { Agent, Body, LoadAnswer } from '../wire/agent.ts'
@@ -20,6 +21,12 @@ export interface Task {
   readonly name: string
   readonly descriptor: string
   readonly probe: Probe
+  readonly handOver?: HandOver
+}
+
+/** Whether it times a method that the revealer has chosen; else the probe is there for its own sake. */
+export function isTimed({ probe }: Task): boolean {
+  return probe === 'method' || probe === 'root'
 }
 
 export function taskOf(target: MethodTarget): Task {
@@ -262,7 +269,10 @@ function rewriteClass(
   })
   const result = rewriter(
     classFile,
-    indexed.map(({ task, methodIndex }) => ({ methodIndex, id: task.id, probe: task.probe })),
+    indexed.map(({ task, methodIndex }) => {
+      const { id, probe, handOver } = task
+      return handOver === undefined ? { methodIndex, id, probe } : { methodIndex, id, probe, handOver }
+    }),
   )
   const taskAt = new Map(indexed.map(({ task, methodIndex }) => [methodIndex, task]))
   for (const { methodIndex, reason } of result.skipped) {

@@ -130,6 +130,8 @@ class RecordingThread {
       events: this.#events(),
       waitTicks: this.#builder.waitTicks,
       healed: this.#builder.healed,
+      followed: this.#builder.followed,
+      orphans: this.#builder.orphans,
       nodes: this.#builder.contexts,
       calledMethods: this.#builder.methods,
       lastTicks: this.#reader.lastTicks,

@@ -33,6 +33,9 @@ export interface RecorderStats {
   /** Ticks that target threads waited for us. */
   readonly waitTicks: number
   readonly healed: number
+  /** Tasks and threads taken up below the context they come from, and those where that was lost. */
+  readonly followed: number
+  readonly orphans: number
   /** Contexts, over all threads. */
   readonly nodes: number
   /** Distinct methods called. */

@@ -21,7 +21,8 @@ import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { AgentFacts, DetachReport, ThreadRow, Unloaded } from '../wire/messages.ts'
 import { TargetClock } from './clock.ts'
 import type { OpenDoor } from './door.ts'
-import { Instrumenter, type Refusal, type Task, taskOf } from './instrumenter.ts'
+import { FOLLOWED_CLASSES, handOverTasks } from './hand-over-points.ts'
+import { Instrumenter, isTimed, type Refusal, type Task, taskOf } from './instrumenter.ts'
 import { Recorder } from './recorder.ts'
 import { describeRootOnStack, rootsOnStacks } from './stacks.ts'
 
@@ -49,6 +50,8 @@ export interface SessionOptions {
   readonly jdk: boolean
   /** Methods that one first invocation may add beyond its direct callees. */
   readonly lookAhead: number
+  /** Work that is handed to other threads inside the root is part of it. */
+  readonly followThreads?: boolean
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
 }
@@ -193,6 +196,7 @@ export class Session {
           chunksOffset: chunksOffset(CHUNK_COUNT),
           perfFile: perf.file,
           safepointTimeOffset: perf.offset,
+          follow: options.followThreads === true ? FOLLOWED_CLASSES : [],
         }),
       ])
       recorder = started
@@ -251,6 +255,7 @@ export class Session {
     await this.enqueue(async () => {
       await this.refreshClasses()
       onPhase(this.instrumentingPhase())
+      if (this.options.followThreads) await this.installHandOvers()
       await this.apply(await this.revealer.start())
     })
     await this.agent.go()
@@ -458,6 +463,19 @@ export class Session {
     })
   }
 
+  /** Before the roots: whatever they hand over is seen. */
+  private async installHandOvers(): Promise<void> {
+    const { tasks, unknown } = await handOverTasks(this.bootClasses, (ids) =>
+      this.instrumenter.classBytes(ids),
+    )
+    await this.install(tasks, [])
+    for (const kind of unknown) {
+      this.warnings.add(
+        `JDK ${this.facts.feature} hands work over in a way that is not known here (${kind}): it is not followed`,
+      )
+    }
+  }
+
   private noteSkipped(list: Revelation['skipped']): void {
     for (const s of list) this.skipped.set(`${sourceName(s.className)}.${s.method}${s.descriptor}`, s.reason)
   }
@@ -465,7 +483,7 @@ export class Session {
   private noteRefused(refusals: readonly Refusal[]): void {
     for (const { task, reason } of refusals) {
       this.skipped.set(`${sourceName(task.className)}.${task.name}${task.descriptor}`, reason)
-      if (task.probe !== 'reflection') this.revealer.refused(task.id, reason)
+      if (isTimed(task)) this.revealer.refused(task.id, reason)
     }
   }
 
@@ -691,6 +709,11 @@ export class Session {
   async profile(): Promise<Profile> {
     const snapshot = await this.snapshot()
     const stats = await this.recorder.stats()
+    if (stats.orphans > 0) {
+      this.warnings.add(
+        `${stats.orphans} tasks began whose submission was lost: what they called stands for itself`,
+      )
+    }
     const { counters } = this.revealer
     const methodNames: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
     for (const m of this.revealer.methods()) methodNames[m.id] = this.methodName(m.id)
@@ -726,6 +749,7 @@ export class Session {
       truncated: this.truncated !== null,
       warnings: [...this.warnings],
       events: { count: stats.events, waitMs: this.clock.toNs(stats.waitTicks) / 1e6 },
+      ...(this.options.followThreads === true && { followedTasks: stats.followed }),
       methodNames,
       merged: snapshot.merged,
       threads: snapshot.threads,

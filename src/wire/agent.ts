@@ -91,6 +91,8 @@ export class Agent {
     /** The JVM's hsperfdata file as the target sees it, '' if it has none. */
     perfFile: string
     safepointTimeOffset: number
+    /** Classes of the JDK where work changes hands, if threads are followed; else none. */
+    follow: readonly string[]
   }): Promise<{ clock: ClockPair; pausesKnown: boolean }> {
     const v = list(
       await this.link.request(
@@ -101,6 +103,7 @@ export class Agent {
         o.chunksOffset,
         o.perfFile,
         o.safepointTimeOffset,
+        o.follow,
       ),
     )
     return { clock: clockPair(v[0]), pausesKnown: v[1] === true }

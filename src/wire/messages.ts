@@ -7,7 +7,8 @@
 //
 // Commands (arguments → value):
 //   hello                → [build, clock, feature, version, vm, command, pid]
-//   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset
+//   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset,
+//             [class name, …] where work changes hands, if threads are followed
 //                        → [[ticks, nanos], pausesKnown]
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  what is new since the last call
 //   classBytes ids       → [bytes | null, …]

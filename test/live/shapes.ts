@@ -29,6 +29,7 @@ const FACTS = {
     ...{ gaps: 'number', healed: 'number' },
   },
   ...{ truncated: 'boolean', warnings: ['string'], events: { count: 'number', waitMs: 'number' } },
+  ...{ followThreads: 'boolean', followedTasks: 'number' },
   methods: [
     {
       ...{ class: 'string', loader: 'string', method: 'string', descriptor: 'string' },

@@ -51,6 +51,8 @@ describe('JSON of a profile (documented in the README)', () => {
       truncated: true,
       warnings: ['truncated: the target ended', 'one'],
       events: { count: 2000, waitMs: 1.5 },
+      followThreads: false,
+      followedTasks: 0,
       methods: [
         { ...main, loader: 'app', calls: 2, selfNs: 10, totalNs: 6 },
         { ...work, loader: 'app', calls: 3, selfNs: -4, totalNs: -4 },

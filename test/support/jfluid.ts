@@ -58,6 +58,8 @@ export interface JsonProfile {
   truncated: boolean
   warnings: string[]
   events: { count: number; waitMs: number }
+  followThreads: boolean
+  followedTasks: number
   methods: {
     class: string
     loader: string

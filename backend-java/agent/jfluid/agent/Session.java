@@ -186,7 +186,7 @@ final class Session extends Thread {
                 return hello();
             case "configure":
                 return configure((String) m[2], MessagePack.asInt(m[3]), MessagePack.asInt(m[4]),
-                        MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]));
+                        MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]), (Object[]) m[8]);
             case "loadedClasses":
                 return classes.refresh();
             case "classBytes":
@@ -248,7 +248,8 @@ final class Session extends Thread {
     }
 
     private Object configure(
-            String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath, long safepointAt)
+            String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath, long safepointAt,
+            Object[] follow)
             throws IOException {
         try (FileChannel file = FileChannel.open(Path.of(path), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             ring = file.map(FileChannel.MapMode.READ_WRITE, 0, chunksAt + (long) chunkBytes * chunkCount);
@@ -263,7 +264,22 @@ final class Session extends Thread {
         }
         Link wake = link;
         JFluid1.begin(JFluid1.address(ring), chunkBytes, chunkCount, chunksAt, wake::wakeup);
+        if (follow.length > 0) {
+            follow(follow);
+        }
         return new Object[] {clockPair(), perfData != null};
+    }
+
+    /** Makes sure that the JDK's classes where work changes hands are loaded, so that they can have probes. */
+    private static void follow(Object[] classNames) {
+        for (Object name : classNames) {
+            try {
+                Class.forName((String) name, false, null);
+            } catch (ClassNotFoundException otherJdk) {
+                // The client knows the names of several JDKs, and does without.
+            }
+        }
+        JFluid1.follow();
     }
 
     /** Session ticks and System.nanoTime() of the same moment, as near as a few tries can get. */
