@@ -4,6 +4,7 @@ export const CLASS_JDK = 1 // lies in the runtime image (jrt:), whatever its loa
 export const CLASS_HIDDEN = 2 // hidden class (lambda proxies …)
 export const CLASS_UNMODIFIABLE = 4 // the JVM refuses to redefine it
 export const CLASS_OURS = 8 // jfluid's own agent or runtime
+export const CLASS_UNINITIALISED = 16 // its <clinit> had not ended when the row was made
 
 export interface ClassInfo {
   /** Dense from 1, given by the agent, stable for one session. */

@@ -5,7 +5,7 @@
 // appears later is linked then, and the classes that waited for it are reported to be looked at
 // again. The agent does not tell which loader is whose parent: see `resolve`.
 
-import { CLASS_HIDDEN, CLASS_JDK, type ClassInfo } from '../base/class-info.ts'
+import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../base/class-info.ts'
 import { ACC_INTERFACE } from '../classfile/access.ts'
 
 export interface ClassNode {
@@ -301,4 +301,9 @@ export function isInterface(node: ClassNode): boolean {
 
 function sameIds(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((it, i) => it === b[i])
+}
+
+/** Can its `<clinit>` still run, as far as is known? */
+export function mayBeInitialised(node: ClassNode): boolean {
+  return node.hooked || (node.flags & CLASS_UNINITIALISED) !== 0
 }

@@ -13,7 +13,7 @@
 import { CLASS_HIDDEN, CLASS_JDK } from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_FINAL, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { type LambdaSite, type Site, siteKey } from './call-sites.ts'
-import { type ClassNode, type Hierarchy, isInterface } from './hierarchy.ts'
+import { type ClassNode, type Hierarchy, isInterface, mayBeInitialised } from './hierarchy.ts'
 import { GATE_ANY, GATE_CLOSED, GATE_COLLECTIONS, GATE_FULL, GATE_TEXT, gateOf } from './leaf-calls.ts'
 import type { Mirror, MirrorMethod, Mirrors } from './mirror.ts'
 
@@ -66,6 +66,7 @@ const OBJECT_METHODS = new Set([
   'wait(JI)V',
   'finalize()V',
 ])
+const INITIALISER = { name: '<clinit>', descriptor: '()V' }
 const LAMBDA_PROXY = /\$\$Lambda/
 
 export class Linker {
@@ -248,13 +249,14 @@ export class Linker {
     if (sink.opaque.size === 0) sink.gate = gate
   }
 
-  /** Initialising a class initialises its supertypes. Only classes seen in the load hook count. */
+  /** Initialising a class initialises its supertypes. Classes that were initialised before we came do not count. */
   #init(owner: ClassNode, sink: Sink): void {
     if (this.closed(owner)) return
     for (const node of [owner, ...this.hierarchy.ancestors(owner)]) {
-      if (!node.hooked || !node.followed) continue
-      const method = this.mirrors.get(node.id)?.bySelector.get('<clinit>()V')
-      if (method) addTarget(sink, node, method)
+      if (!node.followed || !mayBeInitialised(node)) continue
+      const method = this.#declared(node, INITIALISER)
+      if (method === undefined) sink.complete = false
+      else if (method) addTarget(sink, node, method)
     }
     for (const name of this.hierarchy.missingAbove(owner)) {
       addOnward(sink, { site: { kind: 'init', owner: name }, loader: owner.loader })

@@ -24,7 +24,7 @@ import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.
 import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { siteKey } from './call-sites.ts'
 import { deniedMethod } from './deny-list.ts'
-import type { ClassNode } from './hierarchy.ts'
+import { type ClassNode, mayBeInitialised } from './hierarchy.ts'
 import {
   GATE_ANY,
   GATE_CLOSED,
@@ -117,8 +117,8 @@ export class Reach {
     if ((method.access & ACC_ABSTRACT) !== 0) return null
     const place = placeOf(ref)
     if (this.#decided.has(place)) return null
-    // A class initialiser may have run long ago, unless we saw its class being loaded.
-    if (method.name === '<clinit>' && !node.hooked && !root) return null
+    // A class initialiser may have run long ago.
+    if (method.name === '<clinit>' && !mayBeInitialised(node) && !root) return null
     this.#decided.add(place)
     if (node.followed && !node.included && !root) {
       if ((method.access & ACC_NATIVE) !== 0) this.openGate(GATE_ANY)
@@ -297,10 +297,10 @@ export class Reach {
     }
     for (const node of open) {
       this.#takeByName(node)
-      if (node.hooked && node.followed && (this.#initialised.has(node.name) || this.#gate >= GATE_FULL)) {
-        this.#takeInitialiser(node)
-      }
     }
+    await this.#takeInitialisers(
+      this.#gate >= GATE_FULL ? open : open.filter((it) => this.#initialised.has(it.name)),
+    )
     if (this.#gate > GATE_CLOSED) onward.push(...(await this.#sweep(open)))
     await this.reach(onward)
   }
@@ -420,9 +420,20 @@ export class Reach {
     }
   }
 
-  #takeInitialiser(node: ClassNode): void {
-    const method = this.linker.mirrors.get(node.id)?.bySelector.get('<clinit>()V')
-    if (method) this.take({ node, method })
+  async #takeInitialisers(nodes: readonly ClassNode[]): Promise<void> {
+    const { mirrors, hierarchy } = this.linker
+    const mayRun = nodes.filter(
+      (it) => it.followed && (it.flags & CLASS_HIDDEN) === 0 && mayBeInitialised(it),
+    )
+    await mirrors.fetch(
+      mayRun.map((it) => it.id),
+      (id) => isJdk(hierarchy.get(id)),
+      false,
+    )
+    for (const node of mayRun) {
+      const method = mirrors.get(node.id)?.bySelector.get('<clinit>()V')
+      if (method) this.take({ node, method })
+    }
   }
 
   /** Reached sites that may now mean this class. */
@@ -504,13 +515,13 @@ export class Reach {
         else if (node.included) this.skip(node.name, '*', '', 'hidden class')
         continue
       }
-      if (level >= GATE_FULL && node.hooked && node.followed) this.#takeInitialiser(node)
       const declaring = [node, ...ancestors].filter((it) => it.followed && (it.flags & CLASS_HIDDEN) === 0)
       for (const it of declaring) tables.add(it.id)
       for (const it of types) if (it.name !== OBJECT) tables.add(it.id)
       candidates.push({ node, types, declaring })
     }
     await mirrors.fetch([...tables], (id) => isJdk(hierarchy.get(id)), false)
+    if (level >= GATE_FULL) await this.#takeInitialisers(candidates.map((it) => it.node))
 
     for (const type of new Set(candidates.flatMap((it) => it.types))) {
       for (const method of mirrors.get(type.id)?.methods ?? []) {

@@ -405,6 +405,10 @@ export class Session {
       this.lastRedefinitionMs = performance.now() - this.begun
       this.settleSoon()
     }
+    if (!results.some((r) => r.loadedClasses)) return
+    // What these classes contribute must be in before the threads that wait go on: none is ready yet.
+    await this.refreshClasses()
+    await this.install([], ready)
   }
 
   /** What comes before the last redefinition has settled is warm-up; a burst of them settles once. */

@@ -157,6 +157,7 @@ export class Agent {
       endTicks: number(v[2]),
       pauseNs: pause < 0 ? null : pause,
       calls: number(v[4]),
+      loadedClasses: v[5] === true,
     }
   }
 

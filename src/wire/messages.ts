@@ -14,7 +14,8 @@
 //   classBytes ids       → [bytes | null, …]
 //   extendConstantPool class, crc, entries, pool → nil
 //   redefineMethods [[class, method, code], …], ready ids, highest id
-//                        → [[[class, why], …], t0, t1, safepoint ns | -1, redefinition calls]
+//                        → [[[class, why], …], t0, t1, safepoint ns | -1, redefinition calls,
+//                           whether classes were loaded]
 //   watch jdk            → nil                  class-load hook on, for JDK classes too or not
 //   enable               → ticks                recording on
 //   go                   → nil                  lets main() begin, where the JVM was started by us
@@ -82,6 +83,11 @@ export interface RedefineResult {
   readonly pauseNs: number | null
   /** Calls of retransformClasses it took; more than one when the JVM refused a class. */
   readonly calls: number
+  /**
+   * Verification has loaded classes, which passed no load hook: rows of `loadedClasses` tell of them. No method has
+   * been made ready then.
+   */
+  readonly loadedClasses: boolean
 }
 
 export interface DetachReport {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CLASS_JDK, CLASS_UNMODIFIABLE } from '../../src/base/class-info.ts'
+import { CLASS_JDK, CLASS_UNINITIALISED, CLASS_UNMODIFIABLE } from '../../src/base/class-info.ts'
 import { AbstractOrNativeRoot, RootNotFound } from '../../src/reveal/errors.ts'
 import { compilePrograms, program, Target } from './world.ts'
 
@@ -317,6 +317,19 @@ describe('a class loaded later', () => {
     await target.start()
     expect(await target.load('Held')).toBe('')
     expect(await target.invoke('Main.field')).toBe('Held.<clinit>')
+  })
+
+  it('has its initialiser ahead of it if only the JVM has needed it, in whichever order', async () => {
+    // Loaded to verify another class, by the agent's own thread or before there was one: no hook saw it.
+    for (const call of ['before', 'after']) {
+      const target = new Target({ program: lazy, root: 'Main.field', late: 'Held' })
+      await target.start()
+      const info = target.info(target.full('Held'))
+      const appear = () => target.appear([{ ...info, flags: CLASS_UNINITIALISED }])
+      if (call === 'after') expect(await appear()).toBe('')
+      expect(await target.invoke('Main.field')).toBe(call === 'after' ? 'Held.<clinit>' : '')
+      if (call === 'before') expect(await appear()).toBe('Held.<clinit>')
+    }
   })
 
   it('overrides reachable methods of supertypes', async () => {

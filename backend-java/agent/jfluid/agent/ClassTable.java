@@ -12,16 +12,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
+import jdk.internal.misc.Unsafe;
 
 /**
  * Gives numbers to classes and loaders, holding both weakly: a class unloads when its loader goes.
  * Used by the agent's thread only. The rows are src/base/class-info.ts.
  */
 final class ClassTable {
+    /** Up to JDK 21, one class for each method that reflection has called often, of the application's loader. */
+    static final String ACCESSOR = "jdk.internal.reflect.Generated";
+
     private static final int JDK = 1;
     private static final int HIDDEN = 2;
     private static final int UNMODIFIABLE = 4;
     private static final int OURS = 8;
+    private static final int UNINITIALISED = 16;
 
     /** A class by its number. Numbers are never given twice in a session. */
     private static final class Ref extends WeakReference<Class<?>> {
@@ -138,12 +143,17 @@ final class ClassTable {
             interfaceIds[i] = id(interfaces[i]);
         }
         // A dynamic proxy is the JDK's doing wherever it lies: transparent, not application code.
-        int flags = isJdk(c.getModule()) || java.lang.reflect.Proxy.isProxyClass(c) ? JDK : 0;
+        // So is what reflection spins to call a method.
+        boolean generated = java.lang.reflect.Proxy.isProxyClass(c) || name.startsWith(ACCESSOR);
+        int flags = isJdk(c.getModule()) || generated ? JDK : 0;
         int host = 0;
         if (hidden) {
             flags |= HIDDEN;
             Class<?> nestHost = c.getNestHost();
             host = nestHost == c ? 0 : id(nestHost);
+        }
+        if (!hidden && Unsafe.getUnsafe().shouldBeInitialized(c)) {
+            flags |= UNINITIALISED;
         }
         if (!instrumentation.isModifiableClass(c)) {
             flags |= UNMODIFIABLE;

@@ -75,6 +75,8 @@ final class HotSwap implements ClassFileTransformer {
     /** Filled by transform() while class bytes are being read; agent thread only. */
     private Map<Class<?>, byte[]> reading;
     private volatile boolean restoring;
+    /** The JVM has loaded classes on the agent's own thread, to verify others: they pass no load hook. */
+    boolean loadedMeanwhile;
     int redefinitions;
 
     HotSwap(Instrumentation instrumentation, ClassTable classes, LoadHook loadHook) {
@@ -99,6 +101,7 @@ final class HotSwap implements ClassFileTransformer {
         }
         if (Thread.currentThread() == agent) {
             if (redefined == null) {
+                loadedMeanwhile = true;
                 return null;
             }
             if (reading != null) {

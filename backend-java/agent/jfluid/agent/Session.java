@@ -328,20 +328,25 @@ final class Session extends Thread {
         Map<Integer, String> refused;
         int calls = hotSwap.redefinitions;
         try {
+            hotSwap.loadedMeanwhile = false;
             refused = hotSwap.redefine(bodies);
         } finally {
             JFluid1.swapping(false);
         }
         long t1 = JFluid1.ticks();
         long after = safepointNanos();
-        for (int id : readyIds) {
-            JFluid1.ready(id);
+        // Else the client has to look at these classes before the threads that wait may go on.
+        if (!hotSwap.loadedMeanwhile) {
+            for (int id : readyIds) {
+                JFluid1.ready(id);
+            }
         }
         List<Object> errors = new ArrayList<>();
         refused.forEach((id, why) -> errors.add(new Object[] {id, why}));
         long start = JFluid1.startTicks();
         return new Object[] {
-            errors, t0 - start, t1 - start, before < 0 ? -1L : after - before, hotSwap.redefinitions - calls
+            errors, t0 - start, t1 - start, before < 0 ? -1L : after - before, hotSwap.redefinitions - calls,
+            hotSwap.loadedMeanwhile
         };
     }
 
@@ -456,8 +461,11 @@ final class Session extends Thread {
         }
     }
 
-    /** Proxies are transparent and never instrumented. */
+    /** Proxies and accessors are transparent and never instrumented. */
     private static boolean isGenerated(String name) {
+        if (name.startsWith("jdk/internal/reflect/Generated")) {
+            return true;
+        }
         int at = name.lastIndexOf("$Proxy");
         return at >= 0 && at + 6 < name.length() && Character.isDigit(name.charAt(at + 6));
     }
