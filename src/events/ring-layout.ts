@@ -24,7 +24,7 @@
 //
 //   FREE --thread CAS--> BUSY --root left--> IDLE --root entered again, CAS--> BUSY
 //   BUSY --no room--> FULL --client drained and zeroed it--> FREE
-//   IDLE --agent CAS, when chunks are scarce--> FULL
+//   IDLE --CAS by the agent, when chunks are scarce, or by a thread that finds none--> FULL
 //
 // Chunk:
 //   offset  size  type  field

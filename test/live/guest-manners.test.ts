@@ -1,10 +1,12 @@
 // The application must not notice its guest: neither by methods of its threads that we call, nor by what
-// becomes of its interrupts.
+// becomes of its interrupts, nor by an exception where memory has run out.
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
-import { callsByMethod, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
+import { callsByMethod, type JsonProfile, lines, readProfileJson, startRecording } from '../support/jfluid.ts'
+import { mappedFiles, threadNames, until } from './remains.ts'
 
 /**
  * odd n:         n threads of a class that overrides what it may, and throws, enter the root.
@@ -92,6 +94,88 @@ const HOST = `
     }
   }`
 
+/**
+ * full n: n threads call three roots of one name for the first time while the heap is full. One is of the
+ * class path, one of a loader that loads in parallel, and one of a loader that does not, loaded just now.
+ * The number of calls that failed is told; once before "ready", unprofiled, for as many loaders.
+ */
+const FULL = `
+  package fix;
+  import java.util.concurrent.atomic.AtomicInteger;
+  public class Full {
+    public interface Job { void run(); }
+    static byte[] bytes;
+    static final Object lock = new Object();
+    static boolean go;
+    static volatile Throwable failure;
+
+    static class Own extends ClassLoader {
+      static { registerAsParallelCapable(); }
+      Own() { super(Full.class.getClassLoader()); }
+      @Override protected Class<?> loadClass(String name, boolean link) throws ClassNotFoundException {
+        return name.equals("fix.Crowd") ? defineClass(name, bytes, 0, bytes.length) : super.loadClass(name, link);
+      }
+    }
+    static class Locked extends Own {}
+
+    static Job load(ClassLoader loader) throws Exception {
+      return (Job) Class.forName("fix.Crowd", true, loader).getDeclaredConstructor().newInstance();
+    }
+
+    static void full(int n, Job... jobs) throws Exception {
+      AtomicInteger hurt = new AtomicInteger(), there = new AtomicInteger();
+      go = false;
+      Thread[] all = new Thread[n];
+      for (int i = 0; i < n; i++) {
+        all[i] = new Thread(() -> {
+          synchronized (lock) {
+            there.incrementAndGet();
+            while (!go) try { lock.wait(); } catch (InterruptedException e) { return; }
+          }
+          for (Job job : jobs) try { job.run(); } catch (Throwable t) { hurt.incrementAndGet(); failure = t; }
+        });
+        all[i].start();
+      }
+      while (there.get() < n) Thread.yield();
+      Object[] chain = null;
+      for (int size = 1 << 20; size > 0; ) {
+        try {
+          Object[] next = new Object[size];
+          next[0] = chain;
+          chain = next;
+        } catch (OutOfMemoryError e) {
+          size /= 2;
+        }
+      }
+      synchronized (lock) { go = true; lock.notifyAll(); }
+      for (Thread t : all) t.join();
+      chain = null;
+      System.out.println("hurt " + hurt.get());
+      if (failure != null) failure.printStackTrace(System.out);
+    }
+
+    public static void main(String[] args) throws Exception {
+      try (var in = Full.class.getResourceAsStream("Crowd.class")) { bytes = in.readAllBytes(); }
+      full(4, load(Full.class.getClassLoader()), load(new Own()), load(new Locked()));
+      Job early = load(Full.class.getClassLoader()), parallel = load(new Own());
+      System.out.println("ready");
+      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        full(Integer.parseInt(line.split(" ")[1]), early, parallel, load(new Locked()));
+        System.out.println("done " + line);
+      }
+    }
+  }`
+
+const CROWD = `
+  package fix;
+  public class Crowd implements Full.Job {
+    static volatile int sink;
+    @Override public void run() { crowded(); }
+    static int step(int x) { return x * 31 + 7; }
+    static void crowded() { sink = step(sink); }
+  }`
+
 const counted = (profile: JsonProfile, method: string, calls: number): void => {
   expect(lines(callsByMethod(profile))).toEqual(
     [`fix.Touchy.${method}()V ${calls}`, `fix.Touchy.step(I)I ${calls}`].sort(),
@@ -103,7 +187,7 @@ const counted = (profile: JsonProfile, method: string, calls: number): void => {
 forEachJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
-    classes = await compileJava(jdk, { 'fix/Touchy': HOST })
+    classes = await compileJava(jdk, { 'fix/Touchy': HOST, 'fix/Full': FULL, 'fix/Crowd': CROWD })
   })
   const start = async (root: string) => {
     const java = startJava(jdk, ['-cp', classes, 'fix.Touchy'])
@@ -141,6 +225,25 @@ forEachJdk((jdk) => {
       const { recording, ask } = await start('visit')
       await ask('nag 100')
       counted(await recording.stop(), 'visit', 100)
+    })
+
+    it('that finds no memory harms nobody, says what it has missed, and leaves', async () => {
+      const java = startJava(jdk, ['-Xmx24m', '-XX:+UseSerialGC', '-cp', classes, 'fix.Full'])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', 'fix.Crowd.crowded')
+      await recording.started
+      java.send('full 16')
+      await java.line(/^done full/)
+      expect(java.stdout()).toBe('hurt 0\nready\nhurt 0\ndone full 16\n')
+      recording.process.child.kill('SIGINT')
+      const { code } = await recording.process.exit
+      const profile = await readProfileJson(recording.file)
+      // Where memory ran out for the agent as well, it has left.
+      expect([profile.truncated, code]).toEqual(profile.truncated ? [true, STATUS.notNow] : [false, 0])
+      const calls = profile.methods.find((m) => m.method === 'crowded')?.calls ?? 0
+      if (!profile.truncated) expect(calls + profile.instrumentation.gaps).toBeGreaterThanOrEqual(3 * 16)
+      await until(async () => !(await threadNames(java.pid)).includes('jfluid-agent'))
+      expect(mappedFiles(java.pid).filter((name) => name.includes('/ring'))).toEqual([])
     })
   })
 })

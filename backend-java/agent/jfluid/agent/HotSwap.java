@@ -68,6 +68,7 @@ final class HotSwap implements ClassFileTransformer {
 
     private final Instrumentation instrumentation;
     private final ClassTable classes;
+    private final RuntimeLink runtime;
     private final LoadHook loadHook;
     private final Thread agent = Thread.currentThread();
     /** By the internal name of the class. Gone with the loader: nothing here leads to a class. */
@@ -79,9 +80,10 @@ final class HotSwap implements ClassFileTransformer {
     boolean loadedMeanwhile;
     int redefinitions;
 
-    HotSwap(Instrumentation instrumentation, ClassTable classes, LoadHook loadHook) {
+    HotSwap(Instrumentation instrumentation, ClassTable classes, RuntimeLink runtime, LoadHook loadHook) {
         this.instrumentation = instrumentation;
         this.classes = classes;
+        this.runtime = runtime;
         this.loadHook = loadHook;
         instrumentation.addTransformer(this, true);
     }
@@ -224,6 +226,7 @@ final class HotSwap implements ClassFileTransformer {
                 target.pending = entry.getValue();
                 idOf.put(c, entry.getKey());
                 batch.add(c);
+                runtime.beforeRedefinition(c.getClassLoader());
             }
         }
         Map<Class<?>, String> failed = new IdentityHashMap<>();
@@ -337,7 +340,7 @@ final class HotSwap implements ClassFileTransformer {
             any = allTargets().stream()
                     .anyMatch(t -> !t.installed.isEmpty() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS);
             if (any) {
-                java.util.concurrent.locks.LockSupport.parkNanos(5_000_000L);
+                Pause.nanos(5_000_000L);
             }
         }
         targets.clear();

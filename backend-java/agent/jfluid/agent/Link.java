@@ -25,12 +25,16 @@ final class Link implements AutoCloseable {
     /** What may wait for a client that does not read before it counts as gone. */
     private static final long MAX_UNSENT = 64L << 20;
 
+    private static final int NO_MEMORY_TRIES = 50;
+
     private final SocketChannel channel;
     private final Selector selector;
     private final SelectionKey key;
     private final ArrayDeque<ByteBuffer> unsent = new ArrayDeque<>();
     private long unsentBytes;
     private ByteBuffer in = ByteBuffer.allocate(64 << 10).order(ByteOrder.LITTLE_ENDIAN);
+    /** Made beforehand: when it is needed, nothing can be made any more. */
+    private final ByteBuffer noMemory = frame(new Object[] {0, "ended", "no memory was left in the target"});
 
     Link(Path socket) throws IOException {
         channel = SocketChannel.open(StandardProtocolFamily.UNIX);
@@ -54,14 +58,35 @@ final class Link implements AutoCloseable {
     }
 
     void send(Object message) throws IOException {
-        byte[] body = MessagePack.pack(message);
-        ByteBuffer frame = ByteBuffer.allocate(body.length + 4).order(ByteOrder.LITTLE_ENDIAN);
-        frame.putInt(body.length).put(body).flip();
+        ByteBuffer frame = frame(message);
         unsent.add(frame);
         unsentBytes += frame.remaining();
         flush();
         if (unsentBytes > MAX_UNSENT) {
             throw new IOException("the client does not read");
+        }
+    }
+
+    private static ByteBuffer frame(Object message) {
+        byte[] body = MessagePack.pack(message);
+        ByteBuffer frame = ByteBuffer.allocate(body.length + 4).order(ByteOrder.LITTLE_ENDIAN);
+        return frame.putInt(body.length).put(body).flip();
+    }
+
+    /** Tells the client, if there is a way, that the session ends because the heap is full. */
+    void sayNoMemory() {
+        for (int tries = 0; tries < NO_MEMORY_TRIES && noMemory.hasRemaining(); tries++) {
+            try {
+                flush();
+                if (unsent.isEmpty()) {
+                    channel.write(noMemory);
+                }
+            } catch (IOException nobodyListens) {
+                return;
+            } catch (OutOfMemoryError full) {
+                // Writing may want a buffer for a moment.
+            }
+            Pause.nanos(10_000_000L);
         }
     }
 

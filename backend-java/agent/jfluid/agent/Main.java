@@ -2,14 +2,11 @@ package jfluid.agent;
 
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.Queue;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -25,7 +22,6 @@ public final class Main {
     private static final long LEAVING_MILLIS = 5000;
 
     private static final AtomicReference<Session> running = new AtomicReference<>();
-    private static final Queue<ByteBuffer> kept = new ConcurrentLinkedQueue<>();
 
     /** Called by {@code jfluid.Boot} from an attach. */
     public static void launch(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
@@ -122,11 +118,6 @@ public final class Main {
     /** Nothing of a session outlives it: its tables know the application's classes. */
     static void forget(Session over) {
         running.compareAndSet(over, null);
-    }
-
-    /** A thread would not leave the runtime: its buffer must not be unmapped by the collector either. */
-    static void keep(ByteBuffer mapped) {
-        kept.add(mapped);
     }
 
     static String option(String options, String name) {

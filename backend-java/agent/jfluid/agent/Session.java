@@ -6,10 +6,7 @@ import java.io.RandomAccessFile;
 import java.lang.instrument.Instrumentation;
 import java.net.ConnectException;
 import java.nio.ByteOrder;
-import java.nio.MappedByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -30,7 +27,10 @@ import java.util.concurrent.TimeUnit;
  */
 final class Session extends Thread {
     private static final long IDLE_MILLIS = 1000;
+    /** Where the heap is full: 2 s of tries, then one now and then. */
     private static final int RESTORE_TRIES = 20;
+    private static final long RESTORE_NANOS = 100_000_000L;
+    private static final long LONGEST_PAUSE_NANOS = 60_000_000_000L;
 
     private final Path dir;
     private final String build;
@@ -40,7 +40,8 @@ final class Session extends Thread {
     private Link link;
     private ClassTable classes;
     private HotSwap hotSwap;
-    private MappedByteBuffer ring;
+    private final RuntimeLink runtime = new RuntimeLink();
+    private Ring ring;
     private RandomAccessFile perfData;
     private long safepointTimeAt;
     private volatile boolean over;
@@ -97,9 +98,9 @@ final class Session extends Thread {
     @Override
     public void run() {
         try {
+            Pause.prepare();
             classes = new ClassTable(instrumentation);
-            findRuntimeFrom(ClassLoader.getSystemClassLoader());
-            hotSwap = new HotSwap(instrumentation, classes, this::loading);
+            hotSwap = new HotSwap(instrumentation, classes, runtime, this::loading);
             while (!detached) {
                 link.await(IDLE_MILLIS);
                 answerRequests();
@@ -115,6 +116,8 @@ final class Session extends Thread {
             // The usual end of a client that was killed: leave as if it had detached.
         } catch (IOException | RuntimeException e) {
             sendQuietly(new Object[] {0, "ended", e.toString()});
+        } catch (OutOfMemoryError full) {
+            link.sayNoMemory();
         } catch (Error e) {
             sendQuietly(new Object[] {0, "ended", e.toString()});
         } finally {
@@ -124,22 +127,8 @@ final class Session extends Thread {
                 over = true;
                 go.countDown();
                 Main.forget(this);
+                close();
             }
-        }
-    }
-
-    /**
-     * Lets the JVM note what this loader answers for the runtime's name: else the first instrumented method
-     * would make it look, and with no memory for that fail. Only of use for a loader of the JDK's own; to
-     * call one of the application's may need locks that are not ours to take.
-     */
-    private static void findRuntimeFrom(ClassLoader loader) {
-        try {
-            if (loader.getClass().getModule() == Object.class.getModule()) {
-                Class.forName("java.lang.JFluid1", false, loader);
-            }
-        } catch (ClassNotFoundException | LinkageError odd) {
-            // Then instrumented methods would not link either; the first one says so.
         }
     }
 
@@ -251,9 +240,7 @@ final class Session extends Thread {
             String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath, long safepointAt,
             Object[] follow)
             throws IOException {
-        try (FileChannel file = FileChannel.open(Path.of(path), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            ring = file.map(FileChannel.MapMode.READ_WRITE, 0, chunksAt + (long) chunkBytes * chunkCount);
-        }
+        ring = Ring.map(Path.of(path), chunksAt + (long) chunkBytes * chunkCount);
         if (!perfPath.isEmpty()) {
             try {
                 perfData = new RandomAccessFile(perfPath, "r");
@@ -263,7 +250,7 @@ final class Session extends Thread {
             }
         }
         Link wake = link;
-        JFluid1.begin(JFluid1.address(ring), chunkBytes, chunkCount, chunksAt, wake::wakeup);
+        ring.begin(chunkBytes, chunkCount, chunksAt, wake::wakeup);
         if (follow.length > 0) {
             follow(follow);
         }
@@ -361,6 +348,7 @@ final class Session extends Thread {
             ti = next;
         }
         hotSwap.dropGone();
+        runtime.dropGone();
         Runtime heap = Runtime.getRuntime();
         return new Object[] {
             clockPair(), threads, JFluid1.gaps(), heap.totalMemory() - heap.freeMemory(), classes.takeGone()
@@ -425,15 +413,15 @@ final class Session extends Thread {
             return null;
         }
         // First of all: what follows may be instrumented itself, and is not the application's doing.
-        boolean suspended = JFluid1.suspend();
+        JFluid1.ThreadInfo suspended = JFluid1.suspend();
         try {
             return !watchJdk && isRuntimeImage(loader, domain) || isGenerated(name) ? null : ask(loader, name, bytes);
         } catch (VirtualMachineError noMemoryNorStack) {
             JFluid1.gap(); // the class is defined as it is
             return null;
         } finally {
-            if (suspended) {
-                JFluid1.resume();
+            if (suspended != null) {
+                JFluid1.resume(suspended);
             }
         }
     }
@@ -454,11 +442,17 @@ final class Session extends Thread {
         try {
             JFluid1.ask(request);
             // A wait that was too long is counted as a gap; the class is then defined as it is.
-            return JFluid1.await(request) ? request.answer : null;
+            if (!JFluid1.await(request)) {
+                return null;
+            }
         } finally {
             request.abandoned |= !request.done;
             hooked.remove(thread);
         }
+        if (request.answer != null) {
+            runtime.whileLoading(loader);
+        }
+        return request.answer;
     }
 
     /** Proxies and accessors are transparent and never instrumented. */
@@ -514,78 +508,63 @@ final class Session extends Thread {
 
     /**
      * Detach: stop recording, give every method its code back, wait until no thread is in a probe, and
-     * only then let go of the mapping. Safe to call twice.
+     * only then let go of the mapping. Does not end before the application has its code: where the heap is
+     * full, that may pass. Safe to call twice.
      *
-     * @return {classes restored, classes refused, ticks it took, whether the mapping could be released}
+     * @return {classes restored, classes refused, milliseconds it took, whether the mapping could be released}
      */
     private Object leave() {
         if (left || hotSwap == null) {
-            closeQuietly();
             return null;
         }
         left = true;
         long t0 = System.nanoTime();
         watching = false;
-        JFluid1.disable();
-        openHooks.values().forEach(r -> r.done = true);
-        openReflections.values().forEach(r -> r.done = true);
-        int[] restored = {0, 0};
+        JFluid1.disable(); // whoever waits for an answer goes on
+        int[] restored = null;
         boolean released = true;
         try {
-            restored = restore();
+            for (int tries = 0; restored == null && tries < RESTORE_TRIES; tries++) {
+                restored = restore();
+            }
         } finally {
-            try {
-                hotSwap.close();
-            } finally {
-                released = letGoOfRing();
-            }
+            released = ring == null || ring.letGo();
+            ring = null;
         }
-        ring = null;
-        Main.deleteQuietly(dir.resolve("ring"));
-        Object report = new Object[] {restored[0], restored[1], (System.nanoTime() - t0) / 1e6, released};
-        if (!detached) {
-            closeQuietly();
-            Main.deleteQuietly(dir.resolve("link"));
-            Main.deleteQuietly(dir);
+        for (long pause = RESTORE_NANOS; restored == null; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
+            Pause.nanos(pause);
+            restored = restore();
         }
-        return report;
+        return new Object[] {restored[0], restored[1], (System.nanoTime() - t0) / 1e6, released};
     }
 
-    /** Where the heap is full, that may pass: whatever else fails, the application gets its code back. */
+    /** @return {classes restored, classes refused}, or null if there was no memory for it */
     private int[] restore() {
-        for (int tries = 1; ; tries++) {
-            try {
-                return hotSwap.restore();
-            } catch (OutOfMemoryError full) {
-                if (tries == RESTORE_TRIES) {
-                    throw full;
-                }
-                java.util.concurrent.locks.LockSupport.parkNanos(100_000_000L);
-            }
+        try {
+            int[] restored = hotSwap.restore();
+            hotSwap.close();
+            return restored;
+        } catch (OutOfMemoryError full) {
+            Pause.nanos(RESTORE_NANOS);
+            return null;
         }
     }
 
-    /** @return false if a thread would not leave the runtime, so that the mapping has to stay */
-    private boolean letGoOfRing() {
-        if (ring == null) {
-            return true;
+    /** Closes the link: only now the client sees us gone. What it cannot remove itself any more, we do. */
+    private void close() {
+        for (int tries = 0; tries < RESTORE_TRIES; tries++) {
+            try {
+                closeQuietly();
+                Main.deleteQuietly(dir.resolve("ring"));
+                if (!detached) {
+                    Main.deleteQuietly(dir.resolve("link"));
+                    Main.deleteQuietly(dir);
+                }
+                return;
+            } catch (OutOfMemoryError full) {
+                Pause.nanos(RESTORE_NANOS);
+            }
         }
-        // A thread that read `enabled` just before may have become active again just after disable():
-        // once it is out, nobody can, and the second look is final. The stack of a virtual thread cannot
-        // be looked at, so between the two it gets time to take the few steps to its guard.
-        boolean released = awaitNobodyInside();
-        JFluid1.disable();
-        if (JFluid1.sawVirtualThreads()) {
-            java.util.concurrent.locks.LockSupport.parkNanos(50_000_000L);
-        }
-        released &= awaitNobodyInside();
-        if (released) {
-            JFluid1.unmap(ring);
-        } else {
-            Main.keep(ring);
-        }
-        JFluid1.end(released);
-        return released;
     }
 
     private void closeQuietly() {
@@ -594,33 +573,6 @@ final class Session extends Thread {
         } catch (IOException closed) {
             // Nothing is left to be done with either.
         }
-    }
-
-    /** Waits until no platform thread's stack shows the runtime and no virtual one is in a slow path. */
-    private static boolean awaitNobodyInside() {
-        long until = System.nanoTime() + 2_000_000_000L;
-        do {
-            boolean inside = JFluid1.anyoneInside();
-            for (StackTraceElement[] trace : Stacks.take().traces()) {
-                for (int i = 0; trace != null && i < trace.length && i < 12; i++) {
-                    inside |= trace[i].getClassName().startsWith("java.lang.JFluid1") && !isAgent(trace);
-                }
-            }
-            if (!inside) {
-                return true;
-            }
-            Thread.onSpinWait();
-            try {
-                Thread.sleep(2);
-            } catch (InterruptedException stop) {
-                return false;
-            }
-        } while (System.nanoTime() < until);
-        return false;
-    }
-
-    private static boolean isAgent(StackTraceElement[] trace) {
-        return trace[trace.length - 1].getClassName().startsWith("jfluid.agent");
     }
 
     private static int[] ints(Object list) {

@@ -111,6 +111,9 @@ public final class JFluid1 {
 
     /** Threads by id; chains are prepended by their own threads and unlinked by the agent only. */
     private static ThreadInfo[] table = new ThreadInfo[1];
+    /** Between sessions. Made beforehand: a session ends without memory, too. */
+    private static final ThreadInfo[] NOBODY = table;
+    private static final Reflected[] NOTHING = new Reflected[1];
     private static byte[] state = new byte[1024];
     private static volatile boolean enabled;
     private static volatile boolean swapping;
@@ -125,13 +128,15 @@ public final class JFluid1 {
     private static int claimHint;
     private static boolean virtualSeen;
     private static Runnable waker;
+    /** The thread that began the session. */
+    private static Thread agent;
 
     private static final int COUNTER_THREADS = 0;
     private static final int COUNTER_GAPS = 1;
     private static final int[] counters = new int[2];
     /** [0] requests for the agent, newest first. [1] threads it has not been told of. */
     private static final Object[] mailbox = new Object[2];
-    private static Reflected[] reflected = new Reflected[1];
+    private static Reflected[] reflected = NOTHING;
     /** Tasks that wait to be run; null unless threads are followed. */
     private static HandedOver handedOver;
 
@@ -341,6 +346,9 @@ public final class JFluid1 {
     private static void enterGraph(ThreadInfo known, int id) {
         ThreadInfo ti = known;
         try {
+            if (Thread.currentThread() == agent) {
+                return; // it would wait for itself, and is none of the application's
+            }
             if (ti == null) {
                 ti = register(Thread.currentThread());
             }
@@ -352,7 +360,7 @@ public final class JFluid1 {
             if (ti.virtual) {
                 ti.nesting = 1;
                 ThreadInfo w = carrier();
-                if (w != null && room(w, ti, 5, true)) {
+                if (w != null && room(w, ti, 5)) {
                     switchTo(w, ti);
                     put(w, CONTROL_ROOT);
                     ti.virtualActive = true;
@@ -361,7 +369,7 @@ public final class JFluid1 {
                 }
             } else {
                 own(ti);
-                if (room(ti, ti, 5, true)) {
+                if (room(ti, ti, 5)) {
                     switchTo(ti, ti);
                     put(ti, CONTROL_ROOT);
                     ti.nesting = 1;
@@ -378,6 +386,15 @@ public final class JFluid1 {
                 ti.guard = false;
                 ti.active = ti.virtualActive = false;
             }
+            passOn(t);
+        }
+    }
+
+    /** A failure of ours ends here, but a Thread.stop() (up to JDK 19) was meant for the application. */
+    @SuppressWarnings("removal")
+    private static void passOn(Throwable t) {
+        if (t instanceof ThreadDeath stop) {
+            throw stop;
         }
     }
 
@@ -387,12 +404,14 @@ public final class JFluid1 {
         ti.active = false;
         ti.guard = true;
         try {
-            if (room(ti, ti, 3, false)) {
+            if (room(ti, ti, 3)) {
                 event(ti, word);
                 ti.active = enabled;
             }
         } catch (Throwable t) {
             gap(); // the thread stays inactive until it enters a root again; the client heals the stack
+            ti.guard = false;
+            passOn(t);
         }
         ti.guard = false;
     }
@@ -409,6 +428,8 @@ public final class JFluid1 {
         } catch (Throwable t) {
             on = false;
             gap();
+            ti.guard = false;
+            passOn(t);
         }
         ti.guard = false;
         return on;
@@ -443,7 +464,7 @@ public final class JFluid1 {
             }
         }
         repay();
-        if (!enabled || !room(w, ti, 4, false)) {
+        if (!enabled || !room(w, ti, 4)) {
             return false;
         }
         if (ti != w) {
@@ -474,7 +495,7 @@ public final class JFluid1 {
                 post(request);
                 await(request);
                 ThreadInfo w = virtual ? carrier() : ti;
-                on = enabled && w != null && room(w, ti, 4, false);
+                on = enabled && w != null && room(w, ti, 4);
                 if (on) {
                     if (virtual) {
                         switchTo(w, ti);
@@ -676,10 +697,8 @@ public final class JFluid1 {
      * With more threads inside roots than chunks the client has nothing to give back: then the wait is
      * bounded even if it lives, the rest of this root call goes unrecorded, and a gap is counted. The
      * owners of the chunks may be waiting for a lock of this very thread.
-     *
-     * @param entering at a root's entry the wait is bounded in any case
      */
-    private static boolean room(ThreadInfo w, ThreadInfo ti, int words, boolean entering) {
+    private static boolean room(ThreadInfo w, ThreadInfo ti, int words) {
         if (w.next + (long) words * EVENT_BYTES <= w.limit) {
             return enabled;
         }
@@ -698,6 +717,8 @@ public final class JFluid1 {
             long lastBeat = since;
             int beat = U.getIntVolatile(null, ring + RING_HEARTBEAT);
             boolean claimed = false;
+            // Short-lived threads leave theirs faster than a busy client asks the agent for them.
+            reclaim();
             while (enabled && !(claimed = claim(w))) {
                 pause();
                 long now = System.nanoTime();
@@ -708,7 +729,7 @@ public final class JFluid1 {
                 } else if (now - lastBeat > PATIENCE_NANOS) {
                     abandon();
                 }
-                if (now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && (entering || !anyFull())) {
+                if (now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && !anyFull()) {
                     gap();
                     break;
                 }
@@ -840,7 +861,7 @@ public final class JFluid1 {
                 try {
                     return (Thread) CURRENT.invokeExact();
                 } catch (Throwable t) {
-                    // not thrown by an accessor; the thread itself is right on every platform thread
+                    passOn(t); // else: the thread itself is right on every platform thread
                 }
             }
             return Thread.currentThread();
@@ -851,6 +872,7 @@ public final class JFluid1 {
                 try {
                     return (boolean) VIRTUAL.invokeExact(t);
                 } catch (Throwable e) {
+                    passOn(e);
                     return false;
                 }
             }
@@ -935,7 +957,7 @@ public final class JFluid1 {
         boolean on = false;
         try {
             ThreadInfo w = carrier();
-            if (w != null && room(w, ti, 5, false)) {
+            if (w != null && room(w, ti, 5)) {
                 switchTo(w, ti);
                 event(w, word);
                 switchBack(w);
@@ -1070,7 +1092,7 @@ public final class JFluid1 {
             Thread t = (Thread) thread;
             if (Points.isFollowed(t) && !t.isAlive() && find(U.getLong(t, TID)) == null) {
                 ThreadInfo w = virtual ? carrier() : ti;
-                on = w != null && room(w, ti, 5, false);
+                on = w != null && room(w, ti, 5);
                 ThreadInfo child = on ? register(t) : null;
                 if (child != null) {
                     long token = HandedOver.nextToken();
@@ -1108,7 +1130,7 @@ public final class JFluid1 {
         boolean on = true;
         try {
             ThreadInfo w = virtual ? carrier() : ti;
-            on = w != null && room(w, ti, 5, false);
+            on = w != null && room(w, ti, 5);
             if (on) {
                 long token = tasks.put(task);
                 if (token != 0) {
@@ -1144,7 +1166,7 @@ public final class JFluid1 {
             long token = tasks.take(task, latest);
             if (token != 0) {
                 ThreadInfo w = virtual ? carrier() : ti;
-                on = w != null && room(w, ti, 5, false);
+                on = w != null && room(w, ti, 5);
                 if (on) {
                     tell(w, ti, CONTROL_DROP | token);
                 }
@@ -1162,7 +1184,7 @@ public final class JFluid1 {
         ti.guard = true;
         boolean on = false;
         try {
-            on = room(ti, ti, 1, false);
+            on = room(ti, ti, 1);
             if (on) {
                 put(ti, CONTROL_BEGIN);
             }
@@ -1218,7 +1240,7 @@ public final class JFluid1 {
             } else {
                 own(ti);
             }
-            if (w != null && room(w, ti, 5, true)) {
+            if (w != null && room(w, ti, 5)) {
                 switchTo(w, ti);
                 put(w, CONTROL_BEGIN | token);
                 switchBack(w);
@@ -1577,44 +1599,45 @@ public final class JFluid1 {
     /**
      * Stops the calling thread's clock while the agent works on its behalf (class-load hook).
      *
-     * @return whether resume() must be called
+     * @return what resume() must be given; null if the clock did not run
      */
     @ReservedStackAccess
-    public static boolean suspend() {
+    public static ThreadInfo suspend() {
         ThreadInfo ti = current();
         if (ti == null || !(ti.active || ti.virtualActive)) {
-            return false;
+            return null;
         }
         boolean virtual = ti.virtual;
         ti.active = ti.virtualActive = false;
         ti.guard = true;
         try {
             ThreadInfo w = virtual ? carrier() : ti;
-            if (w != null && room(w, ti, 5, false)) {
+            if (w != null && room(w, ti, 5)) {
                 if (virtual) {
                     switchTo(w, ti);
                 }
                 event(w, CONTROL_SUSPEND);
                 switchBack(w);
-                return true;
+                return ti;
             }
         } catch (Throwable t) {
             gap(); // as in append(): inactive until the next root
         }
         ti.guard = false;
-        return false;
+        return null;
     }
 
+    /** @param ti what suspend() has answered, perhaps in a session that is over */
     @ReservedStackAccess
-    public static void resume() {
-        ThreadInfo ti = current();
-        if (ti == null) {
+    public static void resume(ThreadInfo ti) {
+        if (ti != current()) {
+            ti.guard = false;
             return;
         }
         try {
             boolean virtual = ti.virtual;
             ThreadInfo w = virtual ? carrier() : ti;
-            if (enabled && w != null && room(w, ti, 5, false)) {
+            if (enabled && w != null && room(w, ti, 5)) {
                 if (virtual) {
                     switchTo(w, ti);
                 }
@@ -1632,8 +1655,12 @@ public final class JFluid1 {
         ti.guard = false;
     }
 
-    /** Begins a session on a mapped ring. Recording starts with {@link #enable}. */
-    public static void begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake) {
+    /**
+     * Begins a session on a mapped ring. Recording starts with {@link #enable}.
+     *
+     * @return the threads of this session, for {@link #anyoneInside}
+     */
+    public static Object begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake) {
         table = new ThreadInfo[TABLE_SIZE];
         state = new byte[1024];
         reflected = new Reflected[1024];
@@ -1646,6 +1673,7 @@ public final class JFluid1 {
         chunkCount = chunkTotal;
         claimHint = 0;
         waker = wake;
+        agent = Thread.currentThread();
         start = ticks();
         swapping = jammed = false;
         // Linked and initialised here: an application's thread may be short of stack or memory, and an
@@ -1653,11 +1681,13 @@ public final class JFluid1 {
         Carrier.thread();
         Carrier.isVirtual(Thread.currentThread());
         Threads.giveWay();
+        passOn(new OutOfMemoryError());
         U.ensureClassInitialized(Offsets.class);
         U.ensureClassInitialized(ThreadInfo.class);
         U.ensureClassInitialized(Request.class);
         U.ensureClassInitialized(Reflected.class);
         U.ensureClassInitialized(Patience.class);
+        return table;
     }
 
     public static void enable() {
@@ -1675,7 +1705,7 @@ public final class JFluid1 {
     }
 
     /**
-     * Forgets the session.
+     * Forgets the session. Allocates nothing.
      *
      * @param unmapped whether no thread is in the runtime any more; if one is, the addresses stay valid
      */
@@ -1685,9 +1715,12 @@ public final class JFluid1 {
             chunkCount = 0;
         }
         waker = null;
+        agent = null;
         handedOver = null;
-        table = new ThreadInfo[1];
-        reflected = new Reflected[1];
+        table = NOBODY;
+        NOBODY[0] = null; // a thread that came late may have put itself there
+        reflected = NOTHING;
+        NOTHING[0] = null;
         mailbox[0] = mailbox[1] = null;
     }
 
@@ -1700,11 +1733,15 @@ public final class JFluid1 {
         handedOver = new HandedOver();
     }
 
-    /** Whether a virtual thread is in a slow path. Platform threads are looked at by their stacks. */
-    public static boolean anyoneInside() {
-        for (ThreadInfo head : table) {
+    /**
+     * Whether a living thread of a session is in a slow path. Platform threads are looked at by their stacks,
+     * too.
+     */
+    public static boolean anyoneInside(Object threads) {
+        for (ThreadInfo head : (ThreadInfo[]) threads) {
             for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
-                if (ti.guard) {
+                Thread t = ti.guard ? ti.thread.get() : null;
+                if (t != null && t.isAlive()) {
                     return true;
                 }
             }
@@ -1794,7 +1831,7 @@ public final class JFluid1 {
                 try {
                     YIELD.invokeExact();
                 } catch (Throwable t) {
-                    // A native without a failure; and not to give way is no failure of ours either.
+                    passOn(t); // else: not to give way is no failure
                 }
             }
         }
@@ -1827,7 +1864,7 @@ public final class JFluid1 {
         return start;
     }
 
-    /** Takes chunks back from threads that are outside the graph, so that busy ones find some. */
+    /** Takes chunks back from threads that are outside the graph, so that busy ones find some. Any thread. */
     public static int reclaim() {
         int taken = 0;
         for (int c = 0; c < chunkCount; c++) {

@@ -1,0 +1,139 @@
+package jfluid.agent;
+
+import java.io.IOException;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The mapped event buffer of one session, drawn in src/events/ring-layout.ts: who may unmap it, and when.
+ * A store into memory that is not mapped any more ends the JVM, so a ring is held from here for as long as
+ * it is mapped (the collector would unmap it), and stays mapped while a thread may be on its way through a
+ * probe. The next session lets go of those that were kept.
+ */
+final class Ring {
+    /** How long threads get to leave the runtime. */
+    private static final long LEAVING_NANOS = 2_000_000_000L;
+    /** How long to look whether those of an earlier session have left. */
+    private static final long GLANCE_NANOS = 20_000_000L;
+    /** A probe is never deeper in a stack: a few frames of ours, and those of a wake-up. */
+    private static final int DEEPEST_FRAME = 12;
+    private static final int TRIES = 20;
+
+    private static final List<Ring> mapped = new ArrayList<>();
+
+    private final MappedByteBuffer buffer;
+    /** The session's table of threads: which of them are in a slow path. */
+    private Object threads;
+
+    private Ring(MappedByteBuffer buffer) {
+        this.buffer = buffer;
+    }
+
+    static Ring map(Path path, long bytes) throws IOException {
+        releaseKept();
+        try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            Ring ring = new Ring(file.map(FileChannel.MapMode.READ_WRITE, 0, bytes));
+            synchronized (mapped) {
+                mapped.add(ring);
+            }
+            return ring;
+        }
+    }
+
+    void begin(int chunkBytes, int chunkCount, int chunksAt, Runnable wake) {
+        threads = JFluid1.begin(JFluid1.address(buffer), chunkBytes, chunkCount, chunksAt, wake);
+    }
+
+    /**
+     * Ends the use of the ring after {@link JFluid1#disable}.
+     *
+     * @return false if a thread would not leave the runtime, or there was no memory to see that: then the
+     *     mapping stays for now
+     */
+    boolean letGo() {
+        for (int tries = 1; tries <= TRIES; tries++) {
+            try {
+                boolean left = everybodyHasLeft();
+                JFluid1.end(left);
+                if (left) {
+                    unmap();
+                    releaseKept();
+                }
+                return left;
+            } catch (OutOfMemoryError full) {
+                Pause.nanos(100_000_000L);
+            }
+        }
+        JFluid1.end(false);
+        return false;
+    }
+
+    /** Lets go of what earlier sessions had to keep. While nothing is recorded, or nobody is in a probe. */
+    private static void releaseKept() {
+        synchronized (mapped) {
+            // One whose threads are still there keeps the others, too: stacks do not tell them apart.
+            if (mapped.isEmpty() || !nobodyInside(mapped, GLANCE_NANOS)) {
+                return;
+            }
+            while (!mapped.isEmpty()) {
+                mapped.get(0).unmap();
+            }
+        }
+    }
+
+    private void unmap() {
+        synchronized (mapped) {
+            if (mapped.remove(this)) {
+                JFluid1.unmap(buffer);
+            }
+        }
+    }
+
+    private boolean everybodyHasLeft() {
+        // A thread that read `enabled` just before may have become active again just after disable():
+        // once it is out, nobody can, and the second look is final. The stack of a virtual thread cannot
+        // be looked at, so between the two it gets time to take the few steps to its guard.
+        if (!nobodyInside(List.of(this), LEAVING_NANOS)) {
+            return false;
+        }
+        JFluid1.disable();
+        if (JFluid1.sawVirtualThreads()) {
+            Pause.nanos(50_000_000L);
+        }
+        return nobodyInside(List.of(this), LEAVING_NANOS);
+    }
+
+    /** Waits until no platform thread's stack shows a probe and no virtual one is in a slow path. */
+    private static boolean nobodyInside(List<Ring> rings, long nanos) {
+        long until = System.nanoTime() + nanos;
+        do {
+            boolean inside = false;
+            for (Ring ring : rings) {
+                inside |= ring.threads != null && JFluid1.anyoneInside(ring.threads);
+            }
+            for (StackTraceElement[] trace : Stacks.take().traces()) {
+                inside |= trace != null && isInside(trace);
+            }
+            if (!inside) {
+                return true;
+            }
+            Pause.nanos(2_000_000L);
+        } while (System.nanoTime() < until);
+        return false;
+    }
+
+    private static boolean isInside(StackTraceElement[] trace) {
+        for (int i = 0; i < trace.length && i < DEEPEST_FRAME; i++) {
+            String name = trace[i].getClassName();
+            // The Attach Listener's thread in Wake writes no events. It may be waiting for this very session.
+            if (name.startsWith("java.lang.JFluid1") && !name.equals("java.lang.JFluid1$Wake")) {
+                return !trace[trace.length - 1].getClassName().startsWith("jfluid.agent");
+            }
+        }
+        return false;
+    }
+}
