@@ -1,0 +1,310 @@
+// Methods that do not return: whatever is thrown, from wherever and through whatever, the next call hangs
+// where it belongs, and an exit that nobody could see is counted.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileJava, startJava } from '../support/java-process.ts'
+import { forEachJdk, jdks } from '../support/jdks.ts'
+import { callsByPath, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
+
+/**
+ * `<what> n`: enters the root n times for this, and once each calls after(), which must stay right under it.
+ * `stop n`:   n threads that work inside the root are stopped, one after the other.
+ */
+const UNWIND = `
+  package fix;
+  import java.io.*;
+  import java.lang.reflect.*;
+  public class Unwind {
+    static volatile int sum;
+    static volatile boolean inside;
+    static class Fault extends Exception {}
+    static final Fault FAULT = new Fault();
+    static final InitFailure FAILURE = new InitFailure();
+    static class InitFailure extends RuntimeException {}
+
+    static void after() { sum++; }
+
+    static void root(String what) throws Exception {
+      switch (what) {
+        case "left" -> left();
+        case "reflection" -> reflection();
+        case "natives" -> natives();
+        case "initialiser" -> initialiser();
+        case "supers" -> supers();
+        case "memory" -> memory();
+        case "interrupt" -> interrupt();
+        case "deep" -> deep();
+      }
+      after();
+    }
+
+    static void raise() throws Fault { throw FAULT; }
+
+    // through code that is left out
+    static class Thrower implements Left.Job {
+      public void run() throws Exception { before(); raise(); }
+      static void before() { sum++; }
+    }
+    static final Thrower THROWER = new Thrower();
+    static void left() throws Exception {
+      try { Left.through(THROWER); } catch (Fault expected) { sum++; }
+    }
+
+    // out of Method.invoke and Constructor.newInstance
+    public static class Made { public Made() throws Fault { raise(); } }
+    public static void mirrored() throws Fault { raise(); }
+    static void reflection() throws Exception {
+      try { Unwind.class.getMethod("mirrored").invoke(null); } catch (InvocationTargetException expected) { sum++; }
+      try { Made.class.getConstructor().newInstance(); } catch (InvocationTargetException expected) { sum++; }
+    }
+
+    // thrown by native code, and by the JVM
+    static void natives() {
+      try { copy(); } catch (ArrayStoreException expected) { sum++; }
+      try { find(); } catch (ClassNotFoundException expected) { sum++; }
+      try { cast(THROWER); } catch (ClassCastException expected) { sum++; }
+    }
+    static void copy() { System.arraycopy(new int[1], 0, new long[1], 0, 1); }
+    static void find() throws ClassNotFoundException { Class.forName("fix.Nowhere"); }
+    static String cast(Object o) { return (String) o; }
+
+    // an initialiser fails once, and is not run again
+    static class Broken {
+      static { fail(); }
+      static void fail() { throw FAILURE; }
+      static void use() { sum++; }
+    }
+    static void initialiser() {
+      try { Broken.use(); } catch (ExceptionInInitializerError | NoClassDefFoundError expected) { sum++; }
+    }
+
+    // two constructors whose super() throws: no handler can see it
+    static class Grandparent { Grandparent() throws Fault { raise(); } }
+    static class Parent extends Grandparent { Parent() throws Fault { super(); } }
+    static class Child extends Parent { Child() throws Fault { super(); } }
+    static void supers() {
+      try { new Child(); } catch (Fault expected) { sum++; }
+      after();
+    }
+
+    static void memory() {
+      try { huge(); } catch (OutOfMemoryError expected) { sum++; }
+    }
+    static void huge() { grab(Integer.MAX_VALUE); }
+    static Object grab(int n) { return new long[n]; }
+
+    static void interrupt() {
+      Thread.currentThread().interrupt();
+      try { nap(); } catch (InterruptedException expected) { sum++; }
+    }
+    static void nap() throws InterruptedException { Thread.sleep(60_000); }
+
+    // ten frames at once
+    static void deep() {
+      try { down(9); } catch (Fault expected) { sum++; }
+    }
+    static void down(int n) throws Fault { if (n == 0) raise(); down(n - 1); }
+
+    // stopped from outside
+    static void spin() { while (true) step(); }
+    static void step() { for (int i = 0; i < 300; i++) sum += i; inside = true; }
+    static void work() { spin(); }
+
+    static void stop(int n) throws Exception {
+      Method stop = Thread.class.getMethod("stop");
+      int dead = 0;
+      for (int i = 0; i < n; i++) {
+        inside = false;
+        Throwable[] end = new Throwable[1];
+        Thread t = new Thread(() -> { try { work(); } catch (Throwable x) { end[0] = x; } });
+        t.start();
+        while (!inside) Thread.onSpinWait();
+        Thread.sleep(i % 5);
+        stop.invoke(t);
+        t.join();
+        if (end[0].getClass().getSimpleName().equals("ThreadDeath")) dead++;
+      }
+      System.out.println("dead " + dead);
+    }
+
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready");
+      var in = new BufferedReader(new InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        String what = line.split(" ")[0];
+        int n = Integer.parseInt(line.split(" ")[1]);
+        switch (what) {
+          case "stop" -> stop(n);
+          default -> { for (int i = 0; i < n; i++) root(what); }
+        }
+        System.out.println("done " + line);
+      }
+    }
+  }`
+
+const LEFT = `
+  package fix;
+  public class Left {
+    interface Job { void run() throws Exception; }
+    static void through(Job job) throws Exception { again(job); }
+    static void again(Job job) throws Exception { job.run(); }
+  }`
+
+const N = 20
+const ROOT = 'fix.Unwind.root(Ljava/lang/String;)V'
+
+/** Lines of the tree from short ones: `left/raise n`; `after` under the root comes by itself. */
+function tree(...paths: string[]): string[] {
+  const long = paths.map((path) => {
+    const [, names, calls] = /^(\S+) (.*)$/.exec(path)!
+    return `${[ROOT, ...names.split('/').map(full)].join(';')} ${calls}`
+  })
+  return [`${ROOT} ${N}`, `${ROOT};fix.Unwind.after()V ${N}`, ...long].sort()
+}
+
+function full(short: string): string {
+  const signature = {
+    grab: '(I)Ljava/lang/Object;',
+    cast: '(Ljava/lang/Object;)Ljava/lang/String;',
+    down: '(I)V',
+  }
+  const [owner, name] = short.includes('.') ? short.split('.') : ['', short]
+  const descriptor = signature[name as keyof typeof signature] ?? '()V'
+  return `fix.Unwind${owner === '' ? '' : `$${owner}`}.${name}${descriptor}`
+}
+
+const facts = ({ instrumentation: { gaps, healed }, truncated }: JsonProfile) => ({ gaps, healed, truncated })
+
+forEachJdk((jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, { 'fix/Unwind': UNWIND, 'fix/Left': LEFT })
+  })
+  const start = async (...args: string[]) => {
+    const java = startJava(jdk, ['-Xmx64m', '-cp', classes, 'fix.Unwind'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, ...args)
+    await recording.started
+    const ask = async (line: string): Promise<string> => {
+      java.send(line)
+      await java.line(new RegExp(`^done ${line}$`))
+      return java.stdout()
+    }
+    return { java, recording, ask }
+  }
+
+  describe('the tree stays in order when an exception leaves', () => {
+    const tens = Array.from(
+      { length: 10 },
+      (_, i) =>
+        `deep/${Array(i + 1)
+          .fill('down')
+          .join('/')} ${N}`,
+    )
+    it.each<[string, string, number, string[]]>([
+      [
+        'frames that are left out',
+        'left',
+        0,
+        tree(
+          `left ${N}`,
+          `left/Thrower.run ${N}`,
+          `left/Thrower.run/Thrower.before ${N}`,
+          `left/Thrower.run/raise ${N}`,
+        ),
+      ],
+      [
+        'Method.invoke and Constructor.newInstance',
+        'reflection',
+        0,
+        tree(
+          `reflection ${N}`,
+          `reflection/mirrored ${N}`,
+          `reflection/mirrored/raise ${N}`,
+          `reflection/Made.<init> ${N}`,
+          `reflection/Made.<init>/raise ${N}`,
+        ),
+      ],
+      [
+        'native code and the JVM itself',
+        'natives',
+        0,
+        tree(`natives ${N}`, `natives/copy ${N}`, `natives/find ${N}`, `natives/cast ${N}`),
+      ],
+      [
+        'a class initialiser',
+        'initialiser',
+        0,
+        tree(
+          `initialiser ${N}`,
+          `initialiser/Broken.<clinit> 1`,
+          `initialiser/Broken.<clinit>/Broken.fail 1`,
+        ),
+      ],
+      [
+        'super(), twice: two exits are missed and counted',
+        'supers',
+        2 * N,
+        tree(
+          `supers ${N}`,
+          `supers/Child.<init> ${N}`,
+          `supers/Child.<init>/Parent.<init> ${N}`,
+          `supers/Child.<init>/Parent.<init>/Grandparent.<init> ${N}`,
+          `supers/Child.<init>/Parent.<init>/Grandparent.<init>/raise ${N}`,
+          // Until whoever caught it returns, what it calls seems to be the constructor's.
+          `supers/Child.<init>/Parent.<init>/after ${N}`,
+        ),
+      ],
+      [
+        'an allocation that does not fit',
+        'memory',
+        0,
+        tree(`memory ${N}`, `memory/huge ${N}`, `memory/huge/grab ${N}`),
+      ],
+      ['a sleep that is interrupted', 'interrupt', 0, tree(`interrupt ${N}`, `interrupt/nap ${N}`)],
+      [
+        'ten frames at once',
+        'deep',
+        0,
+        tree(`deep ${N}`, ...tens, `deep/${Array(10).fill('down').join('/')}/raise ${N}`),
+      ],
+    ])('%s', async (_, what, healed, expected) => {
+      const { recording, ask } = await start('--root', 'fix.Unwind.root', '--exclude', 'fix.Left')
+      await ask(`${what} ${N}`)
+      const profile = await recording.stop()
+      expect(lines(callsByPath(profile.merged))).toEqual(expected)
+      expect(facts(profile)).toEqual({ gaps: 0, healed, truncated: false })
+    })
+  })
+})
+
+/** Thread.stop() refuses to work from JDK 20 on. */
+describe.each(jdks.filter(({ version }) => version < 20))('Thread.stop() on JDK $version', (jdk) => {
+  const start = async (root: string) => {
+    const classes = await compileJava(jdk, { 'fix/Unwind': UNWIND, 'fix/Left': LEFT })
+    const java = startJava(jdk, ['-cp', classes, 'fix.Unwind'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', root)
+    await recording.started
+    return { java, recording }
+  }
+
+  it('ends threads wherever they are, probes included, and no other notices', async () => {
+    const { java, recording } = await start('fix.Unwind.work')
+    java.send('stop 100')
+    await java.line(/^done stop/)
+    expect(java.stdout()).toMatch(/^dead 100$/m)
+    java.send('stop 1')
+    await java.line(/^done stop 1$/)
+    const profile = await recording.stop()
+    const counts = callsByPath(profile.merged)
+    expect([...counts.keys()].sort()).toEqual([
+      'fix.Unwind.work()V',
+      'fix.Unwind.work()V;fix.Unwind.spin()V',
+      'fix.Unwind.work()V;fix.Unwind.spin()V;fix.Unwind.step()V',
+    ])
+    expect(counts.get('fix.Unwind.work()V')).toBe(101)
+    expect(counts.get('fix.Unwind.work()V;fix.Unwind.spin()V')).toBe(101)
+    expect(profile.truncated).toBe(false)
+  })
+})
