@@ -116,6 +116,13 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
   yield ']}\n'
 }
 
+/** Whether the thread has called a root itself; one that only runs tasks has its path without calls. */
+function callsRoot(tree: Tree): boolean {
+  const calls = column(tree, 'calls')
+  for (let i = 0; i < tree.count; i += tree.size[i]!) if (calls[i]! > 0) return true
+  return false
+}
+
 function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<string> {
   const { target, instrumentation, calibration, events } = profile
   const roots = profile.roots.map(clean)
@@ -123,6 +130,8 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
   const calls = column(profile.merged, 'calls')
   for (let i = 0; i < profile.merged.count; i += profile.merged.size[i]!) rootCalls += calls[i]!
   const threads = profile.threads.filter((thread) => thread.tree.count > 0).length
+  const isFollowed = profile.followedTasks !== undefined
+  const callers = isFollowed ? profile.threads.filter(({ tree }) => callsRoot(tree)).length : threads
   const busyMs = profile.durationMs * Math.max(1, threads)
   const title = `jfluid profile of ${clean(target.mainClass)}`
   yield `${paint('bold', cut(title, cells))}\n`
@@ -135,7 +144,10 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
     ],
     [
       'calls',
-      `${count(rootCalls)} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(threads, 'thread')}`,
+      `${count(rootCalls)} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(callers, 'thread')}` +
+        (profile.followedTasks === undefined
+          ? ''
+          : `; ${plural(profile.followedTasks, 'task')} followed, ${plural(threads, 'thread')} in all`),
     ],
     [
       'methods',

@@ -55,6 +55,19 @@ Hot methods, by self time, 3 of 6
     assert.match(reportText(order, { width: 120 }), /com\.acme\.shop\.pricing\.PriceCalculator\.priceOf/)
   })
 
+  it('tells tasks that were followed from calls of the root', () => {
+    const worker = {
+      id: 7,
+      name: 'pool-1',
+      tree: profileOf('OrderService.process 0x 0ns ( Job.run 5x 7ns )').merged,
+    }
+    const followed = { ...order, followedTasks: 5, threads: [...order.threads, worker] }
+    assert.match(
+      reportText(followed),
+      /^calls {5}4 of the root in 1 thread; 5 tasks followed, 2 threads in all$/m,
+    )
+  })
+
   it('shows negative time as ~0', () => {
     assert.match(
       reportText(order, { minPercent: -1 }),
