@@ -24,8 +24,8 @@ import { returnedClasses } from './shared-exits.ts'
 /**
  * `method`: entry and exits are events while the thread is inside a root.
  * `root`: the same, and the thread is inside a root from here on.
- * `reflection`: for Method.invoke and Constructor.newInstance, tells the runtime what is about to be
- * called; may be had together with one of the others.
+ * `reflection`: for where the JDK calls methods that no call site names. Hands the receiver, or the first
+ * argument of a static method, to the runtime; may be had together with one of the others.
  * `hand-over`: for methods of the JDK where work changes hands; the same.
  */
 export type Probe = 'method' | 'root' | 'reflection' | 'hand-over'
@@ -125,10 +125,15 @@ function instrumentable({ methods }: ClassFile, { methodIndex, id, timing, refle
   if (method.access & ACC_NATIVE) throw new NotInstrumentable('native')
   if (timing !== undefined && !(id >= 0 && id <= MAX_ID))
     throw new NotInstrumentable(`id ${id} is out of range`)
-  if (reflection && (method.access & ACC_STATIC || method.name === '<init>')) {
-    throw new NotInstrumentable('has no receiver to tell the runtime of')
+  if (reflection && !tellsOfAnObject(method)) {
+    throw new NotInstrumentable('has no object to tell the runtime of')
   }
   return method
+}
+
+/** Whether local 0 holds an object when the method begins: the receiver, or a static method's first argument. */
+function tellsOfAnObject({ access, name, descriptor }: MethodInfo): boolean {
+  return (access & ACC_STATIC) === 0 ? name !== '<init>' : /^\([L[]/.test(descriptor)
 }
 
 function probesOf(work: Work, refs: RuntimeBlock): MethodProbes {

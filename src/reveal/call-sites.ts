@@ -6,8 +6,9 @@
 //   LambdaMetafactory    the method handles among the arguments: lambda bodies, method references
 //   StringConcatFactory  toString() on every argument that is an object
 //   ObjectMethods        a record's equals, hashCode, toString: those of its components
-//   SwitchBootstraps     nothing of the application's
-//   any other            the bootstrap method itself, and the method handles among the arguments
+//   SwitchBootstraps     what makes its labels, where these are constants of enums
+//   any other            the bootstrap method itself, the method handles among the arguments, and a call
+//                        through the handle that the site is bound to
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { forEachInstruction, parseCode } from '../classfile/code.ts'
@@ -142,11 +143,14 @@ export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
         add({ kind: 'record', owner: classFile.name, name })
         break
       case 'java/lang/runtime/SwitchBootstraps':
+        for (const it of argumentsOf(bootstrapIndex, depth)) add(it) // labels: constants of enums
         break
       default: {
         const site = handle(maker)
         if (site !== null) add(site)
         for (const it of argumentsOf(bootstrapIndex, depth)) add(it)
+        // What the call site is bound to is a handle, and only found out when it is called.
+        if (!constant) add({ kind: 'virtual', ...INVOKE_EXACT })
       }
     }
   }
@@ -210,6 +214,11 @@ function objectParameters(descriptor: string): string[] {
     .map(([, , name]) => name)
 }
 
+const INVOKE_EXACT = {
+  owner: 'java/lang/invoke/MethodHandle',
+  name: 'invokeExact',
+  descriptor: '([Ljava/lang/Object;)Ljava/lang/Object;',
+}
 const THROWABLE = /(?:Exception|Error|Throwable)$/
 
 // Kinds of method handles, JVMS table 5.4.3.5-A.

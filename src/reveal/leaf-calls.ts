@@ -16,7 +16,7 @@ export const GATE_TEXT = 1
 export const GATE_COLLECTIONS = 2
 /** Everything that overrides a method of a JDK type: the JDK knows no others by name. */
 export const GATE_FULL = 3
-/** Everything that overrides a method of an excluded type: code that cannot be read, method handles. */
+/** Everything that overrides a method of an excluded type: code that cannot be read. */
 export const GATE_ANY = 4
 
 const EXCEPTIONS = [
@@ -194,11 +194,9 @@ export function gateOf(chain: readonly string[], name: string, descriptor: strin
       if (entry && (entry.all || entry.names.has(name) || entry.names.has(parameters))) return level
     }
   }
-  return chain[0]?.startsWith(METHOD_HANDLES) ? GATE_ANY : GATE_FULL
+  return GATE_FULL
 }
 
-/** A handle may mean any method, whoever invokes it in the end. */
-const METHOD_HANDLES = 'java/lang/invoke/'
 const OBJECT = 'java/lang/Object'
 const OBJECT_TEXT = new Set(['toString()Ljava/lang/String;', 'hashCode()I'])
 const COMPARISON = new Set(['java/lang/Comparable', 'java/util/Comparator', 'java/lang/CharSequence'])

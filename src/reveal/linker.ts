@@ -268,7 +268,10 @@ export class Linker {
       if (this.isLambdaProxy(node)) {
         const handles = this.lambdaHandles(node)
         if (handles === null) sink.complete = false
-        else for (const it of handles) addOnward(sink, it)
+        else if (handles.length === 0 && !this.closed(node)) {
+          sink.opaque.add(node) // its metafactory was called by hand: what it stands for is not written anywhere
+          sink.gate = GATE_ANY
+        } else for (const it of handles) addOnward(sink, it)
       } else if (!this.closed(node)) {
         sink.opaque.add(node)
         sink.gate = GATE_ANY

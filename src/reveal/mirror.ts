@@ -5,8 +5,13 @@
 // are kept up to a budget, oldest dropped first, and asked for again in the rare case.
 
 import { hasAnnotation } from '../classfile/annotations.ts'
-import { type ClassFile, ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
-import { type LambdaSite, type MethodBody, NO_BODY, readBody } from './call-sites.ts'
+import {
+  type ClassFile,
+  ClassFormatProblem,
+  type MethodInfo,
+  parseClassFile,
+} from '../classfile/class-file.ts'
+import { type LambdaSite, type MethodBody, NO_BODY, readBody, type Site } from './call-sites.ts'
 
 export interface MirrorMethod {
   /** Index in the class file's `methods` table. */
@@ -110,12 +115,20 @@ export class Mirrors {
     const file = this.#files.get(id)
     if (file === undefined) return NO_BODY // unreadable, and counted so
     try {
-      return readBody(file, file.methods[methodIndex])
+      return readBody(file, this.#methodOf(id, file, methodIndex))
     } catch (problem) {
       if (!(problem instanceof ClassFormatProblem)) throw problem
       this.unreadable++
       return NO_BODY
     }
+  }
+
+  /** The mirror may come from the load hook: HotSpot shows the methods of a loaded class in another order. */
+  #methodOf(id: number, file: ClassFile, methodIndex: number): MethodInfo {
+    const method = file.methods[methodIndex]
+    const meant = this.#mirrors.get(id)?.methods[methodIndex]
+    const isMeant = (it: MethodInfo) => it.name === meant?.name && it.descriptor === meant.descriptor
+    return meant === undefined || isMeant(method) ? method : (file.methods.find(isMeant) ?? method)
   }
 
   /** All lambdas the class makes. Its class file must have been fetched, once. */
@@ -142,9 +155,14 @@ export class Mirrors {
 
   /** The class is gone from the target. */
   drop(id: number): void {
+    this.forgetFile(id)
+    this.#mirrors.delete(id)
+  }
+
+  /** The class has other code now, and the same methods. */
+  forgetFile(id: number): void {
     this.#bytes -= this.#files.get(id)?.bytes.length ?? 0
     this.#files.delete(id)
-    this.#mirrors.delete(id)
     this.#lambdas.delete(id)
   }
 
@@ -153,6 +171,18 @@ export class Mirrors {
     if (old !== undefined) this.#bytes -= old.bytes.length
     this.#files.set(id, file)
     this.#bytes += file.bytes.length
+  }
+}
+
+/** What any method of a class file can cause to run; null if it cannot be read. */
+export function sitesOf(bytes: Uint8Array): Site[] | null {
+  const file = parse(bytes)
+  if (file === null) return null
+  try {
+    return file.methods.flatMap((it) => readBody(file, it).sites)
+  } catch (problem) {
+    if (problem instanceof ClassFormatProblem) return null
+    throw problem
   }
 }
 

@@ -15,10 +15,11 @@
 // is overridden, so it opens a *gate*: from then on those overriders, and lambdas whose interface is
 // a JDK type, are reachable, in classes loaded now or later. The gate has levels (`leaf-calls.ts`):
 // calls that provably call nothing back leave it shut, calls that only compare or print open it a
-// little, most others fully, and what cannot be read at all, or goes through a method handle, to the
-// overriders of left-out application types as well. This over-approximates a lot. It is the price of
-// missing nothing without reading the JDK; scheme B still opens the gate only when a method holding
-// such a call, or one that leads to it through left-out code, is entered.
+// little, most others fully, and what cannot be read at all to the overriders of left-out application
+// types as well. This over-approximates a lot. It is the price of missing nothing without reading the
+// JDK; scheme B still opens the gate only when a method holding such a call, or one that leads to it
+// through left-out code, is entered. What the JDK calls by reflection or through a method handle is not
+// behind the gate: the target asks when it happens (`Revealer.reflectiveTarget`).
 
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
@@ -551,7 +552,8 @@ export class Reach {
       for (const proxy of lambdas) {
         const found = this.linker.lambdaHandles(proxy)
         if (found === null) complete = false
-        else handles.push(...found)
+        else if (found.length > 0) handles.push(...found)
+        else if (proxy.included) this.skip(proxy.name, '*', '', 'hidden class')
       }
       return complete ? handles : null
     })

@@ -18,7 +18,7 @@ import { type ClassNode, Hierarchy } from './hierarchy.ts'
 import { boldness, readyAmong, takeCallees } from './lazy.ts'
 import { Linker, type LoadedSite, type MethodRef } from './linker.ts'
 import { MethodIds, type MethodTarget } from './method-ids.ts'
-import { Mirrors, type RevealPort } from './mirror.ts'
+import { Mirrors, type RevealPort, sitesOf } from './mirror.ts'
 import type { ClassPattern, RootPattern } from './patterns.ts'
 import { Reach, type Skipped } from './reach.ts'
 import { type RootReport, Roots } from './roots.ts'
@@ -114,7 +114,8 @@ export class Revealer {
     for (const info of infos) {
       const node = this.#hierarchy.node(info.id)
       this.#decideInclusion(node)
-      if ((node.flags & CLASS_JDK) !== 0) this.#jdkPackages.add(packageOf(node))
+      // The proxy of an interface that is not public lies in the interface's package.
+      if ((node.flags & CLASS_JDK) !== 0 && !PROXY.test(node.name)) this.#jdkPackages.add(packageOf(node))
     }
     this.#linker.forget()
     if (this.#started) for (const node of touched) this.#appeared.add(node)
@@ -210,6 +211,41 @@ export class Revealer {
       ]
       await this.#reach.reach(sites.filter((it) => !this.#reach.isReached(it)))
       await this.#reach.expand([])
+    })
+  }
+
+  /**
+   * A hidden class is about to be defined: its own calls cannot be counted, and its bytes are never seen
+   * again. What any method of it calls counts as called.
+   *
+   * @param hostId  class in whose name it is defined: the loader and the nest are this one's
+   */
+  async hiddenClass(hostId: number, bytes: Uint8Array): Promise<Revelation> {
+    return await this.#answer(async () => {
+      const host = this.#hierarchy.get(hostId)
+      if (host?.followed !== true) return
+      const sites = sitesOf(bytes)
+      if (sites === null) this.#gaps++
+      else await this.#reach.reach(sites.map((site) => ({ site, loader: host.loader })))
+    })
+  }
+
+  /** Another agent has given the classes other code: what has been looked at in them is looked at again. */
+  async classesChanged(classIds: readonly number[]): Promise<Revelation> {
+    return await this.#answer(async () => {
+      const again: MethodRef[] = []
+      for (const id of classIds) {
+        const node = this.#hierarchy.get(id)
+        if (node === undefined) continue
+        this.#mirrors.forgetFile(id)
+        for (const method of this.#mirrors.get(id)?.methods ?? []) {
+          const ref = { node, method }
+          const target = this.#ids.find(id, method.index)
+          const waits = this.#options.scheme === 'b' && target !== undefined && !this.#invoked.has(target.id)
+          if (this.#reach.isDecided(ref) && !waits) again.push(ref)
+        }
+      }
+      if (again.length > 0) await this.#reach.expand(again)
     })
   }
 
@@ -325,6 +361,8 @@ export class Revealer {
     return known || /^(?:java|jdk|sun)\//.test(info.name) ? CLASS_JDK : 0
   }
 }
+
+const PROXY = /\$Proxy\d+$/
 
 function packageOf(it: { readonly name: string; readonly loader: number }): string {
   return `${it.loader}:${it.name.slice(0, it.name.lastIndexOf('/') + 1)}`

@@ -160,6 +160,15 @@ export class Instrumenter {
     this.installed.delete(classId)
   }
 
+  /** The same for classes that are defined and stay. Returns what was installed, to be installed anew. */
+  takeBack(classIds: readonly number[]): Task[] {
+    return classIds.flatMap((id) => {
+      const tasks = this.installed.get(id) ?? []
+      this.forgetClass(id)
+      return tasks
+    })
+  }
+
   /** The target has dropped the class, and with it what was installed. */
   classUnloaded(classId: number): void {
     this.forget(classId)

@@ -103,6 +103,8 @@ function sourceName(internal: string): string {
   return internal.replaceAll('/', '.')
 }
 
+const HANDLE = 'java/lang/invoke/DirectMethodHandle'
+
 export class Session {
   private readonly agent: Agent
   private readonly instrumenter: Instrumenter
@@ -133,6 +135,7 @@ export class Session {
   private stopping = false
   private detachReport: DetachReport | null = null
   private reflectionHooked = false
+  private readonly changed = new Set<number>()
   /** Classes that passed the load hook and have not been seen among the loaded ones. */
   private readonly coming = new Set<number>()
   /** Methods of such classes: they can be rewritten once the class is defined. */
@@ -241,9 +244,19 @@ export class Session {
             this.agent.reflected(request)
           }
         }),
+      hiddenClass: (request, hostId, bytes) =>
+        this.enqueue(async () => {
+          try {
+            await this.refreshClasses()
+            await this.apply(await this.revealer.hiddenClass(hostId, bytes))
+          } finally {
+            this.agent.reflected(request)
+          }
+        }),
       classLoading: (hook, classId, loader, name, bytes) => {
         return this.enqueue(() => this.onClassLoading(hook, classId, loader, name, bytes))
       },
+      changed: (classId) => this.onChanged(classId),
       lateLoad: (hook) => this.onLateLoad(hook),
       ended: (reason) => this.endedByTarget(reason),
     })
@@ -288,6 +301,19 @@ export class Session {
       const revelations: Revelation[] = []
       for (const first of ids) revelations.push(await this.revealer.firstInvocation(first))
       await this.apply(...revelations)
+    })
+  }
+
+  /** Another agent has redefined the class: our probes go into what it is now, and what that calls is found. */
+  private onChanged(classId: number): void {
+    this.changed.add(classId)
+    if (this.changed.size > 1) return
+    void this.enqueue(async () => {
+      await this.refreshClasses()
+      const ids = [...this.changed]
+      this.changed.clear()
+      await this.install(this.instrumenter.takeBack(ids), [])
+      await this.apply(await this.revealer.classesChanged(ids))
     })
   }
 
@@ -453,11 +479,24 @@ export class Session {
     }, DEFINED_MS)
   }
 
-  /** Method.invoke and Constructor.newInstance get a probe that tells what they are about to call. */
+  /** Where the JDK calls what no call site names, a probe tells what it is about to call. */
   private reflectionTasks(): Task[] {
     const hooks = [
       ['java/lang/reflect/Method', 'invoke', '(Ljava/lang/Object;[Ljava/lang/Object;)Ljava/lang/Object;'],
-      ['java/lang/reflect/Constructor', 'newInstance', '([Ljava/lang/Object;)Ljava/lang/Object;'],
+      [
+        'java/lang/reflect/Constructor',
+        'newInstanceWithCaller',
+        '([Ljava/lang/Object;ZLjava/lang/Class;)Ljava/lang/Object;',
+      ],
+      [HANDLE, 'internalMemberName', '(Ljava/lang/Object;)Ljava/lang/Object;'],
+      [HANDLE, 'internalMemberNameEnsureInit', '(Ljava/lang/Object;)Ljava/lang/Object;'],
+      [HANDLE, 'constructorMethod', '(Ljava/lang/Object;)Ljava/lang/Object;'],
+      [HANDLE, 'internalMemberName', '()Ljava/lang/invoke/MemberName;'], // of a lambda made by hand
+      [
+        'java/lang/invoke/MethodHandles$Lookup$ClassDefiner',
+        'defineClass',
+        '(ZLjava/lang/Object;)Ljava/lang/Class;',
+      ],
     ] as const
     return hooks.flatMap(([className, name, descriptor]) => {
       const classId = this.bootClasses.get(className)

@@ -40,7 +40,9 @@ export interface LoadAnswer {
 export interface AgentEvents {
   first(methodId: number): void
   reflect(request: number, classId: number, name: string, descriptor: string): void
+  hiddenClass(request: number, hostId: number, bytes: Uint8Array): void
   classLoading(hook: number, classId: number, loader: number, name: string, bytes: Uint8Array): void
+  changed(classId: number): void
   lateLoad(hook: number): void
   ended(reason: string): void
 }
@@ -59,8 +61,12 @@ export class Agent {
           return events.first(number(a[0]))
         case 'reflect':
           return events.reflect(number(a[0]), number(a[1]), string(a[2]), string(a[3]))
+        case 'hiddenClass':
+          return events.hiddenClass(number(a[0]), number(a[1]), bytes(a[2]))
         case 'classLoading':
           return events.classLoading(number(a[0]), number(a[1]), number(a[2]), string(a[3]), bytes(a[4]))
+        case 'changed':
+          return events.changed(number(a[0]))
         case 'lateLoad':
           return events.lateLoad(number(a[0]))
         case 'ended':

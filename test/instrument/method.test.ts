@@ -277,11 +277,20 @@ describe('a probe for reflection', () => {
     ])
   })
 
-  it('needs a receiver', () => {
-    const result = instrumentClass(assemble({ method: 'run()V', code: 'return' }), [
+  it('hands the first argument of a static method over', () => {
+    const classFile = assemble({ method: 'get(Ljava/lang/Object;)V', code: 'return', maxStack: 0 })
+    assert.deepEqual(listing(instrumented(classFile, 0, 'reflection')), [
+      '0 aload_0',
+      '1 invokestatic java/lang/JFluid1.reflectiveCall',
+      '4 return',
+    ])
+  })
+
+  it.each(['run()V', 'run(I)V'])('needs an object to hand over: %s', (method) => {
+    const result = instrumentClass(assemble({ method, code: 'return' }), [
       { methodIndex: 0, id: 0, probe: 'reflection' },
     ])
-    assert.equal(result.skipped[0].reason, 'has no receiver to tell the runtime of')
+    assert.equal(result.skipped[0].reason, 'has no object to tell the runtime of')
   })
 })
 

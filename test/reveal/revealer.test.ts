@@ -69,6 +69,13 @@ const lazy = program(
    class Low extends Mid { void go() { } void alone() { } }`,
 )
 
+const changed = program(
+  'changed',
+  `class Main { static void run() { Callee.one(); } static void other() { } }
+   class Second { static void other() { Callee.three(); } static void run() { Callee.two(); } }
+   class Callee { static void one() { } static void two() { } static void three() { } }`,
+)
+
 const lambdas = program(
   'lambdas',
   `interface Fn { int apply(int x); }
@@ -290,7 +297,32 @@ describe('dispatch', () => {
   })
 })
 
+describe('a class that is loaded and not initialised', () => {
+  it('runs its initialiser inside the subgraph', async () => {
+    const target = new Target({ program: lazy, uninitialised: 'Helper Super Held' })
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe(
+      'Helper.<clinit> Helper.help Made.<init> Made.use Super.<clinit>',
+    )
+    expect(await target.invoke('Helper.<clinit>')).toBe('Helper.start')
+  })
+})
+
 describe('a class loaded later', () => {
+  it('is the application’s, though a dynamic proxy lies in the same package', async () => {
+    const target = new Target({ program: lazy, late: 'Helper Made Super' })
+    await target.start()
+    await target.invoke('Main.run')
+    const proxy = {
+      ...target.info(target.full('Main')),
+      id: 9999,
+      name: target.full('$Proxy7'),
+      flags: CLASS_JDK,
+    }
+    await target.appear([proxy])
+    expect(await target.load('Helper')).toBe('Helper.<clinit> Helper.help')
+  })
+
   it('is the owner of a call made before, and runs its initialiser inside the subgraph', async () => {
     const target = new Target({ program: lazy, late: 'Helper Made Super' })
     await target.start()
@@ -600,6 +632,50 @@ describe('include and exclude', () => {
     expect(target.taken).toContain('AbstractStringBuilder.append')
     expect(target.taken).not.toContain('Object.<init>')
     expect(target.skipped.join('\n')).toMatch(/Math\.abs: intrinsic/)
+  })
+})
+
+describe('a class that another agent has changed', () => {
+  it('is looked at again, as far as it has been looked at: what it calls now is a callee', async () => {
+    const target = new Target({ program: changed })
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe('Callee.one')
+    expect(await target.change('Main', 'Second')).toBe('Callee.two')
+  })
+
+  it('and was not entered yet is read when it is', async () => {
+    const target = new Target({ program: changed })
+    await target.start()
+    expect(await target.change('Main', 'Second')).toBe('')
+    expect(await target.invoke('Main.run')).toBe('Callee.two')
+  })
+})
+
+describe('a hidden class', () => {
+  it('is defined: what its code calls is found, whoever calls that code', async () => {
+    const target = new Target({ program: lazy })
+    await target.start()
+    expect(await target.defineHidden('Main', 'Helper')).toBe('Helper.start')
+  })
+
+  it('that cannot be read is a gap', async () => {
+    const target = new Target({ program: lazy })
+    await target.start()
+    expect(await target.defineHidden('Main', 'NoSuchClass')).toBe('')
+    expect(target.revealer.counters.gaps).toBe(1)
+  })
+
+  it('that a metafactory called by hand has spun is told to be skipped', async () => {
+    const target = new Target({ program: lambdas })
+    await target.start()
+    await target.appear(
+      [target.lambdaProxy('Main$Made', 'Fn')].map((it) => ({
+        ...it,
+        nestHost: target.id(target.full('Fn')),
+      })),
+    )
+    await target.invoke('Main.run')
+    expect(target.skipped).toEqual([expect.stringMatching(/Lambda.*: hidden class$/)])
   })
 })
 

@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
-import { CLASS_HIDDEN, CLASS_JDK, type ClassInfo } from '../../src/base/class-info.ts'
+import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../../src/base/class-info.ts'
 import { parseClassPattern, parseRoot } from '../../src/reveal/patterns.ts'
 import { Revealer, type Revelation } from '../../src/reveal/revealer.ts'
 import { oldest } from '../support/jdks.ts'
@@ -96,6 +96,8 @@ export interface TargetOptions {
   lookAhead?: number
   /** Classes (simple names) that are not loaded at the start. */
   late?: string
+  /** Classes (simple names) that are loaded at the start, but not initialised. */
+  uninitialised?: string
 }
 
 const APP = 1
@@ -111,6 +113,7 @@ export class Target {
   readonly requests: number[] = []
   readonly fetched: string[] = []
   readonly #program: Program
+  readonly #uninitialised: ReadonlySet<string>
   readonly #ids = new Map<string, number>()
   readonly #names: string[] = ['']
   readonly #loaders: number[] = [0]
@@ -137,6 +140,7 @@ export class Target {
         },
       },
     )
+    this.#uninitialised = new Set(words(options.uninitialised).map((it) => this.full(it)))
     const late = new Set(words(options.late).map((it) => this.full(it)))
     const jdk = [...rows.keys()].filter((it) => rows.get(it)?.jdk)
     const own = this.#program.classes.filter((it) => !late.has(it))
@@ -147,8 +151,10 @@ export class Target {
     return simple.includes('/') ? simple : `${this.#program.name}/${simple}`
   }
 
+  readonly #replaced = new Map<string, string>()
+
   bytes(name: string): Uint8Array | null {
-    const row = rows.get(name)
+    const row = rows.get(this.#replaced.get(name) ?? name)
     return row === undefined ? null : readFileSync(row.file)
   }
 
@@ -174,7 +180,7 @@ export class Target {
       superId: row.superName === '' ? 0 : above(row.superName),
       interfaceIds: row.interfaces.map(above),
       access: row.access,
-      flags: row.jdk ? CLASS_JDK : 0,
+      flags: row.jdk ? CLASS_JDK : this.#uninitialised.has(name) ? CLASS_UNINITIALISED : 0,
       nestHost: 0,
     }
   }
@@ -251,6 +257,18 @@ export class Target {
 
   async reflect(simple: string, name: string, descriptor: string): Promise<string> {
     return this.#note(await this.revealer.reflectiveTarget(this.id(this.full(simple)), name, descriptor))
+  }
+
+  /** A hidden class with the code of `simple` is defined in the name of `host`. */
+  async defineHidden(host: string, simple: string): Promise<string> {
+    const bytes = this.bytes(this.full(simple)) ?? new Uint8Array()
+    return this.#note(await this.revealer.hiddenClass(this.id(this.full(host)), bytes))
+  }
+
+  /** Another agent gives a class the code of another one. */
+  async change(simple: string, to: string): Promise<string> {
+    this.#replaced.set(this.full(simple), this.full(to))
+    return this.#note(await this.revealer.classesChanged([this.id(this.full(simple))]))
   }
 
   /** Invokes whatever is instrumented and not ready, until nothing new turns up. */

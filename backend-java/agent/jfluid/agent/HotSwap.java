@@ -22,11 +22,18 @@ import java.util.zip.CRC32;
  *
  * All but {@link #transform} runs on the agent's thread.
  */
-final class HotSwap implements ClassFileTransformer {
+final class HotSwap {
     /** Decides about a class that is being loaded. Runs on the loading thread. */
     interface LoadHook {
         /** @return the bytes to define instead, or null */
         byte[] loading(ClassLoader loader, String name, ProtectionDomain domain, byte[] bytes);
+
+        /**
+         * Another agent redefines a class, perhaps with other bytes than it had as far as we know.
+         *
+         * @param unprobed whether it is left without the bodies that were installed in it
+         */
+        void changed(Class<?> redefined, boolean unprobed);
     }
 
     /** What is, or is about to be, installed in one class. */
@@ -78,6 +85,7 @@ final class HotSwap implements ClassFileTransformer {
     private volatile boolean restoring;
     /** The JVM has loaded classes on the agent's own thread, to verify others: they pass no load hook. */
     boolean loadedMeanwhile;
+    private volatile Relay relay = new Relay();
     int redefinitions;
 
     HotSwap(Instrumentation instrumentation, ClassTable classes, RuntimeLink runtime, LoadHook loadHook) {
@@ -85,7 +93,28 @@ final class HotSwap implements ClassFileTransformer {
         this.classes = classes;
         this.runtime = runtime;
         this.loadHook = loadHook;
-        instrumentation.addTransformer(this, true);
+        instrumentation.addTransformer(relay, true);
+    }
+
+    /**
+     * Makes us the last transformer again: what one that was registered later makes of a class is then what we
+     * read and put our bodies into. A class that is loaded meanwhile meets one of the two.
+     */
+    void goLast() {
+        Relay old = relay;
+        Relay fresh = new Relay();
+        instrumentation.addTransformer(fresh, true);
+        relay = fresh;
+        instrumentation.removeTransformer(old);
+    }
+
+    /** What is registered with the JVM: the same transformer cannot be there twice. */
+    private final class Relay implements ClassFileTransformer {
+        @Override
+        public byte[] transform(
+                ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
+            return this == relay ? HotSwap.this.transform(loader, name, redefined, domain, bytes) : null;
+        }
     }
 
     static int crc(byte[] bytes) {
@@ -95,8 +124,7 @@ final class HotSwap implements ClassFileTransformer {
     }
 
     /** Null means "unchanged"; an exception here would be swallowed by the JVM and hide a defect. */
-    @Override
-    public byte[] transform(
+    private byte[] transform(
             ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
         if (name == null) {
             return null;
@@ -116,16 +144,20 @@ final class HotSwap implements ClassFileTransformer {
         } else if (redefined == null) {
             return loadHook.loading(loader, name, domain, bytes);
         }
-        Target target = restoring ? null : target(loader, name);
-        if (target == null) {
+        if (restoring) {
             return null;
         }
+        Target target = target(loader, name);
+        byte[] spliced = null;
         try {
-            return target.apply(bytes);
+            spliced = target == null ? null : target.apply(bytes);
         } catch (RuntimeException e) {
             target.problem = e.toString();
-            return null;
         }
+        if (Thread.currentThread() != agent) {
+            loadHook.changed(redefined, spliced == null && target != null && !target.installed.isEmpty());
+        }
+        return spliced;
     }
 
     /** Bytes of the given classes as a retransformation would see them; null where there are none. */
@@ -348,6 +380,6 @@ final class HotSwap implements ClassFileTransformer {
     }
 
     void close() {
-        instrumentation.removeTransformer(this);
+        instrumentation.removeTransformer(relay);
     }
 }

@@ -100,7 +100,17 @@ final class Session extends Thread {
         try {
             Pause.prepare();
             classes = new ClassTable(instrumentation);
-            hotSwap = new HotSwap(instrumentation, classes, runtime, this::loading);
+            hotSwap = new HotSwap(instrumentation, classes, runtime, new HotSwap.LoadHook() {
+                @Override
+                public byte[] loading(ClassLoader loader, String name, ProtectionDomain domain, byte[] bytes) {
+                    return Session.this.loading(loader, name, domain, bytes);
+                }
+
+                @Override
+                public void changed(Class<?> redefined, boolean unprobed) {
+                    Session.this.changed(redefined, unprobed);
+                }
+            });
             while (!detached) {
                 link.await(IDLE_MILLIS);
                 answerRequests();
@@ -187,6 +197,7 @@ final class Session extends Thread {
                 return redefine((Object[]) m[2], ints(m[3]), MessagePack.asInt(m[4]));
             case "watch":
                 watchJdk = (Boolean) m[2];
+                JFluid1.followJdk(watchJdk);
                 watching = true;
                 return null;
             case "enable":
@@ -366,18 +377,40 @@ final class Session extends Thread {
             inOrder = r;
             r = next;
         }
+        boolean othersAtWork = false;
+        for (JFluid1.Request r = inOrder; r != null; r = r.next) {
+            othersAtWork |= r.kind == JFluid1.Request.CHANGED_CLASS;
+        }
+        if (othersAtWork) {
+            hotSwap.goLast();
+        }
         for (JFluid1.Request r = inOrder; r != null; r = r.next) {
             switch (r.kind) {
                 case JFluid1.Request.FIRST_INVOCATION -> link.send(new Object[] {0, "first", r.value});
                 case JFluid1.Request.REFLECTION -> {
-                    java.lang.reflect.Executable e = (java.lang.reflect.Executable) r.subject;
                     int number = ++nextHook;
                     openReflections.put(number, r);
-                    link.send(new Object[] {
-                        0, "reflect", number, classes.id(e.getDeclaringClass()),
-                        e instanceof java.lang.reflect.Constructor ? "<init>" : e.getName(), descriptor(e)
-                    });
+                    if (r.subject instanceof java.lang.reflect.Executable e) {
+                        link.send(new Object[] {
+                            0, "reflect", number, classes.id(e.getDeclaringClass()),
+                            e instanceof java.lang.reflect.Constructor ? "<init>" : e.getName(), descriptor(e)
+                        });
+                    } else {
+                        String selector = (String) r.extra;
+                        int at = selector.indexOf('(');
+                        link.send(new Object[] {
+                            0, "reflect", number, classes.id((Class<?>) r.subject),
+                            selector.substring(0, at), selector.substring(at)
+                        });
+                    }
                 }
+                case JFluid1.Request.HIDDEN_CLASS -> {
+                    int number = ++nextHook;
+                    openReflections.put(number, r);
+                    link.send(new Object[] {0, "hiddenClass", number, classes.id((Class<?>) r.subject), r.extra});
+                }
+                case JFluid1.Request.CHANGED_CLASS ->
+                    link.send(new Object[] {0, "changed", classes.id((Class<?>) r.subject)});
                 case JFluid1.Request.CLASS_LOADING -> {
                     Loading loading = (Loading) r.subject;
                     int number = ++nextHook;
@@ -401,6 +434,17 @@ final class Session extends Thread {
         return e instanceof java.lang.reflect.Method m
                 ? text.append(m.getReturnType().descriptorString()).toString()
                 : text.append('V').toString();
+    }
+
+    /** Another agent is at work: its thread does not wait, so until the client has answered calls may be missed. */
+    private void changed(Class<?> redefined, boolean unprobed) {
+        if (!watching) {
+            return;
+        }
+        if (unprobed) {
+            JFluid1.gap();
+        }
+        JFluid1.ask(new JFluid1.Request(JFluid1.Request.CHANGED_CLASS, 0, redefined, null));
     }
 
     // ---- the class-load hook (report, sections 6.1 step 3 and 6.2 step 5) ----

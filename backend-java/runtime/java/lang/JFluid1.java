@@ -114,6 +114,7 @@ public final class JFluid1 {
     /** Between sessions. Made beforehand: a session ends without memory, too. */
     private static final ThreadInfo[] NOBODY = table;
     private static final Reflected[] NOTHING = new Reflected[1];
+    private static final java.lang.ref.WeakReference<?>[] NO_MEMBERS = new java.lang.ref.WeakReference<?>[1];
     private static byte[] state = new byte[1024];
     private static volatile boolean enabled;
     private static volatile boolean swapping;
@@ -139,6 +140,9 @@ public final class JFluid1 {
     private static Reflected[] reflected = NOTHING;
     /** Tasks that wait to be run; null unless threads are followed. */
     private static HandedOver handedOver;
+    /** What handles have called lately, by identity hash, so that few of their calls look further. */
+    private static java.lang.ref.WeakReference<?>[] knownMembers = NO_MEMBERS;
+    private static boolean followsJdk;
 
     /**
      * What we know of one thread. A platform thread is its own writer: it owns a chunk. A virtual
@@ -199,6 +203,8 @@ public final class JFluid1 {
         public static final int FIRST_INVOCATION = 0;
         public static final int REFLECTION = 1;
         public static final int CLASS_LOADING = 2;
+        public static final int HIDDEN_CLASS = 3;
+        public static final int CHANGED_CLASS = 4;
 
         public final int kind;
         public final int value;
@@ -218,17 +224,27 @@ public final class JFluid1 {
         }
     }
 
-    /** A method or constructor that reflection has called inside the graph; its class may unload. */
+    /** A method that reflection or a method handle has called inside the graph; its class may unload. */
     private static final class Reflected extends java.lang.ref.WeakReference<Class<?>> {
         final int slot;
         final boolean constructor;
+        /** Name and descriptor, where a handle called; `slot` is then their hash. */
+        final String selector;
         Reflected chain;
 
-        Reflected(Class<?> owner, int slot, boolean constructor, Reflected chain) {
+        Reflected(Class<?> owner, int slot, boolean constructor, String selector, Reflected chain) {
             super(owner);
             this.slot = slot;
             this.constructor = constructor;
+            this.selector = selector;
             this.chain = chain;
+        }
+
+        boolean is(Class<?> owner, int slot, boolean constructor, String selector) {
+            return this.slot == slot
+                    && get() == owner
+                    && this.constructor == constructor
+                    && (selector == null ? this.selector == null : selector.equals(this.selector));
         }
     }
 
@@ -474,24 +490,50 @@ public final class JFluid1 {
         return enabled;
     }
 
-    /** Called at the start of Method.invoke and Constructor.newInstance while reflection is watched. */
-    public static void reflectiveCall(Object executable) {
+    /**
+     * Called where the JDK is about to call a method that no call site names, while that is watched: at the
+     * start of Method.invoke and Constructor.newInstance, and where a direct method handle, however it is
+     * wrapped, looks up what it stands for (DirectMethodHandle.internalMemberName and its like). Also where
+     * it defines a hidden class (Lookup.ClassDefiner.defineClass): its code can be seen nowhere else.
+     *
+     * @param caller a Method, a Constructor, a DirectMethodHandle or a ClassDefiner
+     */
+    public static void reflectiveCall(Object caller) {
         ThreadInfo ti = current();
         if (ti == null || !(ti.active || ti.virtualActive)) {
             return;
         }
+        if (!(caller instanceof java.lang.invoke.MethodHandle) || isHandleOfInterest(caller)) {
+            namelessCall(ti, caller);
+        }
+    }
+
+    /** Kept small: the JDK calls itself through handles all the time, to concatenate strings for instance. */
+    private static boolean isHandleOfInterest(Object handle) {
+        Object member = U.getReference(handle, Offsets.HANDLE_MEMBER);
+        if (member == null) {
+            return false;
+        }
+        Class<?> owner = (Class<?>) U.getReference(member, Offsets.MEMBER_CLASS);
+        if (owner.getClassLoader0() == null && !followsJdk) {
+            return false;
+        }
+        java.lang.ref.WeakReference<?>[] known = knownMembers;
+        java.lang.ref.WeakReference<?> seen = known[System.identityHashCode(member) & (known.length - 1)];
+        return seen == null || seen.get() != member;
+    }
+
+    private static void namelessCall(ThreadInfo ti, Object caller) {
         boolean virtual = ti.virtual;
         ti.active = ti.virtualActive = false;
         ti.guard = true;
         boolean on = true;
         try {
-            boolean constructor = executable instanceof java.lang.reflect.Constructor;
-            Class<?> owner = (Class<?>) U.getReference(executable, constructor ? Offsets.CONSTRUCTOR_CLASS : Offsets.METHOD_CLASS);
-            int slot = U.getInt(executable, constructor ? Offsets.CONSTRUCTOR_SLOT : Offsets.METHOD_SLOT);
-            // Lambda proxies are made by reflection; their classes cannot be instrumented anyway.
-            if (!owner.isHidden() && isNew(owner, slot, constructor)) {
+            Request request = caller instanceof java.lang.reflect.Executable
+                    ? reflection(caller)
+                    : caller instanceof java.lang.invoke.MethodHandle ? handleCall(caller) : definition(caller);
+            if (request != null) {
                 long t0 = ticks();
-                Request request = new Request(Request.REFLECTION, 0, executable, null);
                 post(request);
                 await(request);
                 ThreadInfo w = virtual ? carrier() : ti;
@@ -518,25 +560,119 @@ public final class JFluid1 {
         ti.guard = false;
     }
 
+    /** @return what to ask of a Method or Constructor, or null if that has been asked */
+    private static Request reflection(Object executable) {
+        boolean constructor = executable instanceof java.lang.reflect.Constructor;
+        Class<?> owner = (Class<?>) U.getReference(executable, constructor ? Offsets.CONSTRUCTOR_CLASS : Offsets.METHOD_CLASS);
+        int slot = U.getInt(executable, constructor ? Offsets.CONSTRUCTOR_SLOT : Offsets.METHOD_SLOT);
+        // Lambda proxies are made by reflection; their classes cannot be instrumented anyway.
+        if (owner.isHidden() || !isNew(owner, slot, constructor, null)) {
+            return null;
+        }
+        return new Request(Request.REFLECTION, 0, executable, null);
+    }
+
+    /** The same for a method handle. A member is known by name: every look-up makes another MemberName. */
+    private static Request handleCall(Object handle) {
+        Object member = U.getReference(handle, Offsets.HANDLE_MEMBER);
+        Class<?> owner = (Class<?>) U.getReference(member, Offsets.MEMBER_CLASS);
+        Request request = null;
+        boolean isCalled = (U.getInt(member, Offsets.MEMBER_FLAGS) & MEMBER_IS_METHOD_OR_CONSTRUCTOR) != 0;
+        if (isCalled && !owner.isHidden()) {
+            String name = (String) U.getReference(member, Offsets.MEMBER_NAME);
+            String selector = name.concat(descriptor(U.getReference(member, Offsets.MEMBER_TYPE)));
+            if (isNew(owner, selector.hashCode(), false, selector)) {
+                request = new Request(Request.REFLECTION, 0, owner, selector);
+            }
+        }
+        java.lang.ref.WeakReference<?>[] known = knownMembers;
+        known[System.identityHashCode(member) & (known.length - 1)] = new java.lang.ref.WeakReference<>(member);
+        return request;
+    }
+
+    /** The same for a hidden class. Those that the JDK spins call what is known otherwise. */
+    private static Request definition(Object definer) {
+        java.lang.invoke.MethodHandles.Lookup lookup =
+                (java.lang.invoke.MethodHandles.Lookup) U.getReference(definer, Definers.LOOKUP);
+        Class<?> host = lookup.lookupClass();
+        if (host.getClassLoader0() == null && !followsJdk) {
+            return null;
+        }
+        String name = (String) U.getReference(definer, Definers.NAME);
+        if (name.contains("$$Lambda") || name.endsWith("String$$StringConcat") || name.endsWith("$$InjectedInvoker")) {
+            return null;
+        }
+        return new Request(Request.HIDDEN_CLASS, 0, host, U.getReference(definer, Definers.BYTES));
+    }
+
+    /** Fields of Lookup.ClassDefiner, which is another class in JDK 17 and in 25. */
+    private static final class Definers {
+        private static final String DEFINER = "java.lang.invoke.MethodHandles$Lookup$ClassDefiner";
+        static final long LOOKUP = Offsets.at(DEFINER, "lookup");
+        static final long NAME = name();
+        static final long BYTES = Offsets.at(DEFINER, "bytes");
+
+        private static long name() {
+            try {
+                return Offsets.at(DEFINER, "internalName");
+            } catch (InternalError older) {
+                return Offsets.at(DEFINER, "name");
+            }
+        }
+    }
+
+    /** A MemberName's type: a MethodType, its descriptor, or {result, parameters}. */
+    private static String descriptor(Object type) {
+        if (type instanceof java.lang.invoke.MethodType) {
+            return ((java.lang.invoke.MethodType) type).toMethodDescriptorString();
+        }
+        if (type instanceof String) {
+            return (String) type;
+        }
+        Object[] both = (Object[]) type;
+        StringBuilder text = new StringBuilder("(");
+        for (Class<?> parameter : (Class<?>[]) both[1]) {
+            text.append(parameter.descriptorString());
+        }
+        return text.append(')').append(((Class<?>) both[0]).descriptorString()).toString();
+    }
+
+    /** As in MethodHandleNatives.Constants; a handle may stand for a field. */
+    private static final int MEMBER_IS_METHOD_OR_CONSTRUCTOR = 0x30000;
+
     private static final class Offsets {
         static final long METHOD_CLASS = U.objectFieldOffset(java.lang.reflect.Method.class, "clazz");
         static final long METHOD_SLOT = U.objectFieldOffset(java.lang.reflect.Method.class, "slot");
         static final long CONSTRUCTOR_CLASS = U.objectFieldOffset(java.lang.reflect.Constructor.class, "clazz");
         static final long CONSTRUCTOR_SLOT = U.objectFieldOffset(java.lang.reflect.Constructor.class, "slot");
+        static final long HANDLE_MEMBER = at("java.lang.invoke.DirectMethodHandle", "member");
+        static final long MEMBER_CLASS = at("java.lang.invoke.MemberName", "clazz");
+        static final long MEMBER_NAME = at("java.lang.invoke.MemberName", "name");
+        static final long MEMBER_FLAGS = at("java.lang.invoke.MemberName", "flags");
+        static final long MEMBER_TYPE = at("java.lang.invoke.MemberName", "type");
+
+        /** @throws InternalError if the class has no such field */
+        static long at(String className, String field) {
+            try {
+                return U.objectFieldOffset(Class.forName(className, false, null), field);
+            } catch (ClassNotFoundException e) {
+                throw new ExceptionInInitializerError(e);
+            }
+        }
     }
 
-    private static boolean isNew(Class<?> owner, int slot, boolean constructor) {
+    private static boolean isNew(Class<?> owner, int slot, boolean constructor, String selector) {
         Reflected[] set = reflected;
         int index = (System.identityHashCode(owner) * 31 + slot) & (set.length - 1);
         long at = OBJECTS_AT + (long) index * OBJECT_BYTES;
         while (true) {
             Reflected head = (Reflected) U.getReferenceVolatile(set, at);
             for (Reflected r = head; r != null; r = r.chain) {
-                if (r.slot == slot && r.get() == owner && r.constructor == constructor) {
+                if (r.is(owner, slot, constructor, selector)) {
                     return false;
                 }
             }
-            if (U.compareAndSetReference(set, at, head, new Reflected(owner, slot, constructor, head))) {
+            if (U.compareAndSetReference(set, at, head, new Reflected(owner, slot, constructor, selector, head))) {
                 return true;
             }
         }
@@ -1664,6 +1800,7 @@ public final class JFluid1 {
         table = new ThreadInfo[TABLE_SIZE];
         state = new byte[1024];
         reflected = new Reflected[1024];
+        knownMembers = new java.lang.ref.WeakReference<?>[1024];
         mailbox[0] = mailbox[1] = null;
         counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = 0;
         ring = address;
@@ -1683,11 +1820,17 @@ public final class JFluid1 {
         Threads.giveWay();
         passOn(new OutOfMemoryError());
         U.ensureClassInitialized(Offsets.class);
+        U.ensureClassInitialized(Definers.class);
         U.ensureClassInitialized(ThreadInfo.class);
         U.ensureClassInitialized(Request.class);
         U.ensureClassInitialized(Reflected.class);
         U.ensureClassInitialized(Patience.class);
         return table;
+    }
+
+    /** Whether the methods of the JDK's own classes are of interest when a handle calls them. */
+    public static void followJdk(boolean on) {
+        followsJdk = on;
     }
 
     public static void enable() {
@@ -1721,6 +1864,8 @@ public final class JFluid1 {
         NOBODY[0] = null; // a thread that came late may have put itself there
         reflected = NOTHING;
         NOTHING[0] = null;
+        knownMembers = NO_MEMBERS;
+        NO_MEMBERS[0] = null;
         mailbox[0] = mailbox[1] = null;
     }
 
