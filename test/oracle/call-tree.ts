@@ -1,0 +1,126 @@
+// Calls by calling context, and where two such trees differ.
+//
+// Trees come as rows, callers first, so that trees of any depth and of millions of contexts are walked without
+// recursion and without a path in text for each.
+
+import type { JsonNode } from '../support/jfluid.ts'
+
+/** One calling context. */
+export interface Row {
+  /** Index of the caller's row, which comes before this one; -1 for an outermost call. */
+  readonly caller: number
+  /** `class.name(descriptor)`. */
+  readonly method: string
+  readonly calls: number
+}
+
+/** A method in one context. */
+export interface Context {
+  calls: number
+  readonly callees: Map<string, Context>
+}
+
+export interface Difference {
+  /** Methods from the root down, joined by ` > `. */
+  readonly path: string
+  readonly expected: number
+  readonly found: number
+}
+
+/**
+ * The tree of these rows. Rows of the same method in the same context are added up.
+ *
+ * @param skip  methods that are left out: what they call counts as called by their callers
+ */
+export function treeOf(rows: readonly Row[], skip: (method: string) => boolean = () => false): Context {
+  const top: Context = { calls: 0, callees: new Map() }
+  const contexts: Context[] = []
+  for (const { caller, method, calls } of rows) {
+    const above = caller < 0 ? top : contexts[caller]
+    if (skip(method)) {
+      contexts.push(above)
+      continue
+    }
+    let context = above.callees.get(method)
+    if (context === undefined) {
+      context = { calls: 0, callees: new Map() }
+      above.callees.set(method, context)
+    }
+    context.calls += calls
+    contexts.push(context)
+  }
+  return top
+}
+
+/** Rows of an exported profile's tree. */
+export function rowsOf(roots: readonly JsonNode[]): Row[] {
+  const rows: Row[] = []
+  const left = roots.map((node) => ({ node, caller: -1 }))
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { node, caller } = next
+    for (const child of node.children) left.push({ node: child, caller: rows.length })
+    rows.push({ caller, method: `${node.class}.${node.method}${node.descriptor}`, calls: node.calls })
+  }
+  return rows
+}
+
+/** Calls of every method, all contexts together. */
+export function methodsOf(tree: Context): Map<string, number> {
+  const methods = new Map<string, number>()
+  const left = [tree]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    for (const [method, context] of next.callees) {
+      methods.set(method, (methods.get(method) ?? 0) + context.calls)
+      left.push(context)
+    }
+  }
+  return methods
+}
+
+/** Contexts in the tree. */
+export function sizeOf(tree: Context): number {
+  let size = 0
+  const left = [tree]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    size += next.callees.size
+    left.push(...next.callees.values())
+  }
+  return size
+}
+
+/**
+ * Contexts whose calls differ, callers before callees. Below a context that only one tree has, nothing more is listed.
+ *
+ * @param limit  how many to list
+ */
+export function differences(expected: Context, found: Context, limit = 20): Difference[] {
+  const list: Difference[] = []
+  const nothing: Context = { calls: 0, callees: new Map() }
+  interface Pair {
+    readonly path: readonly [string, unknown] | null
+    readonly expected: Context
+    readonly found: Context
+  }
+  const left: Pair[] = [{ path: null, expected, found }]
+  for (let next = left.pop(); next !== undefined && list.length < limit; next = left.pop()) {
+    if (next.expected.calls !== next.found.calls) {
+      list.push({ path: pathOf(next.path), expected: next.expected.calls, found: next.found.calls })
+      if (next.expected === nothing || next.found === nothing) continue
+    }
+    for (const method of new Set([...next.expected.callees.keys(), ...next.found.callees.keys()])) {
+      left.push({
+        path: [method, next.path],
+        expected: next.expected.callees.get(method) ?? nothing,
+        found: next.found.callees.get(method) ?? nothing,
+      })
+    }
+  }
+  return list
+}
+
+/** From the linked names of a context. */
+function pathOf(path: readonly [string, unknown] | null): string {
+  const names: string[] = []
+  for (let at = path; at !== null; at = at[1] as readonly [string, unknown] | null) names.push(at[0])
+  return names.reverse().join(' > ')
+}

@@ -1,0 +1,95 @@
+package counting;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.lang.instrument.Instrumentation;
+import java.lang.instrument.UnmodifiableClassException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.jar.JarFile;
+
+/**
+ * Counts every call below a root, in every class, from the start of the JVM.
+ *
+ *   -javaagent:counting-agent.jar=recorder=R.jar,out=FILE,root=CLASS.METHOD[,jdk]
+ *
+ * Shares no code and no idea with what it is held against: nothing is chosen, nothing is swapped, every class is
+ * rewritten by ASM before its first method runs. Classes of the JDK are counted with {@code jdk} only, dynamic
+ * proxies and hidden classes never. R.jar holds {@link Recorder}, for the bootstrap loader.
+ *
+ * <p>At the end FILE is, for every method that was called and every context, one line each (fields separated by a
+ * blank; a context's number is greater than its caller's; run n is the n-th outermost call of a root in its thread):
+ *
+ *   method NUMBER FLAGS CLASS.NAME(DESCRIPTOR)     FLAGS: i for &#64;IntrinsicCandidate, else -
+ *   run    THREAD CONTEXT
+ *   calls  THREAD CONTEXT CALLER METHOD CALLS
+ *   failed CLASS PROBLEM                           a class that is not counted
+ */
+public final class Agent {
+    private Agent() {}
+
+    public static void premain(String arguments, Instrumentation instrumentation)
+        throws IOException, UnmodifiableClassException {
+        String root = null;
+        Path out = null;
+        boolean jdk = false;
+        for (String it : arguments.split(",")) {
+            String value = it.substring(it.indexOf('=') + 1);
+            if (it.startsWith("recorder=")) instrumentation.appendToBootstrapClassLoaderSearch(new JarFile(value));
+            else if (it.startsWith("out=")) out = Path.of(value);
+            else if (it.startsWith("root=")) root = value;
+            else if (it.equals("jdk")) jdk = true;
+            else throw new IllegalArgumentException(it);
+        }
+        install(instrumentation, root, out, jdk);
+    }
+
+    /** Apart, because Recorder must not be looked for before the bootstrap loader knows it. */
+    private static void install(Instrumentation instrumentation, String root, Path out, boolean jdk)
+        throws UnmodifiableClassException {
+        Transformer transformer = new Transformer(root, jdk);
+        transformer.warmUp();
+        Path file = out;
+        Runtime.getRuntime().addShutdownHook(new Thread(new Runnable() {
+            @Override
+            public void run() {
+                write(transformer, file);
+            }
+        }));
+        instrumentation.addTransformer(transformer, true);
+        if (!jdk) return;
+        List<Class<?>> loaded = new ArrayList<>();
+        for (Class<?> it : instrumentation.getAllLoadedClasses()) {
+            if (instrumentation.isModifiableClass(it) && !it.isArray()) loaded.add(it);
+        }
+        instrumentation.retransformClasses(loaded.toArray(new Class<?>[0]));
+    }
+
+    private static void write(Transformer transformer, Path file) {
+        Recorder.suspend();
+        try (PrintWriter out = new PrintWriter(Files.newBufferedWriter(file))) {
+            boolean[] called = new boolean[transformer.methods()];
+            int thread = 0;
+            for (Recorder.Tree tree : Recorder.trees) {
+                thread++;
+                for (int i = 1; i < tree.size; i++) {
+                    int id = tree.method[i];
+                    if (id < 0) {
+                        out.println("run " + thread + " " + i);
+                    } else {
+                        called[id] = true;
+                        out.println("calls " + thread + " " + i + " " + tree.parent[i] + " " + id + " " + tree.calls[i]);
+                    }
+                }
+            }
+            for (int id = 0; id < called.length; id++) {
+                if (called[id]) out.println("method " + id + " " + transformer.nameOf(id));
+            }
+            for (String it : transformer.failures()) out.println("failed " + it);
+        } catch (IOException problem) {
+            problem.printStackTrace();
+        }
+    }
+}

@@ -1,0 +1,141 @@
+package counting;
+
+import java.lang.instrument.ClassFileTransformer;
+import java.lang.module.ResolvedModule;
+import java.security.ProtectionDomain;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.objectweb.asm.AnnotationVisitor;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
+
+/** Inserts calls of {@link Recorder} into every method of every class. */
+final class Transformer implements ClassFileTransformer {
+    private final String rootClass;
+    private final String rootMethod;
+    private final boolean jdk;
+    private final Set<Module> jdkModules = new HashSet<>();
+    private final List<String> names = new ArrayList<>();
+    private final List<String> failures = new ArrayList<>();
+
+    Transformer(String root, boolean jdk) {
+        this.jdk = jdk;
+        rootClass = root.substring(0, root.lastIndexOf('.')).replace('.', '/');
+        rootMethod = root.substring(root.lastIndexOf('.') + 1);
+        for (ResolvedModule it : ModuleLayer.boot().configuration().modules()) {
+            if (it.reference().location().map(uri -> "jrt".equals(uri.getScheme())).orElse(false)) {
+                jdkModules.add(ModuleLayer.boot().findModule(it.name()).orElseThrow());
+            }
+        }
+    }
+
+    /** Loads what a transformation needs, so that none asks for a class that is being loaded. */
+    void warmUp() {
+        try (var in = Transformer.class.getResourceAsStream("Transformer.class")) {
+            byte[] bytes = in.readAllBytes();
+            rewrite("counting/Transformer", bytes);
+            rewrite("counting/CountingMethod", CountingMethod.class.getResourceAsStream("CountingMethod.class").readAllBytes());
+        } catch (java.io.IOException problem) {
+            throw new java.io.UncheckedIOException(problem);
+        }
+        names.clear();
+    }
+
+    @Override
+    public byte[] transform(
+        Module module, ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
+        if (name == null || !isCounted(module, loader, name)) return null;
+        Recorder.suspend();
+        try {
+            return rewrite(name, bytes);
+        } catch (Throwable problem) {
+            synchronized (this) {
+                failures.add(name.replace('/', '.') + " " + problem);
+            }
+            return null;
+        } finally {
+            Recorder.unsuspend();
+        }
+    }
+
+    private boolean isCounted(Module module, ClassLoader loader, String name) {
+        if (name.startsWith("counting/") || name.startsWith("org/objectweb/asm/")) return false;
+        // A dynamic proxy is the JDK's doing, and no source of its names one.
+        if (name.matches(".*\\$Proxy\\d+")) return false;
+        // What reflection spins to call a method, and what serves instrumentation itself.
+        if (name.startsWith("jdk/internal/reflect/Generated")) return false;
+        if (name.startsWith("sun/instrument/") || name.startsWith("java/lang/instrument/")) return false;
+        return jdk || loader != null && !jdkModules.contains(module);
+    }
+
+    private byte[] rewrite(String name, byte[] bytes) {
+        ClassReader reader = new ClassReader(bytes);
+        // Constant pool kept as it is: methods that are only copied need not be written anew.
+        ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
+        reader.accept(new CountingClass(writer, name), ClassReader.EXPAND_FRAMES);
+        return writer.toByteArray();
+    }
+
+    private synchronized int add(String name) {
+        names.add(name);
+        return names.size() - 1;
+    }
+
+    synchronized int methods() {
+        return names.size();
+    }
+
+    synchronized String nameOf(int id) {
+        return names.get(id);
+    }
+
+    synchronized List<String> failures() {
+        return List.copyOf(failures);
+    }
+
+    /** Called when the annotations of a method are known. */
+    private void intrinsic(int id) {
+        synchronized (this) {
+            names.set(id, "i" + names.get(id).substring(1));
+        }
+    }
+
+    private final class CountingClass extends ClassVisitor {
+        private final String name;
+        private int version;
+
+        CountingClass(ClassVisitor next, String name) {
+            super(Opcodes.ASM9, next);
+            this.name = name;
+        }
+
+        @Override
+        public void visit(int version, int access, String name, String signature, String above, String[] interfaces) {
+            this.version = version & 0xffff;
+            super.visit(version, access, name, signature, above, interfaces);
+        }
+
+        @Override
+        public MethodVisitor visitMethod(
+            int access, String method, String descriptor, String signature, String[] exceptions) {
+            MethodVisitor next = super.visitMethod(access, method, descriptor, signature, exceptions);
+            if ((access & (Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE)) != 0) return next;
+            // Every constructor calls it, and it is empty.
+            if (name.equals("java/lang/Object") && method.equals("<init>")) return next;
+            int id = add("- " + name.replace('/', '.') + "." + method + descriptor);
+            boolean root = name.equals(rootClass) && (method.equals(rootMethod) || (method + descriptor).equals(rootMethod));
+            return new CountingMethod(next, access, method, descriptor, version, id, root) {
+                @Override
+                public AnnotationVisitor visitAnnotation(String type, boolean visible) {
+                    if (type.equals("Ljdk/internal/vm/annotation/IntrinsicCandidate;")) intrinsic(id);
+                    return super.visitAnnotation(type, visible);
+                }
+            };
+        }
+    }
+}
