@@ -1,7 +1,8 @@
 // Damaged class files, through everything that reads one: parser, mirrors, call sites, rewriter, type
 // checker, and the session's answer to a class that is loaded. The answer is data with reasons, or the
 // parser's ClassFormatProblem; never another exception, never an endless loop. What HotSpot's verifier
-// accepts damaged, it accepts damaged and with probes. JFLUID_SEED repeats a run; JFLUID_FULL=1 makes it longer.
+// accepts damaged, it accepts damaged and with probes. JFLUID_FULL=1 makes it longer, with a seed of its own
+// each time; JFLUID_SEED repeats such a run.
 
 import assert from 'node:assert/strict'
 import { beforeAll, expect, it } from 'vitest'
@@ -21,7 +22,7 @@ import { classesToDamage, mutant } from './mutants.ts'
 
 const FULL = process.env.JFLUID_FULL === '1'
 const MUTANTS = Number(process.env.JFLUID_MUTANTS ?? (FULL ? 120_000 : 2_000))
-const SEED = Number(process.env.JFLUID_SEED ?? Date.now() % 1_000_000)
+const SEED = Number(process.env.JFLUID_SEED ?? (FULL ? Date.now() % 1_000_000 : 2_003))
 /** Mutants that one JVM is asked about: it keeps the metadata of each. */
 const BATCH = 10_000
 /** Nothing takes this long, on a busy machine either; an endless loop does. */

@@ -1,5 +1,5 @@
-// The type checker and HotSpot's verifier give the same verdict on damaged code. JFLUID_SEED repeats a
-// run; JFLUID_FULL=1 makes it longer.
+// The type checker and HotSpot's verifier give the same verdict on damaged code. JFLUID_FULL=1 makes it
+// longer, with a seed of its own each time; JFLUID_SEED repeats such a run.
 
 import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'
@@ -19,7 +19,13 @@ const MUTANTS = Number(process.env.JFLUID_MUTANTS ?? (FULL ? 40_000 : 3_000))
 const FRAMELESS = MUTANTS / 2
 const MAJOR_5 = 49
 const UNCHECKED = 'not judged'
-const SEED = Number(process.env.JFLUID_SEED ?? Date.now() % 1_000_000)
+/**
+ * The verifier for classes without frames takes `this` before `super()` for one of its class, as the value
+ * of a putfield too and not only as its object (check_code.c, `pop_stack`, case 'A'). JVMS 4.10.2.4 does
+ * not, nor do we.
+ */
+const LAXER_WITHOUT_FRAMES = /we say uninitializedThis on the stack where \S+ is wanted at \d+, /
+const SEED = Number(process.env.JFLUID_SEED ?? (FULL ? Date.now() % 1_000_000 : 76_284))
 
 /** Their classes are damaged. They have no packages `java.…`, which only the JDK's loaders may define. */
 const DAMAGED_MODULES = FULL ? ['jdk.compiler', 'java.xml', 'jdk.javadoc'] : ['jdk.compiler']
@@ -55,7 +61,12 @@ forEachJdk((jdk) => {
     const { counts, tooStrict, tooLax } = await compare(jdk, own, accepted, hierarchy, FRAMELESS)
     console.info(`JDK ${jdk.version}, ${accepted.length} classes without frames:`, counts)
     assert.deepEqual(tooLax, [])
-    assert.deepEqual(tooStrict, [])
+    const known = tooStrict.filter((it) => LAXER_WITHOUT_FRAMES.test(it))
+    assert.deepEqual(
+      tooStrict.filter((it) => !known.includes(it)),
+      [],
+    )
+    assert.ok(known.length < FRAMELESS / 500)
     assert.ok(counts.get('accepted')! > 0 && counts.get('rejected')! > FRAMELESS / 4)
   }, 600_000)
 })
