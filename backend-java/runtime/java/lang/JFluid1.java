@@ -78,9 +78,16 @@ public final class JFluid1 {
 
     /** No thread of the target waits longer than this for a client that shows no sign of life. */
     public static final long PATIENCE_NANOS = 250_000_000L;
+    /**
+     * As much of it passes, at most, between two looks of the waiting thread. On a machine where even that
+     * thread gets no processor for longer, the client may be alive and have got none either.
+     */
+    private static final long LOOK_NANOS = 10_000_000L;
     /** Nor longer than this for one that lives and works on it, whatever it is doing. */
     public static final long LONGEST_NANOS = 1_000_000_000L;
+    /** Pauses between looks: a sixteenth of the wait so far, within these two. */
     private static final long PAUSE_NANOS = 50_000L;
+    private static final long LONGEST_PAUSE_NANOS = 4_000_000L;
 
     /**
      * Buckets of the table of threads. Ids are dense, so up to this many threads at once a look-up is one
@@ -476,7 +483,7 @@ public final class JFluid1 {
                 state[id] = LATE;
                 gap();
             } else {
-                pause();
+                pause(patience.waited());
             }
         }
         repay();
@@ -683,7 +690,7 @@ public final class JFluid1 {
         // Whoever asks here may hold a lock of class loading that a running redefinition waits for.
         Patience patience = new Patience(swapping ? PATIENCE_NANOS : LONGEST_NANOS, true);
         while (enabled && !request.done && !patience.isOver()) {
-            pause();
+            pause(patience.waited());
         }
         repay();
         request.abandoned = !request.done;
@@ -703,12 +710,18 @@ public final class JFluid1 {
         private final long since = System.nanoTime();
         private final long longest;
         private final boolean mayHoldLocks;
-        private long lastBeat = since;
+        private long lastLook = since;
+        private long silence;
         private int beat = heartbeat();
 
         Patience(long longest, boolean mayHoldLocks) {
             this.longest = longest;
             this.mayHoldLocks = mayHoldLocks;
+        }
+
+        /** In nanoseconds, until the last look. */
+        long waited() {
+            return lastLook - since;
         }
 
         boolean isOver() {
@@ -717,11 +730,10 @@ public final class JFluid1 {
             }
             long now = System.nanoTime();
             int seen = heartbeat();
-            if (seen != beat) {
-                beat = seen;
-                lastBeat = now;
-            }
-            if (now - lastBeat > PATIENCE_NANOS) {
+            silence = seen == beat ? silence + Math.min(now - lastLook, LOOK_NANOS) : 0;
+            beat = seen;
+            lastLook = now;
+            if (silence > PATIENCE_NANOS) {
                 abandon();
                 return true;
             }
@@ -736,12 +748,14 @@ public final class JFluid1 {
     /**
      * A short sleep without JDK code. park() may eat a permit of the application: see repay(). It does
      * not sleep in a thread that is interrupted, and leaves it so; such a thread gives way, or many of
-     * them would take the processors from those whom they wait for.
+     * them would take the processors from those whom they wait for. So would hundreds that look up every
+     * few microseconds: the longer the wait, the longer the pause.
      */
-    private static void pause() {
+    private static void pause(long waited) {
+        long nanos = Math.max(PAUSE_NANOS, Math.min(waited >> 4, LONGEST_PAUSE_NANOS));
         long before = System.nanoTime();
-        U.park(false, PAUSE_NANOS);
-        if (System.nanoTime() - before < PAUSE_NANOS / 2) {
+        U.park(false, nanos);
+        if (System.nanoTime() - before < nanos / 2) {
             Threads.giveWay();
         }
     }
@@ -850,19 +864,20 @@ public final class JFluid1 {
         if (!claim(w)) {
             U.getAndAddInt(null, ring + RING_STARVING, 1);
             long since = System.nanoTime();
-            long lastBeat = since;
+            long lastLook = since;
+            long silence = 0;
             int beat = U.getIntVolatile(null, ring + RING_HEARTBEAT);
             boolean claimed = false;
             // Short-lived threads leave theirs faster than a busy client asks the agent for them.
             reclaim();
             while (enabled && !(claimed = claim(w))) {
-                pause();
+                pause(lastLook - since);
                 long now = System.nanoTime();
                 int seen = U.getIntVolatile(null, ring + RING_HEARTBEAT);
-                if (seen != beat) {
-                    beat = seen;
-                    lastBeat = now;
-                } else if (now - lastBeat > PATIENCE_NANOS) {
+                silence = seen == beat ? silence + Math.min(now - lastLook, LOOK_NANOS) : 0;
+                beat = seen;
+                lastLook = now;
+                if (silence > PATIENCE_NANOS) {
                     abandon();
                 }
                 if (now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && !anyFull()) {
