@@ -20,7 +20,7 @@ import {
   type CountingAgent,
   countCallsByAgent,
 } from '../oracle/counting-agent.ts'
-import { compileProgram, DRIVER, PROGRAMS, type Program, ROOT } from '../oracle/programs.ts'
+import { compileProgram, DRIVER, PROGRAMS, type Program, ROOT, vmOptions } from '../oracle/programs.ts'
 import { startJava } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { type JsonProfile, startRecording } from '../support/jfluid.ts'
@@ -69,18 +69,18 @@ interface Case {
   /** Runs of the program before jfluid attaches. */
   readonly before: number
   readonly title: string
-  /** Scheme whose misses need only be counted as gaps, and why. */
-  readonly mayMiss?: string
+  /** Calls may be missing, but of no more methods than there are gaps. */
+  readonly mayMiss: boolean
 }
-// Under scheme A a load hook redefines other classes while its thread waits. Verifying them may need the very class
-// that is being loaded; then the hook gives up after 250 ms, and what it could not wait for is a gap.
+// A method may be reached through a class that is loaded on behalf of its own class, which the JVM has not defined
+// yet: it is instrumented as soon as it is there, and is a gap because it may have run by then.
 const CASES: readonly Case[] = [
-  { before: 0, title: 'with all its classes still to be loaded', mayMiss: 'a' },
-  { before: 1, title: 'with its classes loaded' },
+  { before: 0, title: 'with all its classes still to be loaded', mayMiss: true },
+  { before: 1, title: 'with its classes loaded', mayMiss: false },
 ]
 
-async function profiled(jdk: Jdk, classpath: string, name: string, the: Case, scheme: string) {
-  const java = startJava(jdk, ['-cp', classpath, DRIVER, `programs.${name}`])
+async function profiled(jdk: Jdk, classpath: string, program: Program, the: Case, scheme: string) {
+  const java = startJava(jdk, [...vmOptions(program), '-cp', classpath, DRIVER, `programs.${program.name}`])
   await java.line(/^ready$/)
   for (let i = 0; i < the.before; i++) {
     java.send('run')
@@ -106,6 +106,7 @@ if (full) {
         built ??= buildCountingAgent(jdk)
         return countCallsByAgent(await built, {
           ...{ jdk, classpath, mainClass: DRIVER, args: [`programs.${program.name}`], root: ROOT },
+          vmOptions: vmOptions(program),
           send: ['run', 'run', 'quit'],
         })
       }
@@ -126,13 +127,12 @@ if (full) {
             ...{ program, jdk, when: the.title, instrumented: {}, redefinitions: {} },
             ...{ called: methodsOf(whole).size, contexts: sizeOf(whole) },
           }
-          const mayBeMissed = the.before > 0 ? program.mayBeMissed?.methods : undefined
-          const skip = (method: string) => mayBeMissed?.test(method) ?? false
+          const skip = (method: string) => program.notCompared?.methods.test(method) ?? false
           for (const scheme of ['a', 'b']) {
-            const { profile, said } = await profiled(jdk, classpath, program.name, the, scheme)
+            const { profile, said } = await profiled(jdk, classpath, program, the, scheme)
             expect(one.stdout).toContain(said)
             const found = treeOf(rowsOf(profile.merged), skip)
-            compare(treeOf(one.runs[the.before], skip), found, profile, the.mayMiss === scheme)
+            compare(treeOf(one.runs[the.before], skip), found, profile, the.mayMiss)
             figures.instrumented[scheme] = profile.instrumentation.instrumentedMethods
             figures.redefinitions[scheme] = profile.instrumentation.redefinitions
           }
@@ -154,7 +154,22 @@ function compare(expected: Context, found: Context, profile: JsonProfile, mayMis
   const extra = [...ours].filter(([method]) => !calls.has(method)).map(([method, n]) => `${method} ${n}`)
   const contexts = differences(expected, found)
   expect.soft([scheme, truncated]).toEqual([scheme, false])
-  if (mayMiss && instrumentation.gaps > 0) return
+  console.info(
+    'GAPS',
+    scheme,
+    instrumentation.gaps,
+    missed.length,
+    differing.length,
+    extra.length,
+    contexts.length,
+  )
+  if (mayMiss && instrumentation.gaps > 0) {
+    const { gaps } = instrumentation
+    console.info(`scheme ${scheme}: ${gaps} gaps, missed ${missed}, differing ${differing}`)
+    expect.soft({ scheme, extra }).toEqual({ scheme, extra: [] })
+    expect.soft(missed.length + differing.length).toBeLessThanOrEqual(gaps)
+    return
+  }
   expect
     .soft({ scheme, missed, differing, extra, contexts })
     .toEqual({ scheme, missed: [], differing: [], extra: [], contexts: [] })

@@ -37,6 +37,7 @@ export interface CountRequest {
   classpath: string
   mainClass: string
   args?: readonly string[]
+  vmOptions?: readonly string[]
   /** `class.method`, or with `(descriptor)`; the class with `$`, as the JVM names it. */
   root: string
   /** Lines for the program's stdin, which is closed after them. */
@@ -90,11 +91,12 @@ export async function buildCountingAgent(jdk: Jdk): Promise<CountingAgent> {
 /** @throws Error if the program does not end with exit code 0 */
 export async function countCallsByAgent(
   { agent, recorder }: CountingAgent,
-  { jdk, classpath, mainClass, args = [], root, send, jdkClasses = false }: CountRequest,
+  { jdk, classpath, mainClass, args = [], vmOptions = [], root, send, jdkClasses = false }: CountRequest,
 ): Promise<Counted> {
   const out = join(temporaryDirectory('jfluid-counts-'), 'counts')
   const options = [`recorder=${recorder}`, `out=${out}`, `root=${root}`, ...(jdkClasses ? ['jdk'] : [])]
   const java = startJava(jdk, [
+    ...vmOptions,
     `-javaagent:${agent}=${options.join(',')}`,
     ...['-cp', classpath, mainClass, ...args],
   ])

@@ -14,8 +14,15 @@ export interface Program {
   readonly libraries: readonly Artifact[]
   /** Why the first run in a JVM is not the same each time, if it is not. */
   readonly firstRunVaries?: string
-  /** Methods whose calls may be missed if the program has run before the attach. */
-  readonly mayBeMissed?: { readonly methods: RegExp; readonly why: string }
+  /** Methods that are left out of the comparison. */
+  readonly notCompared?: { readonly methods: RegExp; readonly why: string }
+  /** Its calls depend on identity hash codes, which differ from run to run unless the JVM makes them all equal. */
+  readonly usesIdentityHash?: boolean
+}
+
+/** Options of the JVM, for the agent's run and for ours. */
+export function vmOptions({ usesIdentityHash }: Program): string[] {
+  return usesIdentityHash ? ['-XX:+UnlockExperimentalVMOptions', '-XX:hashCode=2'] : []
 }
 
 export const DRIVER = 'programs.Driver'
@@ -77,10 +84,6 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Search',
     title: 'Lucene: index and search',
-    mayBeMissed: {
-      methods: /(?:Boost|TokenAttribute|CharTerm)[A-Za-z]*Impl\.<init>\(\)V$/,
-      why: 'called through method handles that the first run has made',
-    },
     libraries: [
       {
         coordinates: 'org.apache.lucene:lucene-core:9.11.1',
@@ -91,6 +94,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Grammar',
     title: 'ANTLR: grammar and parse',
+    usesIdentityHash: true,
     libraries: [
       {
         coordinates: 'org.antlr:antlr4:4.13.1',
@@ -121,9 +125,9 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Script',
     title: 'Rhino: JavaScript',
-    mayBeMissed: {
+    notCompared: {
       methods: /DefiningClassLoader\.loadClass\(/,
-      why: 'called by the JVM itself when it resolves a name',
+      why: 'called by the JVM, on our thread if a redefinition links the class first',
     },
     libraries: [
       {
@@ -181,6 +185,11 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Lisp',
     title: 'Clojure: a script',
+    usesIdentityHash: true,
+    notCompared: {
+      methods: /DynamicClassLoader\.(?:loadClass|findInMemoryClass)\(/,
+      why: 'called by the JVM, on our thread if a redefinition links the class first',
+    },
     libraries: [
       {
         coordinates: 'org.clojure:clojure:1.11.4',
@@ -199,6 +208,12 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Groove',
     title: 'Groovy: a script',
+    usesIdentityHash: true,
+    notCompared: {
+      methods:
+        /GroovyClassLoader(?:\$InnerLoader)?\.(?:loadClass|getClassCacheEntry|isRecompilable)\(|UnlimitedConcurrentCache\.get\(/,
+      why: 'called by the JVM, on our thread if a redefinition links the class first',
+    },
     firstRunVaries: 'it sorts what getDeclaredMethods() returns, which is in no order',
     libraries: [
       {
@@ -224,6 +239,10 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Stylesheet',
     title: 'XSLT of the JDK',
+    notCompared: {
+      methods: /^die\.verwandlung\./,
+      why: 'the agent is not shown the classes that the JDK makes of a stylesheet; we are',
+    },
     libraries: [],
   },
   {
