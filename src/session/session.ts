@@ -16,7 +16,7 @@ import type { FilterReport } from '../reveal/filters.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import { Revealer, type Revelation } from '../reveal/revealer.ts'
 import type { RootReport } from '../reveal/roots.ts'
-import { Agent } from '../wire/agent.ts'
+import { Agent, type ClassLoading } from '../wire/agent.ts'
 import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { AgentFacts, DetachReport, ThreadRow, Unloaded } from '../wire/messages.ts'
 import { TargetClock } from './clock.ts'
@@ -34,6 +34,11 @@ const STATUS_MS = 500
 const SETTLED_MS = 100
 /** How long a detach may take before we leave without an answer. */
 const DETACH_MS = 10_000
+/**
+ * How much longer than others a class waits for a redefinition on its behalf if calls could be missed
+ * otherwise. The target's thread waits no longer than 250 ms.
+ */
+const LONGER_MS = 150
 /** A class that passed the load hook is looked for this often until the JVM has defined it. */
 const DEFINED_MS = 2
 const DEFINED_TRIES = 500
@@ -120,6 +125,8 @@ export class Session {
   private startedAt = new Date()
   private begun = performance.now()
   private queue: Promise<void> = Promise.resolve()
+  /** The revealer is asked one thing at a time. */
+  private revealed: Promise<unknown> = Promise.resolve()
   private readonly firsts = new Set<number>()
   private statusTimer: NodeJS.Timeout | undefined
   private settleTimer: NodeJS.Timeout | undefined
@@ -143,6 +150,10 @@ export class Session {
   private deferredTries = 0
   private lateClasses = 0
   private readonly answeredLate = new Set<number>()
+  /** Classes in the load hook whose turn has not come. */
+  private readonly waitingLoads = new Set<ClassLoading>()
+  /** Lets the class whose turn it is go first: a redefinition on its behalf takes long. */
+  private letLoad = () => {}
   /** What load hooks were answered, until it is known whether that was in time. */
   private readonly hookTasks = new Map<number, Task[]>()
   private endTicks: number | undefined
@@ -239,7 +250,9 @@ export class Session {
         this.enqueue(async () => {
           try {
             await this.refreshClasses()
-            await this.apply(await this.revealer.reflectiveTarget(classId, name, descriptor))
+            await this.apply(
+              await this.reveal(() => this.revealer.reflectiveTarget(classId, name, descriptor)),
+            )
           } finally {
             this.agent.reflected(request)
           }
@@ -248,17 +261,19 @@ export class Session {
         this.enqueue(async () => {
           try {
             await this.refreshClasses()
-            await this.apply(await this.revealer.hiddenClass(hostId, bytes))
+            await this.apply(await this.reveal(() => this.revealer.hiddenClass(hostId, bytes)))
           } finally {
             this.agent.reflected(request)
           }
         }),
-      classLoading: (hook, classId, loader, name, bytes) => {
-        return this.enqueue(() => this.onClassLoading(hook, classId, loader, name, bytes))
-      },
+      classLoading: (load) => this.onClassLoading(load),
       changed: (classId) => this.onChanged(classId),
       lateLoad: (hook) => this.onLateLoad(hook),
       ended: (reason) => this.endedByTarget(reason),
+    })
+    this.agent.whenSwapIsSlow(() => {
+      this.letLoad()
+      for (const load of this.waitingLoads) this.loadOutOfTurn(load)
     })
     void this.agent.closed.then((reason) => this.onClosed(reason))
 
@@ -269,7 +284,7 @@ export class Session {
       await this.refreshClasses()
       onPhase(this.instrumentingPhase())
       if (this.options.followThreads) await this.installHandOvers()
-      await this.apply(await this.revealer.start())
+      await this.apply(await this.reveal(() => this.revealer.start()))
     })
     await this.agent.go()
     this.phase = 'waiting for root'
@@ -299,7 +314,7 @@ export class Session {
       const ids = [...this.firsts]
       this.firsts.clear()
       const revelations: Revelation[] = []
-      for (const first of ids) revelations.push(await this.revealer.firstInvocation(first))
+      for (const first of ids) revelations.push(await this.reveal(() => this.revealer.firstInvocation(first)))
       await this.apply(...revelations)
     })
   }
@@ -313,36 +328,90 @@ export class Session {
       const ids = [...this.changed]
       this.changed.clear()
       await this.install(this.instrumenter.takeBack(ids), [])
-      await this.apply(await this.revealer.classesChanged(ids))
+      await this.apply(await this.reveal(() => this.revealer.classesChanged(ids)))
     })
   }
 
-  private async onClassLoading(
-    hook: number,
-    classId: number,
-    loader: number,
-    name: string,
-    bytes: Uint8Array,
-  ): Promise<void> {
+  private onClassLoading(load: ClassLoading): void {
+    this.loaderOf.set(load.id, load.loader)
+    this.coming.add(load.id)
+    if (load.urgent || this.agent.swapIsSlow) {
+      this.loadOutOfTurn(load)
+      return
+    }
+    this.waitingLoads.add(load)
+    void this.enqueue(async () => {
+      if (this.waitingLoads.delete(load)) await this.answerLoad(load, true)
+    })
+  }
+
+  /**
+   * A redefinition takes long, perhaps because the JVM wants this very class, to link and verify another; or it
+   * loads the class itself. It cannot wait for what that class leads to.
+   */
+  private loadOutOfTurn(load: ClassLoading): void {
+    this.waitingLoads.delete(load)
+    this.answerLoad(load, false).catch((error: unknown) => this.noteUnanswered(error))
+  }
+
+  /** @param inTurn  whether other classes can be redefined before this one is defined */
+  private async answerLoad({ hook, id, loader, name, bytes }: ClassLoading, inTurn: boolean): Promise<void> {
     let answered = false
-    this.loaderOf.set(classId, loader)
-    this.coming.add(classId)
     try {
-      const revelation = await this.revealer.classLoading({ id: classId, name, loader }, bytes)
-      const own = revelation.instrument.filter((t) => t.classId === classId)
-      const others = revelation.instrument.filter((t) => t.classId !== classId)
-      // What must be in other classes before this one runs goes first: the loading thread waits.
-      if (others.length > 0 || revelation.reflection) {
-        await this.apply({ ...revelation, instrument: others, ready: [] })
+      const revelation = await this.reveal(() => this.revealer.classLoading({ id, name, loader }, bytes))
+      const own = revelation.instrument.filter((t) => t.classId === id).map(taskOf)
+      const others = revelation.instrument.filter((t) => t.classId !== id)
+      const ownIds = new Set(own.map((t) => t.id))
+      const readyOwn = revelation.ready.filter((it) => ownIds.has(it))
+      const readyOthers = revelation.ready.filter((it) => !ownIds.has(it))
+      const refused: Refusal[] = []
+      const answer = (ready: readonly number[]) => {
+        if (answered) return
+        answered = true
+        const { answer, refusals } = this.instrumenter.atLoad(id, bytes, own, ready)
+        refused.push(...refusals)
+        if (own.length > 0) this.hookTasks.set(hook, own)
+        this.agent.loadHook(hook, answer)
       }
-      const { answer, refusals } = this.instrumenter.atLoad(classId, bytes, own.map(taskOf), revelation.ready)
       this.noteSkipped(revelation.skipped)
-      this.noteRefused(refusals)
-      if (own.length > 0) this.hookTasks.set(hook, own.map(taskOf))
-      this.agent.loadHook(hook, answer)
-      answered = true
+      if (others.length > 0 || revelation.reflection) {
+        // What must be in other classes before this one runs goes first: the loading thread waits. If it
+        // cannot, the first call of each of its methods waits instead; where it has none, calls may be missed.
+        const early = () => {
+          if (own.length === 0) this.lateClasses++
+          answer([])
+        }
+        const apply = () => this.apply({ ...revelation, instrument: others, skipped: [], ready: readyOthers })
+        if (inTurn) {
+          await this.lettingLoad(own.length > 0 ? 0 : LONGER_MS, early, apply)
+          if (answered) await this.install([], readyOwn)
+        } else {
+          early()
+          void this.enqueue(async () => {
+            await apply()
+            await this.install([], readyOwn)
+          })
+        }
+      }
+      answer(readyOwn)
+      await this.noteRefused(refused)
     } finally {
       if (!answered) this.agent.loadHook(hook, null)
+    }
+  }
+
+  /** Does `work`, and `early` as well if a redefinition takes long meanwhile, and `ms` longer. */
+  private async lettingLoad(ms: number, early: () => void, work: () => Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    this.letLoad = () => {
+      if (ms === 0) early()
+      else timer ??= setTimeout(early, ms)
+    }
+    try {
+      await work()
+    } finally {
+      clearTimeout(timer)
+      this.letLoad = () => {}
     }
   }
 
@@ -367,13 +436,13 @@ export class Session {
     }
     if (classes.length === 0) return
     this.forgetHooks(new Set(classes.map((c) => c.id))) // defined, and no lateLoad came before: in time
-    this.revealer.addClasses(classes)
-    if (this.phase !== 'starting') await this.apply(await this.revealer.classesAppeared())
+    await this.reveal(() => this.revealer.addClasses(classes))
+    if (this.phase !== 'starting') await this.apply(await this.reveal(() => this.revealer.classesAppeared()))
   }
 
   /** The target has dropped classes and loaders. What was recorded of them keeps its names. */
-  private forgetUnloaded({ classes, loaders }: Unloaded): void {
-    this.revealer.unloaded(classes, loaders)
+  private async forgetUnloaded({ classes, loaders }: Unloaded): Promise<void> {
+    await this.reveal(() => this.revealer.unloaded(classes, loaders))
     const gone = new Set(classes)
     this.forgetHooks(gone)
     this.deferred = this.deferred.filter((t) => !gone.has(t.classId))
@@ -418,7 +487,7 @@ export class Session {
   private async install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
     if (tasks.length === 0 && ready.length === 0) return
     const { refusals, results } = await this.instrumenter.install(tasks, ready)
-    this.noteRefused(refusals)
+    await this.noteRefused(refusals)
     for (const r of results) {
       this.redefinitions += r.calls
       if (r.calls === 0) continue
@@ -472,7 +541,7 @@ export class Session {
         if (this.deferred.length === 0) return
         if (++this.deferredTries < DEFINED_TRIES) this.retryDeferred()
         else
-          this.noteRefused(
+          await this.noteRefused(
             this.deferred.splice(0).map((task) => ({ task, reason: 'its class was never defined' })),
           )
       }).catch(() => {}) // enqueue has noted it
@@ -523,11 +592,21 @@ export class Session {
     for (const s of list) this.skipped.set(`${sourceName(s.className)}.${s.method}${s.descriptor}`, s.reason)
   }
 
-  private noteRefused(refusals: readonly Refusal[]): void {
-    for (const { task, reason } of refusals) {
-      this.skipped.set(`${sourceName(task.className)}.${task.name}${task.descriptor}`, reason)
-      if (isTimed(task)) this.revealer.refused(task.id, reason)
-    }
+  private async noteRefused(refusals: readonly Refusal[]): Promise<void> {
+    if (refusals.length === 0) return
+    await this.reveal(() => {
+      for (const { task, reason } of refusals) {
+        this.skipped.set(`${sourceName(task.className)}.${task.name}${task.descriptor}`, reason)
+        if (isTimed(task)) this.revealer.refused(task.id, reason)
+      }
+    })
+  }
+
+  /** One question after the other: a class may come out of turn while the answer to another is looked for. */
+  private reveal<T>(question: () => T | Promise<T>): Promise<T> {
+    const answer = this.revealed.then(question)
+    this.revealed = answer.catch(() => {}) // who has asked gets it
+    return answer
   }
 
   /** Runs tasks one after the other. A task that fails because the link is lost ends quietly. */
@@ -535,11 +614,13 @@ export class Session {
     // Nothing is begun once the session is being left: what is written to an agent that has gone
     // would cost us its last answer.
     const run = this.queue.then(() => (this.stopping ? undefined : task()))
-    this.queue = run.catch((error: unknown) => {
-      if (this.stopping || error instanceof LinkLost) return
-      this.warnings.add(`a question of the target went unanswered: ${String(error)}`)
-    })
+    this.queue = run.catch((error: unknown) => this.noteUnanswered(error))
     return run
+  }
+
+  private noteUnanswered(error: unknown): void {
+    if (this.stopping || error instanceof LinkLost) return
+    this.warnings.add(`a question of the target went unanswered: ${String(error)}`)
   }
 
   // ---- while it runs ----
@@ -570,7 +651,7 @@ export class Session {
     for (const thread of status.threads) if (!thread.virtual) this.threads.set(thread.number, thread)
     const { unloaded } = status
     if (unloaded.classes.length + unloaded.loaders.length > 0)
-      void this.enqueue(async () => this.forgetUnloaded(unloaded))
+      void this.enqueue(() => this.forgetUnloaded(unloaded))
   }
 
   private async reportRootsOnStacks(): Promise<void> {

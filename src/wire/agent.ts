@@ -37,18 +37,52 @@ export interface LoadAnswer {
   readonly highestId: number
 }
 
+/** A class in the load hook. */
+export interface ClassLoading {
+  readonly hook: number
+  readonly id: number
+  readonly loader: number
+  readonly name: string
+  readonly bytes: Uint8Array
+  /** A redefinition waits for it. */
+  readonly urgent: boolean
+}
+
 export interface AgentEvents {
   first(methodId: number): void
   reflect(request: number, classId: number, name: string, descriptor: string): void
   hiddenClass(request: number, hostId: number, bytes: Uint8Array): void
-  classLoading(hook: number, classId: number, loader: number, name: string, bytes: Uint8Array): void
+  classLoading(load: ClassLoading): void
   changed(classId: number): void
   lateLoad(hook: number): void
   ended(reason: string): void
 }
 
+/** A redefinition takes 1 to 18 ms, if it need not wait for somebody. */
+const SLOW_SWAP_MS = 25
+
 export class Agent {
+  /** Ends with the redefinition that runs. The agent would keep what we ask meanwhile, and what comes behind it. */
+  private swapped: Promise<unknown> = Promise.resolve()
+  /** Classes of that redefinition: another thread that asks the JVM for them waits until it is over. */
+  private swapping: ReadonlySet<number> = new Set()
+  private slow = false
+  private onSlowSwap = () => {}
+
   constructor(private readonly link: Link) {}
+
+  private async noSwap(): Promise<void> {
+    for (let seen: Promise<unknown> | undefined; seen !== this.swapped; ) {
+      seen = this.swapped
+      await seen
+    }
+  }
+
+  /** For all that has to do with classes, and can wait. */
+  private async request(op: string, ...args: unknown[]): Promise<unknown> {
+    await this.noSwap()
+    return await this.link.request(op, ...args)
+  }
 
   get closed(): Promise<string> {
     return this.link.closed
@@ -64,7 +98,14 @@ export class Agent {
         case 'hiddenClass':
           return events.hiddenClass(number(a[0]), number(a[1]), bytes(a[2]))
         case 'classLoading':
-          return events.classLoading(number(a[0]), number(a[1]), number(a[2]), string(a[3]), bytes(a[4]))
+          return events.classLoading({
+            hook: number(a[0]),
+            id: number(a[1]),
+            loader: number(a[2]),
+            name: string(a[3]),
+            bytes: bytes(a[4]),
+            urgent: a[5] === true,
+          })
         case 'changed':
           return events.changed(number(a[0]))
         case 'lateLoad':
@@ -116,7 +157,7 @@ export class Agent {
   }
 
   async loadedClasses(): Promise<{ loaders: LoaderInfo[]; classes: ClassInfo[] }> {
-    const [loaders, classes] = list(await this.link.request('loadedClasses'))
+    const [loaders, classes] = list(await this.request('loadedClasses'))
     return {
       loaders: list(loaders).map((row) => {
         const r = list(row)
@@ -139,11 +180,12 @@ export class Agent {
   }
 
   async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
+    if (ids.some((id) => this.swapping.has(id))) await this.noSwap()
     return list(await this.link.request('classBytes', ids)).map((b) => (b === null ? null : bytes(b)))
   }
 
   async extendConstantPool(classId: number, crc: number, entries: number, pool: Uint8Array): Promise<void> {
-    await this.link.request('extendConstantPool', classId, crc | 0, entries, buffer(pool))
+    await this.request('extendConstantPool', classId, crc | 0, entries, buffer(pool))
   }
 
   async redefineMethods(
@@ -152,7 +194,23 @@ export class Agent {
     highestId: number,
   ): Promise<RedefineResult> {
     const rows = bodies.map((b) => [b.classId, b.methodIndex, buffer(b.code)])
-    const v = list(await this.link.request('redefineMethods', rows, ready, highestId))
+    await this.noSwap()
+    const swap = this.link.request('redefineMethods', rows, ready, highestId)
+    this.swapped = swap.catch(() => {})
+    this.swapping = new Set(bodies.map((b) => b.classId))
+    const timer = setTimeout(() => {
+      this.slow = true
+      this.onSlowSwap()
+    }, SLOW_SWAP_MS)
+    let reply: unknown
+    try {
+      reply = await swap
+    } finally {
+      clearTimeout(timer)
+      this.slow = false
+      this.swapping = new Set()
+    }
+    const v = list(reply)
     const pause = number(v[3])
     return {
       refused: list(v[0]).map((row) => {
@@ -167,22 +225,34 @@ export class Agent {
     }
   }
 
+  /**
+   * Whether a redefinition has been running for so long that it may be waiting for a class in the load hook,
+   * to link another. Only hooks can be answered then, and classes read that are not part of it.
+   */
+  get swapIsSlow(): boolean {
+    return this.slow
+  }
+
+  whenSwapIsSlow(handler: () => void): void {
+    this.onSlowSwap = handler
+  }
+
   async watch(jdk: boolean): Promise<void> {
-    await this.link.request('watch', jdk)
+    await this.request('watch', jdk)
   }
 
   /** @returns session ticks at which recording began */
   async enable(): Promise<number> {
-    return number(await this.link.request('enable'))
+    return number(await this.request('enable'))
   }
 
   /** Lets main() begin in a JVM that was started under jfluid. */
   async go(): Promise<void> {
-    await this.link.request('go')
+    await this.request('go')
   }
 
   async calibrate(ms: number): Promise<{ innerTicks: number; outerTicks: number }> {
-    const v = list(await this.link.request('calibrate', ms))
+    const v = list(await this.request('calibrate', ms))
     return { innerTicks: number(v[0]), outerTicks: number(v[1]) }
   }
 
@@ -193,7 +263,7 @@ export class Agent {
     heapBytes: number
     unloaded: Unloaded
   }> {
-    const v = list(await this.link.request('status'))
+    const v = list(await this.request('status'))
     const [classes, loaders] = list(v[4])
     return {
       clock: clockPair(v[0]),
@@ -208,7 +278,7 @@ export class Agent {
   }
 
   async stackTraces(depth: number): Promise<StackRow[]> {
-    return list(await this.link.request('stackTraces', depth)).map((row) => {
+    return list(await this.request('stackTraces', depth)).map((row) => {
       const r = list(row)
       return {
         id: number(r[0]),

@@ -32,7 +32,7 @@
 //   first method                                 an instrumented method is entered for the first time
 //   reflect request, class, name, descriptor     reflection or a handle calls a method for the first time
 //   hiddenClass request, host, bytes             a hidden class is about to be defined in the name of `host`
-//   classLoading hook, class, loader, name, bytes
+//   classLoading hook, class, loader, name, bytes, whether a redefinition waits for it
 //   changed class                                another agent has redefined it
 //   lateLoad hook                                the loading thread did not wait for the answer to this hook
 //   ended reason                                 the agent leaves by itself

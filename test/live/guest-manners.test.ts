@@ -73,7 +73,7 @@ const HOST = `
       for (int i = 0; i < n; i++) {
         Thread[] all = new Thread[1000];
         int count = top.enumerate(all, true);
-        for (int t = 0; t < count; t++) if (all[t] != self && all[t].getName().equals("jfluid-agent")) all[t].interrupt();
+        for (int t = 0; t < count; t++) if (all[t] != self && all[t].getName().startsWith("jfluid-")) all[t].interrupt();
         visit();
         Thread.sleep(5);
       }

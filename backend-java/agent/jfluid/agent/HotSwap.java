@@ -20,7 +20,9 @@ import java.util.zip.CRC32;
  * so far are spliced in again each time, whoever asked for it. A body is tied to the base it was
  * rewritten from by a CRC-32; on any other base it is refused rather than guessed at.
  *
- * All but {@link #transform} runs on the agent's thread.
+ * All but {@link #transform} and {@link #swap} runs on the agent's thread. A redefinition links its
+ * classes and so may load others, and may have to wait for a thread that is loading them and waits for us
+ * in the load hook: it has a thread of its own, for as long as it runs. Reading does not link.
  */
 final class HotSwap {
     /** Decides about a class that is being loaded. Runs on the loading thread. */
@@ -69,6 +71,8 @@ final class HotSwap {
         }
     }
 
+    /** What no JVM takes for a class. */
+    private static final byte[] NO_CLASS = {0};
     /** How long a class may take from its load hook to its definition before it counts as not coming. */
     private static final long DEFINED_NANOS = 300_000_000L;
     private static final int DEFINED_TRIES = 80;
@@ -78,15 +82,17 @@ final class HotSwap {
     private final RuntimeLink runtime;
     private final LoadHook loadHook;
     private final Thread agent = Thread.currentThread();
+    /** The one that is in {@link #swap}. */
+    private volatile Thread swapper;
     /** By the internal name of the class. Gone with the loader: nothing here leads to a class. */
     private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
-    /** Filled by transform() while class bytes are being read; agent thread only. */
-    private Map<Class<?>, byte[]> reading;
+    /** While class bytes are being read, those of the last class that transform() was shown; agent thread only. */
+    private boolean reading;
+    private byte[] read;
     private volatile boolean restoring;
-    /** The JVM has loaded classes on the agent's own thread, to verify others: they pass no load hook. */
-    boolean loadedMeanwhile;
+    /** The JVM has loaded classes on our own threads, to verify others. */
+    private volatile boolean loadedMeanwhile;
     private volatile Relay relay = new Relay();
-    int redefinitions;
 
     HotSwap(Instrumentation instrumentation, ClassTable classes, RuntimeLink runtime, LoadHook loadHook) {
         this.instrumentation = instrumentation;
@@ -129,19 +135,18 @@ final class HotSwap {
         if (name == null) {
             return null;
         }
-        if (Thread.currentThread() == agent) {
-            if (redefined == null) {
-                loadedMeanwhile = true;
+        boolean ours = Thread.currentThread() == agent || Thread.currentThread() == swapper;
+        if (ours && redefined == null) {
+            loadedMeanwhile = true;
+            if (Thread.currentThread() == agent) {
                 return null;
             }
-            if (reading != null) {
-                if (redefined == Sentinel.class) {
-                    return new byte[] {0};
-                }
-                reading.put(redefined, bytes);
-                return null;
-            }
-        } else if (redefined == null) {
+        }
+        if (reading && Thread.currentThread() == agent) {
+            read = bytes;
+            return NO_CLASS;
+        }
+        if (redefined == null) {
             return loadHook.loading(loader, name, domain, bytes);
         }
         if (restoring) {
@@ -154,66 +159,40 @@ final class HotSwap {
         } catch (RuntimeException e) {
             target.problem = e.toString();
         }
-        if (Thread.currentThread() != agent) {
+        if (!ours) {
             loadHook.changed(redefined, spliced == null && target != null && !target.installed.isEmpty());
         }
         return spliced;
     }
 
-    /** Bytes of the given classes as a retransformation would see them; null where there are none. */
+    /**
+     * Bytes of the given classes as a retransformation would see them; null where there are none.
+     *
+     * Each is retransformed alone, and what it is retransformed to is refused by the JVM's parser: nothing is
+     * redefined, and, other than after a good answer, the class is not linked and verified either
+     * (VM_RedefineClasses::load_new_class_versions), which would load others.
+     */
     List<Object> read(int[] ids) {
-        List<Class<?>> wanted = new ArrayList<>();
-        Class<?>[] byPosition = new Class<?>[ids.length];
-        for (int i = 0; i < ids.length; i++) {
-            Class<?> c = classes.find(ids[i]);
-            if (c != null && instrumentation.isModifiableClass(c)) {
-                byPosition[i] = c;
-                wanted.add(c);
-            }
-        }
-        IdentityHashMap<Class<?>, byte[]> seen = new IdentityHashMap<>();
-        // Erroneous classes fail a whole batch before the sentinel; halving finds the others.
-        readBatch(wanted, seen);
         List<Object> result = new ArrayList<>(ids.length);
-        for (Class<?> c : byPosition) {
-            result.add(c == null ? null : seen.get(c));
+        for (int id : ids) {
+            Class<?> c = classes.find(id);
+            result.add(c != null && instrumentation.isModifiableClass(c) ? read(c) : null);
         }
         return result;
     }
 
-    private void readBatch(List<Class<?>> batch, Map<Class<?>, byte[]> seen) {
-        if (batch.isEmpty()) {
-            return;
-        }
-        Class<?>[] request = new Class<?>[batch.size() + 1];
-        batch.toArray(request);
-        request[batch.size()] = Sentinel.class;
-        reading = seen;
+    private byte[] read(Class<?> c) {
+        reading = true;
         try {
-            instrumentation.retransformClasses(request);
-            throw new IllegalStateException("the sentinel was accepted");
-        } catch (java.lang.instrument.UnmodifiableClassException | LinkageError expected) {
-            // ClassFormatError for the sentinel: by then every class before it has been shown.
-        } catch (InternalError e) {
-            // As above on JVMs that map the error otherwise.
+            instrumentation.retransformClasses(c);
+        } catch (java.lang.instrument.UnmodifiableClassException | LinkageError | InternalError expected) {
+            // ClassFormatError, or another one if the class is erroneous: then it was not shown.
         } finally {
-            reading = null;
+            reading = false;
         }
-        if (batch.size() > 1 && !seen.containsKey(batch.get(batch.size() - 1))) {
-            List<Class<?>> missing = new ArrayList<>();
-            for (Class<?> c : batch) {
-                if (!seen.containsKey(c)) {
-                    missing.add(c);
-                }
-            }
-            if (missing.size() == batch.size() || missing.size() > 1) {
-                int half = (missing.size() + 1) / 2;
-                readBatch(new ArrayList<>(missing.subList(0, half)), seen);
-                readBatch(new ArrayList<>(missing.subList(half, missing.size())), seen);
-            } else {
-                readBatch(missing, seen);
-            }
-        }
+        byte[] bytes = read;
+        read = null;
+        return bytes;
     }
 
     /** ExtendConstantPool: has no effect until bodies that use the entries are installed. */
@@ -236,47 +215,75 @@ final class HotSwap {
         }
     }
 
+    /** One RedefineMethods, from {@link #prepare} to {@link #conclude}. */
+    static final class Swap {
+        private final Map<Integer, String> refused = new HashMap<>();
+        private final Map<Class<?>, Integer> idOf = new IdentityHashMap<>();
+        private final List<Class<?>> batch = new ArrayList<>();
+        private final Map<Class<?>, String> failed = new IdentityHashMap<>();
+        /** Of the JVM. */
+        int calls;
+        /** The JVM has loaded classes that the others need. */
+        boolean loadedMeanwhile;
+
+        boolean isEmpty() {
+            return batch.isEmpty();
+        }
+    }
+
     /**
      * RedefineMethods: installs bodies in many classes at once. One class that the JVM rejects does not
      * sink the others.
      *
      * @param bodies class id → method index → contents of the Code attribute
-     * @return class id → why it was refused
      */
-    Map<Integer, String> redefine(Map<Integer, TreeMap<Integer, byte[]>> bodies) {
-        Map<Integer, String> refused = new HashMap<>();
-        Map<Class<?>, Integer> idOf = new IdentityHashMap<>();
-        List<Class<?>> batch = new ArrayList<>();
+    Swap prepare(Map<Integer, TreeMap<Integer, byte[]>> bodies) {
+        Swap swap = new Swap();
         for (var entry : bodies.entrySet()) {
             Class<?> c = classes.find(entry.getKey());
             Target target = c == null ? null : target(c);
             if (c == null) {
-                refused.put(entry.getKey(), "the class is no longer loaded");
+                swap.refused.put(entry.getKey(), "the class is no longer loaded");
             } else if (target == null) {
-                refused.put(entry.getKey(), "its constant pool was not extended");
+                swap.refused.put(entry.getKey(), "its constant pool was not extended");
             } else {
                 target.pending = entry.getValue();
-                idOf.put(c, entry.getKey());
-                batch.add(c);
+                swap.idOf.put(c, entry.getKey());
+                swap.batch.add(c);
                 runtime.beforeRedefinition(c.getClassLoader());
             }
         }
-        Map<Class<?>, String> failed = new IdentityHashMap<>();
-        retransform(batch, failed);
-        for (Class<?> c : batch) {
+        return swap;
+    }
+
+    /** The redefinition itself, on whatever thread; the agent's does not touch the swap meanwhile. */
+    void swap(Swap swap) {
+        swapper = Thread.currentThread();
+        loadedMeanwhile = false;
+        try {
+            swap.calls = retransform(swap.batch, swap.failed);
+        } finally {
+            swap.loadedMeanwhile = loadedMeanwhile;
+            swapper = null;
+        }
+    }
+
+    /** @return class id → why it was refused */
+    Map<Integer, String> conclude(Swap swap) {
+        for (Class<?> c : swap.batch) {
             Target target = target(c);
-            String why = failed.get(c);
+            String why = swap.failed.get(c);
             if (why == null) {
                 why = target.problem;
             }
             if (why == null) {
                 target.installed.putAll(target.pending);
             } else {
-                refused.put(idOf.get(c), why);
+                swap.refused.put(swap.idOf.get(c), why);
             }
             target.pending = new TreeMap<>();
         }
-        return refused;
+        return swap.refused;
     }
 
     private Target target(Class<?> c) {
@@ -302,13 +309,16 @@ final class HotSwap {
         return targets.values().stream().flatMap(m -> m.values().stream()).toList();
     }
 
-    /** Retransforms all or, where the JVM objects, all that can be: halves until the culprits are alone. */
-    private void retransform(List<Class<?>> batch, Map<Class<?>, String> failed) {
+    /**
+     * Retransforms all or, where the JVM objects, all that can be: halves until the culprits are alone.
+     *
+     * @return how many calls of the JVM it took
+     */
+    private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed) {
         if (batch.isEmpty()) {
-            return;
+            return 0;
         }
         try {
-            redefinitions++;
             instrumentation.retransformClasses(batch.toArray(new Class<?>[0]));
         } catch (Throwable t) {
             if (restoring && t instanceof OutOfMemoryError full) {
@@ -318,16 +328,17 @@ final class HotSwap {
                 for (Class<?> c : batch) {
                     failed.put(c, t.toString());
                 }
-                return;
+                return 1;
             }
             if (batch.size() == 1) {
                 failed.put(batch.get(0), t.toString());
-                return;
+                return 1;
             }
             int half = batch.size() / 2;
-            retransform(batch.subList(0, half), failed);
-            retransform(batch.subList(half, batch.size()), failed);
+            return 1 + retransform(batch.subList(0, half), failed)
+                    + retransform(batch.subList(half, batch.size()), failed);
         }
+        return 1;
     }
 
     /** For the load hook: the bodies for a class that is about to be defined, as if redefined. */

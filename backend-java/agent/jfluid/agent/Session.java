@@ -18,14 +18,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One attach, from connect to detach: the single daemon thread of the back end. It executes the
- * client's commands, passes on what the probes and the load hook ask, and guards the target: when the
+ * One attach, from connect to detach: the daemon thread of the back end, which has a second one beside it
+ * only while a redefinition runs. It executes the client's commands, passes on what the probes and the load hook ask, and guards the target: when the
  * client is gone, or stops answering while somebody waits for it, the session ends as if it had
  * detached.
  *
  * The messages are drawn in src/wire/messages.ts.
  */
-final class Session extends Thread {
+final class Session extends GuestThread {
     private static final long IDLE_MILLIS = 1000;
     /** Where the heap is full: 2 s of tries, then one now and then. */
     private static final int RESTORE_TRIES = 20;
@@ -53,18 +53,17 @@ final class Session extends Thread {
     private final Map<Integer, JFluid1.Request> openHooks = new HashMap<>();
     private final Map<Integer, JFluid1.Request> openReflections = new HashMap<>();
     private int nextHook;
+    /** The redefinition that runs; until it has ended, only load hooks and the like are answered. */
+    private Swapping swapping;
+    /** Another agent has come, and we want to be the last transformer. */
+    private boolean wantLast;
     /** What threads inside the load hook ask, by thread id. */
     private final Map<Long, JFluid1.Request> hooked = new ConcurrentHashMap<>();
 
     Session(Path dir, String build) throws IOException {
-        super(null, null, "jfluid-agent", 0, false);
+        super("jfluid-agent");
         this.dir = dir;
         this.build = build;
-        setDaemon(true);
-        // The application's context loader must not be kept alive by us.
-        setContextClassLoader(null);
-        // Nor must its default handler hear of us.
-        setUncaughtExceptionHandler((thread, error) -> {});
         try {
             link = new Link(dir.resolve("link"));
         } catch (ConnectException nobodyListens) {
@@ -74,13 +73,6 @@ final class Session extends Thread {
             throw nobodyListens;
         }
     }
-
-    /**
-     * Of no effect. Code that interrupts every thread it finds does not mean us; interrupted, the
-     * selector would not wait any more, and channels would close.
-     */
-    @Override
-    public void interrupt() {}
 
     boolean isOver() {
         return over;
@@ -113,6 +105,9 @@ final class Session extends Thread {
             });
             while (!detached) {
                 link.await(IDLE_MILLIS);
+                if (swapping != null && swapping.done) {
+                    concludeSwapping();
+                }
                 answerRequests();
                 for (Object[] message = link.receive(); message != null && !detached; message = link.receive()) {
                     execute(message);
@@ -160,6 +155,14 @@ final class Session extends Thread {
         String op = (String) message[1];
         Object reply;
         try {
+            if (op.equals("redefineMethods")) {
+                finishSwapping();
+                redefine(id, (Object[]) message[2], ints(message[3]), MessagePack.asInt(message[4]));
+                return;
+            }
+            if (swapping != null && !mayInterrupt(op)) {
+                finishSwapping(); // the client knows to wait before it asks
+            }
             reply = command(op, message);
         } catch (MessagePack.Malformed e) {
             throw e;
@@ -193,8 +196,6 @@ final class Session extends Thread {
             case "extendConstantPool":
                 hotSwap.extendPool(MessagePack.asInt(m[2]), MessagePack.asInt(m[3]), MessagePack.asInt(m[4]), (byte[]) m[5]);
                 return null;
-            case "redefineMethods":
-                return redefine((Object[]) m[2], ints(m[3]), MessagePack.asInt(m[4]));
             case "watch":
                 watchJdk = (Boolean) m[2];
                 JFluid1.followJdk(watchJdk);
@@ -312,7 +313,49 @@ final class Session extends Thread {
         }
     }
 
-    private Object redefine(Object[] list, int[] readyIds, int highestId) {
+    // ---- redefinition ----
+
+    /** A redefinition on a thread of its own. It may need a class that another thread is about to load. */
+    private final class Swapping extends GuestThread {
+        private final int command;
+        private final int[] readyIds;
+        private final HotSwap.Swap swap;
+        private long startTicks;
+        private long endTicks;
+        private long pauseNanos = -1;
+        private Throwable failure;
+        private volatile boolean done;
+
+        Swapping(int command, int[] readyIds, HotSwap.Swap swap) {
+            super("jfluid-swap");
+            this.command = command;
+            this.readyIds = readyIds;
+            this.swap = swap;
+        }
+
+        @Override
+        public void run() {
+            try {
+                JFluid1.swapping(true);
+                long before = safepointNanos();
+                startTicks = JFluid1.ticks();
+                try {
+                    hotSwap.swap(swap);
+                } finally {
+                    JFluid1.swapping(false);
+                }
+                endTicks = JFluid1.ticks();
+                pauseNanos = before < 0 ? -1 : safepointNanos() - before;
+            } catch (Throwable t) {
+                failure = t;
+            } finally {
+                done = true;
+                link.wakeup();
+            }
+        }
+    }
+
+    private void redefine(int command, Object[] list, int[] readyIds, int highestId) throws IOException {
         Map<Integer, TreeMap<Integer, byte[]>> bodies = new HashMap<>();
         for (Object item : list) {
             Object[] body = (Object[]) item;
@@ -320,32 +363,71 @@ final class Session extends Thread {
                     .put(MessagePack.asInt(body[1]), (byte[]) body[2]);
         }
         JFluid1.methods(highestId);
-        JFluid1.swapping(true);
-        long before = safepointNanos();
-        long t0 = JFluid1.ticks();
-        Map<Integer, String> refused;
-        int calls = hotSwap.redefinitions;
-        try {
-            hotSwap.loadedMeanwhile = false;
-            refused = hotSwap.redefine(bodies);
-        } finally {
-            JFluid1.swapping(false);
+        swapping = new Swapping(command, readyIds, hotSwap.prepare(bodies));
+        if (swapping.swap.isEmpty()) {
+            swapping.run();
+            concludeSwapping();
+            return;
         }
-        long t1 = JFluid1.ticks();
-        long after = safepointNanos();
+        try {
+            swapping.start();
+        } catch (OutOfMemoryError noThread) {
+            swapping.run();
+        }
+    }
+
+    /** What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. */
+    private static boolean mayInterrupt(String op) {
+        return switch (op) {
+            case "loadHook", "reflected", "classBytes", "reclaim", "detach" -> true;
+            default -> false;
+        };
+    }
+
+    private void finishSwapping() throws IOException {
+        if (swapping != null) {
+            awaitSwapping();
+            concludeSwapping();
+        }
+    }
+
+    private void awaitSwapping() {
+        while (swapping != null && !swapping.done) {
+            try {
+                swapping.join();
+            } catch (InterruptedException notPossible) {
+                // GuestThread.interrupt() does nothing.
+            }
+        }
+    }
+
+    /** Tells the client how the redefinition went. It has ended. */
+    private void concludeSwapping() throws IOException {
+        Swapping it = swapping;
+        swapping = null;
+        if (it.failure instanceof Error e) {
+            throw e;
+        }
+        if (it.failure != null) {
+            link.send(new Object[] {it.command, false, it.failure.toString()});
+            return;
+        }
+        Map<Integer, String> refused = hotSwap.conclude(it.swap);
         // Else the client has to look at these classes before the threads that wait may go on.
-        if (!hotSwap.loadedMeanwhile) {
-            for (int id : readyIds) {
+        if (!it.swap.loadedMeanwhile) {
+            for (int id : it.readyIds) {
                 JFluid1.ready(id);
             }
         }
         List<Object> errors = new ArrayList<>();
         refused.forEach((id, why) -> errors.add(new Object[] {id, why}));
         long start = JFluid1.startTicks();
-        return new Object[] {
-            errors, t0 - start, t1 - start, before < 0 ? -1L : after - before, hotSwap.redefinitions - calls,
-            hotSwap.loadedMeanwhile
-        };
+        link.send(new Object[] {
+            it.command, true, new Object[] {
+                errors, it.startTicks - start, it.endTicks - start, it.pauseNanos, it.swap.calls,
+                it.swap.loadedMeanwhile
+            }
+        });
     }
 
     private Object status() {
@@ -377,11 +459,11 @@ final class Session extends Thread {
             inOrder = r;
             r = next;
         }
-        boolean othersAtWork = false;
         for (JFluid1.Request r = inOrder; r != null; r = r.next) {
-            othersAtWork |= r.kind == JFluid1.Request.CHANGED_CLASS;
+            wantLast |= r.kind == JFluid1.Request.CHANGED_CLASS;
         }
-        if (othersAtWork) {
+        if (wantLast && swapping == null) {
+            wantLast = false;
             hotSwap.goLast();
         }
         for (JFluid1.Request r = inOrder; r != null; r = r.next) {
@@ -417,7 +499,7 @@ final class Session extends Thread {
                     openHooks.put(number, r);
                     link.send(new Object[] {
                         0, "classLoading", number, classes.announced(loading.loader, loading.name),
-                        classes.loaderId(loading.loader), loading.name, loading.bytes
+                        classes.loaderId(loading.loader), loading.name, loading.bytes, loading.urgent
                     });
                 }
                 default -> throw new IllegalStateException("request " + r.kind);
@@ -449,7 +531,8 @@ final class Session extends Thread {
 
     // ---- the class-load hook (report, sections 6.1 step 3 and 6.2 step 5) ----
 
-    private record Loading(ClassLoader loader, String name, byte[] bytes) {}
+    /** @param urgent on the thread of a redefinition */
+    private record Loading(ClassLoader loader, String name, byte[] bytes, boolean urgent) {}
 
     /** Runs on the loading thread: asks the client, for a bounded time, what to do with the class. */
     private byte[] loading(ClassLoader loader, String name, ProtectionDomain domain, byte[] bytes) {
@@ -472,7 +555,7 @@ final class Session extends Thread {
 
     private byte[] ask(ClassLoader loader, String name, byte[] bytes) {
         JFluid1.Request request =
-                new JFluid1.Request(JFluid1.Request.CLASS_LOADING, 0, new Loading(loader, name, bytes), null);
+                new JFluid1.Request(JFluid1.Request.CLASS_LOADING, 0, new Loading(loader, name, bytes, Thread.currentThread() instanceof Swapping), null);
         // Asking loads classes itself, and those are hooked as well when JDK code is watched. A request that
         // is over and still there was left by a thread without stack to remove it.
         Long thread = JFluid1.idOf(Thread.currentThread());
@@ -564,7 +647,12 @@ final class Session extends Thread {
         left = true;
         long t0 = System.nanoTime();
         watching = false;
-        JFluid1.disable(); // whoever waits for an answer goes on
+        JFluid1.disable(); // whoever waits for an answer goes on, and lets a redefinition end
+        awaitSwapping();
+        if (swapping != null) {
+            hotSwap.conclude(swapping.swap);
+            swapping = null;
+        }
         int[] restored = null;
         boolean released = true;
         try {

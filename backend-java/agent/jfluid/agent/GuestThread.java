@@ -1,0 +1,20 @@
+package jfluid.agent;
+
+/** A thread of ours among the application's. */
+abstract class GuestThread extends Thread {
+    GuestThread(String name) {
+        super(null, null, name, 0, false);
+        setDaemon(true);
+        // The application's context loader must not be kept alive by us.
+        setContextClassLoader(null);
+        // Nor must its default handler hear of us.
+        setUncaughtExceptionHandler((thread, error) -> {});
+    }
+
+    /**
+     * Of no effect. Code that interrupts every thread it finds does not mean us; interrupted, the
+     * selector would not wait any more, and channels would close.
+     */
+    @Override
+    public final void interrupt() {}
+}
