@@ -275,6 +275,12 @@ export class Revealer {
     this.#linker.forget()
   }
 
+  /** Whether a class has the members of another one. False if one is not known. */
+  inherits(classId: number, fromId: number): boolean {
+    const node = this.#hierarchy.get(classId)
+    return node !== undefined && this.#hierarchy.ancestors(node).some((it) => it.id === fromId)
+  }
+
   /** Whether a method of the class has been returned, so that a profile may name it. */
   hasMethodsOf(classId: number): boolean {
     return this.#ids.hasMethodsOf(classId)

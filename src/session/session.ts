@@ -16,7 +16,7 @@ import type { FilterReport } from '../reveal/filters.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import { Revealer, type Revelation } from '../reveal/revealer.ts'
 import type { RootReport } from '../reveal/roots.ts'
-import { Agent, type ClassLoading } from '../wire/agent.ts'
+import { Agent, type ClassLoading, type LoadAnswer } from '../wire/agent.ts'
 import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { AgentFacts, DetachReport, ThreadRow, Unloaded } from '../wire/messages.ts'
 import { TargetClock } from './clock.ts'
@@ -126,7 +126,8 @@ export class Session {
   private begun = performance.now()
   private queue: Promise<void> = Promise.resolve()
   /** The revealer is asked one thing at a time. */
-  private revealed: Promise<unknown> = Promise.resolve()
+  private readonly questions: (() => Promise<void>)[] = []
+  private asking: Promise<void> | undefined
   private readonly firsts = new Set<number>()
   private statusTimer: NodeJS.Timeout | undefined
   private settleTimer: NodeJS.Timeout | undefined
@@ -152,6 +153,8 @@ export class Session {
   private readonly answeredLate = new Set<number>()
   /** Classes in the load hook whose turn has not come. */
   private readonly waitingLoads = new Set<ClassLoading>()
+  /** What classes that came out of turn lead to in others. */
+  private readonly rests: (() => Promise<void>)[] = []
   /** Lets the class whose turn it is go first: a redefinition on its behalf takes long. */
   private letLoad = () => {}
   /** What load hooks were answered, until it is known whether that was in time. */
@@ -355,10 +358,14 @@ export class Session {
   }
 
   /** @param inTurn  whether other classes can be redefined before this one is defined */
-  private async answerLoad({ hook, id, loader, name, bytes }: ClassLoading, inTurn: boolean): Promise<void> {
+  private async answerLoad(load: ClassLoading, inTurn: boolean): Promise<void> {
+    const { hook, id, loader, name, bytes, urgent } = load
     let answered = false
     try {
-      const revelation = await this.reveal(() => this.revealer.classLoading({ id, name, loader }, bytes))
+      const revelation = await this.reveal(
+        () => this.revealer.classLoading({ id, name, loader }, bytes),
+        urgent,
+      )
       const own = revelation.instrument.filter((t) => t.classId === id).map(taskOf)
       const others = revelation.instrument.filter((t) => t.classId !== id)
       const ownIds = new Set(own.map((t) => t.id))
@@ -368,30 +375,40 @@ export class Session {
       const answer = (ready: readonly number[]) => {
         if (answered) return
         answered = true
-        const { answer, refusals } = this.instrumenter.atLoad(id, bytes, own, ready)
-        refused.push(...refusals)
-        if (own.length > 0) this.hookTasks.set(hook, own)
-        this.agent.loadHook(hook, answer)
+        let given: LoadAnswer | null = null
+        try {
+          const { answer, refusals } = this.instrumenter.atLoad(id, bytes, own, ready)
+          refused.push(...refusals)
+          if (own.length > 0) this.hookTasks.set(hook, own)
+          given = answer
+        } catch (error) {
+          this.noteUnanswered(error)
+        }
+        this.agent.loadHook(hook, given)
       }
       this.noteSkipped(revelation.skipped)
-      if (others.length > 0 || revelation.reflection) {
-        // What must be in other classes before this one runs goes first: the loading thread waits. If it
-        // cannot, the first call of each of its methods waits instead; where it has none, calls may be missed.
-        const early = () => {
-          if (own.length === 0) this.lateClasses++
-          answer([])
-        }
-        const apply = () => this.apply({ ...revelation, instrument: others, skipped: [], ready: readyOthers })
-        if (inTurn) {
-          await this.lettingLoad(own.length > 0 ? 0 : LONGER_MS, early, apply)
-          if (answered) await this.install([], readyOwn)
-        } else {
-          early()
-          void this.enqueue(async () => {
-            await apply()
-            await this.install([], readyOwn)
-          })
-        }
+      // What must be in other classes before this one runs goes first: the loading thread waits. If it cannot,
+      // the first call of each of its methods waits instead. What it inherits needs no such call: there, calls
+      // may be missed, except while a redefinition loads the class itself.
+      const leadsOn = others.length > 0 || revelation.reflection
+      const exposed =
+        leadsOn && (own.length === 0 || others.some((t) => this.revealer.inherits(id, t.classId)))
+      const early = () => {
+        if (exposed && !urgent && !answered) this.lateClasses++
+        answer([])
+      }
+      const apply = () => this.apply({ ...revelation, instrument: others, skipped: [], ready: readyOthers })
+      if (inTurn && (leadsOn || this.rests.length > 0)) {
+        await this.lettingLoad(exposed ? LONGER_MS : 0, early, apply)
+        if (answered) await this.install([], readyOwn)
+      } else if (!inTurn && (leadsOn || own.length > 0)) {
+        // What its methods call may have been found before, and be on its way in with what runs now.
+        early()
+        this.rests.push(async () => {
+          await apply()
+          await this.install([], readyOwn)
+        })
+        void this.enqueue(() => this.applyRests())
       }
       answer(readyOwn)
       await this.noteRefused(refused)
@@ -463,6 +480,8 @@ export class Session {
 
   /** Rewrites and swaps what was revealed, in one redefinition. */
   private async apply(...revelations: readonly Revelation[]): Promise<void> {
+    // What these take for found must be in before they are ready.
+    await this.applyRests()
     const tasks: Task[] = []
     const ready: number[] = []
     for (const revelation of revelations) {
@@ -503,7 +522,12 @@ export class Session {
     if (!results.some((r) => r.loadedClasses)) return
     // What these classes contribute must be in before the threads that wait go on: none is ready yet.
     await this.refreshClasses()
+    await this.applyRests()
     await this.install([], ready)
+  }
+
+  private async applyRests(): Promise<void> {
+    for (let rest = this.rests.shift(); rest !== undefined; rest = this.rests.shift()) await rest()
   }
 
   /** What comes before the last redefinition has settled is warm-up; a burst of them settles once. */
@@ -602,11 +626,30 @@ export class Session {
     })
   }
 
-  /** One question after the other: a class may come out of turn while the answer to another is looked for. */
-  private reveal<T>(question: () => T | Promise<T>): Promise<T> {
-    const answer = this.revealed.then(question)
-    this.revealed = answer.catch(() => {}) // who has asked gets it
+  /**
+   * One question after the other: a class may come out of turn while the answer to another is looked for.
+   *
+   * @param urgent  before those that wait
+   */
+  private reveal<T>(question: () => T | Promise<T>, urgent = false): Promise<T> {
+    const answer = new Promise<T>((resolve, reject) => {
+      const ask = async () => {
+        try {
+          resolve(await question())
+        } catch (error) {
+          reject(error)
+        }
+      }
+      if (urgent) this.questions.unshift(ask)
+      else this.questions.push(ask)
+    })
+    this.asking ??= this.askAll()
     return answer
+  }
+
+  private async askAll(): Promise<void> {
+    for (let ask = this.questions.shift(); ask !== undefined; ask = this.questions.shift()) await ask()
+    this.asking = undefined
   }
 
   /** Runs tasks one after the other. A task that fails because the link is lost ends quietly. */
@@ -779,7 +822,7 @@ export class Session {
     clearInterval(this.statusTimer)
     if (this.phase !== 'ended') {
       try {
-        await within(DETACH_MS, this.queue, new TargetSilent(this.pid))
+        await within(DETACH_MS, this.idle(), new TargetSilent(this.pid))
         await within(DETACH_MS, this.readStatus(), new TargetSilent(this.pid))
         this.durationMs = performance.now() - this.begun
         this.endTicks = this.clock.nowTicks
@@ -803,6 +846,12 @@ export class Session {
     this.settle()
     await this.recorder.finish(this.endTicks)
     return this.detachReport
+  }
+
+  /** Nothing is written to an agent that is about to go: it would cost us its last answer. */
+  private async idle(): Promise<void> {
+    await this.queue
+    while (this.asking !== undefined) await this.asking
   }
 
   /** How the session ended; null while it has not. */

@@ -224,15 +224,18 @@ forEachJdk((jdk) => {
     it('T chooses a thread, whose tree has fewer calls than all have', async () => {
       const terminal = await attached()
       const all = await terminal.until(rootRow)
+      const worker = (lines: string[]) =>
+        /thread \(Enter shows it\)/.test(lines[3]!) &&
+        /all threads$/.test(lines[4]!) &&
+        /^ *[\d.,]+ +\d+ {2}(shop-worker-\d)$/.exec(lines[5]!)?.[1]
+      terminal.send('T')
+      await terminal.until(worker) // names come twice a second, and none comes later to what is frozen
+      terminal.send('T')
+      await terminal.until(rootRow)
       terminal.send('p') // or the thread overtakes what all had
       await terminal.until((lines) => /PAUSED/.test(lines[0]!))
       terminal.send('T')
-      const name = await terminal.until(
-        (lines) =>
-          /thread \(Enter shows it\)/.test(lines[3]!) &&
-          /all threads$/.test(lines[4]!) &&
-          /^ *[\d.,]+ +\d+ {2}(shop-worker-\d)$/.exec(lines[5]!)?.[1],
-      )
+      const name = await terminal.until(worker)
       terminal.send(`${DOWN}\r`)
       await terminal.until((lines) => lines[1]!.endsWith(`thread ${name}`))
       const one = await terminal.until(rootRow)

@@ -86,8 +86,8 @@ final class HotSwap {
     private volatile Thread swapper;
     /** By the internal name of the class. Gone with the loader: nothing here leads to a class. */
     private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
-    /** While class bytes are being read, those of the last class that transform() was shown; agent thread only. */
-    private boolean reading;
+    /** While class bytes are being read: whose, and what transform() was shown; agent thread only. */
+    private Class<?> reading;
     private byte[] read;
     private volatile boolean restoring;
     /** The JVM has loaded classes on our own threads, to verify others. */
@@ -142,7 +142,7 @@ final class HotSwap {
                 return null;
             }
         }
-        if (reading && Thread.currentThread() == agent) {
+        if (Thread.currentThread() == agent && redefined == reading) {
             read = bytes;
             return NO_CLASS;
         }
@@ -182,13 +182,19 @@ final class HotSwap {
     }
 
     private byte[] read(Class<?> c) {
-        reading = true;
+        boolean redefined = false;
+        reading = c;
         try {
             instrumentation.retransformClasses(c);
+            redefined = true;
         } catch (java.lang.instrument.UnmodifiableClassException | LinkageError | InternalError expected) {
             // ClassFormatError, or another one if the class is erroneous: then it was not shown.
         } finally {
-            reading = false;
+            reading = null;
+        }
+        if (redefined) {
+            // A transformer behind ours has made a class of it, and our bodies are not in it.
+            loadHook.changed(c, true);
         }
         byte[] bytes = read;
         read = null;
@@ -250,7 +256,6 @@ final class HotSwap {
                 target.pending = entry.getValue();
                 swap.idOf.put(c, entry.getKey());
                 swap.batch.add(c);
-                runtime.beforeRedefinition(c.getClassLoader());
             }
         }
         return swap;
@@ -261,6 +266,9 @@ final class HotSwap {
         swapper = Thread.currentThread();
         loadedMeanwhile = false;
         try {
+            for (Class<?> c : swap.batch) {
+                runtime.beforeRedefinition(c.getClassLoader());
+            }
             swap.calls = retransform(swap.batch, swap.failed);
         } finally {
             swap.loadedMeanwhile = loadedMeanwhile;

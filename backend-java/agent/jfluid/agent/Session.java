@@ -105,7 +105,7 @@ final class Session extends GuestThread {
             });
             while (!detached) {
                 link.await(IDLE_MILLIS);
-                if (swapping != null && swapping.done) {
+                if (swapping != null && !swapping.isRunning()) {
                     concludeSwapping();
                 }
                 answerRequests();
@@ -333,6 +333,10 @@ final class Session extends GuestThread {
             this.swap = swap;
         }
 
+        boolean isRunning() {
+            return !done && isAlive();
+        }
+
         @Override
         public void run() {
             try {
@@ -371,7 +375,7 @@ final class Session extends GuestThread {
         }
         try {
             swapping.start();
-        } catch (OutOfMemoryError noThread) {
+        } catch (OutOfMemoryError | RuntimeException noThread) {
             swapping.run();
         }
     }
@@ -392,7 +396,7 @@ final class Session extends GuestThread {
     }
 
     private void awaitSwapping() {
-        while (swapping != null && !swapping.done) {
+        while (swapping != null && swapping.isRunning()) {
             try {
                 swapping.join();
             } catch (InterruptedException notPossible) {
@@ -404,15 +408,15 @@ final class Session extends GuestThread {
     /** Tells the client how the redefinition went. It has ended. */
     private void concludeSwapping() throws IOException {
         Swapping it = swapping;
+        Map<Integer, String> refused = hotSwap.conclude(it.swap); // with no memory for it: once more in restore()
         swapping = null;
         if (it.failure instanceof Error e) {
             throw e;
         }
-        if (it.failure != null) {
-            link.send(new Object[] {it.command, false, it.failure.toString()});
+        if (it.failure != null || !it.done) {
+            link.send(new Object[] {it.command, false, String.valueOf(it.failure)});
             return;
         }
-        Map<Integer, String> refused = hotSwap.conclude(it.swap);
         // Else the client has to look at these classes before the threads that wait may go on.
         if (!it.swap.loadedMeanwhile) {
             for (int id : it.readyIds) {
@@ -649,10 +653,6 @@ final class Session extends GuestThread {
         watching = false;
         JFluid1.disable(); // whoever waits for an answer goes on, and lets a redefinition end
         awaitSwapping();
-        if (swapping != null) {
-            hotSwap.conclude(swapping.swap);
-            swapping = null;
-        }
         int[] restored = null;
         boolean released = true;
         try {
@@ -673,6 +673,10 @@ final class Session extends GuestThread {
     /** @return {classes restored, classes refused}, or null if there was no memory for it */
     private int[] restore() {
         try {
+            if (swapping != null) {
+                hotSwap.conclude(swapping.swap);
+                swapping = null;
+            }
             int[] restored = hotSwap.restore();
             hotSwap.close();
             return restored;

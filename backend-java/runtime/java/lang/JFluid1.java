@@ -138,6 +138,8 @@ public final class JFluid1 {
     private static Runnable waker;
     /** The thread that began the session. */
     private static Thread agent;
+    /** The thread of the redefinition that runs. */
+    private static volatile Thread swapper;
 
     private static final int COUNTER_THREADS = 0;
     private static final int COUNTER_GAPS = 1;
@@ -369,7 +371,7 @@ public final class JFluid1 {
     private static void enterGraph(ThreadInfo known, int id) {
         ThreadInfo ti = known;
         try {
-            if (Thread.currentThread() == agent) {
+            if (Thread.currentThread() == agent || Thread.currentThread() == swapper) {
                 return; // it would wait for itself, and is none of the application's
             }
             if (ti == null) {
@@ -740,7 +742,7 @@ public final class JFluid1 {
             if (now - since <= longest) {
                 return false;
             }
-            jammed |= swapping && mayHoldLocks;
+            jammed |= swapping && mayHoldLocks && Thread.currentThread() != swapper;
             return true;
         }
     }
@@ -1828,6 +1830,7 @@ public final class JFluid1 {
         agent = Thread.currentThread();
         start = ticks();
         swapping = jammed = false;
+        swapper = null;
         // Linked and initialised here: an application's thread may be short of stack or memory, and an
         // initialiser that fails for that is never tried again.
         Carrier.thread();
@@ -1921,6 +1924,7 @@ public final class JFluid1 {
     /** While a redefinition runs, threads that wait for it do not lose patience. */
     public static void swapping(boolean on) {
         swapping = on;
+        swapper = on ? Thread.currentThread() : null;
         jammed = false;
     }
 
