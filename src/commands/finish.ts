@@ -7,6 +7,7 @@ import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
 import { CannotWriteProfile } from '../profile/errors.ts'
 import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
+import { inOneLine } from '../reveal/errors.ts'
 import type { Session } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import { filterText } from './outcome.ts'
@@ -38,15 +39,16 @@ export async function finish(session: Session): Promise<Finished> {
   }
 }
 
-/** A profile without a call deserves a reason, and a root without a class too. */
+/** A profile without a call deserves a reason, and a root without a class or a method too. */
 function silence(session: Session, profile: Profile): string[] {
-  const roots = session.rootReport()
-  const absent = roots.filter((it) => it.armed).map((it) => it.text)
+  const armed = session.rootReport().filter((it) => it.armed)
+  const absent = armed.filter((it) => it.problem === null).map((it) => it.text)
   const said = [
     ...(profile.events.count > 0 ? [] : ['no root was called']),
     ...(absent.length === 0 ? [] : [`never loaded was the class of ${absent.join(', ')}`]),
   ]
-  return said.length === 0 ? [] : [said.join('; ')]
+  const problems = armed.map((it) => it.problem).filter((it) => it !== null)
+  return [...(said.length === 0 ? [] : [said.join('; ')]), ...problems.map(inOneLine)]
 }
 
 /** Filters that silently match nothing are a trap. */

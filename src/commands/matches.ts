@@ -6,6 +6,8 @@ import { filterText } from './outcome.ts'
 /** One line for each root and for each filter that matched nothing. */
 export function describeMatches(session: Session): string[] {
   const roots = session.rootReport().map((r) => {
+    if (r.problem !== null)
+      return `root ${r.text}: ${r.problem.reason}, waiting for another class of that name`
     if (r.armed) {
       const near = r.near.length > 0 ? `; loaded are ${r.near.join(', ')}` : ''
       return `root ${r.text}: its class is not loaded yet, waiting for it${near}`

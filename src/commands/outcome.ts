@@ -93,7 +93,7 @@ export function outcome(
   if (ending?.how === 'by itself') return new SessionCutShort(ending, kept)
   if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, kept)
   const root = session.rootReport().find((it) => it.armed)
-  if (root !== undefined) return new RootNeverLoaded(root)
+  if (root !== undefined) return root.problem ?? new RootNeverLoaded(root)
   const filters = session.filterReport().filter((it) => it.classes === 0)
   return filters.length > 0 ? new NoClassMatched(filters) : null
 }

@@ -16,6 +16,8 @@ export class BadPattern extends JfluidError {
 export class RootNotFound extends JfluidError {
   readonly exitCode = EX_NOROOT
   readonly hint: string
+  /** The message without the root. */
+  readonly reason: string
   constructor(
     root: string,
     /** Dotted names of the loaded classes that were searched. */
@@ -25,6 +27,7 @@ export class RootNotFound extends JfluidError {
   ) {
     const where = searched.length === 1 ? searched[0] : `any of ${searched.length} classes of that name`
     super(`root '${root}' not found: no such method in ${where}`)
+    this.reason = `no such method in ${where}`
     this.hint =
       suggestions.length > 0
         ? `Try --root '${suggestions[0]}'${suggestions.length > 1 ? `; also close: ${suggestions.slice(1).join(', ')}` : ''}`
@@ -32,10 +35,19 @@ export class RootNotFound extends JfluidError {
   }
 }
 
+/** Why no class that a root names will do. */
+export type RootProblem = RootNotFound | AbstractOrNativeRoot | RootNeverInstrumented
+
+/** An error as a warning: the message, and what to do. */
+export function inOneLine({ message, hint }: RootProblem): string {
+  return `${message}. ${hint}`
+}
+
 /** Every method the root names is abstract or native: there is no bytecode to instrument. */
 export class AbstractOrNativeRoot extends JfluidError {
   readonly exitCode = EX_NOCODE
   readonly hint: string
+  readonly reason: string
   constructor(
     root: string,
     readonly kind: 'abstract' | 'native',
@@ -43,11 +55,22 @@ export class AbstractOrNativeRoot extends JfluidError {
     readonly implementations: readonly string[],
   ) {
     super(`root '${root}' is ${kind}: it has no bytecode to instrument`)
+    this.reason = `it is ${kind}`
     this.hint =
       kind === 'native'
         ? 'Name a Java method that calls it.'
         : implementations.length > 0
           ? `Name an implementation: ${implementations.map((it) => `--root '${it}'`).join(', ')}`
           : 'Name an implementation; no loaded class has one yet.'
+  }
+}
+
+/** Every method the root names is one that is left as it is: an intrinsic, or what the probes run on. */
+export class RootNeverInstrumented extends JfluidError {
+  readonly exitCode = EX_NOCODE
+  readonly hint = 'Name a method that calls it.'
+  readonly reason = 'it is never instrumented'
+  constructor(root: string) {
+    super(`root '${root}' is never instrumented: the compiler replaces it, or the probes run on it`)
   }
 }

@@ -21,7 +21,7 @@ import { MethodIds, type MethodTarget } from './method-ids.ts'
 import { Mirrors, type RevealPort, sitesOf } from './mirror.ts'
 import type { ClassPattern, RootPattern } from './patterns.ts'
 import { Reach, type Skipped } from './reach.ts'
-import { type RootReport, Roots } from './roots.ts'
+import { type RootProgress, type RootReport, Roots } from './roots.ts'
 
 export interface RevealOptions {
   /** `a` takes everything reachable at once, `b` on first invocations. */
@@ -101,7 +101,7 @@ export class Revealer {
           this.#linker.forget()
         },
         takeRoot: (ref) =>
-          this.#reach.take(ref, true) !== null || this.#ids.find(ref.node.id, ref.method.index) !== undefined,
+          (this.#reach.take(ref, true) ?? this.#ids.find(ref.node.id, ref.method.index))?.id ?? null,
       },
       fetch,
     )
@@ -126,6 +126,7 @@ export class Revealer {
    *
    * @throws RootNotFound if a root's class is loaded and has no such method
    * @throws AbstractOrNativeRoot if a root names nothing that has bytecode
+   * @throws RootNeverInstrumented if a root names nothing that may be changed
    */
   async start(): Promise<Revelation> {
     return await this.#answer(async () => {
@@ -297,6 +298,11 @@ export class Revealer {
   /** What each root stands for, armed ones with close names. */
   roots(): RootReport[] {
     return this.#roots.report()
+  }
+
+  /** Which methods each root has come to, without close names. */
+  rootProgress(): RootProgress[] {
+    return this.#roots.progress()
   }
 
   /** What each include and exclude pattern matched so far. */

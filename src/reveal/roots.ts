@@ -2,8 +2,8 @@
 // class, and what to say when a name fits nothing.
 
 import { CLASS_HIDDEN, CLASS_OURS } from '../base/class-info.ts'
-import { ACC_ABSTRACT, ACC_NATIVE } from '../classfile/access.ts'
-import { AbstractOrNativeRoot, RootNotFound } from './errors.ts'
+import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
+import { AbstractOrNativeRoot, RootNeverInstrumented, RootNotFound, type RootProblem } from './errors.ts'
 import type { ClassNode } from './hierarchy.ts'
 import type { Linker, MethodRef } from './linker.ts'
 import { nearest } from './near.ts'
@@ -26,26 +26,41 @@ export interface RootReport {
   readonly classes: readonly string[]
   /** It matches nothing loaded yet, and waits. */
   readonly armed: boolean
+  /** For an armed root: why no class of its name that has been loaded will do. */
+  readonly problem: RootProblem | null
   /** Matching methods that cannot be roots, and why: `com.foo.Bar.read() is native`. */
   readonly unusable: readonly string[]
   /** For an armed root: loaded classes with a similar name, as roots, closest first. */
   readonly near: readonly string[]
 }
 
+/** What is known of a root without looking for anything. */
+export interface RootProgress {
+  readonly text: string
+  /** Ids of its methods. */
+  readonly ids: ReadonlySet<number>
+  /** It has no method, and a class that it names beyond doubt has been loaded. */
+  readonly failed: boolean
+}
+
 interface State {
   readonly pattern: RootPattern
   /** Best kind of match that had such a method. */
   rank: number
-  methods: number
+  readonly ids: Set<number>
   readonly classes: Set<string>
-  readonly unusable: string[]
+  readonly unusable: Set<string>
+  /** Classes that it names and that have no such method, by name: one of each, as loaders come and go. */
+  readonly searched: Map<string, { readonly node: ClassNode; readonly sure: boolean }>
+  /** Methods that it names and that are abstract, native, or never instrumented, by name. */
+  readonly useless: Map<string, MethodRef>
 }
 
 /** What `match` needs to reach the rest of revelation. */
 export interface RootSink {
   includeRootClass(node: ClassNode): void
-  /** Takes the method; false if it is skipped (denied, unmodifiable …). */
-  takeRoot(ref: MethodRef): boolean
+  /** Takes the method and returns its id; null if it is skipped (denied, unmodifiable …). */
+  takeRoot(ref: MethodRef): number | null
 }
 
 export class Roots {
@@ -60,18 +75,19 @@ export class Roots {
     this.#states = patterns.map((pattern) => ({
       pattern,
       rank: RANK_NONE,
-      methods: 0,
+      ids: new Set(),
       classes: new Set(),
-      unusable: [],
+      unusable: new Set(),
+      searched: new Map(),
+      useless: new Map(),
     }))
   }
 
   /**
    * Takes the methods of these classes that a root names.
    *
-   * @param strict  throw if a root's class is among them and has no such method
-   * @throws RootNotFound
-   * @throws AbstractOrNativeRoot
+   * @param strict  throw if a root's class is among them and has no such method; else it is reported
+   * @throws RootProblem
    */
   async match(nodes: Iterable<ClassNode>, strict: boolean): Promise<void> {
     const all = [...nodes].filter((it) => (it.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0)
@@ -89,19 +105,38 @@ export class Roots {
         RANK_NONE,
         ...candidates.filter((it) => it.methods.length > 0).map((it) => it.rank),
       )
-      if (rank > RANK_NONE) await this.#take(state, rank, candidates, strict)
-      else if (strict && state.methods === 0) await this.#complain(state.pattern, candidates)
+      if (rank > RANK_NONE) this.#take(state, rank, candidates)
+      else if (state.ids.size === 0) this.#note(state, candidates)
+      if (state.ids.size > 0 || candidates.length === 0) continue
+      await this.#fetchAround(state)
+      // The class is there and the method is not: say so now, it cannot appear later.
+      const problem = strict && isSure(state) ? this.#problemOf(state) : null
+      if (problem !== null) throw problem
     }
   }
 
   report(): RootReport[] {
+    return this.#states.map((state) => {
+      const armed = state.ids.size === 0
+      const problem = armed ? this.#problemOf(state) : null
+      return {
+        text: state.pattern.text,
+        methods: state.ids.size,
+        classes: [...state.classes],
+        armed,
+        problem,
+        unusable: [...state.unusable],
+        near: armed && problem === null ? this.#nearClasses(state.pattern) : [],
+      }
+    })
+  }
+
+  /** Cheap, unlike `report`. */
+  progress(): RootProgress[] {
     return this.#states.map((state) => ({
       text: state.pattern.text,
-      methods: state.methods,
-      classes: [...state.classes],
-      armed: state.methods === 0,
-      unusable: state.unusable,
-      near: state.methods === 0 ? this.#nearClasses(state.pattern) : [],
+      ids: state.ids,
+      failed: state.ids.size === 0 && isSure(state),
     }))
   }
 
@@ -112,77 +147,106 @@ export class Roots {
       .map((method) => ({ node, method }))
   }
 
-  async #take(
+  #take(
     state: State,
     rank: number,
     candidates: readonly { node: ClassNode; rank: number; methods: MethodRef[] }[],
-    strict: boolean,
-  ): Promise<void> {
-    const refs = candidates.filter((it) => it.rank === rank).flatMap((it) => it.methods)
-    const usable = refs.filter((it) => (it.method.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0)
+  ): void {
     state.rank = rank
-    for (const ref of refs) {
-      if (!usable.includes(ref)) state.unusable.push(`${show(ref)} is ${kindOf(ref)}`)
-    }
-    for (const ref of usable) {
+    for (const ref of candidates.filter((it) => it.rank === rank).flatMap((it) => it.methods)) {
+      if (!hasCode(ref)) {
+        state.unusable.add(`${show(ref)} is ${kindOf(ref)}`)
+        state.useless.set(show(ref), ref)
+        continue
+      }
       this.sink.includeRootClass(ref.node)
-      if (this.sink.takeRoot(ref)) {
-        state.methods++
+      const id = this.sink.takeRoot(ref)
+      if (id === null) {
+        state.unusable.add(`${show(ref)} is never instrumented`)
+        state.useless.set(show(ref), ref)
+      } else {
+        state.ids.add(id)
         state.classes.add(dotted(ref.node.name))
-      } else state.unusable.push(`${show(ref)} is never instrumented`)
+      }
     }
-    if (strict && usable.length === 0 && state.methods === 0) {
-      const kind = kindOf(refs[0])
-      throw new AbstractOrNativeRoot(
-        state.pattern.text,
+  }
+
+  #note({ pattern, searched }: State, candidates: readonly { node: ClassNode; rank: number }[]): void {
+    for (const { node, rank } of candidates) {
+      // Cut short, the name may mean a class still to come rather than one of the JDK's or a nested one.
+      const named = rank > RANK_SIMPLE || (rank === RANK_SIMPLE && node.included)
+      searched.set(dotted(node.name), { node, sure: named && !pattern.className.includes('*') })
+    }
+  }
+
+  /** What the hint of a problem needs. Supertypes and subtypes still to come pass the load hook. */
+  async #fetchAround({ pattern, searched, useless }: State): Promise<void> {
+    if (pattern.className.includes('*')) return
+    const { hierarchy } = this.linker
+    const around = new Set<ClassNode>()
+    for (const { node } of searched.values())
+      for (const it of hierarchy.ancestors(node)) if (it.included) around.add(it)
+    for (const ref of useless.values()) if (!hasCode(ref)) for (const it of this.#below(ref)) around.add(it)
+    const living = [...around].filter((it) => hierarchy.get(it.id) === it)
+    if (living.length > 0) await this.fetch(living.map((it) => it.id))
+  }
+
+  /** From what has been read so far, so that it can be asked for at any time. */
+  #problemOf(state: State): RootProblem | null {
+    const { pattern, useless, searched } = state
+    const refs = [...useless.values()]
+    const [codeless] = refs.filter((it) => !hasCode(it))
+    if (refs.length > 0 && refs.some(hasCode)) return new RootNeverInstrumented(pattern.text)
+    if (codeless !== undefined) {
+      const kind = kindOf(codeless)
+      return new AbstractOrNativeRoot(
+        pattern.text,
         kind,
-        kind === 'abstract' ? await this.#implementationsOf(refs) : [],
+        kind === 'abstract' ? this.#implementationsOf(refs) : [],
       )
     }
+    const all = [...searched.values()]
+    const sure = all.filter((it) => it.sure)
+    const nodes = (sure.length > 0 ? sure : all).map((it) => it.node)
+    return nodes.length === 0 ? null : this.#notFound(pattern, nodes)
+  }
+
+  /** Classes that may implement an abstract method; there is no use in more. */
+  #below(ref: MethodRef): ClassNode[] {
+    return this.linker.hierarchy
+      .subtypesOf(ref.node)
+      .filter((it) => (it.flags & CLASS_HIDDEN) === 0)
+      .slice(0, 200)
   }
 
   /** Concrete methods below abstract ones, at most five. */
-  async #implementationsOf(refs: readonly MethodRef[]): Promise<string[]> {
-    const below = new Set(refs.flatMap((it) => this.linker.hierarchy.subtypesOf(it.node)))
-    const open = [...below].filter((it) => (it.flags & CLASS_HIDDEN) === 0).slice(0, 200)
-    await this.fetch(open.map((it) => it.id))
+  #implementationsOf(refs: readonly MethodRef[]): string[] {
     const selectors = new Set(refs.map((it) => it.method.name + it.method.descriptor))
-    const found: string[] = []
-    for (const node of open) {
+    const found = new Set<string>()
+    for (const node of new Set(refs.flatMap((it) => this.#below(it)))) {
       for (const method of this.linker.mirrors.get(node.id)?.methods ?? []) {
-        if (!selectors.has(method.name + method.descriptor)) continue
-        if ((method.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0)
-          found.push(`${dotted(node.name)}.${method.name}`)
+        if (selectors.has(method.name + method.descriptor) && hasCode({ node, method }))
+          found.add(`${dotted(node.name)}.${method.name}`)
       }
     }
-    return [...new Set(found)].slice(0, 5)
+    return [...found].slice(0, 5)
   }
 
-  /** The class is there and the method is not: say so now, it cannot appear later. */
-  async #complain(
-    pattern: RootPattern,
-    candidates: readonly { node: ClassNode; rank: number }[],
-  ): Promise<void> {
-    // Cut short, the name may mean a class still to come rather than one of the JDK's or a nested one.
-    const searched = candidates
-      .filter((it) => it.rank > RANK_SIMPLE || (it.rank === RANK_SIMPLE && it.node.included))
-      .map((it) => it.node)
-    if (searched.length === 0 || pattern.className.includes('*')) return
+  #notFound(pattern: RootPattern, searched: readonly ClassNode[]): RootNotFound {
     const above = searched.flatMap((it) => this.linker.hierarchy.ancestors(it)).filter((it) => it.included)
-    await this.fetch(above.map((it) => it.id))
-    const exact: string[] = []
-    const names: string[] = []
-    for (const node of [...searched, ...above]) {
+    const exact = new Set<string>()
+    const simple = new Map<string, string>()
+    for (const node of new Set([...searched, ...above])) {
       for (const method of this.linker.mirrors.get(node.id)?.methods ?? []) {
-        const name = `${dotted(node.name)}.${method.name === '<init>' ? 'new' : method.name}`
+        const name = method.name === '<init>' ? 'new' : method.name
         // Right method, other parameters; or declared by a supertype.
-        if (method.name === pattern.method) exact.push(show({ node, method }))
-        else if (method.name !== '<clinit>') names.push(name)
+        if (method.name === pattern.method) exact.add(show({ node, method }))
+        else if (method.name !== '<clinit>' && (method.access & ACC_SYNTHETIC) === 0)
+          simple.set(name, `${dotted(node.name)}.${name}`)
       }
     }
-    const simple = new Map(names.map((it) => [it.slice(it.lastIndexOf('.') + 1), it]))
     const near = nearest(pattern.method, simple.keys()).map((it) => simple.get(it) ?? it)
-    throw new RootNotFound(
+    return new RootNotFound(
       pattern.text,
       searched.map((it) => dotted(it.name)),
       [...exact, ...near].slice(0, 5),
@@ -197,11 +261,21 @@ export class Roots {
       if (!node.included || (node.flags & CLASS_HIDDEN) !== 0) continue
       const name = dotted(node.name)
       const tail = name.split('.').slice(-parts).join('.')
-      if (!full.has(tail)) full.set(tail, name)
+      // One that does bear the name has been searched: it is no suggestion.
+      if (tail !== pattern.className && !full.has(tail)) full.set(tail, name)
     }
     const method = pattern.method === '<init>' ? 'new' : pattern.method
     return nearest(pattern.className, full.keys()).map((it) => `${full.get(it)}.${method}`)
   }
+}
+
+/** A class that the root names beyond doubt has been loaded, and it was no use. */
+function isSure({ searched, useless }: State): boolean {
+  return useless.size > 0 || [...searched.values()].some((it) => it.sure)
+}
+
+function hasCode({ method }: MethodRef): boolean {
+  return (method.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0
 }
 
 function kindOf(ref: MethodRef): 'abstract' | 'native' {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { describeDetach } from '../../src/commands/finish.ts'
 import { outcome } from '../../src/commands/outcome.ts'
+import { AbstractOrNativeRoot, type RootProblem } from '../../src/reveal/errors.ts'
 import type { Ending } from '../../src/session/session.ts'
 
 const GONE: Ending = { how: 'target ended' }
@@ -11,14 +12,23 @@ const silent = (exitCode = 75): Ending => ({ how: 'by itself', reason: 'we were 
 interface Facts {
   ending?: Ending
   armed?: boolean
+  problem?: RootProblem | null
   near?: string[]
   idle?: boolean
 }
 
-const session = ({ ending = DETACHED, armed = false, near = [], idle = false }: Facts = {}) => ({
+const session = ({
+  ending = DETACHED,
+  armed = false,
+  problem = null,
+  near = [],
+  idle = false,
+}: Facts = {}) => ({
   pid: 4711,
   ending,
-  rootReport: () => [{ text: 'A.b', methods: armed ? 0 : 1, classes: [], armed, unusable: [], near }],
+  rootReport: () => [
+    { text: 'A.b', methods: armed ? 0 : 1, classes: [], armed, problem, unusable: [], near },
+  ],
   filterReport: () => [{ option: 'include' as const, text: 'com.**', classes: idle ? 0 : 1 }],
 })
 
@@ -40,6 +50,12 @@ describe('a recording that is over ends with', () => {
     assert.equal(status(everything), 67)
     assert.equal(status(everything, 'SIGINT'), 67)
     assert.equal(status({ idle: true }), 80)
+  })
+
+  it('what is wrong with a root whose class came without a method that would do', () => {
+    const problem = new AbstractOrNativeRoot('A.b', 'abstract', ['a.C.b'])
+    assert.equal(outcome(session({ ...everything, problem }), null, null), problem)
+    assert.equal(status({ ...everything, problem }), 79)
   })
 
   it('the status of what broke the recorder', () => {

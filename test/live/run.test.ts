@@ -22,6 +22,7 @@ public class Start {
     Runnable task = () -> touch(new Start(2));
     task.run();
     for (int i = 0; i < 3; i++) Lazy.use(i);
+    if (new Square().sides() != 4) throw new Error();
     System.err.println("to stderr");
     System.out.println("to stdout " + String.join(",", args));
     if (args.length > 0 && args[0].equals("wait")) {
@@ -35,6 +36,8 @@ public class Start {
     }
     if (args.length > 0) System.exit(Integer.parseInt(args[0]));
   }
+  static abstract class Shape { abstract int sides(); native int area(); }
+  static class Square extends Shape { int sides() { return 4; } }
   static class Lazy {
     static final int BASE;
     static { BASE = base(); }
@@ -188,14 +191,28 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect((await jfluid('report', out)).stdout).toMatch(/no root was called/)
   })
 
-  it('a root that its class lacks is told, and costs the program nothing', async () => {
+  it.each([
+    ['fix.Start.man', "not found: no such method in fix.Start. Try --root 'fix.Start.main'"],
+    [
+      'Start.main(int)',
+      "not found: no such method in fix.Start. Try --root 'fix.Start.main(java.lang.String[])'",
+    ],
+    [
+      'Start.Shape.sides',
+      "is abstract: it has no bytecode to instrument. Name an implementation: --root 'fix.Start.Square.sides'",
+    ],
+    ['Start.Shape.area', 'is native: it has no bytecode to instrument. Name a Java method that calls it.'],
+  ])('a root that its class lacks, %s, is told, and costs the program nothing', async (root, problem) => {
     const out = file()
     const { code, stdout, stderr } = await jfluid(
-      ...['run', '--root', 'fix.Start.man', '--record', out, '--', jdk.java, '-cp', classes, 'fix.Start'],
+      ...['run', '--root', root, '--record', out, '--', jdk.java, '-cp', classes, 'fix.Start'],
     )
     expect(code, stderr).toBe(0)
     expect(stdout).toBe('to stdout \n')
-    expect(stderr).toMatch(/^warning: no root was called/m)
+    const warnings = ['no root was called', `root '${root}' ${problem}`]
+    expect(stderr.match(/(?<=^warning: ).*$/gm)).toEqual(warnings)
+    expect((await readProfileJson(out)).warnings).toEqual(warnings)
+    expect(stderr).not.toMatch(/never loaded/)
   })
 })
 

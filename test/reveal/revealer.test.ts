@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CLASS_JDK, CLASS_UNINITIALISED, CLASS_UNMODIFIABLE } from '../../src/base/class-info.ts'
-import { AbstractOrNativeRoot, RootNotFound } from '../../src/reveal/errors.ts'
+import { AbstractOrNativeRoot, RootNeverInstrumented, RootNotFound } from '../../src/reveal/errors.ts'
 import { compilePrograms, program, Target } from './world.ts'
 
 const shapes = program(
@@ -766,5 +766,73 @@ describe('roots', () => {
       exitCode: 79,
     })
     await expect(start('Main.hash')).rejects.toMatchObject({ kind: 'native' })
+  })
+
+  describe('whose class comes later', () => {
+    const late = async (root: string, ...classes: string[]) => {
+      const target = new Target({ program: roots, root, late: classes.join(' ') })
+      expect(await target.start()).toBe('')
+      expect(target.revealer.roots()).toMatchObject([{ armed: true, problem: null }])
+      expect(target.revealer.rootProgress()).toMatchObject([{ failed: false }])
+      for (const it of classes) await target.load(it)
+      expect(target.revealer.rootProgress()).toMatchObject([{ failed: true }])
+      const [report] = target.revealer.roots()
+      expect(report).toMatchObject({ armed: true, methods: 0, near: [] })
+      return report.problem
+    }
+
+    it('without such a method are told with what is close', async () => {
+      expect(await late('roots.Later.proces', 'Later')).toMatchObject({
+        message: "root 'roots.Later.proces' not found: no such method in roots.Later",
+        suggestions: ['roots.Later.process'],
+        exitCode: 67,
+      })
+      expect(await late('Later.process(int)', 'Later')).toMatchObject({
+        suggestions: ['roots.Later.process()'],
+      })
+    })
+
+    it('and inherits the method are told who declares it, whichever of them comes first', async () => {
+      const suggestions = ['roots.Main.process()', 'roots.Main.process(int)']
+      expect(await late('roots.Child.process', 'Child')).toMatchObject({ suggestions })
+      expect(await late('roots.Child.process', 'Child', 'Main')).toMatchObject({ suggestions })
+    })
+
+    it('without bytecode are told, with implementations', async () => {
+      expect(await late('Main.Shape.draw', 'Main$Shape')).toMatchObject({
+        message: "root 'Main.Shape.draw' is abstract: it has no bytecode to instrument",
+        implementations: ['roots.Main.Dot.draw'],
+        exitCode: 79,
+      })
+      expect(await late('Main.Shape.draw', 'Main$Dot', 'Main$Shape')).toMatchObject({
+        implementations: ['roots.Main.Dot.draw'],
+      })
+      expect(await late('Main.hash', 'Main')).toMatchObject({ kind: 'native', exitCode: 79 })
+    })
+
+    it('are as good as any once a class of that name has the method', async () => {
+      const target = new Target({ program: roots, root: 'Inner.process', late: 'Main Main$Inner Later' })
+      await target.start()
+      expect(await target.load('Later')).toBe('')
+      expect(target.revealer.rootProgress()).toMatchObject([{ failed: false }])
+      expect(await target.load('Main$Inner')).toBe('Main$Inner.process')
+      expect(target.revealer.roots()).toMatchObject([{ armed: false, methods: 1, problem: null }])
+    })
+  })
+
+  it('that are never instrumented are an error of their own', async () => {
+    const start = (root: string) => new Target({ program: roots, root }).start()
+    await expect(start('java.lang.Object.<init>')).rejects.toThrow(RootNeverInstrumented)
+    await expect(start('java.lang.Math.abs(int)')).rejects.toMatchObject({ exitCode: 79 })
+  })
+
+  it('name no class that has been searched in vain as close', async () => {
+    const target = new Target({ program: roots, root: 'Inner.nothing Thread.process' })
+    await target.start()
+    expect(target.revealer.rootProgress()).toMatchObject([{ failed: false }, { failed: false }])
+    expect(target.revealer.roots()).toMatchObject([
+      { near: [], problem: { reason: 'no such method in roots.Main.Inner' } },
+      { near: [], problem: { reason: 'no such method in java.lang.Thread' } },
+    ])
   })
 })
