@@ -374,9 +374,9 @@ export class CctBuilder implements EventSink {
     return this.count - 1 - tops - this.#pseudoNodes
   }
 
-  /** 1 for the method that was seen first, 2 for the next … */
+  /** 1 for the method that was seen first, 2 for the next …; 0 for one that has not been called. */
   rank(method: number): number {
-    return this.#ranks[method]
+    return this.#ranks[method] ?? 0
   }
 
   /** Numbers of the threads that have a tree of their own. */

@@ -32,7 +32,7 @@ export async function finish(session: Session): Promise<Finished> {
   try {
     const report = await session.detach()
     const profile = await session.profile()
-    const warnings = [...profile.warnings, ...silence(session, profile), ...idleFilters(session)]
+    const warnings = [...profile.warnings, ...(await silence(session, profile)), ...idleFilters(session)]
     return { profile: { ...profile, warnings }, report }
   } finally {
     await session.close()
@@ -40,7 +40,7 @@ export async function finish(session: Session): Promise<Finished> {
 }
 
 /** A profile without a call deserves a reason, and a root without a class or a method too. */
-function silence(session: Session, profile: Profile): string[] {
+async function silence(session: Session, profile: Profile): Promise<string[]> {
   const armed = session.rootReport().filter((it) => it.armed)
   const absent = armed.filter((it) => it.problem === null).map((it) => it.text)
   const said = [
@@ -48,7 +48,12 @@ function silence(session: Session, profile: Profile): string[] {
     ...(absent.length === 0 ? [] : [`never loaded was the class of ${absent.join(', ')}`]),
   ]
   const problems = armed.map((it) => it.problem).filter((it) => it !== null)
-  return [...(said.length === 0 ? [] : [said.join('; ')]), ...problems.map(inOneLine)]
+  const uncalled = profile.events.count > 0 ? await session.uncalledRoots() : []
+  return [
+    ...(said.length === 0 ? [] : [said.join('; ')]),
+    ...uncalled.map((it) => `root ${it} was not called`),
+    ...problems.map(inOneLine),
+  ]
 }
 
 /** Filters that silently match nothing are a trap. */
@@ -79,18 +84,15 @@ export async function keepProfile(profile: Profile, path: string): Promise<void>
 
 /** Tells each thing the session has to say (a root that is not called, say) once. Stop it with the result. */
 export function tellMessages(session: Session, tell: (line: string) => void): () => void {
-  // That a root's class is not loaded yet is told with what the roots matched.
-  const armed = session.rootReport().every((it) => it.armed)
-  let last: string | null = null
-  let first = true
+  const told = new Set<string>()
   const timer = setInterval(async () => {
     const status = await session.status().catch(() => null)
     if (status === null || status.phase === 'ended') return
-    const { message } = status
-    if (message === last) return
-    last = message
-    if (message !== null && !(first && armed)) tell(message)
-    first = false
+    for (const note of status.notes) {
+      if (told.has(note)) continue
+      told.add(note)
+      tell(note)
+    }
   }, MESSAGES_MS)
   timer.unref()
   return () => clearInterval(timer)

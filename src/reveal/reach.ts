@@ -49,6 +49,8 @@ export interface Skipped {
 }
 
 const OBJECT = 'java/lang/Object'
+/** What a call may reach in so many classes tells nobody anything, and costs their method tables. */
+const MANY_RECEIVERS = 16
 const REFLECTIVE = new Set([
   'java/lang/reflect/Method.invoke',
   'java/lang/reflect/Constructor.newInstance',
@@ -216,6 +218,18 @@ export class Reach {
       .body(node.id, method.index)
       .sites.map((site) => ({ site, loader: node.loader }))
       .filter((it) => !this.isReached(it))
+  }
+
+  /** Methods that the body calls, in its order, as far as they are loaded. Takes nothing. */
+  async calleesOf(ref: MethodRef): Promise<MethodRef[]> {
+    await this.#fetchFiles([ref.node.id])
+    const { sites } = this.linker.mirrors.body(ref.node.id, ref.method.index)
+    const calls = sites
+      .filter((it) => it.kind === 'exact' || it.kind === 'virtual')
+      .map((site) => ({ site, loader: ref.node.loader }))
+      .filter((it) => this.receivers(it) <= MANY_RECEIVERS)
+    const linked = await this.linkAll(calls)
+    return linked.flatMap((it) => it.targets)
   }
 
   isReached(it: LoadedSite): boolean {

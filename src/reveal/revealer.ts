@@ -12,6 +12,7 @@
 
 import { performance } from 'node:perf_hooks'
 import { CLASS_HIDDEN, CLASS_JDK, type ClassInfo } from '../base/class-info.ts'
+import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
 import { takeAll } from './eager.ts'
 import { type FilterReport, Filters } from './filters.ts'
 import { type ClassNode, Hierarchy } from './hierarchy.ts'
@@ -52,6 +53,13 @@ export interface RevealCounters {
   readonly parsedClasses: number
   /** Classes and reflective targets that could not be looked into: calls may be missing there. */
   readonly gaps: number
+}
+
+/** A method by its names, all overloads of it. */
+export interface Callee {
+  /** Internal name. */
+  readonly className: string
+  readonly name: string
 }
 
 /** A class in the load hook. `flags` as in ClassInfo, if the agent can tell already. */
@@ -303,6 +311,23 @@ export class Revealer {
   /** Which methods each root has come to, without close names. */
   rootProgress(): RootProgress[] {
     return this.#roots.progress()
+  }
+
+  /** What these methods call themselves and could be roots instead, in the order of their code. */
+  async callees(methodIds: Iterable<number>): Promise<Callee[]> {
+    const found = new Map<string, Callee>()
+    for (const id of methodIds) {
+      const ref = this.#reach.refOf(this.#ids.get(id))
+      for (const { node, method } of ref === null ? [] : await this.#reach.calleesOf(ref)) {
+        const own = node === ref?.node && method === ref.method
+        if (own || !node.included || (node.flags & CLASS_HIDDEN) !== 0) continue
+        if ((method.access & (ACC_ABSTRACT | ACC_NATIVE | ACC_SYNTHETIC)) !== 0) continue
+        const callee = { className: node.name, name: method.name }
+        found.set(`${callee.className}.${callee.name}`, callee)
+      }
+    }
+    this.#mirrors.trim()
+    return [...found.values()]
   }
 
   /** What each include and exclude pattern matched so far. */

@@ -241,7 +241,7 @@ export class Roots {
         const name = method.name === '<init>' ? 'new' : method.name
         // Right method, other parameters; or declared by a supertype.
         if (method.name === pattern.method) exact.add(show({ node, method }))
-        else if (method.name !== '<clinit>' && (method.access & ACC_SYNTHETIC) === 0)
+        else if (method.name !== '<clinit>' && isSuggested({ node, method }))
           simple.set(name, `${dotted(node.name)}.${name}`)
       }
     }
@@ -272,6 +272,11 @@ export class Roots {
 /** A class that the root names beyond doubt has been loaded, and it was no use. */
 function isSure({ searched, useless }: State): boolean {
   return useless.size > 0 || [...searched.values()].some((it) => it.sure)
+}
+
+/** Neither what the compiler has made, nor what would be refused next. */
+function isSuggested(ref: MethodRef): boolean {
+  return hasCode(ref) && (ref.method.access & ACC_SYNTHETIC) === 0
 }
 
 function hasCode({ method }: MethodRef): boolean {

@@ -103,6 +103,9 @@ class RecordingThread {
       case 'threads':
         send({ kind: 'reply', id, value: this.#builder.platformThreads() })
         return
+      case 'called':
+        send({ kind: 'reply', id, value: request.methods.filter((it) => this.#builder.rank(it) > 0) })
+        return
       case 'finish':
         if (this.#running) this.#readTheRest()
         this.#builder.closeOpen(request.endTicks ?? this.#reader.lastTicks)

@@ -55,6 +55,7 @@ export type RecorderRequest =
   | { readonly kind: 'snapshot'; readonly options: SnapshotOptions }
   | { readonly kind: 'stats' }
   | { readonly kind: 'threads' }
+  | { readonly kind: 'called'; readonly methods: readonly number[] }
   | { readonly kind: 'finish'; readonly endTicks: number | undefined }
   | { readonly kind: 'stop' }
 
@@ -168,6 +169,11 @@ export class Recorder {
 
   stats(): Promise<RecorderStats> {
     return this.#ask({ kind: 'stats' }) as Promise<RecorderStats>
+  }
+
+  /** Those of the methods that have been called, before a `reset` included. */
+  called(methods: readonly number[]): Promise<number[]> {
+    return this.#ask({ kind: 'called', methods }) as Promise<number[]>
   }
 
   /**

@@ -12,6 +12,7 @@ import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset } from '../events/ring-layout.ts'
 import type { Profile } from '../profile/profile.ts'
+import { inOneLine } from '../reveal/errors.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import { Revealer, type Revelation } from '../reveal/revealer.ts'
@@ -24,7 +25,7 @@ import type { OpenDoor } from './door.ts'
 import { FOLLOWED_CLASSES, handOverTasks } from './hand-over-points.ts'
 import { Instrumenter, isTimed, type Refusal, type Task, taskOf } from './instrumenter.ts'
 import { Recorder } from './recorder.ts'
-import { describeRootOnStack, rootsOnStacks } from './stacks.ts'
+import { RootWatch } from './root-watch.ts'
 
 const CHUNK_BYTES = 32 << 10
 const CHUNK_COUNT = 512
@@ -42,8 +43,6 @@ const LONGER_MS = 150
 /** A class that passed the load hook is looked for this often until the JVM has defined it. */
 const DEFINED_MS = 2
 const DEFINED_TRIES = 500
-/** A root that is not called for so long deserves an explanation. */
-const ROOT_PATIENCE_MS = 5000
 /** Why the target ends a session, see PATIENCE_NANOS of its runtime. */
 const UNANSWERED = 'the client did not answer for 250 ms'
 
@@ -68,7 +67,10 @@ export interface SessionStatus {
   readonly events: number
   readonly waitMs: number
   readonly elapsedMs: number
+  /** What there is to say while nothing has been recorded. */
   readonly message: string | null
+  /** What there is to say of each root that has not been called. */
+  readonly notes: readonly string[]
   readonly warnings: readonly string[]
 }
 
@@ -129,11 +131,12 @@ export class Session {
   private readonly questions: (() => Promise<void>)[] = []
   private asking: Promise<void> | undefined
   private readonly firsts = new Set<number>()
+  /** The roots are being looked at, which waits for the target and the revealer. */
+  private looking = false
   private statusTimer: NodeJS.Timeout | undefined
   private settleTimer: NodeJS.Timeout | undefined
   private phase: SessionStatus['phase'] = 'starting'
-  private message: string | null = null
-  private rootReportAt = 0
+  private readonly rootWatch: RootWatch
   private redefinitions = 0
   private hotSwapMs = 0
   private gaps = 0
@@ -180,6 +183,19 @@ export class Session {
       unverified: (classId) => (this.loaderOf.get(classId) ?? 0) === 0,
     })
     this.revealer = new Revealer(options, { classBytes: (ids) => this.instrumenter.classBytes(ids) })
+    this.rootWatch = new RootWatch({
+      progress: () => this.revealer.rootProgress(),
+      method: (id) => this.revealer.method(id),
+      called: (ids) => this.recorder.called(ids),
+      stacks: () => this.agent.stackTraces(400),
+      callees: (ids) => this.reveal(() => this.revealer.callees(ids)),
+      problemOf: (root) => {
+        const problem = this.rootReport().find((it) => it.text === root)?.problem ?? null
+        return problem && inOneLine(problem)
+      },
+      isJdk: (name) => this.jdkClasses.has(name),
+      nowMs: () => performance.now(),
+    })
     this.ended = new Promise((resolve) => {
       this.endWith = resolve
     })
@@ -291,8 +307,7 @@ export class Session {
     })
     await this.agent.go()
     this.phase = 'waiting for root'
-    this.rootReportAt = performance.now() + ROOT_PATIENCE_MS
-    await this.reportRootsOnStacks()
+    await this.rootWatch.look()
     this.statusTimer = setInterval(() => void this.tick(), STATUS_MS)
     onPhase('recording')
   }
@@ -673,13 +688,13 @@ export class Session {
     try {
       await this.readStatus()
       const stats = await this.recorder.stats()
-      if (stats.events > 0) {
-        this.phase = 'recording'
-        this.message = null
-      } else if (performance.now() > this.rootReportAt) {
-        this.rootReportAt = Number.POSITIVE_INFINITY
-        await this.reportRootsOnStacks()
-        this.message ??= 'no root has been called yet'
+      if (stats.events > 0) this.phase = 'recording'
+      if (this.looking) return
+      this.looking = true
+      try {
+        await this.rootWatch.look()
+      } finally {
+        this.looking = false
       }
     } catch (error) {
       if (!(error instanceof LinkLost)) this.warnings.add(String(error))
@@ -695,18 +710,6 @@ export class Session {
     const { unloaded } = status
     if (unloaded.classes.length + unloaded.loaders.length > 0)
       void this.enqueue(() => this.forgetUnloaded(unloaded))
-  }
-
-  private async reportRootsOnStacks(): Promise<void> {
-    const roots = [...this.revealer.methods()]
-      .filter((m) => m.root)
-      .map((m) => ({ class: sourceName(m.className), method: m.name }))
-    if (roots.length === 0) {
-      this.message = 'the class of the root is not loaded yet; waiting for it'
-      return
-    }
-    const found = rootsOnStacks(await this.agent.stackTraces(400), roots, (name) => this.jdkClasses.has(name))
-    if (found.length > 0) this.message = describeRootOnStack(found)
   }
 
   private endedByTarget(reason: string, exitCode?: number): void {
@@ -769,8 +772,16 @@ export class Session {
     return this.revealer.filters()
   }
 
+  /** Roots of which no method has been called, though there is one. */
+  uncalledRoots(): Promise<string[]> {
+    return this.rootWatch.uncalled()
+  }
+
   async status(): Promise<SessionStatus> {
     const stats = await this.recorder.stats()
+    const { notes, armed } = this.rootWatch
+    const nothing = armed ? 'the class of the root is not loaded yet; waiting for it' : null
+    const waits = stats.events === 0
     return {
       phase: this.phase === 'waiting for root' && stats.events > 0 ? 'recording' : this.phase,
       instrumentedMethods: this.revealer.counters.instrumentedMethods,
@@ -778,8 +789,10 @@ export class Session {
       events: stats.events,
       waitMs: this.clock.toNs(stats.waitTicks) / 1e6,
       elapsedMs: this.durationMs ?? performance.now() - this.begun,
-      message: this.message,
-      warnings: [...this.warnings],
+      message: waits ? notes.join('; ') || nothing : null,
+      notes,
+      // A root among others that is not called must not stand in the way of what the others give.
+      warnings: [...this.warnings, ...(waits ? [] : notes)],
     }
   }
 

@@ -1,7 +1,16 @@
-// What the stacks say about a root that is not called: it may be running already (our probes only see
-// its next call), or sit on a stack below methods that would do as roots.
+// What is said of a root that is not called: it may be running already (our probes only see its next
+// call), or sit on a stack below methods that would do as roots.
 
 import type { StackRow } from '../wire/messages.ts'
+
+const CALLEES = 3
+
+/** A method as a stack names it: no overload. */
+export interface StackMethod {
+  /** With dots. */
+  readonly class: string
+  readonly method: string
+}
 
 export interface RootOnStack {
   /** `fix.Blocker.serve` */
@@ -18,7 +27,7 @@ export interface RootOnStack {
  */
 export function rootsOnStacks(
   stacks: readonly StackRow[],
-  roots: readonly { readonly class: string; readonly method: string }[],
+  roots: readonly StackMethod[],
   isExcluded: (className: string) => boolean,
 ): RootOnStack[] {
   const found: RootOnStack[] = []
@@ -30,21 +39,42 @@ export function rootsOnStacks(
         .slice(0, at)
         .reverse()
         .filter((f) => !isExcluded(f.class) && !(f.class === root.class && f.method === root.method))
-        .map((f) => `${f.class}.${f.method}`)
+        .map(nameOf)
       found.push({
-        root: `${root.class}.${root.method}`,
+        root: nameOf(root),
         thread: stack.name,
-        callees: [...new Set(callees)].slice(0, 3),
+        callees: [...new Set(callees)].slice(0, CALLEES),
       })
     }
   }
   return found
 }
 
-/** One sentence for the status line. */
-export function describeRootOnStack(found: readonly RootOnStack[]): string {
+/**
+ * One sentence for the status line.
+ *
+ * @param calls  what the code of the root calls: it may be inside the JDK right now, or in another callee
+ */
+export function describeRootOnStack(
+  found: readonly RootOnStack[],
+  calls: readonly StackMethod[] = [],
+): string {
   const { root, thread, callees } = found[0]!
   const more = found.length > 1 ? ` (and ${found.length - 1} more)` : ''
-  const advice = callees.length > 0 ? `; its callees would do as roots: ${callees.join(', ')}` : ''
+  const all = [...new Set([...callees, ...calls.map(nameOf)])].slice(0, CALLEES)
+  const advice = all.length > 0 ? `; its callees would do as roots: ${all.join(', ')}` : ''
   return `${root} is running in thread "${thread}"${more} since before the attach: its next call is profiled${advice}`
+}
+
+/** One sentence about a root that is on no stack either; what it calls may have other callers. */
+export function describeIdleRoot(root: string, calls: readonly StackMethod[]): string {
+  const advice =
+    calls.length > 0
+      ? `; if others call them, its callees would do as roots: ${calls.slice(0, CALLEES).map(nameOf).join(', ')}`
+      : ''
+  return `root ${root} has not been called yet${advice}`
+}
+
+function nameOf(it: StackMethod): string {
+  return `${it.class}.${it.method === '<init>' ? 'new' : it.method}`
 }

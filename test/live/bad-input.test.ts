@@ -16,7 +16,13 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
-import { type JavaOptions, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import {
+  compileJava,
+  type JavaOptions,
+  startJava,
+  startProcess,
+  temporaryDirectory,
+} from '../support/java-process.ts'
 import { jdks, newest, oldest } from '../support/jdks.ts'
 import { jfluid, type Ran, readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
 
@@ -25,6 +31,17 @@ const isRoot = process.getuid?.() === 0
 /** `nobody`, and a user that no account is for. */
 const NOBODY = { uid: 65534, gid: 65534 }
 const STRANGER = { uid: 64999, gid: 64999 }
+
+const SOON = `
+package fix;
+public class Soon {
+  public static void main(String[] args) throws Exception {
+    System.out.println("ready");
+    while (System.in.read() >= 0) if (System.in.available() == 0) System.out.println("loaded " + new Square().sides());
+  }
+  static abstract class Shape { abstract int sides(); native int sites(); int inside() { return 1; } }
+  static class Square extends Shape { int sides() { return 4; } }
+}`
 
 async function jfluidAs(options: JavaOptions, ...args: string[]): Promise<Ran> {
   const p = startProcess(process.execPath, [cli, ...args], options)
@@ -336,6 +353,46 @@ describe.each(jdks)('a target on JDK $version', (jdk) => {
     )
     rmSync(out)
   })
+
+  it.each([
+    [
+      'fix.Soon.Shape.side',
+      STATUS.rootNotFound,
+      "not found: no such method in fix.Soon.Shape\n  Try --root 'fix.Soon.Shape.inside'",
+    ],
+    [
+      'Shape.sides',
+      STATUS.rootWithoutCode,
+      "is abstract: it has no bytecode to instrument\n  Name an implementation: --root 'fix.Soon.Square.sides'",
+    ],
+    [
+      'fix.Soon$Shape.sites',
+      STATUS.rootWithoutCode,
+      'is native: it has no bytecode to instrument\n  Name a Java method that calls it.',
+    ],
+  ])(
+    '%s, of a class that comes later, is told as soon as it has come, and at the end',
+    async (root, status, problem) => {
+      const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Soon.java': SOON }), 'fix.Soon'])
+      await java.line(/ready/)
+      const { process: p, started, file } = startRecording(java.pid, '--root', root)
+      await started
+      const told = `root '${root}' ${problem}`.replace('\n ', '.')
+      const literally = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+      await stderrLine(p, new RegExp(`^root ${literally(root)}: its class is not loaded yet, waiting for it`))
+      expect(p.stderr()).not.toContain(told)
+      java.send('load')
+      await java.line(/^loaded 4$/)
+      await stderrLine(p, new RegExp(`^${literally(told)}$`))
+      p.child.kill('SIGINT')
+      expect((await p.exit).code, p.stderr()).toBe(status)
+      expect(p.stderr()).toContain(`jfluid: root '${root}' ${problem}\n`)
+      expect(p.stderr()).not.toMatch(/never loaded|in vain/)
+      expect((await readProfileJson(file)).warnings).toEqual(['no root was called', told])
+      java.send('load')
+      await java.line(/^loaded 4$/)
+    },
+  )
 
   it('patterns that match no class until the end are told; the profile is kept', async () => {
     const java = await start()

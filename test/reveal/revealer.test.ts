@@ -820,6 +820,19 @@ describe('roots', () => {
     })
   })
 
+  it('have callees that could be roots instead, in their order; nothing is taken by that', async () => {
+    const target = new Target({ program: chain, root: 'Main.b Main.poly Part.go' })
+    await target.start()
+    const before = target.taken.length
+    const callees = async (root: string) =>
+      (await target.revealer.callees([target.methodId(root)])).map((it) => `${it.className}.${it.name}`)
+    expect(await callees('Main.b')).toEqual(['chain/Main.c', 'chain/Main.e'])
+    expect(await callees('Main.poly')).toEqual(['chain/Main.two'])
+    expect(await callees('Part.go')).toEqual([])
+    expect(target.taken.length).toBe(before)
+    expect(await target.invoke('Main.b')).toBe('Main.c Main.e')
+  })
+
   it('that are never instrumented are an error of their own', async () => {
     const start = (root: string) => new Target({ program: roots, root }).start()
     await expect(start('java.lang.Object.<init>')).rejects.toThrow(RootNeverInstrumented)

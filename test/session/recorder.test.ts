@@ -113,6 +113,18 @@ describe.each([
     assert.equal((await recorder.stats()).mapped, noMmap === '0')
   })
 
+  it('knows which methods have been called, those that are open and those before a reset too', async () => {
+    const all = [MAIN, WORK, idOf('other'), 123_456]
+    assert.deepEqual(await recorder.called(all), [])
+    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
+    await read(1)
+    assert.deepEqual(await recorder.called(all), [MAIN])
+    target.store(target.offset(0) + CHUNK_EVENTS + 16, ...enterWord(WORK, 10), ...exitWord(WORK, 40))
+    await read(3)
+    recorder.reset(50)
+    assert.deepEqual(await recorder.called(all), [MAIN, WORK])
+  })
+
   it('gives full chunks back by itself, and moves the heartbeat', async () => {
     const calls = Array.from({ length: PER_CHUNK }, (_, i) =>
       i % 2 === 0 ? enterWord(MAIN, i) : exitWord(MAIN, i),
