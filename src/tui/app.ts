@@ -12,7 +12,8 @@ import { isTooSmall } from './size.ts'
 
 export type { LiveSource, LiveStatus } from './live-source.ts'
 
-const REFRESH_MS = 200
+/** From the begin of a turn to that of the next: 8 Hz. */
+const PERIOD_MS = 125
 const WHEEL_ROWS = 3
 /** How long a word of ours stays. */
 const NOTICE_MS = 4000
@@ -62,8 +63,11 @@ export class LiveView implements Actions {
   run(): Promise<Leave> {
     this.draw()
     const turn = async (): Promise<void> => {
+      const begun = performance.now()
       await this.refresh()
-      if (!this.#done) this.#timer = setTimeout(turn, REFRESH_MS)
+      const spent = performance.now() - begun
+      // A tree that takes long gets as much rest: keys, and the recorder on few cores, want their half.
+      if (!this.#done) this.#timer = setTimeout(turn, Math.max(PERIOD_MS - spent, spent))
     }
     void turn()
     return this.#left

@@ -22,7 +22,7 @@ export interface LiveStatus {
 }
 
 export interface LiveSource {
-  /** Asked for five times a second, unless the view is paused. */
+  /** Asked for eight times a second at most, one at a time, and not while the view is paused. */
   snapshot(): Promise<Snapshot>
   methodName(id: number): MethodName
   status(): LiveStatus

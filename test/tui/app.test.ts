@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { beforeEach, describe, it } from 'vitest'
+import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { LiveView, runLiveView } from '../../src/tui/app.ts'
 import { chain, Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
@@ -427,6 +427,46 @@ describe('a terminal smaller than 80x24', () => {
     screen.press('down')
     screen.resize(80, 24)
     assert.equal(rows()[0], '[process]')
+  })
+})
+
+describe('the pace', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  /** Begins and ends of the snapshots of the first two seconds, if each takes so long. */
+  async function turns(ms: number): Promise<{ begin: number; end: number }[]> {
+    const from = performance.now()
+    const taken: { begin: number; end: number }[] = []
+    const answer = source.snapshot.bind(source)
+    source.snapshot = async () => {
+      const begin = performance.now() - from
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      taken.push({ begin, end: performance.now() - from })
+      return answer()
+    }
+    const left = runLiveView(source, screen)
+    await vi.advanceTimersByTimeAsync(2000)
+    screen.press('q')
+    await left
+    return taken
+  }
+
+  it.each([0, 10, 60])('is eight turns a second when a snapshot takes %i ms', async (ms) => {
+    const begins = (await turns(ms)).map(({ begin }) => Math.round(begin))
+    assert.deepEqual(
+      begins.slice(0, 15),
+      Array.from({ length: 15 }, (_, turn) => turn * 125),
+    )
+  })
+
+  it.each([90, 400])('is half of the time when a snapshot takes %i ms, never two at once', async (ms) => {
+    const taken = await turns(ms)
+    assert.ok(taken.length >= 2)
+    for (const [i, { begin, end }] of taken.entries()) {
+      assert.equal(Math.round(end - begin), ms)
+      assert.equal(Math.round(begin), i * 2 * ms)
+    }
   })
 })
 
