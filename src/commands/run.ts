@@ -13,6 +13,7 @@ import { view } from './attach.ts'
 import { finish, keepProfile, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { type SessionFlags, sessionOptions } from './options.ts'
+import { PassOn } from './pass-on.ts'
 import { signalStatus } from './signals.ts'
 
 export class CannotStart extends JfluidError {
@@ -56,12 +57,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     door.leave()
     throw error
   }
-  const passOn = (['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'] as const).map((name) => {
-    // Ctrl-C reaches the program by itself, as it is in our process group.
-    const handler = (): void => void (name === 'SIGINT' || child.kill(name))
-    process.on(name, handler)
-    return () => process.off(name, handler)
-  })
+  const signals = new PassOn(child)
   const progress = createProgress(process.stderr)
   try {
     const gone = new AbortController()
@@ -71,8 +67,10 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     )
     const open = await door.connect(gone.signal)
     if (open === null) {
-      await exit
-      throw new NoJvmStarted(command.join(' '))
+      const status = await exit
+      if (signals.ending === null) throw new NoJvmStarted(command.join(' '))
+      progress.note(`${signals.ending} ended the program before anything was recorded`)
+      return status
     }
     let session: Session
     try {
@@ -81,6 +79,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       child.kill('SIGTERM')
       throw error
     }
+    signals.knows(session.pid)
     if (headless) {
       for (const line of describeMatches(session)) progress.note(line)
       const quiet = tellMessages(session, (line) => progress.note(line))
@@ -101,7 +100,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     }
     return await exit
   } finally {
-    for (const off of passOn) off()
+    signals.dispose()
     progress.close()
     door.leave()
   }

@@ -1,0 +1,160 @@
+// Signals under jfluid run: what is sent to jfluid reaches the program, once, and the profile is kept.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileJava, type JavaProcess, temporaryDirectory } from '../support/java-process.ts'
+import { type Jdk, jdks } from '../support/jdks.ts'
+import { callsByMethod, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
+import { Terminal } from '../support/terminal.ts'
+import { until } from './remains.ts'
+
+// With "count" it has a handler of its own for SIGINT, as shells and REPLs do. A line of input ends it with 7.
+const SIGNALS = `
+package fix;
+public class Signals {
+  static int told;
+  static void root() { for (int i = 0; i < 3; i++) leaf(); }
+  static void leaf() {}
+  public static void main(String[] args) throws Exception {
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("hook")));
+    if (args.length > 0)
+      sun.misc.Signal.handle(new sun.misc.Signal("INT"), it -> System.out.println("told " + ++told));
+    root();
+    System.out.println("waiting");
+    System.in.read();
+    System.exit(7);
+  }
+}`
+/** Signals that come together are taken for one. */
+const APART_MS = 1000
+const DUMP = /^Full thread dump/gm
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    // null: with the packages that --release hides, sun.misc among them
+    classes = await compileJava(jdk, { 'fix/Signals.java': SIGNALS }, { release: null })
+  })
+
+  const file = (): string => join(temporaryDirectory(), 'p.jfluid')
+  const flags = (out: string): string[] => ['run', '--root', 'fix.Signals.root', '--record', out, '--']
+  const program = (of: Jdk, ...args: string[]): string[] => [of.java, '-cp', classes, 'fix.Signals', ...args]
+
+  async function expectKept(out: string): Promise<void> {
+    expect(callsByMethod(await readProfileJson(out)).get('fix.Signals.leaf()V')).toBe(3)
+  }
+
+  /** Ends the program by its own wish; jfluid is there to tell how, and to keep the profile. */
+  async function expectGoesOn(p: JavaProcess, out: string, status = 7): Promise<void> {
+    p.send('')
+    expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
+    await expectKept(out)
+  }
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s to jfluid alone ends the program by its hooks, with %i', async (signal, status) => {
+    const out = file()
+    const p = startJfluid(...flags(out), ...program(jdk))
+    await p.line(/waiting/)
+    p.child.kill(signal)
+    expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
+    expect(p.stdout()).toBe('waiting\nhook\n')
+    expect(p.stderr()).toContain(`profile written to ${out}`)
+    await expectKept(out)
+  })
+
+  it('SIGQUIT has the program print its threads; both go on', async () => {
+    const out = file()
+    const p = startJfluid(...flags(out), ...program(jdk))
+    await p.line(/waiting/)
+    for (const nth of [1, 2]) {
+      p.child.kill('SIGQUIT')
+      await p.line(/^Full thread dump/, nth)
+    }
+    await expectGoesOn(p, out)
+    expect(p.stdout().match(DUMP)).toHaveLength(2)
+  })
+
+  it('SIGQUIT finds the JVM below a script, which would die of it', async () => {
+    const out = file()
+    const line = program(jdk).map((word) => `'${word}'`)
+    const p = startJfluid(...flags(out), 'sh', '-c', `${line.join(' ')}; exit 5`)
+    await p.line(/waiting/)
+    p.child.kill('SIGQUIT')
+    await p.line(/^Full thread dump/)
+    await expectGoesOn(p, out, 5)
+  })
+
+  it('a SIGINT that the program takes for something else is not its end', async () => {
+    const out = file()
+    const p = startJfluid(...flags(out), ...program(jdk, 'count'))
+    await p.line(/waiting/)
+    for (const nth of [1, 2, 3]) {
+      p.child.kill('SIGINT')
+      await p.line(new RegExp(`told ${nth}`))
+    }
+    await expectGoesOn(p, out)
+    expect(p.stdout()).toBe('waiting\ntold 1\ntold 2\ntold 3\nhook\n')
+  })
+
+  it('on a terminal, keys and kill alike reach the program once', async () => {
+    const out = file()
+    // Or the terminal's shell would die of the keys, too.
+    const before = 'trap : INT QUIT'
+    const terminal = Terminal.jfluid([...flags(out), ...program(jdk, 'count')], { before })
+    const has = (text: string | RegExp) => terminal.until((lines) => lines.join('\n').match(text) !== null)
+    await has(/^waiting$/m)
+    const client = terminal.processes().find((pid) => {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+      return words[0] === process.execPath
+    })!
+    const byKey = (key: string) => () => terminal.send(key)
+    const byKill = (signal: NodeJS.Signals) => () => process.kill(client, signal)
+    for (const [i, tell] of [byKey('\x03'), byKill('SIGINT'), byKey('\x03'), byKill('SIGINT')].entries()) {
+      tell()
+      await has(`told ${i + 1}`)
+      await sleep(APART_MS)
+    }
+    const dumps = (): number => terminal.scrollback().join('\n').match(DUMP)?.length ?? 0
+    for (const [i, tell] of [byKey('\x1c'), byKill('SIGQUIT')].entries()) {
+      tell()
+      await until(() => dumps() === i + 1)
+      await sleep(APART_MS)
+    }
+    terminal.send('\n')
+    expect((await terminal.exit).code).toBe(7)
+    expect(dumps()).toBe(2)
+    expect(terminal.scrollback().filter((line) => /told/.test(line))).toHaveLength(4)
+    await expectKept(out)
+  })
+
+  it('Ctrl-C ends program and jfluid, with 130', async () => {
+    const out = file()
+    const terminal = Terminal.jfluid([...flags(out), ...program(jdk)])
+    await terminal.until((lines) => lines.includes('waiting'))
+    terminal.send('\x03')
+    expect((await terminal.exit).code).toBe(130)
+    await expectKept(out)
+  })
+})
+
+it.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s before there is a JVM ends what would have started it, with %i', async (signal, status) => {
+  const out = join(temporaryDirectory(), 'p.jfluid')
+  const p = startJfluid(
+    ...['run', '--root', 'A.b', '--record', out, '--'],
+    ...['sh', '-c', 'echo starting >&2; exec sleep 60'],
+  )
+  await stderrLine(p, /starting/)
+  p.child.kill(signal)
+  expect(await p.exit).toEqual({ code: status, signal: null })
+  expect(p.stderr()).toBe(`starting\n${signal} ended the program before anything was recorded\n`)
+  expect(existsSync(out)).toBe(false)
+})
