@@ -37,26 +37,40 @@ export async function attach(pidText: string, flags: AttachFlags): Promise<void>
   if (told !== null) throw told
 }
 
-/** Shows a session until the user leaves, then reports to the scrollback. */
-export async function view(session: Session, out: string | undefined): Promise<Leave> {
+/**
+ * Shows a session until the user leaves, then reports to the scrollback.
+ *
+ * @param onLeft  adds what is known by then to the session, before the report
+ */
+export async function view(
+  session: Session,
+  out: string | undefined,
+  onLeft: () => void = () => {},
+): Promise<Leave> {
   const screen = await openScreen()
   // A closed terminal is told by its streams and by SIGHUP, in any order: the second must not end us
   // before the target has its code back.
   const stop = stopSignal()
   try {
-    return await shown(session, screen, out)
+    return await shown(session, screen, out, onLeft)
   } finally {
     stop.dispose()
   }
 }
 
-async function shown(session: Session, screen: Screen, out: string | undefined): Promise<Leave> {
+async function shown(
+  session: Session,
+  screen: Screen,
+  out: string | undefined,
+  onLeft: () => void,
+): Promise<Leave> {
   let left: Leave
   try {
     left = await runLiveView(liveSource(session), screen)
   } finally {
     screen.destroy()
   }
+  onLeft()
   const { profile, report } = await finish(session)
   // Before anything is said: whoever reads us may have gone.
   if (out !== undefined) await keepProfile(profile, out)

@@ -80,6 +80,9 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       throw error
     }
     signals.knows(session.pid)
+    const noteSignal = (): void => {
+      if (child.signalCode !== null) session.endedBy(child.signalCode)
+    }
     if (headless) {
       for (const line of describeMatches(session)) progress.note(line)
       const quiet = tellMessages(session, (line) => progress.note(line))
@@ -87,15 +90,15 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       quiet()
       if (session.ending?.how === 'target ended') {
         await exit // the JVM has gone; how, is known in a moment
-        if (child.signalCode !== null) session.endedBy(child.signalCode)
+        noteSignal()
       }
       const { profile } = await finish(session)
       await keepProfile(profile, flags.record!)
       for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
       progress.note(`profile written to ${flags.record}; read it with: jfluid report ${flags.record}`)
     } else {
-      await view(session, undefined)
-      const goesOn = child.exitCode === null && child.signalCode === null
+      await view(session, undefined, noteSignal)
+      const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
       progress.note(`the program's output is in ${output}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
     }
     return await exit

@@ -1,0 +1,228 @@
+// jfluid run on a real pseudo-terminal: the view has the terminal to itself, the program has its file; and
+// what is left of a view whose program ended, or was killed.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import { Terminal } from '../support/terminal.ts'
+import { until } from './remains.ts'
+
+// Prints to both outputs until there is a file of the name it is given.
+const NOISY = `
+package fix;
+import java.nio.file.*;
+public class Noisy {
+  static long work;
+  static void root(int n) { for (int i = 0; i < 3; i++) leaf(n); }
+  static void leaf(int n) { for (int i = 0; i < 1000; i++) work += i ^ n; }
+  public static void main(String[] args) throws Exception {
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("NOISE hook")));
+    System.out.println("NOISE first");
+    int n = 0;
+    for (; !Files.exists(Path.of(args[0])); n++) {
+      root(n);
+      System.out.println("NOISE out " + n);
+      System.err.println("NOISE err " + n);
+      Thread.sleep(2);
+    }
+    System.out.println("NOISE turns " + n);
+    System.exit(7);
+  }
+}`
+const ROOT = 'fix.Noisy.root'
+const LEFT_NORMAL = { screen: 'normal', mouse: 'none', cursorShown: true, applicationKeys: false }
+
+/** Calls of a method in the tree on the screen. */
+function callsOf(lines: readonly string[], method: string): number | undefined {
+  const row = lines.find((line) => line.endsWith(` ${method}`))
+  const [, calls] = /^ *\S+ +\S+ +\S+ +(\S+) +\S+ {2}/.exec(row ?? '') ?? []
+  return calls === undefined ? undefined : Number(calls.replace(',', ''))
+}
+
+const hasTree = (lines: readonly string[]): boolean =>
+  callsOf(lines, ROOT) !== undefined && (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > 30
+
+describe.each(jdks)('JDK $version', { timeout: 60_000 }, (jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, { 'fix/Noisy.java': NOISY })
+  })
+
+  interface Running {
+    readonly terminal: Terminal
+    /** Process ids of jfluid and of the program. */
+    readonly client: number
+    readonly program: number
+    /** Has the program end by itself. */
+    end(): void
+    log(): string
+    /** Sees that the terminal is as it was, and has the report. */
+    expectLeft(): string
+    /** Sees that the log has all that the program prints, which goes on after the view. */
+    expectWholeLog(end?: RegExp): void
+  }
+
+  /** The live view of the program, once it has the tree. */
+  async function running(): Promise<Running> {
+    const dir = temporaryDirectory()
+    const [output, end] = [join(dir, 'program.log'), join(dir, 'end')]
+    const terminal = Terminal.jfluid(
+      ['run', '--root', ROOT, '--output', output, '--', jdk.java, '-cp', classes, 'fix.Noisy', end],
+      { columns: 120, before: `trap : INT; stty -a >${dir}/before`, after: `stty -a >${dir}/after` },
+    )
+    let noise = ''
+    const look = (lines: string[]): boolean => {
+      noise ||= lines.find((line) => line.includes('NOISE')) ?? ''
+      return false
+    }
+    terminal.until(look).catch(() => {}) // it sees all until the end
+    await terminal.until(hasTree)
+    const words = (pid: number): string[] => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+    const pids = terminal.processes()
+    const log = (): string => readFileSync(output, 'utf8')
+    return {
+      terminal,
+      client: pids.find((pid) => words(pid)[0] === process.execPath)!,
+      program: pids.find((pid) => words(pid)[0] === jdk.java)!,
+      end: () => writeFileSync(end, ''),
+      log,
+      expectLeft() {
+        expect(terminal.modes()).toEqual(LEFT_NORMAL)
+        expect(readFileSync(join(dir, 'after'), 'utf8')).toBe(readFileSync(join(dir, 'before'), 'utf8'))
+        const left = terminal.scrollback().join('\n')
+        expect(left).toMatch(/^jfluid profile of fix\.Noisy$/m)
+        expect(left).toMatch(/^Hot methods/m)
+        expect(left).toContain(`the program's output is in ${output}`)
+        // Nothing of the live view itself, and nothing that the program has printed.
+        expect(left).not.toMatch(/q quit|events\/s|NOISE/)
+        expect(noise).toBe('')
+        return left
+      },
+      expectWholeLog(last = /^NOISE turns (\d+)$/) {
+        const lines = log().trimEnd().split('\n')
+        const turns = lines.filter((line) => /^NOISE out/.test(line)).length
+        expect(turns).toBeGreaterThan(10)
+        expect(lines.slice(0, 1 + 2 * turns)).toEqual([
+          'NOISE first',
+          ...Array.from({ length: turns }, (_, n) => [`NOISE out ${n}`, `NOISE err ${n}`]).flat(),
+        ])
+        expect(lines.slice(1 + 2 * turns).join('\n')).toMatch(last)
+      },
+    }
+  }
+
+  it('shows the tree and nothing of what the program prints; q leaves it running, to its own status', async () => {
+    const { terminal, log, end, expectLeft, expectWholeLog } = await running()
+    const before = callsOf(terminal.screen(), 'fix.Noisy.leaf')!
+    await terminal.until((lines) => (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > before)
+    expect(terminal.modes().screen).toBe('alternate')
+    terminal.send('q')
+    await terminal.until((lines) => lines.some((line) => /it runs on, Ctrl-C ends it$/.test(line)))
+    const printed = log().length
+    await until(() => log().length > printed + 1000)
+    end()
+    expect((await terminal.exit).code).toBe(7)
+    expectLeft()
+    expectWholeLog(/^NOISE turns \d+\nNOISE hook$/)
+  })
+
+  it('Ctrl-C after q ends the program', async () => {
+    const { terminal, expectLeft, log } = await running()
+    terminal.send('q')
+    await terminal.until((lines) => lines.some((line) => /it runs on, Ctrl-C ends it$/.test(line)))
+    terminal.send('\x03')
+    expect((await terminal.exit).code).toBe(130)
+    expectLeft()
+    expect(log()).toMatch(/^NOISE hook$/m)
+  })
+
+  it('the last tree stays when the program ends; then the report, and the status of the program', async () => {
+    const { terminal, end, log, expectLeft, expectWholeLog } = await running()
+    end()
+    const calls = await terminal.until(
+      (lines) =>
+        / ended [\d.]+ m?s$/.test(lines[0]!) &&
+        /the JVM ended.*: press q to leave and see the report/.test(lines.at(-2)!) &&
+        callsOf(lines, 'fix.Noisy.leaf'),
+    )
+    expect(calls).toBe(3 * Number(/^NOISE turns (\d+)$/m.exec(log())![1]))
+    terminal.send('q')
+    expect((await terminal.exit).code).toBe(7)
+    expect(expectLeft()).toMatch(/^JVM \d+ has ended$/m)
+    expectWholeLog(/^NOISE turns \d+\nNOISE hook$/)
+  })
+
+  it('a program that is killed is told so in the report; the status is 137', async () => {
+    const { terminal, program, expectLeft } = await running()
+    process.kill(program, 'SIGKILL')
+    await terminal.until((lines) => /the JVM ended.*: press q/.test(lines.at(-2)!) && hasTree(lines))
+    terminal.send('q')
+    expect((await terminal.exit).code).toBe(137)
+    expect(expectLeft()).toMatch(/the program was ended by SIGKILL/)
+  })
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s to jfluid ends view and program, with %i', async (signal, status) => {
+    const { terminal, client, log, expectLeft } = await running()
+    process.kill(client, signal)
+    expect((await terminal.exit).code).toBe(status)
+    expect(expectLeft()).not.toContain('it runs on')
+    expect(log()).toMatch(/^NOISE hook$/m)
+  })
+
+  it('a terminal that is closed ends view and program', async () => {
+    const { terminal, client, program, log } = await running()
+    await terminal.hangUp()
+    await until(() => ![client, program].some(isRunning))
+    expect(log()).toMatch(/^NOISE hook$/m)
+  })
+
+  it('SIGQUIT has the program print its threads to its file; the view goes on', async () => {
+    const { terminal, client, log, end, expectLeft } = await running()
+    process.kill(client, 'SIGQUIT')
+    await until(() => /^Full thread dump/m.test(log()))
+    const before = callsOf(terminal.screen(), 'fix.Noisy.leaf') ?? 0
+    await terminal.until((lines) => (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > before)
+    terminal.send('q')
+    end()
+    expect((await terminal.exit).code).toBe(7)
+    expect(expectLeft()).not.toContain('Full thread dump')
+  })
+
+  it('attach: a JVM that is killed leaves its last tree and the report, with 74', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Noisy', join(temporaryDirectory(), 'end')])
+    await java.line(/NOISE out/)
+    const dir = temporaryDirectory()
+    const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], {
+      ...{ columns: 120, before: `stty -a >${dir}/before`, after: `stty -a >${dir}/after` },
+    })
+    await terminal.until(hasTree)
+    await java.kill()
+    await terminal.until(
+      (lines) => / ended [\d.]+ m?s$/.test(lines[0]!) && /: press q/.test(lines.at(-2)!) && hasTree(lines),
+    )
+    terminal.send('q')
+    expect((await terminal.exit).code).toBe(74)
+    expect(terminal.modes()).toEqual(LEFT_NORMAL)
+    expect(readFileSync(join(dir, 'after'), 'utf8')).toBe(readFileSync(join(dir, 'before'), 'utf8'))
+    const left = terminal.scrollback().join('\n')
+    expect(left).toMatch(/^jfluid profile of fix\.Noisy$/m)
+    expect(left).toMatch(/fix\.Noisy\.leaf/)
+    expect(left).toMatch(/^Hot methods/m)
+    expect(left).toContain(`JVM ${java.pid} has ended`)
+    expect(left).toContain(`jfluid: JVM ${java.pid} ended before the recording did`)
+    expect(left).not.toMatch(/q quit|events\/s/)
+  })
+})
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
