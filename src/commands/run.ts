@@ -9,6 +9,7 @@ import { startDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
 import { terminalProblem } from '../tui/screen.ts'
+import { LinkLost } from '../wire/link.ts'
 import { view } from './attach.ts'
 import { finish, keepProfile, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
@@ -69,13 +70,17 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     if (open === null) {
       const status = await exit
       if (signals.ending === null) throw new NoJvmStarted(command.join(' '))
-      progress.note(`${signals.ending} ended the program before anything was recorded`)
+      progress.note(endedEarly(signals.ending))
       return status
     }
     let session: Session
     try {
       session = await Session.start(open, options)
     } catch (error) {
+      if (error instanceof LinkLost && signals.ending !== null) {
+        progress.note(endedEarly(signals.ending))
+        return await exit
+      }
       child.kill('SIGTERM')
       throw error
     }
@@ -126,6 +131,10 @@ function start(command: readonly string[], option: string, output: string | null
   } finally {
     closeSync(log)
   }
+}
+
+function endedEarly(signal: NodeJS.Signals): string {
+  return `${signal} ended the program before anything was recorded`
 }
 
 function exitOf(child: ChildProcess, program: string): Promise<number> {

@@ -102,6 +102,20 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(p.stdout()).toBe('waiting\ntold 1\ntold 2\ntold 3\nhook\n')
   })
 
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s while the session begins is no error of ours: %i', async (signal, status) => {
+    const out = file()
+    const p = startJfluid(...flags(out), ...program(jdk).toSpliced(1, 0, '-Xlog:class+load'))
+    await p.line(/source: \S*jfluid/) // the agent's first class; main is held back
+    p.child.kill(signal)
+    expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
+    expect(p.stderr()).not.toMatch(/^jfluid:/m)
+    // Whether it was before or after the session had begun, it is said.
+    expect(p.stderr()).toMatch(existsSync(out) ? /^profile written/m : /^SIG\w+ ended the program before/m)
+  })
+
   it('on a terminal, keys and kill alike reach the program once', async () => {
     const out = file()
     // Or the terminal's shell would die of the keys, too.
