@@ -136,7 +136,11 @@ export class Instrumenter {
     return []
   }
 
-  /** Rewrites methods of a class that is being loaded: they go in with its definition. */
+  /**
+   * Rewrites methods of a class that is being loaded: they go in with its definition. Types are checked here
+   * whoever the loader is: where the JVM refuses a redefinition, nothing has happened, but a class that it refuses
+   * to define is a VerifyError in the application.
+   */
   atLoad(
     classId: number,
     bytes: Uint8Array,
@@ -144,7 +148,7 @@ export class Instrumenter {
     ready: readonly number[],
   ): { answer: LoadAnswer; refusals: Refusal[] } {
     const refusals: Refusal[] = []
-    const { poolBytes, poolEntries, bodies, done } = this.rewriteClass(classId, bytes, tasks, refusals)
+    const { poolBytes, poolEntries, bodies, done } = this.rewriteClass(classId, bytes, tasks, refusals, true)
     for (const task of tasks) this.highestId = Math.max(this.highestId, task.id)
     if (bodies.length > 0) {
       // From now on these are the base bytes: HotSpot keeps what the hook was shown.
@@ -217,6 +221,7 @@ export class Instrumenter {
     base: Uint8Array,
     tasks: readonly Task[],
     refusals: Refusal[],
+    loading = false,
   ): RewrittenClass {
     const { unverified, rewriter = instrumentClass } = this.options
     // A body replaces the one before it. A method that is timed and hooked for reflection gets both, whichever came first.
@@ -225,7 +230,8 @@ export class Instrumenter {
       (it) => !tasks.includes(it) && tasks.some(same(it)) && it.probe !== tasks.find(same(it))?.probe,
     )
     const all = [...kept, ...tasks]
-    const rewritten = rewriteClass(base, all, refusals, unverified?.(classId) ?? true, rewriter)
+    const check = (unverified?.(classId) ?? true) ? 'all' : loading ? 'judged' : 'none'
+    const rewritten = rewriteClass(base, all, refusals, check, rewriter)
     return { ...rewritten, done: rewritten.done.filter((it) => !kept.includes(it)) }
   }
 
@@ -254,11 +260,14 @@ interface RewrittenClass {
   done: Task[]
 }
 
+/** Which bodies we type-check: `judged` leaves those to the JVM that our checker cannot judge (subroutines). */
+type Check = 'all' | 'judged' | 'none'
+
 function rewriteClass(
   base: Uint8Array,
   tasks: readonly Task[],
   refusals: Refusal[],
-  unverified: boolean,
+  check: Check,
   rewriter: typeof instrumentClass,
 ): RewrittenClass {
   const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
@@ -287,7 +296,8 @@ function rewriteClass(
   for (const { methodIndex, reason } of result.skipped) {
     refusals.push({ task: taskAt.get(methodIndex)!, reason })
   }
-  const refused = unverified ? refusedBodies(classFile, result) : new Map<number, string>()
+  const refused =
+    check === 'none' ? new Map<number, string>() : refusedBodies(classFile, result, check === 'all')
   for (const [methodIndex, reason] of refused) refusals.push({ task: taskAt.get(methodIndex)!, reason })
   const bodies = result.bodies.filter(({ methodIndex }) => !refused.has(methodIndex))
   return {

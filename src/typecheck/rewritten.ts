@@ -25,10 +25,15 @@ export interface Rewritten {
 }
 
 /**
- * Why bodies must not be sent, by method index; empty if all may be. A body that cannot be judged (it has
- * subroutines) is refused as well.
+ * Why bodies must not be sent, by method index; empty if all may be.
+ *
+ * @param unjudged  whether a body that cannot be judged (it has subroutines) is refused as well
  */
-export function refusedBodies(original: ClassFile, rewritten: Rewritten): Map<number, string> {
+export function refusedBodies(
+  original: ClassFile,
+  rewritten: Rewritten,
+  unjudged = true,
+): Map<number, string> {
   const refused = new Map<number, string>()
   const { poolBytes, poolEntries, bodies } = rewritten
   if (bodies.length === 0) return refused
@@ -42,7 +47,8 @@ export function refusedBodies(original: ClassFile, rewritten: Rewritten): Map<nu
   const before = new TypeChecker(original, KNOWS_NOTHING)
   const after = new TypeChecker(classFile, KNOWS_NOTHING)
   for (const { methodIndex } of bodies) {
-    const reason = refusalOf(before, after, original.methods[methodIndex], classFile.methods[methodIndex])
+    const [old, now] = [original.methods[methodIndex], classFile.methods[methodIndex]]
+    const reason = refusalOf(before, after, old, now, unjudged)
     if (reason !== undefined) refused.set(methodIndex, reason)
   }
   return refused
@@ -53,17 +59,19 @@ function refusalOf(
   after: TypeChecker,
   method: MethodInfo,
   rewritten: MethodInfo,
+  unjudged: boolean,
 ): string | undefined {
   let old = before.check(method)
   const inferred = old.ok === false && !before.hasFrames(method)
   if (inferred) old = before.infer(method)
-  if (old.ok !== true) return refusal('the code', old)
+  if (old.ok !== true) return refusal('the code', old, unjudged)
   const again = inferred ? after.infer(rewritten, old.assumptions) : after.check(rewritten, old.assumptions)
-  return refusal('the rewritten code', again)
+  return refusal('the rewritten code', again, unjudged)
 }
 
-function refusal(what: string, result: TypeCheck): string | undefined {
+function refusal(what: string, result: TypeCheck, unjudged: boolean): string | undefined {
   if (result.ok === true) return undefined
+  if (result.ok === undefined && !unjudged) return undefined
   if (result.ok === undefined) return `${what} cannot be type-checked: ${result.unchecked}`
   return `${what} does not type-check: ${result.reason}, at bci ${result.bci}`
 }

@@ -19,6 +19,8 @@ export interface Assembly {
   className?: string
   /** Name and descriptor: `run(I)V`, `<init>(Z)V`. */
   method: string
+  /** More methods with the same code. */
+  copies?: string[]
   /** Instructions between `|`, labels before a colon. `nop*300` repeats. */
   code: string
   /** `from..to -> handler`, labels; several between `|`. `to` may be `end`. */
@@ -145,7 +147,10 @@ export function assemble(assembly: Assembly): ClassFile {
   const code = new Writer()
   for (const line of lines) writeLine(code, line, label, pool)
 
-  const [, name, descriptor] = /^([^(]+)(.+)$/.exec(assembly.method)!
+  const names = [assembly.method, ...(assembly.copies ?? [])].map((method) => {
+    const [, name, descriptor] = /^([^(]+)(.+)$/.exec(method)!
+    return [pool.utf8(name), pool.utf8(descriptor)] as const
+  })
   const attributes = Object.entries(assembly.attributes ?? {}).map(([attribute, content]) => ({
     nameIndex: pool.utf8(attribute),
     content: content.flatMap((part) =>
@@ -153,7 +158,7 @@ export function assemble(assembly: Assembly): ClassFile {
     ),
   }))
   const [thisIndex, superIndex] = [pool.class(assembly.className ?? 'T'), pool.class('java/lang/Object')]
-  const [nameIndex, typeIndex, codeIndex] = [pool.utf8(name), pool.utf8(descriptor), pool.utf8('Code')]
+  const codeIndex = pool.utf8('Code')
 
   const bootstrap = assembly.bootstrap && [
     pool.utf8('BootstrapMethods'),
@@ -183,10 +188,13 @@ export function assemble(assembly: Assembly): ClassFile {
   out.u4(assembly.major ?? 48)
   out.u2(pool.count)
   out.copy(pool.writer.finish())
-  for (const value of [0x21, thisIndex, superIndex, 0, 0, 1]) out.u2(value)
-  for (const value of [assembly.this ? 1 : 9, nameIndex, typeIndex, 1, codeIndex]) out.u2(value)
-  out.u4(body.length)
-  out.copy(body.finish())
+  for (const value of [0x21, thisIndex, superIndex, 0, 0, names.length]) out.u2(value)
+  const content = body.finish()
+  for (const [nameIndex, typeIndex] of names) {
+    for (const value of [assembly.this ? 1 : 9, nameIndex, typeIndex, 1, codeIndex]) out.u2(value)
+    out.u4(content.length)
+    out.copy(content)
+  }
   out.u2(bootstrap ? 1 : 0)
   if (bootstrap) {
     out.u2(bootstrap[0])

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { ClassFile } from '../../src/classfile/class-file.ts'
 import { instrumentClass } from '../../src/instrument/class.ts'
-import { Instrumenter, type Task } from '../../src/session/instrumenter.ts'
+import { Instrumenter, type InstrumenterOptions, type Task } from '../../src/session/instrumenter.ts'
 import type { Agent, Body } from '../../src/wire/agent.ts'
 import { assemble } from '../instrument/assembler.ts'
 
@@ -103,6 +103,103 @@ describe('code for a class that the JVM verifies', () => {
     const { refusals } = await instrumenter.install([TASK], [])
     assert.deepEqual(refusals, [])
     assert.equal(sent.length, 1)
+  })
+})
+
+describe('code that goes in with the definition of a class', () => {
+  const verified = { unverified: () => false }
+
+  it('is checked although the JVM verifies the class: what it refused would be an error of the application', () => {
+    const { bytes } = half()
+    const instrumenter = new Instrumenter(agentWith(half(), []), { ...verified, rewriter: broken })
+    const { answer, refusals } = instrumenter.atLoad(CLASS_ID, bytes, [TASK], [TASK.id])
+    assert.deepEqual(answer.bodies, [])
+    assert.deepEqual(answer.ready, [TASK.id])
+    assert.deepEqual(
+      refusals.map(({ task }) => task),
+      [TASK],
+    )
+    assert.match(refusals[0].reason, /^the rewritten code does not type-check: .*, at bci \d+$/)
+    assert.equal(instrumenter.instrumentedClasses, 0)
+  })
+
+  it('is sent when its types hold', () => {
+    const { bytes } = half()
+    const { answer, refusals } = new Instrumenter(agentWith(half(), []), verified).atLoad(
+      CLASS_ID,
+      bytes,
+      [TASK],
+      [],
+    )
+    assert.deepEqual(refusals, [])
+    assert.equal(answer.bodies.length, 1)
+  })
+
+  it('is left to a JVM that verifies it where it cannot be judged', () => {
+    const { bytes } = assemble({
+      method: 'half(I)I',
+      code: 'jsr sub | iload_0 | ireturn | sub: astore_1 | ret 1',
+      major: 48,
+    })
+    const load = (options: InstrumenterOptions) =>
+      new Instrumenter(agentWith(half(), []), options).atLoad(CLASS_ID, bytes, [TASK], [])
+    assert.equal(load(verified).answer.bodies.length, 1)
+    assert.equal(load({}).answer.bodies.length, 0)
+  })
+})
+
+/** The division gets nothing to divide, in the one method of these that is called so. */
+const brokenIn =
+  (name: string): typeof instrumentClass =>
+  (classFile, tasks) => {
+    const [good, bad] = [instrumentClass(classFile, tasks), broken(classFile, tasks)]
+    const bodies = good.bodies.map((body, i) =>
+      classFile.methods[body.methodIndex].name === name ? bad.bodies[i] : body,
+    )
+    return { ...good, bodies }
+  }
+
+describe('a body that the JVM refuses', () => {
+  /** Like HotSpot, refuses a class as a whole, and like the agent keeps what went in before. */
+  function verifyingAgent(bytes: Uint8Array, isBad: (code: Uint8Array) => boolean, sizes: number[]) {
+    const held = new Map<number, Uint8Array>()
+    const agent = {
+      classBytes: async () => [bytes],
+      extendConstantPool: async () => {},
+      redefineMethods: async (bodies: Body[]) => {
+        sizes.push(bodies.length)
+        if (bodies.some(({ code }) => isBad(code))) {
+          return { refused: [{ classId: CLASS_ID, reason: 'java.lang.VerifyError' }] }
+        }
+        for (const { methodIndex, code } of bodies) held.set(methodIndex, code)
+        return { refused: [] }
+      },
+    }
+    return { agent: agent as unknown as Agent, held }
+  }
+
+  it('does not cost its class the others: they go in one by one', async () => {
+    const { bytes } = assemble({
+      method: 'half(I)I',
+      code: 'iload_0 | iconst_2 | idiv | ireturn',
+      major: 61,
+      maxStack: 2,
+      maxLocals: 1,
+      copies: ['third(I)I', 'quarter(I)I'],
+    })
+    const names = ['half', 'third', 'quarter']
+    const tasks = names.map((name, i): Task => ({ ...TASK, id: i + 1, name }))
+    const sizes: number[] = []
+    const { agent, held } = verifyingAgent(bytes, (code) => !code.includes(0x1a), sizes)
+    const instrumenter = new Instrumenter(agent, { unverified: () => false, rewriter: brokenIn('third') })
+    const { refusals, results } = await instrumenter.install(tasks, [])
+    assert.deepEqual(refusals, [{ task: tasks[1], reason: 'java.lang.VerifyError' }])
+    assert.deepEqual([...held.keys()], [0, 2])
+    assert.deepEqual(sizes, [3, 1, 1, 1])
+    assert.equal(results.length, 4)
+    assert.equal(instrumenter.instrumentedClasses, 1)
+    // And they stay known as installed: taken back, they can be installed anew.
+    assert.deepEqual(instrumenter.takeBack([CLASS_ID]), [tasks[0], tasks[2]])
   })
 })
 
