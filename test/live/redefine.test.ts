@@ -1,0 +1,242 @@
+// The hot swap as the client sees it: many bodies in one redefinition, each told from the others. No session
+// is in the way: commands go to the agent as they are, and the JVM is asked what code it has.
+
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
+import { createRing } from '../../src/events/ring.ts'
+import { chunksOffset } from '../../src/events/ring-layout.ts'
+import { type InstrumentedClass, instrumentClass } from '../../src/instrument/class.ts'
+import { attachDoor } from '../../src/session/door.ts'
+import { Instrumenter, type Task } from '../../src/session/instrumenter.ts'
+import { Agent, type Body } from '../../src/wire/agent.ts'
+import { compileJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
+
+const CHUNK_BYTES = 4 << 10
+const CHUNK_COUNT = 16
+
+const CLASS = (name: string) => `
+  package fix;
+  class ${name} {
+    static int one(int x) { return x + 1; }
+    static int two(int x) { return x + 2; }
+    static int three(int x) { return x + 3; }
+  }`
+
+const PROGRAM = {
+  'fix/A': CLASS('A'),
+  'fix/B': CLASS('B'),
+  'fix/C': CLASS('C'),
+  'fix/Swapped': `
+    package fix;
+    public class Swapped {
+      public static void main(String[] args) throws Exception {
+        System.out.println("ready " + sum());
+        while (System.in.read() >= 0) System.out.println("sum " + sum());
+      }
+      static int sum() {
+        return A.one(1) + A.two(1) + A.three(1) + B.one(1) + B.two(1) + B.three(1) + C.one(1) + C.two(1) + C.three(1);
+      }
+    }`,
+}
+
+/** The argument is not loaded: the addition finds one operand only. */
+const BROKEN_AT = 0x1a // iload_0
+function broken(code: Uint8Array): Uint8Array {
+  const bad = Uint8Array.from(code)
+  bad[bad.indexOf(BROKEN_AT)] = 0 // nop
+  return bad
+}
+
+interface Swapped {
+  readonly id: number
+  readonly file: ClassFile
+  readonly rewritten: InstrumentedClass
+  /** The body of a method, with probes. */
+  body(name: string): Body
+}
+
+const method = (owner: string, name: string): string => `Lfix/${owner};.${name}(I)I`
+const textOf = (code: LiveCode, owner: string, ...names: string[]): (string | undefined)[] =>
+  names.map((name) => code.get(method(owner, name)))
+
+forEachJdk((jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, PROGRAM)
+  })
+
+  /** A JVM with the three classes loaded, and an agent in it that records nothing. */
+  async function open() {
+    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Swapped'])
+    const door = await attachDoor(java.pid)
+    const agent = new Agent(door.link)
+    await agent.hello()
+    const ring = join(door.dir, 'ring')
+    createRing(ring, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT })
+    const { file: perfFile, offset: safepointTimeOffset } = door.perf(java.pid)
+    await agent.configure({
+      ...{ ring, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, chunksOffset: chunksOffset(CHUNK_COUNT) },
+      ...{ perfFile, safepointTimeOffset, follow: [] },
+    })
+    rmSync(ring)
+    door.leave()
+    const loaded = (await agent.loadedClasses()).classes
+    const ids = ['A', 'B', 'C'].map((name) => loaded.find((c) => c.name === `fix/${name}`)!.id)
+    const bytes = await agent.classBytes(ids)
+    const [a, b, c] = ids.map((id, i): Swapped => {
+      const file = parseClassFile(bytes[i]!)
+      const tasks = file.methods
+        .filter(({ name }) => name !== '<init>')
+        .map(({ index }, nth) => ({ methodIndex: index, id: 1 + 3 * i + nth, probe: 'method' as const }))
+      const rewritten = instrumentClass(file, tasks)
+      const body = (name: string): Body => {
+        const { methodIndex, code } = rewritten.bodies.find(
+          (it) => file.methods[it.methodIndex]!.name === name,
+        )!
+        return { classId: id, methodIndex, code }
+      }
+      return { id, file, rewritten, body }
+    }) as [Swapped, Swapped, Swapped]
+    return {
+      ...{ java, jvm, agent, a, b, c },
+      before: await liveCode(jvm, 'Lfix/'),
+      live: () => liveCode(jvm, 'Lfix/'),
+      extend: ({ id, file, rewritten }: Swapped, crc = crc32(file.bytes)) =>
+        agent.extendConstantPool(id, crc, rewritten.poolEntries, rewritten.poolBytes),
+      async leave() {
+        const report = await agent.detach()
+        agent.close()
+        await jvm.dispose()
+        return report
+      },
+    }
+  }
+
+  const HIGHEST = 9
+
+  describe('one redefinition of many methods', () => {
+    it('a body that the verifier rejects costs its own class, with the reason, and no other', async () => {
+      const { java, agent, a, b, c, before, live, extend, leave } = await open()
+      await Promise.all([a, b, c].map((it) => extend(it)))
+      const bad = { ...b.body('two'), code: broken(b.body('two').code) }
+      const good = [a.body('one'), a.body('two'), b.body('one'), c.body('three')]
+      const result = await agent.redefineMethods([...good, bad], [], HIGHEST)
+
+      expect(result.refused).toEqual([{ classId: b.id, reason: expect.stringMatching(/VerifyError/) }])
+      expect(result.calls).toBeGreaterThan(1) // found by halving
+      const after = await live()
+      expect(probed(after).sort()).toEqual([method('A', 'one'), method('A', 'two'), method('C', 'three')])
+      const rest = [...before].filter(([name]) => !probed(after).includes(name))
+      expect(rest.filter(([name, text]) => after.get(name) !== text)).toEqual([])
+      java.send('')
+      expect(await java.line(/^sum/)).toBe('sum 27')
+      await leave()
+    })
+
+    it('takes one call of the JVM, however many classes and methods, where the JVM objects to none', async () => {
+      const { agent, a, b, c, live, extend, leave } = await open()
+      await Promise.all([a, b, c].map((it) => extend(it)))
+      const all = [a, b, c].flatMap((it) => ['one', 'two', 'three'].map((name) => it.body(name)))
+      expect(await agent.redefineMethods(all, [], HIGHEST)).toMatchObject({ refused: [], calls: 1 })
+      expect(probed(await live())).toHaveLength(9)
+      await leave()
+    })
+  })
+
+  describe('what is installed in a class', () => {
+    it('stays when another of its methods is redefined, and when that is refused', async () => {
+      const { agent, a, live, extend, leave } = await open()
+      await extend(a)
+      await agent.redefineMethods([a.body('one')], [], HIGHEST)
+      const first = await live()
+      await extend(a)
+      expect((await agent.redefineMethods([a.body('three')], [], HIGHEST)).refused).toEqual([])
+      const second = await live()
+      expect(probed(second).sort()).toEqual([method('A', 'one'), method('A', 'three')])
+      expect(textOf(second, 'A', 'one', 'two')).toEqual(textOf(first, 'A', 'one', 'two'))
+
+      const bad = { ...a.body('two'), code: broken(a.body('two').code) }
+      expect((await agent.redefineMethods([bad], [], HIGHEST)).refused).toHaveLength(1)
+      expect(await live()).toEqual(second)
+      // What was refused is forgotten: the next redefinition does not bring it along.
+      expect((await agent.redefineMethods([a.body('one')], [], HIGHEST)).refused).toEqual([])
+      expect(await live()).toEqual(second)
+      await leave()
+    })
+
+    it('is its own code again after a detach', async () => {
+      const { java, agent, a, c, before, live, extend, leave } = await open()
+      await Promise.all([extend(a), extend(c)])
+      await agent.redefineMethods([a.body('one'), c.body('two')], [], HIGHEST)
+      expect(probed(await live())).toHaveLength(2)
+      const report = await agent.detach()
+      expect(report).toMatchObject({ restoredClasses: 2, refusedClasses: 0 })
+      expect([...(await live())].filter(([name]) => before.has(name))).toEqual([...before])
+      java.send('')
+      expect(await java.line(/^sum/)).toBe('sum 27')
+      await leave().catch(() => {}) // the agent has left already
+    })
+  })
+
+  describe('a body that was made for other bytes', () => {
+    it('is refused with the reason: the class keeps its code, and others of the batch get theirs', async () => {
+      const { agent, a, b, before, live, extend, leave } = await open()
+      await extend(a, crc32(a.file.bytes) ^ 1)
+      await extend(b)
+      const result = await agent.redefineMethods([a.body('one'), b.body('one')], [], HIGHEST)
+      expect(result.refused).toEqual([
+        { classId: a.id, reason: 'its bytes have changed since it was analysed' },
+      ])
+      const after = await live()
+      expect(probed(after)).toEqual([method('B', 'one')])
+      expect(textOf(after, 'A', 'one', 'two')).toEqual(textOf(before, 'A', 'one', 'two'))
+      // Read again, it can be installed.
+      await extend(a)
+      expect((await agent.redefineMethods([a.body('one')], [], HIGHEST)).refused).toEqual([])
+      expect(probed(await live()).sort()).toEqual([method('A', 'one'), method('B', 'one')])
+      await leave()
+    })
+
+    it('is refused where no constants were sent for its class', async () => {
+      const { agent, a, before, live, leave } = await open()
+      const { refused } = await agent.redefineMethods([a.body('one')], [], HIGHEST)
+      expect(refused).toEqual([{ classId: a.id, reason: 'its constant pool was not extended' }])
+      expect([...(await live())].filter(([name]) => before.has(name))).toEqual([...before])
+      await leave()
+    })
+  })
+
+  it('a method that the verifier rejects does not cost its class the others: they go in one by one', async () => {
+    const { agent, a, b, live, leave } = await open()
+    const rewriter: typeof instrumentClass = (classFile, tasks) => {
+      const result = instrumentClass(classFile, tasks)
+      const bodies = result.bodies.map((it) =>
+        classFile.name === 'fix/A' && classFile.methods[it.methodIndex]!.name === 'two'
+          ? { ...it, code: broken(it.code) }
+          : it,
+      )
+      return { ...result, bodies }
+    }
+    const tasks = [a, b].flatMap(({ id, file }, i) =>
+      ['one', 'two', 'three'].map(
+        (name, nth): Task => ({
+          ...{ id: 1 + 3 * i + nth, classId: id, className: file.name },
+          ...{ name, descriptor: '(I)I', probe: 'method' },
+        }),
+      ),
+    )
+    const instrumenter = new Instrumenter(agent, { unverified: () => false, rewriter })
+    const { refusals } = await instrumenter.install(tasks, [])
+    expect(refusals).toEqual([{ task: tasks[1], reason: expect.stringMatching(/VerifyError/) }])
+    expect(probed(await live()).sort()).toEqual([
+      ...[method('A', 'one'), method('A', 'three')],
+      ...[method('B', 'one'), method('B', 'three'), method('B', 'two')],
+    ])
+    await leave()
+  })
+})
