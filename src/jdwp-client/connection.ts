@@ -42,6 +42,7 @@ const ERROR_NAMES: Readonly<Record<number, string>> = {
   101: 'ABSENT_INFORMATION',
   112: 'VM_DEAD',
   113: 'INTERNAL',
+  511: 'NATIVE_METHOD',
 }
 
 /** `INVALID_CLASS`, or the number where we have never met it. */

@@ -132,6 +132,11 @@ export class DataReader {
     return this.data.readInt32BE(this.#take(4))
   }
 
+  /** As a number: what the protocol has as long are bytecode positions. */
+  long(): number {
+    return Number(this.data.readBigInt64BE(this.#take(8)))
+  }
+
   /** A count of what follows; never negative. */
   count(): number {
     const n = this.int()

@@ -38,6 +38,21 @@ export interface Method {
   readonly modifiers: number
 }
 
+/** A row of a line table: the line's code begins at this bci. */
+export interface Line {
+  readonly bci: number
+  readonly line: number
+}
+
+/** A row of a variable table: the slot is this variable's from `bci` on, for `length` bytes of code. */
+export interface Variable {
+  readonly bci: number
+  readonly length: number
+  readonly name: string
+  readonly descriptor: string
+  readonly slot: number
+}
+
 /** A live constant pool, in the form of a class file. */
 export interface RawConstantPool {
   /** `constant_pool_count`: one more than the highest index. */
@@ -106,6 +121,28 @@ export class JdwpTarget implements AsyncDisposable {
   async bytecodes(type: JdwpId, method: JdwpId): Promise<Result<Buffer>> {
     const ids = Buffer.concat([encodeId(type), encodeId(method)])
     return this.#ask(METHOD, 3, ids, (r) => Buffer.from(r.bytes(r.count())))
+  }
+
+  /** Method.LineTable. An error where there is none, as for a native method. */
+  async lineTable(type: JdwpId, method: JdwpId): Promise<Result<Line[]>> {
+    return this.#ask(METHOD, 1, Buffer.concat([encodeId(type), encodeId(method)]), (r) => {
+      r.bytes(16) // first and last bci
+      return times(r.count(), () => ({ bci: r.long(), line: r.int() }))
+    })
+  }
+
+  /** Method.VariableTable. An error where there is none: it takes `javac -g`. */
+  async variableTable(type: JdwpId, method: JdwpId): Promise<Result<Variable[]>> {
+    return this.#ask(METHOD, 2, Buffer.concat([encodeId(type), encodeId(method)]), (r) => {
+      r.int() // slots of the arguments
+      return times(r.count(), () => ({
+        bci: r.long(),
+        name: r.string(),
+        descriptor: r.string(),
+        length: r.int(),
+        slot: r.int(),
+      }))
+    })
   }
 
   /** VirtualMachine.Dispose: the JVM runs on and takes the next debugger. */

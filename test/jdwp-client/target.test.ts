@@ -49,7 +49,7 @@ const PROGRAM = `
 forEachJdk((jdk) => {
   describe('a real JVM', () => {
     it('shows classes, methods, code and constants, and takes the next debugger', async () => {
-      const classes = await compileJava(jdk, { Small: PROGRAM })
+      const classes = await compileJava(jdk, { Small: PROGRAM }, { options: ['-g'] })
       const java = startJava(jdk, [JDWP, '-cp', classes, 'Small'])
       await java.line(/ready/)
       let before = 'none'
@@ -83,6 +83,16 @@ forEachJdk((jdk) => {
           ok: true,
           value: Buffer.of(),
         })
+        const [line] = PROGRAM.split('\n').flatMap((text, i) => (text.includes('twice(int') ? [i + 1] : []))
+        expect(await jvm.lineTable(small!.id, named('twice').id)).toEqual({
+          ok: true,
+          value: [{ bci: 0, line }],
+        })
+        expect(await jvm.variableTable(small!.id, named('twice').id)).toEqual({
+          ok: true,
+          value: [{ bci: 0, length: 4, name: 'x', descriptor: 'I', slot: 0 }],
+        })
+        expect(await jvm.lineTable(small!.id, named('foreign').id)).toMatchObject({ ok: false })
 
         const pool = await jvm.constantPool(small!.id)
         if (!pool.ok) throw new Error(`error ${pool.error}`)

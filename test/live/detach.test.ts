@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
-import { compileBig, compileFixture, compileLate } from '../fixtures/fixtures.ts'
+import { compileBig, compileFixture, compileLate, compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
-import { liveCode, probed, startDebuggable, symbolic } from './live-code.ts'
+import { liveCode, liveTables, probed, startDebuggable, symbolic } from './live-code.ts'
 import {
   added,
   descriptors,
@@ -40,7 +40,14 @@ interface Program {
   args: string[]
   root: string
   scheme: 'a' | 'b'
+  /** Of its classes; `Lfix/` unless given. */
+  own?: string
+  /** More classes may be loaded while it is looked at. */
+  grows?: true
 }
+
+/** All that a method can carry has to come back: line numbers and variables too. */
+const DEBUG = ['-g']
 
 const PROGRAMS: Program[] = [
   {
@@ -52,45 +59,66 @@ const PROGRAMS: Program[] = [
   },
   {
     name: 'Big200, of many shapes',
-    compile: (jdk) => compileBig(jdk),
+    compile: (jdk) => compileBig(jdk, 200, DEBUG),
     args: ['fix.Big200'],
     root: 'fix.Big200.all',
     scheme: 'a',
   },
   {
     name: 'KnownTree, of several classes',
-    compile: (jdk) => compileFixture(jdk, 'KnownTree'),
+    compile: (jdk) => compileFixture(jdk, 'KnownTree', DEBUG),
     args: ['fix.KnownTree', '2', '10'],
     root: 'fix.KnownTree.task',
     scheme: 'a',
   },
+  {
+    name: 'the shop, which serves',
+    compile: (jdk) => compileShop(jdk, DEBUG),
+    args: ['shop.Main', '--rate', '200'],
+    root: 'shop.OrderService.process',
+    scheme: 'a',
+    own: 'Lshop/',
+    grows: true,
+  },
 ]
+
+/** Names of methods that do not have the same tables any more. */
+function changed(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+  return [...before].filter(([name, rows]) => now.get(name) !== rows).map(([name]) => name)
+}
 
 forEachJdk((jdk) => {
   let ticker: string
   beforeAll(async () => {
-    ticker = await compileFixture(jdk, 'Ticker')
+    ticker = await compileFixture(jdk, 'Ticker', DEBUG)
   })
 
   describe('every method has its own code back', () => {
-    it.each(PROGRAMS)('$name', async ({ compile, args, root, scheme }) => {
+    it.each(PROGRAMS)('$name', async ({ compile, args, root, scheme, own = 'Lfix/', grows }) => {
       const { java, jvm } = await startDebuggable(jdk, ['-cp', await compile(jdk, ticker), ...args])
-      const before = await liveCode(jvm, 'Lfix/')
+      // A hidden class is nobody's to change, and goes when it likes.
+      const isStable = ([name]: [string, string]): boolean => !name.includes('$$Lambda')
+      const before = new Map([...(await liveCode(jvm, own))].filter(isStable))
+      const tablesBefore = new Map([...(await liveTables(jvm, own))].filter(isStable))
       expect(probed(before)).toEqual([])
+      const named = [...tablesBefore].filter(([, rows]) => /line/.test(rows) && / in /.test(rows))
+      expect(named.length).toBeGreaterThan(2)
 
       const recording = startRecording(java.pid, '--root', root, '--scheme', scheme)
       await recording.started
       // Under scheme b methods follow when their callers are entered; under a all are there.
-      if (scheme === 'b') await until(async () => probed(await liveCode(jvm, 'Lfix/')).length > 2)
-      const during = await liveCode(jvm, 'Lfix/')
+      if (scheme === 'b') await until(async () => probed(await liveCode(jvm, own)).length > 2)
+      const during = await liveCode(jvm, own)
       expect([...during.keys()]).toEqual(expect.arrayContaining([...before.keys()]))
+      expect(changed(tablesBefore, await liveTables(jvm, own))).not.toEqual([])
 
       const profile = await recording.stop()
-      expect(probed(during)).toHaveLength(profile.instrumentation.instrumentedMethods)
-      const after = await liveCode(jvm, 'Lfix/')
+      if (!grows) expect(probed(during)).toHaveLength(profile.instrumentation.instrumentedMethods)
+      const after = await liveCode(jvm, own)
       // The verifier may have loaded classes since, which were never touched.
-      expect([...after].filter(([name]) => before.has(name))).toEqual([...before])
+      expect([...after].filter(([name]) => before.has(name)).sort()).toEqual([...before].sort())
       expect(probed(after)).toEqual([])
+      expect(changed(tablesBefore, await liveTables(jvm, own))).toEqual([])
       await jvm.dispose()
     })
   })

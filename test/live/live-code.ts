@@ -17,6 +17,7 @@ import {
 import * as op from '../../src/classfile/opcodes.ts'
 import { Reader, s2At, s4At, u2At } from '../../src/classfile/reader.ts'
 import type { Result } from '../../src/jdwp-client/connection.ts'
+import type { JdwpId } from '../../src/jdwp-client/packet.ts'
 import { JdwpTarget, type RawConstantPool } from '../../src/jdwp-client/target.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
@@ -34,7 +35,7 @@ export async function startDebuggable(jdk: Jdk, args: readonly string[]): Promis
   ])
   const told = await java.line(/Listening for transport/)
   const jvm = await JdwpTarget.connect(Number(/\d+$/.exec(told)?.[0]))
-  await java.line(/^ready/)
+  await java.line(/^(shop )?ready/)
   return { java, jvm }
 }
 
@@ -63,6 +64,42 @@ export async function liveCode(jvm: JdwpTarget, signatureStart: string): Promise
   return code
 }
 
+/**
+ * Line and variable tables by method, as `liveCode` names them. Bcis are given as numbers of instructions, for
+ * the reason that branches are. Empty where a method has none.
+ */
+export async function liveTables(jvm: JdwpTarget, signatureStart: string): Promise<Map<string, string>> {
+  const tables = new Map<string, string>()
+  for (const type of the(await jvm.allClasses())) {
+    if (!type.signature.startsWith(signatureStart) || type.kind === 'array') continue
+    const methods = the(await jvm.methods(type.id))
+    const rows = await Promise.all(methods.map((m) => tableRows(jvm, type.id, m.id)))
+    methods.forEach((m, i) => {
+      tables.set(`${type.signature}.${m.name}${m.descriptor}`, rows[i]!)
+    })
+  }
+  return tables
+}
+
+async function tableRows(jvm: JdwpTarget, type: JdwpId, method: JdwpId): Promise<string> {
+  const [code, lines, variables] = await Promise.all([
+    jvm.bytecodes(type, method),
+    jvm.lineTable(type, method),
+    jvm.variableTable(type, method),
+  ])
+  const bytecode = the(code)
+  const numbers = instructionNumbers(bytecode)
+  const at = (bci: number): number => numbers.get(bci) ?? (bci === bytecode.length ? numbers.size : -bci)
+  const rows = [
+    ...(lines.ok ? lines.value : []).map(({ bci, line }) => `${at(bci)} line ${line}`),
+    ...(variables.ok ? variables.value : []).map(
+      ({ bci, length, name, descriptor, slot }) =>
+        `${at(bci)} to ${at(bci + length)} ${name}:${descriptor} in ${slot}`,
+    ),
+  ]
+  return rows.sort().join('\n') // neither table promises an order
+}
+
 /** Methods that call a probe. */
 export function probed(code: LiveCode): string[] {
   return [...code].filter(([, text]) => text.includes('java/lang/JFluid1.')).map(([name]) => name)
@@ -79,9 +116,15 @@ function parsePool({ count, bytes }: RawConstantPool): ConstantPool {
   return new ConstantPool(new Reader(Buffer.concat([head, bytes])))
 }
 
-export function symbolic(bytecode: Uint8Array, pool: ConstantPool): string {
+/** Which instruction begins at a bci. */
+function instructionNumbers(bytecode: Uint8Array): Map<number, number> {
   const numbers = new Map<number, number>()
   forEachInstruction(bytecode, (bci) => numbers.set(bci, numbers.size))
+  return numbers
+}
+
+export function symbolic(bytecode: Uint8Array, pool: ConstantPool): string {
+  const numbers = instructionNumbers(bytecode)
   const to = (bci: number): string => `@${numbers.get(bci) ?? `inside an instruction, ${bci}`}`
   const lines: string[] = []
   forEachInstruction(bytecode, (bci, opcode) => {
