@@ -10,8 +10,9 @@ import { createRing } from '../../src/events/ring.ts'
 import { chunksOffset } from '../../src/events/ring-layout.ts'
 import { type InstrumentedClass, instrumentClass } from '../../src/instrument/class.ts'
 import { attachDoor } from '../../src/session/door.ts'
-import { Instrumenter, type Task } from '../../src/session/instrumenter.ts'
-import { Agent, type Body } from '../../src/wire/agent.ts'
+import { Instrumenter, type Refusal, type Task } from '../../src/session/instrumenter.ts'
+import { Recorder } from '../../src/session/recorder.ts'
+import { Agent, type AgentEvents, type Body } from '../../src/wire/agent.ts'
 import { compileJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
@@ -31,12 +32,16 @@ const PROGRAM = {
   'fix/A': CLASS('A'),
   'fix/B': CLASS('B'),
   'fix/C': CLASS('C'),
+  'fix/Late': CLASS('Late'),
   'fix/Swapped': `
     package fix;
     public class Swapped {
       public static void main(String[] args) throws Exception {
         System.out.println("ready " + sum());
-        while (System.in.read() >= 0) System.out.println("sum " + sum());
+        for (int c; (c = System.in.read()) >= 0; ) {
+          if (c == 'l') System.out.println("late " + (Late.one(1) + Late.two(1) + Late.three(1)));
+          else System.out.println("sum " + sum());
+        }
       }
       static int sum() {
         return A.one(1) + A.two(1) + A.three(1) + B.one(1) + B.two(1) + B.three(1) + C.one(1) + C.two(1) + C.three(1);
@@ -50,6 +55,29 @@ function broken(code: Uint8Array): Uint8Array {
   const bad = Uint8Array.from(code)
   bad[bad.indexOf(BROKEN_AT)] = 0 // nop
   return bad
+}
+
+/** A rewriter that is wrong about one method, `two`. */
+function brokenIn(className: string): typeof instrumentClass {
+  return (classFile, tasks) => {
+    const result = instrumentClass(classFile, tasks)
+    const bodies = result.bodies.map((it) =>
+      classFile.name === className && classFile.methods[it.methodIndex]!.name === 'two'
+        ? { ...it, code: broken(it.code) }
+        : it,
+    )
+    return { ...result, bodies }
+  }
+}
+
+const NO_EVENTS: AgentEvents = {
+  first() {},
+  reflect() {},
+  hiddenClass() {},
+  classLoading() {},
+  changed() {},
+  lateLoad() {},
+  ended() {},
 }
 
 interface Swapped {
@@ -83,6 +111,7 @@ forEachJdk((jdk) => {
       ...{ ring, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, chunksOffset: chunksOffset(CHUNK_COUNT) },
       ...{ perfFile, safepointTimeOffset, follow: [] },
     })
+    const recorder = await Recorder.start(ring) // the heartbeat: without it no thread waits longer than 250 ms
     rmSync(ring)
     door.leave()
     const loaded = (await agent.loadedClasses()).classes
@@ -108,9 +137,11 @@ forEachJdk((jdk) => {
       live: () => liveCode(jvm, 'Lfix/'),
       extend: ({ id, file, rewritten }: Swapped, crc = crc32(file.bytes)) =>
         agent.extendConstantPool(id, crc, rewritten.poolEntries, rewritten.poolBytes),
-      async leave() {
+      async leave(look = async () => {}) {
         const report = await agent.detach()
+        await look()
         agent.close()
+        await recorder.stop()
         await jvm.dispose()
         return report
       },
@@ -174,12 +205,12 @@ forEachJdk((jdk) => {
       await Promise.all([extend(a), extend(c)])
       await agent.redefineMethods([a.body('one'), c.body('two')], [], HIGHEST)
       expect(probed(await live())).toHaveLength(2)
-      const report = await agent.detach()
+      const report = await leave(async () => {
+        expect([...(await live())].filter(([name]) => before.has(name))).toEqual([...before])
+      })
       expect(report).toMatchObject({ restoredClasses: 2, refusedClasses: 0 })
-      expect([...(await live())].filter(([name]) => before.has(name))).toEqual([...before])
       java.send('')
       expect(await java.line(/^sum/)).toBe('sum 27')
-      await leave().catch(() => {}) // the agent has left already
     })
   })
 
@@ -211,17 +242,41 @@ forEachJdk((jdk) => {
     })
   })
 
+  it('a body that the verifier would reject does not go in with a class that is loaded: the program sees no error', async () => {
+    const { java, agent, live, leave } = await open()
+    const instrumenter = new Instrumenter(agent, { unverified: () => false, rewriter: brokenIn('fix/Late') })
+    const refused: Refusal[] = []
+    agent.listen({
+      ...NO_EVENTS,
+      classLoading({ hook, id, name: className, bytes }) {
+        const tasks = ['one', 'two', 'three'].map(
+          (name, i): Task => ({
+            ...{ id: 1 + i, classId: id, className },
+            ...{ name, descriptor: '(I)I', probe: 'method' },
+          }),
+        )
+        const { answer, refusals } = instrumenter.atLoad(id, bytes, tasks, [])
+        refused.push(...refusals)
+        agent.loadHook(hook, answer)
+      },
+    })
+    await agent.enable()
+    await agent.watch(false)
+    java.send('l')
+    expect(await java.line(/^late/)).toBe('late 9')
+    expect(refused).toEqual([
+      {
+        task: expect.objectContaining({ name: 'two' }),
+        reason: expect.stringMatching(/does not type-check/),
+      },
+    ])
+    expect(probed(await live()).sort()).toEqual([method('Late', 'one'), method('Late', 'three')])
+    await leave()
+    expect(java.stderr()).not.toMatch(/VerifyError/)
+  })
+
   it('a method that the verifier rejects does not cost its class the others: they go in one by one', async () => {
     const { agent, a, b, live, leave } = await open()
-    const rewriter: typeof instrumentClass = (classFile, tasks) => {
-      const result = instrumentClass(classFile, tasks)
-      const bodies = result.bodies.map((it) =>
-        classFile.name === 'fix/A' && classFile.methods[it.methodIndex]!.name === 'two'
-          ? { ...it, code: broken(it.code) }
-          : it,
-      )
-      return { ...result, bodies }
-    }
     const tasks = [a, b].flatMap(({ id, file }, i) =>
       ['one', 'two', 'three'].map(
         (name, nth): Task => ({
@@ -230,7 +285,7 @@ forEachJdk((jdk) => {
         }),
       ),
     )
-    const instrumenter = new Instrumenter(agent, { unverified: () => false, rewriter })
+    const instrumenter = new Instrumenter(agent, { unverified: () => false, rewriter: brokenIn('fix/A') })
     const { refusals } = await instrumenter.install(tasks, [])
     expect(refusals).toEqual([{ task: tasks[1], reason: expect.stringMatching(/VerifyError/) }])
     expect(probed(await live()).sort()).toEqual([
