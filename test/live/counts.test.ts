@@ -1,9 +1,10 @@
 // Programs whose calls are known beforehand, profiled by attach: every count must be exact.
 
 import { describe, expect, it } from 'vitest'
-import { byMethod, parseExpectation } from '../fixtures/expectation.ts'
-import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
-import { startJava } from '../support/java-process.ts'
+import { CALLS, CALLS_21, compileCalls } from '../fixtures/calls.ts'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture, compileLate, compileShop } from '../fixtures/fixtures.ts'
+import { compileJava, startJava } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
 import { callsByMethod, callsByPath, lines, startRecording, sumsAreExact } from '../support/jfluid.ts'
 
@@ -90,19 +91,76 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 })
 
-describe('the two schemes', () => {
-  it.each(jdks)('agree on every count once warmed up (JDK $version)', async (jdk) => {
-    const classes = await compileFixture(jdk, 'KnownTree')
-    const counts: string[][] = []
-    for (const scheme of ['a', 'b']) {
-      const java = startJava(jdk, ['-cp', classes, 'fix.KnownTree', '2', '20'])
-      await java.line(/ready/)
-      const recording = startRecording(java.pid, '--root', 'fix.KnownTree.task', '--scheme', scheme)
-      await recording.started
-      java.send('run 3')
-      await java.line(/done/)
-      counts.push(lines(byMethod(callsByPath((await recording.stop()).merged))))
+/**
+ * Calls static methods, given as `class,method` or `class,method,number`: all of them in one new thread
+ * for every line it reads, named by the line.
+ */
+const AGAIN = `
+  package fix;
+  public class Again {
+    public static void main(String[] args) throws Exception {
+      for (String arg : args) Class.forName(arg.split(",")[0]);
+      System.out.println("ready");
+      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        Thread thread = new Thread(() -> all(args), line);
+        thread.start();
+        thread.join();
+        System.out.println("done " + line);
+      }
     }
-    expect(counts[0]).toEqual(counts[1])
+    static void all(String[] args) {
+      for (String arg : args) {
+        String[] part = arg.split(",");
+        try {
+          var owner = Class.forName(part[0]);
+          boolean takes = part.length > 2;
+          var method = takes ? owner.getDeclaredMethod(part[1], int.class) : owner.getDeclaredMethod(part[1]);
+          method.setAccessible(true);
+          if (takes) method.invoke(null, Integer.parseInt(part[2]));
+          else method.invoke(null);
+        } catch (ReflectiveOperationException e) {
+          e.printStackTrace();
+          System.out.println("failed " + arg);
+        }
+      }
+    }
+  }`
+
+describe.each(jdks)('the two schemes on JDK $version', (jdk) => {
+  const calls = [
+    'fix.KnownTree,task,3',
+    'shop.SelfCheck,run,50',
+    ...[...CALLS, ...(jdk.version >= 21 ? CALLS_21 : [])].map((it) => `calls.${it},root`),
+  ]
+  const roots = calls.flatMap((it) => ['--root', it.split(',').slice(0, 2).join('.')])
+
+  // The first run loads, reveals and instruments what the programs need; the second one is compared.
+  it('agree on every path once warmed up: of a known tree, of the shop, of every way of being called', {
+    timeout: 120_000,
+  }, async () => {
+    const classes = await Promise.all([
+      ...[compileFixture(jdk, 'KnownTree'), compileShop(jdk), compileCalls(jdk)],
+      compileJava(jdk, { 'fix/Again': AGAIN }),
+    ])
+    const paths: string[][] = []
+    for (const scheme of ['a', 'b']) {
+      const java = startJava(jdk, ['-cp', classes.join(':'), 'fix.Again', ...calls])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, ...roots, '--scheme', scheme)
+      await recording.started
+      for (const run of ['first', 'second']) {
+        java.send(run)
+        await java.line(new RegExp(`^done ${run}`))
+      }
+      const profile = await recording.stop()
+      expect(java.stdout()).not.toMatch(/^failed/m)
+      expect([profile.truncated, profile.instrumentation.gaps]).toEqual([false, 0])
+      const second = profile.threads.find((it) => it.name === 'second')?.roots ?? []
+      expect(second).toHaveLength(calls.length)
+      paths.push(lines(callsByPath(second)))
+    }
+    expect(paths[0].length).toBeGreaterThan(300)
+    expect(paths[0]).toEqual(paths[1])
   })
 })
