@@ -30,6 +30,8 @@ import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { filesOf, threadNames, until } from './remains.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+/** Ten times what it should be, and half of what 20 classes would cost if each were waited for. */
+const HELD_MS = 2500
 const ROUNDS = process.env.JFLUID_FULL === '1' ? 20 : 1
 
 /**
@@ -92,6 +94,16 @@ async function number(java: JavaProcess, line: string, answer: RegExp): Promise<
   java.send(line)
   await until(() => answer.test(java.stdout().slice(at)))
   return Number(answer.exec(java.stdout().slice(at))![1])
+}
+
+/**
+ * The shorter of two times, the second of which is taken if the first is longer than a client that does not
+ * answer may cost, which is 250 ms. What a busy machine adds is in them as well: seldom seconds, and hardly
+ * ever twice in a row; what we cost too much is there each time.
+ */
+async function heldFor(measure: () => Promise<number>): Promise<number> {
+  const ms = await measure()
+  return ms < HELD_MS ? ms : Math.min(ms, await measure())
 }
 
 const gap = (java: JavaProcess): Promise<number> => number(java, 'gap', /gap ([\d.]+(?:E-?\d+)?)\n/)
@@ -204,50 +216,58 @@ forEachJdk((jdk) => {
   })
 
   describe('a client that is stopped', () => {
-    it('costs a busy target 250 ms, once; it says so when it goes on', async () => {
-      const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '2'])
-      await java.line(/ready/)
-      const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
-      await recording.started
-      // From one call that ended after the question to another: at least one was recorded. Asking also
-      // forgets the pauses of instrumentation.
-      for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
+    it('costs a busy target 250 ms, once; it says so when it goes on', { timeout: 60_000 }, async () => {
+      const blockedMs = await heldFor(async () => {
+        const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '2'])
+        await java.line(/ready/)
+        const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
+        await recording.started
+        // From one call that ended after the question to another: at least one was recorded. Asking also
+        // forgets the pauses of instrumentation.
+        for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
 
-      await stop(recording.process)
-      await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
-      const blockedMs = await gap(java)
-      console.info(`${SPEED} a stopped client held the target's threads for ${blockedMs.toFixed(0)} ms`)
-      expect(blockedMs).toBeLessThan(10_000) // 250 ms and what a busy machine adds
+        await stop(recording.process)
+        await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
+        const ms = await gap(java)
+        console.info(`${SPEED} a stopped client held the target's threads for ${ms.toFixed(0)} ms`)
 
-      recording.process.child.kill('SIGCONT')
-      expect((await recording.process.exit).code).toBe(STATUS.notNow)
-      const said = recording.process.stderr()
-      expect(said).toMatch(/warning: .*did not answer for 250 ms/)
-      expect(said).toMatch(
-        /^jfluid: the recording ended before its time: the client did not .*\n {2}Read .*: jfluid report \S+$/m,
-      )
-      // The JVM lives, and nothing else is said of it.
-      expect(said).toMatch(new RegExp(`^the session with JVM ${java.pid} had ended by itself$`, 'm'))
-      expect(said).not.toMatch(/JVM (?:\d+ has )?ended/)
-      const profile = await readProfileJson(recording.file)
-      expect(profile.truncated).toBe(true)
-      expect(profile.warnings.join()).toMatch(/did not answer for 250 ms/)
-      expect(profile.events.count).toBeGreaterThan(0)
-      expect(filesOf(java.pid, recording.process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
+        recording.process.child.kill('SIGCONT')
+        expect((await recording.process.exit).code).toBe(STATUS.notNow)
+        const said = recording.process.stderr()
+        expect(said).toMatch(/warning: .*did not answer for 250 ms/)
+        expect(said).toMatch(
+          /^jfluid: the recording ended before its time: the client did not .*\n {2}Read .*: jfluid report \S+$/m,
+        )
+        // The JVM lives, and nothing else is said of it.
+        expect(said).toMatch(new RegExp(`^the session with JVM ${java.pid} had ended by itself$`, 'm'))
+        expect(said).not.toMatch(/JVM (?:\d+ has )?ended/)
+        const profile = await readProfileJson(recording.file)
+        expect(profile.truncated).toBe(true)
+        expect(profile.warnings.join()).toMatch(/did not answer for 250 ms/)
+        expect(profile.events.count).toBeGreaterThan(0)
+        expect(filesOf(java.pid, recording.process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
+        await java.kill()
+        return ms
+      })
+      expect(blockedMs).toBeLessThan(HELD_MS)
     })
 
-    it('costs a target that loads 20 classes the same, once', async () => {
-      const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '0'])
-      await java.line(/ready/)
-      const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
-      await recording.started
-      await stop(recording.process)
-      const loadedMs = await number(java, 'load', /loaded ([\d.]+(?:E-?\d+)?)\n/)
-      console.info(`${SPEED} 20 classes were loaded in ${loadedMs.toFixed(0)} ms with the client stopped`)
-      expect(loadedMs).toBeLessThan(1500) // not 20 times 250 ms
-      recording.process.child.kill('SIGCONT')
-      expect((await recording.process.exit).code).toBe(STATUS.notNow)
-      expect((await readProfileJson(recording.file)).truncated).toBe(true)
+    it('costs a target that loads 20 classes the same, once', { timeout: 60_000 }, async () => {
+      const loadedMs = await heldFor(async () => {
+        const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '0'])
+        await java.line(/ready/)
+        const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
+        await recording.started
+        await stop(recording.process)
+        const ms = await number(java, 'load', /loaded ([\d.]+(?:E-?\d+)?)\n/)
+        console.info(`${SPEED} 20 classes were loaded in ${ms.toFixed(0)} ms with the client stopped`)
+        recording.process.child.kill('SIGCONT')
+        expect((await recording.process.exit).code).toBe(STATUS.notNow)
+        expect((await readProfileJson(recording.file)).truncated).toBe(true)
+        await java.kill()
+        return ms
+      })
+      expect(loadedMs).toBeLessThan(HELD_MS)
     })
   })
 
