@@ -16,7 +16,8 @@ import { compileBig, compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
-import { descriptors, filesOf, threadCount, threadNames, until } from './remains.ts'
+import { liveCode, probed, startDebuggable } from './live-code.ts'
+import { descriptors, filesOf, jcmd, liveObjects, threadCount, threadNames, until } from './remains.ts'
 
 const FULL = process.env.JFLUID_FULL === '1'
 
@@ -97,18 +98,22 @@ forEachJdk((jdk) => {
     )
   })
 
-  const TIMES = FULL ? 1000 : 150
+  const TIMES = 1000
   describe(`a class of 200 methods, instrumented and restored ${TIMES} times`, () => {
-    it('does what it did', { timeout: 600_000 }, async () => {
+    // 50 s on two idle cores.
+    it('does what it did, has its own code and leaves no more behind than the second time', {
+      timeout: 900_000,
+    }, async () => {
       const classes = await compileBig(jdk)
-      const java = startJava(jdk, ['-cp', classes, 'fix.Big200'])
-      await java.line(/ready/)
+      const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Big200'])
       const checksum = await ask(java, 'check', /^checksum/)
+      const before = await liveCode(jvm, 'Lfix/Big200;')
 
       const file = parseClassFile(readFileSync(join(classes, 'fix', 'Big200.class')))
       const methods = file.methods.filter((m) => m.name !== 'main' && m.code !== undefined)
-      const begun = performance.now()
+      let ours: Remains | undefined
       let restoredMs = 0
+      const begun = performance.now()
       for (let i = 1; i <= TIMES; i++) {
         const door = await attachDoor(java.pid)
         const agent = new Agent(door.link)
@@ -130,18 +135,51 @@ forEachJdk((jdk) => {
         )
         expect(refusals).toEqual([])
         if (i % 25 === 0) expect(await ask(java, 'check', /^checksum/)).toBe(checksum)
+        // Or it would be its own code at the end because it has never been another.
+        if (i === TIMES) expect(probed(await liveCode(jvm, 'Lfix/Big200;'))).toHaveLength(methods.length)
         const { restoredClasses, refusedClasses, ms } = await agent.detach()
         expect([restoredClasses, refusedClasses]).toEqual([1, 0])
         restoredMs += ms
         agent.close()
         door.leave()
+        if (i === 2) ours = await remains(java.pid)
       }
       const seconds = (performance.now() - begun) / 1000
+      expect(await remains(java.pid)).toEqual(ours)
       expect(await ask(java, 'check', /^checksum/)).toBe(checksum)
       expect(methods.length).toBeGreaterThan(200)
+      expect(before.size).toBeGreaterThanOrEqual(methods.length)
+      expect(await liveCode(jvm, 'Lfix/Big200;')).toEqual(before)
+      await jvm.dispose()
       console.info(
         `JDK ${jdk.version}: ${methods.length} methods ${TIMES} times in ${seconds.toFixed(1)} s, ${(restoredMs / TIMES).toFixed(1)} ms to restore`,
       )
     })
   })
 })
+
+interface Remains {
+  descriptors: string[]
+  threads: string[]
+  /** Live objects of our classes, and how often each of these is loaded. */
+  objects: [string, number][]
+  classes: [string, number][]
+}
+
+/** What is there between two sessions, once the thread of the last one has ended. */
+async function remains(pid: number): Promise<Remains> {
+  let threads: string[]
+  do threads = await threadNames(pid)
+  while (threads.some((name) => /jfluid/.test(name)))
+  // The histogram is taken after a full collection, so that classes nobody needs are gone from the list.
+  const objects = [...(await liveObjects(pid, /jfluid/i))].sort()
+  const classes = new Map<string, number>()
+  for (const [line] of (await jcmd(pid, 'VM.class_hierarchy')).matchAll(/^.*jfluid.*$/gim)) {
+    const name = line
+      .replace(/^[|\s-]*/, '')
+      .replace(/\/(?:null|0x[0-9a-f]+)$/, '')
+      .replace(/(\$\$Lambda).*/, '$1')
+    classes.set(name, (classes.get(name) ?? 0) + 1)
+  }
+  return { descriptors: descriptors(pid), threads, objects, classes: [...classes].sort() }
+}
