@@ -9,13 +9,14 @@ import { cpSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import type { JdwpTarget } from '../../src/jdwp-client/target.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { writeJavaSources } from '../fixtures/sources.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk, oldest } from '../support/jdks.ts'
 import { jfluid, startRecording } from '../support/jfluid.ts'
 import { COLLECTIONS_SOURCES, unpackedArtifact } from '../support/maven.ts'
-import { liveCode, probed, startDebuggable } from './live-code.ts'
+import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
 import { filesOf, threadNames } from './remains.ts'
 
 const full = process.env.JFLUID_FULL !== undefined
@@ -68,6 +69,8 @@ forEachJdk((jdk) => {
         const before = await compile('before')
         expect(before.output).toMatch(/^compiled \d+ sources \d+ classes [0-9a-f]{64}$/)
         const threads = await threadNames(java.pid)
+        const codeBefore = await codeOf(jvm)
+        expect(codeBefore.size).toBeGreaterThan(3000)
 
         const recording = startRecording(
           java.pid,
@@ -76,16 +79,18 @@ forEachJdk((jdk) => {
         await recording.started
         const during = await compile('while')
         expect(during.output).toBe(before.output)
-        expect(probed(await liveCode(jvm, 'Lcom/sun/tools/javac/comp/')).length).toBeGreaterThan(100)
+        const probes = probed(await liveCode(jvm, 'Lcom/sun/tools/javac/comp/'))
+        expect(probes.length, recording.process.stderr()).toBeGreaterThan(100)
         recording.process.child.kill('SIGINT')
         expect((await recording.process.exit).code).toBe(0)
         const after = await compile('after')
         expect(after.output).toBe(before.output)
 
-        // No probe is left in what was profiled, and no thread or file of ours.
-        for (const folder of ['Lcom/sun/tools/javac/comp/', 'Ljava/util/']) {
-          expect(probed(await liveCode(jvm, folder))).toEqual([])
-        }
+        // What was profiled has its own code again, classes loaded meanwhile have no probe, and there is no
+        // thread or file of ours.
+        const codeAfter = await codeOf(jvm)
+        expect(differing(codeBefore, codeAfter)).toEqual([])
+        expect(probed(codeAfter)).toEqual([])
         expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
         expect(threads.filter((name) => /jfluid/.test(name))).toEqual([])
         expect(filesOf(java.pid, recording.process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
@@ -112,6 +117,19 @@ forEachJdk((jdk) => {
     )
   })
 })
+
+/** Code of the compiler's largest package, and of what it uses most. */
+async function codeOf(jvm: JdwpTarget): Promise<LiveCode> {
+  return new Map([
+    ...(await liveCode(jvm, 'Lcom/sun/tools/javac/comp/')),
+    ...(await liveCode(jvm, 'Ljava/util/')),
+  ])
+}
+
+/** Methods whose code is another, or is gone: their names say more than megabytes of a failed comparison. */
+function differing(before: LiveCode, after: LiveCode): string[] {
+  return [...before].filter(([name, text]) => after.get(name) !== text).map(([name]) => name)
+}
 
 interface Report {
   truncated: boolean
