@@ -183,6 +183,57 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(node.selfNs).toBeGreaterThan(phase.inside - sum(pauses, (it) => it.ns) * 2)
   })
 
+  // The least of many rounds counts, as above. The client's answer takes far longer than a class so small.
+  it('the time that classes spend in our load hook is charged to nobody', async () => {
+    const java = await started()
+    await command(java, 'bareLoads 50 20')
+    const bare = Number(/^bare (\d+)$/m.exec(java.stdout())?.[1])
+    const recording = await recorded(java)
+    await command(java, 'loads 50 10')
+    const profile = await finished(recording)
+    const rounds = phases(java, 'loads')
+    const charged = profile.threads.map((it) => nodeAt(it.roots, 'task', 'loads').totalNs)
+    expect([rounds.length, charged.length]).toEqual([10, 10])
+    const seen = least(rounds, (it) => it.inside)
+    const own = Math.min(...charged)
+    // Charged with the wait, or with the half of it, it would not be below the middle.
+    expect(own).toBeLessThan((bare + seen) / 2)
+    // And what the JVM itself does is charged on.
+    expect(own).toBeGreaterThan(bare / 2)
+  })
+
+  it('what is measured until the last redefinition has settled is told apart as warm-up', async () => {
+    const java = await started()
+    const recording = await recorded(java, '--root', 'fix.KnownTimes.steps', '--look-ahead', '0')
+    const recordingAt = performance.now()
+    await command(java, 'spin 200')
+    const redefiningAt = performance.now()
+    await command(java, 'steps') // a redefinition for each
+    const redefinedAt = performance.now()
+    // Which of them begins when it has settled is not known: the last one does.
+    for (let i = 0; i < 20; i++) await command(java, 'spin 50')
+    const overAt = performance.now()
+    const profile = await finished(recording)
+
+    // The client's clock began to count before it said so, and hears of a redefinition when it is done.
+    expect(profile.instrumentation.redefinitions).toBeGreaterThanOrEqual(40)
+    expect(profile.warmupMs).toBeGreaterThan(redefiningAt - recordingAt)
+    expect(profile.warmupMs).toBeLessThan(profile.durationMs - (overAt - redefinedAt) / 2)
+
+    const chain = Array.from({ length: 40 }, (_, i) => `s${String(i).padStart(2, '0')}`)
+    for (let depth = 1; depth <= chain.length; depth++) {
+      expect(nodeAt(profile.merged, 'steps', ...chain.slice(0, depth)).warmupCalls).toBe(1)
+    }
+    const spins = phases(java, 'spin')
+    const spin = nodeAt(profile.merged, 'task', 'spin')
+    expect([spins.length, spin.calls]).toEqual([21, 21])
+    expect(spin.warmupCalls).toBeGreaterThanOrEqual(1)
+    expect(spin.warmupCalls).toBeLessThan(21)
+    const [first, last] = [spins[0].inside, spins[20].inside]
+    expect(spin.warmupSelfNs).toBeGreaterThan(first * 0.999 - 50_000)
+    expect(spin.warmupSelfNs).toBeLessThan(spin.selfNs - last * 0.999 + 50_000)
+  })
+
   it('time that threads wait for the client is told, and charged to nobody', async () => {
     const java = await started()
     const recording = await recorded(java)

@@ -32,6 +32,9 @@ export interface JsonNode {
   selfNs: number
   totalNs: number
   measuredNs: number
+  /** Shares of `calls` and `selfNs` from before the last redefinition had settled; absent if 0. */
+  warmupCalls?: number
+  warmupSelfNs?: number
   children: JsonNode[]
 }
 
