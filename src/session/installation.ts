@@ -1,0 +1,234 @@
+// What was revealed becomes code in the target: the order in which redefinitions, classes that are still being
+// loaded and threads that wait for an answer follow each other.
+
+import { performance } from 'node:perf_hooks'
+import type { Revealer, Revelation } from '../reveal/revealer.ts'
+import type { Agent } from '../wire/agent.ts'
+import type { TargetClock } from './clock.ts'
+import { type Instrumenter, isTimed, type Refusal, type Task, taskOf } from './instrumenter.ts'
+import type { Recorder } from './recorder.ts'
+import { reflectionTasks } from './reflection-points.ts'
+import { sourceName, type TargetClasses } from './target-classes.ts'
+import type { Turns } from './turns.ts'
+
+/** Without a redefinition for so long, the last one has settled. */
+const SETTLED_MS = 100
+/** A class that passed the load hook is looked for this often until the JVM has defined it. */
+const DEFINED_MS = 2
+const DEFINED_TRIES = 500
+
+/** The parts of a session that an installation works with. */
+export interface Workshop {
+  readonly agent: Agent
+  readonly instrumenter: Instrumenter
+  readonly revealer: Revealer
+  readonly recorder: Recorder
+  readonly clock: TargetClock
+  readonly classes: TargetClasses
+  readonly turns: Turns
+}
+
+export class Installation {
+  readonly #workshop: Workshop
+  readonly #skipped = new Map<string, string>()
+  #redefinitions = 0
+  #hotSwapMs = 0
+  #lastRedefinitionAt = Number.NEGATIVE_INFINITY
+  #settleTimer: NodeJS.Timeout | undefined
+  #begun = false
+  #reflectionHooked = false
+  /** Methods of classes in the load hook: they can be rewritten once the class is defined. */
+  #deferred: Task[] = []
+  #deferredTries = 0
+  readonly #answeredLate = new Set<number>()
+  #lateClasses = 0
+  /** What classes that came out of turn lead to in others. */
+  readonly #rests: (() => Promise<void>)[] = []
+
+  /** Told which classes have been defined. */
+  onDefined: (classIds: ReadonlySet<number>) => void = () => {}
+
+  constructor(workshop: Workshop) {
+    this.#workshop = workshop
+  }
+
+  get redefinitions(): number {
+    return this.#redefinitions
+  }
+
+  get hotSwapMs(): number {
+    return this.#hotSwapMs
+  }
+
+  /** As `performance.now()` has it; -∞ if there has been none. */
+  get lastRedefinitionAt(): number {
+    return this.#lastRedefinitionAt
+  }
+
+  /** Classes of which calls may have been missed. */
+  get lateClasses(): number {
+    return this.#lateClasses
+  }
+
+  /** Why methods were left as they are, by their names. */
+  get skipped(): ReadonlyMap<string, string> {
+    return this.#skipped
+  }
+
+  get hasRests(): boolean {
+    return this.#rests.length > 0
+  }
+
+  /** The roots are in: from now on, what new classes contribute is, too. */
+  begin(): void {
+    this.#begun = true
+  }
+
+  /** Learns what has been loaded, and puts in what that contributes. */
+  async refreshClasses(): Promise<void> {
+    const { agent, revealer, classes: known, turns } = this.#workshop
+    const { loaders, classes } = await agent.loadedClasses()
+    known.add(loaders, classes)
+    if (classes.length === 0) return
+    this.onDefined(new Set(classes.map((c) => c.id)))
+    await turns.ask(() => revealer.addClasses(classes))
+    if (this.#begun) await this.apply(await turns.ask(() => revealer.classesAppeared()))
+  }
+
+  /** Rewrites and swaps what was revealed, in one redefinition. */
+  async apply(...revelations: readonly Revelation[]): Promise<void> {
+    const { classes } = this.#workshop
+    // What these take for found must be in before they are ready.
+    await this.applyRests()
+    const tasks: Task[] = []
+    const ready: number[] = []
+    for (const revelation of revelations) {
+      tasks.push(...revelation.instrument.map(taskOf))
+      ready.push(...revelation.ready)
+      this.noteSkipped(revelation.skipped)
+      if (revelation.reflection && !this.#reflectionHooked) {
+        this.#reflectionHooked = true
+        tasks.push(...reflectionTasks(classes.bootClasses))
+      }
+    }
+    // Most of them have been defined since their hook: the list of loaded classes tells.
+    if (tasks.some((t) => classes.isComing(t.classId))) await this.refreshClasses()
+    const early = tasks.filter((t) => classes.isComing(t.classId))
+    if (early.length > 0) this.#defer(early)
+    await this.install(
+      tasks.filter((t) => !classes.isComing(t.classId)),
+      ready,
+    )
+  }
+
+  /** Swaps these, and lets go of the threads that wait for the `ready`. */
+  async install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
+    if (tasks.length === 0 && ready.length === 0) return
+    const { instrumenter, clock, recorder } = this.#workshop
+    const { refusals, results } = await instrumenter.install(tasks, ready)
+    await this.noteRefused(refusals)
+    for (const r of results) {
+      this.#redefinitions += r.calls
+      if (r.calls === 0) continue
+      this.#hotSwapMs += clock.toNs(r.endTicks - r.startTicks) / 1e6
+      if (r.pauseNs !== null) {
+        // The stop-the-world part is at the end of the call; the rest runs beside the application.
+        const pause = Math.min(r.pauseNs / clock.nsPerTick, r.endTicks - r.startTicks)
+        recorder.pause(r.endTicks - pause, r.endTicks)
+      }
+      this.#lastRedefinitionAt = performance.now()
+      this.#settleSoon()
+    }
+    if (!results.some((r) => r.loadedClasses)) return
+    // What these classes contribute must be in before the threads that wait go on: none is ready yet.
+    await this.refreshClasses()
+    await this.applyRests()
+    await this.install([], ready)
+  }
+
+  /** The rest of a class that could not wait for it. It is done before anything else is ready. */
+  addRest(rest: () => Promise<void>): void {
+    this.#rests.push(rest)
+    void this.#workshop.turns.enqueue(() => this.applyRests())
+  }
+
+  async applyRests(): Promise<void> {
+    for (let rest = this.#rests.shift(); rest !== undefined; rest = this.#rests.shift()) await rest()
+  }
+
+  noteSkipped(list: Revelation['skipped']): void {
+    for (const s of list) this.#skipped.set(`${sourceName(s.className)}.${s.method}${s.descriptor}`, s.reason)
+  }
+
+  async noteRefused(refusals: readonly Refusal[]): Promise<void> {
+    if (refusals.length === 0) return
+    const { revealer, turns } = this.#workshop
+    await turns.ask(() => {
+      for (const { task, reason } of refusals) {
+        this.#skipped.set(`${sourceName(task.className)}.${task.name}${task.descriptor}`, reason)
+        if (isTimed(task)) revealer.refused(task.id, reason)
+      }
+    })
+  }
+
+  /** A class went on before what it leads to was in. */
+  noteLate(): void {
+    this.#lateClasses++
+  }
+
+  /** A class was defined without these, and the JVM has counted the gap. */
+  deferLate(tasks: readonly Task[]): void {
+    for (const t of tasks) this.#answeredLate.add(t.id)
+    this.#defer(tasks)
+  }
+
+  unloaded(classIds: ReadonlySet<number>): void {
+    this.#deferred = this.#deferred.filter((t) => !classIds.has(t.classId))
+  }
+
+  /** What has been recorded is warm-up if a redefinition has not settled yet. */
+  settle(): void {
+    clearTimeout(this.#settleTimer)
+    if (this.#settleTimer !== undefined) this.#workshop.recorder.markWarmup()
+    this.#settleTimer = undefined
+  }
+
+  /** What comes before the last redefinition has settled is warm-up; a burst of them settles once. */
+  #settleSoon(): void {
+    clearTimeout(this.#settleTimer)
+    this.#settleTimer = setTimeout(() => this.settle(), SETTLED_MS)
+  }
+
+  /**
+   * A superclass that is loaded on behalf of a class in the hook may reveal methods of that class,
+   * which the JVM has not defined yet: there is nothing to redefine. They are taken up as soon as
+   * there is; the first calls may be missed, so this counts as a gap.
+   */
+  #defer(tasks: readonly Task[]): void {
+    this.#deferred.push(...tasks)
+    this.#deferredTries = 0
+    if (this.#deferred.length === tasks.length) this.#retryDeferred()
+  }
+
+  #retryDeferred(): void {
+    const { turns, classes } = this.#workshop
+    setTimeout(() => {
+      if (turns.closed) return
+      turns
+        .enqueue(async () => {
+          await this.refreshClasses()
+          const now = this.#deferred.filter((t) => !classes.isComing(t.classId))
+          this.#deferred = this.#deferred.filter((t) => classes.isComing(t.classId))
+          this.#lateClasses += now.filter((t) => !this.#answeredLate.has(t.id)).length
+          await this.install(now, [])
+          if (this.#deferred.length === 0) return
+          if (++this.#deferredTries < DEFINED_TRIES) this.#retryDeferred()
+          else
+            await this.noteRefused(
+              this.#deferred.splice(0).map((task) => ({ task, reason: 'its class was never defined' })),
+            )
+        })
+        .catch(() => {}) // the turns have told
+    }, DEFINED_MS)
+  }
+}

@@ -1,0 +1,32 @@
+// Where the JDK calls what no call site names, a probe tells what it is about to call.
+
+import type { Task } from './instrumenter.ts'
+
+const HANDLE = 'java/lang/invoke/DirectMethodHandle'
+const POINTS = [
+  ['java/lang/reflect/Method', 'invoke', '(Ljava/lang/Object;[Ljava/lang/Object;)Ljava/lang/Object;'],
+  [
+    'java/lang/reflect/Constructor',
+    'newInstanceWithCaller',
+    '([Ljava/lang/Object;ZLjava/lang/Class;)Ljava/lang/Object;',
+  ],
+  [HANDLE, 'internalMemberName', '(Ljava/lang/Object;)Ljava/lang/Object;'],
+  [HANDLE, 'internalMemberNameEnsureInit', '(Ljava/lang/Object;)Ljava/lang/Object;'],
+  [HANDLE, 'constructorMethod', '(Ljava/lang/Object;)Ljava/lang/Object;'],
+  [HANDLE, 'internalMemberName', '()Ljava/lang/invoke/MemberName;'], // of a lambda made by hand
+  [
+    'java/lang/invoke/MethodHandles$Lookup$ClassDefiner',
+    'defineClass',
+    '(ZLjava/lang/Object;)Ljava/lang/Class;',
+  ],
+] as const
+
+/** @param bootClasses  ids of loaded classes of the bootstrap loader, by internal name */
+export function reflectionTasks(bootClasses: ReadonlyMap<string, number>): Task[] {
+  return POINTS.flatMap(([className, name, descriptor]) => {
+    const classId = bootClasses.get(className)
+    return classId === undefined
+      ? []
+      : [{ id: 0, classId, className, name, descriptor, probe: 'reflection' as const }]
+  })
+}

@@ -1,0 +1,62 @@
+// What is done with a target, one thing after the other; and what the revealer is asked, one thing at a time.
+
+export class Turns {
+  readonly #failed: (error: unknown) => void
+  #queue: Promise<void> = Promise.resolve()
+  readonly #questions: (() => Promise<void>)[] = []
+  #asking: Promise<void> | undefined
+  #closed = false
+
+  /** @param failed  told of errors of tasks, before whoever waits for the task */
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Nothing more is begun: what is written to an agent that has gone would cost us its last answer. */
+  close(): void {
+    this.#closed = true
+  }
+
+  /** Runs tasks one after the other. */
+  enqueue(task: () => Promise<void>): Promise<void> {
+    const run = this.#queue.then(() => (this.#closed ? undefined : task()))
+    this.#queue = run.catch(this.#failed)
+    return run
+  }
+
+  /**
+   * One question after the other: a class may come out of turn while the answer to another is looked for.
+   *
+   * @param urgent  before those that wait
+   */
+  ask<T>(question: () => T | Promise<T>, urgent = false): Promise<T> {
+    const answer = new Promise<T>((resolve, reject) => {
+      const ask = async () => {
+        try {
+          resolve(await question())
+        } catch (error) {
+          reject(error)
+        }
+      }
+      if (urgent) this.#questions.unshift(ask)
+      else this.#questions.push(ask)
+    })
+    this.#asking ??= this.#askAll()
+    return answer
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    await this.#queue
+    while (this.#asking !== undefined) await this.#asking
+  }
+
+  async #askAll(): Promise<void> {
+    for (let ask = this.#questions.shift(); ask !== undefined; ask = this.#questions.shift()) await ask()
+    this.#asking = undefined
+  }
+}
