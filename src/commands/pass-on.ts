@@ -13,9 +13,12 @@ const GLANCE_MS = 250
 /** Longer than the JVM takes to see its own signal. */
 const SEEN_MS = 200
 
-/** Gives our signals to the program, each once, until `dispose`. */
+/**
+ * Gives our signals to the program, each once, until `dispose`. Made before the program is started: a signal that
+ * ended us in between would leave it behind.
+ */
 export class PassOn {
-  readonly #child: ChildProcess
+  #child: ChildProcess | undefined
   readonly #handlers: (() => void)[]
   #jvm: number | undefined
   #glances: NodeJS.Timeout | undefined
@@ -25,13 +28,17 @@ export class PassOn {
   #asking = false
   #ending: NodeJS.Signals | null = null
 
-  constructor(child: ChildProcess) {
-    this.#child = child
+  constructor() {
     this.#handlers = PASSED_ON.map((name) => {
       const handler = (): void => this.#take(name)
       process.on(name, handler)
       return () => process.off(name, handler)
     })
+  }
+
+  /** The program has been started: synchronously, or a signal before it is lost. */
+  to(child: ChildProcess): void {
+    this.#child = child
     this.#watch(child.pid)
   }
 
@@ -77,6 +84,7 @@ export class PassOn {
 
   /** SIGQUIT asks a JVM for its threads; a shell above it would only die of it. */
   #give(name: NodeJS.Signals): void {
+    if (this.#child === undefined) return
     const { pid } = this.#child
     const jvm = this.#jvm
     if (name !== 'SIGQUIT' || jvm === undefined || jvm === pid || !isOfOurGroup(jvm)) this.#child.kill(name)

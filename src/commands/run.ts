@@ -51,14 +51,16 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   const output = flags.output ?? `jfluid-run-${process.pid}.log`
   let child: ChildProcess
   let exit: Promise<number>
+  const signals = new PassOn()
   try {
     child = start(command, door.option, headless ? null : output)
+    signals.to(child)
     exit = exitOf(child, command[0]!)
   } catch (error) {
+    signals.dispose()
     door.leave()
     throw error
   }
-  const signals = new PassOn(child)
   const progress = createProgress(process.stderr)
   try {
     const gone = new AbortController()
