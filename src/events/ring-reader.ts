@@ -48,6 +48,7 @@ class Writer extends WriterState {
 export class RingReader implements ThreadGate {
   readonly #ring: Ring
   readonly #sink: EventSink
+  readonly #onChunk: () => void
   readonly #writers = new Map<number, Writer>()
   /** Holds every thread back: reads to the end of a segment and no further. */
   readonly #segmentEnd: ThreadGate = {
@@ -76,9 +77,11 @@ export class RingReader implements ThreadGate {
   #disordered = 0
   #complete = true
 
-  constructor(ring: Ring, sink: EventSink) {
+  /** @param onChunk  told of each chunk that is given back: a sign of life */
+  constructor(ring: Ring, sink: EventSink, onChunk: () => void = () => {}) {
     this.#ring = ring
     this.#sink = sink
+    this.#onChunk = onChunk
     this.#seen = new Uint8Array(ring.chunkCount)
     this.#known = new Uint8Array(ring.chunkCount)
   }
@@ -202,6 +205,7 @@ export class RingReader implements ThreadGate {
       const ended = this.#seen[chunk] === CHUNK_FULL || writer.later.has(writer.sequence + 1)
       if (writer.held || !ended) return chunks
       this.#ring.free(chunk, writer.offset)
+      this.#onChunk()
       this.#free++
       this.#returned++
       this.#known[chunk] = 0

@@ -1,8 +1,9 @@
 // The recording thread: reads the event buffer, builds the tree, answers the main thread.
 //
-// A round reads a bounded number of chunks, so an answer never waits long. As long as chunks fill
-// fast or few are free the next round follows at once; otherwise in 2 ms: 500 wake-ups a second. Every round moves the heartbeat on: a target that waits
-// for us and sees it stand still for 250 ms ends the session by itself. So after an error it stands.
+// A round reads a bounded number of chunks, so an answer never waits long. As long as chunks fill fast or few are
+// free the next round follows at once; otherwise in 2 ms: 500 wake-ups a second. Every round and every chunk moves the
+// heartbeat on: a target that waits for us and sees it stand still for 250 ms ends the session by itself. So after an
+// error it stands.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { CctBuilder } from '../cct/builder.ts'
@@ -39,7 +40,7 @@ class RecordingThread {
 
   constructor(ringPath: string) {
     this.#ring = openRing(ringPath)
-    this.#reader = new RingReader(this.#ring, this.#builder)
+    this.#reader = new RingReader(this.#ring, this.#builder, () => this.#beat())
   }
 
   round(): void {

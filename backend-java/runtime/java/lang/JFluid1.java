@@ -79,10 +79,11 @@ public final class JFluid1 {
     /** No thread of the target waits longer than this for a client that shows no sign of life. */
     public static final long PATIENCE_NANOS = 250_000_000L;
     /**
-     * As much of it passes, at most, between two looks of the waiting thread. On a machine where even that
-     * thread gets no processor for longer, the client may be alive and have got none either.
+     * As much of it passes, at most, between two looks of the waiting thread. Where even that thread gets no
+     * processor for longer, the client may be alive and have got none either: schedulers share processors
+     * between sessions first, and one of few threads may wait several times as long as those of another.
      */
-    private static final long LOOK_NANOS = 10_000_000L;
+    private static final long LOOK_NANOS = 4_500_000L;
     /** Nor longer than this for one that lives and works on it, whatever it is doing. */
     public static final long LONGEST_NANOS = 1_000_000_000L;
     /** Pauses between looks: a sixteenth of the wait so far, within these two. */
