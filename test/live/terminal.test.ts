@@ -194,7 +194,16 @@ forEachJdk((jdk) => {
       terminal.send('/between')
       await terminal.until((lines) => /^ \/between▏/.test(lines.at(-1)!))
       terminal.send('\r')
-      await terminal.until((lines) => /"between": \d+ found/.test(lines.at(-2)!))
+      // It may not have been called yet: n asks again.
+      const answered = () =>
+        terminal.until(
+          (lines) => /"between": \d+ found|no method here matches "between"/.exec(lines.at(-2)!)?.[0],
+        )
+      while (!(await answered()).endsWith('found')) {
+        const calls = rootRow(terminal.screen())?.calls ?? 0
+        await terminal.until((lines) => (rootRow(lines)?.calls ?? 0) > calls)
+        terminal.send('n')
+      }
       await terminal.until(() => /EditDistance\.between$/.test(terminal.selected() ?? ''))
       terminal.send('/nowhere\r')
       await terminal.until((lines) => /no method here matches "nowhere"/.test(lines.at(-2)!))
