@@ -144,24 +144,6 @@ export class Revealer {
     })
   }
 
-  /**
-   * Optional: reads what the callback gate will need, so that the first invocation that opens it
-   * does not have to wait for class bytes. About 0.2 ms a class in the target, redefining nothing.
-   */
-  async prefetch(): Promise<void> {
-    const started = performance.now()
-    const wanted = new Set<number>()
-    for (const node of this.#hierarchy.nodes()) {
-      if (!node.followed || (node.flags & CLASS_HIDDEN) !== 0) continue
-      wanted.add(node.id)
-      for (const above of this.#hierarchy.ancestors(node))
-        if (above.name !== 'java/lang/Object') wanted.add(above.id)
-    }
-    await this.#mirrors.fetch([...wanted], (id) => this.#isJdk(id), false)
-    this.#mirrors.trim()
-    this.#analysisMs += performance.now() - started
-  }
-
   /** Scheme B: a method is about to run for the first time. Its id comes back in `ready`. */
   async firstInvocation(methodId: number): Promise<Revelation> {
     const target = this.#ids.get(methodId)

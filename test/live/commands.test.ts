@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
@@ -175,4 +176,11 @@ describe('a recording', () => {
     expect(profile.truncated).toBe(true)
     expect(profile.warnings.join()).toMatch(/the JVM ended/)
   })
+})
+
+it('npx jfluid in the repository runs what has been built', async () => {
+  const cwd = fileURLToPath(new URL('../..', import.meta.url))
+  const p = startProcess('npx', ['jfluid', '--version'], { cwd })
+  const { code } = await p.exit
+  expect([code, p.stdout()]).toEqual([0, `${packageJson.version}\n`])
 })
