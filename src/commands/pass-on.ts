@@ -3,6 +3,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isatty } from 'node:tty'
+import { parseStatus } from '../attach/target-process.ts'
 
 const PASSED_ON = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 const FROM_KEYS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT'])
@@ -10,8 +12,11 @@ const ENDING: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGTERM', 'SIGHU
 /** As /proc cuts it off. HotSpot's thread that sleeps until the JVM gets a signal, and does nothing else. */
 const DISPATCHER = 'Signal Dispatch'
 const GLANCE_MS = 250
-/** Longer than the JVM takes to see its own signal. */
-const SEEN_MS = 200
+/** Longer than the JVM takes to see its own signal, and how often it is looked at meanwhile. */
+const SEEN_MS = 1000
+const LOOK_MS = 20
+/** A JVM that has been started and shows no dispatcher in so many glances has none (-Xrs). */
+const GLANCES = 8
 
 /**
  * Gives our signals to the program, each once, until `dispose`. Made before the program is started: a signal that
@@ -21,8 +26,11 @@ export class PassOn {
   #child: ChildProcess | undefined
   readonly #handlers: (() => void)[]
   #jvm: number | undefined
+  /** It is one, and no shell that will start one. */
+  #isJvm = false
   #glances: NodeJS.Timeout | undefined
   #dispatcher: string | null = null
+  #vainGlances = 0
   /** What the JVM's dispatcher had done at the last two glances, the older first. */
   #seen: (string | null)[] = []
   #asking = false
@@ -49,6 +57,7 @@ export class PassOn {
 
   /** The JVM that is profiled: the program itself, or somewhere below it. */
   knows(jvm: number): void {
+    this.#isJvm = true
     this.#watch(jvm)
   }
 
@@ -73,28 +82,36 @@ export class PassOn {
     this.#seen = []
     if (before === undefined || before === null) return // no JVM to ask: most likely the keys
     this.#asking = true
-    await sleep(SEEN_MS)
-    if (this.#runs() === before) {
+    if (!(await this.#runsAgain(before))) {
       this.#give(name)
-      await sleep(SEEN_MS) // or the next glance would miss what it does to the dispatcher
+      await this.#runsAgain(before) // or the next glance would miss what it does to the dispatcher
     }
     this.#asking = false
     this.#glance()
   }
 
-  /** SIGQUIT asks a JVM for its threads; a shell above it would only die of it. */
+  /** Whether the dispatcher is seen to run again, in a while. */
+  async #runsAgain(before: string): Promise<boolean> {
+    for (const end = performance.now() + SEEN_MS; performance.now() < end; ) {
+      await sleep(LOOK_MS)
+      if (this.#runs() !== before) return true
+    }
+    return false
+  }
+
+  /** SIGQUIT asks a JVM for its threads; a shell above it, or one that has none yet, would only die of it. */
   #give(name: NodeJS.Signals): void {
-    if (this.#child === undefined) return
-    const { pid } = this.#child
-    const jvm = this.#jvm
-    if (name !== 'SIGQUIT' || jvm === undefined || jvm === pid || !isOfOurGroup(jvm)) this.#child.kill(name)
-    else process.kill(jvm, name)
+    const pid = this.#child?.pid
+    if (pid === undefined) return
+    if (name !== 'SIGQUIT') send(pid, name)
+    else if (this.#jvm !== undefined && catchesSigquit(this.#jvm)) send(this.#jvm, name)
   }
 
   #watch(jvm: number | undefined): void {
     clearInterval(this.#glances)
     this.#jvm = jvm
     this.#dispatcher = null
+    this.#vainGlances = 0
     this.#seen = []
     if (groupsOf('self').terminal === -1) return
     this.#glance()
@@ -106,6 +123,8 @@ export class PassOn {
   #glance(): void {
     if (this.#asking) return
     this.#dispatcher ??= dispatcherOf(this.#jvm)
+    if (this.#dispatcher === null && this.#isJvm && ++this.#vainGlances === GLANCES)
+      clearInterval(this.#glances)
     this.#seen = [...this.#seen.slice(-1), this.#runs()]
   }
 
@@ -124,11 +143,26 @@ export class PassOn {
 /** Whether we are who Ctrl-C means: in the foreground of a terminal that makes signals of keys. */
 function keysMakeSignals(): boolean {
   const { own, terminal } = groupsOf('self')
-  return own === terminal && process.stdin.isRaw !== true
+  // For a pipe, Node.js would make a stream of it, and reading it fail with EAGAIN in the program.
+  return own === terminal && !(isatty(0) && process.stdin.isRaw)
 }
 
-function isOfOurGroup(pid: number): boolean {
-  return groupsOf(pid).own === groupsOf('self').own
+function catchesSigquit(pid: number): boolean {
+  try {
+    return parseStatus(readFileSync(`/proc/${pid}/status`, 'utf8'))?.catchesSigquit === true
+  } catch {
+    return false // it has gone
+  }
+}
+
+/** What has gone needs no signal; what is not ours (sudo) takes none from us, and goes on. */
+function send(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error
+  }
 }
 
 /** The process group, and the one in the foreground of the process's terminal: -1 without a terminal. */

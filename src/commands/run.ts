@@ -141,9 +141,10 @@ function endedEarly(signal: NodeJS.Signals): string {
 
 function exitOf(child: ChildProcess, program: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    child.once('error', (error: NodeJS.ErrnoException) =>
-      reject(new CannotStart(program, error.code === 'ENOENT' ? 'there is no such program' : error.message)),
-    )
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      if (child.pid !== undefined) return // a signal that may not be sent: the program goes on
+      reject(new CannotStart(program, error.code === 'ENOENT' ? 'there is no such program' : error.message))
+    })
     child.once('exit', (code, signal) => {
       resolve(code ?? signalStatus(signal!)) // one of them is always there
     })

@@ -295,10 +295,15 @@ export class Revealer {
     return this.#roots.progress()
   }
 
-  /** What these methods call themselves and could be roots instead, in the order of their code. */
-  async callees(methodIds: Iterable<number>): Promise<Callee[]> {
+  /**
+   * What these methods call themselves and could be roots instead, in the order of their code.
+   *
+   * @param enough  how many will do: nothing else is answered until they are found
+   */
+  async callees(methodIds: Iterable<number>, enough: number): Promise<Callee[]> {
     const found = new Map<string, Callee>()
     for (const id of methodIds) {
+      if (found.size >= enough) break
       const ref = this.#reach.refOf(this.#ids.get(id))
       for (const { node, method } of ref === null ? [] : await this.#reach.calleesOf(ref)) {
         const own = node === ref?.node && method === ref.method

@@ -5,12 +5,12 @@ import type { MethodTarget } from '../reveal/method-ids.ts'
 import type { Callee } from '../reveal/revealer.ts'
 import type { RootProgress } from '../reveal/roots.ts'
 import type { StackRow } from '../wire/messages.ts'
-import { describeIdleRoot, describeRootOnStack, rootsOnStacks, type StackMethod } from './stacks.ts'
+import { CALLEES, describeIdleRoot, describeRootOnStack, rootsOnStacks, type StackMethod } from './stacks.ts'
 
 /** A root that is not called for so long deserves an explanation. */
 const PATIENCE_MS = 5000
-/** A root that is on a stack so soon may just have been called, and its thread wait for an answer. */
-const SEEK_MS = 400
+/** A root that is on a stack sooner may just have been called: its thread waits for an answer up to 1 s. */
+const SEEK_MS = 1100
 
 /** What the watch asks of the session. */
 export interface RootPort {
@@ -19,7 +19,8 @@ export interface RootPort {
   /** Those of the methods that have been called. */
   called(ids: readonly number[]): Promise<readonly number[]>
   stacks(): Promise<readonly StackRow[]>
-  callees(ids: Iterable<number>): Promise<readonly Callee[]>
+  /** The first few of what the methods call. */
+  callees(ids: Iterable<number>, enough: number): Promise<readonly Callee[]>
   /** Why no class that the root names will do, and what to try. */
   problemOf(root: string): string | null
   isJdk(className: string): boolean
@@ -101,7 +102,7 @@ export class RootWatch {
       const found = rootsOnStacks(stacks, methods, (name) => this.#port.isJdk(name))
       if (found.length === 0 && !isLast) continue
       if (found.length > 0 && watched.note !== null) continue // it has been said
-      const calls = (await this.#port.callees(root.ids)).map(stackMethod)
+      const calls = (await this.#port.callees(root.ids, CALLEES)).map(stackMethod)
       watched.note = found.length > 0 ? describeRootOnStack(found, calls) : describeIdleRoot(root.text, calls)
     }
   }

@@ -1,8 +1,8 @@
 // One session with one target: attach → calibrate → reveal → instrument → profile → detach.
 //
 // This module joins the engine and draws nothing. It owns the order of things: questions of the target
-// are answered one after the other, so that every decision of the revealer sees a fixed set of classes
-// (report, section 6.1), and the answer to a first invocation leaves only after the redefinition.
+// are answered one after the other (report, section 6.1), but for classes that a redefinition may be waiting
+// for, and the answer to a first invocation leaves only after the redefinition.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -154,7 +154,7 @@ export class Session {
       method: (id) => this.revealer.method(id),
       called: (ids) => this.recorder.called(ids),
       stacks: () => this.agent.stackTraces(400),
-      callees: (ids) => this.turns.ask(() => this.revealer.callees(ids)),
+      callees: (ids, enough) => this.turns.ask(() => this.revealer.callees(ids, enough)),
       problemOf: (root) => {
         const problem = this.rootReport().find((it) => it.text === root)?.problem ?? null
         return problem && inOneLine(problem)
@@ -180,14 +180,15 @@ export class Session {
   ): Promise<Session> {
     const agent = new Agent(door.link)
     const ringPath = join(door.dir, 'ring')
-    let recorder: Recorder | undefined
+    let starting: Promise<Recorder> | undefined
     try {
       const facts = await agent.hello()
       const perf = door.perf(door.pid ?? facts.pid)
       createRing(ringPath, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT })
       door.share(ringPath)
-      const [started, configured] = await Promise.all([
-        Recorder.start(ringPath),
+      starting = Recorder.start(ringPath)
+      const [recorder, configured] = await Promise.all([
+        starting,
         agent.configure({
           ring: ringPath,
           chunkBytes: CHUNK_BYTES,
@@ -198,7 +199,6 @@ export class Session {
           follow: options.followThreads === true ? FOLLOWED_CLASSES : [],
         }),
       ])
-      recorder = started
       // Both sides have it open: however we end, no file stays.
       rmSync(ringPath, { force: true })
       door.leave()
@@ -218,7 +218,10 @@ export class Session {
       await within(DETACH_MS, agent.detach(), new TargetSilent(door.pid ?? 0)).catch(() => {})
       agent.close()
       door.leave()
-      await recorder?.stop()
+      await starting?.then(
+        (recorder) => recorder.stop(),
+        () => {}, // it is the first error, or came after it
+      )
       throw error
     }
   }

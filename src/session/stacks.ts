@@ -3,7 +3,8 @@
 
 import type { StackRow } from '../wire/messages.ts'
 
-const CALLEES = 3
+/** So many callees are named. */
+export const CALLEES = 3
 
 /** A method as a stack names it: no overload. */
 export interface StackMethod {

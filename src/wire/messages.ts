@@ -86,7 +86,7 @@ export interface RedefineResult {
   /** Calls of retransformClasses it took; more than one when the JVM refused a class. */
   readonly calls: number
   /**
-   * Verification has loaded classes, which passed no load hook: rows of `loadedClasses` tell of them. No method has
+   * Linking has loaded classes, of which the client may know nothing: rows of `loadedClasses` tell of them. No method has
    * been made ready then.
    */
   readonly loadedClasses: boolean

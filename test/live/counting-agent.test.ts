@@ -62,6 +62,9 @@ interface Figures {
   readonly contexts: number
   readonly instrumented: Record<string, number>
   readonly redefinitions: Record<string, number>
+  readonly gaps: Record<string, number>
+  /** Contexts with another number of calls. */
+  readonly differing: Record<string, number>
 }
 const table: Figures[] = []
 
@@ -124,7 +127,15 @@ if (full) {
           const whole = treeOf(one.runs[the.before])
           expect(differences(whole, treeOf(two.runs[the.before]))).toEqual([])
           const figures: Figures = {
-            ...{ program, jdk, when: the.title, instrumented: {}, redefinitions: {} },
+            ...{
+              program,
+              jdk,
+              when: the.title,
+              instrumented: {},
+              redefinitions: {},
+              gaps: {},
+              differing: {},
+            },
             ...{ called: methodsOf(whole).size, contexts: sizeOf(whole) },
           }
           const skip = (method: string) => program.notCompared?.methods.test(method) ?? false
@@ -132,7 +143,10 @@ if (full) {
             const { profile, said } = await profiled(jdk, classpath, program, the, scheme)
             expect(one.stdout).toContain(said)
             const found = treeOf(rowsOf(profile.merged), skip)
-            compare(treeOf(one.runs[the.before], skip), found, profile, the.mayMiss)
+            const expected = treeOf(one.runs[the.before], skip)
+            compare(expected, found, profile, the.mayMiss)
+            figures.gaps[scheme] = profile.instrumentation.gaps
+            figures.differing[scheme] = differences(expected, found).length
             figures.instrumented[scheme] = profile.instrumentation.instrumentedMethods
             figures.redefinitions[scheme] = profile.instrumentation.redefinitions
           }
@@ -154,18 +168,10 @@ function compare(expected: Context, found: Context, profile: JsonProfile, mayMis
   const extra = [...ours].filter(([method]) => !calls.has(method)).map(([method, n]) => `${method} ${n}`)
   const contexts = differences(expected, found)
   expect.soft([scheme, truncated]).toEqual([scheme, false])
-  console.info(
-    'GAPS',
-    scheme,
-    instrumentation.gaps,
-    missed.length,
-    differing.length,
-    extra.length,
-    contexts.length,
-  )
   if (mayMiss && instrumentation.gaps > 0) {
     const { gaps } = instrumentation
-    console.info(`scheme ${scheme}: ${gaps} gaps, missed ${missed}, differing ${differing}`)
+    for (const problem of [...missed, ...differing])
+      console.info(`scheme ${scheme}, ${gaps} gaps: ${problem}`)
     expect.soft({ scheme, extra }).toEqual({ scheme, extra: [] })
     expect.soft(missed.length + differing.length).toBeLessThanOrEqual(gaps)
     return
@@ -177,11 +183,23 @@ function compare(expected: Context, found: Context, profile: JsonProfile, mayMis
 
 afterAll(() => {
   if (table.length === 0) return
-  const heads = ['program', 'JDK', 'attached', 'called', 'contexts', 'A', 'A / called', 'A redefinitions']
-  const head = [...heads, 'B', 'B / called', 'B redefinitions']
-  const lines = table.map(({ program, jdk, when, called, contexts, instrumented: n, redefinitions: r }) => {
-    const ratio = (scheme: string) => (n[scheme] / called).toFixed(2)
-    return `| ${program.title} | ${jdk.full} | ${when} | ${called} | ${contexts} | ${n.a} | ${ratio('a')} | ${r.a} | ${n.b} | ${ratio('b')} | ${r.b} |`
+  const columns = ['', ' / called', ' redefinitions', ' gaps', ' differing']
+  const head = ['program', 'JDK', 'attached', 'called', 'contexts']
+  for (const scheme of ['A', 'B']) head.push(...columns.map((it) => `${scheme}${it}`))
+  const lines = table.map((row) => {
+    const { program, jdk, when, called, contexts, instrumented } = row
+    const cells = [program.title, jdk.full, when, called, contexts]
+    for (const scheme of ['a', 'b']) {
+      const ratio = (instrumented[scheme] / called).toFixed(2)
+      cells.push(
+        instrumented[scheme],
+        ratio,
+        row.redefinitions[scheme],
+        row.gaps[scheme],
+        row.differing[scheme],
+      )
+    }
+    return `| ${cells.join(' | ')} |`
   })
   console.info([`| ${head.join(' | ')} |`, `|${' --- |'.repeat(head.length)}`, ...lines].join('\n'))
 })

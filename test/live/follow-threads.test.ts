@@ -102,8 +102,10 @@ function below(profile: JsonProfile, way: string): string[] {
   return [...sums].map(([name, calls]) => `${name} ${calls}`).sort()
 }
 
-const calls = (profile: JsonProfile, name: string): number =>
-  profile.methods.find((m) => `${m.class}.${m.method}` === name)?.calls ?? 0
+const calls = (profile: JsonProfile, name: string, descriptor?: string): number =>
+  profile.methods.find(
+    (m) => `${m.class}.${m.method}` === name && (descriptor === undefined || m.descriptor === descriptor),
+  )?.calls ?? 0
 
 async function start(jdk: Jdk): Promise<JavaProcess> {
   const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Hands'), 'fix.Hands'])
@@ -136,7 +138,9 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(found).toEqual(Object.fromEntries(known))
     // Whoever runs them: a binary tree of 512 leaves has 511 nodes above them.
     expect(calls(profile, 'fix.Hands$Split.leaf')).toBe(512)
-    expect(calls(profile, 'fix.Hands$Split.compute')).toBe(1023)
+    expect(calls(profile, 'fix.Hands$Split.compute', '()Ljava/lang/Integer;')).toBe(1023)
+    // The bridge that the pool calls: for the first, and for those that were forked.
+    expect(calls(profile, 'fix.Hands$Split.compute', '()Ljava/lang/Object;')).toBe(512)
     expect(calls(profile, 'fix.Hands.visit')).toBe(5000)
     // A pool that hides its tasks loses the first of each worker that was waiting, and no more.
     const seen = below(profile, 'deaf').find((line) => line.startsWith('Job.run ') && !line.includes('>'))

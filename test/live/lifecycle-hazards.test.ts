@@ -75,8 +75,9 @@ describe.each(jdks)('JDK $version', (jdk) => {
       const profile = await recording.stop()
       const seen = callsByMethod(profile).get('haz.D.m()I') ?? 0
       expect([profile.truncated, profile.warnings]).toEqual([false, []])
-      // What the bounded waits cost is told.
-      expect(seen === 1 || profile.instrumentation.gaps > 0).toBe(true)
+      expect(seen).toBe(1)
+      // Under scheme A one of them may go on too early: whether it was called by then is not known.
+      expect(profile.instrumentation.gaps).toBeLessThanOrEqual(scheme === 'a' ? 1 : 0)
     },
   )
 })

@@ -176,7 +176,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     return { java, recording, reported }
   }
   // Reports come with the next look, twice a second; a busy machine looks late, and never early.
-  const EARLY = 4500
+  const EARLY = 3000
   const LATE = 20_000
 
   it('a root that nobody calls is reported after five seconds, with what it calls', async () => {

@@ -1,16 +1,17 @@
 // Signals under jfluid run: what is sent to jfluid reaches the program, once, and the profile is kept.
 
-import { existsSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, temporaryDirectory } from '../support/java-process.ts'
 import { type Jdk, jdks } from '../support/jdks.ts'
-import { callsByMethod, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
+import { callsByMethod, cli, readProfileJson, startDetached, stderrLine } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
 
-// With "count" it has a handler of its own for SIGINT, as shells and REPLs do. A line of input ends it with 7.
+// With "count" it has a handler of its own for SIGINT, as shells and REPLs do. Input that is no x ends it with 7.
 const SIGNALS = `
 package fix;
 public class Signals {
@@ -23,12 +24,12 @@ public class Signals {
       sun.misc.Signal.handle(new sun.misc.Signal("INT"), it -> System.out.println("told " + ++told));
     root();
     System.out.println("waiting");
-    System.in.read();
+    while (System.in.read() == 'x') {}
     System.exit(7);
   }
 }`
-/** Signals that come together are taken for one. */
-const APART_MS = 1000
+/** Signals that come together are taken for one: the JVM is asked for up to 2 s. */
+const APART_MS = 2500
 const DUMP = /^Full thread dump/gm
 
 describe.each(jdks)('JDK $version', (jdk) => {
@@ -59,7 +60,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     ['SIGHUP', 129],
   ] as const)('%s to jfluid alone ends the program by its hooks, with %i', async (signal, status) => {
     const out = file()
-    const p = startJfluid(...flags(out), ...program(jdk))
+    const p = startDetached(...flags(out), ...program(jdk))
     await p.line(/waiting/)
     p.child.kill(signal)
     expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
@@ -70,7 +71,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
 
   it('SIGQUIT has the program print its threads; both go on', async () => {
     const out = file()
-    const p = startJfluid(...flags(out), ...program(jdk))
+    const p = startDetached(...flags(out), ...program(jdk))
     await p.line(/waiting/)
     for (const nth of [1, 2]) {
       p.child.kill('SIGQUIT')
@@ -83,7 +84,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   it('SIGQUIT finds the JVM below a script, which would die of it', async () => {
     const out = file()
     const line = program(jdk).map((word) => `'${word}'`)
-    const p = startJfluid(...flags(out), 'sh', '-c', `${line.join(' ')}; exit 5`)
+    const p = startDetached(...flags(out), 'sh', '-c', `${line.join(' ')}; exit 5`)
     await p.line(/waiting/)
     p.child.kill('SIGQUIT')
     await p.line(/^Full thread dump/)
@@ -92,7 +93,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
 
   it('a SIGINT that the program takes for something else is not its end', async () => {
     const out = file()
-    const p = startJfluid(...flags(out), ...program(jdk, 'count'))
+    const p = startDetached(...flags(out), ...program(jdk, 'count'))
     await p.line(/waiting/)
     for (const nth of [1, 2, 3]) {
       p.child.kill('SIGINT')
@@ -107,7 +108,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     ['SIGTERM', 143],
   ] as const)('%s while the session begins is no error of ours: %i', async (signal, status) => {
     const out = file()
-    const p = startJfluid(...flags(out), ...program(jdk).toSpliced(1, 0, '-Xlog:class+load'))
+    const p = startDetached(...flags(out), ...program(jdk).toSpliced(1, 0, '-Xlog:class+load'))
     await p.line(/source: \S*jfluid/) // the agent's first class; main is held back
     p.child.kill(signal)
     expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
@@ -147,6 +148,28 @@ describe.each(jdks)('JDK $version', (jdk) => {
     await expectKept(out)
   })
 
+  it('a key does not spoil the pipe that the program reads from', async () => {
+    const out = file()
+    const pipe = join(temporaryDirectory(), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const input = openSync(pipe, 'r+') // or it would wait for the reader
+    try {
+      const line = [process.execPath, cli, ...flags(out), ...program(jdk)].join(' ')
+      const terminal = new Terminal(['sh', '-c', `exec ${line} <${pipe}`], { before: 'trap : INT QUIT' })
+      const has = (text: RegExp) => terminal.until((lines) => text.test(lines.join('\n')))
+      await has(/^waiting$/m)
+      terminal.send('\x1c')
+      await terminal.until(() => terminal.scrollback().join('\n').match(DUMP) !== null)
+      writeSync(input, 'x')
+      await sleep(APART_MS) // it waits for more, with nothing there
+      writeSync(input, '\n')
+      expect((await terminal.exit).code).toBe(7)
+      await expectKept(out)
+    } finally {
+      closeSync(input)
+    }
+  })
+
   it('Ctrl-C ends program and jfluid, with 130', async () => {
     const out = file()
     const terminal = Terminal.jfluid([...flags(out), ...program(jdk)])
@@ -162,7 +185,7 @@ it.each([
   ['SIGTERM', 143],
 ] as const)('%s before there is a JVM ends what would have started it, with %i', async (signal, status) => {
   const out = join(temporaryDirectory(), 'p.jfluid')
-  const p = startJfluid(
+  const p = startDetached(
     ...['run', '--root', 'A.b', '--record', out, '--'],
     ...['sh', '-c', 'echo starting >&2; exec sleep 60'],
   )

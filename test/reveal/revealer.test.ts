@@ -815,7 +815,7 @@ describe('roots', () => {
     await target.start()
     const before = target.taken.length
     const callees = async (root: string) =>
-      (await target.revealer.callees([target.methodId(root)])).map((it) => `${it.className}.${it.name}`)
+      (await target.revealer.callees([target.methodId(root)], 9)).map((it) => `${it.className}.${it.name}`)
     expect(await callees('Main.b')).toEqual(['chain/Main.c', 'chain/Main.e'])
     expect(await callees('Main.poly')).toEqual(['chain/Main.two'])
     expect(await callees('Part.go')).toEqual([])

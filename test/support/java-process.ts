@@ -25,6 +25,8 @@ export interface JavaOptions {
   /** Run the JVM as this user and group (needs root). */
   uid?: number
   gid?: number
+  /** In a session of its own, without the developer's terminal; all of its group ends with the test. */
+  detached?: boolean
 }
 
 export interface JavaProcess extends AsyncDisposable {
@@ -48,7 +50,21 @@ export interface JavaProcess extends AsyncDisposable {
 }
 
 const living = new Set<JavaProcess>()
+/** Of process groups. */
+const leaders = new Set<number>()
 const temporary = new Set<string>()
+
+function killNow({ pid, child }: JavaProcess): void {
+  if (!leaders.has(pid)) {
+    child.kill('SIGKILL')
+    return
+  }
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // all of it has gone
+  }
+}
 
 function removeTemporaryDirectories(): void {
   for (const dir of temporary) rmSync(dir, { recursive: true, force: true })
@@ -56,7 +72,7 @@ function removeTemporaryDirectories(): void {
 }
 
 process.on('exit', () => {
-  for (const { child } of living) child.kill('SIGKILL')
+  for (const java of living) killNow(java)
   removeTemporaryDirectories()
 })
 
@@ -142,8 +158,9 @@ export function startProcess(
       wake()
     })
   })
+  if (options.detached) leaders.add(pid)
   const kill = async () => {
-    child.kill('SIGKILL')
+    killNow(java)
     await exit
   }
 

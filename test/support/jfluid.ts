@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type JavaProcess, startProcess, temporaryDirectory } from './java-process.ts'
 
-const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+/** The command that is tested. */
+export const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
 export interface Ran {
   readonly code: number | null
@@ -15,6 +16,11 @@ export interface Ran {
 /** Starts `jfluid …`; it is ended with the test if it has not ended by itself. */
 export function startJfluid(...args: string[]): JavaProcess {
   return startProcess(process.execPath, [cli, ...args])
+}
+
+/** As in CI: signals to it come from no terminal, not even the one that the tests were started from. */
+export function startDetached(...args: string[]): JavaProcess {
+  return startProcess(process.execPath, [cli, ...args], { detached: true })
 }
 
 export async function jfluid(...args: string[]): Promise<Ran> {

@@ -12,7 +12,7 @@ final class RuntimeLink {
     private final PerLoader<Boolean> known = new PerLoader<>();
 
     /**
-     * On the agent's thread, before a class of `loader` is redefined. A loader that is not parallel capable
+     * On the thread of the redefinition, before a class of `loader` is redefined. A loader that is not parallel capable
      * is locked by the JVM while it works, perhaps by a thread that waits for us: it is left alone, and asked
      * by the first probe.
      */
