@@ -121,10 +121,7 @@ export class ClassLoads {
       } else if (!inTurn && (leadsOn || own.length > 0)) {
         // What its methods call may have been found before, and be on its way in with what runs now.
         early()
-        installation.addRest(async () => {
-          await installation.apply(others)
-          await installation.install([], readyOwn)
-        })
+        installation.addRest(others, readyOwn)
       }
       answer(readyOwn)
       await installation.noteRefused(refused)

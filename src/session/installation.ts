@@ -43,7 +43,7 @@ export class Installation {
   readonly #answeredLate = new Set<number>()
   #lateClasses = 0
   /** What classes that came out of turn lead to in others. */
-  readonly #rests: (() => Promise<void>)[] = []
+  readonly #rests: { readonly others: Revelation; readonly readyOwn: readonly number[] }[] = []
 
   /** Told which classes have been defined. */
   onDefined: (classIds: ReadonlySet<number>) => void = () => {}
@@ -86,23 +86,32 @@ export class Installation {
 
   /** Learns what has been loaded, and puts in what that contributes. */
   async refreshClasses(): Promise<void> {
+    const appeared = await this.#learnClasses()
+    if (appeared !== null) await this.apply(appeared)
+  }
+
+  async #learnClasses(): Promise<Revelation | null> {
     const { agent, revealer, classes: known, turns } = this.#workshop
     const { loaders, classes } = await agent.loadedClasses()
     known.add(loaders, classes)
-    if (classes.length === 0) return
+    if (classes.length === 0) return null
     this.onDefined(new Set(classes.map((c) => c.id)))
     await turns.ask(() => revealer.addClasses(classes))
-    if (this.#begun) await this.apply(await turns.ask(() => revealer.classesAppeared()))
+    return this.#begun ? await turns.ask(() => revealer.classesAppeared()) : null
   }
 
   /** Rewrites and swaps what was revealed, in one redefinition. */
   async apply(...revelations: readonly Revelation[]): Promise<void> {
+    await this.#applyRests()
+    await this.#applyNow(revelations)
+  }
+
+  /** In the order of revelation: what one takes for found must be in before its methods are ready. */
+  async #applyNow(revelations: readonly Revelation[]): Promise<void> {
     const { classes } = this.#workshop
-    // What these take for found must be in before they are ready.
-    await this.applyRests()
     const tasks: Task[] = []
     const ready: number[] = []
-    for (const revelation of revelations) {
+    const take = (revelation: Revelation) => {
       tasks.push(...revelation.instrument.map(taskOf))
       ready.push(...revelation.ready)
       this.noteSkipped(revelation.skipped)
@@ -111,8 +120,12 @@ export class Installation {
         tasks.push(...reflectionTasks(classes.bootClasses))
       }
     }
+    for (const revelation of revelations) take(revelation)
     // Most of them have been defined since their hook: the list of loaded classes tells.
-    if (tasks.some((t) => classes.isComing(t.classId))) await this.refreshClasses()
+    if (tasks.some((t) => classes.isComing(t.classId))) {
+      const appeared = await this.#learnClasses()
+      if (appeared !== null) take(appeared)
+    }
     const early = tasks.filter((t) => classes.isComing(t.classId))
     if (early.length > 0) this.#defer(early)
     await this.install(
@@ -142,18 +155,25 @@ export class Installation {
     if (!results.some((r) => r.loadedClasses)) return
     // What these classes contribute must be in before the threads that wait go on: none is ready yet.
     await this.refreshClasses()
-    await this.applyRests()
+    await this.#applyRests()
     await this.install([], ready)
   }
 
-  /** The rest of a class that could not wait for it. It is done before anything else is ready. */
-  addRest(rest: () => Promise<void>): void {
-    this.#rests.push(rest)
-    void this.#workshop.turns.enqueue(() => this.applyRests())
+  /**
+   * What a class leads to that could not wait for it. It is in before anything is ready that was revealed later.
+   *
+   * @param readyOwn  methods of the class itself, whose first calls wait
+   */
+  addRest(others: Revelation, readyOwn: readonly number[]): void {
+    this.#rests.push({ others, readyOwn })
+    void this.#workshop.turns.enqueue(() => this.#applyRests())
   }
 
-  async applyRests(): Promise<void> {
-    for (let rest = this.#rests.shift(); rest !== undefined; rest = this.#rests.shift()) await rest()
+  async #applyRests(): Promise<void> {
+    for (let rest = this.#rests.shift(); rest !== undefined; rest = this.#rests.shift()) {
+      await this.#applyNow([rest.others])
+      await this.install([], rest.readyOwn)
+    }
   }
 
   noteSkipped(list: Revelation['skipped']): void {
