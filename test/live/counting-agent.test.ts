@@ -102,7 +102,8 @@ if (full) {
   forEachJdk((jdk) => {
     let built: Promise<CountingAgent> | undefined
 
-    describe.each(PROGRAMS.map((it) => [it.title, it] as const))('%s', (_, program) => {
+    const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
+    describe.each(programs.map((it) => [it.title, it] as const))('%s', (_, program) => {
       let classpath: string
       let counted: Promise<[Counted, Counted]> | undefined
       const count = async (): Promise<Counted> => {
