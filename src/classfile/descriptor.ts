@@ -29,6 +29,11 @@ export function parseMethodDescriptor(descriptor: string): MethodDescriptor {
   return { parameters, returnType }
 }
 
+/** Internal names of the classes that a descriptor names, elements of arrays included. */
+export function classNames(descriptor: string): string[] {
+  return [...descriptor.matchAll(/L([^;]+);/g)].map(([, name]) => name)
+}
+
 /** Slots the arguments fill: two for `J` and `D`. The receiver is not counted. */
 export function argumentSlots(descriptor: string): number {
   if (descriptor.charCodeAt(0) !== OPEN) malformed(descriptor)

@@ -4,7 +4,8 @@
 // hierarchy; what invokedynamic leads to is decided here, by its bootstrap method:
 //
 //   LambdaMetafactory    the method handles among the arguments: lambda bodies, method references
-//   StringConcatFactory  toString() on every argument that is an object
+//   StringConcatFactory  toString() on every argument that is an object; with --jdk, what the JDK's own code
+//                        for a concatenation calls, which is spun at run time and read nowhere
 //   ObjectMethods        a record's equals, hashCode, toString: those of its components
 //   SwitchBootstraps     what makes its labels, where these are constants of enums
 //   any other            the bootstrap method itself, the method handles among the arguments, and a call
@@ -37,6 +38,11 @@ export type Site =
   | { readonly kind: 'init'; readonly owner: string }
   /** A record's equals, hashCode or toString, spun by the JDK: calls those of its components. */
   | { readonly kind: 'record'; readonly owner: string; readonly name: string }
+  /**
+   * Any method that `owner` declares, initialisers apart: spun code calls them. With its `family` also
+   * those of its super- and subtypes, JDK apart: native code calls what it is given.
+   */
+  | { readonly kind: 'any'; readonly owner: string; readonly family?: boolean }
 
 /** An invokedynamic that makes an instance of a functional interface. */
 export interface LambdaSite {
@@ -64,6 +70,8 @@ export function siteKey(site: Site): string {
       return `!${site.owner}`
     case 'record':
       return `#${site.name}`
+    case 'any':
+      return `${site.family ? '**' : '*'}${site.owner}`
   }
 }
 
@@ -138,6 +146,7 @@ export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
         for (const type of objectParameters(descriptor)) {
           add({ kind: 'virtual', owner: type, name: 'toString', descriptor: '()Ljava/lang/String;' })
         }
+        for (const it of CONCATENATION) add(it)
         break
       case 'java/lang/runtime/ObjectMethods':
         add({ kind: 'record', owner: classFile.name, name })
@@ -219,6 +228,18 @@ const INVOKE_EXACT = {
   name: 'invokeExact',
   descriptor: '([Ljava/lang/Object;)Ljava/lang/Object;',
 }
+/** What code for a concatenation calls, whichever way the JDK spins it. */
+const CONCATENATION: readonly Site[] = [
+  { kind: 'any', owner: 'java/lang/StringConcatHelper' },
+  ...[...'ZCIJFD'].map((type): Site => {
+    return {
+      kind: 'exact',
+      owner: 'java/lang/String',
+      name: 'valueOf',
+      descriptor: `(${type})Ljava/lang/String;`,
+    }
+  }),
+]
 const THROWABLE = /(?:Exception|Error|Throwable)$/
 
 // Kinds of method handles, JVMS table 5.4.3.5-A.

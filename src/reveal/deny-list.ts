@@ -52,6 +52,7 @@ export const DENY_LIST: readonly Denied[] = [
   { classes: 'java/lang/invoke/BoundMethodHandle*', reason: HANDLES },
   { classes: 'java/lang/invoke/DelegatingMethodHandle*', reason: HANDLES },
   { classes: 'java/lang/invoke/VarHandle*', reason: HANDLES },
+  { classes: 'java/lang/invoke/VarForm', reason: HANDLES },
   { classes: 'java/lang/invoke/Invokers*', reason: HANDLES },
   { classes: 'java/lang/invoke/*CallSite', reason: HANDLES },
   { classes: 'sun/instrument/*', reason: AGENTS },

@@ -129,6 +129,12 @@ export class Linker {
       case 'init':
         for (const owner of owners) this.#init(owner, sink)
         break
+      case 'any':
+        for (const owner of owners) {
+          if (!site.family) this.#any(owner, sink)
+          else if (!isJdk(owner)) this.#family(owner, sink)
+        }
+        break
       case 'record':
         sink.gate = site.name === 'toString' ? GATE_TEXT : GATE_COLLECTIONS
         break
@@ -215,6 +221,22 @@ export class Linker {
   #exact(owner: ClassNode, member: Member, sink: Sink): void {
     if (this.closed(owner)) this.#enterExcluded(owner, member, sink)
     else this.#find(owner, member, sink)
+  }
+
+  #any(owner: ClassNode, sink: Sink): void {
+    if (!owner.followed || (owner.flags & CLASS_HIDDEN) !== 0) return
+    const mirror = this.mirror(owner)
+    if (mirror === undefined) sink.complete = false
+    for (const method of mirror?.methods ?? []) {
+      const runs = (method.access & ACC_ABSTRACT) === 0 && method.name !== INITIALISER.name
+      if (runs) addTarget(sink, owner, method)
+    }
+  }
+
+  #family(owner: ClassNode, sink: Sink): void {
+    sink.dispatchers.add(owner)
+    for (const node of this.hierarchy.subtypesOf(owner)) this.#any(node, sink)
+    for (const node of this.hierarchy.ancestors(owner)) if (!isJdk(node)) this.#any(node, sink)
   }
 
   #virtual(owner: ClassNode, member: Member, sink: Sink): void {

@@ -23,6 +23,7 @@
 
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
+import { classNames } from '../classfile/descriptor.ts'
 import { siteKey } from './call-sites.ts'
 import { deniedMethod } from './deny-list.ts'
 import { type ClassNode, mayBeInitialised } from './hierarchy.ts'
@@ -78,6 +79,8 @@ export class Reach {
   readonly #selectors = new Set<string>()
   /** Selectors that the types behind the gate declare. */
   readonly #excludedSelectors = new Set<string>()
+  /** Types of objects that native code is given, by class id: it may call any method of theirs. */
+  readonly #families = new Set<number>()
   readonly #initialised = new Set<string>()
   readonly #decided = new Set<string>()
   readonly #skippedOnce = new Set<string>()
@@ -91,6 +94,8 @@ export class Reach {
   /** Skipped since the session was last told. */
   skipped: Skipped[] = []
   readonly #passThrough: MethodRef[] = []
+  /** What methods that were not passed through have led to. */
+  readonly #owed: LoadedSite[] = []
 
   constructor(
     readonly linker: Linker,
@@ -124,7 +129,7 @@ export class Reach {
     if (method.name === '<clinit>' && !mayBeInitialised(node) && !root) return null
     this.#decided.add(place)
     if (node.followed && !node.included && !root) {
-      if ((method.access & ACC_NATIVE) !== 0) this.openGate(GATE_ANY)
+      if ((method.access & ACC_NATIVE) !== 0) this.#enterNative(ref)
       else this.#passThrough.push(ref)
       return null
     }
@@ -149,9 +154,11 @@ export class Reach {
   #reasonToSkip(ref: MethodRef): string | null {
     const { node, method } = ref
     if ((method.access & ACC_NATIVE) !== 0) {
-      const jdk = (node.flags & CLASS_JDK) !== 0
-      const gate = jdk ? gateOf([node.name], method.name, method.descriptor) : GATE_ANY
-      this.openGate(gate) // native code can call back, and reflect
+      if ((node.flags & CLASS_JDK) === 0) {
+        this.#enterNative(ref)
+        return 'native: what it calls by name, in classes that it is not handed, may be missing'
+      }
+      this.openGate(gateOf([node.name], method.name, method.descriptor)) // native code can call back, and reflect
       return 'native'
     }
     const denied = deniedMethod(node.name, method.name)
@@ -166,6 +173,17 @@ export class Reach {
       return 'the JVM does not let its class be changed'
     }
     return null
+  }
+
+  /**
+   * Native code of the application. JNI finds methods by name, private ones too: in the class of the method,
+   * and in those of the objects that it is given.
+   */
+  #enterNative({ node, method }: MethodRef): void {
+    this.openGate(GATE_ANY)
+    for (const owner of new Set([node.name, ...classNames(method.descriptor)])) {
+      this.#owed.push({ site: { kind: 'any', owner, family: true }, loader: node.loader })
+    }
   }
 
   skip(className: string, method: string, descriptor: string, reason: string): void {
@@ -201,14 +219,14 @@ export class Reach {
     let queue: readonly MethodRef[] = refs
     do {
       await this.#fetchFiles(queue.map((it) => it.node.id))
-      await this.reach(queue.flatMap((it) => this.sitesOf(it)))
+      await this.reach([...this.#owed.splice(0), ...queue.flatMap((it) => this.sitesOf(it))])
       queue = this.#passThrough.splice(0)
-    } while (queue.length > 0)
+    } while (queue.length + this.#owed.length > 0)
   }
 
   /** Does what is still owed: sites of methods passed through, a gate that was opened on the way. */
   async expandPassed(): Promise<void> {
-    if (this.#passThrough.length > 0) await this.expand([])
+    if (this.#passThrough.length + this.#owed.length > 0) await this.expand([])
     else await this.reach([])
   }
 
@@ -291,6 +309,7 @@ export class Reach {
     if (site.kind === 'virtual') {
       for (const type of linked.dispatchers) this.#dispatch(type, site.name + site.descriptor)
     }
+    if (site.kind === 'any') for (const type of linked.dispatchers) this.#families.add(type.id)
   }
 
   /** Classes that are new, or whose supertypes are now known better. */
@@ -312,6 +331,8 @@ export class Reach {
     }
     for (const node of open) {
       this.#takeByName(node)
+      if (!this.linker.hierarchy.ancestors(node).some((it) => this.#families.has(it.id))) continue
+      onward.push({ site: { kind: 'any', owner: node.name }, loader: node.loader })
     }
     await this.#takeInitialisers(
       this.#gate >= GATE_FULL ? open : open.filter((it) => this.#initialised.has(it.name)),
@@ -382,12 +403,15 @@ export class Reach {
   unloaded(classes: ReadonlySet<number>, loaders: ReadonlySet<number>): void {
     for (const id of classes) {
       this.#dispatched.delete(id)
+      this.#families.delete(id)
       const methods = this.linker.mirrors.get(id)?.methods ?? []
       for (const { index } of methods) this.#decided.delete(`${id}:${index}`)
     }
     const left = this.#passThrough.filter((it) => !classes.has(it.node.id))
     this.#passThrough.splice(0, this.#passThrough.length, ...left)
     if (loaders.size === 0) return
+    const owed = this.#owed.filter((it) => !loaders.has(it.loader))
+    this.#owed.splice(0, this.#owed.length, ...owed)
     for (const [owner, sites] of this.#byOwner) {
       const living = sites.filter((it) => !loaders.has(it.loader))
       if (living.length === sites.length) continue

@@ -81,10 +81,10 @@ describe.each(jdks)('JDK $version', (jdk) => {
     await java.line(/ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Virtual.task')
     await recording.started
-    java.send('run 200')
+    java.send('run 2000')
     await java.line(/done/)
     const profile = await recording.stop()
-    java.send('expect 200')
+    java.send('expect 2000')
     await java.line(/^end/)
     expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
     expect(profile.instrumentation.healed).toBe(0)

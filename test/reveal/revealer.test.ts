@@ -104,6 +104,7 @@ const gate = program(
    class LateTask implements Runnable { public void run() { } public void plain() { } }
    class LateBase implements Runnable { public void run() { } }
    class LateDerived extends LateBase { public void run() { } public void plain() { } }
+   class Away { static native void away(); }
    class Oops extends RuntimeException { Oops(String s) { super(s); } public Throwable fillInStackTrace() { return this; } }
    class Loader extends ClassLoader { protected Class<?> loadClass(String n, boolean r) { return null; } public Class<?> loadClass(String n) { return null; } }
    class Main {
@@ -115,12 +116,23 @@ const gate = program(
      static void fail() { throw new IllegalStateException("no"); }
      static void oops() { throw new Oops("no"); }
      static boolean map(java.util.HashMap<Item, String> m, Item i) { return m.containsKey(i); }
-     static native void away();
-     static void goAway() { away(); }
+     static void goAway() { Away.away(); }
      static Runnable outside() { return () -> { }; }
    }
    record Pair(Item a, Item b) { }
    class Records { static boolean run(Pair p, Pair q) { return p.equals(q); } }`,
+)
+
+const natives = program(
+  'natives',
+  `interface Listener { void on(int x); }
+   class Base { void inherited() { } }
+   class Engine extends Base { native void go(Listener l, Object any, int[] numbers); private static int callback(int x) { return x; } }
+   class Eager implements Listener { public void on(int x) { } private void secret() { } }
+   class LateListener implements Listener { public void on(int x) { } void more() { } }
+   class Untouched { void on(int x) { } }
+   class Other { void on(int x) { } static void callback() { } }
+   class Main { static void run(Engine e, Listener l) { e.go(l, e, null); start(); } static void start() { } }`,
 )
 
 const roots = program(
@@ -142,6 +154,8 @@ const libs = program(
 )
 
 compilePrograms()
+
+const BY_NAME = 'native: what it calls by name, in classes that it is not handed, may be missing'
 
 /** What one entered root takes: `Main.run` entered in scheme B without looking ahead. */
 async function entered(options: ConstructorParameters<typeof Target>[0] & { root: string }): Promise<string> {
@@ -517,8 +531,19 @@ describe('excluded code is transparent', () => {
       late: 'LateTask LateBase LateDerived Loader',
     })
     await target.start()
-    expect(await target.invoke('Main.goAway')).toBe(callbacks)
-    expect(target.skipped).toEqual(['Main.away: native'])
+    expect(await target.invoke('Main.goAway')).toBe(`Away.<init> ${callbacks}`)
+    expect(target.skipped).toEqual([`Away.away: ${BY_NAME}`])
+  })
+
+  it('native methods may call by name: what their class has, and the objects that they are given', async () => {
+    const target = new Target({ program: natives, root: 'Main.run', late: 'LateListener Untouched' })
+    await target.start()
+    expect(await target.invoke('Main.run')).toBe(
+      'Base.<init> Base.inherited Eager.<init> Eager.on Eager.secret Engine.<init> Engine.callback Main.start',
+    )
+    expect(target.skipped).toEqual([`Engine.go: ${BY_NAME}`])
+    expect(await target.load('LateListener')).toBe('LateListener.<init> LateListener.more LateListener.on')
+    expect(await target.load('Untouched')).toBe('')
   })
 
   it('a class loader of the application is called by the JVM itself', async () => {

@@ -28,13 +28,38 @@ final class ClassTable {
     private static final int OURS = 8;
     private static final int UNINITIALISED = 16;
 
-    /** A class by its number. Numbers are never given twice in a session. */
+    /** A class and its number. Numbers are never given twice in a session. */
     private static final class Ref extends WeakReference<Class<?>> {
         final int id;
+        private final int hash;
 
         Ref(Class<?> c, int id, ReferenceQueue<Class<?>> gone) {
             super(c, gone);
             this.id = id;
+            hash = c.getName().hashCode();
+        }
+
+        @Override
+        public int hashCode() {
+            return hash;
+        }
+    }
+
+    /**
+     * What a class is looked up by: one object for all of them. The hash is the name's, which the class and the
+     * string keep; identity hash codes are the JVM's to choose, and all the same with -XX:hashCode=2.
+     */
+    private static final class Key {
+        Class<?> sought;
+
+        @Override
+        public int hashCode() {
+            return sought.getName().hashCode();
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Ref ref && ref.refersTo(sought);
         }
     }
 
@@ -45,7 +70,8 @@ final class ClassTable {
     private record Loader(int id, Map<String, Integer> coming) {}
 
     private final Instrumentation instrumentation;
-    private final WeakHashMap<Class<?>, Integer> ids = new WeakHashMap<>();
+    private final Map<Object, Ref> byClass = new HashMap<>();
+    private final Key key = new Key();
     private final Map<Integer, Ref> byId = new HashMap<>();
     private final ReferenceQueue<Class<?>> unloaded = new ReferenceQueue<>();
     private final PerLoader<Loader> loaders = new PerLoader<>();
@@ -83,6 +109,7 @@ final class ClassTable {
         List<Object> goneLoaders = new ArrayList<>();
         for (Ref ref = (Ref) unloaded.poll(); ref != null; ref = (Ref) unloaded.poll()) {
             byId.remove(ref.id);
+            byClass.remove(ref);
             newClasses.remove(ref.id);
             gone.add(ref.id);
         }
@@ -122,9 +149,11 @@ final class ClassTable {
     }
 
     int id(Class<?> c) {
-        Integer known = ids.get(c);
+        key.sought = c;
+        Ref known = byClass.get(key);
+        key.sought = null;
         if (known != null) {
-            return known;
+            return known.id;
         }
         String name = c.getName();
         ClassLoader loader = c.getClassLoader();
@@ -134,8 +163,9 @@ final class ClassTable {
             coming.remove(announced);
         }
         int id = announced != null ? announced : ++lastId;
-        byId.put(id, new Ref(c, id, unloaded));
-        ids.put(c, id);
+        Ref ref = new Ref(c, id, unloaded);
+        byId.put(id, ref);
+        byClass.put(ref, ref);
         Class<?> parent = c.getSuperclass();
         Class<?>[] interfaces = c.getInterfaces();
         int[] interfaceIds = new int[interfaces.length];

@@ -525,7 +525,7 @@ public final class JFluid1 {
             return false;
         }
         Class<?> owner = (Class<?>) U.getReference(member, Offsets.MEMBER_CLASS);
-        if (owner.getClassLoader0() == null && !followsJdk) {
+        if (!followsJdk && U.getReference(owner, Offsets.CLASS_LOADER) == null) {
             return false;
         }
         java.lang.ref.WeakReference<?>[] known = knownMembers;
@@ -605,7 +605,7 @@ public final class JFluid1 {
         java.lang.invoke.MethodHandles.Lookup lookup =
                 (java.lang.invoke.MethodHandles.Lookup) U.getReference(definer, Definers.LOOKUP);
         Class<?> host = lookup.lookupClass();
-        if (host.getClassLoader0() == null && !followsJdk) {
+        if (!followsJdk && U.getReference(host, Offsets.CLASS_LOADER) == null) {
             return null;
         }
         String name = (String) U.getReference(definer, Definers.NAME);
@@ -651,6 +651,8 @@ public final class JFluid1 {
     private static final int MEMBER_IS_METHOD_OR_CONSTRUCTOR = 0x30000;
 
     private static final class Offsets {
+        /** Read as a field: what an instrumented method of the JDK does on our behalf would count as called. */
+        static final long CLASS_LOADER = U.objectFieldOffset(Class.class, "classLoader");
         static final long METHOD_CLASS = U.objectFieldOffset(java.lang.reflect.Method.class, "clazz");
         static final long METHOD_SLOT = U.objectFieldOffset(java.lang.reflect.Method.class, "slot");
         static final long CONSTRUCTOR_CLASS = U.objectFieldOffset(java.lang.reflect.Constructor.class, "clazz");
