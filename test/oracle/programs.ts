@@ -18,6 +18,8 @@ export interface Program {
   readonly newestJdk?: number
   /** Methods that are left out of the comparison. */
   readonly notCompared?: { readonly methods: RegExp; readonly why: string }
+  /** The same where classes of the JDK are compared. */
+  readonly notComparedWithJdk?: { readonly methods: RegExp; readonly why: string }
   /** Its calls depend on identity hash codes, which differ from run to run unless the JVM makes them all equal. */
   readonly usesIdentityHash?: boolean
 }

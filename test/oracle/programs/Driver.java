@@ -11,6 +11,7 @@ import java.io.InputStreamReader;
  *   root: programs.Driver.task
  *
  *   run    does it once: "done <what it computed>"
+ *   apart  the same in a thread of its own, "apart <n>" for the n-th
  *   quit   (or the end of stdin)
  *
  * The classes that do the work are loaded by the first run. A workload runs in the calling thread, does the same
@@ -28,9 +29,35 @@ public final class Driver {
         Workload workload = (Workload) Class.forName(args[0]).getDeclaredConstructor().newInstance();
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        int threads = 0;
         for (String line; (line = in.readLine()) != null && !line.equals("quit"); ) {
-            System.out.println(line.equals("run") ? "done " + task(workload) : "unknown command: " + line);
+            switch (line) {
+                case "run":
+                    System.out.println("done " + task(workload));
+                    break;
+                case "apart":
+                    apart(workload, "apart " + ++threads);
+                    break;
+                default:
+                    System.out.println("unknown command: " + line);
+            }
         }
+    }
+
+    private static void apart(Workload workload, String name) throws InterruptedException {
+        Thread thread = new Thread(null, null, name) {
+            @Override
+            public void run() {
+                try {
+                    System.out.println("done " + task(workload));
+                } catch (Exception problem) {
+                    problem.printStackTrace();
+                    System.out.println("failed " + problem);
+                }
+            }
+        };
+        thread.start();
+        thread.join();
     }
 
     static String task(Workload workload) throws Exception {
