@@ -56,17 +56,11 @@ export function boldness(lookAhead: number, steps: number): Boldness {
 }
 
 /**
- * Takes the direct callees of a method that is being entered for the first time, then looks ahead.
+ * Looks ahead behind the methods just taken.
  *
  * @param backlog  methods taken by earlier steps with open callees, oldest first; those looked at are removed
  */
-export async function takeCallees(
-  reach: Reach,
-  invoked: MethodRef,
-  bold: Boldness,
-  backlog: MethodRef[],
-): Promise<void> {
-  await reach.expand([invoked])
+export async function lookAhead(reach: Reach, bold: Boldness, backlog: MethodRef[]): Promise<void> {
   let level = refsOf(reach, reach.fresh)
   let left = bold.budget
   while (left > 0) {

@@ -1,4 +1,4 @@
-// JDK calls known to run no application code, or only a little of it.
+// JDK calls known to run no application code.
 //
 // The JDK is not read: whatever it may call back has to be instrumented before it is entered. A call
 // the JDK answers by itself therefore saves a great deal. The table is short on
@@ -6,18 +6,18 @@
 // is why interfaces (List, Map, Iterator) have none: `Iterator.next` may be a stream or a
 // ServiceLoader. Entries name the class a call resolves to or any subclass of it in the JDK.
 //
+// Nothing stands between these and all the others. A call that only prints or compares reaches more than toString()
+// and equals(): a JDK object in between may be made of the application's, as a Comparator of its functions, a proxy of
+// its handler, an URL of its stream handler, an exception's toString() of its getMessage().
+//
 // The levels are ordered. Wrong in the direction "too open" costs precision; in the other, calls.
 
 /** How much application code a call into excluded code can reach. */
 export const GATE_CLOSED = 0
-/** toString(), what JDK collections call in theirs, and hashCode() for Object's own. */
-export const GATE_TEXT = 1
-/** equals, hashCode, compareTo, compare, toString, and methods of the collection types. */
-export const GATE_COLLECTIONS = 2
 /** Everything that overrides a method of a JDK type: the JDK knows no others by name. */
-export const GATE_FULL = 3
+export const GATE_FULL = 1
 /** Everything that overrides a method of an excluded type: code that cannot be read. */
-export const GATE_ANY = 4
+export const GATE_ANY = 2
 
 const EXCEPTIONS = [
   'Throwable',
@@ -123,35 +123,6 @@ function exceptions(folder: string, names: readonly string[]): Record<string, st
   )
 }
 
-// Concrete classes only: what their JDK subclasses do in these methods is bounded as well.
-const TEXT: Readonly<Record<string, string>> = {
-  'java/lang/String': 'valueOf(Ljava/lang/Object;)',
-  'java/lang/StringBuilder': 'append(Ljava/lang/Object;) insert(ILjava/lang/Object;)',
-  'java/lang/StringBuffer': 'append(Ljava/lang/Object;) insert(ILjava/lang/Object;)',
-  'java/util/Objects': 'toString(Ljava/lang/Object;) toString(Ljava/lang/Object;Ljava/lang/String;)',
-}
-const LIST =
-  'size isEmpty get set clear trimToSize ensureCapacity add(Ljava/lang/Object;) add(ILjava/lang/Object;) remove contains indexOf lastIndexOf'
-const DEQUE =
-  'size isEmpty clear add addFirst addLast offer offerFirst offerLast peek peekFirst peekLast poll pollFirst pollLast pop push remove removeFirst removeLast getFirst getLast element contains'
-const MAP = 'size isEmpty get put containsKey remove getOrDefault putIfAbsent clear'
-const SET = 'size isEmpty add contains remove clear'
-const COLLECTIONS: Readonly<Record<string, string>> = {
-  'java/util/ArrayList': LIST,
-  'java/util/LinkedList': `${LIST} ${DEQUE}`,
-  'java/util/ArrayDeque': DEQUE,
-  'java/util/HashMap': MAP,
-  'java/util/LinkedHashMap': MAP,
-  'java/util/TreeMap': MAP,
-  'java/util/HashSet': SET,
-  'java/util/LinkedHashSet': SET,
-  'java/util/TreeSet': SET,
-  'java/util/Objects': 'equals hash hashCode',
-  'java/lang/String': 'contains contentEquals replace',
-  'java/lang/StringBuilder': 'append(Ljava/lang/CharSequence;) append(Ljava/lang/CharSequence;II)',
-  'java/lang/Object': 'equals hashCode',
-}
-
 interface Entry {
   readonly all: boolean
   readonly names: ReadonlySet<string>
@@ -166,11 +137,7 @@ function compile(table: Readonly<Record<string, string>>): ReadonlyMap<string, E
   return compiled
 }
 
-const TABLES: readonly (readonly [number, ReadonlyMap<string, Entry>])[] = [
-  [GATE_CLOSED, compile(CLOSED)],
-  [GATE_TEXT, compile(TEXT)],
-  [GATE_COLLECTIONS, compile(COLLECTIONS)],
-]
+const LEAVES = compile(CLOSED)
 
 /**
  * What a call that resolves into the JDK can reach.
@@ -179,46 +146,16 @@ const TABLES: readonly (readonly [number, ReadonlyMap<string, Entry>])[] = [
  */
 export function gateOf(chain: readonly string[], name: string, descriptor: string): number {
   if (chain[0]?.startsWith('[')) return GATE_CLOSED // arrays: clone() and Object's own
-  if (name === 'toString' && descriptor === '()Ljava/lang/String;') {
-    const exact = TABLES[0][1].get(chain[0])
-    return exact?.all || exact?.names.has(name) ? GATE_CLOSED : GATE_TEXT
-  }
   // Object's own clone() copies bits; a collection's may hash what it holds.
   if (name === 'clone' && chain[0] === 'java/lang/Object') return GATE_CLOSED
   const parameters = name + descriptor.slice(0, descriptor.indexOf(')') + 1)
-  // Constructors are not inherited.
-  const owners = name === '<init>' ? chain.slice(0, 1) : chain
-  for (const owner of owners) {
-    for (const [level, table] of TABLES) {
-      const entry = table.get(owner)
-      if (entry && (entry.all || entry.names.has(name) || entry.names.has(parameters))) return level
-    }
-  }
-  return GATE_FULL
-}
-
-const OBJECT = 'java/lang/Object'
-const OBJECT_TEXT = new Set(['toString()Ljava/lang/String;', 'hashCode()I'])
-const COMPARISON = new Set(['java/lang/Comparable', 'java/util/Comparator', 'java/lang/CharSequence'])
-const COLLECTION_TYPE =
-  /^java\/(?:lang\/Iterable|util\/(?:concurrent\/)?[\w$]*(?:Collection|List|Set|Map|Queue|Deque|Vector|Stack|Hashtable|Dictionary|Entry|Iterator|Enumeration|Optional))$/
-
-/** Is an application method that overrides `selector` of the excluded `type` reachable at `level`? */
-export function gateAdmits(level: number, type: string, selector: string): boolean {
-  if (level >= GATE_FULL) return true
-  if (level === GATE_CLOSED) return false
-  if (type === OBJECT) return level >= GATE_COLLECTIONS || OBJECT_TEXT.has(selector)
-  if (COLLECTION_TYPE.test(type)) return true
-  return level >= GATE_COLLECTIONS && COMPARISON.has(type)
-}
-
-/** Could any method of the excluded `type` be admitted at `level`? */
-export function gateConcerns(level: number, type: string): boolean {
-  return (
-    level >= GATE_FULL ||
-    (level > GATE_CLOSED &&
-      (type === OBJECT || COLLECTION_TYPE.test(type) || (level >= GATE_COLLECTIONS && COMPARISON.has(type))))
-  )
+  // Constructors are not inherited, and everybody overrides toString().
+  const owners = name === '<init>' || parameters === 'toString()' ? chain.slice(0, 1) : chain
+  const isLeaf = owners.some((owner) => {
+    const entry = LEAVES.get(owner)
+    return entry !== undefined && (entry.all || entry.names.has(name) || entry.names.has(parameters))
+  })
+  return isLeaf ? GATE_CLOSED : GATE_FULL
 }
 
 /** What a class may override in java/lang/Object; finalize() runs in a thread of its own. */

@@ -14,7 +14,7 @@ import { CLASS_HIDDEN, CLASS_JDK } from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_FINAL, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { type LambdaSite, type Site, siteKey } from './call-sites.ts'
 import { type ClassNode, type Hierarchy, isInterface, mayBeInitialised } from './hierarchy.ts'
-import { GATE_ANY, GATE_CLOSED, GATE_COLLECTIONS, GATE_FULL, GATE_TEXT, gateOf } from './leaf-calls.ts'
+import { GATE_ANY, GATE_CLOSED, GATE_FULL, gateOf } from './leaf-calls.ts'
 import type { Mirror, MirrorMethod, Mirrors } from './mirror.ts'
 
 export interface MethodRef {
@@ -136,7 +136,7 @@ export class Linker {
         }
         break
       case 'record':
-        sink.gate = site.name === 'toString' ? GATE_TEXT : GATE_COLLECTIONS
+        sink.gate = GATE_FULL
         break
     }
     return sink.complete ? finish(sink) : null
@@ -242,7 +242,7 @@ export class Linker {
   #virtual(owner: ClassNode, member: Member, sink: Sink): void {
     if (this.closed(owner)) {
       this.#enterExcluded(owner, member, sink)
-      // A full gate holds every overrider; a smaller one those of some types only.
+      // A full gate holds every overrider.
       if (sink.gate < GATE_FULL && owner.name !== OBJECT) {
         sink.dispatchers.add(owner)
         this.#overriders(owner, member, sink)

@@ -175,11 +175,11 @@ export class Mirrors {
 }
 
 /** What any method of a class file can cause to run; null if it cannot be read. */
-export function sitesOf(bytes: Uint8Array): Site[] | null {
+export function sitesOf(bytes: Uint8Array): { className: string; sites: Site[] } | null {
   const file = parse(bytes)
   if (file === null) return null
   try {
-    return file.methods.flatMap((it) => readBody(file, it).sites)
+    return { className: file.name, sites: file.methods.flatMap((it) => readBody(file, it).sites) }
   } catch (problem) {
     if (problem instanceof ClassFormatProblem) return null
     throw problem

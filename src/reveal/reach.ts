@@ -14,9 +14,8 @@
 // The JDK is transparent too, but not read. A call into it can come back anywhere a JDK type's method
 // is overridden, so it opens a *gate*: from then on those overriders, and lambdas whose interface is
 // a JDK type, are reachable, in classes loaded now or later. The gate has levels (`leaf-calls.ts`):
-// calls that provably call nothing back leave it shut, calls that only compare or print open it a
-// little, most others fully, and what cannot be read at all to the overriders of left-out application
-// types as well. This over-approximates a lot. It is the price of missing nothing without reading the
+// calls that provably call nothing back leave it shut, all others open it, and what cannot be read at
+// all to the overriders of left-out application types as well. This over-approximates a lot. It is the price of missing nothing without reading the
 // JDK; scheme B still opens the gate only when a method holding such a call, or one that leads to it
 // through left-out code, is entered. What the JDK calls by reflection or through a method handle is not
 // behind the gate: the target asks when it happens (`Revealer.reflectiveTarget`).
@@ -27,15 +26,7 @@ import { classNames } from '../classfile/descriptor.ts'
 import { siteKey } from './call-sites.ts'
 import { deniedMethod } from './deny-list.ts'
 import { type ClassNode, mayBeInitialised } from './hierarchy.ts'
-import {
-  GATE_ANY,
-  GATE_CLOSED,
-  GATE_FULL,
-  gateAdmits,
-  gateConcerns,
-  gateOf,
-  OBJECT_SELECTORS,
-} from './leaf-calls.ts'
+import { GATE_ANY, GATE_CLOSED, GATE_FULL, gateOf, OBJECT_SELECTORS } from './leaf-calls.ts'
 import type { Linked, Linker, LoadedSite, MethodRef } from './linker.ts'
 import type { MethodIds, MethodTarget } from './method-ids.ts'
 import type { Mirror, MirrorMethod } from './mirror.ts'
@@ -50,6 +41,8 @@ export interface Skipped {
 }
 
 const OBJECT = 'java/lang/Object'
+const HIDDEN =
+  'hidden class, defined before the session or outside a root: its own calls, and what only it calls, are missing'
 /** What a call may reach in so many classes tells nobody anything, and costs their method tables. */
 const MANY_RECEIVERS = 16
 const REFLECTIVE = new Set([
@@ -58,16 +51,22 @@ const REFLECTIVE = new Set([
   'java/lang/Class.newInstance',
 ])
 /**
- * What the JVM itself, or ClassLoader on its behalf, calls on an application's loader whenever any
- * code needs a class that is not there yet.
+ * What the JVM itself, or the JDK on its behalf, calls on objects of the application whenever any code needs a class
+ * that is not there yet: on its loader, on the transformers of its agents, on its security manager.
  */
-const UPCALLS = [
-  'loadClass(Ljava/lang/String;)Ljava/lang/Class;',
-  'loadClass(Ljava/lang/String;Z)Ljava/lang/Class;',
-  'findClass(Ljava/lang/String;)Ljava/lang/Class;',
-  'getClassLoadingLock(Ljava/lang/String;)Ljava/lang/Object;',
-]
-const UPCALL_TYPE = 'java/lang/ClassLoader'
+const UPCALLS: Readonly<Record<string, readonly string[]>> = {
+  'java/lang/ClassLoader': [
+    'loadClass(Ljava/lang/String;)Ljava/lang/Class;',
+    'loadClass(Ljava/lang/String;Z)Ljava/lang/Class;',
+    'findClass(Ljava/lang/String;)Ljava/lang/Class;',
+    'getClassLoadingLock(Ljava/lang/String;)Ljava/lang/Object;',
+  ],
+  'java/lang/instrument/ClassFileTransformer': [
+    'transform(Ljava/lang/ClassLoader;Ljava/lang/String;Ljava/lang/Class;Ljava/security/ProtectionDomain;[B)[B',
+    'transform(Ljava/lang/Module;Ljava/lang/ClassLoader;Ljava/lang/String;Ljava/lang/Class;Ljava/security/ProtectionDomain;[B)[B',
+  ],
+  'java/lang/SecurityManager': ['checkPackageAccess(Ljava/lang/String;)V'],
+}
 
 export class Reach {
   readonly #reached = new Set<string>()
@@ -163,7 +162,7 @@ export class Reach {
     }
     const denied = deniedMethod(node.name, method.name)
     if (denied !== null) return denied
-    if ((node.flags & CLASS_HIDDEN) !== 0) return 'hidden class'
+    if ((node.flags & CLASS_HIDDEN) !== 0) return HIDDEN
     if (method.intrinsic) {
       this.#passThrough.push(ref)
       return 'intrinsic: the compiler may replace it, its time is its caller’s'
@@ -205,11 +204,13 @@ export class Reach {
 
   /** Takes what may be called without any call site. Once, at the start. */
   async takeUpcalls(): Promise<void> {
-    for (const type of this.linker.hierarchy.named(UPCALL_TYPE)) {
-      for (const selector of UPCALLS) {
-        const linked = await this.#untilKnown(() => this.linker.linkOverriders(type, selector))
-        for (const ref of linked.targets) this.take(ref)
-        this.#dispatch(type, selector)
+    for (const [name, selectors] of Object.entries(UPCALLS)) {
+      for (const type of this.linker.hierarchy.named(name)) {
+        for (const selector of selectors) {
+          const linked = await this.#untilKnown(() => this.linker.linkOverriders(type, selector))
+          for (const ref of linked.targets) this.take(ref)
+          this.#dispatch(type, selector)
+        }
       }
     }
   }
@@ -436,7 +437,7 @@ export class Reach {
 
   #commitTargets(linked: Linked): void {
     for (const ref of linked.targets) this.take(ref)
-    for (const node of linked.opaque) if (node.included) this.skip(node.name, '*', '', 'hidden class')
+    for (const node of linked.opaque) if (node.included) this.skip(node.name, '*', '', HIDDEN)
     this.openGate(linked.gate)
   }
 
@@ -510,7 +511,7 @@ export class Reach {
     const missing = this.linker.hierarchy.missingAbove(node)
     if (missing.length === 0) return
     const gate = this.#gate
-    const any = missing.some((it) => JDK_NAME.test(it) && gateConcerns(gate, it))
+    const any = gate >= GATE_FULL && missing.some((it) => JDK_NAME.test(it))
     const all =
       this.expandsInHook &&
       node.hooked &&
@@ -524,7 +525,7 @@ export class Reach {
       const called =
         this.#selectors.has(selector) ||
         (gate > GATE_CLOSED && this.#excludedSelectors.has(selector)) ||
-        (gateAdmits(gate, OBJECT, selector) && OBJECT_SELECTORS.has(selector))
+        (gate >= GATE_FULL && OBJECT_SELECTORS.has(selector))
       if (any || called) this.take({ node, method })
     }
   }
@@ -551,7 +552,7 @@ export class Reach {
       if ((node.flags & CLASS_HIDDEN) !== 0) {
         if (types.every((it) => it.name === OBJECT)) continue
         if (this.linker.isLambdaProxy(node)) lambdas.push(node)
-        else if (node.included) this.skip(node.name, '*', '', 'hidden class')
+        else if (node.included) this.skip(node.name, '*', '', HIDDEN)
         continue
       }
       const declaring = [node, ...ancestors].filter((it) => it.followed && (it.flags & CLASS_HIDDEN) === 0)
@@ -574,11 +575,7 @@ export class Reach {
           const selector = method.name + method.descriptor
           // A class cannot inherit an interface's default where a class above declares the method;
           // that costs precision only.
-          if (
-            types.some((type) => gateAdmits(level, type.name, selector) && this.#mayDeclare(type, selector))
-          ) {
-            this.take({ node: owner, method })
-          }
+          if (types.some((type) => this.#mayDeclare(type, selector))) this.take({ node: owner, method })
         }
       }
     }
@@ -591,7 +588,7 @@ export class Reach {
         const found = this.linker.lambdaHandles(proxy)
         if (found === null) complete = false
         else if (found.length > 0) handles.push(...found)
-        else if (proxy.included) this.skip(proxy.name, '*', '', 'hidden class')
+        else if (proxy.included) this.skip(proxy.name, '*', '', HIDDEN)
       }
       return complete ? handles : null
     })
@@ -636,7 +633,7 @@ const JDK_NAME = /^(?:java|javax|jdk|sun|com\/sun)\//
 
 /** Is the type excluded, and one whose methods code behind a gate of that level may call? */
 function isBehind(level: number, type: ClassNode): boolean {
-  return type.followed ? !type.included && level >= GATE_ANY : gateConcerns(level, type.name)
+  return type.followed ? !type.included && level >= GATE_ANY : level >= GATE_FULL
 }
 
 function isJdk(node: ClassNode | undefined): boolean {

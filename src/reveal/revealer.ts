@@ -11,12 +11,12 @@
 // Invariant: a method is returned in `instrument` at most once per session.
 
 import { performance } from 'node:perf_hooks'
-import { CLASS_HIDDEN, CLASS_JDK, type ClassInfo } from '../base/class-info.ts'
+import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
 import { takeAll } from './eager.ts'
 import { type FilterReport, Filters } from './filters.ts'
 import { type ClassNode, Hierarchy } from './hierarchy.ts'
-import { boldness, readyAmong, takeCallees } from './lazy.ts'
+import { boldness, lookAhead, readyAmong } from './lazy.ts'
 import { Linker, type LoadedSite, type MethodRef } from './linker.ts'
 import { MethodIds, type MethodTarget } from './method-ids.ts'
 import { Mirrors, type RevealPort, sitesOf } from './mirror.ts'
@@ -84,6 +84,8 @@ export class Revealer {
   readonly #invoked = new Set<number>()
   #started = false
   #reflectionTold = false
+  /** `package.Class.method(descriptor)` of methods that are known to run. Where there are any, nothing need be guessed. */
+  #executed: ReadonlySet<string> = new Set()
   /** First invocations that led to new methods. */
   #steps = 0
   /** Scheme B: methods taken with callees that are not dealt with, oldest first. */
@@ -93,7 +95,11 @@ export class Revealer {
 
   constructor(options: RevealOptions, port: RevealPort) {
     this.#options = options
-    this.#mirrors = new Mirrors(port, (id) => this.#hierarchy.get(id)?.included !== false)
+    this.#mirrors = new Mirrors(port, (id) => {
+      const node = this.#hierarchy.get(id)
+      // A class whose initialiser has failed shows no bytes, and will never run.
+      return node === undefined || (node.included && (node.flags & CLASS_UNINITIALISED) === 0)
+    })
     this.#filters = new Filters(options.include, options.exclude, options.jdk)
     this.#linker = new Linker(this.#hierarchy, this.#mirrors, options.jdk)
     const filtered = options.include.length + options.exclude.length > 0
@@ -144,18 +150,55 @@ export class Revealer {
     })
   }
 
+  /**
+   * Scheme B: the roots are about to run. What they reach is taken as if they, and all methods behind them that are known
+   * to run, had been entered: that saves a step for each, and takes nothing that those steps would not have taken.
+   *
+   * @param executed  `package.Class.method(descriptor)` of methods that have run in this JVM
+   */
+  async rootsWillRun(executed: ReadonlySet<string>): Promise<Revelation> {
+    const roots = [...this.#ids].filter((it) => it.root && !this.#invoked.has(it.id))
+    const entered: number[] = []
+    this.#executed = executed
+    return await this.#answer(async () => {
+      await this.#enter(roots, entered)
+    }, entered)
+  }
+
+  /**
+   * Takes what these methods call, and what is called behind it by methods that are known to run.
+   *
+   * @param entered  gets the ids of all of which the callees have been taken
+   */
+  async #enter(targets: readonly MethodTarget[], entered: number[]): Promise<void> {
+    let level = targets
+    while (level.length > 0) {
+      const refs: MethodRef[] = []
+      for (const target of level) {
+        if (this.#invoked.has(target.id)) continue
+        this.#invoked.add(target.id)
+        entered.push(target.id)
+        const ref = this.#reach.refOf(target)
+        if (ref !== null) refs.push(ref)
+      }
+      const before = this.#reach.fresh.length
+      await this.#reach.expand(refs)
+      level = this.#reach.fresh.slice(before).filter((it) => this.#executed.has(javaName(it)))
+    }
+  }
+
   /** Scheme B: a method is about to run for the first time. Its id comes back in `ready`. */
   async firstInvocation(methodId: number): Promise<Revelation> {
     const target = this.#ids.get(methodId)
+    const entered: number[] = []
     return await this.#answer(async () => {
+      entered.push(methodId)
       if (this.#options.scheme === 'a' || this.#invoked.has(methodId)) return
-      this.#invoked.add(methodId)
-      const ref = this.#reach.refOf(target)
-      if (ref === null) return
-      const bold = boldness(this.#options.lookAhead, this.#steps)
-      await takeCallees(this.#reach, ref, bold, this.#backlog)
+      await this.#enter([target], entered)
+      const bold = boldness(this.#options.lookAhead, this.#executed.size > 0 ? 0 : this.#steps)
+      await lookAhead(this.#reach, bold, this.#backlog)
       if (this.#reach.fresh.length > 0) this.#steps++
-    }, [methodId])
+    }, entered)
   }
 
   /**
@@ -215,9 +258,13 @@ export class Revealer {
     return await this.#answer(async () => {
       const host = this.#hierarchy.get(hostId)
       if (host?.followed !== true) return
-      const sites = sitesOf(bytes)
-      if (sites === null) this.#gaps++
-      else await this.#reach.reach(sites.map((site) => ({ site, loader: host.loader })))
+      const found = sitesOf(bytes)
+      if (found === null) {
+        this.#gaps++
+        return
+      }
+      if (host.included) this.#reach.skip(found.className, '*', '', HIDDEN_HERE)
+      await this.#reach.reach(found.sites.map((site) => ({ site, loader: host.loader })))
     })
   }
 
@@ -384,6 +431,13 @@ export class Revealer {
     const known = this.#jdkPackages.has(packageOf(info))
     return known || /^(?:java|jdk|sun)\//.test(info.name) ? CLASS_JDK : 0
   }
+}
+
+const HIDDEN_HERE = 'hidden class: calls of its own methods are not counted, what they call is'
+
+/** As HotSpot prints it. */
+function javaName({ className, name, descriptor }: MethodTarget): string {
+  return `${className.replaceAll('/', '.')}.${name}${descriptor}`
 }
 
 const PROXY = /\$Proxy\d+$/

@@ -7,6 +7,7 @@
 import { chownSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentProperties, loadAgent } from '../attach/command.ts'
+import { compiledMethods } from '../attach/compiled-methods.ts'
 import { type AttachConnection, openAttachSocket } from '../attach/handshake.ts'
 import { findPerfData, parsePerfData } from '../attach/hsperfdata.ts'
 import { readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
@@ -40,6 +41,8 @@ export interface OpenDoor {
   readonly dir: string
   /** Whether an agent was there already and had only to be woken. */
   readonly woken: boolean
+  /** Methods that are known to run in the JVM, as `package.Class.method(descriptor)`. */
+  executed(): Promise<ReadonlySet<string>>
   /** @param pid of the JVM */
   perf(pid: number): PerfCounter
   /** Lets the target's user open a file of ours, where that is another user. */
@@ -66,6 +69,7 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
         pid,
         dir,
         woken,
+        executed: () => compiledMethods(connection),
         perf: () => perfCounter(connection.target),
         share: (path) => giveTo(connection.target, path),
         leave: () => removeSessionDirectory(dir),
@@ -104,6 +108,7 @@ export async function startDoor(): Promise<StartDoor> {
           pid: null,
           dir,
           woken: false,
+          executed: () => Promise.resolve(new Set()),
           perf: startedPerfCounter,
           share: () => {},
           leave: () => removeSessionDirectory(dir),

@@ -13,6 +13,12 @@ import type { RedefineResult } from '../wire/messages.ts'
 /** Base bytes kept for classes that may be rewritten again; beyond it the oldest are fetched anew. */
 const CACHE_BYTES = 96 << 20
 
+/** The world stands still for some 15 ms, and for 0.08 ms more with each class. */
+const CLASSES_AT_ONCE = 1_000
+
+/** What HotSpot says of a class that cannot be linked, whatever its methods are: no other attempt will do better. */
+const CANNOT_BE_LINKED = /invalid class\b|NoClassDefFoundError/
+
 /** A method to rewrite. Found by name and descriptor: the JVM may order methods otherwise than the file. */
 export interface Task {
   readonly id: number
@@ -50,6 +56,8 @@ export class Instrumenter {
   private cached = 0
   /** Tasks whose bodies the target holds, by class. */
   private readonly installed = new Map<number, Task[]>()
+  /** Classes that cannot be linked, with what the JVM said. */
+  private readonly unlinkable = new Map<number, string>()
   private unloadedClasses = 0
   private highestId = 0
 
@@ -78,7 +86,8 @@ export class Instrumenter {
   }
 
   /**
-   * Installs the tasks' bodies, all in one redefinition, and marks methods as ready after it.
+   * Installs the tasks' bodies, as many as the target bears in one redefinition, and marks methods as ready after the
+   * last.
    *
    * A class whose bytes have changed since they were read is read again and tried once more.
    */
@@ -93,9 +102,12 @@ export class Instrumenter {
     for (let attempt = 0; attempt < 2; attempt++) {
       const { bodies, byClass } = await this.rewrite(wanted, refusals)
       if (bodies.length === 0 && readyIds.length === 0) break
-      const result = await this.agent.redefineMethods(bodies, readyIds, this.highestId)
-      results.push(result)
-      const refused = new Map(result.refused.map((r) => [r.classId, r.reason]))
+      const refused = new Map<number, string>()
+      for (const [part, ready] of inParts(bodies, readyIds)) {
+        const result = await this.agent.redefineMethods(part, ready, this.highestId)
+        results.push(result)
+        for (const { classId, reason } of result.refused) refused.set(classId, reason)
+      }
       const again: Task[] = []
       for (const [classId, list] of byClass) {
         const reason = refused.get(classId)
@@ -105,6 +117,9 @@ export class Instrumenter {
           this.forget(classId)
           again.push(...(this.installed.get(classId) ?? []), ...list)
           this.installed.delete(classId)
+        } else if (CANNOT_BE_LINKED.test(reason)) {
+          this.unlinkable.set(classId, reason)
+          refusals.push(...list.map((task) => ({ task, reason })))
         } else if (attempt === 0 && list.length > 1) {
           again.push(...(await this.oneByOne(list, results, refusals)))
         } else {
@@ -176,6 +191,7 @@ export class Instrumenter {
   /** The target has dropped the class, and with it what was installed. */
   classUnloaded(classId: number): void {
     this.forget(classId)
+    this.unlinkable.delete(classId)
     if (this.installed.delete(classId)) this.unloadedClasses++
   }
 
@@ -185,6 +201,11 @@ export class Instrumenter {
   ): Promise<{ bodies: Body[]; byClass: Map<number, Task[]> }> {
     const grouped = new Map<number, Task[]>()
     for (const task of tasks) {
+      const unlinkable = this.unlinkable.get(task.classId)
+      if (unlinkable !== undefined) {
+        refusals.push({ task, reason: unlinkable })
+        continue
+      }
       const list = grouped.get(task.classId)
       if (list === undefined) grouped.set(task.classId, [task])
       else list.push(task)
@@ -251,6 +272,24 @@ export class Instrumenter {
     this.cached -= old.length
     this.bytes.delete(id)
   }
+}
+
+/** Bodies of a class stay together. The ready ones go with the last part: what they call must be in. */
+function inParts(
+  bodies: readonly Body[],
+  ready: readonly number[],
+): (readonly [readonly Body[], readonly number[]])[] {
+  const parts: Body[][] = [[]]
+  const classes = new Set<number>()
+  for (const body of bodies) {
+    if (classes.size === CLASSES_AT_ONCE && !classes.has(body.classId)) {
+      classes.clear()
+      parts.push([])
+    }
+    classes.add(body.classId)
+    parts[parts.length - 1].push(body)
+  }
+  return parts.map((part, i) => [part, i === parts.length - 1 ? ready : []])
 }
 
 interface RewrittenClass {

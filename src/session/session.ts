@@ -264,6 +264,8 @@ export class Session {
     void this.agent.closed.then((reason) => this.onClosed(reason))
 
     onPhase('reading classes')
+    // Before the first redefinition, which may discard what has been compiled.
+    const executed = await this.door.executed()
     await this.agent.enable()
     await this.agent.watch(this.options.jdk)
     await this.turns.enqueue(async () => {
@@ -271,6 +273,7 @@ export class Session {
       onPhase(this.instrumentingPhase())
       if (this.options.followThreads) await this.installHandOvers()
       await this.installation.apply(await this.turns.ask(() => this.revealer.start()))
+      await this.lookAheadOfRoots(executed)
     })
     await this.agent.go()
     this.installation.begin()
@@ -278,6 +281,17 @@ export class Session {
     await this.rootWatch.look()
     this.statusTimer = setInterval(() => void this.tick(), STATUS_MS)
     onPhase('recording')
+  }
+
+  /**
+   * Scheme B: what the roots call, and what is known to run behind it, goes in before the first root is entered,
+   * while nobody waits for it. In a server this is by far the largest step. The paper's own scheme
+   * (`--look-ahead 0`) waits.
+   */
+  private async lookAheadOfRoots(executed: ReadonlySet<string>): Promise<void> {
+    const { scheme, lookAhead } = this.options
+    if (scheme !== 'b' || lookAhead === 0) return
+    await this.installation.apply(await this.turns.ask(() => this.revealer.rootsWillRun(executed)))
   }
 
   /** A user deserves to be told before it happens. */

@@ -189,6 +189,10 @@ export class Target {
     return this.#note(await this.revealer.start())
   }
 
+  async rootsWillRun(executed: ReadonlySet<string>): Promise<string> {
+    return this.#note(await this.revealer.rootsWillRun(executed))
+  }
+
   /** First invocation of a method taken before: `Main.run`. */
   async invoke(method: string): Promise<string> {
     return this.#note(await this.revealer.firstInvocation(this.methodId(method)))

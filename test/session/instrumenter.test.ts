@@ -201,6 +201,66 @@ describe('a body that the JVM refuses', () => {
     // And they stay known as installed: taken back, they can be installed anew.
     assert.deepEqual(instrumenter.takeBack([CLASS_ID]), [tasks[0], tasks[2]])
   })
+
+  it('because its class cannot be linked is not tried again, nor is any other of that class', async () => {
+    const { bytes } = assemble({
+      method: 'half(I)I',
+      code: 'iload_0 | iconst_2 | idiv | ireturn',
+      major: 61,
+      maxStack: 2,
+      maxLocals: 1,
+      copies: ['third(I)I', 'quarter(I)I'],
+    })
+    const reason = 'java.lang.InternalError: class redefinition failed: invalid class'
+    let calls = 0
+    const agent = {
+      classBytes: async () => [bytes],
+      extendConstantPool: async () => {},
+      redefineMethods: async () => {
+        calls++
+        return { refused: [{ classId: CLASS_ID, reason }] }
+      },
+    }
+    const tasks = ['half', 'third', 'quarter'].map((name, i): Task => ({ ...TASK, id: i + 1, name }))
+    const instrumenter = new Instrumenter(agent as unknown as Agent, { unverified: () => false })
+    const first = await instrumenter.install(tasks.slice(0, 2), [])
+    const later = await instrumenter.install(tasks.slice(2), [])
+    assert.deepEqual(
+      [...first.refusals, ...later.refusals],
+      tasks.map((task) => ({ task, reason })),
+    )
+    assert.equal(calls, 1)
+  })
+})
+
+describe('a redefinition of very many classes', () => {
+  it('is made in parts, whole classes each; what is ready is told with the last', async () => {
+    const { bytes } = assemble({
+      method: 'half(I)I',
+      code: 'iload_0 | iconst_2 | idiv | ireturn',
+      major: 61,
+      maxStack: 2,
+      maxLocals: 1,
+      copies: ['third(I)I'],
+    })
+    const parts: [number, number, readonly number[]][] = []
+    const agent = {
+      classBytes: async (ids: readonly number[]) => ids.map(() => bytes),
+      extendConstantPool: async () => {},
+      redefineMethods: async (bodies: Body[], ready: readonly number[]) => {
+        parts.push([bodies.length, new Set(bodies.map((it) => it.classId)).size, ready])
+        return { refused: [] }
+      },
+    }
+    const tasks = Array.from({ length: 2_400 }, (_, i): Task => {
+      return { ...TASK, id: i + 1, classId: 1 + (i % 1_200), name: i < 1_200 ? 'half' : 'third' }
+    })
+    await new Instrumenter(agent as unknown as Agent, { unverified: () => false }).install(tasks, [7, 8])
+    assert.deepEqual(parts, [
+      [2_000, 1_000, []],
+      [400, 200, [7, 8]],
+    ])
+  })
 })
 
 describe('a method that is timed and hooked for reflection', () => {

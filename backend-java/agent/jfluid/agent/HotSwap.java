@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.CRC32;
+import jdk.internal.misc.Unsafe;
 
 /**
  * Reads class bytes and swaps method bodies: RedefineMethods and ExtendConstantPool of the report's
@@ -269,7 +270,7 @@ final class HotSwap {
             for (Class<?> c : swap.batch) {
                 runtime.beforeRedefinition(c.getClassLoader());
             }
-            swap.calls = retransform(swap.batch, swap.failed);
+            swap.calls = retransformLinked(swap.batch, swap.failed);
         } finally {
             swap.loadedMeanwhile = loadedMeanwhile;
             swapper = null;
@@ -315,6 +316,37 @@ final class HotSwap {
     private List<Target> allTargets() {
         dropGone();
         return targets.values().stream().flatMap(m -> m.values().stream()).toList();
+    }
+
+    /**
+     * A redefinition links its classes, and ends at the first that cannot be linked because of a class that is
+     * missing: in a server there are always some. They are told apart before, or halving would find each of them by
+     * a dozen redefinitions of all the others.
+     */
+    private int retransformLinked(List<Class<?>> batch, Map<Class<?>, String> failed) {
+        List<Class<?>> sound = new ArrayList<>();
+        List<Class<?>> doubtful = new ArrayList<>();
+        for (Class<?> c : batch) {
+            (batch.size() == 1 || links(c) ? sound : doubtful).add(c);
+        }
+        int calls = retransform(sound, failed);
+        for (Class<?> c : doubtful) {
+            calls += retransform(List.of(c), failed);
+        }
+        return calls;
+    }
+
+    /** To list constructors links the class. It also looks up their parameters' classes, so a failure may mean those. */
+    private static boolean links(Class<?> c) {
+        if (!Unsafe.getUnsafe().shouldBeInitialized(c)) {
+            return true;
+        }
+        try {
+            c.getDeclaredConstructors();
+            return true;
+        } catch (LinkageError | RuntimeException e) { // the latter from a class loader of the application
+            return false;
+        }
     }
 
     /**
