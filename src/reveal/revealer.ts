@@ -195,7 +195,8 @@ export class Revealer {
       entered.push(methodId)
       if (this.#options.scheme === 'a' || this.#invoked.has(methodId)) return
       await this.#enter([target], entered)
-      const bold = boldness(this.#options.lookAhead, this.#executed.size > 0 ? 0 : this.#steps)
+      const cautious = this.#executed.size > 0 ? KNOWING_STEPS : 0
+      const bold = boldness(this.#options.lookAhead, Math.max(0, this.#steps - cautious))
       await lookAhead(this.#reach, bold, this.#backlog)
       if (this.#reach.fresh.length > 0) this.#steps++
     }, entered)
@@ -433,6 +434,8 @@ export class Revealer {
   }
 }
 
+/** Steps that need not guess because it is known what runs, on top of the usual ones. After them nothing seems to be known. */
+const KNOWING_STEPS = 24
 const HIDDEN_HERE = 'hidden class: calls of its own methods are not counted, what they call is'
 
 /** As HotSpot prints it. */
