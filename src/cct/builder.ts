@@ -100,7 +100,7 @@ export class CctBuilder implements EventSink {
   floats: Float64Array
   /** Nodes, node 0 included. */
   count = 1
-  /** Frames without a matching exit, and exits without a frame. */
+  /** Frames closed at the exit of one below them, or at a root, and exits without a frame. */
   healed = 0
   /** Ticks that threads waited for us, charged to nobody. */
   waitTicks = 0
@@ -201,6 +201,24 @@ export class CctBuilder implements EventSink {
     this.floats[node * NODE_FLOATS + NODE_TICKS] += net
     this.#node = ints[node * NODE_INTS + NODE_PARENT]
     this.#last = ticks
+  }
+
+  /**
+   * Frames above the handler's have ended without an exit event, as a constructor does whose super() throws.
+   * They and their time end here, as at an exit. Mostly there are none. A method that is not on the stack was
+   * entered when nothing was recorded, and has no place here.
+   */
+  caught(method: number, ticks: number): void {
+    const { ints } = this
+    const top = this.#tops[this.#thread]
+    let node = this.#node
+    while (ints[node * NODE_INTS + NODE_METHOD] !== method) {
+      if (node === top) return
+      node = ints[node * NODE_INTS + NODE_PARENT]
+    }
+    if (node === this.#node) return
+    this.#charge(ticks)
+    this.#node = node
   }
 
   thread(number: number, segment: number): void {

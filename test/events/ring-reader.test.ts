@@ -512,6 +512,10 @@ function tee(a: EventSink, b: EventSink): EventSink {
       a.exit(method, ticks)
       b.exit(method, ticks)
     },
+    caught: (method, ticks) => {
+      a.caught(method, ticks)
+      b.caught(method, ticks)
+    },
     thread: (number, segment) => {
       a.thread(number, segment)
       b.thread(number, segment)
