@@ -567,16 +567,18 @@ describe.each(['a', 'b'])('what a constructor leaves open, scheme %s', (scheme) 
         ],
       ],
     ])('is closed when it is caught %s', async (_, what, expected) => {
+      // `make` has no handler: what its exit closes is counted.
+      const healed = what === 'above' ? N : 0
       const profile = await record(`${what} ${N}`)
       expect(lines(callsByPath(profile.merged))).toEqual(caughtTree(N, ...expected))
-      expect(facts(profile)).toEqual({ gaps: 0, healed: 0, truncated: false })
+      expect(facts(profile)).toEqual({ gaps: 0, healed, truncated: false })
     })
 
     it('stays flat in one frame, however often', async () => {
       const profile = await record('many 1')
       const half = 100_000
       expect(lines(callsByPath(profile.merged))).toEqual(
-        caughtTree(1, 'many 1', ...failed('many', 2 * half), `many/price ${half + 0}`, `many/report ${half}`),
+        caughtTree(1, 'many 1', ...failed('many', 2 * half), `many/price ${half}`, `many/report ${half}`),
       )
       expect(facts(profile)).toEqual({ gaps: 0, healed: 0, truncated: false })
     })
