@@ -385,10 +385,17 @@ const CAUGHT = `
       run.run();
     }
 
+    static void tidy(Object lock) {
+      synchronized (lock) {
+        try { tidy(lock); } finally { report(); }
+      }
+    }
     static int over(int n) { return over(n + 1) + 1; }
     static void overflow() {
       for (int i = 0; i < 2; i++) {
         try { over(0); } catch (StackOverflowError e) { sum++; }
+        after();
+        try { tidy(new Object()); } catch (StackOverflowError e) { sum++; }
         after();
       }
     }
@@ -588,9 +595,10 @@ describe.each(['a', 'b'])('what a constructor leaves open, scheme %s', (scheme) 
       const calls = callsByPath(merged)
       const overflow = `${CAUGHT_ROOT};fix.Caught.overflow()V`
       expect([...calls].filter(([path]) => path.endsWith(';fix.Caught.after()V'))).toEqual([
-        [`${overflow};fix.Caught.after()V`, 6],
+        [`${overflow};fix.Caught.after()V`, 12],
       ])
       expect(calls.get(`${overflow};fix.Caught.over(I)I`)).toBe(6)
+      expect(calls.get(`${overflow};fix.Caught.tidy(Ljava/lang/Object;)V`)).toBe(6)
     })
 
     it.runIf(jdk.version >= 21)('on a virtual thread', async () => {
