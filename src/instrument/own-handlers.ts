@@ -13,8 +13,11 @@ import { type Code, type Handler, instructionLength } from '../classfile/code.ts
 import { INVOKEDYNAMIC, INVOKEVIRTUAL, MONITORENTER } from '../classfile/opcodes.ts'
 import { handlersAt, successors } from './flow.ts'
 
-/** Instructions looked at in one method, as a multiple of its length: a hostile one could take for ever. */
-const STEPS = 20
+/**
+ * Rows of the exception table looked at in one method: 50 ms or so. A hostile one could take for ever; from
+ * there on its handlers have no probes.
+ */
+const MAX_STEPS = 20_000_000
 
 /** By bci, 1 where a probe goes; undefined if there is none. */
 export function resumePoints(code: Code): Uint8Array | undefined {
@@ -25,6 +28,7 @@ export function resumePoints(code: Code): Uint8Array | undefined {
   let found = false
   for (const { startBci, endBci, handlerBci } of code.handlers) {
     if (points[handlerBci] === 1 || calls[endBci] === calls[startBci]) continue
+    if (ahead.isTired) break
     if (!ahead.matters(handlerBci) || ahead.mayReturnTo(handlerBci)) continue
     points[handlerBci] = 1
     found = true
@@ -55,13 +59,21 @@ class Ahead {
   readonly #handlers: readonly Handler[]
   /** By bci: nothing that matters follows. */
   readonly #calm: Uint8Array
-  #steps: number
+  #steps = 0
 
   constructor({ bytecode, handlers }: Code) {
     this.#bytecode = bytecode
     this.#handlers = handlers
     this.#calm = new Uint8Array(bytecode.length)
-    this.#steps = STEPS * bytecode.length
+  }
+
+  get isTired(): boolean {
+    return this.#steps > MAX_STEPS
+  }
+
+  #at(bci: number): Iterable<Handler> {
+    this.#steps += this.#handlers.length
+    return handlersAt(this.#handlers, bci)
   }
 
   /** Can the method call something from here on, or take its time, before it ends? */
@@ -73,12 +85,13 @@ class Ahead {
       if (bci < 0 || bci >= bytecode.length) continue // malformed, and refused when branches are moved
       if (this.#calm[bci] === 1 || seen.has(bci)) continue
       seen.add(bci)
-      if (isCall(bytecode[bci]) || bytecode[bci] === MONITORENTER || --this.#steps < 0) return true
+      if (isCall(bytecode[bci]) || bytecode[bci] === MONITORENTER) return true
       for (const next of successors(bytecode, bci)) {
         if (next <= bci) return true // a loop
         pending.push(next)
       }
-      for (const { handlerBci } of handlersAt(this.#handlers, bci)) pending.push(handlerBci)
+      for (const { handlerBci } of this.#at(bci)) pending.push(handlerBci)
+      if (this.isTired) return false
     }
     for (const bci of seen) this.#calm[bci] = 1
     return false
@@ -89,9 +102,8 @@ class Ahead {
     const seen = new Set<number>()
     const pending = [handler]
     for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {
-      for (const { handlerBci } of handlersAt(this.#handlers, bci)) {
-        this.#steps -= 1
-        if (handlerBci === handler || this.#steps < 0) return true
+      for (const { handlerBci } of this.#at(bci)) {
+        if (handlerBci === handler || this.isTired) return true
         if (seen.has(handlerBci)) continue
         seen.add(handlerBci)
         pending.push(handlerBci)

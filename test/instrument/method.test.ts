@@ -208,6 +208,19 @@ describe('a handler of the method', () => {
     assert.equal(handled(code(8000 - 9 - 21)).includes('13 return'), true)
   })
 
+  it('has none beyond what can be looked at in reasonable time', () => {
+    // Each of 2,500 handlers is guarded by all others.
+    const handlers = Array.from({ length: 2500 }, (_, i) => `from..to -> h${i}`)
+    const labels = handlers.map((_, i) => `h${i}: pop | iload_0 | pop | iload_0 | pop | return`).join(' | ')
+    const started = performance.now()
+    const found = resumes(
+      `from: ${CALL} | to: return | ${labels}`,
+      [...handlers, ...handlers.map((_, i) => `to..end -> h${i}`)].join(' | '),
+    )
+    assert.deepEqual(found, [])
+    assert.ok(performance.now() - started < 5000)
+  })
+
   it('keeps types of what is made by its first instruction', () => {
     const classFile = instrumented(
       assemble({
