@@ -87,11 +87,19 @@ interface Pause {
   readonly taken: Map<number, { node: number; ticks: number; beforeWarm: boolean }>
 }
 
-/** Calls and ticks of each node when the last redefinition had settled. */
+/** Calls, ticks and `probeHalves` of each node when the last redefinition had settled. */
 export interface WarmUp {
   readonly count: number
   readonly calls: Float64Array
   readonly ticks: Float64Array
+  readonly probeHalves: ReadonlyMap<number, number>
+}
+
+const NO_WARM_UP: WarmUp = {
+  count: 0,
+  calls: new Float64Array(0),
+  ticks: new Float64Array(0),
+  probeHalves: new Map(),
 }
 
 export class CctBuilder implements EventSink {
@@ -100,7 +108,7 @@ export class CctBuilder implements EventSink {
   floats: Float64Array
   /** Nodes, node 0 included. */
   count = 1
-  /** Frames without a matching exit, and exits without a frame. */
+  /** Frames closed at the exit of one below them, or at a root, and exits without a frame. */
   healed = 0
   /** Ticks that threads waited for us, charged to nobody. */
   waitTicks = 0
@@ -108,6 +116,12 @@ export class CctBuilder implements EventSink {
   followed = 0
   /** Work whose SUBMIT was lost: what it called stands for itself. */
   orphans = 0
+
+  /**
+   * By node: how many halves of a probe pair its ticks hold that no call of its own or its callees stands for,
+   * negative if some are missing. Only handlers make any, so few nodes are here.
+   */
+  readonly probeHalves = new Map<number, number>()
 
   // The thread whose events come; `nodes`, `lasts` hold those of the others.
   #thread = 0
@@ -149,7 +163,7 @@ export class CctBuilder implements EventSink {
   #forgottenGaps = 0
   #pauses: Pause[] = []
   #pausesEnd = -1
-  #warm: WarmUp = { count: 0, calls: new Float64Array(0), ticks: new Float64Array(0) }
+  #warm = NO_WARM_UP
   #warmGaps = 0
 
   /**
@@ -201,6 +215,32 @@ export class CctBuilder implements EventSink {
     this.floats[node * NODE_FLOATS + NODE_TICKS] += net
     this.#node = ints[node * NODE_INTS + NODE_PARENT]
     this.#last = ticks
+  }
+
+  /**
+   * Frames above the handler's have ended without an exit event, as a constructor does whose super() throws.
+   * They and their time end here, as at an exit. Mostly there are none. A method that is not on the stack was
+   * entered when nothing was recorded, and has no place here.
+   *
+   * The probe in the handler is half a pair. Where it stands for the exit of one frame all halves have their
+   * place; of several frames, all but the one on top lack theirs; of none, it is one too many.
+   */
+  caught(method: number, ticks: number): void {
+    const { ints } = this
+    const top = this.#tops[this.#thread]
+    let node = this.#node
+    while (ints[node * NODE_INTS + NODE_METHOD] !== method) {
+      if (node === top) return
+      node = ints[node * NODE_INTS + NODE_PARENT]
+    }
+    if (node === this.#node) {
+      this.#addProbeHalf(node, 1)
+      return
+    }
+    this.#charge(ticks)
+    let closed = ints[this.#node * NODE_INTS + NODE_PARENT]
+    for (; closed !== node; closed = ints[closed * NODE_INTS + NODE_PARENT]) this.#addProbeHalf(closed, -1)
+    this.#node = node
   }
 
   thread(number: number, segment: number): void {
@@ -307,7 +347,7 @@ export class CctBuilder implements EventSink {
       calls[node] = floats[node * NODE_FLOATS + NODE_CALLS]
       ticks[node] = floats[node * NODE_FLOATS + NODE_TICKS]
     }
-    this.#warm = { count, calls, ticks }
+    this.#warm = { count, calls, ticks, probeHalves: new Map(this.probeHalves) }
     this.#warmGaps = this.#gaps
   }
 
@@ -332,7 +372,8 @@ export class CctBuilder implements EventSink {
     this.waitTicks = 0
     this.followed = 0
     this.orphans = 0
-    this.#warm = { count: 0, calls: new Float64Array(0), ticks: new Float64Array(0) }
+    this.probeHalves.clear()
+    this.#warm = NO_WARM_UP
     this.#warmGaps = 0
     this.#forgottenGaps = this.#gaps
     for (const pause of this.#pauses) pause.taken.clear()
@@ -554,6 +595,10 @@ export class CctBuilder implements EventSink {
       above++
     }
     this.healed++
+  }
+
+  #addProbeHalf(node: number, sign: 1 | -1): void {
+    this.probeHalves.set(node, (this.probeHalves.get(node) ?? 0) + sign)
   }
 
   #charge(ticks: number): void {

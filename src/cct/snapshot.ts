@@ -49,7 +49,7 @@ export function snapshotOf(
   options: SnapshotOptions,
   alive: () => void = () => {},
 ): NumberedSnapshot {
-  let forest = forestOf(builder, alive)
+  let forest = forestOf(builder, options.calibration, alive)
   alive()
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
@@ -85,21 +85,34 @@ export function snapshotOf(
 }
 
 /** Copies the builder's records apart, without node 0: node n of the builder is n here as well. */
-function forestOf(builder: CctBuilder, alive: () => void): Forest {
+function forestOf(builder: CctBuilder, calibration: Calibration, alive: () => void): Forest {
   const { ints, floats, count, warmUp } = builder
   const method = new Int32Array(count)
   const parent = new Int32Array(count)
   const calls = new Float64Array(count)
   const ticks = new Float64Array(count)
+  const { calls: warmCalls, probeHalves } = warmUp
+  const warmTicks = probeHalves.size === 0 ? warmUp.ticks : new Float64Array(warmUp.count)
   for (let node = 0; node < count; node++) {
     if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     method[node] = ints[node * NODE_INTS + NODE_METHOD]
     parent[node] = ints[node * NODE_INTS + NODE_PARENT]
     calls[node] = floats[node * NODE_FLOATS + NODE_CALLS]
     ticks[node] = parent[node] < 0 ? 0 : floats[node * NODE_FLOATS + NODE_TICKS]
+    if (node < warmUp.count) warmTicks[node] = warmUp.ticks[node]
   }
-  const { calls: warmCalls, ticks: warmTicks } = warmUp
+  takeOutProbes(ticks, builder.probeHalves, calibration)
+  takeOutProbes(warmTicks, probeHalves, calibration)
   return { count, method, parent, calls, ticks, warmCalls, warmTicks, handed: null, warmHanded: null }
+}
+
+/** What probes in handlers have cost, so that the rest is calls times t_I and t_O. */
+function takeOutProbes(
+  ticks: Float64Array,
+  halves: ReadonlyMap<number, number>,
+  { innerTicks, outerTicks }: Calibration,
+): void {
+  for (const [node, count] of halves) ticks[node] -= (count * (innerTicks + outerTicks)) / 2
 }
 
 function topsWithChildren(forest: Forest): number[] {

@@ -58,6 +58,6 @@ export interface Snapshot {
   readonly events: number
   /** Time target threads spent waiting for the client, charged to nobody. */
   readonly waitNs: number
-  /** Simulated stack frames that had no matching exit and were closed by force. */
+  /** Simulated stack frames that had no matching exit and were closed at one below them, or at a root. */
   readonly healed: number
 }

@@ -64,6 +64,7 @@ export const NEW = 187
 export const NEWARRAY = 188
 export const ANEWARRAY = 189
 export const ATHROW = 191
+export const MONITORENTER = 194
 export const CHECKCAST = 192
 export const INSTANCEOF = 193
 export const WIDE = 196

@@ -14,6 +14,7 @@ import {
   CONTROL_SUBMIT,
   CONTROL_SUSPEND,
   CONTROL_THREAD,
+  KIND_CATCH,
   KIND_CONTROL,
   KIND_ENTER,
   KIND_EXIT,
@@ -29,6 +30,8 @@ import {
 export interface EventSink {
   enter(method: number, ticks: number): void
   exit(method: number, ticks: number): void
+  /** The thread is in a handler of this method: frames above its nearest one have ended without an exit. */
+  caught(method: number, ticks: number): void
   /**
    * The events that follow belong to this thread.
    *
@@ -64,7 +67,7 @@ export class WriterState {
   held = false
   /** Enter and exit events so far. */
   events = 0
-  /** Time of the last enter or exit. */
+  /** Time of the last enter, exit or catch. */
   lastTicks = 0
 
   constructor(writer: number) {
@@ -140,6 +143,12 @@ export function decodeEvents(
     } else if (kind === KIND_EXIT) {
       ticks = base + (high & HIGH_TICKS_MASK) * TWO_32 + words[at]
       sink.exit((high >>> METHOD_SHIFT) & METHOD_MASK, ticks)
+    } else if (kind === KIND_CATCH) {
+      const method = (high >>> METHOD_SHIFT) & METHOD_MASK
+      if (method === 0) break
+      ticks = base + (high & HIGH_TICKS_MASK) * TWO_32 + words[at]
+      sink.caught(method, ticks)
+      controls++
     } else {
       if (kind !== KIND_CONTROL || !control(high, words[at], state, sink, gate)) break
       base = state.base

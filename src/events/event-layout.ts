@@ -5,6 +5,10 @@
 //   |kind |       method        |   session ticks, low 40 bits        |
 //   +-----+---------------------+-------------------------------------+
 //
+// ENTER and EXIT of a method, CATCH where one of its own handlers has caught something: the thread is in that
+// method again, and every frame above its nearest one is gone. CATCH is kind 0; method ids begin at 1, so
+// that its word is not zero, nor its high half.
+//
 // Session ticks count from the session's start. 40 bits are 18 minutes of nanoseconds; when they
 // wrap, the thread writes EPOCH first. 22 bits of method id is 4 million methods.
 //
@@ -31,6 +35,7 @@
 //   DROP     token: there will be no BEGIN, the work has been refused, taken back, or done by a thread
 //            that was inside the graph already
 
+export const KIND_CATCH = 0
 export const KIND_ENTER = 1
 export const KIND_EXIT = 2
 export const KIND_CONTROL = 3

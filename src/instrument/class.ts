@@ -146,7 +146,12 @@ function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock): Met
   if (timing === undefined) return { entry: receiver, exit: [], slots: 1 }
   const [entry, exit] =
     timing === 'root' ? [refs.rootEntry, refs.rootExit] : [refs.methodEntry, refs.methodExit]
-  return { entry: [...idProbe(id, entry), ...receiver], exit: idProbe(id, exit), slots: idSlots(id) }
+  return {
+    entry: [...idProbe(id, entry), ...receiver],
+    exit: idProbe(id, exit),
+    resume: idProbe(id, refs.methodResume),
+    slots: idSlots(id),
+  }
 }
 
 /**
@@ -166,6 +171,7 @@ function withHandOver(
     entry: takesUp ? [...entry, ...timed.entry] : [...timed.entry, ...entry],
     exit: [...exit, ...handOverReturn(handOver, refs)],
     thrown: exit,
+    ...(timed.resume !== undefined && { resume: timed.resume }),
     slots: Math.max(timed.slots, HAND_OVER_SLOTS),
   }
 }

@@ -85,7 +85,7 @@ function moveTypeAnnotations(content: Reader, moved: Relocation, out: Writer): v
     } else if (target === EXCEPTION_PARAMETER) {
       out.u2(content.u2()) // row of the exception table; ours come after all others
     } else if (target >= INSTANCEOF && target <= METHOD_REFERENCE_TYPE_ARGUMENT) {
-      out.u2(moved.of(content.u2()))
+      out.u2(moved.instruction(content.u2()))
       if (target >= CAST) out.u1(content.u1()) // type_argument_index
     } else {
       throw new ClassFormatProblem(`type annotation of target ${target} inside code`)

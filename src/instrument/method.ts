@@ -6,11 +6,15 @@
 //     push id; invokestatic methodExit
 //     xreturn
 //     …
+//   own handler:                           whose frame others may have left without a word (own-handlers.ts)
+//     push id; invokestatic methodResume
+//     …
 //   handler:                               for whatever is thrown, after all old code
 //     push id; invokestatic methodExit
 //     athrow
 //
-// A method that would outgrow a limit that way is made compact (shared-exits.ts).
+// A method that would outgrow a limit that way has no probes in its handlers; if that is not enough it is made
+// compact (shared-exits.ts).
 //
 // The handler's ranges come last in the exception table, so the method's own handlers go first, and
 // leave out each exit probe with its return, so that an exit is never recorded twice.
@@ -40,6 +44,7 @@ import { Writer } from '../classfile/writer.ts'
 import { moveAttribute } from './code-attributes.ts'
 import { THIS_INITIALIZED, THIS_UNINITIALIZED, thisStates } from './constructor.ts'
 import { lengthLimit, MAX_CODE_BYTES } from './limits.ts'
+import { resumePoints } from './own-handlers.ts'
 import { NotInstrumentable, TooLong } from './problem.ts'
 import { type Probes, Relocation } from './relocation.ts'
 import type { RuntimeRefs } from './runtime.ts'
@@ -138,7 +143,10 @@ interface Layout {
   readonly length: number
 }
 
-/** With a probe before each return if that stays within the limits, else with shared exits. */
+/**
+ * With a probe in each handler and before each return if that stays within the limits, else without those in
+ * handlers, else with shared exits.
+ */
 function layOut(
   classFile: ClassFile,
   method: MethodInfo,
@@ -148,15 +156,21 @@ function layOut(
   hasFrame: (bci: number) => boolean,
 ): Layout {
   const { bytecode } = code
-  const { exit, thrown = exit } = probes
+  const { exit, thrown = exit, resume } = probes
   const limit = lengthLimit(bytecode.length)
-  const attempt = (shared?: SharedExits): Layout => {
-    const moved = new Relocation(bytecode, probes, hasFrame, shared)
+  const attempt = (shared?: SharedExits, resumes?: Uint8Array): Layout => {
+    const moved = new Relocation(bytecode, probes, hasFrame, shared, resumes)
     const handlers = thrown.length === 0 ? [] : catchAlls(classFile, method, code, moved, thrown)
     const length = moved.length + handlers.length * (thrown.length + 1)
     if (length > MAX_CODE_BYTES) throw new TooLong('would pass 65535 bytes')
     if (length > limit) throw new TooLong('would pass 8000 bytes, which HotSpot never compiles')
     return { moved, handlers, length }
+  }
+  const resumes = resume === undefined ? undefined : resumePoints(code)
+  try {
+    if (resumes !== undefined) return attempt(undefined, resumes)
+  } catch (problem) {
+    if (!(problem instanceof TooLong)) throw problem
   }
   try {
     return attempt()
@@ -300,7 +314,9 @@ function writeAttributes(
 
 function moveFrames(frames: readonly Frame[], moved: Relocation): Frame[] {
   const moveType = (type: VerificationType): VerificationType =>
-    typeTag(type) === UNINITIALIZED ? verificationType(UNINITIALIZED, moved.of(typeOperand(type))) : type
+    typeTag(type) === UNINITIALIZED
+      ? verificationType(UNINITIALIZED, moved.instruction(typeOperand(type)))
+      : type
   const moveTypes = (types: readonly VerificationType[]) =>
     types.some((type) => typeTag(type) === UNINITIALIZED) ? types.map(moveType) : types
   return frames.map(({ bci, locals, stack }) => ({

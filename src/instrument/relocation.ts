@@ -5,6 +5,8 @@
 //              0 →  insn                 a branch to bci 0 does not enter the method again
 //   r: return  r →  exit probe           a branch to a return passes the probe
 //                   return
+//   h: insn    h →  resume probe         where a handler begins (own-handlers.ts)
+//                   insn
 //   s: return  s →  goto exit            if it shares its exit with others (shared-exits.ts)
 //   end        end →
 //                   exit: exit probe     one for each kind of return that shares
@@ -49,12 +51,16 @@ export interface Probes {
   readonly exit: readonly number[]
   /** What of `exit` there is to do when something is thrown; `exit` if absent. */
   readonly thrown?: readonly number[]
+  /** Put where handlers of the method begin. */
+  readonly resume?: readonly number[]
 }
 
 export class Relocation {
   readonly #bytecode: Uint8Array
   readonly #probes: Probes
   readonly #shared: SharedExits | undefined
+  readonly #resume: readonly number[]
+  readonly #resumes: Uint8Array | undefined
   /** By old bci: the new one, or -1 where no instruction starts. One more entry for the end. */
   readonly #moved: Int32Array
   /** By old bci: the branch there becomes a 32-bit one. */
@@ -63,6 +69,7 @@ export class Relocation {
   /**
    * @param hasFrame  whether an old bci has a frame, or needs none; asked only of code above 32 KiB
    * @param shared    returns that jump; without, each has its own probe
+   * @param resumes   by old bci, not 0: a resume probe goes there
    * @throws ClassFormatProblem | TooLong
    */
   constructor(
@@ -70,10 +77,13 @@ export class Relocation {
     probes: Probes,
     hasFrame: (bci: number) => boolean,
     shared: SharedExits | undefined,
+    resumes: Uint8Array | undefined,
   ) {
     this.#bytecode = bytecode
     this.#probes = probes
     this.#shared = shared
+    this.#resume = probes.resume ?? []
+    this.#resumes = resumes
     this.#moved = new Int32Array(bytecode.length + 1).fill(-1)
     this.#layOut()
     while (this.length > 0x7fff && this.#widen(hasFrame)) this.#layOut()
@@ -105,7 +115,7 @@ export class Relocation {
   }
 
   /**
-   * New position of the instruction at `bci`, its exit probe included, or of the end.
+   * New position of the instruction at `bci`, the probes before it included, or of the end.
    *
    * @throws ClassFormatProblem if no instruction starts there
    */
@@ -115,8 +125,17 @@ export class Relocation {
     return position
   }
 
+  /** Without a resume probe: where a `new` is, or what an annotation speaks of. */
+  instruction(bci: number): number {
+    return this.of(bci) + this.#resumeBytes(bci)
+  }
+
+  #resumeBytes(bci: number): number {
+    return this.#resumes?.[bci] === 1 ? this.#resume.length : 0
+  }
+
   /**
-   * The same for debugging tables: bci 0 stays 0, so that probes have a line and parameters a name,
+   * As `of` for debugging tables: bci 0 stays 0, so that probes have a line and parameters a name,
    * and a bci inside an instruction counts as the next one.
    */
   nearest(bci: number): number {
@@ -135,6 +154,7 @@ export class Relocation {
       const opcode = bytecode[bci]
       let length = instructionLength(bytecode, bci)
       moved[bci] = position
+      position += this.#resumeBytes(bci)
       bci += length
       if (this.jumps(bci - length)) {
         length = this.#wide?.[bci - length] === 1 ? WIDE_JUMP_BYTES : JUMP_BYTES
@@ -160,8 +180,8 @@ export class Relocation {
       const opcode = bytecode[bci]
       if (this.#wide[bci] === 1) continue
       let offset: number
-      if (this.jumps(bci)) offset = this.#exit(opcode) - this.#moved[bci]
-      else if (isShortBranch(opcode)) offset = this.of(bci + s2At(bytecode, bci + 1)) - this.#moved[bci]
+      if (this.jumps(bci)) offset = this.#exit(opcode) - this.instruction(bci)
+      else if (isShortBranch(opcode)) offset = this.of(bci + s2At(bytecode, bci + 1)) - this.instruction(bci)
       else continue
       if (offset === (offset << 16) >> 16) continue
       if (isConditional(opcode) && !hasFrame(bci + 3)) throw new TooLong('branch too far')
@@ -180,6 +200,10 @@ export class Relocation {
       const opcode = bytecode[bci]
       const next = bci + instructionLength(bytecode, bci)
       let at = this.#moved[bci]
+      if (this.#resumes?.[bci] === 1) {
+        out.set(this.#resume, at)
+        at += this.#resume.length
+      }
       if (this.jumps(bci)) {
         this.#writeJump(out, at, bci, GOTO, this.#exit(opcode))
       } else if (isShortBranch(opcode)) {

@@ -28,6 +28,7 @@ const NOTHING = '()V'
 export interface RuntimeRefs {
   readonly methodEntry: number
   readonly methodExit: number
+  readonly methodResume: number
   readonly rootEntry: number
   readonly rootExit: number
   readonly reflectiveCall: number
@@ -79,6 +80,7 @@ export function runtimeBlock(
   return {
     methodEntry: block.method(runtime, 'methodEntry', ID),
     methodExit: block.method(runtime, 'methodExit', ID),
+    methodResume: block.method(runtime, 'methodResume', ID),
     rootEntry: block.method(runtime, 'rootEntry', ID),
     rootExit: block.method(runtime, 'rootExit', ID),
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
@@ -101,7 +103,7 @@ function handOverRefs(block: Block, runtime: number): HandOverRefs {
 
 const TEXTS = [
   RUNTIME_CLASS,
-  ...['methodEntry', 'methodExit', 'rootEntry', 'rootExit', 'reflectiveCall'],
+  ...['methodEntry', 'methodExit', 'methodResume', 'rootEntry', 'rootExit', 'reflectiveCall'],
   ...[ID, OBJECT, 'java/lang/Throwable', 'StackMapTable'],
 ]
 

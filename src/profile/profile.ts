@@ -42,7 +42,7 @@ export interface Profile {
     readonly skipped: readonly SkippedMethod[]
     /** Classes or methods that were reached but not instrumented in time. */
     readonly gaps: number
-    /** Simulated frames closed by force. */
+    /** Simulated frames closed by force, at an exit below them or a root. */
     readonly healed: number
   }
   /** Time until the last redefinition had settled; `warmupSelfNs` of the trees falls into it. */

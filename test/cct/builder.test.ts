@@ -86,6 +86,73 @@ describe('frames that lost their exit', () => {
   })
 })
 
+describe('a handler that has caught something', () => {
+  it('closes what its method had called, which is known and not counted', () => {
+    const builder = built('main> 0  a> 10  b> 20  main^ 50  c> 60 c< 70  main< 90')
+    assert.equal(show(treeOf(builder)), 'main 1x 40ns ( a 1x 10ns ( b 1x 30ns ) c 1x 10ns )')
+    assert.equal(builder.healed, 0)
+  })
+
+  it('changes nothing where all exits were seen', () => {
+    const builder = built('main> 0  a> 10  a< 20  main^ 25  main< 90')
+    assert.equal(show(treeOf(builder)), 'main 1x 80ns ( a 1x 10ns )')
+  })
+
+  it('is of the nearest frame of its method', () => {
+    assert.equal(
+      show(cctOf('f> 0  f> 10  a> 20  f^ 30  b> 40 b< 50  f< 60  f< 70')),
+      'f 1x 20ns ( f 1x 30ns ( a 1x 10ns b 1x 10ns ) )',
+    )
+  })
+
+  it('is ignored if its method was not seen to be entered, and outside all roots', () => {
+    const builder = built('never^ 0  main> 0  a> 10  never^ 15  a< 20  main< 50  main^ 60')
+    assert.equal(show(treeOf(builder)), 'main 1x 40ns ( a 1x 10ns )')
+    assert.equal(builder.healed, 0)
+  })
+
+  it('leaves work that was handed over where it hangs', () => {
+    const builder = built('root main> 0 submit 5 main< 10  @2 begin 5  main^ 15  a> 20  b> 30  a^ 40  a< 50')
+    assert.equal(builder.healed, 0)
+    assert.equal(show(treeOf(builder)), 'main 1x 10ns ( a 1x 20ns ( b 1x 10ns ) )')
+  })
+
+  it('costs half a probe pair, which is taken out of whatever time it fell in', () => {
+    const pair = { innerTicks: 4, outerTicks: 2 } // a half is 3
+    const none = built('main> 0  a> 10  a< 20  main^ 30  main< 50')
+    assert.equal(show(treeOf(none, pair)), 'main 1x 31ns ( a 1x 6ns )') // 40 - 4 - 2 - 3
+    const one = built('main> 0  a> 10  main^ 30  main< 50')
+    assert.equal(show(treeOf(one, pair)), 'main 1x 24ns ( a 1x 16ns )') // as if a had an exit
+    const three = built('main> 0  a> 10  b> 20  c> 30  main^ 40  main< 50')
+    // a and b have no probe at their end: 10 - 4 - 2 + 3
+    assert.equal(show(treeOf(three, pair)), 'main 1x 14ns ( a 1x 7ns ( b 1x 7ns ( c 1x 6ns ) ) )')
+  })
+
+  it('counts as warm-up before the last redefinition, and as nothing after counting began anew', () => {
+    const pair = { innerTicks: 4, outerTicks: 2 }
+    const builder = built('main> 0  main^ 20')
+    builder.markWarmup()
+    play(builder, 'main^ 40  main< 50')
+    const tree = treeOf(builder, pair)
+    assert.equal(show(tree), 'main 1x 40ns') // 50 - 4 - 2 * 3
+    assert.equal(tree.metrics.warmupSelfNs[0], -7) // nothing was charged yet: 0 - 4 - 3
+    builder.reset()
+    play(builder, 'main> 60  main< 70')
+    assert.equal(show(treeOf(builder, pair)), 'main 1x 6ns')
+  })
+
+  it('comes once for 100,000 lost exits, and the tree stays flat', () => {
+    const builder = new CctBuilder()
+    builder.thread(1, -1)
+    builder.enter(1, 0)
+    for (let i = 0; i < 100_000; i++) {
+      builder.enter(2, 2 * i)
+      builder.caught(1, 2 * i + 1)
+    }
+    assert.equal(treeOf(builder).count, 2)
+  })
+})
+
 describe('time that is charged to nobody', () => {
   it('adjust: waiting since the last event', () => {
     const builder = built('main> 0  a> 10  adjust 60  a< 100  main< 110')

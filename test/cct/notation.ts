@@ -2,6 +2,7 @@
 //
 //   main> 0      main is entered at tick 0
 //   main< 100    main is left at tick 100
+//   main^ 50     a handler of main has caught something
 //   adjust 5     5 ticks of waiting for ourselves since the last event
 //   suspend 40, resume 60, root
 //   submit 7     work is handed over as token 7; begin 7 and drop 7 are what becomes of it
@@ -37,6 +38,7 @@ export function play(sink: EventSink, text: string): void {
       sink.thread(Number(thread), segment === undefined ? -1 : Number(segment))
     } else if (word.endsWith('>')) sink.enter(idOf(word.slice(0, -1)), number())
     else if (word.endsWith('<')) sink.exit(idOf(word.slice(0, -1)), number())
+    else if (word.endsWith('^')) sink.caught(idOf(word.slice(0, -1)), number())
     else if (word === 'adjust') sink.adjust(number())
     else if (word === 'suspend') sink.suspend(number())
     else if (word === 'resume') sink.resume(number())

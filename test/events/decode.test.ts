@@ -13,7 +13,7 @@ import {
   CONTROL_SUSPEND,
   KIND_CONTROL,
 } from '../../src/events/event-layout.ts'
-import { controlWord, enterWord, exitWord, threadWord, word } from './fake-target.ts'
+import { catchWord, controlWord, enterWord, exitWord, threadWord, word } from './fake-target.ts'
 import { RecordingSink, SummingSink } from './sinks.ts'
 
 const OPEN: ThreadGate = { mayBegin: () => true, mayTakeUp: () => true }
@@ -36,6 +36,17 @@ describe('decoding', () => {
     assert.deepEqual(events, ['@1', 'enter 1 0', 'enter 4194303 1099511627775', 'exit 7 4294967296'])
     assert.equal(state.events, 3)
     assert.equal(state.lastTicks, 2 ** 32)
+  })
+
+  it('gives method and time of handlers, which do not count as events', () => {
+    const { events, state } = decode([
+      enterWord(1, 0),
+      catchWord(1, 2 ** 32 + 5),
+      catchWord(2 ** 22 - 1, 2 ** 33),
+    ])
+    assert.deepEqual(events, ['@1', 'enter 1 0', 'caught 1 4294967301', 'caught 4194303 8589934592'])
+    assert.equal(state.events, 1)
+    assert.equal(state.lastTicks, 2 ** 33)
   })
 
   it('counts ticks on from the epoch of the chunk', () => {
@@ -132,6 +143,7 @@ describe('decoding', () => {
 
   it.each<[string, [number, number]]>([
     ['a word without a kind', [1, 0]],
+    ['a handler of no method', [5, 200]],
     ['a control event of a later version', controlWord(77)],
     ['a control event with a code of 0', word(KIND_CONTROL, 0, 5)],
     ['a thread without a number', threadWord(0, 4)],

@@ -11,6 +11,7 @@ import {
   CONTROL_ROOT,
   CONTROL_THREAD,
   EVENT_BYTES,
+  KIND_CATCH,
   KIND_CONTROL,
   KIND_ENTER,
   KIND_EXIT,
@@ -44,6 +45,7 @@ export function word(kind: number, field: number, low40: number): [number, numbe
 
 export const enterWord = (method: number, ticks: number) => word(KIND_ENTER, method, ticks % 2 ** TICK_BITS)
 export const exitWord = (method: number, ticks: number) => word(KIND_EXIT, method, ticks % 2 ** TICK_BITS)
+export const catchWord = (method: number, ticks: number) => word(KIND_CATCH, method, ticks % 2 ** TICK_BITS)
 export const controlWord = (code: number, payload = 0) => word(KIND_CONTROL, code, payload)
 export const threadWord = (number: number, segment: number) =>
   controlWord(CONTROL_THREAD, segment * 2 ** THREAD_NUMBER_BITS + number)

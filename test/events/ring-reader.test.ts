@@ -251,8 +251,8 @@ describe.each([
 
   describe('a buffer that was overwritten', () => {
     it('is an error that says where', () => {
-      target.put(2, CHUNK_BUSY, 5, 0, [enterWord(1, 1), [0xbeef, 0xc0ffee], enterWord(1, 2)])
-      assert.throws(() => reader.poll(), /unknown event 0x00c0ffee0000beef of writer 5, chunk 0, offset 24/)
+      target.put(2, CHUNK_BUSY, 5, 0, [enterWord(1, 1), [0xbeef, 0xffc0ffee], enterWord(1, 2)])
+      assert.throws(() => reader.poll(), /unknown event 0xffc0ffee0000beef of writer 5, chunk 0, offset 24/)
     })
 
     it('is an error when a sequence comes twice', () => {
@@ -511,6 +511,10 @@ function tee(a: EventSink, b: EventSink): EventSink {
     exit: (method, ticks) => {
       a.exit(method, ticks)
       b.exit(method, ticks)
+    },
+    caught: (method, ticks) => {
+      a.caught(method, ticks)
+      b.caught(method, ticks)
     },
     thread: (number, segment) => {
       a.thread(number, segment)

@@ -13,6 +13,9 @@ export class RecordingSink implements EventSink {
   exit(method: number, ticks: number): void {
     this.#note(`exit ${method} ${ticks}`)
   }
+  caught(method: number, ticks: number): void {
+    this.#note(`caught ${method} ${ticks}`)
+  }
   thread(number: number, segment: number): void {
     if (number !== this.#thread) this.all.push(segment < 0 ? `@${number}` : `@${number}.${segment}`)
     this.#thread = number
@@ -69,6 +72,7 @@ export class SummingSink implements EventSink {
     this.methods = (this.methods - method) | 0
     this.last = ticks
   }
+  caught(): void {}
   thread(): void {}
   adjust(): void {}
   suspend(): void {}

@@ -253,7 +253,7 @@ function writeLine(out: Writer, line: Line, label: (name: string) => number, poo
 }
 
 /**
- * A method as text, one line an instruction, our probes as `enter 7` and `exit 7`, then exception
+ * A method as text, one line an instruction, our probes as `enter 7`, `exit 7` and `resume 7`, then exception
  * rows as `[from, to) -> handler`. Branches and rows name bcis.
  */
 export function listing(classFile: ClassFile, methodIndex = 0): string[] {
@@ -301,7 +301,8 @@ export function listing(classFile: ClassFile, methodIndex = 0): string[] {
   return lines
 }
 
-const RUNTIME = /^java\/lang\/JFluid1\.(?:method|root)(Entry|Exit)$/
+const RUNTIME = /^java\/lang\/JFluid1\.(?:method|root)(Entry|Exit|Resume)$/
+const WORDS: Readonly<Record<string, string>> = { Entry: 'enter', Exit: 'exit', Resume: 'resume' }
 
 function probeAt(
   { pool }: ClassFile,
@@ -322,7 +323,7 @@ function probeAt(
       const { owner, name } = pool.memberRef(reader.u2())
       const way = RUNTIME.exec(`${owner}.${name}`)?.[1]
       if (way === undefined || stack.length !== 1) return undefined
-      return { text: `${way === 'Entry' ? 'enter' : 'exit'} ${stack[0]}`, length: reader.at - bci }
+      return { text: `${WORDS[way]} ${stack[0]}`, length: reader.at - bci }
     } else return undefined
   }
   return undefined

@@ -148,7 +148,7 @@ const CALLS: Record<string, string> = {
   'Made:1': // thrown by super(): no handler of ours may be there
     'run> Derived.<init>> argument> argument< Base.<init>> Base.<init>< run< -> IllegalStateException: base',
   'Locked:599': 'run> <init>> <init>< pick> pick< run< -> 70599 false',
-  'Locked:600': 'run> <init>> <init>< pick> pick< run< -> no case false',
+  'Locked:600': 'run> <init>> <init>< pick> pick< run^ run< -> no case false',
   'Guarded:498': 'run> pick> risk> risk< pick< run< -> 70498',
   'Guarded:99': 'run> pick> risk> risk< pick< run< -> -70099',
   'Guarded:151': 'run> pick> risk> risk< pick< run< -> IllegalStateException',

@@ -22,6 +22,7 @@ export const SILENT_RUNTIME = `
   public class JFluid1 {
     public static void methodEntry(int id) {}
     public static void methodExit(int id) {}
+    public static void methodResume(int id) {}
     public static void rootEntry(int id) {}
     public static void rootExit(int id) {}
     public static void reflectiveCall(Object method) {}
@@ -64,6 +65,11 @@ export const CHECKING_RUNTIME = `
       if (!stack.contains(id)) { wrong++; return; }
       exits++;
       while (stack.pop() != id) lost++;
+    }
+    public static synchronized void methodResume(int id) {
+      ArrayDeque<Integer> stack = stack();
+      if (!stack.contains(id)) { wrong++; return; }
+      while (stack.peek() != id) { stack.pop(); lost++; }
     }
     public static void rootEntry(int id) { methodEntry(id); }
     public static void rootExit(int id) { methodExit(id); }

@@ -130,6 +130,113 @@ describe('a method with probes', () => {
   })
 })
 
+describe('a handler of the method', () => {
+  const CALL = 'invokestatic T.risk()V'
+  const handled = (code: string, handlers = 'from..to -> catch', more: Partial<Assembly> = {}) =>
+    shape({ method: 'run(I)V', code, handlers, ...more })
+  const resumes = (...args: Parameters<typeof handled>) =>
+    handled(...args).filter((line) => line.includes('resume'))
+
+  it('says first that the method runs again, and is found where it says so', () => {
+    assert.deepEqual(handled(`from: ${CALL} | to: return | catch: pop | ${CALL} | return`), [
+      '0 enter 7',
+      '5 invokestatic T.risk',
+      '8 exit 7',
+      '13 return',
+      '14 resume 7',
+      '19 pop',
+      '20 invokestatic T.risk',
+      '23 exit 7',
+      '28 return',
+      '29 exit 7',
+      '34 athrow',
+      '[5, 8) -> 14',
+      '[5, 8) -> 29',
+      '[14, 23) -> 29',
+    ])
+  })
+
+  it('says so once for all of its rows', () => {
+    const rows = 'from..to -> catch | to..catch -> catch'
+    assert.deepEqual(resumes(`from: ${CALL} | to: ${CALL} | return | catch: pop | ${CALL} | return`, rows), [
+      '17 resume 7',
+    ])
+  })
+
+  it.each([
+    ['guards no call', `from: iload_0 | pop | to: return | catch: pop | ${CALL} | return`],
+    ['only passes on', `from: ${CALL} | to: return | catch: astore_1 | aload_1 | athrow`],
+    [
+      'calls nothing any more',
+      `from: ${CALL} | to: return | catch: pop | iload_0 | ifeq a | nop | a: return`,
+    ],
+  ])('does not where it %s', (_, code) => {
+    assert.deepEqual(resumes(code, 'from..to -> catch', { maxLocals: 2 }), [])
+  })
+
+  it.each([
+    ['after it has branched', `pop | iload_0 | ifeq a | return | a: ${CALL} | return`],
+    [
+      'in another handler that it may come to',
+      `pop | m: iconst_1 | iload_0 | idiv | n: pop | return | o: pop | ${CALL} | return`,
+    ],
+  ])('does where there is a call %s', (_, rest) => {
+    const rows = rest.includes('m:') ? 'from..to -> catch | m..n -> o' : 'from..to -> catch'
+    assert.equal(resumes(`from: ${CALL} | to: return | catch: ${rest}`, rows).length, 1)
+  })
+
+  it.each([
+    ['takes a lock', 'pop | aconst_null | monitorenter | return'],
+    ['loops', 'top: pop | iload_0 | ifne from | return'],
+  ])('does where it %s', (_, rest) => {
+    assert.equal(resumes(`from: ${CALL} | to: return | catch: ${rest}`).length, 1)
+  })
+
+  it('does not where the probe, out of stack itself, would come to it again', () => {
+    const itself = `from: ${CALL} | to: return | catch: pop | ${CALL} | end: return`
+    assert.deepEqual(resumes(itself, 'from..to -> catch | catch..end -> catch'), [])
+    const other = `from: ${CALL} | to: return | catch: pop | ${CALL} | return | two: pop | ${CALL} | end: return`
+    assert.deepEqual(resumes(other, 'from..to -> catch | catch..two -> two | two..end -> catch'), [])
+    assert.equal(resumes(other, 'from..to -> catch | catch..two -> two').length, 2)
+  })
+
+  it('does not in a method that would become too long, which is left as it would be', () => {
+    const code = (nops: number) => `from: ${CALL} | to: return | catch: pop | ${CALL} | nop*${nops} | return`
+    // 9 bytes and the nops; 5 + 2 * 5 + 6 = 21 for probes, 5 for this one
+    assert.equal(resumes(code(8000 - 9 - 26)).length, 1)
+    assert.equal(resumes(code(8000 - 9 - 25)).length, 0)
+    assert.equal(handled(code(8000 - 9 - 21)).includes('13 return'), true)
+  })
+
+  it('has none beyond what can be looked at in reasonable time', () => {
+    // Each of 2,500 handlers is guarded by all others.
+    const handlers = Array.from({ length: 2500 }, (_, i) => `from..to -> h${i}`)
+    const labels = handlers.map((_, i) => `h${i}: pop | iload_0 | pop | iload_0 | pop | return`).join(' | ')
+    const started = performance.now()
+    const found = resumes(
+      `from: ${CALL} | to: return | ${labels}`,
+      [...handlers, ...handlers.map((_, i) => `to..end -> h${i}`)].join(' | '),
+    )
+    assert.deepEqual(found, [])
+    assert.ok(performance.now() - started < 5000)
+  })
+
+  it('keeps types of what is made by its first instruction', () => {
+    const classFile = instrumented(
+      assemble({
+        method: 'run(I)V',
+        code: `from: ${CALL} | to: return | catch: new T | swap | pop | pop | ${CALL} | return`,
+        handlers: 'from..to -> catch',
+        // an annotation of the `new` at bci 4
+        attributes: { RuntimeVisibleTypeAnnotations: [0, 1, 0x44, 'catch', 0, 0, 1, 0, 0] },
+      }),
+    )
+    const { attributes } = parseCode(classFile, classFile.methods[0])
+    const at = attributes[0].offset + 3
+    assert.equal((classFile.bytes[at] << 8) | classFile.bytes[at + 1], 19)
+  })
+})
+
 describe('an id', () => {
   const MAX = (1 << 22) - 1
 
@@ -498,8 +605,8 @@ describe('the constants of a class', () => {
     const none = instrumentClass(classFile, [])
     const root = instrumentClass(classFile, [{ methodIndex: 0, id: 1, probe: 'root' }])
     assert.deepEqual(none.poolBytes, root.poolBytes)
-    // 10 texts, 2 classes, 5 names with types, 5 methods
-    assert.equal(none.poolEntries, 22)
+    // 11 texts, 2 classes, 6 names with types, 6 methods
+    assert.equal(none.poolEntries, 25)
     const extended = parseClassFile(spliceClass(classFile, none.poolEntries, none.poolBytes, []))
     assert.equal(instrumentClass(extended, []).poolEntries, 0)
   })
@@ -518,8 +625,8 @@ describe('the constants of a class', () => {
       (id) => instrumentClass(near, [{ methodIndex: 0, id, probe: 'method' }]).poolBytes,
     )
     assert.deepEqual(small, large)
-    assert.equal(instrumentClass(near, []).poolEntries, 22 + 2) // a text and a class
-    assert.equal(instrumentClass(long(0), []).poolEntries, 22, 'not if it stays short')
+    assert.equal(instrumentClass(near, []).poolEntries, 25 + 2) // a text and a class
+    assert.equal(instrumentClass(long(0), []).poolEntries, 25, 'not if it stays short')
     const { poolEntries, poolBytes } = instrumentClass(near, [])
     const extended = parseClassFile(spliceClass(near, poolEntries, poolBytes, []))
     assert.equal(instrumentClass(extended, []).poolEntries, 0)

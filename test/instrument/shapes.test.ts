@@ -68,7 +68,7 @@ const SHAPES: Record<string, Shape> = {
         static class Derived extends Base { Derived() {} }
         static Object run() { try { new Derived(); } catch (IllegalStateException e) { return e.getMessage(); } return ""; }
       }`,
-    calls: { SuperThrows: 'run> Derived.<init>> Base.<init>> Base.<init>< run< -> base' },
+    calls: { SuperThrows: 'run> Derived.<init>> Base.<init>> Base.<init>< run^ run< -> base' },
   },
   'a constructor with handlers after its super() call': {
     java: `
@@ -85,7 +85,7 @@ const SHAPES: Record<string, Shape> = {
         static Object run(int n) { return new Guarded(n == 0 ? "x" : "7").n; }
       }`,
     calls: {
-      'Guarded:0': 'run> <init>> parse> parse< fallback> fallback< done> done< <init>< run< -> -1',
+      'Guarded:0': 'run> <init>> parse> parse< <init>^ fallback> fallback< done> done< <init>< run< -> -1',
       'Guarded:1': 'run> <init>> parse> parse< done> done< <init>< run< -> 7',
     },
   },
@@ -98,6 +98,26 @@ const SHAPES: Record<string, Shape> = {
       handlers: 'from..to -> catch',
     },
     calls: { 'GuardedBefore:0': '<init>> <init>< -> made', 'GuardedBefore:1': '<init>> <init>< -> made' },
+  },
+  'a constructor with a call and a handler before its super() call': {
+    code: {
+      method: '<init>(Z)V',
+      this: true,
+      code: `from: iconst_1 | iload_1 | invokestatic java/lang/Math.floorDiv(II)I | pop | to: aload_0 | ${OBJECT_INIT} | return
+        | catch: pop | aload_0 | ${OBJECT_INIT} | return`,
+      handlers: 'from..to -> catch',
+    },
+    calls: { 'CallsBefore:0': '<init>> <init>^ <init>< -> made', 'CallsBefore:1': '<init>> <init>< -> made' },
+  },
+  'handlers that begin with an instruction that moves': {
+    code: {
+      code: `from: iload_0 | invokestatic java/lang/Integer.toString(I)Ljava/lang/String; | invokestatic java/lang/Integer.parseInt(Ljava/lang/String;)I
+        | pop | iconst_1 | iload_0 | invokestatic java/lang/Math.floorDiv(II)I | ireturn
+        | to: nop | catch: ifnull none | iload_0 | tableswitch 0 zero default none
+        | zero: iconst_5 | invokestatic java/lang/Math.abs(I)I | ireturn | none: iconst_m1 | ireturn`,
+      handlers: 'from..to -> catch',
+    },
+    calls: { 'MovedHandler:0': 'run> run^ run< -> 5', 'MovedHandler:1': 'run> run< -> 1' },
   },
   'a constructor that throws before and after its super() call': {
     code: {
@@ -152,7 +172,7 @@ const SHAPES: Record<string, Shape> = {
       }`,
     calls: {
       'Locks:0':
-        '<clinit>> <clinit>< run> method> method< block> block< held> held< run< -> thrown thrown false',
+        '<clinit>> <clinit>< run> method> method< run^ block> block< run^ held> held< run< -> thrown thrown false',
       'Locks:1': 'run> method> method< block> block< held> held< run< -> 1 1.5 false',
       'Locks:2': 'run> method> method< block> block< held> held< run< -> 2 2.5 false',
     },
@@ -177,9 +197,9 @@ const SHAPES: Record<string, Shape> = {
       }`,
     calls: {
       'Nested:0': 'run> risk> risk< cleanup> cleanup< run< -> none',
-      'Nested:1': 'run> risk> risk< inner> inner< cleanup> cleanup< run< -> inner',
-      'Nested:2': 'run> risk> risk< cleanup> cleanup< run< -> outer',
-      'Nested:3': 'run> risk> risk< cleanup> cleanup< run< -> Error: out',
+      'Nested:1': 'run> risk> risk< run^ inner> inner< cleanup> cleanup< run< -> inner',
+      'Nested:2': 'run> risk> risk< run^ cleanup> cleanup< run< -> outer',
+      'Nested:3': 'run> risk> risk< run^ cleanup> cleanup< run< -> Error: out',
     },
   },
   'overlapping handlers, the first row first': overlapping('a..c -> h1 | b..d -> h2', {
@@ -249,7 +269,7 @@ const SHAPES: Record<string, Shape> = {
     // 2^40 + 0 * 0.5 * 4 + 1 * 1 * 4 + 2 * 2 * 4 = 1099511627796
     calls: {
       'Doubles:1': 'run> step> step< step> step< step> step< run< -> 1099511627798 4.0',
-      'Doubles:0': 'run> step> step< step> step< step> step< run< -> -1099511627794 4.0',
+      'Doubles:0': 'run> step> step< step> step< step> step< run^ run< -> -1099511627794 4.0',
     },
   },
   'uninitialised types in frames': {

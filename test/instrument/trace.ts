@@ -23,6 +23,7 @@ const TALKING_RUNTIME = `
     }
     public static void methodEntry(int id) { say('>', id); }
     public static void methodExit(int id) { say('<', id); }
+    public static void methodResume(int id) { say('^', id); }
     public static void rootEntry(int id) { say('>', id); }
     public static void rootExit(int id) { say('<', id); }
     public static void reflectiveCall(Object method) {}
@@ -150,7 +151,7 @@ function byCall(output: string, names: ReadonlyMap<number, string>): Map<string,
       traces.set(call, '')
       continue
     }
-    if (/^[<>]\d+$/.test(line)) word = nameFor(call, names.get(Number(line.slice(1)))!) + line[0]
+    if (/^[<>^]\d+$/.test(line)) word = nameFor(call, names.get(Number(line.slice(1)))!) + line[0]
     traces.set(call, `${traces.get(call)} ${word}`.trim())
   }
   return traces

@@ -242,17 +242,16 @@ forEachJdk((jdk) => {
         ),
       ],
       [
-        'super(), twice: two exits are missed and counted',
+        'super(), twice',
         'supers',
-        2 * N,
+        0,
         tree(
           `supers ${N}`,
           `supers/Child.<init> ${N}`,
           `supers/Child.<init>/Parent.<init> ${N}`,
           `supers/Child.<init>/Parent.<init>/Grandparent.<init> ${N}`,
           `supers/Child.<init>/Parent.<init>/Grandparent.<init>/raise ${N}`,
-          // Until whoever caught it returns, what it calls seems to be the constructor's.
-          `supers/Child.<init>/Parent.<init>/after ${N}`,
+          `supers/after ${N}`,
         ),
       ],
       [
@@ -274,6 +273,344 @@ forEachJdk((jdk) => {
       const profile = await recording.stop()
       expect(lines(callsByPath(profile.merged))).toEqual(expected)
       expect(facts(profile)).toEqual({ gaps: 0, healed, truncated: false })
+    })
+  })
+})
+
+/** `<what> n`: enters the root n times for this. */
+const CAUGHT = `
+  package fix;
+  import java.io.*;
+  import java.util.*;
+  public class Caught {
+    static volatile int sum;
+
+    static class Base { Base(int n) { if (n < 0) throw new IllegalArgumentException(); } }
+    static class Price extends Base {
+      Price(int n) { super(n); }
+      Price() { super(-1); }
+      Price(long n) { this((int) n); }
+    }
+    /** Has a handler of its own. */
+    static class Offer {
+      Offer(int n) {
+        try { new Price(n); } catch (IllegalArgumentException e) { report(); }
+        after();
+      }
+    }
+
+    static void root(String what) {
+      switch (what) {
+        case "loop" -> loop();
+        case "chained" -> chained();
+        case "above" -> above();
+        case "supplier" -> supplier();
+        case "own" -> new Offer(-1);
+        case "recursion" -> recursion(3);
+        case "finally" -> outside();
+        case "monitor" -> monitor(new Object());
+        case "lambda" -> lambda();
+        case "overflow" -> overflow();
+        case "many" -> many();
+        default -> {
+          try { new Price(-1); } catch (IllegalArgumentException e) { report(); }
+        }
+      }
+    }
+
+    static void price(Price price) { sum++; }
+    static void report() { sum++; }
+    static void after() { sum++; }
+
+    static void loop() {
+      for (int s : new int[] {1, -2, 3, -4, 5}) {
+        try { price(new Price(s)); } catch (IllegalArgumentException e) { report(); }
+      }
+    }
+    static void chained() {
+      for (long s : new long[] {-1, 2, -3}) {
+        try { price(new Price(s)); } catch (IllegalArgumentException e) { report(); }
+      }
+    }
+
+    static void above() {
+      try { between(); } catch (IllegalArgumentException e) { report(); }
+      after();
+    }
+    static void between() { make(); after(); }
+    static void make() { new Price(-1); after(); }
+
+    static void supplier() {
+      for (int i = 0; i < 2; i++) {
+        try { Optional.<Price>empty().orElseGet(Price::new); } catch (IllegalArgumentException e) { report(); }
+      }
+      after();
+    }
+
+    static void recursion(int n) {
+      try {
+        if (n == 0) new Price(-1);
+        else recursion(n - 1);
+      } catch (IllegalArgumentException e) {
+        report();
+        if (n < 2) throw e;
+      }
+      after();
+    }
+
+    static void outside() {
+      try { last(); } catch (IllegalArgumentException e) { after(); }
+    }
+    static void last() {
+      try { new Price(-1); } finally { report(); }
+    }
+
+    static void monitor(Object lock) {
+      synchronized (lock) {
+        try {
+          synchronized (what(lock)) { new Price(-1); }
+        } catch (IllegalArgumentException e) {
+          report();
+        }
+        after();
+      }
+    }
+    static Object what(Object o) { return o; }
+
+    static void lambda() {
+      Runnable run = () -> {
+        try { new Price(-1); } catch (IllegalArgumentException e) { report(); }
+        after();
+      };
+      run.run();
+    }
+
+    static void tidy(Object lock) {
+      synchronized (lock) {
+        try { tidy(lock); } finally { report(); }
+      }
+    }
+    static int over(int n) { return over(n + 1) + 1; }
+    static void overflow() {
+      for (int i = 0; i < 2; i++) {
+        try { over(0); } catch (StackOverflowError e) { sum++; }
+        after();
+        try { tidy(new Object()); } catch (StackOverflowError e) { sum++; }
+        after();
+      }
+    }
+
+    static void many() {
+      for (int i = 0; i < 200_000; i++) {
+        try { price(new Price(i % 2 == 0 ? i : -i)); } catch (IllegalArgumentException e) { report(); }
+      }
+    }
+
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready");
+      var in = new BufferedReader(new InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        String what = line.split(" ")[0];
+        int n = Integer.parseInt(line.split(" ")[1]);
+        if (what.equals("virtual")) virtual(n);
+        else for (int i = 0; i < n; i++) root(what);
+        System.out.println("done " + line);
+      }
+    }
+
+    static void virtual(int n) throws Exception {
+      Thread t = (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class)
+          .invoke(null, (Runnable) () -> { for (int i = 0; i < n; i++) root("loop"); });
+      t.join();
+    }
+  }`
+
+const CAUGHT_ROOT = 'fix.Caught.root(Ljava/lang/String;)V'
+const SIGNATURES: Readonly<Record<string, string>> = {
+  'Base.<init>': '(I)V',
+  'Price.<init>': '(I)V',
+  'Offer.<init>': '(I)V',
+  price: '(Lfix/Caught$Price;)V',
+  recursion: '(I)V',
+  what: '(Ljava/lang/Object;)Ljava/lang/Object;',
+  monitor: '(Ljava/lang/Object;)V',
+}
+
+/** `loop/price 3` for a line; a name may have a descriptor. */
+function caughtTree(calls: number, ...paths: string[]): string[] {
+  const long = paths.map((path) => {
+    const [, names, count] = /^(\S+) (.*)$/.exec(path)!
+    const methods = names.split('/').map((name) => {
+      const [short, descriptor] = name.split(/(?=\()/)
+      const owner = short.includes('.') ? '$' : '.'
+      return `fix.Caught${owner}${short}${descriptor ?? SIGNATURES[short] ?? '()V'}`
+    })
+    return `${[CAUGHT_ROOT, ...methods].join(';')} ${count}`
+  })
+  return [`${CAUGHT_ROOT} ${calls}`, ...long].sort()
+}
+
+describe.each(['a', 'b'])('what a constructor leaves open, scheme %s', (scheme) => {
+  forEachJdk((jdk) => {
+    let classes: string
+    beforeAll(async () => {
+      classes = await compileJava(jdk, { 'fix/Caught': CAUGHT })
+    })
+    const record = async (...asked: string[]): Promise<JsonProfile> => {
+      const java = startJava(jdk, ['-Xss512k', '-cp', classes, 'fix.Caught'])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', 'fix.Caught.root', '--scheme', scheme)
+      await recording.started
+      for (const line of asked) {
+        java.send(line)
+        await java.line(new RegExp(`^done ${line}$`))
+      }
+      return recording.stop()
+    }
+    const failed = (path: string, n: number) => [
+      `${path}/Price.<init> ${n}`,
+      `${path}/Price.<init>/Base.<init> ${n}`,
+    ]
+
+    it.each<[string, string, string[]]>([
+      [
+        'in a loop of the same frame',
+        'loop',
+        [`loop ${N}`, ...failed('loop', 5 * N), `loop/price ${3 * N}`, `loop/report ${2 * N}`],
+      ],
+      [
+        'by this(), in a loop of the same frame',
+        'chained',
+        [
+          `chained ${N}`,
+          `chained/Price.<init>(J)V ${3 * N}`,
+          `chained/Price.<init>(J)V/Price.<init> ${3 * N}`,
+          `chained/Price.<init>(J)V/Price.<init>/Base.<init> ${3 * N}`,
+          `chained/price ${N}`,
+          `chained/report ${2 * N}`,
+        ],
+      ],
+      ['by the root itself', 'root', [`Price.<init> ${N}`, `Price.<init>/Base.<init> ${N}`, `report ${N}`]],
+      [
+        'by a caller further up',
+        'above',
+        [
+          `above ${N}`,
+          `above/between ${N}`,
+          `above/between/make ${N}`,
+          ...failed('above/between/make', N),
+          `above/report ${N}`,
+          `above/after ${N}`,
+        ],
+      ],
+      [
+        'by a caller behind code of the JDK',
+        'supplier',
+        [
+          `supplier ${N}`,
+          `supplier/Price.<init>()V ${2 * N}`,
+          `supplier/Price.<init>()V/Base.<init> ${2 * N}`,
+          `supplier/report ${2 * N}`,
+          `supplier/after ${N}`,
+        ],
+      ],
+      [
+        'in a constructor',
+        'own',
+        [
+          `Offer.<init> ${N}`,
+          ...failed('Offer.<init>', N),
+          `Offer.<init>/report ${N}`,
+          `Offer.<init>/after ${N}`,
+        ],
+      ],
+      [
+        'in recursion, at the nearest level',
+        'recursion',
+        [
+          `recursion ${N}`,
+          `recursion/after ${N}`,
+          `recursion/recursion ${N}`,
+          `recursion/recursion/report ${N}`,
+          `recursion/recursion/after ${N}`,
+          `recursion/recursion/recursion ${N}`,
+          `recursion/recursion/recursion/report ${N}`,
+          `recursion/recursion/recursion/recursion ${N}`,
+          ...failed('recursion/recursion/recursion/recursion', N),
+          `recursion/recursion/recursion/recursion/report ${N}`,
+        ],
+      ],
+      [
+        'in a finally',
+        'finally',
+        [
+          `outside ${N}`,
+          `outside/last ${N}`,
+          ...failed('outside/last', N),
+          `outside/last/report ${N}`,
+          `outside/after ${N}`,
+        ],
+      ],
+      [
+        'where monitors are held',
+        'monitor',
+        [
+          `monitor ${N}`,
+          `monitor/what ${N}`,
+          ...failed('monitor', N),
+          `monitor/report ${N}`,
+          `monitor/after ${N}`,
+        ],
+      ],
+      [
+        'in a lambda',
+        'lambda',
+        [
+          `lambda ${N}`,
+          `lambda/lambda$lambda$0 ${N}`,
+          ...failed('lambda/lambda$lambda$0', N),
+          `lambda/lambda$lambda$0/report ${N}`,
+          `lambda/lambda$lambda$0/after ${N}`,
+        ],
+      ],
+    ])('is closed when it is caught %s', async (_, what, expected) => {
+      // `make` has no handler: what its exit closes is counted.
+      const healed = what === 'above' ? N : 0
+      const profile = await record(`${what} ${N}`)
+      expect(lines(callsByPath(profile.merged))).toEqual(caughtTree(N, ...expected))
+      expect(facts(profile)).toEqual({ gaps: 0, healed, truncated: false })
+    })
+
+    it('stays flat in one frame, however often', async () => {
+      const profile = await record('many 1')
+      const half = 100_000
+      expect(lines(callsByPath(profile.merged))).toEqual(
+        caughtTree(1, 'many 1', ...failed('many', 2 * half), `many/price ${half}`, `many/report ${half}`),
+      )
+      expect(facts(profile)).toEqual({ gaps: 0, healed: 0, truncated: false })
+    })
+
+    it('and what a full stack leaves open, too', async () => {
+      const { merged } = await record('overflow 3')
+      const calls = callsByPath(merged)
+      const overflow = `${CAUGHT_ROOT};fix.Caught.overflow()V`
+      expect([...calls].filter(([path]) => path.endsWith(';fix.Caught.after()V'))).toEqual([
+        [`${overflow};fix.Caught.after()V`, 12],
+      ])
+      expect(calls.get(`${overflow};fix.Caught.over(I)I`)).toBe(6)
+      expect(calls.get(`${overflow};fix.Caught.tidy(Ljava/lang/Object;)V`)).toBe(6)
+    })
+
+    it.runIf(jdk.version >= 21)('on a virtual thread', async () => {
+      const { merged } = await record(`virtual ${N}`)
+      const expected = caughtTree(
+        N,
+        `loop ${N}`,
+        ...failed('loop', 5 * N),
+        `loop/price ${3 * N}`,
+        `loop/report ${2 * N}`,
+      )
+      expect(lines(callsByPath(merged))).toEqual(expected)
     })
   })
 })

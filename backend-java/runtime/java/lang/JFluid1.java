@@ -56,6 +56,7 @@ public final class JFluid1 {
     private static final int TICK_BITS = 40;
     private static final int EVENT_BYTES = 8;
     private static final int THREAD_NUMBER_BITS = 24;
+    private static final long KIND_CATCH = 0L << 62;
     private static final long KIND_ENTER = 1L << 62;
     private static final long KIND_EXIT = 2L << 62;
     private static final long KIND_CONTROL = 3L << 62;
@@ -326,6 +327,32 @@ public final class JFluid1 {
             return;
         }
         U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | delta);
+        ti.next = at + EVENT_BYTES;
+    }
+
+    /**
+     * Start of a handler of an instrumented method or root: whatever was called above it is over, also what
+     * could not say so. No handler can cover a constructor's call of super(), and a probe that finds no room
+     * on the stack writes nothing.
+     */
+    public static void methodResume(int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                virtualEvent(ti, KIND_CATCH | (long) id << TICK_BITS);
+            }
+            return;
+        }
+        long delta = ticks() - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            append(ti, KIND_CATCH | (long) id << TICK_BITS);
+            return;
+        }
+        U.putLongRelease(null, at, KIND_CATCH | (long) id << TICK_BITS | delta);
         ti.next = at + EVENT_BYTES;
     }
 
