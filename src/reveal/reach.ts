@@ -202,6 +202,15 @@ export class Reach {
     if (level >= GATE_FULL) this.#reflection = true
   }
 
+  /** Opens the gate as far as these methods will when they are entered. */
+  async openGateFor(targets: readonly MethodTarget[]): Promise<void> {
+    const refs = targets.map((it) => this.refOf(it)).filter((it) => it !== null)
+    await this.#fetchFiles(refs.map((it) => it.node.id))
+    const linked = await this.linkAll(refs.flatMap((it) => this.sitesOf(it)))
+    for (const { gate } of linked) this.openGate(gate)
+    await this.expandPassed()
+  }
+
   /** Takes what may be called without any call site. Once, at the start. */
   async takeUpcalls(): Promise<void> {
     for (const [name, selectors] of Object.entries(UPCALLS)) {

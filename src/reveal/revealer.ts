@@ -162,6 +162,9 @@ export class Revealer {
     this.#executed = executed
     return await this.#answer(async () => {
       await this.#enter(roots, entered)
+      // The first of them to be entered would open the gate, and wait for the dearest answer of all.
+      await this.#reach.openGateFor(this.#reach.fresh)
+      await lookAhead(this.#reach, boldness(this.#options.lookAhead, 0), this.#backlog)
     }, entered)
   }
 

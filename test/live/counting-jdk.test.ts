@@ -1,0 +1,105 @@
+// With --jdk the classes of the JDK are counted like the rest. Held against the counting agent (counting-agent.test.ts),
+// which rewrites them as well.
+//
+// Both JVMs run interpreted: compiled code replaces intrinsics, and with them what those call, when it pleases. A
+// redefined method links its `invokedynamic` anew, in code of the JDK, so what is compared is a late run in which
+// nothing is left to be linked; a thread for each run tells them apart.
+
+import { expect, it } from 'vitest'
+import { deniedClass, deniedMethod } from '../../src/reveal/deny-list.ts'
+import { differences, methodsOf, rowsOf, sizeOf, treeOf } from '../oracle/call-tree.ts'
+import { buildCountingAgent, type CountingAgent, countCallsByAgent } from '../oracle/counting-agent.ts'
+import { compileProgram, DRIVER, PROGRAMS, type Program, ROOT, vmOptions } from '../oracle/programs.ts'
+import { startJava } from '../support/java-process.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { type JsonProfile, startRecording } from '../support/jfluid.ts'
+
+const full = process.env.JFLUID_FULL !== undefined
+
+const BEFORE = 2
+const RUNS = 6
+/** Reflection makes its accessors at the first call, not at the sixteenth (JDK 17). */
+const OPTIONS = ['-Xint', '-Dsun.reflect.noInflation=true']
+/** Reasons for which a method of the JDK may have no probes. */
+const REASON = /^(native|intrinsic: .*|hidden class.*|would pass 8000 bytes.*)$/
+/** The agent leaves them alone, and their numbers come by chance. */
+const SPUN = /^(jdk\.internal\.reflect\.Generated|.*\.\$Proxy\d)/
+
+async function profiled(jdk: Jdk, classpath: string, program: Program, scheme: string): Promise<JsonProfile> {
+  const options = [...OPTIONS, ...vmOptions(program), '-cp', classpath]
+  const java = startJava(jdk, [...options, DRIVER, `programs.${program.name}`])
+  await java.line(/^ready$/)
+  const run = async (nth: number) => {
+    java.send('apart')
+    await java.line(/^done /, nth)
+  }
+  for (let i = 1; i <= BEFORE; i++) await run(i)
+  const recording = startRecording(java.pid, '--root', ROOT, '--scheme', scheme, '--jdk')
+  await recording.started
+  for (let i = BEFORE + 1; i <= RUNS; i++) await run(i)
+  const profile = await recording.stop()
+  await java.kill()
+  return profile
+}
+
+function isDenied(method: string): boolean {
+  const dot = method.lastIndexOf('.', method.indexOf('('))
+  const className = method.slice(0, dot).replaceAll('.', '/')
+  const name = method.slice(dot + 1, method.indexOf('('))
+  return deniedClass(className) !== null || deniedMethod(className, name) !== null
+}
+
+if (!full) it.todo('programs are counted with the JDK: in test:full')
+else {
+  forEachJdk((jdk) => {
+    let built: Promise<CountingAgent> | undefined
+    const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
+    it.each(programs.map((it) => [it.title, it] as const))(
+      '%s is counted call by call, the JDK included',
+      { timeout: 900_000 },
+      async (_, program) => {
+        built ??= buildCountingAgent(jdk)
+        const classpath = await compileProgram(jdk, program)
+        const agent = await built
+        const count = () =>
+          countCallsByAgent(agent, {
+            ...{ jdk, classpath, mainClass: DRIVER, args: [`programs.${program.name}`], root: ROOT },
+            vmOptions: [...OPTIONS, ...vmOptions(program)],
+            send: [...Array<string>(RUNS).fill('apart'), 'quit'],
+            jdkClasses: true,
+          })
+        const { runs, intrinsics, failed } = await count()
+        const other = await count()
+        expect(failed).toEqual([])
+        for (const scheme of ['a', 'b']) {
+          const profile = await profiled(jdk, classpath, program, scheme)
+          const { skipped, gaps, instrumentedMethods } = profile.instrumentation
+          const without = new Set(skipped.map(({ method }) => method))
+          const skip = (method: string) =>
+            intrinsics.has(method) ||
+            without.has(method) ||
+            isDenied(method) ||
+            SPUN.test(method) ||
+            (program.notComparedWithJdk?.methods.test(method) ?? false)
+          const expected = treeOf(runs[RUNS - 1], skip)
+          expect(differences(treeOf(other.runs[RUNS - 1], skip), expected), 'the program varies').toEqual([])
+          const thread = profile.threads.find(({ name }) => name === `apart ${RUNS}`)
+          const found = treeOf(rowsOf(thread?.roots ?? []), skip)
+          const called = methodsOf(expected).size
+          console.info(
+            `JDK ${jdk.version} scheme ${scheme} ${program.title}: ${called} methods in ${sizeOf(expected)} contexts, ` +
+              `${instrumentedMethods} instrumented, ${gaps} gaps`,
+          )
+          const unknown = skipped.filter(({ method, reason }) => !REASON.test(reason) && !isDenied(method))
+          const [ours, calls] = [methodsOf(found), methodsOf(expected)]
+          const missed = [...calls.keys()].filter((method) => !ours.has(method))
+          const extra = [...ours.keys()].filter((method) => !calls.has(method))
+          const contexts = differences(expected, found)
+          expect
+            .soft({ scheme, truncated: profile.truncated, unknown, missed, extra, contexts })
+            .toEqual({ scheme, truncated: false, unknown: [], missed: [], extra: [], contexts: [] })
+        }
+      },
+    )
+  })
+}
