@@ -278,8 +278,24 @@ export async function agentProperties(
   connection: AttachConnection,
   limits?: CommandOptions,
 ): Promise<Map<string, string>> {
-  const { code, text, bytes } = await run(connection, 'agentProperties', [], limits)
-  if (code !== 0) throw new AttachProtocolError('agentProperties', `code ${code}: ${text.trim()}`)
+  return await properties(connection, 'agentProperties', limits)
+}
+
+/** The JVM's system properties. */
+export async function systemProperties(
+  connection: AttachConnection,
+  limits?: CommandOptions,
+): Promise<Map<string, string>> {
+  return await properties(connection, 'properties', limits)
+}
+
+async function properties(
+  connection: AttachConnection,
+  operation: string,
+  limits?: CommandOptions,
+): Promise<Map<string, string>> {
+  const { code, text, bytes } = await run(connection, operation, [], limits)
+  if (code !== 0) throw new AttachProtocolError(operation, `code ${code}: ${text.trim()}`)
   return parseProperties(bytes.toString('latin1')) // Properties.store writes ISO 8859-1
 }
 

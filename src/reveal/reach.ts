@@ -52,7 +52,7 @@ const REFLECTIVE = new Set([
 ])
 /**
  * What the JVM itself, or the JDK on its behalf, calls on objects of the application whenever any code needs a class
- * that is not there yet: on its loader, on the transformers of its agents, on its security manager.
+ * that is not there yet: on its loader, and on the transformers of its agents.
  */
 const UPCALLS: Readonly<Record<string, readonly string[]>> = {
   'java/lang/ClassLoader': [
@@ -65,7 +65,6 @@ const UPCALLS: Readonly<Record<string, readonly string[]>> = {
     'transform(Ljava/lang/ClassLoader;Ljava/lang/String;Ljava/lang/Class;Ljava/security/ProtectionDomain;[B)[B',
     'transform(Ljava/lang/Module;Ljava/lang/ClassLoader;Ljava/lang/String;Ljava/lang/Class;Ljava/security/ProtectionDomain;[B)[B',
   ],
-  'java/lang/SecurityManager': ['checkPackageAccess(Ljava/lang/String;)V'],
 }
 
 export class Reach {

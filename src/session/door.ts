@@ -6,12 +6,12 @@
 
 import { chownSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { agentProperties, loadAgent } from '../attach/command.ts'
+import { agentProperties, loadAgent, systemProperties } from '../attach/command.ts'
 import { compiledMethods } from '../attach/compiled-methods.ts'
 import { type AttachConnection, openAttachSocket } from '../attach/handshake.ts'
 import { findPerfData, parsePerfData } from '../attach/hsperfdata.ts'
 import { readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
-import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
+import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { AgentDidNotConnect, type Link, LinkServer } from '../wire/link.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { makeSessionDirectory, removeSessionDirectory } from './session-directory.ts'
@@ -24,6 +24,18 @@ export class AlreadyAttached extends JfluidError {
   readonly hint = 'End the other session first, or wait until it has detached.'
   constructor(pid: number) {
     super(`another jfluid is attached to JVM ${pid}`)
+  }
+}
+
+/**
+ * JDK 17 to 23. The JVM asks a security manager before it links a probe: one of the application's may have probes
+ * itself, and be asked again, for ever. The JDK's own grants an agent nothing.
+ */
+export class SecurityManagerPresent extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Run the program without a security manager to profile it.'
+  constructor(pid: number, className: string) {
+    super(`JVM ${pid} has a security manager, ${className}: jfluid does not enter`)
   }
 }
 
@@ -55,6 +67,7 @@ export interface OpenDoor {
 export async function attachDoor(pid: number): Promise<OpenDoor> {
   const jar = agentJar()
   const connection = await openAttachSocket(pid)
+  await refuseSecurityManager(connection)
   const dir = makeSessionDirectory(connection.target)
   try {
     const server = await LinkServer.listen(join(dir, 'link'))
@@ -81,6 +94,16 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
     removeSessionDirectory(dir)
     throw error
   }
+}
+
+/** One that the program has set itself is found by the agent. */
+async function refuseSecurityManager(connection: AttachConnection): Promise<void> {
+  const manager = (await systemProperties(connection)).get('java.security.manager')
+  if (manager === undefined || manager === 'allow' || manager === 'disallow') return
+  throw new SecurityManagerPresent(
+    connection.pid,
+    manager === '' || manager === 'default' ? 'java.lang.SecurityManager' : manager,
+  )
 }
 
 /** The door for a JVM that is about to be started with `option` on its command line. */
@@ -173,6 +196,8 @@ async function connected(server: LinkServer, dir: string, pid: number): Promise<
 
 /** @param reason what the agent said, null if it said nothing */
 function startProblem(pid: number, reason: string | null): JfluidError {
+  const manager = /security manager: (\S+)/.exec(reason ?? '')?.[1]
+  if (manager !== undefined) return new SecurityManagerPresent(pid, manager)
   return reason?.includes('another jfluid is attached') === true
     ? new AlreadyAttached(pid)
     : new AgentDidNotConnect(pid, CONNECT_MS, reason)

@@ -101,10 +101,23 @@ public final class Main {
         if (before != null && !before.isOver()) {
             throw new IOException("another jfluid is attached to this JVM");
         }
+        refuseSecurityManager();
         Session session = new Session(Path.of(option(options, "dir")), option(options, "build"));
         running.set(session);
         session.start();
         return session;
+    }
+
+    /**
+     * The JVM asks a security manager before it links a probe. One of the application's may have probes itself, or
+     * call what has, and would be asked again, for ever.
+     */
+    @SuppressWarnings("removal")
+    private static void refuseSecurityManager() throws IOException {
+        Object manager = System.getSecurityManager();
+        if (manager != null && manager.getClass().getClassLoader() != null) {
+            throw new IOException("security manager: " + manager.getClass().getName());
+        }
     }
 
     private static void awaitEnd(Session session) {

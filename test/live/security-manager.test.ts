@@ -1,0 +1,58 @@
+// A security manager of the application is asked by the JVM before it links a probe: with probes in the manager that
+// would never end. Such a JVM is left alone, and told why. JDK 24 has no security managers any more.
+
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import { jfluid } from '../support/jfluid.ts'
+
+const HOST = `
+  package fix;
+  public class Guarded {
+    public static class Own extends SecurityManager {
+      static int asked;
+      static void ask() { asked++; }
+      @Override public void checkPackageAccess(String name) { ask(); }
+      @Override public void checkPermission(java.security.Permission permission) { }
+    }
+    static int step(int x) { return x + 1; }
+    static int work(int x) { return step(x); }
+    public static void main(String[] args) throws Exception {
+      if (args[0].equals("allow")) System.setSecurityManager(new Own());
+      System.out.println("ready");
+      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) System.out.println("done " + work(1));
+    }
+  }`
+
+const guarded = jdks.filter(({ version }) => version < 24)
+const ways: [string, string[], string][] = [
+  ['given by an option', ['-Djava.security.manager=fix.Guarded$Own'], 'fix.Guarded$Own'],
+  ['of the JDK', ['-Djava.security.manager'], 'java.lang.SecurityManager'],
+  ['set by the program', ['-Djava.security.manager=allow'], 'fix.Guarded$Own'],
+]
+
+describe.runIf(guarded.length > 0)('a JVM with a security manager', () => {
+  describe.each(guarded)('on JDK $version', (jdk) => {
+    it.each(ways)('%s is refused, and goes on', async (_, options, manager) => {
+      const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
+      const java = startJava(jdk, [...options, '-cp', classes, 'fix.Guarded', options[0].split('=')[1] ?? ''])
+      await java.line(/^ready$/)
+      const out = join(temporaryDirectory(), 'p.jfluid')
+      const { code, stderr } = await jfluid(
+        'record',
+        String(java.pid),
+        '--root',
+        'fix.Guarded.work',
+        '--out',
+        out,
+      )
+      expect(stderr).toContain(`JVM ${java.pid} has a security manager, ${manager}: jfluid does not enter`)
+      expect(code).toBe(69)
+      java.send('work')
+      await java.line(/^done 2$/)
+      expect(java.stderr()).not.toContain('StackOverflowError')
+    })
+  })
+})
