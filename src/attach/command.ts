@@ -243,7 +243,11 @@ export function agentLoadProblem(
   return new AgentNotLoaded(pid, sentence === '' ? `it said nothing (code ${code})` : sentence)
 }
 
-const NO_LAYER_YET = 'java.lang.NullPointerException'
+/**
+ * Answers of a JVM in its first milliseconds, with whatever code: it has no module layer yet, or
+ * has not entered JVMTI's live phase (`prims/jvmtiAgent.cpp`, from 21 on). Nothing was loaded.
+ */
+const TOO_YOUNG = /^java\.lang\.NullPointerException|only permitted in the live phase/
 
 /**
  * Loads a Java agent and returns when its `agentmain` has.
@@ -264,8 +268,7 @@ export async function loadAgent(
   const load = () => run(connection, 'load', ['instrument', 'false', `${jar}=${options}`], limits)
   const giveUp = performance.now() + (limits?.timeoutMs ?? COMMAND_MS)
   let reply = await load()
-  // A JVM in its first milliseconds has no module layer yet and trips over that; nothing was loaded.
-  while (reply.code !== 0 && reply.text.startsWith(NO_LAYER_YET) && performance.now() < giveUp) {
+  while (TOO_YOUNG.test(reply.text) && performance.now() < giveUp) {
     await sleep(20)
     reply = await load()
   }

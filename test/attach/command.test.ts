@@ -7,11 +7,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, it, onTestFinished, vi } from 'vitest'
 import {
+  AgentNotLoaded,
   ArgumentRefused,
   AttachProtocolError,
   agentLoadProblem,
   agentProperties,
   attachCommand,
+  type CommandOptions,
   CommandTimeout,
   decodeReply,
   encodeRequest,
@@ -19,6 +21,7 @@ import {
   parseProperties,
 } from '../../src/attach/command.ts'
 import { type AttachConnection, openAttachSocket } from '../../src/attach/handshake.ts'
+import { readTargetProcess } from '../../src/attach/target-process.ts'
 import type { JfluidError } from '../../src/base/errors.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
@@ -152,6 +155,14 @@ describe('a server that is no JVM', () => {
     return path
   }
 
+  /** Loads an agent through that socket, as if this process were the JVM. */
+  async function loadThrough(socketPath: string, limits?: CommandOptions): Promise<void> {
+    const target = readTargetProcess(process.pid)
+    assert.ok(target !== undefined)
+    const connection = { pid: process.pid, socketPath, target, signalled: false, firstContactMs: 0 }
+    await loadAgent(connection, '/a.jar', '', limits)
+  }
+
   it('keeps silent: a timeout', async () => {
     const path = await serverOf((socket) => setTimeout(() => socket.destroy(), 500))
     await assert.rejects(attachCommand(path, 'load', [], { timeoutMs: 50 }), (problem) => {
@@ -174,6 +185,22 @@ describe('a server that is no JVM', () => {
       }),
     )
     assert.equal((await attachCommand(path, 'x')).text, 'ré')
+  })
+
+  it.each([
+    ['without a module layer', '-1\njava.lang.NullPointerException: Cannot invoke "ModuleLayer.…"\n'],
+    ['before the live phase', '0\nDynamic agent loading is only permitted in the live phase\n'],
+  ])('a JVM %s is asked again until it loads', async (_, young) => {
+    const answers = [young, young, '0\nreturn code: 0\n']
+    const socketPath = await serverOf((socket) => socket.once('data', () => socket.end(answers.shift())))
+    await loadThrough(socketPath)
+    assert.deepEqual(answers, [])
+  })
+
+  it('a JVM that never gets older is given up', async () => {
+    const young = '0\nDynamic agent loading is only permitted in the live phase\n'
+    const socketPath = await serverOf((socket) => socket.once('data', () => socket.end(young)))
+    await assert.rejects(loadThrough(socketPath, { timeoutMs: 100 }), AgentNotLoaded)
   })
 
   it('is not there', async () => {
