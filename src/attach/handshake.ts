@@ -1,7 +1,7 @@
 // HotSpot's attach handshake: a trigger file, SIGQUIT, and a UNIX socket that appears.
 //
 //   client                                      JVM
-//     .attach_pid<n> in its cwd or /tmp
+//     .attach_pid<n> in /tmp or its cwd
 //     SIGQUIT ------------------------------->  signal thread: trigger file there, owner right?
 //                                               starts the Attach Listener thread, which binds
 //     connect <-------------------------------  /tmp/.java_pid<n>
@@ -19,6 +19,7 @@ import {
   fstatSync,
   lstatSync,
   openSync,
+  type Stats,
   statSync,
   unlinkSync,
 } from 'node:fs'
@@ -189,11 +190,14 @@ async function admit(pid: number, client: Client, patience: number): Promise<Tar
     }
     const { process, perf } = facts
     const owner = socketOwner(process)
-    const problem = attachProblem(facts, client)
+    const young = Date.now() - process.startedAt < STARTING_MS
+    // A JVM that was killed leaves its socket to the next one with its pid, which then has none yet.
+    const left = young && facts.hasSocket && (await probe(process, patience)) === 'dead'
+    const problem = attachProblem(left ? { ...facts, hasSocket: false } : facts, client)
     // A JVM that starts up first catches signals, then can be attached to, and only after that can
     // load a Java agent: hsperfdata says when.
     const starting =
-      Date.now() - process.startedAt < STARTING_MS &&
+      young &&
       ((problem instanceof NotJvm && isJavaLauncher(process.executable, process.commandLine)) ||
         problem instanceof SigquitNotCaught ||
         (problem === undefined && perf?.complete === false))
@@ -265,23 +269,68 @@ interface Trigger {
 const TRIGGER_LEFT_MS = 2000
 
 /**
- * Creates the file that tells HotSpot a SIGQUIT means attach, where HotSpot looks for it: in its
- * working directory, else in /tmp. It must belong to the JVM's user or to root.
+ * Creates the file that tells HotSpot a SIGQUIT means attach. It must belong to the JVM's user or to
+ * root.
+ *
+ * HotSpot looks in its working directory, then in /tmp. We prefer /tmp: a JVM that starts up stands
+ * in its hsperfdata directory for a moment while it already takes signals (`perfMemory_posix.cpp`,
+ * `open_directory_secure_cwd`), and would not find there, a moment later, what we wrote here.
  */
 function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
+  const cwd = `/proc/${target.pid}/cwd`
+  const tmp = `${target.root}/tmp`
   const problems: string[] = []
   let cause: unknown
-  for (const directory of [`/proc/${target.pid}/cwd`, `${target.root}/tmp`]) {
+  const note = (where: string, problem: unknown) => {
+    cause = problem
+    problems.push(`${where}: ${(problem as NodeJS.ErrnoException).code ?? (problem as Error).message}`)
+  }
+  try {
+    if (!clearOfTriggers(cwd, target)) return 'of another client'
+  } catch (problem) {
+    note('working directory', problem)
+    throw new CannotTrigger(target.pid, problems, { cause })
+  }
+  for (const [where, directory] of [
+    ['/tmp', tmp],
+    ['working directory', cwd],
+  ]) {
     try {
       return writeTriggerIn(directory, target)
     } catch (problem) {
-      cause = problem
-      const where = directory.endsWith('/cwd') ? 'working directory' : '/tmp'
-      problems.push(`${where}: ${(problem as NodeJS.ErrnoException).code ?? (problem as Error).message}`)
+      note(where, problem)
     }
   }
   throw new CannotTrigger(target.pid, problems, { cause })
 }
+
+/**
+ * Removes a trigger file left in the working directory: HotSpot would take it for the answer
+ * without looking in /tmp.
+ *
+ * @returns `false` when another client's file is there and fresh
+ * @throws when one that HotSpot would not believe cannot be removed: the JVM would print its threads
+ */
+function clearOfTriggers(cwd: string, { nsPid, euid }: TargetProcess): boolean {
+  const path = `${cwd}/.attach_pid${nsPid}`
+  let there: Stats | undefined
+  try {
+    there = lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return true // a directory that we may not enter
+  }
+  if (there === undefined) return true
+  if (isFresh(there)) return false
+  try {
+    unlinkSync(path)
+  } catch (problem) {
+    const gone = (problem as NodeJS.ErrnoException).code === 'ENOENT'
+    if (!gone && there.uid !== euid && there.uid !== 0) throw problem
+  }
+  return true
+}
+
+const isFresh = ({ mtimeMs }: Stats) => Date.now() - mtimeMs < TRIGGER_LEFT_MS
 
 function writeTriggerIn(directory: string, target: TargetProcess): Trigger | 'of another client' {
   // Through a handle, so that the file can be removed when the process and its /proc entry are gone.
@@ -316,7 +365,7 @@ function createTrigger(path: string, owner: number): boolean {
   } catch (problem) {
     if ((problem as NodeJS.ErrnoException).code !== 'EEXIST') throw problem
     const there = lstatSync(path, { throwIfNoEntry: false })
-    if (there !== undefined && Date.now() - there.mtimeMs < TRIGGER_LEFT_MS) return false
+    if (there !== undefined && isFresh(there)) return false
     unlinkSync(path)
     file = openSync(path, TRIGGER_FLAGS, 0o600)
   }

@@ -17,7 +17,8 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest'
 import type { AttachError } from '../../src/attach/admission.ts'
 import { agentProperties } from '../../src/attach/command.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
@@ -170,7 +171,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('a working directory that takes no file is replaced by /tmp', async () => {
+  it('a working directory that takes no file is not needed', async () => {
     const java = await startWaiter(jdk, [], { cwd: '/proc' })
     assert.equal((await openAttachSocket(java.pid)).signalled, true)
     assert.equal(existsSync(`/tmp/.attach_pid${java.pid}`), false)
@@ -200,6 +201,18 @@ forEachJdk((jdk) => {
     utimesSync(left, 1e9, 1e9)
     assert.equal((await openAttachSocket(java.pid)).signalled, true)
     assert.deepEqual(readdirSync(cwd), [])
+    await assertUndisturbed(java)
+  })
+
+  it('waits for another client that uses the working directory', async () => {
+    const cwd = temporaryDirectory()
+    const java = await startWaiter(jdk, [], { cwd })
+    const theirs = join(cwd, `.attach_pid${java.pid}`)
+    writeFileSync(theirs, '')
+    const ours = openAttachSocket(java.pid)
+    assert.equal(await Promise.race([ours, sleep(200, 'still waits')]), 'still waits')
+    rmSync(theirs)
+    assert.equal((await ours).signalled, true)
     await assertUndisturbed(java)
   })
 
@@ -253,7 +266,10 @@ forEachJdk((jdk) => {
       assert.equal(`${problem.name} ${problem.exitCode}`, 'NotAnswering 75')
       assert.equal(problem.message, `JVM ${java.pid} did not answer the attach request within 300 ms`)
       assert.deepEqual(readdirSync(cwd), [])
-      assert.equal(java.stdout().match(/Attach triggered by/g)?.length, 1)
+      // In /tmp: while a JVM starts up its working directory is not always the one it stays in.
+      assert.deepEqual(java.stdout().match(/Attach triggered by .*/g), [
+        `Attach triggered by /tmp/.attach_pid${java.pid}`,
+      ])
       await assertUndisturbed(java)
     })
 
@@ -385,6 +401,34 @@ describe.runIf(process.geteuid?.() === 0)('users', () => {
       assert.equal(connection.signalled, true)
       assert.ok((await agentProperties(connection)).size > 0)
     })
+    await assertUndisturbed(java)
+  })
+
+  it('a trigger file in /tmp that is not ours to remove: the working directory will do', async () => {
+    const cwd = temporaryDirectory()
+    chownSync(cwd, NOBODY, NOBODY)
+    const java = await startWaiter(newest, [], { ...asNobody, cwd })
+    const left = `/tmp/.attach_pid${java.pid}`
+    onTestFinished(() => rmSync(left, { force: true }))
+    writeFileSync(left, '')
+    utimesSync(left, 1e9, 1e9)
+    const { signalled } = await asUser(NOBODY, NOBODY, () => openAttachSocket(java.pid))
+    assert.equal(signalled, true)
+    assert.deepEqual(readdirSync(cwd), [])
+    await assertUndisturbed(java)
+  })
+
+  it('a stranger’s trigger file in the working directory is told: HotSpot would print its threads', async () => {
+    const cwd = temporaryDirectory()
+    chmodSync(cwd, 0o755)
+    const java = await startWaiter(newest, [], { ...asNobody, cwd })
+    const left = join(cwd, `.attach_pid${java.pid}`)
+    writeFileSync(left, '')
+    chownSync(left, 12345, 12345)
+    utimesSync(left, 1e9, 1e9)
+    const problem = await asUser(NOBODY, NOBODY, () => refusal(java.pid))
+    assert.equal(`${problem.name} ${problem.exitCode}`, 'CannotTrigger 73')
+    assert.match(problem.message, /could not be written \(working directory: EACCES\)$/)
     await assertUndisturbed(java)
   })
 
