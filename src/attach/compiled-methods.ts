@@ -25,7 +25,7 @@ export async function compiledMethods({ socketPath }: AttachConnection): Promise
     const { code, text } = await attachCommand(socketPath, 'jcmd', ['Compiler.codelist'], options)
     return code === 0 ? parseCodeList(text) : new Set()
   } catch {
-    // What can go wrong here goes wrong with the next command as well, which is needed, and is told there.
+    // Too slow, or its end, which whoever talks to it next will tell: scheme B asks then as in a JVM that is new.
     return new Set()
   }
 }

@@ -308,7 +308,7 @@ function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
  * Removes a trigger file left in the working directory: HotSpot would take it for the answer
  * without looking in /tmp.
  *
- * @returns `false` when another client's file is there and fresh
+ * @returns `false` when another client waits for its answer
  * @throws when one that HotSpot would not believe cannot be removed: the JVM would print its threads
  */
 function clearOfTriggers(cwd: string, { nsPid, euid }: TargetProcess): boolean {
@@ -320,7 +320,7 @@ function clearOfTriggers(cwd: string, { nsPid, euid }: TargetProcess): boolean {
     return true // a directory that we may not enter
   }
   if (there === undefined) return true
-  if (isFresh(there)) return false
+  if (isRequest(there, euid)) return false
   try {
     unlinkSync(path)
   } catch (problem) {
@@ -330,7 +330,10 @@ function clearOfTriggers(cwd: string, { nsPid, euid }: TargetProcess): boolean {
   return true
 }
 
-const isFresh = ({ mtimeMs }: Stats) => Date.now() - mtimeMs < TRIGGER_LEFT_MS
+/** Whether it is of a client that waits for its answer: fresh, and one that HotSpot believes. */
+function isRequest({ mtimeMs, uid }: Stats, owner: number): boolean {
+  return Date.now() - mtimeMs < TRIGGER_LEFT_MS && (uid === owner || uid === 0)
+}
 
 function writeTriggerIn(directory: string, target: TargetProcess): Trigger | 'of another client' {
   // Through a handle, so that the file can be removed when the process and its /proc entry are gone.
@@ -357,7 +360,7 @@ function writeTriggerIn(directory: string, target: TargetProcess): Trigger | 'of
   return 'of another client'
 }
 
-/** @returns `false` when another client's file is there and fresh */
+/** @returns `false` when another client waits for its answer */
 function createTrigger(path: string, owner: number): boolean {
   let file: number
   try {
@@ -365,7 +368,7 @@ function createTrigger(path: string, owner: number): boolean {
   } catch (problem) {
     if ((problem as NodeJS.ErrnoException).code !== 'EEXIST') throw problem
     const there = lstatSync(path, { throwIfNoEntry: false })
-    if (there !== undefined && isFresh(there)) return false
+    if (there !== undefined && isRequest(there, owner)) return false
     unlinkSync(path)
     file = openSync(path, TRIGGER_FLAGS, 0o600)
   }

@@ -4,14 +4,14 @@
 // super() or this(), and on a full stack there is no room for the probe. Whoever catches the exception knows
 // that they are over, so a probe goes where its handlers begin.
 //
-// Not where it would make no difference: if nothing is called in what is guarded, or if the method ends soon
-// and calls nothing, as where a monitor is left and the exception passed on. Nor where the probe could
+// Not where it would make no difference: if nothing is called in what is guarded (but initialisers, which have
+// an exit of their own), or if the method ends soon and calls nothing, as where a monitor is left and the exception passed on. Nor where the probe could
 // be in its own way: on a full stack it throws itself, and if that led back to the same handler it would do so
 // for ever.
 
 import { type Code, type Handler, instructionLength } from '../classfile/code.ts'
 import { INVOKEDYNAMIC, INVOKEVIRTUAL, MONITORENTER } from '../classfile/opcodes.ts'
-import { handlersAt, successors } from './flow.ts'
+import { handlersAt, isSubroutineCall, successors } from './flow.ts'
 
 /**
  * Rows of the exception table looked at in one method: 50 ms or so. A hostile one could take for ever; from
@@ -87,9 +87,11 @@ class Ahead {
       seen.add(bci)
       if (isCall(bytecode[bci]) || bytecode[bci] === MONITORENTER) return true
       for (const next of successors(bytecode, bci)) {
-        if (next <= bci) return true // a loop
+        if (next <= bci && !isSubroutineCall(bytecode[bci])) return true // a loop
         pending.push(next)
       }
+      // Where the subroutine comes back, if it does.
+      if (isSubroutineCall(bytecode[bci])) pending.push(bci + instructionLength(bytecode, bci))
       for (const { handlerBci } of this.#at(bci)) pending.push(handlerBci)
       if (this.isTired) return false
     }

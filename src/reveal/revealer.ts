@@ -154,18 +154,30 @@ export class Revealer {
    * Scheme B: the roots are about to run. What they reach is taken as if they, and all methods behind them that are known
    * to run, had been entered: that saves a step for each, and takes nothing that those steps would not have taken.
    *
+   * In steps, as all of it takes seconds in a server, and classes that are loaded meanwhile wait for their turn.
+   *
    * @param executed  `package.Class.method(descriptor)` of methods that have run in this JVM
    */
-  async rootsWillRun(executed: ReadonlySet<string>): Promise<Revelation> {
-    const roots = [...this.#ids].filter((it) => it.root && !this.#invoked.has(it.id))
-    const entered: number[] = []
+  async *rootsWillRun(executed: ReadonlySet<string>): AsyncGenerator<Revelation, void, void> {
     this.#executed = executed
-    return await this.#answer(async () => {
-      await this.#enter(roots, entered)
-      // The first of them to be entered would open the gate, and wait for the dearest answer of all.
-      await this.#reach.openGateFor(this.#reach.fresh)
-      await lookAhead(this.#reach, boldness(this.#options.lookAhead, 0), this.#backlog)
-    }, entered)
+    const taken: MethodTarget[] = []
+    let level = [...this.#ids].filter((it) => it.root && !this.#invoked.has(it.id))
+    while (level.length > 0) {
+      const entered: number[] = []
+      const step = level
+      const revelation = await this.#answer(async () => {
+        level = await this.#enterLevel(step, entered)
+      }, entered)
+      taken.push(...revelation.instrument)
+      yield revelation
+    }
+    // The first of them to be entered would open the gate, and wait for the dearest answer of all.
+    for (let at = 0; at < taken.length; at += METHODS_A_STEP) {
+      yield await this.#answer(() => this.#reach.openGateFor(taken.slice(at, at + METHODS_A_STEP)))
+    }
+    yield await this.#answer(() =>
+      lookAhead(this.#reach, boldness(this.#options.lookAhead, 0), this.#backlog),
+    )
   }
 
   /**
@@ -175,19 +187,22 @@ export class Revealer {
    */
   async #enter(targets: readonly MethodTarget[], entered: number[]): Promise<void> {
     let level = targets
-    while (level.length > 0) {
-      const refs: MethodRef[] = []
-      for (const target of level) {
-        if (this.#invoked.has(target.id)) continue
-        this.#invoked.add(target.id)
-        entered.push(target.id)
-        const ref = this.#reach.refOf(target)
-        if (ref !== null) refs.push(ref)
-      }
-      const before = this.#reach.fresh.length
-      await this.#reach.expand(refs)
-      level = this.#reach.fresh.slice(before).filter((it) => this.#executed.has(javaName(it)))
+    while (level.length > 0) level = await this.#enterLevel(level, entered)
+  }
+
+  /** @returns those of the callees that are known to run */
+  async #enterLevel(targets: readonly MethodTarget[], entered: number[]): Promise<MethodTarget[]> {
+    const refs: MethodRef[] = []
+    for (const target of targets) {
+      if (this.#invoked.has(target.id)) continue
+      this.#invoked.add(target.id)
+      entered.push(target.id)
+      const ref = this.#reach.refOf(target)
+      if (ref !== null) refs.push(ref)
     }
+    const before = this.#reach.fresh.length
+    await this.#reach.expand(refs)
+    return this.#reach.fresh.slice(before).filter((it) => this.#executed.has(javaName(it)))
   }
 
   /** Scheme B: a method is about to run for the first time. Its id comes back in `ready`. */
@@ -436,6 +451,9 @@ export class Revealer {
     return known || /^(?:java|jdk|sun)\//.test(info.name) ? CLASS_JDK : 0
   }
 }
+
+/** Of those that are looked at before the roots run, so many in a step: each looks into some classes. */
+const METHODS_A_STEP = 500
 
 /** Steps that need not guess because it is known what runs, on top of the usual ones. After them nothing seems to be known. */
 const KNOWING_STEPS = 24

@@ -100,17 +100,16 @@ export class Installation {
     return this.#begun ? await turns.ask(() => revealer.classesAppeared()) : null
   }
 
-  /** Rewrites and swaps what was revealed, in one redefinition. */
+  /**
+   * Rewrites and swaps what was revealed, in one redefinition: what one revelation takes for found must be in before the
+   * methods of another are ready, whichever came first.
+   */
   async apply(...revelations: readonly Revelation[]): Promise<void> {
-    await this.#applyRests()
-    await this.#applyNow(revelations)
-  }
-
-  /** In the order of revelation: what one takes for found must be in before its methods are ready. */
-  async #applyNow(revelations: readonly Revelation[]): Promise<void> {
+    const rests = this.#rests.splice(0)
+    const all = [...rests.map(({ others }) => others), ...revelations]
     const { classes } = this.#workshop
     const tasks: Task[] = []
-    const ready: number[] = []
+    const ready: number[] = rests.flatMap(({ readyOwn }) => readyOwn)
     const take = (revelation: Revelation) => {
       tasks.push(...revelation.instrument.map(taskOf))
       ready.push(...revelation.ready)
@@ -120,7 +119,7 @@ export class Installation {
         tasks.push(...reflectionTasks(classes.bootClasses))
       }
     }
-    for (const revelation of revelations) take(revelation)
+    for (const revelation of all) take(revelation)
     // Most of them have been defined since their hook: the list of loaded classes tells.
     if (tasks.some((t) => classes.isComing(t.classId))) {
       const appeared = await this.#learnClasses()
@@ -170,10 +169,7 @@ export class Installation {
   }
 
   async #applyRests(): Promise<void> {
-    for (let rest = this.#rests.shift(); rest !== undefined; rest = this.#rests.shift()) {
-      await this.#applyNow([rest.others])
-      await this.install([], rest.readyOwn)
-    }
+    while (this.hasRests) await this.apply()
   }
 
   noteSkipped(list: Revelation['skipped']): void {

@@ -86,8 +86,8 @@ export class Instrumenter {
   }
 
   /**
-   * Installs the tasks' bodies, as many as the target bears in one redefinition, and marks methods as ready after the
-   * last.
+   * Installs the tasks' bodies, as many as the target bears in one redefinition, each part rewritten when it is due: in
+   * between, others have their turn. Marks methods as ready after the last, unless classes were loaded meanwhile.
    *
    * A class whose bytes have changed since they were read is read again and tried once more.
    */
@@ -100,31 +100,17 @@ export class Instrumenter {
     let wanted: readonly Task[] = tasks
     let readyIds = ready
     for (let attempt = 0; attempt < 2; attempt++) {
-      const { bodies, byClass } = await this.rewrite(wanted, refusals)
-      if (bodies.length === 0 && readyIds.length === 0) break
-      const refused = new Map<number, string>()
-      for (const [part, ready] of inParts(bodies, readyIds)) {
-        const result = await this.agent.redefineMethods(part, ready, this.highestId)
-        results.push(result)
-        for (const { classId, reason } of result.refused) refused.set(classId, reason)
-      }
       const again: Task[] = []
-      for (const [classId, list] of byClass) {
-        const reason = refused.get(classId)
-        if (reason === undefined) {
-          this.installed.set(classId, [...(this.installed.get(classId) ?? []), ...list])
-        } else if (attempt === 0 && reason.includes('have changed')) {
-          this.forget(classId)
-          again.push(...(this.installed.get(classId) ?? []), ...list)
-          this.installed.delete(classId)
-        } else if (CANNOT_BE_LINKED.test(reason)) {
-          this.unlinkable.set(classId, reason)
-          refusals.push(...list.map((task) => ({ task, reason })))
-        } else if (attempt === 0 && list.length > 1) {
-          again.push(...(await this.oneByOne(list, results, refusals)))
-        } else {
-          refusals.push(...list.map((task) => ({ task, reason })))
-        }
+      const parts = inParts(wanted)
+      for (const [i, part] of parts.entries()) {
+        const { bodies, byClass } = await this.rewrite(part, refusals)
+        // What the last lets go may call what an earlier one has loaded: the caller looks at that first.
+        const unseen = results.some((it) => it.loadedClasses)
+        const letGo = i === parts.length - 1 && !unseen ? readyIds : []
+        if (bodies.length === 0 && letGo.length === 0) continue
+        const result = await this.agent.redefineMethods(bodies, letGo, this.highestId)
+        results.push(result)
+        again.push(...(await this.takeRefusals(result, byClass, attempt === 0, results, refusals)))
       }
       if (again.length === 0) break
       wanted = again
@@ -133,12 +119,42 @@ export class Instrumenter {
     return { refusals, results }
   }
 
+  /** @returns what is to be tried once more */
+  private async takeRefusals(
+    { refused }: RedefineResult,
+    byClass: ReadonlyMap<number, Task[]>,
+    mayTryAgain: boolean,
+    results: RedefineResult[],
+    refusals: Refusal[],
+  ): Promise<Task[]> {
+    const reasons = new Map(refused.map(({ classId, reason }) => [classId, reason]))
+    const again: Task[] = []
+    for (const [classId, list] of byClass) {
+      const reason = reasons.get(classId)
+      if (reason === undefined) {
+        this.installed.set(classId, [...(this.installed.get(classId) ?? []), ...list])
+      } else if (mayTryAgain && reason.includes('have changed')) {
+        this.forget(classId)
+        again.push(...(this.installed.get(classId) ?? []), ...list)
+        this.installed.delete(classId)
+      } else if (CANNOT_BE_LINKED.test(reason)) {
+        this.unlinkable.set(classId, reason)
+        refusals.push(...list.map((task) => ({ task, reason })))
+      } else if (mayTryAgain && list.length > 1) {
+        await this.oneByOne(list, results, refusals)
+      } else {
+        refusals.push(...list.map((task) => ({ task, reason })))
+      }
+    }
+    return again
+  }
+
   /** One method the verifier rejects must not cost the class the others. */
   private async oneByOne(
     tasks: readonly Task[],
     results: RedefineResult[],
     refusals: Refusal[],
-  ): Promise<Task[]> {
+  ): Promise<void> {
     for (const task of tasks) {
       const { bodies } = await this.rewrite([task], refusals)
       if (bodies.length === 0) continue
@@ -148,7 +164,6 @@ export class Instrumenter {
       if (reason !== undefined) refusals.push({ task, reason })
       else this.installed.set(task.classId, [...(this.installed.get(task.classId) ?? []), task])
     }
-    return []
   }
 
   /**
@@ -176,6 +191,7 @@ export class Instrumenter {
   /** What is known of a class was true of bytes that the JVM did not define. */
   forgetClass(classId: number): void {
     this.forget(classId)
+    this.unlinkable.delete(classId)
     this.installed.delete(classId)
   }
 
@@ -274,22 +290,21 @@ export class Instrumenter {
   }
 }
 
-/** Bodies of a class stay together. The ready ones go with the last part: what they call must be in. */
-function inParts(
-  bodies: readonly Body[],
-  ready: readonly number[],
-): (readonly [readonly Body[], readonly number[]])[] {
-  const parts: Body[][] = [[]]
-  const classes = new Set<number>()
-  for (const body of bodies) {
-    if (classes.size === CLASSES_AT_ONCE && !classes.has(body.classId)) {
-      classes.clear()
-      parts.push([])
+/** At least one. The tasks of a class stay together, in the order of the classes. */
+function inParts(tasks: readonly Task[]): Task[][] {
+  const parts: Task[][] = [[]]
+  const partOf = new Map<number, Task[]>()
+  for (const task of tasks) {
+    let part = partOf.get(task.classId)
+    if (part === undefined) {
+      const full = partOf.size > 0 && partOf.size % CLASSES_AT_ONCE === 0
+      if (full) parts.push([])
+      part = parts[parts.length - 1]
+      partOf.set(task.classId, part)
     }
-    classes.add(body.classId)
-    parts[parts.length - 1].push(body)
+    part.push(task)
   }
-  return parts.map((part, i) => [part, i === parts.length - 1 ? ready : []])
+  return parts
 }
 
 interface RewrittenClass {

@@ -265,7 +265,7 @@ export class Session {
 
     onPhase('reading classes')
     // Before the first redefinition, which may discard what has been compiled.
-    const executed = await this.door.executed()
+    const executed = this.looksAhead ? await this.door.executed() : new Set<string>()
     await this.agent.enable()
     await this.agent.watch(this.options.jdk)
     await this.turns.enqueue(async () => {
@@ -289,9 +289,19 @@ export class Session {
    * (`--look-ahead 0`) waits.
    */
   private async lookAheadOfRoots(executed: ReadonlySet<string>): Promise<void> {
-    const { scheme, lookAhead } = this.options
-    if (scheme !== 'b' || lookAhead === 0) return
-    await this.installation.apply(await this.turns.ask(() => this.revealer.rootsWillRun(executed)))
+    if (!this.looksAhead) return
+    const revelations: Revelation[] = []
+    const steps = this.revealer.rootsWillRun(executed)
+    for (;;) {
+      const { done, value } = await this.turns.ask(() => steps.next())
+      if (done) break
+      revelations.push(value)
+    }
+    await this.installation.apply(...revelations)
+  }
+
+  private get looksAhead(): boolean {
+    return this.options.scheme === 'b' && this.options.lookAhead > 0
   }
 
   /** A user deserves to be told before it happens. */

@@ -404,19 +404,26 @@ describe.runIf(process.geteuid?.() === 0)('users', () => {
     await assertUndisturbed(java)
   })
 
-  it('a trigger file in /tmp that is not ours to remove: the working directory will do', async () => {
-    const cwd = temporaryDirectory()
-    chownSync(cwd, NOBODY, NOBODY)
-    const java = await startWaiter(newest, [], { ...asNobody, cwd })
-    const left = `/tmp/.attach_pid${java.pid}`
-    onTestFinished(() => rmSync(left, { force: true }))
-    writeFileSync(left, '')
-    utimesSync(left, 1e9, 1e9)
-    const { signalled } = await asUser(NOBODY, NOBODY, () => openAttachSocket(java.pid))
-    assert.equal(signalled, true)
-    assert.deepEqual(readdirSync(cwd), [])
-    await assertUndisturbed(java)
-  })
+  it.each([
+    ['old', 1e9, 0],
+    ['a stranger’s, who would keep us waiting', Date.now() / 1000 + 60, 12345],
+  ])(
+    'a trigger file in /tmp that is not ours to remove (%s): the working directory will do',
+    async (_, time, owner) => {
+      const cwd = temporaryDirectory()
+      chownSync(cwd, NOBODY, NOBODY)
+      const java = await startWaiter(newest, [], { ...asNobody, cwd })
+      const left = `/tmp/.attach_pid${java.pid}`
+      onTestFinished(() => rmSync(left, { force: true }))
+      writeFileSync(left, '')
+      chownSync(left, owner, owner)
+      utimesSync(left, time, time)
+      const { signalled } = await asUser(NOBODY, NOBODY, () => openAttachSocket(java.pid))
+      assert.equal(signalled, true)
+      assert.deepEqual(readdirSync(cwd), [])
+      await assertUndisturbed(java)
+    },
+  )
 
   it('a stranger’s trigger file in the working directory is told: HotSpot would print its threads', async () => {
     const cwd = temporaryDirectory()

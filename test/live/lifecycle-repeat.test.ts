@@ -3,6 +3,8 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { sessionOptions } from '../../src/commands/options.ts'
@@ -181,5 +183,11 @@ async function remains(pid: number): Promise<Remains> {
       .replace(/(\$\$Lambda).*/, '$1')
     classes.set(name, (classes.get(name) ?? 0) + 1)
   }
-  return { descriptors: descriptors(pid), threads, objects, classes: [...classes].sort() }
+  // The JVM says the last word of an answer, and closes the connection a moment later.
+  let open: string[]
+  do {
+    open = descriptors(pid)
+    await sleep(50)
+  } while (!isDeepStrictEqual(descriptors(pid), open))
+  return { descriptors: open, threads, objects, classes: [...classes].sort() }
 }

@@ -190,7 +190,9 @@ export class Target {
   }
 
   async rootsWillRun(executed: ReadonlySet<string>): Promise<string> {
-    return this.#note(await this.revealer.rootsWillRun(executed))
+    const names: string[] = []
+    for await (const step of this.revealer.rootsWillRun(executed)) names.push(this.#note(step))
+    return names.join(' ').split(' ').filter(Boolean).sort().join(' ')
   }
 
   /** First invocation of a method taken before: `Main.run`. */

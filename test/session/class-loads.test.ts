@@ -152,18 +152,18 @@ describe('a class in the load hook', () => {
     slow()
     await settled()
     assert.deepEqual(log, ['redefining for 102', 'hook 2, ready: ', 'hook 3, ready: '])
-    // What 3 leads to is in before its method is ready, and before anything else is begun.
+    // What 3 and 4 lead to is in before methods of either are ready, and before anything else is begun.
     revelations.set(4, leadingOn(4))
     await load(4)
     redefined()
     await settled()
     assert.deepEqual(log.slice(3), [
       'hook 4, ready: ',
-      ...['redefined, ready: 102', 'ready: 12', 'redefining for 103'],
+      ...['redefined, ready: 102', 'ready: 12', 'redefining for 103,104'],
     ])
     redefined()
     await settled()
-    assert.deepEqual(log.slice(7), ['redefined, ready: 103', 'ready: 13', 'redefining for 104'])
+    assert.deepEqual(log.slice(7), ['redefined, ready: 13,14,103,104'])
     redefined()
     await settled()
     assert.equal(installation.lateClasses, 0)

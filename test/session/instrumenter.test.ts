@@ -234,7 +234,11 @@ describe('a body that the JVM refuses', () => {
 })
 
 describe('a redefinition of very many classes', () => {
-  it('is made in parts, whole classes each; what is ready is told with the last', async () => {
+  it.each([
+    ['what is ready is told with the last', [], [7, 8]],
+    ['nothing is ready if one has loaded classes, which are to be looked at first', [0], []],
+    ['nor if the last has: then the agent keeps it back', [1], [7, 8]],
+  ])('is made in parts, whole classes each: %s', async (_, loading: number[], told) => {
     const { bytes } = assemble({
       method: 'half(I)I',
       code: 'iload_0 | iconst_2 | idiv | ireturn',
@@ -249,7 +253,7 @@ describe('a redefinition of very many classes', () => {
       extendConstantPool: async () => {},
       redefineMethods: async (bodies: Body[], ready: readonly number[]) => {
         parts.push([bodies.length, new Set(bodies.map((it) => it.classId)).size, ready])
-        return { refused: [] }
+        return { refused: [], loadedClasses: loading.includes(parts.length - 1) }
       },
     }
     const tasks = Array.from({ length: 2_400 }, (_, i): Task => {
@@ -258,7 +262,7 @@ describe('a redefinition of very many classes', () => {
     await new Instrumenter(agent as unknown as Agent, { unverified: () => false }).install(tasks, [7, 8])
     assert.deepEqual(parts, [
       [2_000, 1_000, []],
-      [400, 200, [7, 8]],
+      [400, 200, told],
     ])
   })
 })

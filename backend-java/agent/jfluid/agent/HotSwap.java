@@ -329,22 +329,25 @@ final class HotSwap {
         for (Class<?> c : batch) {
             (batch.size() == 1 || links(c) ? sound : doubtful).add(c);
         }
-        int calls = retransform(sound, failed);
-        for (Class<?> c : doubtful) {
-            calls += retransform(List.of(c), failed);
-        }
-        return calls;
+        return retransform(sound, failed) + retransform(doubtful, failed);
     }
 
-    /** To list constructors links the class. It also looks up their parameters' classes, so a failure may mean those. */
+    /**
+     * To list constructors links the class, or methods for an interface, which has no constructors (jvm.cpp,
+     * get_class_declared_methods_helper). It also looks up the classes that those name, so a failure may mean them.
+     */
     private static boolean links(Class<?> c) {
         if (!Unsafe.getUnsafe().shouldBeInitialized(c)) {
             return true;
         }
         try {
-            c.getDeclaredConstructors();
+            if (c.isInterface()) {
+                c.getDeclaredMethods();
+            } else {
+                c.getDeclaredConstructors();
+            }
             return true;
-        } catch (LinkageError | RuntimeException e) { // the latter from a class loader of the application
+        } catch (Throwable e) { // whatever a class loader of the application throws; of ours is nothing there
             return false;
         }
     }

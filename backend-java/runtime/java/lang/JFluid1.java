@@ -360,8 +360,8 @@ public final class JFluid1 {
     public static void rootEntry(int id) {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive)) {
+            methodEntry(id); // on a full stack it throws: then this activation is over, and has not been counted
             ti.nesting++;
-            methodEntry(id);
             return;
         }
         if (enabled) {
@@ -375,9 +375,11 @@ public final class JFluid1 {
         if (ti == null) {
             return;
         }
+        int left = ti.nesting - 1;
         if (ti.active) {
+            ti.nesting = left; // first, as methodExit throws on a full stack
             methodExit(id);
-            if (--ti.nesting <= 0 && ti.active) {
+            if (left <= 0 && ti.active) {
                 ti.active = false;
                 int chunk = ti.chunk;
                 if (chunk >= 0) {
@@ -386,8 +388,9 @@ public final class JFluid1 {
                 }
             }
         } else if (ti.virtualActive) {
+            ti.nesting = left;
             virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-            if (--ti.nesting <= 0) {
+            if (left <= 0) {
                 ti.virtualActive = false;
             }
         }
