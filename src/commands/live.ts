@@ -1,5 +1,6 @@
 // The live view of a session: from the session's port to the view's.
 
+import { skippedWarnings } from '../profile/skipped.ts'
 import type { Session } from '../session/session.ts'
 import type { LiveSource, LiveStatus } from '../tui/app.ts'
 
@@ -36,7 +37,7 @@ export function liveSource(session: Session): LiveSource {
       elapsedMs: s.elapsedMs,
       phase: s.phase,
       ...(s.message === null ? {} : { message: s.message }),
-      warnings: s.warnings,
+      warnings: [...s.warnings, ...skippedWarnings(s.skipped)],
     }
   }
   return {

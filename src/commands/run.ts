@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { basename } from 'node:path'
 import { EX_NOINPUT, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
-import { startDoor } from '../session/door.ts'
+import { type OpenDoor, startDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
 import { terminalProblem } from '../tui/screen.ts'
@@ -68,7 +68,13 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       () => gone.abort(),
       () => gone.abort(),
     )
-    const open = await door.connect(gone.signal)
+    let open: OpenDoor | null
+    try {
+      open = await door.connect(child.pid ?? 0, gone.signal)
+    } catch (error) {
+      child.kill('SIGTERM')
+      throw error
+    }
     if (open === null) {
       const status = await exit
       if (signals.ending === null) throw new NoJvmStarted(command.join(' '))

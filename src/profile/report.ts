@@ -6,6 +6,7 @@ import type { Tree } from '../cct/tree.ts'
 import { factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
 import { allWarnings, column, nameOf, type Profile, rootTotalNs } from './profile.ts'
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
+import { skippedWarnings } from './skipped.ts'
 import {
   clean,
   count,
@@ -14,6 +15,7 @@ import {
   msPerCall,
   pad,
   percent,
+  plural,
   right,
   shortCount,
   shortName,
@@ -174,7 +176,7 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
     warnings.unshift('truncated: the session ended before it was asked to')
   }
   const { skipped, gaps, healed } = instrumentation
-  if (skipped.length > 0) warnings.push(`${plural(skipped.length, 'method')} could not be instrumented`)
+  warnings.push(...skippedWarnings(skipped))
   if (gaps > 0) warnings.push(`${plural(gaps, 'gap')}: methods that ran before they were instrumented`)
   if (healed > 0) warnings.push(`${plural(healed, 'stack frame')} without an exit closed by force`)
   for (const warning of warnings) {
@@ -271,9 +273,4 @@ function* hotSection(profile: Profile, o: typeof DEFAULTS, paint: Paint): Genera
     const name = shortName(nameOf(profile.methodNames, method), nameCells)
     yield `${selfNs >= whole / 10 ? paint('heat', numbers) : numbers}  ${name}\n`
   }
-}
-
-/** "1 thread", "3 threads". */
-function plural(number: number, noun: string): string {
-  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`
 }

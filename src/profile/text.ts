@@ -53,6 +53,11 @@ export function count(value: number, width = 13): string {
   return full.length <= width ? full : shortCount(value)
 }
 
+/** "1 gap", "2 gaps". */
+export function plural(number: number, noun: string): string {
+  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`
+}
+
 /** "950", "12.3k", "4.56M": three digits that count. */
 export function shortCount(value: number): string {
   const units = ['', 'k', 'M', 'G', 'T', 'P']

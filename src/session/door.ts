@@ -4,7 +4,7 @@
 // The session directory's contents are unlinked as soon as both sides have them open, so nothing is
 // left behind however either side ends from then on.
 
-import { chownSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentProperties, loadAgent, systemProperties } from '../attach/command.ts'
 import { compiledMethods } from '../attach/compiled-methods.ts'
@@ -110,8 +110,13 @@ async function refuseSecurityManager(connection: AttachConnection): Promise<void
 export interface StartDoor {
   /** `-javaagent:…`, to go before all other JVM options. */
   readonly option: string
-  /** Waits until the agent of the started process connects; null once `gone` fires first. */
-  connect(gone: AbortSignal): Promise<OpenDoor | null>
+  /**
+   * Waits until the agent of the started process connects; null once `gone` fires first.
+   *
+   * @param pid  of that process: for errors, as the JVM may be below it
+   * @throws SecurityManagerPresent, AgentDidNotConnect: the JVM goes on without the agent
+   */
+  connect(pid: number, gone: AbortSignal): Promise<OpenDoor | null>
   leave(): void
 }
 
@@ -122,19 +127,23 @@ export async function startDoor(): Promise<StartDoor> {
     const server = await LinkServer.listen(join(dir, 'link'))
     return {
       option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
-      async connect(gone) {
-        // No time limit but the process itself: a launcher script may take its time before java.
-        const link = await server.accept(2 ** 31 - 1, gone)
-        if (link === null) return null
-        return {
-          link,
-          pid: null,
-          dir,
-          woken: false,
-          executed: () => Promise.resolve(new Set()),
-          perf: startedPerfCounter,
-          share: () => {},
-          leave: () => removeSessionDirectory(dir),
+      async connect(pid, gone) {
+        const error = join(dir, 'error')
+        const failed = new AbortController()
+        const watcher = watch(dir, () => {
+          if (existsSync(error)) failed.abort()
+        })
+        try {
+          if (existsSync(error)) failed.abort()
+          // No time limit but the process itself: a launcher script may take its time before java.
+          const link = await server.accept(2 ** 31 - 1, AbortSignal.any([gone, failed.signal]))
+          if (link === null) {
+            if (existsSync(error)) throw startProblem(pid, readFileSync(error, 'utf8'))
+            return null
+          }
+          return opened(link, dir)
+        } finally {
+          watcher.close()
         }
       },
       leave() {
@@ -145,6 +154,19 @@ export async function startDoor(): Promise<StartDoor> {
   } catch (error) {
     removeSessionDirectory(dir)
     throw error
+  }
+}
+
+function opened(link: Link, dir: string): OpenDoor {
+  return {
+    link,
+    pid: null,
+    dir,
+    woken: false,
+    executed: () => Promise.resolve(new Set()),
+    perf: startedPerfCounter,
+    share: () => {},
+    leave: () => removeSessionDirectory(dir),
   }
 }
 

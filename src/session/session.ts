@@ -10,7 +10,7 @@ import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset } from '../events/ring-layout.ts'
-import type { Profile } from '../profile/profile.ts'
+import type { Profile, SkippedMethod } from '../profile/profile.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
@@ -65,6 +65,7 @@ export interface SessionStatus {
   /** What there is to say of each root that has not been called. */
   readonly notes: readonly string[]
   readonly warnings: readonly string[]
+  readonly skipped: readonly SkippedMethod[]
 }
 
 /**
@@ -484,7 +485,12 @@ export class Session {
       notes,
       // A root among others that is not called must not stand in the way of what the others give.
       warnings: [...this.warnings, ...(waits ? [] : notes)],
+      skipped: this.skipped(),
     }
+  }
+
+  private skipped(): SkippedMethod[] {
+    return [...this.installation.skipped].map(([method, reason]) => ({ method, reason }))
   }
 
   snapshot(perThread = true): Promise<Snapshot> {
@@ -612,7 +618,7 @@ export class Session {
         redefinedClasses: this.instrumenter.instrumentedClasses,
         hotSwapMs: this.installation.hotSwapMs,
         analysisMs: counters.analysisMs,
-        skipped: [...this.installation.skipped].map(([method, reason]) => ({ method, reason })),
+        skipped: this.skipped(),
         gaps: this.gaps + counters.gaps + this.installation.lateClasses,
         healed: stats.healed,
       },

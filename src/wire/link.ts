@@ -69,6 +69,7 @@ export class LinkServer {
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<null>((resolve) => {
       timer = setTimeout(() => resolve(null), ms)
+      if (signal?.aborted) resolve(null)
       signal?.addEventListener('abort', () => resolve(null), { once: true })
     })
     const socket = await Promise.race([this.connection, timeout])

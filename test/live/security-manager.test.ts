@@ -1,6 +1,7 @@
 // A security manager of the application is asked by the JVM before it links a probe: with probes in the manager that
 // would never end. Such a JVM is left alone, and told why. JDK 24 has no security managers any more.
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
@@ -35,6 +36,18 @@ const ways: [string, string[], string][] = [
 
 describe.runIf(guarded.length > 0)('a JVM with a security manager', () => {
   describe.each(guarded)('on JDK $version', (jdk) => {
+    it('is not profiled from its start either: the program is ended, and told why', async () => {
+      const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
+      const out = join(temporaryDirectory(), 'p.jfluid')
+      const java = [jdk.java, '-Djava.security.manager=fix.Guarded$Own', '-cp', classes, 'fix.Guarded', 'no']
+      const { code, stderr } = await jfluid(
+        ...['run', '--root', 'fix.Guarded.work', '--record', out, '--', ...java],
+      )
+      expect(stderr).toMatch(/JVM \d+ has a security manager, fix.Guarded\$Own: jfluid does not enter/)
+      expect(code).toBe(69)
+      expect(existsSync(out)).toBe(false)
+    })
+
     it.each(ways)('%s is refused, and goes on', async (_, options, manager) => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const java = startJava(jdk, [...options, '-cp', classes, 'fix.Guarded', options[0].split('=')[1] ?? ''])

@@ -51,8 +51,13 @@ public final class Boot {
         while (cause.getCause() != null) {
             cause = cause.getCause();
         }
-        try (java.io.FileWriter out = new java.io.FileWriter(option(options, "dir") + "/error")) {
-            out.write(cause.toString());
+        try {
+            java.io.File whole = new java.io.File(option(options, "dir"), "error");
+            java.io.File part = new java.io.File(whole + ".part");
+            try (java.io.FileWriter out = new java.io.FileWriter(part)) {
+                out.write(cause.toString());
+            }
+            part.renameTo(whole); // the client may be watching
         } catch (java.io.IOException | RuntimeException nowhere) {
             // The client sees that nobody connects and says so.
         }

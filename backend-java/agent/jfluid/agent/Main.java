@@ -40,6 +40,7 @@ public final class Main {
 
     private static void prepare(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
+        refuseSecurityManager(); // before anything is changed
         String id = new String(runtime.get("id"), java.nio.charset.StandardCharsets.US_ASCII).strip();
         String known = runtimeInThisJvm();
         if (known != null && !known.equals(id)) {
