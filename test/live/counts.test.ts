@@ -1,5 +1,6 @@
 // Programs whose calls are known beforehand, profiled by attach: every count must be exact.
 
+import { availableParallelism } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { CALLS, CALLS_21, compileCalls } from '../fixtures/calls.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
@@ -76,19 +77,24 @@ describe.each(jdks)('JDK $version', (jdk) => {
     })
   })
 
-  it.runIf(jdk.version >= 21)('virtual threads that park and change carriers', async () => {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Virtual'), 'fix.Virtual'])
-    await java.line(/ready/)
-    const recording = startRecording(java.pid, '--root', 'fix.Virtual.task')
-    await recording.started
-    java.send('run 2000')
-    await java.line(/done/)
-    const profile = await recording.stop()
-    java.send('expect 2000')
-    await java.line(/^end/)
-    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
-    expect(profile.instrumentation.healed).toBe(0)
-  })
+  it.runIf(jdk.version >= 21).each(['a', 'b'])(
+    'virtual threads that park, pinned and not, and change carriers, under scheme %s',
+    async (scheme) => {
+      const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Virtual'), 'fix.Virtual'])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', 'fix.Virtual.task', '--scheme', scheme)
+      await recording.started
+      java.send('run 2000')
+      const done = await java.line(/done/)
+      expect(done).toMatch(/ strayed 0$/)
+      if (availableParallelism() > 1) expect(done).not.toMatch(/ carriers 0 /)
+      const profile = await recording.stop()
+      java.send('expect 2000')
+      await java.line(/^end/)
+      expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+      expect(profile.instrumentation.healed).toBe(0)
+    },
+  )
 })
 
 /**
