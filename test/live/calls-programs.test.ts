@@ -7,11 +7,13 @@ import { type Jdk, jdks } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 
 const FULL = process.env.JFLUID_FULL === '1'
+/** A program defines classes with it. */
+const EXPORT = ['--add-exports', 'java.base/jdk.internal.misc=ALL-UNNAMED']
 const programsOf = (jdk: Jdk): string[] => (jdk.version >= 21 ? [...CALLS, ...CALLS_21] : [...CALLS])
 
 /** Runs the programs under one recording and compares each with what it counted itself. */
 async function profile(jdk: Jdk, scheme: string, programs: readonly string[]): Promise<void> {
-  const java = startJava(jdk, ['-cp', await compileCalls(jdk), 'calls.Main'])
+  const java = startJava(jdk, [...EXPORT, '-cp', await compileCalls(jdk), 'calls.Main'])
   await java.line(/ready/)
   for (const it of programs) {
     java.send(`prepare ${it}`)
