@@ -13,7 +13,7 @@ import { attachDoor } from '../../src/session/door.ts'
 import { Instrumenter, type Refusal, type Task } from '../../src/session/instrumenter.ts'
 import { Recorder } from '../../src/session/recorder.ts'
 import { Agent, type AgentEvents, type Body } from '../../src/wire/agent.ts'
-import { compileJava } from '../support/java-process.ts'
+import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
 
@@ -293,5 +293,55 @@ forEachJdk((jdk) => {
       ...[method('B', 'one'), method('B', 'three'), method('B', 'two')],
     ])
     await leave()
+  })
+
+  it('classes that cannot be linked are told apart at once, and cost the others nothing', async () => {
+    const needs = (kind: string) => `package fix; ${kind} { static int one(int x) { return x + 1; } MEMBERS }`
+    const links = 'static void take(Base it) {} default void give(Missing it) { Above.take(it); }'
+    const lazy = await compileJava(jdk, {
+      'fix/Base': 'package fix; class Base {}',
+      'fix/Missing': 'package fix; class Missing extends Base {}',
+      // The verifier has to know whether a Missing is a Base.
+      'fix/Broken': needs('class Broken').replace('MEMBERS', 'void give(Missing it) { Above.take(it); }'),
+      'fix/Above': needs('interface Above').replace('MEMBERS', links),
+      // Nobody has to know what a Missing is.
+      'fix/Sound': needs('class Sound').replace('MEMBERS', 'Sound(Missing it) {}'),
+      'fix/Plain': needs('class Plain').replace('MEMBERS', ''),
+      'fix/Lazy': `
+        package fix;
+        public class Lazy {
+          public static void main(String[] args) throws Exception {
+            for (String name : args) Class.forName("fix." + name, false, Lazy.class.getClassLoader());
+            System.out.println("ready");
+            System.in.read();
+            System.out.println("sum " + (Sound.one(1) + Plain.one(1)));
+          }
+        }`,
+    })
+    rmSync(join(lazy, 'fix/Missing.class'))
+    const names = ['Broken', 'Above', 'Sound', 'Plain']
+    const java = startJava(jdk, ['-cp', lazy, 'fix.Lazy', ...names])
+    await java.line(/^ready/)
+    const door = await attachDoor(java.pid)
+    const agent = new Agent(door.link)
+    const { classes: loaded } = await agent.loadedClasses()
+    const tasks = names.map((name, i): Task => {
+      const classId = loaded.find((it) => it.name === `fix/${name}`)!.id
+      const method = { name: 'one', descriptor: '(I)I', probe: 'method' } as const
+      return { id: 1 + i, classId, className: `fix/${name}`, ...method }
+    })
+    const { refusals, results } = await new Instrumenter(agent).install(tasks, [])
+    // Newer JVMs link a class before they show it (JvmtiEnv::RetransformClasses).
+    const shown = refusals.every(({ reason }) => reason !== 'the JVM does not show the bytes of its class')
+    const reason = shown ? expect.stringMatching(/invalid class|NoClassDefFoundError/) : expect.any(String)
+    expect(refusals).toEqual(tasks.slice(0, 2).map((task) => ({ task, reason })))
+    // Plain; the three in doubt, then the first of them, the two others, and these one by one.
+    expect(results.map(({ calls }) => calls)).toEqual([shown ? 6 : 2])
+    const { restoredClasses } = await agent.detach()
+    expect(restoredClasses).toBe(2)
+    agent.close()
+    door.leave()
+    java.send('')
+    expect(await java.line(/^sum/)).toBe('sum 4')
   })
 })

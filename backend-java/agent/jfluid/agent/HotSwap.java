@@ -23,7 +23,7 @@ import jdk.internal.misc.Unsafe;
  *
  * All but {@link #transform} and {@link #swap} runs on the agent's thread. A redefinition links its
  * classes and so may load others, and may have to wait for a thread that is loading them and waits for us
- * in the load hook: it has a thread of its own, for as long as it runs. Reading does not link.
+ * in the load hook: it has a thread of its own, for as long as it runs. Reading does not link on JDK 17.
  */
 final class HotSwap {
     /** Decides about a class that is being loaded. Runs on the loading thread. */
@@ -170,8 +170,9 @@ final class HotSwap {
      * Bytes of the given classes as a retransformation would see them; null where there are none.
      *
      * Each is retransformed alone, and what it is retransformed to is refused by the JVM's parser: nothing is
-     * redefined, and, other than after a good answer, the class is not linked and verified either
-     * (VM_RedefineClasses::load_new_class_versions), which would load others.
+     * redefined, and, other than after a good answer, JDK 17 does not link and verify the class either
+     * (VM_RedefineClasses::load_new_class_versions), which would load others. JDK 25 links it before it shows its bytes
+     * (JvmtiEnv::RetransformClasses).
      */
     List<Object> read(int[] ids) {
         List<Object> result = new ArrayList<>(ids.length);
