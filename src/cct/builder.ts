@@ -589,6 +589,11 @@ export class CctBuilder implements EventSink {
       if (ints[node * NODE_INTS + NODE_METHOD] === method) {
         this.#charge(ticks)
         this.healed += above
+        // The one exit probe ends the frame on top; all others lack half a pair, the one that exits among them.
+        for (let closed = this.#node; closed !== node; ) {
+          closed = ints[closed * NODE_INTS + NODE_PARENT]
+          this.#addProbeHalf(closed, -1)
+        }
         this.#node = ints[node * NODE_INTS + NODE_PARENT]
         return
       }

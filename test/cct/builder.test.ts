@@ -68,6 +68,13 @@ describe('frames that lost their exit', () => {
     assert.equal(builder.healed, 2)
   })
 
+  it('have half a probe pair too much taken out, which is given back', () => {
+    const builder = built('main> 0  a> 10  b> 20  main< 50')
+    // b ends with the exit of main; main and a have 10 - 4 - 2 + 3
+    const pair = { innerTicks: 4, outerTicks: 2 }
+    assert.equal(show(treeOf(builder, pair)), 'main 1x 7ns ( a 1x 7ns ( b 1x 26ns ) )')
+  })
+
   it('leave an exit without a frame: it is ignored, and its time stays with the frame on top', () => {
     const builder = built('main> 0  never< 10  main< 50')
     assert.equal(show(treeOf(builder)), 'main 1x 50ns')
