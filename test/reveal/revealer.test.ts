@@ -229,6 +229,20 @@ describe('what is known to run', () => {
     expect(await target.invoke('Seldom.go')).toBe('Deep.other')
   })
 
+  it('comes in steps, between which other questions are answered', async () => {
+    const target = new Target({ program: known })
+    await target.start()
+    const found: string[][] = []
+    for await (const { instrument } of target.revealer.rootsWillRun(executed)) {
+      found.push(instrument.map(({ name }) => name).sort())
+      expect((await target.revealer.classesAppeared()).instrument).toEqual([])
+    }
+    // What run, pass, go and deep call; then the gates, and what is ahead of all that.
+    expect(found.slice(0, 4)).toEqual([['pass'], ['go', 'go'], ['deep'], ['deeper']])
+    expect(found.slice(4).flat()).toEqual([])
+    expect(found.length).toBeGreaterThan(5)
+  })
+
   it('is followed behind every later step as well', async () => {
     const target = new Target({ program: known })
     await target.start()
