@@ -192,7 +192,9 @@ describe('a server that is no JVM', () => {
     ['before the live phase', '0\nDynamic agent loading is only permitted in the live phase\n'],
   ])('a JVM %s is asked again until it loads', async (_, young) => {
     const answers = [young, young, '0\nreturn code: 0\n']
-    const socketPath = await serverOf((socket) => socket.once('data', () => socket.end(answers.shift())))
+    const socketPath = await serverOf((socket) =>
+      socket.once('data', () => socket.end(answers.shift() ?? '')),
+    )
     await loadThrough(socketPath)
     assert.deepEqual(answers, [])
   })

@@ -3,13 +3,22 @@
 //
 // Both JVMs run interpreted: compiled code replaces intrinsics, and with them what those call, when it pleases. A
 // redefined method links its `invokedynamic` anew, in code of the JDK, so what is compared is a late run in which
-// nothing is left to be linked; a thread for each run tells them apart.
+// nothing is left to be linked; a thread for each run tells them apart. The JDK's immutable sets are in the same order in
+// all of these JVMs (salt.ts).
 
 import { expect, it } from 'vitest'
 import { deniedClass, deniedMethod } from '../../src/reveal/deny-list.ts'
 import { differences, methodsOf, rowsOf, sizeOf, treeOf } from '../oracle/call-tree.ts'
 import { buildCountingAgent, type CountingAgent, countCallsByAgent } from '../oracle/counting-agent.ts'
-import { compileProgram, DRIVER, PROGRAMS, type Program, ROOT, vmOptions } from '../oracle/programs.ts'
+import {
+  compileProgram,
+  DRIVER,
+  vmOptions as optionsOf,
+  PROGRAMS,
+  type Program,
+  ROOT,
+} from '../oracle/programs.ts'
+import { withoutSalt } from '../oracle/salt.ts'
 import { startJava } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { type JsonProfile, startRecording } from '../support/jfluid.ts'
@@ -25,8 +34,10 @@ const REASON = /^(native|intrinsic: .*|hidden class.*|would pass 8000 bytes.*)$/
 /** The agent leaves them alone, and their numbers come by chance. */
 const SPUN = /^(jdk\.internal\.reflect\.Generated|.*\.\$Proxy\d)/
 
-async function profiled(jdk: Jdk, classpath: string, program: Program, scheme: string): Promise<JsonProfile> {
-  const options = [...OPTIONS, ...vmOptions(program), '-cp', classpath]
+async function profiled(
+  ...[jdk, classpath, program, scheme, more]: [Jdk, string, Program, string, readonly string[]]
+): Promise<JsonProfile> {
+  const options = [...more, '-cp', classpath]
   const java = startJava(jdk, [...options, DRIVER, `programs.${program.name}`])
   await java.line(/^ready$/)
   const run = async (nth: number) => {
@@ -53,6 +64,7 @@ if (!full) it.todo('programs are counted with the JDK: in test:full')
 else {
   forEachJdk((jdk) => {
     let built: Promise<CountingAgent> | undefined
+    let saltless: Promise<string[]> | undefined
     const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
     it.each(programs.map((it) => [it.title, it] as const))(
       '%s is counted call by call, the JDK included',
@@ -61,10 +73,12 @@ else {
         built ??= buildCountingAgent(jdk)
         const classpath = await compileProgram(jdk, program)
         const agent = await built
+        saltless ??= withoutSalt(jdk)
+        const vmOptions = [...OPTIONS, ...(await saltless), ...optionsOf(program)]
         const count = () =>
           countCallsByAgent(agent, {
             ...{ jdk, classpath, mainClass: DRIVER, args: [`programs.${program.name}`], root: ROOT },
-            vmOptions: [...OPTIONS, ...vmOptions(program)],
+            vmOptions,
             send: [...Array<string>(RUNS).fill('apart'), 'quit'],
             jdkClasses: true,
           })
@@ -72,7 +86,7 @@ else {
         const other = await count()
         expect(failed).toEqual([])
         for (const scheme of ['a', 'b']) {
-          const profile = await profiled(jdk, classpath, program, scheme)
+          const profile = await profiled(jdk, classpath, program, scheme, vmOptions)
           const { skipped, gaps, instrumentedMethods } = profile.instrumentation
           const without = new Set(skipped.map(({ method }) => method))
           const skip = (method: string) =>
