@@ -46,6 +46,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Sql',
     title: 'H2: SQL in memory',
+    usesIdentityHash: true, // of data types, whose hexadecimal digits are keys of a map (TransactionStore.registerDataType)
     libraries: [
       {
         coordinates: 'com.h2database:h2:2.2.224',

@@ -7,7 +7,10 @@ import java.lang.instrument.UnmodifiableClassException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Set;
 import java.util.jar.JarFile;
 
 /**
@@ -60,11 +63,19 @@ public final class Agent {
         }));
         instrumentation.addTransformer(transformer, true);
         if (!jdk) return;
-        List<Class<?>> loaded = new ArrayList<>();
-        for (Class<?> it : instrumentation.getAllLoadedClasses()) {
-            if (instrumentation.isModifiableClass(it) && !it.isArray()) loaded.add(it);
+        // What is loaded by a transformation is not shown to the transformer, so there is a next time.
+        Set<Class<?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+        for (List<Class<?>> fresh = unseen(instrumentation, seen); !fresh.isEmpty(); fresh = unseen(instrumentation, seen)) {
+            instrumentation.retransformClasses(fresh.toArray(new Class<?>[0]));
         }
-        instrumentation.retransformClasses(loaded.toArray(new Class<?>[0]));
+    }
+
+    private static List<Class<?>> unseen(Instrumentation instrumentation, Set<Class<?>> seen) {
+        List<Class<?>> fresh = new ArrayList<>();
+        for (Class<?> it : instrumentation.getAllLoadedClasses()) {
+            if (instrumentation.isModifiableClass(it) && !it.isArray() && seen.add(it)) fresh.add(it);
+        }
+        return fresh;
     }
 
     private static void write(Transformer transformer, Path file) {

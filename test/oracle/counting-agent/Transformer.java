@@ -66,11 +66,19 @@ final class Transformer implements ClassFileTransformer {
     private boolean isCounted(Module module, ClassLoader loader, String name) {
         if (name.startsWith("counting/") || name.startsWith("org/objectweb/asm/")) return false;
         // A dynamic proxy is the JDK's doing, and no source of its names one.
-        if (name.matches(".*\\$Proxy\\d+")) return false;
+        if (isProxy(name)) return false;
         // What reflection spins to call a method, and what serves instrumentation itself.
         if (name.startsWith("jdk/internal/reflect/Generated")) return false;
         if (name.startsWith("sun/instrument/") || name.startsWith("java/lang/instrument/")) return false;
         return jdk || loader != null && !jdkModules.contains(module);
+    }
+
+    /** Without a regular expression: its classes would be loaded here, and never be shown to us. */
+    private static boolean isProxy(String name) {
+        int at = name.lastIndexOf("$Proxy");
+        if (at < 0 || at + 6 == name.length()) return false;
+        for (int i = at + 6; i < name.length(); i++) if (name.charAt(i) < '0' || name.charAt(i) > '9') return false;
+        return true;
     }
 
     private byte[] rewrite(String name, byte[] bytes) {
