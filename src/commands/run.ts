@@ -70,7 +70,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     )
     let open: OpenDoor | null
     try {
-      open = await door.connect(child.pid ?? 0, gone.signal)
+      open = await door.connect(child.pid ?? 0, gone.signal, isJava(command[0]!))
     } catch (error) {
       child.kill('SIGTERM')
       throw error
@@ -122,16 +122,18 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   }
 }
 
+const isJava = (program: string) => basename(program) === 'java'
+
 /**
  * `java` gets the option itself; any other command finds it in JAVA_TOOL_OPTIONS, which every JVM below
  * it reads. Only the first of them is profiled.
  */
 function start(command: readonly string[], option: string, output: string | null): ChildProcess {
   const [program, ...args] = command
-  const isJava = basename(program!) === 'java'
+  const direct = isJava(program!)
   const tools = [process.env.JAVA_TOOL_OPTIONS, option].filter(Boolean).join(' ')
-  const env = isJava ? process.env : { ...process.env, JAVA_TOOL_OPTIONS: tools }
-  const argv = isJava ? [option, ...args] : args
+  const env = direct ? process.env : { ...process.env, JAVA_TOOL_OPTIONS: tools }
+  const argv = direct ? [option, ...args] : args
   if (output === null) return spawn(program!, argv, { stdio: 'inherit', env })
   const log = openSync(output, 'w', 0o600)
   try {

@@ -56,12 +56,18 @@ export function boldness(lookAhead: number, steps: number): Boldness {
 }
 
 /**
- * Looks ahead behind the methods just taken.
+ * Looks ahead behind methods.
  *
  * @param backlog  methods taken by earlier steps with open callees, oldest first; those looked at are removed
+ * @param taken    those to begin with, unless given the ones just taken
  */
-export async function lookAhead(reach: Reach, bold: Boldness, backlog: MethodRef[]): Promise<void> {
-  let level = refsOf(reach, reach.fresh)
+export async function lookAhead(
+  reach: Reach,
+  bold: Boldness,
+  backlog: MethodRef[],
+  taken: readonly MethodTarget[] = reach.fresh,
+): Promise<void> {
+  let level = refsOf(reach, taken)
   let left = bold.budget
   while (left > 0) {
     let slice: MethodRef[] = []

@@ -171,13 +171,20 @@ export class Revealer {
       taken.push(...revelation.instrument)
       yield revelation
     }
-    // The first of them to be entered would open the gate, and wait for the dearest answer of all.
-    for (let at = 0; at < taken.length; at += METHODS_A_STEP) {
-      yield await this.#answer(() => this.#reach.openGateFor(taken.slice(at, at + METHODS_A_STEP)))
-    }
-    yield await this.#answer(() =>
-      lookAhead(this.#reach, boldness(this.#options.lookAhead, 0), this.#backlog),
+    // Known to run, and entered by the step after the one that took them.
+    this.#backlog = this.#backlog.filter(
+      ({ node, method }) => !this.#invoked.has(this.#ids.find(node.id, method.index)?.id ?? 0),
     )
+    // The first of them to be entered would open the gate, and wait for the dearest answer of all.
+    const found = taken.length
+    for (let at = 0; at < found; at += METHODS_A_STEP) {
+      const step = taken.slice(at, Math.min(found, at + METHODS_A_STEP))
+      const revelation = await this.#answer(() => this.#reach.openGateFor(step))
+      taken.push(...revelation.instrument)
+      yield revelation
+    }
+    const bold = boldness(this.#options.lookAhead, 0)
+    yield await this.#answer(() => lookAhead(this.#reach, bold, this.#backlog, taken))
   }
 
   /**

@@ -29,6 +29,8 @@ export class ClassLoads {
   readonly #waiting = new Set<ClassLoading>()
   /** Lets the class whose turn it is go first: a redefinition on its behalf takes long. */
   #letLoad = () => {}
+  /** Nothing is recorded yet. */
+  #beforeRoots = false
   /** What load hooks were answered, until it is known whether that was in time. */
   readonly #answers = new Map<number, readonly Task[]>()
 
@@ -48,7 +50,7 @@ export class ClassLoads {
   loading(load: ClassLoading): void {
     const { agent, classes, turns } = this.#workshop
     classes.comes(load.id, load.loader)
-    if (load.urgent || agent.swapIsSlow) {
+    if (load.urgent || agent.swapIsSlow || this.#beforeRoots) {
       this.#outOfTurn(load)
       return
     }
@@ -56,6 +58,15 @@ export class ClassLoads {
     void turns.enqueue(async () => {
       if (this.#waiting.delete(load)) await this.#answer(load, true)
     })
+  }
+
+  /**
+   * While the roots are not in yet, no call can be missed: classes do not wait for their turn, and what they lead to goes
+   * in with the roots.
+   */
+  beforeRoots(itIs: boolean): void {
+    this.#beforeRoots = itIs
+    if (itIs) for (const load of this.#waiting) this.#outOfTurn(load)
   }
 
   /** The class was defined without what its hook was answered: it is redefined as soon as it is there. */
@@ -88,6 +99,7 @@ export class ClassLoads {
     const { hook, id, bytes, urgent } = load
     const { agent, instrumenter, revealer } = this.#workshop
     const installation = this.#installation
+    const beforeRoots = this.#beforeRoots
     let answered = false
     try {
       const { own, readyOwn, others, leadsOn } = await this.#contributionOf(load)
@@ -112,7 +124,7 @@ export class ClassLoads {
       const exposed =
         leadsOn && (own.length === 0 || others.instrument.some((t) => revealer.inherits(id, t.classId)))
       const early = () => {
-        if (exposed && !urgent && !answered) installation.noteLate()
+        if (exposed && !urgent && !answered && !beforeRoots) installation.noteLate()
         answer([])
       }
       if (inTurn && (leadsOn || installation.hasRests)) {

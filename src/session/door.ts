@@ -4,7 +4,7 @@
 // The session directory's contents are unlinked as soon as both sides have them open, so nothing is
 // left behind however either side ends from then on.
 
-import { chownSync, existsSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentProperties, loadAgent, systemProperties } from '../attach/command.ts'
 import { compiledMethods } from '../attach/compiled-methods.ts'
@@ -17,6 +17,8 @@ import { type AgentJar, agentJar } from './agent-jar.ts'
 import { makeSessionDirectory, removeSessionDirectory } from './session-directory.ts'
 
 const CONNECT_MS = 10_000
+/** Pauses between looks for the error of an agent that could not start. */
+const LOOK_MS = 100
 
 /** One session at a time: two would splice over each other. */
 export class AlreadyAttached extends JfluidError {
@@ -113,10 +115,11 @@ export interface StartDoor {
   /**
    * Waits until the agent of the started process connects; null once `gone` fires first.
    *
-   * @param pid  of that process: for errors, as the JVM may be below it
+   * @param pid    of that process: for errors, as the JVM may be below it
+   * @param isJvm  whether it is the JVM itself. Below another, a second one may connect where the first could not
    * @throws SecurityManagerPresent, AgentDidNotConnect: the JVM goes on without the agent
    */
-  connect(pid: number, gone: AbortSignal): Promise<OpenDoor | null>
+  connect(pid: number, gone: AbortSignal, isJvm: boolean): Promise<OpenDoor | null>
   leave(): void
 }
 
@@ -127,23 +130,21 @@ export async function startDoor(): Promise<StartDoor> {
     const server = await LinkServer.listen(join(dir, 'link'))
     return {
       option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
-      async connect(pid, gone) {
+      async connect(pid, gone, isJvm) {
         const error = join(dir, 'error')
         const failed = new AbortController()
-        const watcher = watch(dir, () => {
-          if (existsSync(error)) failed.abort()
-        })
+        // Not by inotify, of which a machine may have none left.
+        const look = setInterval(() => {
+          if (isJvm && existsSync(error)) failed.abort()
+        }, LOOK_MS)
         try {
-          if (existsSync(error)) failed.abort()
           // No time limit but the process itself: a launcher script may take its time before java.
           const link = await server.accept(2 ** 31 - 1, AbortSignal.any([gone, failed.signal]))
-          if (link === null) {
-            if (existsSync(error)) throw startProblem(pid, readFileSync(error, 'utf8'))
-            return null
-          }
-          return opened(link, dir)
+          if (link !== null) return opened(link, dir)
+          if (existsSync(error)) throw startProblem(pid, readFileSync(error, 'utf8'))
+          return null
         } finally {
-          watcher.close()
+          clearInterval(look)
         }
       },
       leave() {

@@ -273,8 +273,8 @@ export class Session {
       await this.installation.refreshClasses()
       onPhase(this.instrumentingPhase())
       if (this.options.followThreads) await this.installHandOvers()
-      await this.installation.apply(await this.turns.ask(() => this.revealer.start()))
-      await this.lookAheadOfRoots(executed)
+      const roots = await this.turns.ask(() => this.revealer.start())
+      await this.installation.apply(...(await this.aheadOfRoots(executed)), roots)
     })
     await this.agent.go()
     this.installation.begin()
@@ -285,20 +285,24 @@ export class Session {
   }
 
   /**
-   * Scheme B: what the roots call, and what is known to run behind it, goes in before the first root is entered,
+   * Scheme B: what the roots call, and what is known to run behind it, goes in with the roots,
    * while nobody waits for it. In a server this is by far the largest step. The paper's own scheme
    * (`--look-ahead 0`) waits.
    */
-  private async lookAheadOfRoots(executed: ReadonlySet<string>): Promise<void> {
-    if (!this.looksAhead) return
+  private async aheadOfRoots(executed: ReadonlySet<string>): Promise<Revelation[]> {
     const revelations: Revelation[] = []
+    if (!this.looksAhead) return revelations
     const steps = this.revealer.rootsWillRun(executed)
-    for (;;) {
-      const { done, value } = await this.turns.ask(() => steps.next())
-      if (done) break
-      revelations.push(value)
+    this.classLoads.beforeRoots(true)
+    try {
+      for (;;) {
+        const { done, value } = await this.turns.ask(() => steps.next())
+        if (done) return revelations
+        revelations.push(value)
+      }
+    } finally {
+      this.classLoads.beforeRoots(false)
     }
-    await this.installation.apply(...revelations)
   }
 
   private get looksAhead(): boolean {

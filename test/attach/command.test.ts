@@ -202,7 +202,7 @@ describe('a server that is no JVM', () => {
   it('a JVM that never gets older is given up', async () => {
     const young = '0\nDynamic agent loading is only permitted in the live phase\n'
     const socketPath = await serverOf((socket) => socket.once('data', () => socket.end(young)))
-    await assert.rejects(loadThrough(socketPath, { timeoutMs: 100 }), AgentNotLoaded)
+    await assert.rejects(loadThrough(socketPath, { timeoutMs: 1000 }), AgentNotLoaded)
   })
 
   it('is not there', async () => {

@@ -233,6 +233,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Templates',
     title: 'FreeMarker and SnakeYAML',
+    usesIdentityHash: true, // of each Yaml, in its name
     libraries: [
       {
         coordinates: 'org.freemarker:freemarker:2.3.33',

@@ -251,6 +251,16 @@ describe('what is known to run', () => {
     expect(target.isReady('Deep.deep')).toBe(true)
   })
 
+  it('is looked ahead of, up to the budget', async () => {
+    const bound = async (lookAhead: number) => {
+      const target = new Target({ program: chain, root: 'Main.run', lookAhead })
+      await target.start()
+      return await target.rootsWillRun(new Set())
+    }
+    expect(await bound(1)).toBe('Main.a Main.b')
+    expect(await bound(9)).toBe('Main.a Main.b Main.c Main.d Main.e')
+  })
+
   it('may be nothing: then the roots are entered, and their callees ask', async () => {
     const target = new Target({ program: known })
     await target.start()

@@ -169,6 +169,27 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
+  it('does not wait while the roots are not in: nothing is missed then', async () => {
+    inherits = true
+    let goOn = () => {}
+    const turn = turns.enqueue(() => new Promise((resolve) => (goOn = resolve)))
+    revelations.set(2, leadingOn(2))
+    revelations.set(3, leadingOn(3))
+    await load(2)
+    assert.deepEqual(log, [])
+    loads.beforeRoots(true)
+    await load(3)
+    assert.deepEqual(log, ['hook 2, ready: ', 'hook 3, ready: '])
+    loads.beforeRoots(false)
+    goOn()
+    await turn
+    await settled()
+    assert.deepEqual(log.slice(2), ['redefining for 102,103'])
+    redefined()
+    await settled()
+    assert.equal(installation.lateClasses, 0)
+  })
+
   it('that a redefinition itself loads does not wait for its turn', async () => {
     inherits = true
     revelations.set(2, leadingOn(2))

@@ -266,14 +266,14 @@ final class HotSwap {
     /** The redefinition itself, on whatever thread; the agent's does not touch the swap meanwhile. */
     void swap(Swap swap) {
         swapper = Thread.currentThread();
-        loadedMeanwhile = false;
         try {
             for (Class<?> c : swap.batch) {
                 runtime.beforeRedefinition(c.getClassLoader());
             }
             swap.calls = retransformLinked(swap.batch, swap.failed);
         } finally {
-            swap.loadedMeanwhile = loadedMeanwhile;
+            swap.loadedMeanwhile = loadedMeanwhile; // by this one, or to read classes for it
+            loadedMeanwhile = false;
             swapper = null;
         }
     }
