@@ -160,6 +160,7 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
   const startTicks = parseStartTicks(readProc(pid, 'stat') ?? '')
   if (status === undefined || startTicks === undefined) return undefined
   const maps = readProc(pid, 'maps')
+  const itsRoot = `/proc/${pid}/root`
   return {
     ...status,
     pid,
@@ -169,7 +170,7 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
     executable: readLink(`/proc/${pid}/exe`),
     vmLibrary: maps === undefined ? undefined : (findVmLibrary(maps) ?? null),
     perfDataMapped: maps === undefined ? undefined : mapsPerfData(maps, status.nsPid),
-    root: canEnter(`/proc/${pid}/root/tmp`) || status.nsPid !== pid ? `/proc/${pid}/root` : '',
+    root: canEnter(`${itsRoot}/tmp`) || status.nsPid !== pid ? itsRoot : '',
   }
 }
 

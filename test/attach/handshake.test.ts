@@ -348,7 +348,8 @@ describe.runIf(canContain)('a JVM that has pid 1 and a /tmp of its own', () => {
 
     const connection = await openAttachSocket(pid)
     assert.equal(connection.signalled, true)
-    assert.equal(connection.socketPath, `/proc/${pid}/root/tmp/.java_pid1`)
+    const itsRoot = `/proc/${pid}/root`
+    assert.equal(connection.socketPath, `${itsRoot}/tmp/.java_pid1`)
     assert.equal((await agentProperties(connection)).get('sun.java.command'), 'Waiter')
     assert.equal((await openAttachSocket(pid)).signalled, false)
     await assertUndisturbed(outer)
