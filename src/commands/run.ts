@@ -70,7 +70,9 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     )
     let open: OpenDoor | null
     try {
-      open = await door.connect(child.pid ?? 0, gone.signal, isJava(command[0]!))
+      open = await door.connect(child.pid ?? 0, gone.signal, ({ message }) =>
+        progress.note(`${message}; it goes on, and jfluid waits for another JVM`),
+      )
     } catch (error) {
       child.kill('SIGTERM')
       throw error
@@ -122,15 +124,13 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   }
 }
 
-const isJava = (program: string) => basename(program) === 'java'
-
 /**
  * `java` gets the option itself; any other command finds it in JAVA_TOOL_OPTIONS, which every JVM below
  * it reads. Only the first of them is profiled.
  */
 function start(command: readonly string[], option: string, output: string | null): ChildProcess {
   const [program, ...args] = command
-  const direct = isJava(program!)
+  const direct = basename(program!) === 'java'
   const tools = [process.env.JAVA_TOOL_OPTIONS, option].filter(Boolean).join(' ')
   const env = direct ? process.env : { ...process.env, JAVA_TOOL_OPTIONS: tools }
   const argv = direct ? [option, ...args] : args

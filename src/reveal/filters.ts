@@ -41,14 +41,17 @@ export class Filters {
     return this.wanted(node) && deniedClass(node.name) === null
   }
 
-  /** Its calls are followed: it is included, or code of the application that was left out. */
+  /**
+   * Its calls are followed: it is included, or code of the application that was left out, or would be included but for
+   * the deny-list.
+   */
   follows(node: ClassNode, hierarchy: Hierarchy): boolean {
     if ((node.flags & CLASS_OURS) !== 0) return false
     if ((node.flags & CLASS_HIDDEN) !== 0 && node.nestHost !== 0 && node.nestHost !== node.id) {
       const host = hierarchy.get(node.nestHost)
       return host !== undefined && this.follows(host, hierarchy)
     }
-    return (node.flags & CLASS_JDK) === 0 || this.admits(node, hierarchy)
+    return (node.flags & CLASS_JDK) === 0 || this.wanted(node)
   }
 
   /** What the user asked for, before the deny-list. */

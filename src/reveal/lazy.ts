@@ -99,10 +99,10 @@ async function takeBoundCallees(
   await reach.filesFor(level)
   const sites = new Map<string, LoadedSite>()
   for (const ref of level) {
+    if (sites.size >= 4 * budget + 64) break // most sites lead nowhere new; the rest can wait
     for (const it of reach.sitesOf(ref)) {
       if (it.site.kind === 'virtual' && reach.receivers(it) > bold.receivers) continue
       sites.set(JSON.stringify([it.loader, it.site]), it)
-      if (sites.size >= 4 * budget + 64) break // most sites lead nowhere new; the rest can wait
     }
   }
   const open = [...sites.values()]

@@ -184,7 +184,15 @@ export class Revealer {
       yield revelation
     }
     const bold = boldness(this.#options.lookAhead, 0)
-    yield await this.#answer(() => lookAhead(this.#reach, bold, this.#backlog, taken))
+    let budget = bold.budget
+    for (let at = 0; at < taken.length && budget > 0; at += METHODS_A_STEP) {
+      const step = taken.slice(at, at + METHODS_A_STEP)
+      const revelation = await this.#answer(() =>
+        lookAhead(this.#reach, { ...bold, budget }, this.#backlog, step),
+      )
+      budget -= revelation.instrument.length
+      yield revelation
+    }
   }
 
   /**

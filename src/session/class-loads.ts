@@ -29,8 +29,9 @@ export class ClassLoads {
   readonly #waiting = new Set<ClassLoading>()
   /** Lets the class whose turn it is go first: a redefinition on its behalf takes long. */
   #letLoad = () => {}
-  /** Nothing is recorded yet. */
-  #beforeRoots = false
+  #recording = true
+  /** Answers that are being made out of turn. */
+  readonly #early = new Set<Promise<void>>()
   /** What load hooks were answered, until it is known whether that was in time. */
   readonly #answers = new Map<number, readonly Task[]>()
 
@@ -39,7 +40,11 @@ export class ClassLoads {
     this.#workshop = workshop
     this.#installation = installation
     this.#unanswered = unanswered
-    installation.onDefined = (ids) => this.forget(ids) // and no `late` came before: in time
+    installation.listing = () => {
+      const answered = new Set(this.#answers.keys())
+      // The list was made after these answers had come, and no `late` came before it: they were in time.
+      return (classIds) => this.#forget((hook, classId) => answered.has(hook) && classIds.has(classId))
+    }
     workshop.agent.whenSwapIsSlow(() => {
       this.#letLoad()
       for (const load of this.#waiting) this.#outOfTurn(load)
@@ -50,7 +55,7 @@ export class ClassLoads {
   loading(load: ClassLoading): void {
     const { agent, classes, turns } = this.#workshop
     classes.comes(load.id, load.loader)
-    if (load.urgent || agent.swapIsSlow || this.#beforeRoots) {
+    if (load.urgent || agent.swapIsSlow || !this.#recording) {
       this.#outOfTurn(load)
       return
     }
@@ -61,12 +66,18 @@ export class ClassLoads {
   }
 
   /**
-   * While the roots are not in yet, no call can be missed: classes do not wait for their turn, and what they lead to goes
-   * in with the roots.
+   * While nothing is recorded yet, no call can be missed: classes do not wait for their turn. When this resolves, what
+   * those that came meanwhile lead to is among the rests.
    */
-  beforeRoots(itIs: boolean): void {
-    this.#beforeRoots = itIs
-    if (itIs) for (const load of this.#waiting) this.#outOfTurn(load)
+  async beforeRecording(work: () => Promise<void>): Promise<void> {
+    this.#recording = false
+    for (const load of this.#waiting) this.#outOfTurn(load)
+    try {
+      await work()
+    } finally {
+      this.#recording = true
+    }
+    await Promise.all(this.#early)
   }
 
   /** The class was defined without what its hook was answered: it is redefined as soon as it is there. */
@@ -78,11 +89,13 @@ export class ClassLoads {
     this.#installation.deferLate(tasks)
   }
 
-  /** These have been defined in time, or have gone. */
-  forget(classIds: ReadonlySet<number>): void {
-    for (const [hook, tasks] of this.#answers) {
-      if (classIds.has(tasks[0]!.classId)) this.#answers.delete(hook)
-    }
+  /** These have gone. */
+  unloaded(classIds: ReadonlySet<number>): void {
+    this.#forget((_, classId) => classIds.has(classId))
+  }
+
+  #forget(which: (hook: number, classId: number) => boolean): void {
+    for (const [hook, tasks] of this.#answers) if (which(hook, tasks[0]!.classId)) this.#answers.delete(hook)
   }
 
   /**
@@ -91,7 +104,10 @@ export class ClassLoads {
    */
   #outOfTurn(load: ClassLoading): void {
     this.#waiting.delete(load)
-    this.#answer(load, false).catch(this.#unanswered)
+    const answer = this.#answer(load, false)
+      .catch(this.#unanswered)
+      .finally(() => this.#early.delete(answer))
+    this.#early.add(answer)
   }
 
   /** @param inTurn  whether other classes can be redefined before this one is defined */
@@ -99,7 +115,8 @@ export class ClassLoads {
     const { hook, id, bytes, urgent } = load
     const { agent, instrumenter, revealer } = this.#workshop
     const installation = this.#installation
-    const beforeRoots = this.#beforeRoots
+    // What it leads to goes in before recording begins, if that has not been reached now.
+    const recording = this.#recording
     let answered = false
     try {
       const { own, readyOwn, others, leadsOn } = await this.#contributionOf(load)
@@ -124,7 +141,7 @@ export class ClassLoads {
       const exposed =
         leadsOn && (own.length === 0 || others.instrument.some((t) => revealer.inherits(id, t.classId)))
       const early = () => {
-        if (exposed && !urgent && !answered && !beforeRoots) installation.noteLate()
+        if (exposed && !urgent && !answered && recording) installation.noteLate()
         answer([])
       }
       if (inTurn && (leadsOn || installation.hasRests)) {

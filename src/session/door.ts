@@ -115,11 +115,11 @@ export interface StartDoor {
   /**
    * Waits until the agent of the started process connects; null once `gone` fires first.
    *
-   * @param pid    of that process: for errors, as the JVM may be below it
-   * @param isJvm  whether it is the JVM itself. Below another, a second one may connect where the first could not
-   * @throws SecurityManagerPresent, AgentDidNotConnect: the JVM goes on without the agent
+   * @param pid     of that process: for errors, as the JVM may be below it
+   * @param refused told why the agent did not start in a JVM below the process: it goes on, and another may come
+   * @throws SecurityManagerPresent, AgentDidNotConnect: the process is that JVM, or has ended
    */
-  connect(pid: number, gone: AbortSignal, isJvm: boolean): Promise<OpenDoor | null>
+  connect(pid: number, gone: AbortSignal, refused: (problem: JfluidError) => void): Promise<OpenDoor | null>
   leave(): void
 }
 
@@ -130,12 +130,15 @@ export async function startDoor(): Promise<StartDoor> {
     const server = await LinkServer.listen(join(dir, 'link'))
     return {
       option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
-      async connect(pid, gone, isJvm) {
+      async connect(pid, gone, refused) {
         const error = join(dir, 'error')
         const failed = new AbortController()
         // Not by inotify, of which a machine may have none left.
         const look = setInterval(() => {
-          if (isJvm && existsSync(error)) failed.abort()
+          if (!existsSync(error)) return
+          clearInterval(look)
+          if (isJvm(readTargetProcess(pid))) failed.abort()
+          else refused(startProblem(pid, readFileSync(error, 'utf8')))
         }, LOOK_MS)
         try {
           // No time limit but the process itself: a launcher script may take its time before java.
@@ -156,6 +159,11 @@ export async function startDoor(): Promise<StartDoor> {
     removeSessionDirectory(dir)
     throw error
   }
+}
+
+/** A launcher becomes one when it ends with `exec java`. */
+function isJvm(process: TargetProcess | undefined): boolean {
+  return process !== undefined && process.vmLibrary !== null && process.vmLibrary !== undefined
 }
 
 function opened(link: Link, dir: string): OpenDoor {

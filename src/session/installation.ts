@@ -45,8 +45,8 @@ export class Installation {
   /** What classes that came out of turn lead to in others. */
   readonly #rests: { readonly others: Revelation; readonly readyOwn: readonly number[] }[] = []
 
-  /** Told which classes have been defined. */
-  onDefined: (classIds: ReadonlySet<number>) => void = () => {}
+  /** Asked before each list of the loaded classes, and what it returns is told which have been defined since the one before. */
+  listing: () => (classIds: ReadonlySet<number>) => void = () => () => {}
 
   constructor(workshop: Workshop) {
     this.#workshop = workshop
@@ -79,9 +79,14 @@ export class Installation {
     return this.#rests.length > 0
   }
 
-  /** The roots are in: from now on, what new classes contribute is, too. */
-  begin(): void {
+  /**
+   * Puts in the roots and what is ahead of them, and what classes contribute that have appeared since they were revealed.
+   * From now on, what new classes contribute goes in as they appear.
+   */
+  async begin(revelations: readonly Revelation[]): Promise<void> {
     this.#begun = true
+    await this.apply(...revelations)
+    await this.refreshClasses()
   }
 
   /** Learns what has been loaded, and puts in what that contributes. */
@@ -92,10 +97,11 @@ export class Installation {
 
   async #learnClasses(): Promise<Revelation | null> {
     const { agent, revealer, classes: known, turns } = this.#workshop
+    const defined = this.listing()
     const { loaders, classes } = await agent.loadedClasses()
     known.add(loaders, classes)
     if (classes.length === 0) return null
-    this.onDefined(new Set(classes.map((c) => c.id)))
+    defined(new Set(classes.map((c) => c.id)))
     await turns.ask(() => revealer.addClasses(classes))
     return this.#begun ? await turns.ask(() => revealer.classesAppeared()) : null
   }
@@ -154,7 +160,7 @@ export class Installation {
     if (!results.some((r) => r.loadedClasses)) return
     // What these classes contribute must be in before the threads that wait go on: none is ready yet.
     await this.refreshClasses()
-    await this.#applyRests()
+    await this.applyRests()
     await this.install([], ready)
   }
 
@@ -165,10 +171,11 @@ export class Installation {
    */
   addRest(others: Revelation, readyOwn: readonly number[]): void {
     this.#rests.push({ others, readyOwn })
-    void this.#workshop.turns.enqueue(() => this.#applyRests())
+    void this.#workshop.turns.enqueue(() => this.applyRests())
   }
 
-  async #applyRests(): Promise<void> {
+  /** Puts in what classes have led to that came out of turn. */
+  async applyRests(): Promise<void> {
     while (this.hasRests) await this.apply()
   }
 

@@ -274,10 +274,13 @@ export class Session {
       onPhase(this.instrumentingPhase())
       if (this.options.followThreads) await this.installHandOvers()
       const roots = await this.turns.ask(() => this.revealer.start())
-      await this.installation.apply(...(await this.aheadOfRoots(executed)), roots)
+      await this.classLoads.beforeRecording(async () => {
+        await this.installation.begin([...(await this.aheadOfRoots(executed)), roots])
+      })
+      await this.installation.applyRests()
+      await this.agent.go()
+      this.startedNow()
     })
-    await this.agent.go()
-    this.installation.begin()
     this.phase = 'waiting for root'
     await this.rootWatch.look()
     this.statusTimer = setInterval(() => void this.tick(), STATUS_MS)
@@ -293,15 +296,10 @@ export class Session {
     const revelations: Revelation[] = []
     if (!this.looksAhead) return revelations
     const steps = this.revealer.rootsWillRun(executed)
-    this.classLoads.beforeRoots(true)
-    try {
-      for (;;) {
-        const { done, value } = await this.turns.ask(() => steps.next())
-        if (done) return revelations
-        revelations.push(value)
-      }
-    } finally {
-      this.classLoads.beforeRoots(false)
+    for (;;) {
+      const { done, value } = await this.turns.ask(() => steps.next())
+      if (done) return revelations
+      revelations.push(value)
     }
   }
 
@@ -352,7 +350,7 @@ export class Session {
   private async forgetUnloaded({ classes, loaders }: Unloaded): Promise<void> {
     await this.turns.ask(() => this.revealer.unloaded(classes, loaders))
     const gone = new Set(classes)
-    this.classLoads.forget(gone)
+    this.classLoads.unloaded(gone)
     this.installation.unloaded(gone)
     for (const id of gone) this.instrumenter.classUnloaded(id)
     this.classes.unloaded(gone, loaders, (id) => this.revealer.hasMethodsOf(id))
@@ -520,6 +518,10 @@ export class Session {
   /** Forgets the counts so far. */
   reset(): void {
     this.recorder.reset(this.clock.nowTicks)
+    this.startedNow()
+  }
+
+  private startedNow(): void {
     this.startedAt = new Date()
     this.begun = performance.now()
   }

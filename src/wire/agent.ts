@@ -241,12 +241,12 @@ export class Agent {
     await this.request('watch', jdk)
   }
 
-  /** @returns session ticks at which recording began */
-  async enable(): Promise<number> {
-    return number(await this.request('enable'))
+  /** From now on the target counts on us: threads that ask something wait for the answer. */
+  async enable(): Promise<void> {
+    await this.request('enable')
   }
 
-  /** Lets main() begin in a JVM that was started under jfluid. */
+  /** From now on roots are recorded. Lets main() begin in a JVM that was started under jfluid. */
   async go(): Promise<void> {
     await this.request('go')
   }

@@ -275,6 +275,26 @@ forEachJdk((jdk) => {
     expect(java.stderr()).not.toMatch(/VerifyError/)
   })
 
+  it('roots are recorded from when all is said to be in', async () => {
+    const { agent, a, leave, java } = await open()
+    const root: Task = {
+      ...{ id: 1, classId: a.id, className: a.file.name },
+      ...{ name: 'one', descriptor: '(I)I', probe: 'root' },
+    }
+    let answers = 0
+    const call = async () => {
+      java.send('s')
+      await java.line(/^sum/, (answers += 2)) // the end of the line is a command, too
+      return (await agent.status()).threads.map(({ name }) => name)
+    }
+    await agent.enable()
+    await new Instrumenter(agent).install([root], [1])
+    expect(await call()).toEqual([])
+    await agent.go()
+    expect(await call()).toEqual(['main'])
+    await leave()
+  })
+
   it('a method that the verifier rejects does not cost its class the others: they go in one by one', async () => {
     const { agent, a, b, live, leave } = await open()
     const tasks = [a, b].flatMap(({ id, file }, i) =>

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
-import { jfluid } from '../support/jfluid.ts'
+import { jfluid, startJfluid } from '../support/jfluid.ts'
+import { until } from './remains.ts'
 
 const HOST = `
   package fix;
@@ -46,6 +47,28 @@ describe.runIf(guarded.length > 0)('a JVM with a security manager', () => {
       expect(stderr).toMatch(/JVM \d+ has a security manager, fix.Guarded\$Own: jfluid does not enter/)
       expect(code).toBe(69)
       expect(existsSync(out)).toBe(false)
+    })
+
+    it('started by another program is not either: that is told while it runs, as another JVM may follow', async () => {
+      const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
+      const java = `'${jdk.java}' -Djava.security.manager='fix.Guarded$Own' -cp '${classes}' fix.Guarded no`
+      const told =
+        /JVM \d+ has a security manager, fix.Guarded\$Own: jfluid does not enter; it goes on, and jfluid waits/
+      const run = (script: string) => {
+        const out = join(temporaryDirectory(), 'p.jfluid')
+        return startJfluid(
+          ...['run', '--root', 'fix.Guarded.work', '--record', out, '--', 'sh', '-c', script],
+        )
+      }
+      const launched = run(`${java}; true`)
+      await until(() => told.test(launched.stderr()))
+      launched.child.stdin?.end()
+      expect((await launched.exit).code).toBe(69)
+      // One that has become the JVM itself is ended.
+      const become = run(`exec ${java}`)
+      expect((await become.exit).code).toBe(69)
+      expect(become.stderr()).toMatch(/has a security manager/)
+      expect(become.stderr()).not.toMatch(/waits for another/)
     })
 
     it.each(ways)('%s is refused, and goes on', async (_, options, manager) => {

@@ -31,23 +31,33 @@ export interface Difference {
  * The tree of these rows. Rows of the same method in the same context are added up.
  *
  * @param skip  methods that are left out: what they call counts as called by their callers
+ * @param cut   calls that are left out with all that they lead to; the caller is one that is not left out
  */
-export function treeOf(rows: readonly Row[], skip: (method: string) => boolean = () => false): Context {
+export function treeOf(
+  rows: readonly Row[],
+  skip: (method: string) => boolean = () => false,
+  cut: (method: string, caller: string | undefined) => boolean = () => false,
+): Context {
   const top: Context = { calls: 0, callees: new Map() }
-  const contexts: Context[] = []
+  const places: (readonly [context: Context, method: string | undefined] | null)[] = []
   for (const { caller, method, calls } of rows) {
-    const above = caller < 0 ? top : contexts[caller]
-    if (skip(method)) {
-      contexts.push(above)
+    const above = caller < 0 ? ([top, undefined] as const) : places[caller]
+    if (above === null || cut(method, above[1])) {
+      places.push(null)
       continue
     }
-    let context = above.callees.get(method)
+    if (skip(method)) {
+      places.push(above)
+      continue
+    }
+    const { callees } = above[0]
+    let context = callees.get(method)
     if (context === undefined) {
       context = { calls: 0, callees: new Map() }
-      above.callees.set(method, context)
+      callees.set(method, context)
     }
     context.calls += calls
-    contexts.push(context)
+    places.push([context, method])
   }
   return top
 }

@@ -18,8 +18,8 @@ export interface Program {
   readonly newestJdk?: number
   /** Methods that are left out of the comparison. */
   readonly notCompared?: { readonly methods: RegExp; readonly why: string }
-  /** The same where classes of the JDK are compared. */
-  readonly notComparedWithJdk?: { readonly methods: RegExp; readonly why: string }
+  /** Calls that are left out with all that they lead to, where classes of the JDK are compared. */
+  readonly cutWithJdk?: { readonly methods: RegExp; readonly callers: RegExp; readonly why: string }
   /** Its calls depend on identity hash codes, which differ from run to run unless the JVM makes them all equal. */
   readonly usesIdentityHash?: boolean
 }
@@ -135,6 +135,11 @@ export const PROGRAMS: readonly Program[] = [
       methods: /DefiningClassLoader\.loadClass\(/,
       why: 'called by the JVM, on our thread if a redefinition links the class first',
     },
+    cutWithJdk: {
+      methods: /^java\.lang\.(?:String\.equals|reflect\.Method\.getName)\(/,
+      callers: /ScriptableObject\.buildClassCtor\(/,
+      why: 'it looks through getDeclaredMethods(), which is in no order, until it has found one',
+    },
     libraries: [
       {
         coordinates: 'org.mozilla:rhino:1.7.15',
@@ -155,6 +160,11 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Pages',
     title: 'PDFBox: write, read, draw',
+    cutWithJdk: {
+      methods: /^(?:sun\.java2d\.(?:Default)?Disposer|java\.lang\.ref\.PhantomReference\.<init>|java\.util\.Hashtable\.put\()/,
+      callers: /BufImgSurfaceData\.createDataIC\(/,
+      why: 'called by native code, which names the class itself; such calls are not found (README, limits)',
+    },
     libraries: [
       {
         coordinates: 'org.apache.pdfbox:pdfbox:3.0.3',
@@ -177,6 +187,11 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Compile',
     title: 'Janino: compile and run',
+    cutWithJdk: {
+      methods: /^java\.lang\.ClassLoader\.loadClass\(/,
+      callers: /ExpressionEvaluator\.evaluate\(I/,
+      why: 'called by the JVM, on our thread if a redefinition links the class first',
+    },
     libraries: [
       {
         coordinates: 'org.codehaus.janino:janino:3.1.12',

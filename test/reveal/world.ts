@@ -20,7 +20,8 @@ const JDK_CLASSES =
   java/lang/Runnable java/lang/Comparable java/lang/Iterable java/lang/Thread java/lang/ClassLoader
   java/lang/Throwable java/lang/RuntimeException java/lang/reflect/Method java/util/List java/util/ArrayList
   java/util/Collections java/util/Comparator java/util/Objects java/util/HashMap java/util/function/Function
-  java/util/function/Supplier java/io/PrintStream java/lang/System java/lang/Enum`.split(/\s+/)
+  java/util/function/Supplier java/io/PrintStream java/lang/System java/lang/Enum
+  java/lang/ref/WeakReference java/lang/ref/ReferenceQueue`.split(/\s+/)
 
 interface Row {
   superName: string

@@ -169,7 +169,7 @@ describe('a class in the load hook', () => {
     assert.equal(installation.lateClasses, 0)
   })
 
-  it('does not wait while the roots are not in: nothing is missed then', async () => {
+  it('does not wait while nothing is recorded yet: nothing is missed then', async () => {
     inherits = true
     let goOn = () => {}
     const turn = turns.enqueue(() => new Promise((resolve) => (goOn = resolve)))
@@ -177,10 +177,12 @@ describe('a class in the load hook', () => {
     revelations.set(3, leadingOn(3))
     await load(2)
     assert.deepEqual(log, [])
-    loads.beforeRoots(true)
+    let begin = () => {}
+    const begun = loads.beforeRecording(() => new Promise((resolve) => (begin = resolve)))
     await load(3)
     assert.deepEqual(log, ['hook 2, ready: ', 'hook 3, ready: '])
-    loads.beforeRoots(false)
+    begin()
+    await begun
     goOn()
     await turn
     await settled()

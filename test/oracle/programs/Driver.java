@@ -26,6 +26,7 @@ public final class Driver {
     }
 
     public static void main(String[] args) throws Exception {
+        for (int i = 0; i < 1_000; i++) new Thread(); // Ids of later ones are no cached Long, however many others there are.
         Workload workload = (Workload) Class.forName(args[0]).getDeclaredConstructor().newInstance();
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));

@@ -50,6 +50,11 @@ public final class Pages implements Driver.Workload {
         }
     }
 
+    /** A log would have the time of day, and as many digits as that has. */
+    public Pages() {
+        java.util.logging.LogManager.getLogManager().reset();
+    }
+
     @Override
     public String work() throws Exception {
         FontMappers.set(new OneFont());

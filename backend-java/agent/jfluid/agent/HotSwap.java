@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.zip.CRC32;
 import jdk.internal.misc.Unsafe;
 
@@ -92,7 +93,7 @@ final class HotSwap {
     private byte[] read;
     private volatile boolean restoring;
     /** The JVM has loaded classes on our own threads, to verify others. */
-    private volatile boolean loadedMeanwhile;
+    private final AtomicBoolean loadedMeanwhile = new AtomicBoolean();
     private volatile Relay relay = new Relay();
 
     HotSwap(Instrumentation instrumentation, ClassTable classes, RuntimeLink runtime, LoadHook loadHook) {
@@ -138,7 +139,7 @@ final class HotSwap {
         }
         boolean ours = Thread.currentThread() == agent || Thread.currentThread() == swapper;
         if (ours && redefined == null) {
-            loadedMeanwhile = true;
+            loadedMeanwhile.set(true);
             if (Thread.currentThread() == agent) {
                 return null;
             }
@@ -272,8 +273,7 @@ final class HotSwap {
             }
             swap.calls = retransformLinked(swap.batch, swap.failed);
         } finally {
-            swap.loadedMeanwhile = loadedMeanwhile; // by this one, or to read classes for it
-            loadedMeanwhile = false;
+            swap.loadedMeanwhile = loadedMeanwhile.getAndSet(false); // by this one, or to read classes for it
             swapper = null;
         }
     }

@@ -204,8 +204,9 @@ final class Session extends GuestThread {
             case "enable":
                 JFluid1.enable();
                 recording = true;
-                return JFluid1.ticks() - JFluid1.startTicks();
+                return null;
             case "go":
+                JFluid1.open();
                 go.countDown();
                 return null;
             case "calibrate": {

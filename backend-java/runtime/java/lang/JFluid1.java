@@ -126,6 +126,8 @@ public final class JFluid1 {
     private static final java.lang.ref.WeakReference<?>[] NO_MEMBERS = new java.lang.ref.WeakReference<?>[1];
     private static byte[] state = new byte[1024];
     private static volatile boolean enabled;
+    /** Whether roots open the graph: all is in that they lead to. Never without {@link #enabled}. */
+    private static volatile boolean open;
     private static volatile boolean swapping;
     /** The redefinition that runs may wait for those who wait for it. */
     private static volatile boolean jammed;
@@ -364,7 +366,7 @@ public final class JFluid1 {
             ti.nesting++;
             return;
         }
-        if (enabled) {
+        if (open) {
             enterGraph(ti, id);
         }
     }
@@ -1014,7 +1016,7 @@ public final class JFluid1 {
 
     /** The client does not answer: stop recording. The agent sees it and un-instruments. */
     private static void abandon() {
-        enabled = false;
+        enabled = open = false;
         U.putIntVolatile(null, ring + RING_ENDED, 1);
         Runnable w = waker;
         if (w != null) {
@@ -1884,13 +1886,19 @@ public final class JFluid1 {
         followsJdk = on;
     }
 
+    /** There is a client: what waits for one may wait. */
     public static void enable() {
         enabled = true;
     }
 
+    /** From now on roots are recorded. */
+    public static void open() {
+        open = enabled;
+    }
+
     /** Stops recording. Threads inside the runtime may still be on their way out. */
     public static void disable() {
-        enabled = false;
+        enabled = open = false;
         for (ThreadInfo head : table) {
             for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
                 ti.active = ti.virtualActive = false;
