@@ -67,6 +67,16 @@ const UPCALLS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
+/** What the JVM calls in the JDK itself, by class and method name (vmSymbols.hpp). Of interest with `--jdk`. */
+const JDK_UPCALLS: Readonly<Record<string, readonly string[]>> = {
+  'java/lang/ClassLoader': ['addClass', 'checkPackageAccess'],
+  'java/lang/ref/Finalizer': ['register'],
+  'java/lang/invoke/MethodHandleNatives': [
+    ...['linkCallSite', 'linkMethod', 'linkMethodHandleConstant', 'linkDynamicConstant'],
+    'findMethodHandleType',
+  ],
+}
+
 export class Reach {
   readonly #reached = new Set<string>()
   /** Reached sites by the name of their owner, to be linked again when a class of that name comes. */
@@ -127,8 +137,9 @@ export class Reach {
     if (method.name === '<clinit>' && !mayBeInitialised(node) && !root) return null
     this.#decided.add(place)
     if (node.followed && !node.included && !root) {
-      if ((method.access & ACC_NATIVE) !== 0) this.#enterNative(ref)
-      else this.#passThrough.push(ref)
+      if ((method.access & ACC_NATIVE) === 0) this.#passThrough.push(ref)
+      else if (isJdk(node)) this.openGate(gateOf([node.name], method.name, method.descriptor))
+      else this.#enterNative(ref)
       return null
     }
     const reason = this.#reasonToSkip(ref)
@@ -219,6 +230,23 @@ export class Reach {
           for (const ref of linked.targets) this.take(ref)
           this.#dispatch(type, selector)
         }
+      }
+    }
+    await this.#takeJdkUpcalls()
+  }
+
+  async #takeJdkUpcalls(): Promise<void> {
+    const { hierarchy, mirrors } = this.linker
+    const called = Object.entries(JDK_UPCALLS).flatMap(([name, methods]) =>
+      hierarchy
+        .named(name)
+        .filter((node) => isJdk(node) && node.followed)
+        .map((node) => ({ node, methods })),
+    )
+    await this.#fetchFiles(called.map(({ node }) => node.id))
+    for (const { node, methods } of called) {
+      for (const method of mirrors.get(node.id)?.methods ?? []) {
+        if (methods.includes(method.name)) this.take({ node, method })
       }
     }
   }

@@ -284,7 +284,8 @@ forEachJdk((jdk) => {
     let answers = 0
     const call = async () => {
       java.send('s')
-      await java.line(/^sum/, (answers += 2)) // the end of the line is a command, too
+      answers += 2 // the end of the line is a command, too
+      await java.line(/^sum/, answers)
       return (await agent.status()).threads.map(({ name }) => name)
     }
     await agent.enable()

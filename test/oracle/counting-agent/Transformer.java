@@ -49,10 +49,9 @@ final class Transformer implements ClassFileTransformer {
     @Override
     public byte[] transform(
         Module module, ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
-        if (name == null || !isCounted(module, loader, name)) return null;
-        Recorder.suspend();
+        Recorder.suspend(); // the JDK is counted, too, and so would be what it does for us
         try {
-            return rewrite(name, bytes);
+            return name == null || !isCounted(module, loader, name) ? null : rewrite(name, bytes);
         } catch (Throwable problem) {
             synchronized (this) {
                 failures.add(name.replace('/', '.') + " " + problem);
