@@ -28,12 +28,11 @@ const full = process.env.JFLUID_FULL !== undefined
 const BEFORE = 2
 const RUNS = 6
 /**
- * Reflection makes its accessors at the first call, not at the sixteenth (JDK 17), and no handle is spun anew at the
- * 127th. Nothing is collected: what the JDK keeps by weak references (method types, lambda forms) it would make anew.
+ * Reflection makes its accessors at the first call, not at the sixteenth (JDK 17). Nothing is collected: what the JDK
+ * keeps by weak references (method types, lambda forms) it would make anew.
  */
 const OPTIONS = [
   ...['-Xint', '-Dsun.reflect.noInflation=true'],
-  '-Djava.lang.invoke.MethodHandle.CUSTOMIZE_THRESHOLD=-1',
   ...['-XX:+UseSerialGC', '-Xmx5g', '-Xmn4g', '-XX:MetaspaceSize=1g'],
 ]
 /** Reasons for which a method may have no probes. The last: of a class whose optional library is not there, which never runs. */
@@ -49,6 +48,11 @@ const CUTS = [
     methods: /ConcurrentHashMap\.(?:putIfAbsent|get)\(/,
     callers: /ClassLoader\.getClassLoadingLock\(|\.Referenced?Key(?:Map|Set)\.|ConcurrentWeakInternSet\./,
     why: 'how full these tables are depends on all classes and method types, those of the agents too',
+  },
+  {
+    methods: /./,
+    callers: /BuiltinClassLoader\.loadClassOrNull\(/,
+    why: 'whether a loader has been asked for a class before depends on all that it has loaded, the agents too',
   },
   {
     methods: /ZipFile\$Source\.getEntry(?:Next|Hash)\(/,

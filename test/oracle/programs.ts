@@ -22,11 +22,16 @@ export interface Program {
   readonly cutWithJdk?: { readonly methods: RegExp; readonly callers: RegExp; readonly why: string }
   /** Its calls depend on identity hash codes, which differ from run to run unless the JVM makes them all equal. */
   readonly usesIdentityHash?: boolean
+  /** It calls method handles so often that some are spun anew, at their 127th call, which the JVM is told not to do. */
+  readonly wearsHandles?: boolean
 }
 
 /** Options of the JVM, for the agent's run and for ours. */
-export function vmOptions({ usesIdentityHash }: Program): string[] {
-  return usesIdentityHash ? ['-XX:+UnlockExperimentalVMOptions', '-XX:hashCode=2'] : []
+export function vmOptions({ usesIdentityHash, wearsHandles }: Program): string[] {
+  return [
+    ...(usesIdentityHash ? ['-XX:+UnlockExperimentalVMOptions', '-XX:hashCode=2'] : []),
+    ...(wearsHandles ? ['-Djava.lang.invoke.MethodHandle.CUSTOMIZE_THRESHOLD=-1'] : []),
+  ]
 }
 
 export const DRIVER = 'programs.Driver'
@@ -58,6 +63,7 @@ export const PROGRAMS: readonly Program[] = [
     name: 'Json',
     title: 'Jackson: JSON and objects',
     usesIdentityHash: true, // of classes, in its maps of serializers
+    wearsHandles: true,
     libraries: [
       {
         coordinates: 'com.fasterxml.jackson.core:jackson-databind:2.17.2',
