@@ -3,6 +3,8 @@
 // Trees come as rows, callers first, so that trees of any depth and of millions of contexts are walked without
 // recursion and without a path in text for each.
 
+import type { MethodName, Tree } from '../../src/cct/tree.ts'
+import { column } from '../../src/profile/profile.ts'
 import type { JsonNode } from '../support/jfluid.ts'
 
 /** One calling context. */
@@ -72,6 +74,17 @@ export function rowsOf(roots: readonly JsonNode[]): Row[] {
     rows.push({ caller, method: `${node.class}.${node.method}${node.descriptor}`, calls: node.calls })
   }
   return rows
+}
+
+/** Rows of a profile's tree, of which the JSON may be longer than a string can be. */
+export function rowsOfTree(names: readonly MethodName[], tree: Tree): Row[] {
+  const calls = column(tree, 'calls')
+  const methods = names.map((it) => `${it.class}.${it.method}${it.descriptor}`)
+  return Array.from(tree.parent, (caller, i) => ({
+    caller,
+    method: methods[tree.method[i]!]!,
+    calls: calls[i]!,
+  }))
 }
 
 /** Calls of every method, all contexts together. */

@@ -19,11 +19,18 @@ export interface Program {
   /** Methods that are left out of the comparison. */
   readonly notCompared?: { readonly methods: RegExp; readonly why: string }
   /** Calls that are left out with all that they lead to, where classes of the JDK are compared. */
-  readonly cutWithJdk?: { readonly methods: RegExp; readonly callers: RegExp; readonly why: string }
+  readonly cutWithJdk?: readonly Cut[]
   /** Its calls depend on identity hash codes, which differ from run to run unless the JVM makes them all equal. */
   readonly usesIdentityHash?: boolean
   /** It calls method handles so often that some are spun anew, at their 127th call, which the JVM is told not to do. */
   readonly wearsHandles?: boolean
+}
+
+export interface Cut {
+  readonly methods: RegExp
+  /** The nearest that is not left out itself. */
+  readonly callers: RegExp
+  readonly why: string
 }
 
 /** Options of the JVM, for the agent's run and for ours. */
@@ -141,11 +148,13 @@ export const PROGRAMS: readonly Program[] = [
       methods: /DefiningClassLoader\.loadClass\(/,
       why: 'called by the JVM, on our thread if a redefinition links the class first',
     },
-    cutWithJdk: {
-      methods: /^java\.lang\.(?:String\.equals|reflect\.Method\.getName)\(/,
-      callers: /ScriptableObject\.buildClassCtor\(/,
-      why: 'it looks through getDeclaredMethods(), which is in no order, until it has found one',
-    },
+    cutWithJdk: [
+      {
+        methods: /^java\.lang\.(?:String\.equals|reflect\.Method\.getName)\(/,
+        callers: /ScriptableObject\.buildClassCtor\(/,
+        why: 'it looks through getDeclaredMethods(), which is in no order, until it has found one',
+      },
+    ],
     libraries: [
       {
         coordinates: 'org.mozilla:rhino:1.7.15',
@@ -166,12 +175,14 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Pages',
     title: 'PDFBox: write, read, draw',
-    cutWithJdk: {
-      methods:
-        /^(?:sun\.java2d\.(?:Default)?Disposer|java\.lang\.ref\.PhantomReference\.<init>|java\.util\.Hashtable\.put\()/,
-      callers: /BufImgSurfaceData\.createDataIC\(/,
-      why: 'called by native code, which names the class itself; such calls are not found (README, limits)',
-    },
+    cutWithJdk: [
+      {
+        methods:
+          /^(?:sun\.java2d\.(?:Default)?Disposer|java\.lang\.ref\.PhantomReference\.<init>|java\.util\.Hashtable\.put\()/,
+        callers: /BufImgSurfaceData\.createDataIC\(/,
+        why: 'called by native code, which names the class itself; such calls are not found (README, limits)',
+      },
+    ],
     libraries: [
       {
         coordinates: 'org.apache.pdfbox:pdfbox:3.0.3',
@@ -194,11 +205,13 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Compile',
     title: 'Janino: compile and run',
-    cutWithJdk: {
-      methods: /^java\.lang\.ClassLoader\.loadClass\(/,
-      callers: /ExpressionEvaluator\.evaluate\(I/,
-      why: 'called by the JVM, on our thread if a redefinition links the class first',
-    },
+    cutWithJdk: [
+      {
+        methods: /Method\.acquireMethodAccessor\(/,
+        callers: /^programs\.Compile\.work\(/,
+        why: 'with a class that is redefined, the JVM lets go of its reflection data, and they are made anew',
+      },
+    ],
     libraries: [
       {
         coordinates: 'org.codehaus.janino:janino:3.1.12',

@@ -86,7 +86,9 @@ export interface Recording {
   /** Resolves once the target records. */
   readonly started: Promise<void>
   readonly process: JavaProcess
-  /** Ends the recording as Ctrl-C would and reads it. */
+  /** Ends the recording as Ctrl-C would. */
+  end(): Promise<void>
+  /** The same, and reads it. */
   stop(): Promise<JsonProfile>
   readonly file: string
 }
@@ -96,14 +98,18 @@ export function startRecording(pid: number, ...args: string[]): Recording {
   const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
   const p = startJfluid('record', String(pid), '--duration', '10m', '--out', file, ...args)
   const started = stderrLine(p, /recording/)
+  const end = async () => {
+    p.child.kill('SIGINT')
+    const { code } = await p.exit
+    if (code !== 0) throw new Error(`jfluid record ended with ${code}:\n${p.stderr()}`)
+  }
   return {
     started,
     process: p,
     file,
+    end,
     async stop() {
-      p.child.kill('SIGINT')
-      const { code } = await p.exit
-      if (code !== 0) throw new Error(`jfluid record ended with ${code}:\n${p.stderr()}`)
+      await end()
       return readProfileJson(file)
     },
   }
