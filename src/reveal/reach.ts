@@ -69,12 +69,13 @@ const UPCALLS: Readonly<Record<string, readonly string[]>> = {
 
 /** What the JVM calls in the JDK itself, by class and method name (vmSymbols.hpp). Of interest with `--jdk`. */
 const JDK_UPCALLS: Readonly<Record<string, readonly string[]>> = {
-  'java/lang/ClassLoader': ['addClass', 'checkPackageAccess'],
+  'java/lang/ClassLoader': ['addClass', 'checkPackageAccess', 'findNative'],
   'java/lang/ref/Finalizer': ['register'],
   'java/lang/invoke/MethodHandleNatives': [
     ...['linkCallSite', 'linkMethod', 'linkMethodHandleConstant', 'linkDynamicConstant'],
     'findMethodHandleType',
   ],
+  'java/lang/StackStreamFactory$AbstractStackWalker': ['doStackWalk'],
 }
 
 export class Reach {
@@ -92,6 +93,7 @@ export class Reach {
   readonly #initialised = new Set<string>()
   readonly #decided = new Set<string>()
   readonly #skippedOnce = new Set<string>()
+  #jdkUpcalls = JDK_UPCALLS
   readonly #blocked = new Set<string>()
   #gate = GATE_CLOSED
   #swept = GATE_CLOSED
@@ -221,9 +223,14 @@ export class Reach {
     await this.expandPassed()
   }
 
-  /** Takes what may be called without any call site. Once, at the start. */
-  async takeUpcalls(): Promise<void> {
-    for (const [name, selectors] of Object.entries(UPCALLS)) {
+  /**
+   * Takes what may be called without any call site. Once, at the start.
+   *
+   * @param threads  what the JVM calls in a new thread, too
+   */
+  async takeUpcalls(threads: boolean): Promise<void> {
+    const upcalls = threads ? { ...UPCALLS, 'java/lang/Thread': ['run()V'] } : UPCALLS
+    for (const [name, selectors] of Object.entries(upcalls)) {
       for (const type of this.linker.hierarchy.named(name)) {
         for (const selector of selectors) {
           const linked = await this.#untilKnown(() => this.linker.linkOverriders(type, selector))
@@ -232,21 +239,18 @@ export class Reach {
         }
       }
     }
-    await this.#takeJdkUpcalls()
+    const { hierarchy } = this.linker
+    this.#jdkUpcalls = threads ? { ...JDK_UPCALLS, 'java/lang/Thread': ['run'] } : JDK_UPCALLS
+    await this.#takeJdkUpcalls(Object.keys(this.#jdkUpcalls).flatMap((name) => [...hierarchy.named(name)]))
   }
 
-  async #takeJdkUpcalls(): Promise<void> {
-    const { hierarchy, mirrors } = this.linker
-    const called = Object.entries(JDK_UPCALLS).flatMap(([name, methods]) =>
-      hierarchy
-        .named(name)
-        .filter((node) => isJdk(node) && node.followed)
-        .map((node) => ({ node, methods })),
-    )
-    await this.#fetchFiles(called.map(({ node }) => node.id))
-    for (const { node, methods } of called) {
-      for (const method of mirrors.get(node.id)?.methods ?? []) {
-        if (methods.includes(method.name)) this.take({ node, method })
+  async #takeJdkUpcalls(nodes: readonly ClassNode[]): Promise<void> {
+    const called = nodes.filter((it) => this.#jdkUpcalls[it.name] !== undefined && isJdk(it) && it.followed)
+    if (called.length === 0) return
+    await this.#fetchFiles(called.map(({ id }) => id))
+    for (const node of called) {
+      for (const method of this.linker.mirrors.get(node.id)?.methods ?? []) {
+        if (this.#jdkUpcalls[node.name]!.includes(method.name)) this.take({ node, method })
       }
     }
   }
@@ -356,6 +360,7 @@ export class Reach {
     // Calls by name. Those of JDK classes too: a call into one that was not loaded opens the gate.
     const again = nodes.flatMap((it) => this.#remembered(it))
     if (again.length > 0) await this.reach(again, true)
+    await this.#takeJdkUpcalls(nodes)
 
     const work = open.map((node) => ({ node, ...this.#selectorsFor(node) }))
     const linked = await this.#untilKnown(() => {
@@ -430,7 +435,8 @@ export class Reach {
    */
   isGuess({ site, loader }: LoadedSite, linked: Linked): boolean {
     if (site.kind === 'record' || linked.targets.length > 0) return false
-    if (linked.dispatchers.some((it) => it.followed)) return true
+    // Of what is on the deny-list, a method handle's or a variable handle's methods have descriptors that none declares.
+    if (linked.dispatchers.some((it) => it.followed && (it.included || !isJdk(it)))) return true
     return (
       this.linker.hierarchy.resolve(site.owner, loader).length === 0 && !/^(?:java\/|\[)/.test(site.owner)
     )

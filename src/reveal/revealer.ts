@@ -33,6 +33,8 @@ export interface RevealOptions {
   readonly exclude: readonly ClassPattern[]
   /** Include the JDK's classes. */
   readonly jdk: boolean
+  /** Threads that are started inside the graph belong to it. */
+  readonly followThreads?: boolean
   /** Scheme B: methods to take at most, in one answer, beyond the direct callees. */
   readonly lookAhead: number
 }
@@ -146,7 +148,8 @@ export class Revealer {
     return await this.#answer(async () => {
       this.#started = true
       await this.#roots.match(this.#hierarchy.nodes(), true)
-      await this.#reach.takeUpcalls()
+      // Without --jdk, what a thread runs is called back by code that is left out, like a task.
+      await this.#reach.takeUpcalls(this.#options.jdk && this.#options.followThreads === true)
     })
   }
 

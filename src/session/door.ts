@@ -4,7 +4,7 @@
 // The session directory's contents are unlinked as soon as both sides have them open, so nothing is
 // left behind however either side ends from then on.
 
-import { chownSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentProperties, loadAgent, systemProperties } from '../attach/command.ts'
 import { compiledMethods } from '../attach/compiled-methods.ts'
@@ -134,9 +134,11 @@ export async function startDoor(): Promise<StartDoor> {
         const error = join(dir, 'error')
         const failed = new AbortController()
         // Not by inotify, of which a machine may have none left.
+        let seen = 0
         const look = setInterval(() => {
-          if (!existsSync(error)) return
-          clearInterval(look)
+          const written = statSync(error, { throwIfNoEntry: false })?.mtimeMs ?? 0
+          if (written === seen) return
+          seen = written
           if (isJvm(readTargetProcess(pid))) failed.abort()
           else refused(startProblem(pid, readFileSync(error, 'utf8')))
         }, LOOK_MS)

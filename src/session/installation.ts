@@ -13,6 +13,8 @@ import type { Turns } from './turns.ts'
 
 /** Without a redefinition for so long, the last one has settled. */
 const SETTLED_MS = 100
+/** Looks for what turns up while the first methods go in. A program may load classes all the time. */
+const CATCH_UP_ROUNDS = 10
 /** A class that passed the load hook is looked for this often until the JVM has defined it. */
 const DEFINED_MS = 2
 const DEFINED_TRIES = 500
@@ -33,7 +35,7 @@ export class Installation {
   readonly #skipped = new Map<string, string>()
   #redefinitions = 0
   #hotSwapMs = 0
-  #lastRedefinitionAt = Number.NEGATIVE_INFINITY
+  #settledAt = Number.NEGATIVE_INFINITY
   #settleTimer: NodeJS.Timeout | undefined
   #begun = false
   #reflectionHooked = false
@@ -60,9 +62,9 @@ export class Installation {
     return this.#hotSwapMs
   }
 
-  /** As `performance.now()` has it; -∞ if there has been none. */
-  get lastRedefinitionAt(): number {
-    return this.#lastRedefinitionAt
+  /** When the last redefinition had settled, as `performance.now()` has it; -∞ if none has. */
+  get settledAt(): number {
+    return this.#settledAt
   }
 
   /** Classes of which calls may have been missed. */
@@ -89,18 +91,33 @@ export class Installation {
     await this.refreshClasses()
   }
 
+  /**
+   * Before recording begins: puts in what has turned up meanwhile, until nothing more does. Classes that came out of turn
+   * or have been defined, and what only refused methods call.
+   */
+  async catchUp(): Promise<void> {
+    for (let round = 0; round < CATCH_UP_ROUNDS; round++) {
+      const appeared = await this.#learnClasses(true)
+      const deferred = this.#takeDefined()
+      if (!this.hasRests && deferred.length === 0 && appeared !== null && isNothing(appeared)) return
+      await this.apply(...(appeared === null ? [] : [appeared]))
+      await this.install(deferred, [])
+    }
+  }
+
   /** Learns what has been loaded, and puts in what that contributes. */
   async refreshClasses(): Promise<void> {
     const appeared = await this.#learnClasses()
     if (appeared !== null) await this.apply(appeared)
   }
 
-  async #learnClasses(): Promise<Revelation | null> {
+  /** @param owed  what is owed to the next answer is wanted, also if no class has appeared */
+  async #learnClasses(owed = false): Promise<Revelation | null> {
     const { agent, revealer, classes: known, turns } = this.#workshop
     const defined = this.listing()
     const { loaders, classes } = await agent.loadedClasses()
     known.add(loaders, classes)
-    if (classes.length === 0) return null
+    if (classes.length === 0 && !owed) return null
     defined(new Set(classes.map((c) => c.id)))
     await turns.ask(() => revealer.addClasses(classes))
     return this.#begun ? await turns.ask(() => revealer.classesAppeared()) : null
@@ -154,7 +171,6 @@ export class Installation {
         const pause = Math.min(r.pauseNs / clock.nsPerTick, r.endTicks - r.startTicks)
         recorder.pause(r.endTicks - pause, r.endTicks)
       }
-      this.#lastRedefinitionAt = performance.now()
       this.#settleSoon()
     }
     if (!results.some((r) => r.loadedClasses)) return
@@ -212,8 +228,10 @@ export class Installation {
   /** What has been recorded is warm-up if a redefinition has not settled yet. */
   settle(): void {
     clearTimeout(this.#settleTimer)
-    if (this.#settleTimer !== undefined) this.#workshop.recorder.markWarmup()
+    if (this.#settleTimer === undefined) return
     this.#settleTimer = undefined
+    this.#workshop.recorder.markWarmup()
+    this.#settledAt = performance.now()
   }
 
   /** What comes before the last redefinition has settled is warm-up; a burst of them settles once. */
@@ -233,15 +251,22 @@ export class Installation {
     if (this.#deferred.length === tasks.length) this.#retryDeferred()
   }
 
+  /** Of the deferred, those whose class the JVM has defined by now. */
+  #takeDefined(): Task[] {
+    const { classes } = this.#workshop
+    const defined = this.#deferred.filter((t) => !classes.isComing(t.classId))
+    this.#deferred = this.#deferred.filter((t) => classes.isComing(t.classId))
+    return defined
+  }
+
   #retryDeferred(): void {
-    const { turns, classes } = this.#workshop
+    const { turns } = this.#workshop
     setTimeout(() => {
       if (turns.closed) return
       turns
         .enqueue(async () => {
           await this.refreshClasses()
-          const now = this.#deferred.filter((t) => !classes.isComing(t.classId))
-          this.#deferred = this.#deferred.filter((t) => classes.isComing(t.classId))
+          const now = this.#takeDefined()
           this.#lateClasses += now.filter((t) => !this.#answeredLate.has(t.id)).length
           await this.install(now, [])
           if (this.#deferred.length === 0) return
@@ -254,4 +279,8 @@ export class Installation {
         .catch(() => {}) // the turns have told
     }, DEFINED_MS)
   }
+}
+
+function isNothing({ instrument, ready, reflection, skipped }: Revelation): boolean {
+  return instrument.length + ready.length + skipped.length === 0 && !reflection
 }

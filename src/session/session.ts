@@ -277,7 +277,7 @@ export class Session {
       await this.classLoads.beforeRecording(async () => {
         await this.installation.begin([...(await this.aheadOfRoots(executed)), roots])
       })
-      await this.installation.applyRests()
+      await this.installation.catchUp()
       await this.agent.go()
       this.startedNow()
     })
@@ -628,7 +628,7 @@ export class Session {
         gaps: this.gaps + counters.gaps + this.installation.lateClasses,
         healed: stats.healed,
       },
-      warmupMs: Math.max(0, this.installation.lastRedefinitionAt - this.begun),
+      warmupMs: Math.max(0, this.installation.settledAt - this.begun),
       truncated: this.truncated !== null,
       warnings: [...this.warnings],
       events: { count: stats.events, waitMs: this.clock.toNs(stats.waitTicks) / 1e6 },

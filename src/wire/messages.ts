@@ -17,8 +17,8 @@
 //                        → [[[class, why], …], t0, t1, safepoint ns | -1, redefinition calls,
 //                           whether classes were loaded]
 //   watch jdk            → nil                  class-load hook on, for JDK classes too or not
-//   enable               → ticks                recording on
-//   go                   → nil                  lets main() begin, where the JVM was started by us
+//   enable               → nil                  the client is there: what waits for one may wait
+//   go                   → nil                  roots are recorded; main() begins, where the JVM was started by us
 //   calibrate ms         → [t_I, t_O] in ticks
 //   status               → [[ticks, nanos], [[number, tid, name, virtual], …], gaps, heap bytes,
 //                           [[class, …], [loader, …]]]   unloaded since the last call; no row follows

@@ -57,6 +57,16 @@ const CUTS = [
     why: 'whether a loader has been asked for a class before depends on all that it has loaded, the agents too',
   },
   {
+    methods: /./,
+    callers: /\.Class\.(?:reflectionData|newReflectionData|privateGetDeclared\w+)\(/,
+    why: 'the JVM lets go of the reflection data of a class that is redefined',
+  },
+  {
+    methods: /\.acquire(?:Method|Constructor)Accessor\(/,
+    callers: /./,
+    why: 'the same: accessors are made anew',
+  },
+  {
     methods: /ZipFile\$Source\.getEntry(?:Next|Hash)\(/,
     callers: /ZipFile\$Source\.getEntryPos\(/,
     why: "the agent's jar is on the class path, and is searched too",

@@ -710,6 +710,17 @@ describe('include and exclude', () => {
     expect(target.skipped.join('\n')).toMatch(/Math\.abs: intrinsic/)
   })
 
+  it('with --jdk what only the JVM calls in the JDK is found, in a new thread if threads are followed', async () => {
+    const taken = async (followThreads: boolean) => {
+      const target = new Target({ program: gate, root: 'Main.leaf', jdk: true, followThreads })
+      await target.start()
+      return target.taken
+    }
+    expect(await taken(false)).toContain('ClassLoader.addClass')
+    expect(await taken(false)).not.toContain('Thread.run')
+    expect(await taken(true)).toContain('Thread.run')
+  })
+
   it('with --jdk what only left-out classes of the JDK call is found', async () => {
     const target = new Target({ program: gate, root: 'Main.enqueue', jdk: true, scheme: 'a' })
     await target.start()

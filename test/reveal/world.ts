@@ -94,6 +94,7 @@ export interface TargetOptions {
   include?: string
   exclude?: string
   jdk?: boolean
+  followThreads?: boolean
   lookAhead?: number
   /** Classes (simple names) that are not loaded at the start. */
   late?: string
@@ -129,6 +130,7 @@ export class Target {
         include: words(options.include).map((it) => parseClassPattern('include', it)),
         exclude: words(options.exclude).map((it) => parseClassPattern('exclude', it)),
         jdk: options.jdk ?? false,
+        followThreads: options.followThreads ?? false,
         lookAhead: options.lookAhead ?? 0,
       },
       {

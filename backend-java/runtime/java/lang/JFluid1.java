@@ -1844,7 +1844,7 @@ public final class JFluid1 {
     }
 
     /**
-     * Begins a session on a mapped ring. Recording starts with {@link #enable}.
+     * Begins a session on a mapped ring. Recording starts with {@link #open}.
      *
      * @return the threads of this session, for {@link #anyoneInside}
      */
