@@ -293,6 +293,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Javac',
     title: 'javac of the JDK',
+    usesIdentityHash: true, // of symbols
     libraries: [],
   },
 ]

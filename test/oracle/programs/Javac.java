@@ -95,7 +95,9 @@ public final class Javac implements Driver.Workload {
         JavaCompiler javac = ToolProvider.getSystemJavaCompiler();
         for (String source : new String[] {SOURCE, SOURCE.replaceAll("int wrong.*", "")}) {
             try (Memory files = new Memory(javac.getStandardFileManager(null, null, null))) {
-                List<String> options = List.of("-proc:none", "-XDignore.symbol.file");
+                // Not the class path of this JVM, on which an agent's jar may be.
+                List<String> options =
+                    List.of("-proc:none", "-XDignore.symbol.file", "-classpath", "none", "--limit-modules", "java.base");
                 List<String> problems = new ArrayList<>();
                 javac.getTask(null, files, it -> problems.add(it.getCode() + it.getLineNumber()), options, null,
                     List.of(new Text("Made.java", source))).call();
