@@ -47,9 +47,10 @@ const CROWDED = /^java\.lang\.(ThreadLocal\$ThreadLocalMap\.|ref\.Reference\.ref
 /** What is left out with all that it leads to. */
 const CUTS = [
   {
-    methods: /ConcurrentHashMap\.(?:putIfAbsent|get)\(/,
-    callers: /ClassLoader\.getClassLoadingLock\(|\.Referenced?Key(?:Map|Set)\.|ConcurrentWeakInternSet\./,
-    why: 'how full these tables are depends on all classes and method types, those of the agents too',
+    methods: /ConcurrentHashMap\.\w+\(/,
+    callers:
+      /ClassLoader\.getClassLoadingLock\(|\.Referenced?Key(?:Map|Set)\.|ConcurrentWeakInternSet\.|WeakPairMap\./,
+    why: 'how full these tables are depends on all classes, method types and modules, those of the agents too',
   },
   {
     methods: /./,
@@ -65,6 +66,11 @@ const CUTS = [
     methods: /\.acquire(?:Method|Constructor)Accessor\(/,
     callers: /./,
     why: 'the same: accessors are made anew',
+  },
+  {
+    methods: /./,
+    callers: /NativePRNG\$RandomIO\.ensureBufferValid\(/,
+    why: 'a buffer of random bytes is filled anew after a tenth of a second',
   },
   {
     methods: /ZipFile\$Source\.getEntry(?:Next|Hash)\(/,
