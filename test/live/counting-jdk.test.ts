@@ -68,6 +68,11 @@ const CUTS = [
     why: 'the same: accessors are made anew',
   },
   {
+    methods: /HashMap\.(?:get|put)\(/,
+    callers: /\.PublicMethods\.merge\(/,
+    why: 'methods of a class are in no order',
+  },
+  {
     methods: /./,
     callers: /NativePRNG\$RandomIO\.ensureBufferValid\(/,
     why: 'a buffer of random bytes is filled anew after a tenth of a second',
@@ -79,8 +84,8 @@ const CUTS = [
   },
   {
     methods: /\.loadClass\(Ljava\/lang\/String;\)/,
-    callers: /^(?!.*(?:[lL]oad|forName|find))/,
-    why: 'called by the JVM to link a class, on our thread if a redefinition links it first',
+    callers: /^(?!.*(?:[lL]oad|find))/,
+    why: 'called by the JVM to find a class, on our thread if a redefinition links it first',
   },
 ]
 /** The JVM adds these to a class after the agent has rewritten it (jfrEventClassTransformer.cpp). */

@@ -249,6 +249,13 @@ export const PROGRAMS: readonly Program[] = [
         /GroovyClassLoader(?:\$InnerLoader)?\.(?:loadClass|getClassCacheEntry|isRecompilable)\(|UnlimitedConcurrentCache\.get\(|CachedMethod\.(?:compareTo|compareToCachedMethod|getName)\(/,
       why: 'called by the JVM, on our thread if a redefinition links the class first; or by sorting as below',
     },
+    cutWithJdk: [
+      {
+        methods: /^java\.util\.Arrays\.sort\(/,
+        callers: /^java\.util\.ArrayList\.sort\(/,
+        why: 'it sorts what getDeclaredMethods() returns, which is in no order',
+      },
+    ],
     firstRunVaries:
       'it sorts what getDeclaredMethods() returns, which is in no order, and later runs do some of it',
     libraries: [
