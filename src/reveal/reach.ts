@@ -24,7 +24,7 @@ import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.
 import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { classNames } from '../classfile/descriptor.ts'
 import { siteKey } from './call-sites.ts'
-import { deniedMethod } from './deny-list.ts'
+import { deniedClass, deniedMethod } from './deny-list.ts'
 import { type ClassNode, mayBeInitialised } from './hierarchy.ts'
 import { GATE_ANY, GATE_CLOSED, GATE_FULL, gateOf, OBJECT_SELECTORS } from './leaf-calls.ts'
 import type { Linked, Linker, LoadedSite, MethodRef } from './linker.ts'
@@ -67,8 +67,23 @@ const UPCALLS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** What the JVM calls in the JDK itself, by class and method name (vmSymbols.hpp). Of interest with `--jdk`. */
+/** Exceptions that the JVM itself makes and throws, out of bytecode, linking and its native methods. */
+const THROWN_BY_THE_JVM =
+  `AbstractMethodError ArithmeticException ArrayIndexOutOfBoundsException ArrayStoreException
+  ClassCastException ClassCircularityError ClassFormatError ClassNotFoundException CloneNotSupportedException
+  ExceptionInInitializerError IllegalAccessError IllegalAccessException IllegalArgumentException
+  IllegalMonitorStateException IllegalThreadStateException IncompatibleClassChangeError InstantiationError
+  InstantiationException InternalError InterruptedException LinkageError NegativeArraySizeException NoClassDefFoundError
+  NoSuchFieldError NoSuchMethodError NullPointerException StringIndexOutOfBoundsException UnsatisfiedLinkError
+  UnsupportedClassVersionError VerifyError reflect/InvocationTargetException`.split(/\s+/)
+
+/**
+ * What the JVM calls in the JDK itself, by class and method name (vmSymbols.hpp), and native code of the JDK by name, as far
+ * as it is known here. Of interest with `--jdk`.
+ */
 const JDK_UPCALLS: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(THROWN_BY_THE_JVM.map((name) => [`java/lang/${name}`, ['<init>']])),
+  'sun/java2d/Disposer': ['addRecord'],
   'java/lang/ClassLoader': ['addClass', 'checkPackageAccess', 'findNative'],
   'java/lang/ref/Finalizer': ['register'],
   'java/lang/invoke/MethodHandleNatives': [
@@ -139,6 +154,8 @@ export class Reach {
     if (method.name === '<clinit>' && !mayBeInitialised(node) && !root) return null
     this.#decided.add(place)
     if (node.followed && !node.included && !root) {
+      const denied = isJdk(node) ? deniedClass(node.name) : null
+      if (denied !== null) this.skip(node.name, '*', '', denied)
       if ((method.access & ACC_NATIVE) === 0) this.#passThrough.push(ref)
       else if (isJdk(node)) this.openGate(gateOf([node.name], method.name, method.descriptor))
       else this.#enterNative(ref)
@@ -170,7 +187,7 @@ export class Reach {
         return 'native: what it calls by name, in classes that it is not handed, may be missing'
       }
       this.openGate(gateOf([node.name], method.name, method.descriptor)) // native code can call back, and reflect
-      return 'native'
+      return node.included ? 'native: what it calls in the JDK by name may be missing' : 'native'
     }
     const denied = deniedMethod(node.name, method.name)
     if (denied !== null) return denied

@@ -39,7 +39,7 @@ const OPTIONS = [
 ]
 /** Reasons for which a method may have no probes. The last: of a class whose optional library is not there, which never runs. */
 const REASON =
-  /^(native|intrinsic: .*|hidden class.*|would pass 8000 bytes.*|.*class redefinition failed: invalid class|an empty finalize.*)$/
+  /^(native(?:: .*)?|intrinsic: .*|hidden class.*|would pass 8000 bytes.*|.*class redefinition failed: invalid class|an empty finalize.*)$/
 /** The agent leaves them alone, or (classes that XSLT makes) is not shown them. */
 const SPUN = /^(jdk\.internal\.reflect\.Generated|.*\.\$Proxy\d|die\.verwandlung\.)/
 /** Where a ThreadLocal lies in a thread's table depends on how many were made before it, by whomever. */
@@ -90,8 +90,6 @@ const CUTS = [
 ]
 /** The JVM adds these to a class after the agent has rewritten it (jfrEventClassTransformer.cpp). */
 const ADDED = /^jdk\.internal\.event\.\w+Event\.(isEnabled|shouldCommit|begin|end|commit)\(\)/
-/** Called by `Finalizer.register`, which the JVM calls and which is denied. */
-const FINALIZER = /^java\.lang\.ref\.FinalReference\.<init>/
 
 async function profiled(
   ...[jdk, classpath, program, scheme, more]: [Jdk, string, Program, string, readonly string[]]
@@ -114,9 +112,10 @@ async function profiled(
 }
 
 function isDenied(method: string): boolean {
-  const dot = method.lastIndexOf('.', method.indexOf('('))
-  const className = method.slice(0, dot).replaceAll('.', '/')
-  const name = method.slice(dot + 1, method.indexOf('('))
+  const [path] = method.split('(')
+  const dot = path.lastIndexOf('.')
+  const className = path.slice(0, dot).replaceAll('.', '/')
+  const name = path.slice(dot + 1)
   return deniedClass(className) !== null || deniedMethod(className, name) !== null
 }
 
@@ -158,8 +157,7 @@ else {
             isDenied(method) ||
             SPUN.test(method) ||
             CROWDED.test(method) ||
-            ADDED.test(method) ||
-            FINALIZER.test(method)
+            ADDED.test(method)
           const tree = (rows: readonly Row[]) => treeOf(rows, skip, cut)
           const expected = tree(runs[RUNS - 1])
           expect(differences(tree(other.runs[RUNS - 1]), expected), 'the program varies').toEqual([])

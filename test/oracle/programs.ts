@@ -175,14 +175,6 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: 'Pages',
     title: 'PDFBox: write, read, draw',
-    cutWithJdk: [
-      {
-        methods:
-          /^(?:sun\.java2d\.(?:Default)?Disposer|java\.lang\.ref\.PhantomReference\.<init>|java\.util\.Hashtable\.put\()/,
-        callers: /BufImgSurfaceData\.createDataIC\(/,
-        why: 'called by native code, which names the class itself; such calls are not found (README, limits)',
-      },
-    ],
     libraries: [
       {
         coordinates: 'org.apache.pdfbox:pdfbox:3.0.3',

@@ -717,6 +717,7 @@ describe('include and exclude', () => {
       return target.taken
     }
     expect(await taken(false)).toContain('ClassLoader.addClass')
+    expect(await taken(false)).toContain('ArithmeticException.<init>')
     expect(await taken(false)).not.toContain('Thread.run')
     expect(await taken(true)).toContain('Thread.run')
   })
@@ -726,6 +727,7 @@ describe('include and exclude', () => {
     await target.start()
     expect(target.taken).toContain('ReferenceQueue.enqueue')
     expect(target.taken.filter((it) => it.startsWith('Reference.'))).toEqual([])
+    expect(target.skipped).toContain('Reference.*: reference handling inside the JVM')
   })
 })
 

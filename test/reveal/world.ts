@@ -21,7 +21,7 @@ const JDK_CLASSES =
   java/lang/Throwable java/lang/RuntimeException java/lang/reflect/Method java/util/List java/util/ArrayList
   java/util/Collections java/util/Comparator java/util/Objects java/util/HashMap java/util/function/Function
   java/util/function/Supplier java/io/PrintStream java/lang/System java/lang/Enum
-  java/lang/ref/WeakReference java/lang/ref/ReferenceQueue`.split(/\s+/)
+  java/lang/ref/WeakReference java/lang/ref/ReferenceQueue java/lang/ArithmeticException`.split(/\s+/)
 
 interface Row {
   superName: string

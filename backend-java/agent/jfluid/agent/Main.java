@@ -35,7 +35,10 @@ public final class Main {
             throws Exception {
         prepare(options, instrumentation, runtime);
         Session session = begin(options);
-        session.awaitGo(10, TimeUnit.SECONDS);
+        if (!session.awaitGo(10, TimeUnit.SECONDS)) {
+            // Roots are recorded from now on. What is not in yet is waited for at its first call, or a gap.
+            JFluid1.open();
+        }
     }
 
     private static void prepare(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)

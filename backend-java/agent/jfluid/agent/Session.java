@@ -83,8 +83,9 @@ final class Session extends GuestThread {
         return left;
     }
 
-    void awaitGo(long time, TimeUnit unit) throws InterruptedException {
-        go.await(time, unit);
+    /** @return false if the time was over first */
+    boolean awaitGo(long time, TimeUnit unit) throws InterruptedException {
+        return go.await(time, unit);
     }
 
     @Override
