@@ -84,8 +84,43 @@ final class Transformer implements ClassFileTransformer {
         ClassReader reader = new ClassReader(bytes);
         // Constant pool kept as it is: methods that are only copied need not be written anew.
         ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
-        reader.accept(new CountingClass(writer, name), ClassReader.EXPAND_FRAMES);
+        reader.accept(new CountingClass(writer, name, hasEmptyFinalizer(reader)), ClassReader.EXPAND_FRAMES);
         return writer.toByteArray();
+    }
+
+    /** Whether there is nothing but a return in it. */
+    private static boolean hasEmptyFinalizer(ClassReader reader) {
+        boolean[] seen = new boolean[2];
+        reader.accept(
+            new ClassVisitor(Opcodes.ASM9) {
+                @Override
+                public MethodVisitor visitMethod(int access, String method, String descriptor, String s, String[] e) {
+                    if (!method.equals("finalize") || !descriptor.equals("()V")) return null;
+                    return new MethodVisitor(Opcodes.ASM9) {
+                        @Override
+                        public void visitInsn(int opcode) {
+                            seen[opcode == Opcodes.RETURN ? 0 : 1] = true;
+                        }
+
+                        @Override
+                        public void visitVarInsn(int opcode, int local) {
+                            seen[1] = true;
+                        }
+
+                        @Override
+                        public void visitFieldInsn(int opcode, String owner, String field, String type) {
+                            seen[1] = true;
+                        }
+
+                        @Override
+                        public void visitMethodInsn(int opcode, String owner, String callee, String type, boolean i) {
+                            seen[1] = true;
+                        }
+                    };
+                }
+            },
+            ClassReader.SKIP_DEBUG | ClassReader.SKIP_FRAMES);
+        return seen[0] && !seen[1];
     }
 
     private synchronized int add(String name) {
@@ -114,11 +149,13 @@ final class Transformer implements ClassFileTransformer {
 
     private final class CountingClass extends ClassVisitor {
         private final String name;
+        private final boolean emptyFinalizer;
         private int version;
 
-        CountingClass(ClassVisitor next, String name) {
+        CountingClass(ClassVisitor next, String name, boolean emptyFinalizer) {
             super(Opcodes.ASM9, next);
             this.name = name;
+            this.emptyFinalizer = emptyFinalizer;
         }
 
         @Override
@@ -134,6 +171,8 @@ final class Transformer implements ClassFileTransformer {
             if ((access & (Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE)) != 0) return next;
             // Every constructor calls it, and it is empty.
             if (name.equals("java/lang/Object") && method.equals("<init>")) return next;
+            // HotSpot registers objects whose finalize() is not empty, and would with our code in it.
+            if (method.equals("finalize") && emptyFinalizer) return next;
             int id = add("- " + name.replace('/', '.') + "." + method + descriptor);
             boolean root = name.equals(rootClass) && (method.equals(rootMethod) || (method + descriptor).equals(rootMethod));
             return new CountingMethod(next, access, method, descriptor, version, id, root) {
