@@ -49,8 +49,13 @@ const CUTS = [
   {
     methods: /ConcurrentHashMap\.\w+\(/,
     callers:
-      /ClassLoader\.getClassLoadingLock\(|\.Referenced?Key(?:Map|Set)\.|ConcurrentWeakInternSet\.|WeakPairMap\./,
+      /ClassLoader\.getClassLoadingLock\(|\.Referenced?Key(?:Map|Set)\.|ConcurrentWeakInternSet\.|WeakPairMap\.|ClassSpecializer\.findSpecies\(/,
     why: 'how full these tables are depends on all classes, method types and modules, those of the agents too',
+  },
+  {
+    methods: /./,
+    callers: /\.MethodType\.makeImpl\(|ConcurrentWeakInternSet\.expungeStaleElements\(/,
+    why: 'the same: whether a method type has been made before',
   },
   {
     methods: /./,
@@ -83,8 +88,13 @@ const CUTS = [
     why: "the agent's jar is on the class path, and is searched too",
   },
   {
+    methods: /HashMap\.remove\(/,
+    callers: /JarFileFactory\.close\(/,
+    why: "the same: all open jars have one identity hash code, and the agent's is among them",
+  },
+  {
     methods: /\.loadClass\(Ljava\/lang\/String;\)/,
-    callers: /^(?!.*(?:[lL]oad|find))/,
+    callers: /\.(?![^.(]*(?:[lL]oad|find))[^.(]+\(/,
     why: 'called by the JVM to find a class, on our thread if a redefinition links it first',
   },
 ]
