@@ -29,6 +29,7 @@ export interface SessionFlags {
   readonly jdk?: boolean
   readonly lookAhead: number
   readonly followThreads?: boolean
+  readonly rare?: 'arm' | 'watch'
 }
 
 export const DEFAULT_LOOK_AHEAD = 32
@@ -58,6 +59,12 @@ export function withSessionFlags(command: Command): Command {
       DEFAULT_LOOK_AHEAD,
     )
     .option(
+      '--rare <arm|watch>',
+      'methods that have run seldom or never: probes in case they run, or only once they have',
+      rare,
+      'arm',
+    )
+    .option(
       '--follow-threads',
       'work handed to executors or new threads inside the root is part of it, below what submitted it',
     )
@@ -67,6 +74,12 @@ function scheme(value: string): 'a' | 'b' {
   const lower = value.toLowerCase()
   if (lower === 'a' || lower === 'b') return lower
   throw new InvalidArgumentError('It is a or b.')
+}
+
+function rare(value: string): 'arm' | 'watch' {
+  const lower = value.toLowerCase()
+  if (lower === 'arm' || lower === 'watch') return lower
+  throw new InvalidArgumentError('It is arm or watch.')
 }
 
 /** A whole number from 0 on. */
@@ -86,6 +99,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     jdk: flags.jdk === true,
     lookAhead: flags.lookAhead,
     followThreads: flags.followThreads === true,
+    rare: flags.rare ?? 'arm',
   }
 }
 

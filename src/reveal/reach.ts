@@ -30,6 +30,7 @@ import { GATE_ANY, GATE_CLOSED, GATE_FULL, gateOf, OBJECT_SELECTORS } from './le
 import type { Linked, Linker, LoadedSite, MethodRef } from './linker.ts'
 import type { MethodIds, MethodTarget } from './method-ids.ts'
 import type { Mirror, MirrorMethod } from './mirror.ts'
+import type { RareMethod, Rarity } from './past.ts'
 
 export interface Skipped {
   /** Internal name. */
@@ -118,6 +119,12 @@ export class Reach {
   fresh: MethodTarget[] = []
   /** Skipped since the session was last told. */
   skipped: Skipped[] = []
+  /** Left alone since the session was last told: they have run seldom or never. */
+  leftAlone: RareMethod[] = []
+  #rarity: Rarity | null = null
+  readonly #woken = new Set<string>()
+  /** Classes behind the gate that have been passed over, since none of their methods would get probes now. */
+  readonly #dormant = new Set<ClassNode>()
   readonly #passThrough: MethodRef[] = []
   /** What methods that were not passed through have led to. */
   readonly #owed: LoadedSite[] = []
@@ -167,6 +174,10 @@ export class Reach {
       return null
     }
     const { index: methodIndex, name, descriptor } = method
+    if (!root && this.#isLeftAlone(ref)) {
+      this.leftAlone.push({ classId: node.id, methodIndex, className: node.name, name, descriptor })
+      return null
+    }
     const target = this.ids.add({
       classId: node.id,
       methodIndex,
@@ -177,6 +188,54 @@ export class Reach {
     })
     this.fresh.push(target)
     return target
+  }
+
+  /** From now on, methods that are rare are left alone until they are woken. */
+  leaveRareAlone(rarity: Rarity): void {
+    this.#rarity = rarity
+  }
+
+  /** An initialiser runs once: what is missed of it is all. */
+  #isLeftAlone(ref: MethodRef): boolean {
+    const { node, method } = ref
+    if (this.#rarity === null || method.name === '<clinit>') return false
+    return this.#rarity.isRare(node.id, method) && !this.#woken.has(placeOf(ref))
+  }
+
+  #isDormant(node: ClassNode): boolean {
+    return this.#rarity?.isDormant(node.id) === true
+  }
+
+  get hasDormant(): boolean {
+    return this.#dormant.size > 0
+  }
+
+  /** It has been reached, and waits to be woken. */
+  isAsleep(ref: MethodRef): boolean {
+    return this.isDecided(ref) && this.#isLeftAlone(ref)
+  }
+
+  /** Takes methods that were left alone. */
+  wake(methods: readonly RareMethod[]): MethodTarget[] {
+    const woken: MethodTarget[] = []
+    for (const { classId, methodIndex } of methods) {
+      const node = this.linker.hierarchy.get(classId)
+      const method = this.linker.mirrors.get(classId)?.methods[methodIndex]
+      if (!node || !method || this.ids.find(classId, methodIndex) !== undefined) continue
+      const ref = { node, method }
+      this.#woken.add(placeOf(ref))
+      this.#decided.delete(placeOf(ref))
+      const target = this.take(ref)
+      if (target !== null) woken.push(target)
+    }
+    return woken
+  }
+
+  /** Looks behind the gate into classes that were passed over: what they have is left alone, so that it is watched. */
+  async lookIntoDormant(atMost: number): Promise<void> {
+    const nodes = [...this.#dormant].slice(0, atMost)
+    for (const node of nodes) this.#dormant.delete(node)
+    if (nodes.length > 0) await this.reach(await this.#sweep(nodes, true))
   }
 
   #reasonToSkip(ref: MethodRef): string | null {
@@ -461,6 +520,7 @@ export class Reach {
 
   /** Forgets what is remembered for code that is gone: sites seen from these loaders, and the classes. */
   unloaded(classes: ReadonlySet<number>, loaders: ReadonlySet<number>): void {
+    for (const node of this.#dormant) if (classes.has(node.id)) this.#dormant.delete(node)
     for (const id of classes) {
       this.#dispatched.delete(id)
       this.#families.delete(id)
@@ -593,9 +653,10 @@ export class Reach {
    * Takes what the open gate admits in these classes: followed methods that override a method of
    * a supertype behind the gate, also those inherited by a class that adds that type.
    *
+   * @param dormant  also in classes that may be passed over
    * @returns handles of lambdas behind excluded functional interfaces
    */
-  async #sweep(nodes: readonly ClassNode[]): Promise<LoadedSite[]> {
+  async #sweep(nodes: readonly ClassNode[], dormant = false): Promise<LoadedSite[]> {
     const level = this.#gate
     if (level === GATE_CLOSED) return []
     const { hierarchy, mirrors } = this.linker
@@ -615,6 +676,10 @@ export class Reach {
         continue
       }
       const declaring = [node, ...ancestors].filter((it) => it.followed && (it.flags & CLASS_HIDDEN) === 0)
+      if (!dormant && declaring.length > 0 && declaring.every((it) => this.#isDormant(it))) {
+        this.#dormant.add(node)
+        continue
+      }
       for (const it of declaring) tables.add(it.id)
       for (const it of types) if (it.name !== OBJECT) tables.add(it.id)
       candidates.push({ node, types, declaring })

@@ -20,6 +20,7 @@ import { boldness, lookAhead, readyAmong } from './lazy.ts'
 import { Linker, type LoadedSite, type MethodRef } from './linker.ts'
 import { MethodIds, type MethodTarget } from './method-ids.ts'
 import { Mirrors, type RevealPort, sitesOf } from './mirror.ts'
+import { NO_PAST, type Past, type RareMethod, type Rarity } from './past.ts'
 import type { ClassPattern, RootPattern } from './patterns.ts'
 import { Reach, type Skipped } from './reach.ts'
 import { type RootProgress, type RootReport, Roots } from './roots.ts'
@@ -86,8 +87,8 @@ export class Revealer {
   readonly #invoked = new Set<number>()
   #started = false
   #reflectionTold = false
-  /** `package.Class.method(descriptor)` of methods that are known to run. Where there are any, nothing need be guessed. */
-  #executed: ReadonlySet<string> = new Set()
+  /** Where it is known, nothing need be guessed. */
+  #past: Past = NO_PAST
   /** First invocations that led to new methods. */
   #steps = 0
   /** Scheme B: methods taken with callees that are not dealt with, oldest first. */
@@ -159,10 +160,10 @@ export class Revealer {
    *
    * In steps, as all of it takes seconds in a server, and classes that are loaded meanwhile wait for their turn.
    *
-   * @param executed  `package.Class.method(descriptor)` of methods that have run in this JVM
+   * @param past  of this JVM's methods
    */
-  async *rootsWillRun(executed: ReadonlySet<string>): AsyncGenerator<Revelation, void, void> {
-    this.#executed = executed
+  async *rootsWillRun(past: Past): AsyncGenerator<Revelation, void, void> {
+    this.#past = past
     const taken: MethodTarget[] = []
     let level = [...this.#ids].filter((it) => it.root && !this.#invoked.has(it.id))
     while (level.length > 0) {
@@ -198,6 +199,43 @@ export class Revealer {
     }
   }
 
+  /** Methods of the roots, if each has one; and classes of which methods may get probes; hidden ones cannot. */
+  forRarity(): { roots: MethodTarget[]; classIds: number[] } {
+    const nodes = [...this.#hierarchy.nodes()].filter((it) => it.included && (it.flags & CLASS_HIDDEN) === 0)
+    const all = this.rootProgress().every((it) => it.ids.size > 0)
+    return { roots: all ? [...this.#ids].filter((it) => it.root) : [], classIds: nodes.map((it) => it.id) }
+  }
+
+  /** From now on, methods that are rare are left alone. */
+  leaveRareAlone(rarity: Rarity): void {
+    this.#reach.leaveRareAlone(rarity)
+  }
+
+  /** Methods that have been reached and left alone since the last call. */
+  takeLeftAlone(): RareMethod[] {
+    const methods = this.#reach.leftAlone
+    this.#reach.leftAlone = []
+    return methods
+  }
+
+  /** Methods that were left alone have run: they get their probes, and what they call is found. */
+  async wake(methods: readonly RareMethod[]): Promise<Revelation> {
+    const entered: number[] = []
+    return await this.#answer(async () => {
+      await this.#enter(this.#reach.wake(methods), entered)
+    }, entered)
+  }
+
+  /** There are classes where nothing would get probes, and which have not been looked into. */
+  get hasDormant(): boolean {
+    return this.#reach.hasDormant
+  }
+
+  /** Looks for methods to watch in some of those classes. */
+  async lookIntoDormant(): Promise<Revelation> {
+    return await this.#answer(() => this.#reach.lookIntoDormant(CLASSES_A_STEP))
+  }
+
   /**
    * Takes what these methods call, and what is called behind it by methods that are known to run.
    *
@@ -220,7 +258,7 @@ export class Revealer {
     }
     const before = this.#reach.fresh.length
     await this.#reach.expand(refs)
-    return this.#reach.fresh.slice(before).filter((it) => this.#executed.has(javaName(it)))
+    return this.#past.thatRan(this.#reach.fresh.slice(before))
   }
 
   /** Scheme B: a method is about to run for the first time. Its id comes back in `ready`. */
@@ -231,7 +269,7 @@ export class Revealer {
       entered.push(methodId)
       if (this.#options.scheme === 'a' || this.#invoked.has(methodId)) return
       await this.#enter([target], entered)
-      const cautious = this.#executed.size > 0 ? KNOWING_STEPS : 0
+      const cautious = this.#past.isKnown ? KNOWING_STEPS : 0
       const bold = boldness(this.#options.lookAhead, Math.max(0, this.#steps - cautious))
       await lookAhead(this.#reach, bold, this.#backlog)
       if (this.#reach.fresh.length > 0) this.#steps++
@@ -317,7 +355,7 @@ export class Revealer {
           const ref = { node, method }
           const target = this.#ids.find(id, method.index)
           const waits = this.#options.scheme === 'b' && target !== undefined && !this.#invoked.has(target.id)
-          if (this.#reach.isDecided(ref) && !waits) again.push(ref)
+          if (this.#reach.isDecided(ref) && !waits && !this.#reach.isAsleep(ref)) again.push(ref)
         }
       }
       if (again.length > 0) await this.#reach.expand(again)
@@ -472,15 +510,11 @@ export class Revealer {
 
 /** Of those that are looked at before the roots run, so many in a step: each looks into some classes. */
 const METHODS_A_STEP = 500
+const CLASSES_A_STEP = 250
 
 /** Steps that need not guess because it is known what runs, on top of the usual ones. After them nothing seems to be known. */
 const KNOWING_STEPS = 24
 const HIDDEN_HERE = 'hidden class: calls of its own methods are not counted, what they call is'
-
-/** As HotSpot prints it. */
-function javaName({ className, name, descriptor }: MethodTarget): string {
-  return `${className.replaceAll('/', '.')}.${name}${descriptor}`
-}
 
 const PROXY = /\$Proxy\d+$/
 

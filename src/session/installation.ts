@@ -30,6 +30,11 @@ export interface Workshop {
   readonly turns: Turns
 }
 
+export interface AroundSwap {
+  before(classIds: ReadonlySet<number>): Promise<void>
+  after(classIds: ReadonlySet<number>): void
+}
+
 export class Installation {
   readonly #workshop: Workshop
   readonly #skipped = new Map<string, string>()
@@ -49,6 +54,9 @@ export class Installation {
 
   /** Asked before each list of the loaded classes, and what it returns is told which have been defined since the one before. */
   listing: () => (classIds: ReadonlySet<number>) => void = () => () => {}
+
+  /** Told of the classes of each redefinition. */
+  aroundSwap: AroundSwap = { before: () => Promise.resolve(), after: () => {} }
 
   constructor(workshop: Workshop) {
     this.#workshop = workshop
@@ -160,7 +168,11 @@ export class Installation {
   async install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
     if (tasks.length === 0 && ready.length === 0) return
     const { instrumenter, clock, recorder } = this.#workshop
-    const { refusals, results } = await instrumenter.install(tasks, ready)
+    const classIds = new Set(tasks.map((t) => t.classId))
+    if (classIds.size > 0) await this.aroundSwap.before(classIds)
+    const { refusals, results } = await instrumenter
+      .install(tasks, ready)
+      .finally(() => this.aroundSwap.after(classIds))
     await this.noteRefused(refusals)
     for (const r of results) {
       this.#redefinitions += r.calls
@@ -197,6 +209,10 @@ export class Installation {
 
   noteSkipped(list: Revelation['skipped']): void {
     for (const s of list) this.#skipped.set(`${sourceName(s.className)}.${s.method}${s.descriptor}`, s.reason)
+  }
+
+  noteLeftAlone(names: Iterable<string>, reason: string): void {
+    for (const name of names) this.#skipped.set(name, reason)
   }
 
   async noteRefused(refusals: readonly Refusal[]): Promise<void> {

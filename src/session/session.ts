@@ -13,6 +13,7 @@ import { chunksOffset } from '../events/ring-layout.ts'
 import type { Profile, SkippedMethod } from '../profile/profile.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import type { FilterReport } from '../reveal/filters.ts'
+import { NO_PAST, type Past } from '../reveal/past.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import { Revealer, type Revelation } from '../reveal/revealer.ts'
 import type { RootReport } from '../reveal/roots.ts'
@@ -25,15 +26,19 @@ import type { OpenDoor } from './door.ts'
 import { FOLLOWED_CLASSES, handOverTasks } from './hand-over-points.ts'
 import { Installation, type Workshop } from './installation.ts'
 import { Instrumenter } from './instrumenter.ts'
+import { RareWatch } from './rare-watch.ts'
 import { Recorder } from './recorder.ts'
 import { RootWatch } from './root-watch.ts'
 import { sourceName, TargetClasses } from './target-classes.ts'
+import { compiledPast } from './target-past.ts'
 import { Turns } from './turns.ts'
 
 const CHUNK_BYTES = 32 << 10
 const CHUNK_COUNT = 512
 const CALIBRATION_MS = 80
 const STATUS_MS = 500
+/** Every so many of them, methods that were left alone are looked at. */
+const RARE_TICKS = 4
 /** How long a detach may take before we leave without an answer. */
 const DETACH_MS = 10_000
 /** Why the target ends a session, see PATIENCE_NANOS of its runtime. */
@@ -49,6 +54,11 @@ export interface SessionOptions {
   readonly lookAhead: number
   /** Work that is handed to other threads inside the root is part of it. */
   readonly followThreads?: boolean
+  /**
+   * What becomes of methods that have run seldom or never in a JVM whose roots run often. `arm`: probes, in case;
+   * `watch`: none before they run, which costs their first calls.
+   */
+  readonly rare?: 'arm' | 'watch'
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
 }
@@ -111,6 +121,8 @@ export class Session {
   private readonly turns = new Turns((error) => this.noteUnanswered(error))
   private readonly installation: Installation
   private readonly classLoads: ClassLoads
+  private readonly rareWatch: RareWatch
+  private ticks = 0
   private readonly firsts = new Set<number>()
   /** The roots are being looked at, which waits for the target and the revealer. */
   private looking = false
@@ -149,6 +161,7 @@ export class Session {
       ...{ instrumenter: this.instrumenter, revealer: this.revealer },
     }
     this.installation = new Installation(workshop)
+    this.rareWatch = new RareWatch(workshop, this.installation)
     this.classLoads = new ClassLoads(workshop, this.installation, (error) => this.noteUnanswered(error))
     this.rootWatch = new RootWatch({
       progress: () => this.revealer.rootProgress(),
@@ -266,7 +279,7 @@ export class Session {
 
     onPhase('reading classes')
     // Before the first redefinition, which may discard what has been compiled.
-    const executed = this.looksAhead ? await this.door.executed() : new Set<string>()
+    const past = await this.targetPast()
     await this.agent.enable()
     await this.agent.watch(this.options.jdk)
     await this.turns.enqueue(async () => {
@@ -275,16 +288,27 @@ export class Session {
       if (this.options.followThreads) await this.installHandOvers()
       const roots = await this.turns.ask(() => this.revealer.start())
       await this.classLoads.beforeRecording(async () => {
-        await this.installation.begin([...(await this.aheadOfRoots(executed)), roots])
+        await this.leaveRareAlone()
+        const ahead = await this.aheadOfRoots(this.rareWatch.past ?? past)
+        for await (const recent of this.rareWatch.recent()) ahead.push(recent)
+        await this.installation.begin([...ahead, roots])
       })
       await this.installation.catchUp()
+      await this.rareWatch.settle()
       await this.agent.go()
       this.startedNow()
     })
+    this.rareWatch.lookFurther().catch(() => {}) // the turns have told
     this.phase = 'waiting for root'
     await this.rootWatch.look()
     this.statusTimer = setInterval(() => void this.tick(), STATUS_MS)
     onPhase('recording')
+  }
+
+  private async leaveRareAlone(): Promise<void> {
+    if (this.options.rare !== 'watch') return
+    const why = this.looksAhead ? await this.rareWatch.begin() : 'it takes scheme B with a look-ahead'
+    if (why !== null) this.warnings.add(`--rare watch had no effect: ${why}`)
   }
 
   /**
@@ -292,15 +316,19 @@ export class Session {
    * while nobody waits for it. In a server this is by far the largest step. The paper's own scheme
    * (`--look-ahead 0`) waits.
    */
-  private async aheadOfRoots(executed: ReadonlySet<string>): Promise<Revelation[]> {
+  private async aheadOfRoots(past: Past): Promise<Revelation[]> {
     const revelations: Revelation[] = []
     if (!this.looksAhead) return revelations
-    const steps = this.revealer.rootsWillRun(executed)
+    const steps = this.revealer.rootsWillRun(past)
     for (;;) {
       const { done, value } = await this.turns.ask(() => steps.next())
       if (done) return revelations
       revelations.push(value)
     }
+  }
+
+  private async targetPast(): Promise<Past> {
+    return this.looksAhead ? compiledPast(await this.door.executed()) : NO_PAST
   }
 
   private get looksAhead(): boolean {
@@ -341,6 +369,7 @@ export class Session {
       await this.installation.refreshClasses()
       const ids = [...this.changed]
       this.changed.clear()
+      this.rareWatch.redefined(new Set(ids))
       await this.installation.install(this.instrumenter.takeBack(ids), [])
       await this.installation.apply(await this.turns.ask(() => this.revealer.classesChanged(ids)))
     })
@@ -352,6 +381,7 @@ export class Session {
     const gone = new Set(classes)
     this.classLoads.unloaded(gone)
     this.installation.unloaded(gone)
+    this.rareWatch.unloaded(gone)
     for (const id of gone) this.instrumenter.classUnloaded(id)
     this.classes.unloaded(gone, loaders, (id) => this.revealer.hasMethodsOf(id))
   }
@@ -380,6 +410,7 @@ export class Session {
     if (this.stopping || this.phase === 'ended') return
     try {
       await this.readStatus()
+      if (++this.ticks % RARE_TICKS === 0) this.rareWatch.look().catch(() => {}) // the turns have told
       const stats = await this.recorder.stats()
       if (stats.events > 0) this.phase = 'recording'
       if (this.looking) return
@@ -486,7 +517,7 @@ export class Session {
       message: waits ? notes.join('; ') || nothing : null,
       notes,
       // A root among others that is not called must not stand in the way of what the others give.
-      warnings: [...this.warnings, ...(waits ? [] : notes)],
+      warnings: [...this.warnings, ...this.rareWatch.warnings, ...(waits ? [] : notes)],
       skipped: this.skipped(),
     }
   }
@@ -542,6 +573,7 @@ export class Session {
         await within(DETACH_MS, this.readStatus(), new TargetSilent(this.pid))
         this.durationMs = performance.now() - this.begun
         this.endTicks = this.clock.nowTicks
+        await within(DETACH_MS, this.rareWatch.lastLook(), new TargetSilent(this.pid))
         this.detachReport = await within(DETACH_MS, this.agent.detach(), new TargetSilent(this.pid))
         this.endedHow = { how: 'detached' }
       } catch (error) {
@@ -625,12 +657,12 @@ export class Session {
         hotSwapMs: this.installation.hotSwapMs,
         analysisMs: counters.analysisMs,
         skipped: this.skipped(),
-        gaps: this.gaps + counters.gaps + this.installation.lateClasses,
+        gaps: this.gaps + counters.gaps + this.installation.lateClasses + this.rareWatch.gaps,
         healed: stats.healed,
       },
       warmupMs: Math.max(0, this.installation.settledAt - this.begun),
       truncated: this.truncated !== null,
-      warnings: [...this.warnings],
+      warnings: [...this.warnings, ...this.rareWatch.warnings, ...this.rareWatch.lastWarnings],
       events: { count: stats.events, waitMs: this.clock.toNs(stats.waitTicks) / 1e6 },
       ...(this.options.followThreads === true && { followedTasks: stats.followed }),
       methodNames,

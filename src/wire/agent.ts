@@ -184,6 +184,26 @@ export class Agent {
     return list(await this.link.request('classBytes', ids)).map((b) => (b === null ? null : bytes(b)))
   }
 
+  /** Address at which the JVM's library begins in the target; 0 if the target cannot tell. */
+  async vmLibrary(): Promise<number> {
+    return number(await this.request('vmLibrary'))
+  }
+
+  /** Eight bytes out of the mirror of each class, one after the other; zeros for one that has been unloaded. */
+  async mirrorWords(offset: number, classIds: readonly number[]): Promise<Uint8Array> {
+    return bytes(await this.request('mirrorWords', offset, classIds))
+  }
+
+  /**
+   * Reads the target's memory, safely.
+   *
+   * @param addresses  eight bytes each, in the target's byte order
+   * @returns `length` bytes of each, one after the other; zeros where nothing can be read
+   */
+  async peek(length: number, addresses: Uint8Array): Promise<Uint8Array> {
+    return bytes(await this.request('peek', length, buffer(addresses)))
+  }
+
   async extendConstantPool(classId: number, crc: number, entries: number, pool: Uint8Array): Promise<void> {
     await this.request('extendConstantPool', classId, crc | 0, entries, buffer(pool))
   }

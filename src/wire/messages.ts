@@ -12,6 +12,9 @@
 //                        → [[ticks, nanos], pausesKnown]
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  what is new since the last call
 //   classBytes ids       → [bytes | null, …]
+//   vmLibrary            → address of the JVM's library, 0 if unknown
+//   mirrorWords offset, ids → 8 bytes of each class's mirror
+//   peek length, addresses → that many bytes of each place, zeros where nothing can be read
 //   extendConstantPool class, crc, entries, pool → nil
 //   redefineMethods [[class, method, code], …], ready ids, highest id
 //                        → [[[class, why], …], t0, t1, safepoint ns | -1, redefinition calls,

@@ -1,24 +1,31 @@
-// npm run bench [-- probe attach detach decode]: the figures that are promised, measured here and now.
+// npm run bench [-- --jdk 25 probe threads attach detach tables server decode]: the figures that are promised, measured here and now.
 //
 // Nothing is asserted. Compare within a run only, and mind the load: every figure of a busy machine is
 // worse than it should be. A run that was looked at is kept in RESULTS.md.
 
+import { parseArgs } from 'node:util'
 import { findJdks, loadAverage, machine } from './support.mjs'
 
 const SECTIONS = {
   probe: async (jdks) => (await import('./probe.mjs')).probe(jdks),
+  threads: async (jdks) => (await import('./threads.mjs')).threads(jdks),
   attach: async (jdks) => (await import('./attach.mjs')).attach(jdks),
   detach: async (jdks) => (await import('./detach.mjs')).detach(jdks),
+  tables: async (jdks) => (await import('./tables.mjs')).tables(jdks),
+  server: async (jdks) => (await import('./server.mjs')).server(jdks),
   decode: async () => (await import('./decode-section.mjs')).decode(),
 }
 
-const wanted = process.argv.slice(2)
+const { values, positionals: wanted } = parseArgs({
+  options: { jdk: { type: 'string' } },
+  allowPositionals: true,
+})
 const unknown = wanted.filter((name) => SECTIONS[name] === undefined)
 if (unknown.length > 0) {
   console.error(`no such bench: ${unknown.join(', ')}; there are ${Object.keys(SECTIONS).join(', ')}`)
   process.exit(64)
 }
-const jdks = findJdks()
+const jdks = findJdks().filter(({ name }) => name.startsWith(`JDK ${values.jdk ?? ''}`))
 const begun = performance.now()
 console.log(`${new Date().toISOString().slice(0, 10)}  ${machine(jdks).join('\n            ')}`)
 for (const name of wanted.length > 0 ? wanted : Object.keys(SECTIONS)) {

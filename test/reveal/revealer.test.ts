@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CLASS_JDK, CLASS_UNINITIALISED, CLASS_UNMODIFIABLE } from '../../src/base/class-info.ts'
 import { AbstractOrNativeRoot, RootNeverInstrumented, RootNotFound } from '../../src/reveal/errors.ts'
-import { compilePrograms, program, Target } from './world.ts'
+import { compilePrograms, past, program, Target } from './world.ts'
 
 const shapes = program(
   'shapes',
@@ -216,13 +216,71 @@ describe('scheme B (paper, section 6.2)', () => {
   })
 })
 
+describe('what runs seldom or never', () => {
+  it('is left alone, and told, where what runs often gets probes', async () => {
+    const target = new Target({ program: known })
+    await target.start()
+    target.leaveRareAlone('Main.pass', 'Often.go')
+    expect(await target.rootsWillRun(['Main.pass', 'Often.go'])).toBe('Main.pass Often.go')
+    expect(target.leftAlone()).toBe('Deep.deep Seldom.go')
+    expect(target.leftAlone()).toBe('')
+    // Nothing asks any more: all there is to find is found.
+    for (const it of ['Main.run', 'Main.pass', 'Often.go']) expect(target.isReady(it), it).toBe(true)
+  })
+
+  it('gets probes when it has run, and what it calls is looked at as ever', async () => {
+    const target = new Target({ program: known })
+    await target.start()
+    target.leaveRareAlone('Main.pass', 'Often.go')
+    await target.rootsWillRun(['Main.pass', 'Often.go'])
+    target.leftAlone()
+    expect(await target.wake('Seldom.go')).toBe('Seldom.go')
+    expect(target.isReady('Seldom.go')).toBe(true)
+    expect(target.leftAlone()).toBe('Deep.other')
+    expect(await target.wake('Seldom.go')).toBe('')
+  })
+
+  it('is looked ahead of by no step', async () => {
+    const target = new Target({ program: chain, root: 'Main.run', lookAhead: 9 })
+    await target.start()
+    target.leaveRareAlone()
+    await target.invoke('Main.run')
+    expect(target.taken).toEqual(['Main.run'])
+  })
+
+  it('is not known of a class that has been loaded since', async () => {
+    const target = new Target({ program: shapes, late: 'Square Cube' })
+    await target.start()
+    target.leaveRareAlone()
+    await target.invoke('Main.run')
+    expect(target.taken).toEqual(['Main.run'])
+    expect(target.leftAlone()).not.toBe('')
+    expect(await target.load('Square')).toContain('Square.')
+  })
+
+  it('is looked for later in classes behind the gate where nothing would get probes', async () => {
+    const target = new Target({ program: gate, root: 'Main.item' })
+    await target.start()
+    target.leaveRareAlone('Task.run')
+    expect(await target.invoke('Main.item')).toBe('Task.run')
+    const first = target.leftAlone().split(' ')
+    expect(first).not.toContain('Worker.run')
+    const fetched = target.fetched.length
+    expect(await target.lookIntoDormant()).toBe('')
+    expect(target.fetched.length).toBeGreaterThan(fetched)
+    expect(target.leftAlone()).toContain('Worker.run')
+    expect(await target.lookIntoDormant()).toBe('')
+    expect(target.leftAlone()).toBe('')
+  })
+})
+
 describe('what is known to run', () => {
-  const executed = new Set(['known.Main.pass(Lknown/Step;)V', 'known.Often.go()V', 'known.Deep.deep()V'])
+  const ran = ['Main.pass', 'Often.go', 'Deep.deep']
 
   it('is taken with the roots, and what it calls, as if all of it had been entered', async () => {
     const target = new Target({ program: known })
     await target.start()
-    expect(await target.rootsWillRun(executed)).toBe('Deep.deep Deep.deeper Main.pass Often.go Seldom.go')
+    expect(await target.rootsWillRun(ran)).toBe('Deep.deep Deep.deeper Main.pass Often.go Seldom.go')
     for (const it of ['Main.run', 'Main.pass', 'Often.go', 'Deep.deep'])
       expect(target.isReady(it), it).toBe(true)
     // What is not known to run may run all the same, and asks then.
@@ -234,7 +292,7 @@ describe('what is known to run', () => {
     const target = new Target({ program: known })
     await target.start()
     const found: string[][] = []
-    for await (const { instrument } of target.revealer.rootsWillRun(executed)) {
+    for await (const { instrument } of target.revealer.rootsWillRun(past(ran))) {
       found.push(instrument.map(({ name }) => name).sort())
       expect((await target.revealer.classesAppeared()).instrument).toEqual([])
     }
@@ -247,7 +305,7 @@ describe('what is known to run', () => {
   it('is followed behind every later step as well', async () => {
     const target = new Target({ program: known })
     await target.start()
-    expect(await target.rootsWillRun(new Set(['known.Often.go()V', 'known.Deep.deep()V']))).toBe('Main.pass')
+    expect(await target.rootsWillRun(['Often.go', 'Deep.deep'])).toBe('Main.pass')
     expect(await target.invoke('Main.pass')).toBe('Deep.deep Deep.deeper Often.go Seldom.go')
     expect(target.isReady('Deep.deep')).toBe(true)
   })
@@ -256,7 +314,7 @@ describe('what is known to run', () => {
     const bound = async (lookAhead: number) => {
       const target = new Target({ program: chain, root: 'Main.run', lookAhead })
       await target.start()
-      return await target.rootsWillRun(new Set())
+      return await target.rootsWillRun([])
     }
     expect(await bound(1)).toBe('Main.a Main.b')
     expect(await bound(9)).toBe('Main.a Main.b Main.c Main.d Main.e')
@@ -265,7 +323,7 @@ describe('what is known to run', () => {
   it('may be nothing: then the roots are entered, and their callees ask', async () => {
     const target = new Target({ program: known })
     await target.start()
-    expect(await target.rootsWillRun(new Set())).toBe('Main.pass')
+    expect(await target.rootsWillRun([])).toBe('Main.pass')
     expect(await target.invoke('Main.run')).toBe('')
     expect(await target.invoke('Main.pass')).toBe('Often.go Seldom.go')
   })

@@ -10,6 +10,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../../src/base/class-info.ts'
+import { parseClassFile } from '../../src/classfile/class-file.ts'
+import type { Past } from '../../src/reveal/past.ts'
 import { parseClassPattern, parseRoot } from '../../src/reveal/patterns.ts'
 import { Revealer, type Revelation } from '../../src/reveal/revealer.ts'
 import { oldest } from '../support/jdks.ts'
@@ -192,10 +194,50 @@ export class Target {
     return this.#note(await this.revealer.start())
   }
 
-  async rootsWillRun(executed: ReadonlySet<string>): Promise<string> {
+  /** @param ran  `Main.run` of each method that has run */
+  async rootsWillRun(ran: readonly string[]): Promise<string> {
     const names: string[] = []
-    for await (const step of this.revealer.rootsWillRun(executed)) names.push(this.#note(step))
+    for await (const step of this.revealer.rootsWillRun(past(ran))) names.push(this.#note(step))
     return names.join(' ').split(' ').filter(Boolean).sort().join(' ')
+  }
+
+  /**
+   * From now on, all methods of loaded classes are rare but these: `Main.run`. Classes that `late` names are not known.
+   *
+   * @param usual  of a class without any, nothing would get probes
+   */
+  leaveRareAlone(...usual: string[]): void {
+    const known = new Set(this.#ids.values())
+    this.revealer.leaveRareAlone({
+      isRare: (id, { name }) => known.has(id) && !usual.includes(short({ className: this.#names[id], name })),
+      isDormant: (id) =>
+        known.has(id) && !usual.some((it) => this.full(it.split('.')[0]) === this.#names[id]),
+    })
+  }
+
+  /** Methods that have been left alone since the last call, in order. */
+  leftAlone(): string {
+    return this.revealer.takeLeftAlone().map(short).sort().join(' ')
+  }
+
+  /** A method that was left alone has run. */
+  async wake(method: string): Promise<string> {
+    const [className, name] = method.split('.')
+    const classId = this.#ids.get(`${this.full(className)}@${APP}`)
+    if (classId === undefined) throw new Error(`no class ${className}`)
+    const file = parseClassFile(this.bytes(this.full(className))!)
+    const methods = file.methods.filter((it) => it.name === name)
+    return this.#note(
+      await this.revealer.wake(
+        methods.map((it) => ({ classId, methodIndex: it.index, className, name, descriptor: it.descriptor })),
+      ),
+    )
+  }
+
+  async lookIntoDormant(): Promise<string> {
+    const names: string[] = []
+    while (this.revealer.hasDormant) names.push(this.#note(await this.revealer.lookIntoDormant()))
+    return names.filter(Boolean).join(' ')
   }
 
   /** First invocation of a method taken before: `Main.run`. */
@@ -300,6 +342,14 @@ export class Target {
     for (const it of answer.skipped) this.skipped.push(`${short({ ...it, name: it.method })}: ${it.reason}`)
     if (answer.reflection) this.reflection++
     return shown.join(' ')
+  }
+}
+
+/** A JVM in which these methods have run, as far as it is known. */
+export function past(ran: readonly string[]): Past {
+  return {
+    isKnown: ran.length > 0,
+    thatRan: (targets) => targets.filter((it) => ran.includes(short(it))),
   }
 }
 

@@ -17,6 +17,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   instrument: ['classfile', 'base'],
   typecheck: ['classfile', 'base'],
   reveal: ['classfile', 'base'],
+  vmstructs: ['classfile', 'base'],
   cct: ['events', 'base'],
   profile: ['cct', 'base'],
   export: ['profile', 'cct', 'base'],
@@ -24,6 +25,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   session: [
     'attach',
     'wire',
+    'vmstructs',
     'classfile',
     'instrument',
     'typecheck',

@@ -44,6 +44,7 @@ final class Session extends GuestThread {
     private Ring ring;
     private RandomAccessFile perfData;
     private long safepointTimeAt;
+    private final VmMemory memory = new VmMemory();
     private volatile boolean over;
     private volatile boolean watching;
     private volatile boolean watchJdk;
@@ -194,6 +195,12 @@ final class Session extends GuestThread {
                 return classes.refresh();
             case "classBytes":
                 return hotSwap.read(ints(m[2]));
+            case "vmLibrary":
+                return memory.library();
+            case "mirrorWords":
+                return VmMemory.mirrorWords(classes, MessagePack.asInt(m[2]), ints(m[3]));
+            case "peek":
+                return memory.peek(MessagePack.asInt(m[2]), (byte[]) m[3]);
             case "extendConstantPool":
                 hotSwap.extendPool(MessagePack.asInt(m[2]), MessagePack.asInt(m[3]), MessagePack.asInt(m[4]), (byte[]) m[5]);
                 return null;
@@ -706,7 +713,7 @@ final class Session extends GuestThread {
     }
 
     private void closeQuietly() {
-        try (Link l = link; RandomAccessFile p = perfData) {
+        try (Link l = link; RandomAccessFile p = perfData; VmMemory m = memory) {
             watching = false;
         } catch (IOException closed) {
             // Nothing is left to be done with either.

@@ -1,0 +1,80 @@
+// Exported symbols of a library that is loaded, looked up in memory as the dynamic linker does: no file is needed, which
+// might have been replaced, or be out of reach in another mount namespace. ELF-64, little endian (System V gABI 5).
+
+import type { Memory } from './memory.ts'
+
+const MAGIC = 0x464c457f
+const PT_DYNAMIC = 2
+const DT_STRTAB = 5
+const DT_SYMTAB = 6
+const DT_GNU_HASH = 0x6ffffef5
+const SYMBOL_BYTES = 24
+/** Symbols of one hash chain that are looked at. Chains have two or three. */
+const LONGEST_CHAIN = 64
+
+/** @returns address of each symbol; null if the library is of another kind, or one is not there */
+export async function symbolAddresses(
+  memory: Memory,
+  base: number,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number> | null> {
+  const table = await dynamicTable(memory, base)
+  const [symbols, strings, hash] = [DT_SYMTAB, DT_STRTAB, DT_GNU_HASH].map((tag) => table?.get(tag))
+  if (symbols === undefined || strings === undefined || hash === undefined) return null
+
+  const head = await memory.read(hash, 16)
+  const [buckets, firstHashed, bloom] = [0, 4, 8].map((at) => head.u32(0, at))
+  if (buckets === 0) return null
+  const bucketsAt = hash + 16 + 8 * bloom
+  const chainsAt = bucketsAt + 4 * buckets
+  const found = new Map<string, number>()
+  for (const name of names) {
+    const wanted = gnuHash(name)
+    const first = (await memory.read(bucketsAt + 4 * (wanted % buckets), 4)).u32(0)
+    if (first < firstHashed) return null
+    const chain = await memory.read(chainsAt + 4 * (first - firstHashed), 4 * LONGEST_CHAIN)
+    for (let i = 0; i < LONGEST_CHAIN; i++) {
+      const hashed = chain.u32(0, 4 * i)
+      // The lowest bit marks the end of the chain.
+      if ((hashed | 1) === (wanted | 1)) {
+        const symbol = await memory.read(symbols + SYMBOL_BYTES * (first + i), SYMBOL_BYTES)
+        const [text] = await memory.strings([strings + symbol.u32(0)])
+        if (text === name) {
+          found.set(name, base + symbol.word(0, 8))
+          break
+        }
+      }
+      if ((hashed & 1) === 1) break
+    }
+    if (!found.has(name)) return null
+  }
+  return found
+}
+
+/** Addresses by tag. */
+async function dynamicTable(memory: Memory, base: number): Promise<ReadonlyMap<number, number> | null> {
+  const header = await memory.read(base, 64)
+  const isElf64 = header.u32(0) === MAGIC && header.u8(0, 4) === 2 && header.u8(0, 5) === 1
+  if (!isElf64) return null
+  const [entryBytes, entries] = [header.u16(0, 0x36), header.u16(0, 0x38)]
+  const segments = await memory.read(base + header.word(0, 0x20), entryBytes * entries)
+  for (let at = 0; at < entryBytes * entries; at += entryBytes) {
+    if (segments.u32(0, at) !== PT_DYNAMIC) continue
+    const bytes = Math.min(segments.word(0, at + 0x28), 16 * 256)
+    const dynamic = await memory.read(base + segments.word(0, at + 0x10), bytes)
+    const table = new Map<number, number>()
+    for (let i = 0; i + 16 <= bytes; i += 16) {
+      const value = dynamic.word(0, i + 8)
+      // glibc puts addresses in place of offsets, musl leaves them.
+      table.set(dynamic.word(0, i), value < base ? base + value : value)
+    }
+    return table
+  }
+  return null
+}
+
+function gnuHash(name: string): number {
+  let h = 5381
+  for (let i = 0; i < name.length; i++) h = (Math.imul(h, 33) + name.charCodeAt(i)) >>> 0
+  return h
+}

@@ -1,0 +1,93 @@
+// The table in which HotSpot describes its own data for tools (vmStructs.cpp; the serviceability agent lives on it): where each
+// field lies in its structure. It has been in every HotSpot since 6, and comes with the JVM that is looked at.
+
+import { symbolAddresses } from './elf.ts'
+import type { Memory, Pieces } from './memory.ts'
+
+/** Rows that are read at once; a JVM has 500 to 1,500. */
+const ROWS = 512
+const MOST_ROWS = 16_384
+
+export interface Structs {
+  /** Offset of a field, as "Method._code"; undefined if this JVM has none of the name. */
+  offset(field: string): number | undefined
+  /** Address of a static field. */
+  address(field: string): number | undefined
+  sizeOf(type: string): number | undefined
+}
+
+interface Table {
+  readonly at: number
+  readonly stride: number
+  readonly columns: readonly number[]
+}
+
+/** @returns null if the JVM does not have the table, or not in a way that is known here */
+export async function readStructs(memory: Memory, library: number): Promise<Structs | null> {
+  const fields = await locate(memory, library, 'gHotSpotVMStructs', 'gHotSpotVMStructEntry', [
+    ...['TypeName', 'FieldName', 'IsStatic', 'Offset', 'Address'],
+  ])
+  const types = await locate(memory, library, 'gHotSpotVMTypes', 'gHotSpotVMTypeEntry', ['TypeName', 'Size'])
+  if (fields === null || types === null) return null
+
+  const offsets = new Map<string, number>()
+  const addresses = new Map<string, number>()
+  const [type, field, isStatic, offset, address] = fields.columns
+  for (const rows of await readRows(memory, fields)) {
+    const typeNames = await memory.strings(rows.indices.map((i) => rows.of.word(i, type)))
+    const fieldNames = await memory.strings(rows.indices.map((i) => rows.of.word(i, field)))
+    for (const i of rows.indices) {
+      const name = `${typeNames[i]}.${fieldNames[i]}`
+      if (rows.of.i32(i, isStatic) !== 0) addresses.set(name, rows.of.word(i, address))
+      else offsets.set(name, rows.of.word(i, offset))
+    }
+  }
+  const sizes = new Map<string, number>()
+  for (const rows of await readRows(memory, types)) {
+    const names = await memory.strings(rows.indices.map((i) => rows.of.word(i, types.columns[0])))
+    for (const i of rows.indices) sizes.set(names[i], rows.of.word(i, types.columns[1]))
+  }
+  return {
+    offset: (name) => offsets.get(name),
+    address: (name) => addresses.get(name),
+    sizeOf: (name) => sizes.get(name),
+  }
+}
+
+async function locate(
+  memory: Memory,
+  library: number,
+  table: string,
+  entry: string,
+  columns: readonly string[],
+): Promise<Table | null> {
+  const names = [table, `${entry}ArrayStride`, ...columns.map((it) => `${entry}${it}Offset`)]
+  const symbols = await symbolAddresses(memory, library, names)
+  if (symbols === null) return null
+  const values = await memory.gather(
+    names.map((it) => symbols.get(it) ?? 0),
+    8,
+  )
+  const [at, stride, ...offsets] = names.map((_, i) => values.word(i))
+  if (at === 0 || stride < 16 || stride > 256 || offsets.some((it) => it + 8 > stride)) return null
+  return { at, stride, columns: offsets }
+}
+
+/** Rows that are there, in blocks. The last row has no name. */
+async function readRows(
+  memory: Memory,
+  { at, stride, columns }: Table,
+): Promise<{ of: Pieces; indices: number[] }[]> {
+  const blocks: { of: Pieces; indices: number[] }[] = []
+  for (let row = 0; row < MOST_ROWS; row += ROWS) {
+    const of = await memory.gather(
+      Array.from({ length: ROWS }, (_, i) => at + (row + i) * stride),
+      stride,
+    )
+    const all = Array.from({ length: ROWS }, (_, i) => i)
+    const end = all.findIndex((i) => of.word(i, columns[0]) === 0)
+    blocks.push({ of, indices: end < 0 ? all : all.slice(0, end) })
+    if (end >= 0) break
+  }
+  return blocks
+}

@@ -1,0 +1,191 @@
+// Revelation in a server: a Spring Boot application with JPA on H2 (apps/petstore), 15,000 classes and more, driven by HTTP
+// while it is attached to. What it costs to find the subgraph of a root, and what the service's users feel of it.
+//
+// The libraries come from Maven Central, by way of mvn, into its own repository.
+
+import { execFile } from 'node:child_process'
+import { cpSync, readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Child, cli, compile, median, sleep, temporaryDirectory, verdict } from './support.mjs'
+
+const APP = join(import.meta.dirname, 'apps/petstore')
+const ROOTS = ['petstore.PetStore$Shop.order', 'petstore.PetStore$Web.pets']
+const WARMUP_S = 30
+/** Requests are sent at this rate, however long each takes. */
+const RATE = 50
+const RECORD_S = 10
+
+export async function server(jdks) {
+  const libraries = await classPath()
+  for (const jdk of jdks) await onJdk(jdk, libraries)
+}
+
+async function classPath() {
+  const file = join(temporaryDirectory(), 'class-path')
+  await promisify(execFile)('mvn', [
+    ...['-q', '-B', '-f', join(APP, 'pom.xml')],
+    ...['dependency:build-classpath', `-Dmdep.outputFile=${file}`],
+  ])
+  return readFileSync(file, 'utf8').trim()
+}
+
+async function onJdk(jdk, libraries) {
+  const classes = await compile(
+    jdk,
+    [join(APP, 'PetStore.java')],
+    ['-parameters', '--release', '17', '-cp', libraries],
+  )
+  cpSync(join(APP, 'templates'), join(classes, 'templates'), { recursive: true })
+  cpSync(join(APP, 'application.properties'), join(classes, 'application.properties'))
+  for (const root of ROOTS)
+    for (const rare of ['arm', 'watch']) {
+      // A JVM for each: an earlier session has changed what is compiled.
+      const java = new Child(jdk.java, ['-cp', `${classes}:${libraries}`, 'petstore.PetStore'])
+      try {
+        const port = Number((await java.line(/^port \d+/)).split(' ')[1])
+        await java.line(/^ready/)
+        const users = new Users(port)
+        await users.run(WARMUP_S, Number.POSITIVE_INFINITY)
+        const before = await users.run(5, RATE)
+        const loaded = await users.loadedClasses()
+        const over = new AbortController()
+        const during = users.run(Number.POSITIVE_INFINITY, RATE, over.signal)
+        const { profile, seconds, detachMs } = await record(java.pid, root, rare).finally(() => over.abort())
+        const times = await during
+        const after = await users.run(5, RATE)
+        print(jdk, `${root} --rare ${rare}`, loaded, profile, seconds, detachMs, users.failed, {
+          before,
+          during: times,
+          after,
+        })
+      } finally {
+        await java.end()
+      }
+    }
+}
+
+/** Two clients, as often as `rate` says together. */
+class Users {
+  #agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  #count = 0
+  failed = 0
+
+  constructor(port) {
+    this.port = port
+  }
+
+  /** @returns milliseconds of each request, from when it was due */
+  async run(seconds, rate, until = undefined) {
+    const times = []
+    const end = performance.now() + seconds * 1000
+    const pending = new Set()
+    for (let due = performance.now(); performance.now() < end && !until?.aborted; due += 1000 / rate) {
+      if (rate === Number.POSITIVE_INFINITY) {
+        await Promise.all([this.#request(), this.#request()])
+        continue
+      }
+      await sleep(Math.max(0, due - performance.now()))
+      const sent = this.#request().then(() => {
+        times.push(performance.now() - due)
+        pending.delete(sent)
+      })
+      pending.add(sent)
+    }
+    await Promise.all(pending)
+    return times
+  }
+
+  #request() {
+    const i = this.#count++
+    if (i % 3 === 0) return this.#send('GET', `/pets?kind=${['cat', 'dog', 'fish'][i % 3]}&page=${i % 4}`)
+    if (i % 3 === 1) {
+      const lines = [
+        { pet: 1 + (i % 500), quantity: 1 + (i % 3) },
+        { pet: 1 + ((i * 7) % 500), quantity: 2 },
+      ]
+      return this.#send('POST', '/orders', JSON.stringify({ customer: `c${i % 50}`, lines }))
+    }
+    return this.#send('GET', `/orders/${1 + (i % 10)}`)
+  }
+
+  async loadedClasses() {
+    const text = await this.#send('GET', '/actuator/metrics/jvm.classes.loaded')
+    return JSON.parse(text).measurements[0].value
+  }
+
+  #send(method, path, body) {
+    return new Promise((resolve) => {
+      const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+      const sent = request({ port: this.port, method, path, headers, agent: this.#agent }, (reply) => {
+        let text = ''
+        reply.setEncoding('utf8').on('data', (more) => {
+          text += more
+        })
+        reply.on('end', () => resolve(text))
+      })
+      // A connection that the server was about to close; or more than that, which the figures tell.
+      sent.on('error', () => {
+        this.failed++
+        resolve('')
+      })
+      sent.end(body)
+    })
+  }
+}
+
+async function record(pid, root, rare) {
+  const out = join(temporaryDirectory(), 'p.jfluid')
+  const begun = performance.now()
+  const client = new Child(process.execPath, [
+    ...[cli, 'record', String(pid), '--root', root, '--rare', rare],
+    ...['--duration', `${RECORD_S}s`, '--out', out],
+  ])
+  const code = await client.exit
+  const detachMs = Number(/detached from \d+ in (\d+) ms/.exec(client.stderr)?.[1])
+  if (code !== 0) throw new Error(`jfluid record ended with ${code}\n${client.stderr}`)
+  const seconds = (performance.now() - begun) / 1000 - RECORD_S
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, [cli, 'export', out, '--format', 'json'], {
+    maxBuffer: 1 << 30,
+  })
+  return { profile: JSON.parse(stdout), seconds, detachMs }
+}
+
+function print(jdk, root, loaded, profile, seconds, detachMs, failed, times) {
+  const { instrumentation: it, events, warmupMs, truncated } = profile
+  const ratio = it.instrumentedMethods / it.calledMethods
+  console.log(`\n${jdk.name}: ${root}, ${loaded} classes loaded${truncated ? ', TRUNCATED' : ''}`)
+  console.log(
+    `  ready after, beside the ${RECORD_S} s of recording  ${seconds.toFixed(1)} s   ${verdict(seconds <= 3, '<= 3 s')}`,
+  )
+  console.log(`  settled after                        ${(warmupMs / 1000).toFixed(1)} s`)
+  console.log(
+    `  instrumented / called                ${it.instrumentedMethods} / ${it.calledMethods} = ${ratio.toFixed(1)}   ${verdict(ratio <= 2, '<= 2')}`,
+  )
+  console.log(
+    `  redefinitions                        ${it.redefinitions}, ${it.redefinedClasses} classes   ${verdict(it.redefinitions <= 40, '<= 40')}`,
+  )
+  console.log(
+    `  hot swapping                         ${Math.round(it.hotSwapMs)} ms   ${verdict(it.hotSwapMs <= 1500, '<= 1500 ms')}`,
+  )
+  console.log(`  analysis                             ${Math.round(it.analysisMs)} ms`)
+  console.log(
+    `  root calls, events                   ${profile.merged[0]?.calls ?? 0}, ${(events.count / 1e6).toFixed(1)} M`,
+  )
+  console.log(
+    `  detach                               ${detachMs} ms   ${verdict(detachMs <= 1000, '<= 1000 ms')}`,
+  )
+  if (failed > 0) console.log(`  requests that failed                 ${failed}`)
+  console.log(
+    `  threads waited                       ${Math.round(events.waitMs)} ms in all, ${it.gaps} gaps`,
+  )
+  for (const [when, ms] of Object.entries(times)) {
+    const sorted = [...ms].sort((a, b) => a - b)
+    const at = (q) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))].toFixed(1)
+    console.log(
+      `  a request, ${when.padEnd(6)}                   median ${median(ms).toFixed(1)}, 99 % ${at(0.99)}, longest ${at(1)} ms (n=${ms.length})`,
+    )
+  }
+}
