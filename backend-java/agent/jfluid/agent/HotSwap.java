@@ -92,6 +92,8 @@ final class HotSwap {
     private Class<?> reading;
     private byte[] read;
     private volatile boolean restoring;
+    /** The last class that the JVM has shown to the thread which redefines; only that thread's. */
+    private Class<?> shown;
     /** The JVM has loaded classes on our own threads, to verify others. */
     private final AtomicBoolean loadedMeanwhile = new AtomicBoolean();
     private volatile Relay relay = new Relay();
@@ -150,6 +152,9 @@ final class HotSwap {
         }
         if (redefined == null) {
             return loadHook.loading(loader, name, domain, bytes);
+        }
+        if (ours) {
+            shown = redefined;
         }
         if (restoring) {
             return null;
@@ -354,7 +359,9 @@ final class HotSwap {
     }
 
     /**
-     * Retransforms all or, where the JVM objects, all that can be: halves until the culprits are alone.
+     * Retransforms all or, where the JVM objects, all that can be. It looks at one class after the other, and at none
+     * after one that it refuses, so the last that it has shown us is the first suspect. If that is innocent (JDK 25 may
+     * refuse a class before it shows it): halves until the culprits are alone.
      *
      * @return how many calls of the JVM it took
      */
@@ -362,9 +369,12 @@ final class HotSwap {
         if (batch.isEmpty()) {
             return 0;
         }
+        shown = null;
         try {
             instrumentation.retransformClasses(batch.toArray(new Class<?>[0]));
         } catch (Throwable t) {
+            Class<?> suspect = shown;
+            shown = null;
             if (restoring && t instanceof OutOfMemoryError full) {
                 throw full;
             }
@@ -378,11 +388,22 @@ final class HotSwap {
                 failed.put(batch.get(0), t.toString());
                 return 1;
             }
-            int half = batch.size() / 2;
-            return 1 + retransform(batch.subList(0, half), failed)
-                    + retransform(batch.subList(half, batch.size()), failed);
+            if (suspect != null && batch.contains(suspect)) {
+                List<Class<?>> others = new ArrayList<>(batch);
+                others.remove(suspect);
+                int calls = 1 + retransform(List.of(suspect), failed);
+                return calls + (failed.containsKey(suspect) ? retransform(others, failed) : halves(others, failed));
+            }
+            return 1 + halves(batch, failed);
+        } finally {
+            shown = null; // or it could not be unloaded
         }
         return 1;
+    }
+
+    private int halves(List<Class<?>> batch, Map<Class<?>, String> failed) {
+        int half = batch.size() / 2;
+        return retransform(batch.subList(0, half), failed) + retransform(batch.subList(half, batch.size()), failed);
     }
 
     /** For the load hook: the bodies for a class that is about to be defined, as if redefined. */
