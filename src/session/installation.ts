@@ -170,9 +170,9 @@ export class Installation {
     const { instrumenter, clock, recorder } = this.#workshop
     const classIds = new Set(tasks.map((t) => t.classId))
     if (classIds.size > 0) await this.aroundSwap.before(classIds)
-    const { refusals, results } = await instrumenter
-      .install(tasks, ready)
-      .finally(() => this.aroundSwap.after(classIds))
+    const { refusals, results } = await instrumenter.install(tasks, ready)
+    const refused = new Set(refusals.map(({ task }) => task))
+    this.aroundSwap.after(new Set(tasks.filter((t) => !refused.has(t)).map((t) => t.classId)))
     await this.noteRefused(refusals)
     for (const r of results) {
       this.#redefinitions += r.calls

@@ -2,6 +2,7 @@
 
 import type { Past, RareMethod } from '../reveal/past.ts'
 import type { Revelation } from '../reveal/revealer.ts'
+import { LinkLost } from '../wire/link.ts'
 import type { Installation, Workshop } from './installation.ts'
 import { RareMethods } from './rare-methods.ts'
 import { sourceName } from './target-classes.ts'
@@ -138,10 +139,16 @@ export class RareWatch {
     }
   }
 
-  /** The last look, before the target has its own code back: for the names only. */
+  /** The last look, before the target has its own code back: for the names only, and not worth a failure. */
   async lastLook(): Promise<void> {
-    await this.#wakeAll()
-    this.#lookedLast = true
+    if (this.#rare === null) return
+    try {
+      await this.#watchLeftAlone()
+      this.#noted(await this.#rare.thatRanSince())
+      this.#lookedLast = true
+    } catch (error) {
+      if (error instanceof LinkLost) throw error
+    }
   }
 
   /** Another agent has redefined these classes. */

@@ -95,6 +95,7 @@ forEachJdk((jdk) => {
       const found = await methodsRun(options)
       for (const [name, methods] of Object.entries(RAN))
         expect([...found.get(name)!.keys()].filter((it) => !methods.includes(it))).toEqual([])
+      expect(found.size).toBe(Object.keys(RAN).length)
     })
   })
 

@@ -243,9 +243,10 @@ describe('what runs seldom or never', () => {
   it('is looked ahead of by no step', async () => {
     const target = new Target({ program: chain, root: 'Main.run', lookAhead: 9 })
     await target.start()
-    target.leaveRareAlone()
+    target.leaveRareAlone('Main.a')
     await target.invoke('Main.run')
-    expect(target.taken).toEqual(['Main.run'])
+    expect(target.taken).toEqual(['Main.run', 'Main.a'])
+    expect(target.leftAlone()).not.toBe('')
   })
 
   it('is not known of a class that has been loaded since', async () => {

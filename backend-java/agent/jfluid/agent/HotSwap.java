@@ -87,6 +87,9 @@ final class HotSwap {
     /** The one that is in {@link #swap}. */
     private volatile Thread swapper;
     /** By the internal name of the class. Gone with the loader: nothing here leads to a class. */
+    /** With more culprits in a batch, halving needs less work of the JVM than one after the other. */
+    private static final int SUSPECTS = 8;
+
     private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
     /** While class bytes are being read: whose, and what transform() was shown; agent thread only. */
     private Class<?> reading;
@@ -338,6 +341,10 @@ final class HotSwap {
         return retransform(sound, failed) + retransform(doubtful, failed);
     }
 
+    private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed) {
+        return retransform(batch, failed, SUSPECTS);
+    }
+
     /**
      * To list constructors links the class, or methods for an interface, which has no constructors (jvm.cpp,
      * get_class_declared_methods_helper). It also looks up the classes that those name, so a failure may mean them.
@@ -361,11 +368,12 @@ final class HotSwap {
     /**
      * Retransforms all or, where the JVM objects, all that can be. It looks at one class after the other, and at none
      * after one that it refuses, so the last that it has shown us is the first suspect. If that is innocent (JDK 25 may
-     * refuse a class before it shows it): halves until the culprits are alone.
+     * refuse a class before it shows it), or if there are many culprits: halves until they are alone.
      *
+     * @param suspects how many are tried
      * @return how many calls of the JVM it took
      */
-    private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed) {
+    private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed, int suspects) {
         if (batch.isEmpty()) {
             return 0;
         }
@@ -388,11 +396,14 @@ final class HotSwap {
                 failed.put(batch.get(0), t.toString());
                 return 1;
             }
-            if (suspect != null && batch.contains(suspect)) {
+            if (suspects > 0 && suspect != null && batch.contains(suspect)) {
                 List<Class<?>> others = new ArrayList<>(batch);
                 others.remove(suspect);
                 int calls = 1 + retransform(List.of(suspect), failed);
-                return calls + (failed.containsKey(suspect) ? retransform(others, failed) : halves(others, failed));
+                return calls
+                        + (failed.containsKey(suspect)
+                                ? retransform(others, failed, suspects - 1)
+                                : halves(others, failed));
             }
             return 1 + halves(batch, failed);
         } finally {

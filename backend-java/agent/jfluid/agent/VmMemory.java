@@ -22,14 +22,15 @@ final class VmMemory implements AutoCloseable {
 
     private FileChannel memory;
     /** One for all reads: only a garbage collection gives such memory back. */
-    private ByteBuffer part = ByteBuffer.allocateDirect(512);
+    private ByteBuffer part;
 
     /** Where the JVM's library begins; 0 if it cannot be told, or this process must not read its own memory. */
     long library() {
         try (Stream<String> lines = Files.lines(MAPS)) {
             open();
             // 7f04f8600000-7f04f9839000 r-xp 00000000 fe:00 1234   /usr/lib/.../libjvm.so
-            return lines.filter(line -> line.endsWith(LIBRARY) && line.split(" ", 4)[2].matches("0+"))
+            // With " (deleted)" behind it where the JDK has been replaced.
+            return lines.filter(line -> line.contains(LIBRARY) && line.split(" ", 4)[2].matches("0+"))
                     .mapToLong(line -> Long.parseUnsignedLong(line.substring(0, line.indexOf('-')), 16))
                     .findFirst()
                     .orElse(0);
@@ -40,6 +41,9 @@ final class VmMemory implements AutoCloseable {
 
     /** What a field of a class's mirror holds, eight bytes for each; zero if the class has gone. */
     static byte[] mirrorWords(ClassTable classes, int offset, int[] ids) {
+        if (offset < 8 || offset > 256) {
+            throw new IllegalArgumentException("no field of a mirror lies at " + offset);
+        }
         ByteBuffer words = ByteBuffer.allocate(8 * ids.length).order(ByteOrder.nativeOrder());
         for (int id : ids) {
             Class<?> c = classes.byId(id);
@@ -56,8 +60,8 @@ final class VmMemory implements AutoCloseable {
         open();
         ByteBuffer from = ByteBuffer.wrap(addresses).order(ByteOrder.nativeOrder());
         int count = addresses.length / 8;
-        if (part.capacity() < length) {
-            part = ByteBuffer.allocateDirect(length);
+        if (part == null || part.capacity() < length) {
+            part = ByteBuffer.allocateDirect(Math.max(512, length));
         }
         byte[] all = new byte[Math.multiplyExact(count, length)];
         for (int i = 0; i < count; i++) {
