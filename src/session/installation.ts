@@ -170,7 +170,10 @@ export class Installation {
     const { instrumenter, clock, recorder } = this.#workshop
     const classIds = new Set(tasks.map((t) => t.classId))
     if (classIds.size > 0) await this.aroundSwap.before(classIds)
-    const { refusals, results } = await instrumenter.install(tasks, ready)
+    const { refusals, results } = await instrumenter.install(tasks, ready).catch((error: unknown) => {
+      this.aroundSwap.after(classIds) // some of them may be in
+      throw error
+    })
     const refused = new Set(refusals.map(({ task }) => task))
     this.aroundSwap.after(new Set(tasks.filter((t) => !refused.has(t)).map((t) => t.classId)))
     await this.noteRefused(refusals)
@@ -209,10 +212,6 @@ export class Installation {
 
   noteSkipped(list: Revelation['skipped']): void {
     for (const s of list) this.#skipped.set(`${sourceName(s.className)}.${s.method}${s.descriptor}`, s.reason)
-  }
-
-  noteLeftAlone(names: Iterable<string>, reason: string): void {
-    for (const name of names) this.#skipped.set(name, reason)
   }
 
   async noteRefused(refusals: readonly Refusal[]): Promise<void> {

@@ -77,10 +77,6 @@ export class RareMethods implements Rarity, Past {
     return targets.filter((it) => callsOf(this.sample, it) >= this.usual)
   }
 
-  get size(): number {
-    return this.#watched.size
-  }
-
   watch(methods: readonly RareMethod[]): void {
     for (const method of methods) {
       const ranBefore = this.#begunAnew.get(method.classId)

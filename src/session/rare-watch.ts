@@ -182,9 +182,8 @@ export class RareWatch {
   }
 
   #noted<T extends Omit<RareMethod, 'methodIndex'>>(methods: readonly T[]): readonly T[] {
-    const names = methods.map((it) => `${sourceName(it.className)}.${it.name}${it.descriptor}`)
-    for (const name of names) this.#late.add(name)
-    this.installation.noteLeftAlone(names, LATE)
+    for (const it of methods) this.#late.add(`${sourceName(it.className)}.${it.name}${it.descriptor}`)
+    this.installation.noteSkipped(methods.map((it) => ({ ...it, method: it.name, reason: LATE })))
     return methods
   }
 }

@@ -11,6 +11,8 @@ import { promisify } from 'node:util'
 import { Child, compile, javaFiles, load, median, project, temporaryDirectory, verdict } from './support.mjs'
 
 const APPS = join(project, 'test/bench/apps/tables')
+/** Two of them are programs of the oracle. */
+const SHARED = ['Driver', 'Grammar', 'Javac'].map((it) => join(project, `test/oracle/programs/${it}.java`))
 const WHOLE = 'tables.Driver.task'
 /** Runs that count: at least so long, at least so many. */
 const COUNTED_MS = 1500
@@ -58,7 +60,7 @@ const PROGRAMS = [
 export async function tables(jdks) {
   const libraries = await classPath()
   for (const jdk of jdks) {
-    const classes = await compile(jdk, javaFiles(APPS), ['-cp', libraries])
+    const classes = await compile(jdk, [...javaFiles(APPS), ...SHARED], ['-cp', libraries])
     for (const [table, rootOf] of [
       [1, (program) => program.whole ?? WHOLE],
       [2, (program) => program.part],
