@@ -15,6 +15,8 @@
 
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { EventSink } from '../events/decode.ts'
+import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
+import { KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
 
 // A node is a record of 32 bytes, so that an event touches one cache line per node:
 //
@@ -28,14 +30,31 @@ import type { EventSink } from '../events/decode.ts'
 //       24     8  f64   ticks      measured, callees excluded
 //
 // Node 0 is nobody: its method is never asked for. A node's index is higher than its parent's.
-export const NODE_INTS = 8
-export const NODE_FLOATS = 4
-export const NODE_METHOD = 0
-export const NODE_PARENT = 1
-const NODE_RECENT = 2
-const NODE_SUCCESSOR = 3
-export const NODE_CALLS = 2
-export const NODE_TICKS = 3
+//
+// Constants that are exported or imported are not constant to V8: each use loads a cell. Those of the loop in
+// `calls` are this module's own, which makes it a third faster.
+const INTS = 8
+const FLOATS = 4
+const METHOD = 0
+const PARENT = 1
+const RECENT = 2
+const SUCCESSOR = 3
+const CALLS = 2
+const TICKS = 3
+const ENTER = KIND_ENTER
+const EXIT = KIND_EXIT
+const ID_SHIFT = METHOD_SHIFT
+const ID_MASK = METHOD_MASK
+const HIGH_TICKS = HIGH_TICKS_MASK
+const SHIFT = KIND_SHIFT
+const TWO_32 = 2 ** 32
+
+export const NODE_INTS = INTS
+export const NODE_FLOATS = FLOATS
+export const NODE_METHOD = METHOD
+export const NODE_PARENT = PARENT
+export const NODE_CALLS = CALLS
+export const NODE_TICKS = TICKS
 
 /** The method field of the top that virtual threads share: no thread has this number. */
 export const VIRTUAL_TOP = -(2 ** 24)
@@ -175,46 +194,67 @@ export class CctBuilder implements EventSink {
   constructor(maxNodes = 2 ** 26, alive: () => void = () => {}) {
     this.#maxNodes = maxNodes
     this.#alive = alive
-    const bytes = new ArrayBuffer(FIRST_NODES * NODE_INTS * 4)
+    const bytes = new ArrayBuffer(FIRST_NODES * INTS * 4)
     this.ints = new Int32Array(bytes)
     this.floats = new Float64Array(bytes)
-    this.ints[NODE_METHOD] = -1
-    this.ints[NODE_PARENT] = -1
+    this.ints[METHOD] = -1
+    this.ints[PARENT] = -1
   }
 
   // ---- events ----
 
   /**
-   * Hot, as is `exit`: no allocation, and a new context or another child than expected is a call of
-   * a slower function. Speed: test/bench/decode.mjs.
+   * Hot: once per method call in the target. The thread's place is in local variables, no event is a call, and
+   * nothing is allocated; a new context or another child than expected is a slower function.
+   * Speed: test/bench/decode.mjs.
    */
-  enter(method: number, ticks: number): void {
-    const caller = this.#node
-    const ints = this.ints
-    const recent = ints[caller * NODE_INTS + NODE_RECENT]
-    const callee =
-      ints[recent * NODE_INTS + NODE_METHOD] === method ? recent : this.#callee(caller, recent, method)
-    const net = ticks - this.#last
-    if (net >= GAP_TICKS) this.#noteGap(ticks)
-    const floats = this.floats // after #callee, which may have replaced it
-    floats[caller * NODE_FLOATS + NODE_TICKS] += net
-    floats[callee * NODE_FLOATS + NODE_CALLS]++
-    this.#node = callee
-    this.#last = ticks
-  }
-
-  exit(method: number, ticks: number): void {
-    const node = this.#node
-    const ints = this.ints
-    if (ints[node * NODE_INTS + NODE_METHOD] !== method) {
-      this.#heal(method, ticks)
-      return
+  calls(words: Uint32Array, from: number, to: number, base: number): number {
+    let { ints, floats } = this
+    let node = this.#node
+    let last = this.#last
+    let at = from
+    for (; at < to; at += 2) {
+      const high = words[at + 1]
+      const kind = high >>> SHIFT
+      const method = (high >>> ID_SHIFT) & ID_MASK
+      if (kind === ENTER) {
+        const ticks = base + (high & HIGH_TICKS) * TWO_32 + words[at]
+        const recent = ints[node * INTS + RECENT]
+        let callee = recent
+        if (ints[recent * INTS + METHOD] !== method) {
+          // Without room for another context, what was built up to here can still be shown.
+          this.#node = node
+          this.#last = last
+          callee = this.#callee(node, recent, method)
+          ints = this.ints // which it may have replaced
+          floats = this.floats
+        }
+        const net = ticks - last
+        if (net >= GAP_TICKS) this.#noteGap(node, last, ticks)
+        floats[node * FLOATS + TICKS] += net
+        floats[callee * FLOATS + CALLS]++
+        node = callee
+        last = ticks
+      } else if (kind === EXIT) {
+        const ticks = base + (high & HIGH_TICKS) * TWO_32 + words[at]
+        if (ints[node * INTS + METHOD] !== method) {
+          this.#node = node
+          this.#last = last
+          this.#heal(method, ticks)
+          node = this.#node
+          last = this.#last
+          continue
+        }
+        const net = ticks - last
+        if (net >= GAP_TICKS) this.#noteGap(node, last, ticks)
+        floats[node * FLOATS + TICKS] += net
+        node = ints[node * INTS + PARENT]
+        last = ticks
+      } else break
     }
-    const net = ticks - this.#last
-    if (net >= GAP_TICKS) this.#noteGap(ticks)
-    this.floats[node * NODE_FLOATS + NODE_TICKS] += net
-    this.#node = ints[node * NODE_INTS + NODE_PARENT]
-    this.#last = ticks
+    this.#node = node
+    this.#last = last
+    return at
   }
 
   /**
@@ -229,17 +269,17 @@ export class CctBuilder implements EventSink {
     const { ints } = this
     const top = this.#tops[this.#thread]
     let node = this.#node
-    while (ints[node * NODE_INTS + NODE_METHOD] !== method) {
+    while (ints[node * INTS + METHOD] !== method) {
       if (node === top) return
-      node = ints[node * NODE_INTS + NODE_PARENT]
+      node = ints[node * INTS + PARENT]
     }
     if (node === this.#node) {
       this.#addProbeHalf(node, 1)
       return
     }
     this.#charge(ticks)
-    let closed = ints[this.#node * NODE_INTS + NODE_PARENT]
-    for (; closed !== node; closed = ints[closed * NODE_INTS + NODE_PARENT]) this.#addProbeHalf(closed, -1)
+    let closed = ints[this.#node * INTS + PARENT]
+    for (; closed !== node; closed = ints[closed * INTS + PARENT]) this.#addProbeHalf(closed, -1)
     this.#node = node
   }
 
@@ -275,8 +315,8 @@ export class CctBuilder implements EventSink {
   root(): void {
     const { ints } = this
     const top = this.#tops[this.#thread]
-    for (; this.#node !== top; this.#node = ints[this.#node * NODE_INTS + NODE_PARENT]) {
-      if (ints[this.#node * NODE_INTS + NODE_METHOD] > HANDED_OVER) this.healed++
+    for (; this.#node !== top; this.#node = ints[this.#node * INTS + PARENT]) {
+      if (ints[this.#node * INTS + METHOD] > HANDED_OVER) this.healed++
     }
     this.#suspended[this.#thread] = 0
   }
@@ -344,8 +384,8 @@ export class CctBuilder implements EventSink {
     const ticks = new Float64Array(count)
     for (let node = 0; node < count; node++) {
       if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
-      calls[node] = floats[node * NODE_FLOATS + NODE_CALLS]
-      ticks[node] = floats[node * NODE_FLOATS + NODE_TICKS]
+      calls[node] = floats[node * FLOATS + CALLS]
+      ticks[node] = floats[node * FLOATS + TICKS]
     }
     this.#warm = { count, calls, ticks, probeHalves: new Map(this.probeHalves) }
     this.#warmGaps = this.#gaps
@@ -361,8 +401,8 @@ export class CctBuilder implements EventSink {
     this.#putDown()
     for (let node = 0; node < this.count; node++) {
       if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
-      this.floats[node * NODE_FLOATS + NODE_CALLS] = 0
-      this.floats[node * NODE_FLOATS + NODE_TICKS] = 0
+      this.floats[node * FLOATS + CALLS] = 0
+      this.floats[node * FLOATS + TICKS] = 0
     }
     for (const number of this.#threads) {
       if (this.#lasts[number] < now) this.#lasts[number] = now
@@ -448,13 +488,13 @@ export class CctBuilder implements EventSink {
 
   /** The child of `caller` for a method that is not the one entered latest. */
   #callee(caller: number, recent: number, method: number): number {
-    const expected = this.ints[recent * NODE_INTS + NODE_SUCCESSOR]
+    const expected = this.ints[recent * INTS + SUCCESSOR]
     let callee = expected
-    if (this.ints[expected * NODE_INTS + NODE_METHOD] !== method) {
+    if (this.ints[expected * INTS + METHOD] !== method) {
       callee = this.#find(caller, method)
-      if (recent !== 0) this.ints[recent * NODE_INTS + NODE_SUCCESSOR] = callee
+      if (recent !== 0) this.ints[recent * INTS + SUCCESSOR] = callee
     }
-    this.ints[caller * NODE_INTS + NODE_RECENT] = callee
+    this.ints[caller * INTS + RECENT] = callee
     return callee
   }
 
@@ -465,10 +505,7 @@ export class CctBuilder implements EventSink {
     for (let at = hash(parent, method) & mask; ; at = (at + 1) & mask) {
       const node = table[at]
       if (node === 0) return this.#add(at, parent, method)
-      if (
-        ints[node * NODE_INTS + NODE_PARENT] === parent &&
-        ints[node * NODE_INTS + NODE_METHOD] === method
-      ) {
+      if (ints[node * INTS + PARENT] === parent && ints[node * INTS + METHOD] === method) {
         return node
       }
     }
@@ -490,10 +527,10 @@ export class CctBuilder implements EventSink {
   #newNode(parent: number, method: number): number {
     const node = this.count
     if (node >= this.#maxNodes) throw new TreeTooLarge(this.contexts)
-    if (node * NODE_INTS === this.ints.length) this.#growNodes()
+    if (node * INTS === this.ints.length) this.#growNodes()
     this.count++
-    this.ints[node * NODE_INTS + NODE_METHOD] = method
-    this.ints[node * NODE_INTS + NODE_PARENT] = parent
+    this.ints[node * INTS + METHOD] = method
+    this.ints[node * INTS + PARENT] = parent
     return node
   }
 
@@ -507,7 +544,7 @@ export class CctBuilder implements EventSink {
     const known = this.#origins.get(node)
     if (known !== undefined) return known
     // What a task submits outside all methods, as a periodic one does with itself, is of the same origin.
-    const own = handedOverFrom(this.ints[node * NODE_INTS + NODE_METHOD])
+    const own = handedOverFrom(this.ints[node * INTS + METHOD])
     if (own >= 0) return own
     let origin = node
     for (let from = this.#comesFrom(node); from >= 0; from = this.#comesFrom(from)) {
@@ -523,8 +560,8 @@ export class CctBuilder implements EventSink {
   #comesFrom(node: number): number {
     const { ints } = this
     let at = node
-    while (ints[at * NODE_INTS + NODE_METHOD] >= 0) at = ints[at * NODE_INTS + NODE_PARENT]
-    return handedOverFrom(ints[at * NODE_INTS + NODE_METHOD])
+    while (ints[at * INTS + METHOD] >= 0) at = ints[at * INTS + PARENT]
+    return handedOverFrom(ints[at * INTS + METHOD])
   }
 
   /** Whether the same methods lead to both, from where each one's thread or task began. */
@@ -532,19 +569,19 @@ export class CctBuilder implements EventSink {
     const { ints } = this
     let [a, b] = [one, other]
     for (;;) {
-      const method = ints[a * NODE_INTS + NODE_METHOD]
-      const otherMethod = ints[b * NODE_INTS + NODE_METHOD]
+      const method = ints[a * INTS + METHOD]
+      const otherMethod = ints[b * INTS + METHOD]
       if (method < 0 || otherMethod < 0) return method < 0 && otherMethod < 0
       if (method !== otherMethod) return false
-      a = ints[a * NODE_INTS + NODE_PARENT]
-      b = ints[b * NODE_INTS + NODE_PARENT]
+      a = ints[a * INTS + PARENT]
+      b = ints[b * INTS + PARENT]
     }
   }
 
   #growNodes(): void {
     const old = this.ints
     this.#alive()
-    const bytes = this.#room(Math.ceil(this.count * GROWTH) * NODE_INTS * 4)
+    const bytes = this.#room(Math.ceil(this.count * GROWTH) * INTS * 4)
     this.ints = new Int32Array(bytes)
     this.floats = new Float64Array(bytes)
     // Fresh memory is slow to write for the first time: a gigabyte takes longer than a target waits.
@@ -568,9 +605,9 @@ export class CctBuilder implements EventSink {
     const mask = table.length - 1
     for (let node = 1; node < this.count; node++) {
       if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
-      const parent = this.ints[node * NODE_INTS + NODE_PARENT]
+      const parent = this.ints[node * INTS + PARENT]
       if (parent < 0) continue
-      let at = hash(parent, this.ints[node * NODE_INTS + NODE_METHOD]) & mask
+      let at = hash(parent, this.ints[node * INTS + METHOD]) & mask
       while (table[at] !== 0) at = (at + 1) & mask
       table[at] = node
     }
@@ -585,16 +622,16 @@ export class CctBuilder implements EventSink {
     const { ints } = this
     const top = this.#tops[this.#thread]
     let above = 0
-    for (let node = this.#node; node !== top; node = ints[node * NODE_INTS + NODE_PARENT]) {
-      if (ints[node * NODE_INTS + NODE_METHOD] === method) {
+    for (let node = this.#node; node !== top; node = ints[node * INTS + PARENT]) {
+      if (ints[node * INTS + METHOD] === method) {
         this.#charge(ticks)
         this.healed += above
         // The one exit probe ends the frame on top; all others lack half a pair, the one that exits among them.
         for (let closed = this.#node; closed !== node; ) {
-          closed = ints[closed * NODE_INTS + NODE_PARENT]
+          closed = ints[closed * INTS + PARENT]
           this.#addProbeHalf(closed, -1)
         }
-        this.#node = ints[node * NODE_INTS + NODE_PARENT]
+        this.#node = ints[node * INTS + PARENT]
         return
       }
       above++
@@ -608,8 +645,8 @@ export class CctBuilder implements EventSink {
 
   #charge(ticks: number): void {
     const net = ticks - this.#last
-    if (net >= GAP_TICKS) this.#noteGap(ticks)
-    this.floats[this.#node * NODE_FLOATS + NODE_TICKS] += net
+    if (net >= GAP_TICKS) this.#noteGap(this.#node, this.#last, ticks)
+    this.floats[this.#node * FLOATS + TICKS] += net
     this.#last = ticks
   }
 
@@ -645,13 +682,13 @@ export class CctBuilder implements EventSink {
    * target waits last before it writes an event, and a redefinition in the wait is charged to nobody
    * already.
    */
-  #noteGap(ticks: number): void {
-    if (this.#node === this.#tops[this.#thread]) return
-    const waited = this.#last === this.#adjustedLast ? this.#adjusted : 0
+  #noteGap(node: number, last: number, ticks: number): void {
+    if (node === this.#tops[this.#thread]) return
+    const waited = last === this.#adjustedLast ? this.#adjusted : 0
     const at = this.#gaps % GAPS
     this.#gapThreads[at] = this.#thread
-    this.#gapNodes[at] = this.#node
-    this.#gapStarts[at] = this.#last - waited
+    this.#gapNodes[at] = node
+    this.#gapStarts[at] = last - waited
     this.#gapEnds[at] = ticks - waited
     const gap = this.#gaps++
     if (this.#gapStarts[at] >= this.#pausesEnd) return
@@ -675,7 +712,7 @@ export class CctBuilder implements EventSink {
   }
 
   #correct(node: number, ticks: number, beforeWarm: boolean): void {
-    this.floats[node * NODE_FLOATS + NODE_TICKS] += ticks
+    this.floats[node * FLOATS + TICKS] += ticks
     if (beforeWarm) this.#warm.ticks[node] += ticks
   }
 }

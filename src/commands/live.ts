@@ -41,8 +41,8 @@ export function liveSource(session: Session): LiveSource {
     }
   }
   return {
-    async snapshot() {
-      const [snapshot] = await Promise.all([session.snapshot(), poll()])
+    async snapshot(perThread) {
+      const [snapshot] = await Promise.all([session.snapshot(perThread), poll()])
       return snapshot
     },
     methodName: (id) => session.methodName(id),

@@ -250,6 +250,9 @@ class Reader {
         redefinitions: this.#count(instrumentation.redefinitions, 'redefinitions'),
         redefinedClasses: this.#count(instrumentation.redefinedClasses, 'redefinedClasses'),
         hotSwapMs: this.#number(instrumentation.hotSwapMs, 'hotSwapMs'),
+        ...(instrumentation.longestPauseMs !== undefined && {
+          longestPauseMs: this.#number(instrumentation.longestPauseMs, 'longestPauseMs'),
+        }),
         analysisMs: this.#number(instrumentation.analysisMs, 'analysisMs'),
         skipped: this.#array(instrumentation.skipped, 'skipped').map((each) => this.#skipped(each)),
         gaps: this.#count(instrumentation.gaps, 'gaps'),
@@ -262,6 +265,7 @@ class Reader {
         count: this.#count(events.count, 'events.count'),
         waitMs: this.#number(events.waitMs, 'events.waitMs'),
       },
+      ...(all.kept !== undefined && { kept: this.#kept(all.kept) }),
       ...(all.followedTasks !== undefined && {
         followedTasks: this.#count(all.followedTasks, 'followedTasks'),
       }),
@@ -280,6 +284,14 @@ class Reader {
       names.push({ class: className, method, descriptor, loader })
     }
     return names
+  }
+
+  #kept(value: unknown): { heapBytes: number; outsideBytes: number } {
+    const kept = this.#fields(value, 'kept')
+    return {
+      heapBytes: this.#count(kept.heapBytes, 'kept.heapBytes'),
+      outsideBytes: this.#count(kept.outsideBytes, 'kept.outsideBytes'),
+    }
   }
 
   #skipped(value: unknown): SkippedMethod {

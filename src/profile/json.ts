@@ -42,11 +42,12 @@ export function factsJson(profile: Profile): string {
     startedAt,
     durationMs,
     calibration,
-    instrumentation,
+    instrumentation: { ...instrumentation, longestPauseMs: instrumentation.longestPauseMs ?? 0 },
     warmupMs: profile.warmupMs,
     truncated: profile.truncated !== false,
     warnings: allWarnings(profile),
     events: profile.events,
+    kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },
     followThreads: profile.followedTasks !== undefined,
     followedTasks: profile.followedTasks ?? 0,
   }

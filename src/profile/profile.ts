@@ -38,6 +38,11 @@ export interface Profile {
     readonly redefinitions: number
     readonly redefinedClasses: number
     readonly hotSwapMs: number
+    /**
+     * The longest that the target stood still during a redefinition, whatever for: a collection in the middle counts. Absent where the
+     * JVM does not tell, and in profiles of versions that did not look.
+     */
+    readonly longestPauseMs?: number
     readonly analysisMs: number
     readonly skipped: readonly SkippedMethod[]
     /** Classes or methods that were reached but not instrumented in time. */
@@ -54,6 +59,16 @@ export interface Profile {
     readonly count: number
     /** Time target threads waited for the client, charged to nobody. */
     readonly waitMs: number
+  }
+  /**
+   * The most that the agent kept in the target during the session, by its own count; absent in profiles of
+   * versions that did not count.
+   */
+  readonly kept?: {
+    /** In the target's heap. */
+    readonly heapBytes: number
+    /** Outside of it: instrumented bodies. */
+    readonly outsideBytes: number
   }
   /**
    * Tasks and threads that were taken up below the context they were handed over from; absent if threads

@@ -118,6 +118,8 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
   yield ']}\n'
 }
 
+const kib = (bytes: number): string => count(Math.ceil(bytes / 1024))
+
 /** Whether the thread has called a root itself; one that only runs tasks has its path without calls. */
 function callsRoot(tree: Tree): boolean {
   const calls = column(tree, 'calls')
@@ -126,7 +128,8 @@ function callsRoot(tree: Tree): boolean {
 }
 
 function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<string> {
-  const { target, instrumentation, calibration, events } = profile
+  const { target, instrumentation, calibration, events, kept } = profile
+  const { longestPauseMs } = instrumentation
   const roots = profile.roots.map(clean)
   let rootCalls = 0
   const calls = column(profile.merged, 'calls')
@@ -154,7 +157,8 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
     [
       'methods',
       `${count(instrumentation.instrumentedMethods)} instrumented, ${count(instrumentation.calledMethods)} called, ` +
-        `${plural(instrumentation.redefinitions, 'redefinition')} (${span(instrumentation.hotSwapMs)})`,
+        `${plural(instrumentation.redefinitions, 'redefinition')} (${span(instrumentation.hotSwapMs)}` +
+        (longestPauseMs === undefined ? ')' : `, longest pause ${span(longestPauseMs)})`),
     ],
     [
       'overhead',
@@ -167,6 +171,12 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
         `(clock: ${calibration.clock})`,
     ],
   ]
+  if (kept !== undefined) {
+    facts.push([
+      'memory',
+      `${kib(kept.heapBytes)} KiB of the target's heap at most, ${kib(kept.outsideBytes)} KiB outside of it`,
+    ])
+  }
   for (const [label, text] of facts) {
     const lines = wrap(text, cells - 10)
     yield `${paint('dim', pad(label, 10))}${lines.join(`\n${' '.repeat(10)}`)}\n`

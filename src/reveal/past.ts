@@ -23,7 +23,7 @@ export interface RareMethod {
 
 /** Which methods may be left alone until they run. Whoever says so watches them. */
 export interface Rarity {
-  /** Of a class that is not known it is false: it may have been loaded since. */
+  /** A class that is not known has been loaded since: its methods are rare only if recording had not begun. */
   isRare(classId: number, method: { name: string; descriptor: string }): boolean
   /** No method of the class may have probes now. */
   isDormant(classId: number): boolean

@@ -123,6 +123,8 @@ export class Reach {
   leftAlone: RareMethod[] = []
   #rarity: Rarity | null = null
   readonly #woken = new Set<string>()
+  /** Left alone and not woken yet. */
+  readonly #asleep = new Map<string, RareMethod>()
   /** Classes behind the gate that have been passed over, since none of their methods would get probes now. */
   readonly #dormant = new Set<ClassNode>()
   readonly #passThrough: MethodRef[] = []
@@ -175,7 +177,9 @@ export class Reach {
     }
     const { index: methodIndex, name, descriptor } = method
     if (!root && this.#isLeftAlone(ref)) {
-      this.leftAlone.push({ classId: node.id, methodIndex, className: node.name, name, descriptor })
+      const rare = { classId: node.id, methodIndex, className: node.name, name, descriptor }
+      this.#asleep.set(place, rare)
+      this.leftAlone.push(rare)
       return null
     }
     const target = this.ids.add({
@@ -212,7 +216,18 @@ export class Reach {
 
   /** It has been reached, and waits to be woken. */
   isAsleep(ref: MethodRef): boolean {
-    return this.isDecided(ref) && this.#isLeftAlone(ref)
+    return this.#asleep.has(placeOf(ref))
+  }
+
+  /** Those of the methods, by class number and selector, that wait to be woken. */
+  sleepersAt(places: Iterable<{ readonly classId: number; readonly selector: string }>): RareMethod[] {
+    const sleepers: RareMethod[] = []
+    for (const { classId, selector } of places) {
+      const method = this.linker.mirrors.get(classId)?.bySelector.get(selector)
+      const rare = method && this.#asleep.get(`${classId}:${method.index}`)
+      if (rare !== undefined) sleepers.push(rare)
+    }
+    return sleepers
   }
 
   /** Takes methods that were left alone. */
@@ -224,6 +239,7 @@ export class Reach {
       if (!node || !method || this.ids.find(classId, methodIndex) !== undefined) continue
       const ref = { node, method }
       this.#woken.add(placeOf(ref))
+      this.#asleep.delete(placeOf(ref))
       this.#decided.delete(placeOf(ref))
       const target = this.take(ref)
       if (target !== null) woken.push(target)
@@ -525,7 +541,10 @@ export class Reach {
       this.#dispatched.delete(id)
       this.#families.delete(id)
       const methods = this.linker.mirrors.get(id)?.methods ?? []
-      for (const { index } of methods) this.#decided.delete(`${id}:${index}`)
+      for (const { index } of methods) {
+        this.#decided.delete(`${id}:${index}`)
+        this.#asleep.delete(`${id}:${index}`)
+      }
     }
     const left = this.#passThrough.filter((it) => !classes.has(it.node.id))
     this.#passThrough.splice(0, this.#passThrough.length, ...left)

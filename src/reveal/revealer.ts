@@ -20,6 +20,7 @@ import { boldness, lookAhead, readyAmong } from './lazy.ts'
 import { Linker, type LoadedSite, type MethodRef } from './linker.ts'
 import { MethodIds, type MethodTarget } from './method-ids.ts'
 import { Mirrors, type RevealPort, sitesOf } from './mirror.ts'
+import { type Evidence, ObservedCalls, type Place } from './observed.ts'
 import { NO_PAST, type Past, type RareMethod, type Rarity } from './past.ts'
 import type { ClassPattern, RootPattern } from './patterns.ts'
 import { Reach, type Skipped } from './reach.ts'
@@ -89,6 +90,7 @@ export class Revealer {
   #reflectionTold = false
   /** Where it is known, nothing need be guessed. */
   #past: Past = NO_PAST
+  #observed: ObservedCalls | null = null
   /** First invocations that led to new methods. */
   #steps = 0
   /** Scheme B: methods taken with callees that are not dealt with, oldest first. */
@@ -199,16 +201,36 @@ export class Revealer {
     }
   }
 
-  /** Methods of the roots, if each has one; and classes of which methods may get probes; hidden ones cannot. */
+  /** Methods of the roots, if each has one; and all classes. */
   forRarity(): { roots: MethodTarget[]; classIds: number[] } {
-    const nodes = [...this.#hierarchy.nodes()].filter((it) => it.included && (it.flags & CLASS_HIDDEN) === 0)
     const all = this.rootProgress().every((it) => it.ids.size > 0)
-    return { roots: all ? [...this.#ids].filter((it) => it.root) : [], classIds: nodes.map((it) => it.id) }
+    const roots = all ? [...this.#ids].filter((it) => it.root) : []
+    return { roots, classIds: [...this.#hierarchy.nodes()].map((it) => it.id) }
   }
 
   /** From now on, methods that are rare are left alone. */
   leaveRareAlone(rarity: Rarity): void {
     this.#reach.leaveRareAlone(rarity)
+  }
+
+  /** Follows what the JVM has seen the roots lead to; `again` goes on with that. */
+  async observe(evidence: Evidence): Promise<ObservedCalls> {
+    const observed = new ObservedCalls(this.#mirrors, this.#reach.linker, evidence)
+    this.#observed = observed
+    await observed.from([...this.#ids].filter((it) => it.root).map(placeOf))
+    this.#mirrors.trim()
+    return observed
+  }
+
+  /**
+   * What calls have been seen to lead to since they were looked at last, of what had been left alone.
+   *
+   * @param classIds  callers are looked for in these; in all unless given
+   */
+  async observeAgain(classIds?: ReadonlySet<number>): Promise<RareMethod[]> {
+    const places = (await this.#observed?.again(classIds)) ?? []
+    this.#mirrors.trim()
+    return this.#reach.sleepersAt(places)
   }
 
   /** Methods that have been reached and left alone since the last call. */
@@ -222,8 +244,34 @@ export class Revealer {
   async wake(methods: readonly RareMethod[]): Promise<Revelation> {
     const entered: number[] = []
     return await this.#answer(async () => {
-      await this.#enter(this.#reach.wake(methods), entered)
+      await this.#wake(methods, entered)
     }, entered)
+  }
+
+  /** Profiles do not show what is called by reflection. What is rare is noticed when it runs; the rest is woken here. */
+  async #wakeUsual(sites: readonly LoadedSite[], entered: number[]): Promise<void> {
+    if (this.#observed === null) return
+    const targets = (await this.#reach.linkAll(sites)).flatMap((it) => it.targets)
+    const places = targets.map(({ node, method }) => ({
+      classId: node.id,
+      selector: method.name + method.descriptor,
+    }))
+    const usual = this.#reach.sleepersAt(places.filter((it) => this.#observed?.isUsual(it)))
+    await this.#wake(usual, entered)
+  }
+
+  /** These run, and what they have been seen to lead to may run as well. */
+  async #wake(methods: readonly RareMethod[], entered: number[]): Promise<void> {
+    const places = (await this.#observed?.from(methods.map(placeOf))) ?? []
+    const all = new Set([...methods, ...this.#reach.sleepersAt(places)])
+    await this.#enter(this.#reach.wake([...all]), entered)
+  }
+
+  /** A method of which nothing was known runs, and leads to others. */
+  async #observeFrom(target: MethodTarget, entered: number[]): Promise<void> {
+    if (this.#observed === null || this.#observed.has(target.classId, placeOf(target).selector)) return
+    const places = await this.#observed.from([placeOf(target)])
+    await this.#enter(this.#reach.wake(this.#reach.sleepersAt(places)), entered)
   }
 
   /** There are classes where nothing would get probes, and which have not been looked into. */
@@ -269,6 +317,7 @@ export class Revealer {
       entered.push(methodId)
       if (this.#options.scheme === 'a' || this.#invoked.has(methodId)) return
       await this.#enter([target], entered)
+      await this.#observeFrom(target, entered)
       const cautious = this.#past.isKnown ? KNOWING_STEPS : 0
       const bold = boldness(this.#options.lookAhead, Math.max(0, this.#steps - cautious))
       await lookAhead(this.#reach, bold, this.#backlog)
@@ -307,6 +356,7 @@ export class Revealer {
 
   /** A method is about to be invoked by reflection. Nothing is revealed if it is excluded. */
   async reflectiveTarget(classId: number, name: string, descriptor: string): Promise<Revelation> {
+    const entered: number[] = []
     return await this.#answer(async () => {
       const node = this.#hierarchy.get(classId)
       if (node === undefined) {
@@ -320,7 +370,8 @@ export class Revealer {
       ]
       await this.#reach.reach(sites.filter((it) => !this.#reach.isReached(it)))
       await this.#reach.expand([])
-    })
+      await this.#wakeUsual(sites, entered)
+    }, entered)
   }
 
   /**
@@ -381,6 +432,7 @@ export class Revealer {
   unloaded(classes: readonly number[], loaders: readonly number[]): void {
     const gone = new Set(classes)
     this.#reach.unloaded(gone, new Set(loaders))
+    this.#observed?.unloaded(gone)
     this.#backlog = this.#backlog.filter((it) => !gone.has(it.node.id))
     for (const node of this.#appeared) if (gone.has(node.id)) this.#appeared.delete(node)
     for (const id of gone) this.#mirrors.drop(id)
@@ -517,6 +569,18 @@ const KNOWING_STEPS = 24
 const HIDDEN_HERE = 'hidden class: calls of its own methods are not counted, what they call is'
 
 const PROXY = /\$Proxy\d+$/
+
+function placeOf({
+  classId,
+  name,
+  descriptor,
+}: {
+  classId: number
+  name: string
+  descriptor: string
+}): Place {
+  return { classId, selector: name + descriptor }
+}
 
 function packageOf(it: { readonly name: string; readonly loader: number }): string {
   return `${it.loader}:${it.name.slice(0, it.name.lastIndexOf('/') + 1)}`

@@ -40,6 +40,7 @@ export class Installation {
   readonly #skipped = new Map<string, string>()
   #redefinitions = 0
   #hotSwapMs = 0
+  #longestPauseMs: number | null = null
   #settledAt = Number.NEGATIVE_INFINITY
   #settleTimer: NodeJS.Timeout | undefined
   #begun = false
@@ -68,6 +69,11 @@ export class Installation {
 
   get hotSwapMs(): number {
     return this.#hotSwapMs
+  }
+
+  /** Of the stops of the target for redefinitions; null where it does not tell how long they were. */
+  get longestPauseMs(): number | null {
+    return this.#longestPauseMs
   }
 
   /** When the last redefinition had settled, as `performance.now()` has it; -∞ if none has. */
@@ -185,6 +191,7 @@ export class Installation {
         // The stop-the-world part is at the end of the call; the rest runs beside the application.
         const pause = Math.min(r.pauseNs / clock.nsPerTick, r.endTicks - r.startTicks)
         recorder.pause(r.endTicks - pause, r.endTicks)
+        this.#longestPauseMs = Math.max(this.#longestPauseMs ?? 0, clock.toNs(pause) / 1e6)
       }
       this.#settleSoon()
     }

@@ -3,8 +3,10 @@
 
 import { crc32 } from 'node:zlib'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
+import { parseCode } from '../classfile/code.ts'
 import { instrumentClass, type Probe } from '../instrument/class.ts'
 import type { HandOver } from '../instrument/hand-over.ts'
+import { movedCalls } from '../instrument/moved-calls.ts'
 import type { MethodTarget } from '../reveal/method-ids.ts'
 import { refusedBodies } from '../typecheck/rewritten.ts'
 import type { Agent, Body, LoadAnswer } from '../wire/agent.ts'
@@ -58,6 +60,10 @@ export class Instrumenter {
   private readonly installed = new Map<number, Task[]>()
   /** Classes that cannot be linked, with what the JVM said. */
   private readonly unlinkable = new Map<number, string>()
+  /** By class, then by name and descriptor: new bytecode indices of calls, with the old ones. */
+  private readonly moved = new Map<number, Map<string, ReadonlyMap<number, number>>>()
+  /** From when it is set on, `movedCalls` can tell. */
+  tellsMovedCalls = false
   private unloadedClasses = 0
   private highestId = 0
 
@@ -65,6 +71,11 @@ export class Instrumenter {
     private readonly agent: Agent,
     private readonly options: InstrumenterOptions = {},
   ) {}
+
+  /** Where the calls of a method that has been rewritten lie now, and lay in its own code; undefined if it has not. */
+  movedCalls(classId: number, selector: string): ReadonlyMap<number, number> | undefined {
+    return this.moved.get(classId)?.get(selector)
+  }
 
   get instrumentedClasses(): number {
     return this.installed.size + this.unloadedClasses
@@ -116,6 +127,7 @@ export class Instrumenter {
       wanted = again
       readyIds = []
     }
+    for (const { task } of refusals) this.moved.get(task.classId)?.delete(task.name + task.descriptor)
     return { refusals, results }
   }
 
@@ -191,6 +203,7 @@ export class Instrumenter {
   /** What is known of a class was true of bytes that the JVM did not define. */
   forgetClass(classId: number): void {
     this.forget(classId)
+    this.moved.delete(classId)
     this.unlinkable.delete(classId)
     this.installed.delete(classId)
   }
@@ -207,6 +220,7 @@ export class Instrumenter {
   /** The target has dropped the class, and with it what was installed. */
   classUnloaded(classId: number): void {
     this.forget(classId)
+    this.moved.delete(classId)
     this.unlinkable.delete(classId)
     if (this.installed.delete(classId)) this.unloadedClasses++
   }
@@ -269,7 +283,20 @@ export class Instrumenter {
     const all = [...kept, ...tasks]
     const check = (unverified?.(classId) ?? true) ? 'all' : loading ? 'judged' : 'none'
     const rewritten = rewriteClass(base, all, refusals, check, rewriter)
+    if (this.tellsMovedCalls && rewritten.bodies.length > 0) this.noteMoves(classId, base, rewritten)
     return { ...rewritten, done: rewritten.done.filter((it) => !kept.includes(it)) }
+  }
+
+  private noteMoves(classId: number, base: Uint8Array, { bodies }: RewrittenClass): void {
+    const classFile = parseClassFile(base)
+    const moved = this.moved.get(classId) ?? new Map<string, ReadonlyMap<number, number>>()
+    this.moved.set(classId, moved)
+    for (const { methodIndex, code } of bodies) {
+      const method = classFile.methods[methodIndex]
+      const calls = movedCalls(parseCode(classFile, method).bytecode, code, classFile.pool.count)
+      // Of what cannot be told, nothing is known.
+      moved.set(method.name + method.descriptor, calls ?? new Map())
+    }
   }
 
   private remember(id: number, bytes: Uint8Array): void {

@@ -1,5 +1,6 @@
 // `--rare watch` in the course of a session: what is left alone, when it is looked at, what becomes of it.
 
+import type { ObservedCalls } from '../reveal/observed.ts'
 import type { Past, RareMethod } from '../reveal/past.ts'
 import type { Revelation } from '../reveal/revealer.ts'
 import { LinkLost } from '../wire/link.ts'
@@ -20,6 +21,8 @@ export class RareWatch {
   #lookedLast = false
   /** What ran, or may have run, before it had probes, after recording had begun. By name and descriptor. */
   readonly #late = new Set<string>()
+  #observed: ObservedCalls | null = null
+  readonly #known = new Set<number>()
   /** Seen to have run while a redefinition was prepared. */
   #pending: RareMethod[] = []
 
@@ -34,14 +37,24 @@ export class RareWatch {
    * @returns why all methods get probes nevertheless; null if rare ones are left alone from now on
    */
   async begin(): Promise<string | null> {
-    const { agent, revealer, turns } = this.workshop
+    const { agent, instrumenter, revealer, turns } = this.workshop
     const { roots, classIds } = await turns.ask(() => revealer.forRarity())
-    const rare = await RareMethods.open(agent, roots, classIds)
+    instrumenter.tellsMovedCalls = true
+    const movedCalls = (classId: number, selector: string) => instrumenter.movedCalls(classId, selector)
+    const rare = await RareMethods.open(agent, roots, classIds, movedCalls)
+    for (const id of classIds) this.#known.add(id)
     if (typeof rare === 'string') return rare
+    if (rare.showsCalls) {
+      this.#observed = await turns.ask(() => revealer.observe(rare))
+      rare.expect(this.#observed)
+    }
     this.#rare = rare
     await turns.ask(() => revealer.leaveRareAlone(rare))
     this.installation.aroundSwap = {
       before: async (ids) => {
+        // With their code, the JVM forgets what their calls have led to.
+        const called = await turns.ask(() => revealer.observeAgain(ids))
+        this.#pending.push(...(this.#recording ? this.#noted(called) : called))
         if (!this.#recording) return
         await this.#watchLeftAlone()
         this.#pending.push(...this.#noted(await rare.beforeRedefinition(ids)))
@@ -87,7 +100,7 @@ export class RareWatch {
     const { revealer, turns } = this.workshop
     for (let round = 0; round < ROUNDS && this.#rare !== null; round++) {
       await this.#watchLeftAlone()
-      const ran = await this.#rare.thatRanSince()
+      const ran = [...this.#pending.splice(0), ...(await this.#rare.thatRanSince())]
       if (ran.length === 0) return
       yield await turns.ask(() => revealer.wake(ran))
     }
@@ -102,6 +115,7 @@ export class RareWatch {
     for await (const revelation of this.recent()) revelations.push(revelation)
     if (revelations.length > 0) await this.installation.apply(...revelations)
     await this.#watchLeftAlone()
+    this.#rare.recordingBegins()
     this.#recording = true
   }
 
@@ -129,6 +143,7 @@ export class RareWatch {
     try {
       await turns.enqueue(async () => {
         await this.installation.refreshClasses()
+        await this.#learnClasses()
         const revelations = await this.#wakeAll()
         // Together, at last: the JVM forgets the counts of a class that is redefined.
         if (revelations.length > 0) await this.installation.apply(...revelations)
@@ -144,6 +159,8 @@ export class RareWatch {
     if (this.#rare === null) return
     try {
       await this.#watchLeftAlone()
+      const { revealer, turns } = this.workshop
+      this.#noted(await turns.ask(() => revealer.observeAgain()))
       this.#noted(await this.#rare.thatRanSince())
       this.#lookedLast = true
     } catch (error) {
@@ -158,12 +175,24 @@ export class RareWatch {
 
   unloaded(classIds: ReadonlySet<number>): void {
     this.#rare?.unloaded(classIds)
+    for (const id of classIds) this.#known.delete(id)
     this.#pending = this.#pending.filter((it) => !classIds.has(it.classId))
+  }
+
+  async #learnClasses(): Promise<void> {
+    const { revealer, turns } = this.workshop
+    const classIds = await turns.ask(() => revealer.forRarity().classIds)
+    const fresh = classIds.filter((id) => !this.#known.has(id))
+    if (fresh.length === 0) return
+    for (const id of fresh) this.#known.add(id)
+    await this.#rare?.appeared(fresh)
+    this.#observed?.appeared()
   }
 
   async #wakeAll(): Promise<Revelation[]> {
     const revelations: Revelation[] = []
     const { revealer, turns } = this.workshop
+    this.#pending.push(...this.#noted(await turns.ask(() => revealer.observeAgain())))
     for (let round = 0; round < ROUNDS && this.#rare !== null; round++) {
       await this.#watchLeftAlone()
       const ran = [...this.#pending.splice(0), ...this.#noted(await this.#rare.thatRanSince())]

@@ -1,6 +1,6 @@
 // The recording thread: reads the event buffer, builds the tree, answers the main thread.
 //
-// A round reads a bounded number of chunks, so an answer never waits long. As long as chunks fill fast or few are
+// A round reads a bounded number of chunks, so an answer never waits long; events are read while one is made, too. As long as chunks fill fast or few are
 // free the next round follows at once; otherwise in 2 ms: 500 wake-ups a second. Every round and every chunk moves the
 // heartbeat on: a target that waits for us and sees it stand still for 250 ms ends the session by itself. So after an
 // error it stands.
@@ -21,6 +21,8 @@ import {
 
 /** 65,000 events: one or two ms of work, a few times that where a dozen threads want the same processor. */
 const CHUNKS_A_ROUND = 16
+/** So many, at most, every few milliseconds while a picture is made, which must get on as well. */
+const CHUNKS_BETWEEN = 64
 const REST_MS = 2
 const SCARCE_EVERY_MS = 50
 
@@ -44,14 +46,7 @@ class RecordingThread {
   }
 
   round(): void {
-    if (!this.#running) return
-    this.#beat()
-    try {
-      this.#reader.poll(CHUNKS_A_ROUND)
-    } catch (error) {
-      this.#break(error)
-      return
-    }
+    if (!this.#poll(CHUNKS_A_ROUND)) return
     const { chunkCount } = this.#ring
     const { freeChunks, idleChunks, returnedChunks, complete } = this.#reader
     if (idleChunks > 0 && freeChunks <= chunkCount / 16) this.#tellScarce()
@@ -65,6 +60,23 @@ class RecordingThread {
     } else {
       this.#timer = setTimeout(() => this.round(), REST_MS)
     }
+  }
+
+  /** @returns whether there may be more rounds */
+  #poll(maxChunks: number): boolean {
+    if (!this.#running) return false
+    this.#beat()
+    try {
+      this.#reader.poll(maxChunks)
+    } catch (error) {
+      this.#break(error)
+    }
+    return this.#running
+  }
+
+  /** A picture of a million contexts takes longer than the buffer has room for: threads would wait for it. */
+  #keepUp(): void {
+    this.#poll(CHUNKS_BETWEEN)
   }
 
   command(command: RecorderCommand): void {
@@ -91,11 +103,17 @@ class RecordingThread {
   #answer(id: number, request: RecorderRequest): void {
     switch (request.kind) {
       case 'snapshot': {
-        const snapshot = snapshotOf(this.#builder, request.options, () => this.#beat())
+        const events = this.#events()
+        const snapshot = snapshotOf(
+          this.#builder,
+          request.options,
+          () => this.#beat(),
+          () => this.#keepUp(),
+        )
         const buffers = new Set<ArrayBuffer>()
         for (const tree of [snapshot.merged, ...snapshot.threads.map((t) => t.tree)])
           addBuffers(tree, buffers)
-        send({ kind: 'reply', id, value: { snapshot, events: this.#events() } }, [...buffers])
+        send({ kind: 'reply', id, value: { snapshot, events } }, [...buffers])
         return
       }
       case 'stats':

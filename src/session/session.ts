@@ -7,6 +7,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
+import type { Calibration } from '../cct/compensation.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset } from '../events/ring-layout.ts'
@@ -130,6 +131,7 @@ export class Session {
   private phase: SessionStatus['phase'] = 'starting'
   private readonly rootWatch: RootWatch
   private gaps = 0
+  private kept = { heapBytes: 0, outsideBytes: 0 }
   private truncated: string | null = null
   private endedHow: Ending | null = null
   private stopping = false
@@ -148,7 +150,7 @@ export class Session {
     agent: Agent,
     private readonly recorder: Recorder,
     private readonly clock: TargetClock,
-    private readonly calibration: { innerTicks: number; outerTicks: number },
+    private readonly calibration: Calibration,
   ) {
     this.agent = agent
     // HotSpot verifies redefined classes of every loader but the bootstrap one.
@@ -285,10 +287,13 @@ export class Session {
     await this.turns.enqueue(async () => {
       await this.installation.refreshClasses()
       onPhase(this.instrumentingPhase())
-      if (this.options.followThreads) await this.installHandOvers()
       const roots = await this.turns.ask(() => this.revealer.start())
       await this.classLoads.beforeRecording(async () => {
+        // A redefinition is timed in ticks of which the length must be known.
+        await this.readStatus()
         await this.leaveRareAlone()
+        // After that: what a class has done is forgotten when it is redefined.
+        if (this.options.followThreads) await this.installHandOvers()
         const ahead = await this.aheadOfRoots(this.rareWatch.past ?? past)
         for await (const recent of this.rareWatch.recent()) ahead.push(recent)
         await this.installation.begin([...ahead, roots])
@@ -429,6 +434,10 @@ export class Session {
     const status = await this.agent.status()
     this.clock.update(status.clock)
     this.gaps = status.gaps
+    this.kept = {
+      heapBytes: Math.max(this.kept.heapBytes, status.kept.heap),
+      outsideBytes: Math.max(this.kept.outsideBytes, status.kept.outside),
+    }
     // Virtual threads share one tree: to name each would be a leak in a target that makes one a request.
     for (const thread of status.threads) if (!thread.virtual) this.threads.set(thread.number, thread)
     const { unloaded } = status
@@ -655,6 +664,9 @@ export class Session {
         redefinitions: this.installation.redefinitions,
         redefinedClasses: this.instrumenter.instrumentedClasses,
         hotSwapMs: this.installation.hotSwapMs,
+        ...(this.installation.longestPauseMs !== null && {
+          longestPauseMs: this.installation.longestPauseMs,
+        }),
         analysisMs: counters.analysisMs,
         skipped: this.skipped(),
         gaps: this.gaps + counters.gaps + this.installation.lateClasses + this.rareWatch.gaps,
@@ -664,6 +676,7 @@ export class Session {
       truncated: this.truncated !== null,
       warnings: [...this.warnings, ...this.rareWatch.warnings, ...this.rareWatch.lastWarnings],
       events: { count: stats.events, waitMs: this.clock.toNs(stats.waitTicks) / 1e6 },
+      kept: this.kept,
       ...(this.options.followThreads === true && { followedTasks: stats.followed }),
       methodNames,
       merged: snapshot.merged,

@@ -39,6 +39,8 @@ export class LiveView implements Actions {
   #timer: NodeJS.Timeout | undefined
   #done = false
   #paused = false
+  /** About to be paused: the picture to be frozen is on its way. */
+  #freezing = false
   #ended: string | undefined
   #notice: { text: string; until: number } | undefined
 
@@ -75,25 +77,38 @@ export class LiveView implements Actions {
 
   /** One turn: the newest snapshot, drawn. */
   async refresh(): Promise<void> {
-    if (!this.#paused && this.#ended === undefined) await this.#take()
+    if (!this.#paused && !this.#freezing && this.#ended === undefined) await this.#take()
     this.draw()
   }
 
-  async #take(): Promise<void> {
+  async #take(perThread = this.#showsThreads): Promise<void> {
+    const paused = this.#paused
     let snapshot: Snapshot
     try {
-      snapshot = await this.#source.snapshot()
+      snapshot = await this.#source.snapshot(perThread)
     } catch (error) {
       // A session that is ending has no more of them; why it ends comes by `ended`.
       this.#say(messageOf(error))
       return
     }
-    if (!this.#paused && !this.#done) this.model.take(snapshot)
+    // Meanwhile a thread may have been chosen that is not in it, or the view been frozen.
+    if (this.#showsThreads && !perThread) return
+    if (this.#paused === paused && !this.#done) this.model.take(snapshot)
+  }
+
+  /** Trees of single threads are as dear as that of all: they come if they are looked at. */
+  get #showsThreads(): boolean {
+    return this.model.thread !== undefined || this.model.page === 'threads'
+  }
+
+  async #takeThreads(): Promise<void> {
+    await this.#take(true)
+    this.draw()
   }
 
   async #onEnded(reason: string): Promise<void> {
     if (this.#done) return
-    if (!this.#paused) await this.#take()
+    if (!this.#paused) await this.#take(true)
     this.#notice = undefined
     this.#ended = reason
     this.draw()
@@ -219,8 +234,20 @@ export class LiveView implements Actions {
     this.#screen.suspend()
   }
 
+  /** What is frozen is one picture more, with all threads: a thread can be chosen from it. */
   pause(): void {
-    this.#paused = !this.#paused
+    if (this.#freezing) this.#freezing = false
+    else if (this.#paused || this.#ended !== undefined) this.#paused = !this.#paused
+    else void this.#freeze()
+  }
+
+  async #freeze(): Promise<void> {
+    this.#freezing = true
+    await this.#take(true)
+    if (!this.#freezing) return // pressed twice
+    this.#freezing = false
+    this.#paused = true
+    this.draw()
   }
 
   reset(): void {
@@ -239,7 +266,9 @@ export class LiveView implements Actions {
   }
 
   toggle(page: PageName): void {
+    const had = this.#showsThreads
     this.model.toggle(page)
+    if (this.#showsThreads && !had && !this.#paused && this.#ended === undefined) void this.#takeThreads()
   }
 
   show(view: ViewName): void {

@@ -22,8 +22,12 @@ export interface LiveStatus {
 }
 
 export interface LiveSource {
-  /** Asked for eight times a second at most, one at a time, and not while the view is paused. */
-  snapshot(): Promise<Snapshot>
+  /**
+   * Asked for eight times a second, and when the view is frozen or its threads are listed; not while it is frozen.
+   *
+   * @param perThread whether the trees of single threads are wanted, too
+   */
+  snapshot(perThread: boolean): Promise<Snapshot>
   methodName(id: number): MethodName
   status(): LiveStatus
   /** Begins all counts and times at zero. */

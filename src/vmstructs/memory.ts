@@ -65,9 +65,12 @@ export class Memory {
   async gather(addresses: readonly number[], length: number): Promise<Pieces> {
     const all = new Uint8Array(addresses.length * length)
     const atOnce = Math.max(1, Math.min(PLACES, Math.floor(ANSWER_BYTES / length)))
-    for (let at = 0; at < addresses.length; at += atOnce) {
-      const bytes = await this.port.peek(length, packed(addresses.slice(at, at + atOnce)))
-      all.set(bytes, at * length)
+    // In order, so that the target reads what lies together in one go.
+    const order = Uint32Array.from(addresses.keys()).sort((a, b) => addresses[a] - addresses[b])
+    for (let at = 0; at < order.length; at += atOnce) {
+      const some = order.subarray(at, at + atOnce)
+      const bytes = await this.port.peek(length, packed(Array.from(some, (i) => addresses[i])))
+      for (const [k, i] of some.entries()) all.set(bytes.subarray(k * length, (k + 1) * length), i * length)
     }
     return new Pieces(all, length)
   }

@@ -22,6 +22,7 @@ interface Layout {
   readonly arrayLength: number
   readonly arrayData: number
   readonly constMethod: number
+  readonly access: number
   readonly counters: number
   readonly profile: number
   readonly code: number
@@ -40,6 +41,12 @@ interface Layout {
 export interface MethodPlace {
   readonly classId: number
   readonly address: number
+}
+
+export interface DeclaredMethod {
+  readonly address: number
+  /** JVMS table 4.6-A. */
+  readonly access: number
 }
 
 /** A class file has no more. */
@@ -75,6 +82,7 @@ export class MethodCounts {
       arrayLength: structs.offset('Array<Klass*>._length') ?? structs.offset('Array<int>._length'),
       arrayData: structs.offset('Array<Method*>._data'),
       constMethod: structs.offset('Method._constMethod'),
+      access: structs.offset('Method._access_flags'),
       counters: structs.offset('Method._method_counters'),
       profile: structs.offset('Method._method_data'),
       code: structs.offset('Method._code'),
@@ -125,6 +133,35 @@ export class MethodCounts {
         new Map(methods.map((address) => [names[i++], address] as const)),
       ]),
     )
+  }
+
+  /** Names are remembered by where they lie: no longer, once some may have gone. */
+  forgetNames(): void {
+    this.#symbols.clear()
+  }
+
+  /** What classes declare, by `name(descriptor)`, by class number. */
+  async tables(classIds: readonly number[]): Promise<Map<number, Map<string, DeclaredMethod>>> {
+    const places = await this.#places(classIds)
+    const all = places.flatMap((it) => it.methods)
+    const names = await this.#names(all)
+    const flags = await this.memory.gather(
+      all.map((it) => it && it + this.layout.access),
+      2,
+    )
+    let i = 0
+    return new Map(
+      places.map(({ classId, methods }) => [
+        classId,
+        new Map(methods.map((address) => [names[i], { address, access: flags.u16(i++) }] as const)),
+      ]),
+    )
+  }
+
+  /** Numbers of classes by where the JVM keeps them. */
+  async klasses(classIds: readonly number[]): Promise<Map<number, number>> {
+    const mirrors = new Pieces(await this.port.mirrorWords(this.layout.klassInMirror, classIds), 8)
+    return new Map(classIds.map((id, i) => [mirrors.word(i), id]))
   }
 
   /** How often the methods at these addresses have run; infinite where that is no longer counted. */

@@ -8,6 +8,7 @@ import type {
   AgentFacts,
   ClockPair,
   DetachReport,
+  KeptBytes,
   RedefineResult,
   StackRow,
   ThreadRow,
@@ -282,9 +283,11 @@ export class Agent {
     gaps: number
     heapBytes: number
     unloaded: Unloaded
+    kept: KeptBytes
   }> {
     const v = list(await this.request('status'))
     const [classes, loaders] = list(v[4])
+    const [heap, outside] = list(v[5])
     return {
       clock: clockPair(v[0]),
       threads: list(v[1]).map((row) => {
@@ -294,6 +297,7 @@ export class Agent {
       gaps: number(v[2]),
       heapBytes: number(v[3]),
       unloaded: { classes: list(classes).map(number), loaders: list(loaders).map(number) },
+      kept: { heap: number(heap), outside: number(outside) },
     }
   }
 
@@ -374,8 +378,8 @@ function bytes(v: unknown): Uint8Array {
 }
 
 function clockPair(v: unknown): ClockPair {
-  const [ticks, nanos] = list(v)
-  return { ticks: number(ticks), nanos: number(nanos) }
+  const [ticks, nanos, width] = list(v)
+  return { ticks: number(ticks), nanos: number(nanos), width: number(width) }
 }
 
 /** msgpackr packs Buffers as binary without surprises; other views it may not. */

@@ -23,8 +23,9 @@
 //   enable               → nil                  the client is there: what waits for one may wait
 //   go                   → nil                  roots are recorded; main() begins, where the JVM was started by us
 //   calibrate ms         → [t_I, t_O] in ticks
-//   status               → [[ticks, nanos], [[number, tid, name, virtual], …], gaps, heap bytes,
-//                           [[class, …], [loader, …]]]   unloaded since the last call; no row follows
+//   status               → [[ticks, nanos, width], [[number, tid, name, virtual], …], gaps, heap bytes,
+//                           [[class, …], [loader, …]],   unloaded since the last call; no row follows
+//                           [kept in the heap, kept outside of it]]   bytes, for this session
 //   stackTraces depth    → [[tid, name, [[class, method], …]], …]
 //   reclaim              → chunks taken back from threads outside the graph
 //   detach               → [classes restored, classes refused, ms, mapping released]
@@ -50,8 +51,18 @@ export interface ThreadRow {
 
 /** The session's clock and System.nanoTime() at one moment; ticks count from the session's start. */
 export interface ClockPair {
+  /** In the middle of two readings, `width` ticks apart, between which `nanos` was read. */
   readonly ticks: number
   readonly nanos: number
+  readonly width: number
+}
+
+/** Bytes that the agent keeps in the target for the session, by its own count. */
+export interface KeptBytes {
+  /** In the target's heap. */
+  readonly heap: number
+  /** Outside of it: instrumented bodies. */
+  readonly outside: number
 }
 
 /** Numbers of classes and loaders that no longer exist in the target. */

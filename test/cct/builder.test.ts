@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, expect, it } from 'vitest'
 import { CctBuilder, TreeTooLarge } from '../../src/cct/builder.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
+import { enter, exit } from '../events/sinks.ts'
 import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
 
 describe('building a calling context tree', () => {
@@ -37,12 +38,12 @@ describe('building a calling context tree', () => {
   it('keeps 100,000 contexts below one caller apart, and 100,000 calls deep', () => {
     const builder = new CctBuilder()
     builder.thread(1, -1)
-    builder.enter(1, 0)
+    enter(builder, 1, 0)
     for (let m = 2; m <= 100_000; m++) {
-      builder.enter(m, m)
-      builder.exit(m, m)
+      enter(builder, m, m)
+      exit(builder, m, m)
     }
-    for (let depth = 0; depth < 100_000; depth++) builder.enter(7, 100_001 + depth)
+    for (let depth = 0; depth < 100_000; depth++) enter(builder, 7, 100_001 + depth)
     const tree = treeOf(builder)
     assert.equal(tree.count, 200_000 - 1)
     assert.equal(tree.size[0], tree.count)
@@ -151,9 +152,9 @@ describe('a handler that has caught something', () => {
   it('comes once for 100,000 lost exits, and the tree stays flat', () => {
     const builder = new CctBuilder()
     builder.thread(1, -1)
-    builder.enter(1, 0)
+    enter(builder, 1, 0)
     for (let i = 0; i < 100_000; i++) {
-      builder.enter(2, 2 * i)
+      enter(builder, 2, 2 * i)
       builder.caught(1, 2 * i + 1)
     }
     assert.equal(treeOf(builder).count, 2)
@@ -335,11 +336,11 @@ describe('marks', () => {
     const slices = (nodes: number): number => Math.floor(nodes / 65_536)
     builder.thread(1, -1)
     builder.root()
-    builder.enter(1, 0)
+    enter(builder, 1, 0)
     let copied = 0
     for (let method = 2; builder.count < 600_000; method++) {
       const { ints, count } = builder
-      const seen = during(() => builder.enter(method, method))
+      const seen = during(() => enter(builder, method, method))
       if (builder.ints === ints) continue
       // A record is 32 bytes: 4 MiB are 131,072 of them.
       expect(seen).toBeGreaterThanOrEqual(Math.ceil(count / 131_072))

@@ -15,6 +15,7 @@ import type { Calibration } from '../../src/cct/compensation.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { Tree } from '../../src/cct/tree.ts'
 import type { EventSink } from '../../src/events/decode.ts'
+import { enter, exit } from '../events/sinks.ts'
 
 export const FREE: Calibration = { innerTicks: 0, outerTicks: 0 }
 
@@ -36,8 +37,8 @@ export function play(sink: EventSink, text: string): void {
     if (word.startsWith('@')) {
       const [thread, segment] = word.slice(1).split('.')
       sink.thread(Number(thread), segment === undefined ? -1 : Number(segment))
-    } else if (word.endsWith('>')) sink.enter(idOf(word.slice(0, -1)), number())
-    else if (word.endsWith('<')) sink.exit(idOf(word.slice(0, -1)), number())
+    } else if (word.endsWith('>')) enter(sink, idOf(word.slice(0, -1)), number())
+    else if (word.endsWith('<')) exit(sink, idOf(word.slice(0, -1)), number())
     else if (word.endsWith('^')) sink.caught(idOf(word.slice(0, -1)), number())
     else if (word === 'adjust') sink.adjust(number())
     else if (word === 'suspend') sink.suspend(number())

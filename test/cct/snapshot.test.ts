@@ -3,6 +3,7 @@ import { describe, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { exactTime } from '../../src/cct/compensation.ts'
 import { hotMethods, snapshotOf, VIRTUAL } from '../../src/cct/snapshot.ts'
+import { enter, exit } from '../events/sinks.ts'
 import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
 
 describe('overhead compensation (report, section 5.3)', () => {
@@ -85,11 +86,33 @@ describe('a snapshot', () => {
     assert.deepEqual(threads, [])
   })
 
+  it('does not see events that come while it is made, nor a pause that is told then', () => {
+    const before = 'main> 0 work> 10 work< 40 work> 100010'
+    const builder = built(before)
+    builder.markWarmup()
+    let fed = 0
+    const { merged } = snapshotOf(
+      builder,
+      { calibration: FREE, nsPerTick: 1, nowTicks: 100_020 },
+      () => {},
+      () => {
+        if (fed++ > 0) return
+        builder.pause(50, 90_000)
+        play(builder, 'work< 100100 other> 100200 other< 100300 main< 100400')
+      },
+    )
+    assert.ok(fed > 0)
+    assert.equal(show(merged), 'main 1x 99980ns ( work 2x 40ns )')
+    assert.equal(show(merged, 'warmupSelfNs', 'warmupCalls'), 'main 1x 99980ns ( work 2x 30ns )')
+    // main: 10 + 99,970 + 100 + 100 without the 89,950 of the pause
+    assert.equal(show(treeOf(builder)), 'main 1x 10230ns ( work 2x 120ns other 1x 100ns )')
+  })
+
   it('is made of 100,000 calls in each other without recursion', () => {
     const builder = new CctBuilder()
     builder.thread(1, -1)
-    for (let depth = 0; depth < 100_000; depth++) builder.enter(1, depth)
-    for (let depth = 0; depth < 100_000; depth++) builder.exit(1, 100_000 + depth)
+    for (let depth = 0; depth < 100_000; depth++) enter(builder, 1, depth)
+    for (let depth = 0; depth < 100_000; depth++) exit(builder, 1, 100_000 + depth)
     const tree = treeOf(builder)
     assert.equal(tree.metrics.totalNs[0], 199_999)
     assert.deepEqual(hotMethods(tree), [{ method: 1, calls: 100_000, selfNs: 199_999, totalNs: 199_999 }])
@@ -107,8 +130,8 @@ describe('a snapshot', () => {
         ticks += random(9)
         if (stack.length === 0 || (random(2) === 0 && stack.length < 12)) {
           stack.push(1 + random(6))
-          builder.enter(stack[stack.length - 1], ticks)
-        } else builder.exit(stack.pop()!, ticks)
+          enter(builder, stack[stack.length - 1], ticks)
+        } else exit(builder, stack.pop()!, ticks)
       }
     }
     const { merged, threads } = snapshotOf(builder, {

@@ -504,13 +504,9 @@ describe.each([
 
 function tee(a: EventSink, b: EventSink): EventSink {
   return {
-    enter: (method, ticks) => {
-      a.enter(method, ticks)
-      b.enter(method, ticks)
-    },
-    exit: (method, ticks) => {
-      a.exit(method, ticks)
-      b.exit(method, ticks)
+    calls: (words, from, to, base) => {
+      a.calls(words, from, to, base)
+      return b.calls(words, from, to, base)
     },
     caught: (method, ticks) => {
       a.caught(method, ticks)

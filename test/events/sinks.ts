@@ -1,4 +1,18 @@
 import type { EventSink } from '../../src/events/decode.ts'
+import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../../src/events/event-halves.ts'
+import { KIND_ENTER, KIND_EXIT, TICK_BITS } from '../../src/events/event-layout.ts'
+import { enterWord, exitWord } from './fake-target.ts'
+
+/** Tells a sink of one enter, at any time. */
+export function enter(sink: EventSink, method: number, ticks: number): void {
+  sink.calls(Uint32Array.from(enterWord(method, ticks)), 0, 2, epochOf(ticks))
+}
+
+export function exit(sink: EventSink, method: number, ticks: number): void {
+  sink.calls(Uint32Array.from(exitWord(method, ticks)), 0, 2, epochOf(ticks))
+}
+
+const epochOf = (ticks: number) => Math.floor(ticks / 2 ** TICK_BITS) * 2 ** TICK_BITS
 
 /** Writes down what it is told, all in one list and by thread. */
 export class RecordingSink implements EventSink {
@@ -7,11 +21,16 @@ export class RecordingSink implements EventSink {
   readonly tokens = new Set<number>()
   #thread = 0
 
-  enter(method: number, ticks: number): void {
-    this.#note(`enter ${method} ${ticks}`)
-  }
-  exit(method: number, ticks: number): void {
-    this.#note(`exit ${method} ${ticks}`)
+  calls(words: Uint32Array, from: number, to: number, base: number): number {
+    for (let at = from; at < to; at += 2) {
+      const high = words[at + 1]
+      const kind = high >>> KIND_SHIFT
+      if (kind !== KIND_ENTER && kind !== KIND_EXIT) return at
+      const ticks = base + (high & HIGH_TICKS_MASK) * 2 ** 32 + words[at]
+      const name = kind === KIND_ENTER ? 'enter' : 'exit'
+      this.#note(`${name} ${(high >>> METHOD_SHIFT) & METHOD_MASK} ${ticks}`)
+    }
+    return to
   }
   caught(method: number, ticks: number): void {
     this.#note(`caught ${method} ${ticks}`)
@@ -57,20 +76,23 @@ export class RecordingSink implements EventSink {
   }
 }
 
-/** Keeps sums only. */
+/** Keeps sums only, in a loop that allocates nothing. */
 export class SummingSink implements EventSink {
   events = 0
   methods = 0
   last = 0.5
-  enter(method: number, ticks: number): void {
-    this.events++
-    this.methods = (this.methods + method) | 0
-    this.last = ticks
-  }
-  exit(method: number, ticks: number): void {
-    this.events++
-    this.methods = (this.methods - method) | 0
-    this.last = ticks
+  calls(words: Uint32Array, from: number, to: number, base: number): number {
+    let at = from
+    for (; at < to; at += 2) {
+      const high = words[at + 1]
+      const kind = high >>> KIND_SHIFT
+      if (kind !== KIND_ENTER && kind !== KIND_EXIT) break
+      const method = (high >>> METHOD_SHIFT) & METHOD_MASK
+      this.events++
+      this.methods = (this.methods + (kind === KIND_ENTER ? method : -method)) | 0
+      this.last = base + (high & HIGH_TICKS_MASK) * 2 ** 32 + words[at]
+    }
+    return at
   }
   caught(): void {}
   thread(): void {}

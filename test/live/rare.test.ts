@@ -20,19 +20,22 @@ const PROGRAM = {
         if (x == 7) y += seldom(x);
         if (x == 8) y += new Later().later(x);
         if (x == 9) y += twin(x);
+        if (x == 10) y += popular(x);
         return y;
       }
       static int usual(int x) { return inner(x) + 1; }
       static int inner(int x) { return x * 31 ^ sum; }
       static int seldom(int x) { return below(x) + 2; }
       static int below(int x) { return x * x + 3 * x + sum; }
+      static int popular(int x) { return x * x + 5 * x + sum; }
       static int twin(int x) { return x * x + 4 * x + sum; }
       public static void main(String[] args) throws Exception {
         var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
         System.out.println("ready");
         for (String line; (line = in.readLine()) != null; ) {
           String[] words = line.split(" ");
-          for (int i = Integer.parseInt(words[0]); i > 0; i--) sum += work(Integer.parseInt(words[1]));
+          boolean outside = words[1].equals("outside");
+          for (int i = Integer.parseInt(words[0]); i > 0; i--) sum += outside ? popular(i) : work(Integer.parseInt(words[1]));
           System.out.println("done " + line);
         }
       }
@@ -115,6 +118,36 @@ forEachJdk((jdk) => {
       reason.startsWith('ran seldom or never'),
     )
     expect(late.map(({ method }) => method).sort()).toEqual(['rare.Main.below(I)I', 'rare.Main.seldom(I)I'])
+  })
+
+  it('a method that runs often outside of the root is left alone until the root has been seen to call it', async () => {
+    const { java, run, record } = await started()
+    await run('20000 1')
+    await run('20000 outside')
+    const session = await record()
+    await run('50 1')
+    await run('20000 outside')
+    expect((await callsIn(session)).has('popular')).toBe(false)
+    let runs = 50
+    let calls = new Map<string, number>()
+    // The JVM keeps no record before a method has run often enough; then the client has to look.
+    await until(async () => {
+      await run('300 10')
+      runs += 300
+      await until(async () => {
+        calls = await callsIn(session)
+        return calls.get('work') === runs
+      })
+      return calls.has('popular')
+    })
+    const seen = calls.get('popular')!
+    expect(seen).toBeLessThan(runs - 50)
+    await run('3 10')
+    const profile = await profileOf(session)
+    await java.kill()
+    expect(profile.methods.find((it) => it.method === 'popular')?.calls).toBe(seen + 3)
+    expect(profile.warnings.join()).toContain('rare.Main.popular')
+    expect(profile.instrumentation.gaps).toBe(1)
   })
 
   it('a root that has hardly run has no usual: every method gets probes, and that is said', async () => {

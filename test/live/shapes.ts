@@ -24,11 +24,12 @@ const FACTS = {
   calibration: { innerNs: 'number', outerNs: 'number', clock: 'string' },
   instrumentation: {
     ...{ instrumentedMethods: 'number', calledMethods: 'number', redefinitions: 'number' },
-    ...{ redefinedClasses: 'number', hotSwapMs: 'number', analysisMs: 'number' },
+    ...{ redefinedClasses: 'number', hotSwapMs: 'number', longestPauseMs: 'number', analysisMs: 'number' },
     skipped: [{ method: 'string', reason: 'string' }],
     ...{ gaps: 'number', healed: 'number' },
   },
   ...{ truncated: 'boolean', warnings: ['string'], events: { count: 'number', waitMs: 'number' } },
+  kept: { heapBytes: 'number', outsideBytes: 'number' },
   ...{ followThreads: 'boolean', followedTasks: 'number' },
   methods: [
     {

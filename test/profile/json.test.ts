@@ -42,6 +42,7 @@ describe('JSON of a profile (documented in the README)', () => {
         redefinitions: 2,
         redefinedClasses: 3,
         hotSwapMs: 7.5,
+        longestPauseMs: 2.5,
         analysisMs: 3,
         skipped: [],
         gaps: 0,
@@ -51,6 +52,7 @@ describe('JSON of a profile (documented in the README)', () => {
       truncated: true,
       warnings: ['truncated: the target ended', 'one'],
       events: { count: 2000, waitMs: 1.5 },
+      kept: { heapBytes: 0, outsideBytes: 0 },
       followThreads: false,
       followedTasks: 0,
       methods: [

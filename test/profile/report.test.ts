@@ -25,7 +25,7 @@ target    pid 4711, JDK 17.0.15, OpenJDK 64-Bit Server VM
 root      com.acme.OrderService.process
 recorded  10.0 s from 2026-11-21T08:00:00.000Z, scheme B
 calls     4 of the root in 1 thread
-methods   12 instrumented, 4 called, 2 redefinitions (8 ms)
+methods   12 instrumented, 4 called, 2 redefinitions (8 ms, longest pause 3 ms)
 overhead  2.00k events, threads waited 2 ms (0.0 %)
 removed   t_I 11.5 ns a call, t_O 13.3 ns a call made (clock: ticks)
 warning   3 classes were loaded while the client was busy and are not

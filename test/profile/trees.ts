@@ -156,6 +156,7 @@ export function profileOfTree(
       redefinitions: 2,
       redefinedClasses: 3,
       hotSwapMs: 7.5,
+      longestPauseMs: 2.5,
       analysisMs: 3,
       skipped: [],
       gaps: 0,

@@ -215,6 +215,28 @@ export class Target {
     })
   }
 
+  /** From now on, these methods are rare: given the class and the selector. */
+  leaveAlone(isRare: (classId: number, selector: string) => boolean): void {
+    this.revealer.leaveRareAlone({
+      isRare: (id, { name, descriptor }) => isRare(id, name + descriptor),
+      isDormant: () => false,
+    })
+  }
+
+  /** What calls have been seen to lead to since, and what it leads to, gets probes. */
+  async observeAgain(): Promise<string> {
+    return this.#note(await this.revealer.wake(await this.revealer.observeAgain()))
+  }
+
+  /** Internal name. */
+  classOf(id: number): string {
+    return this.#names[id]
+  }
+
+  nameOf({ classId, selector }: { classId: number; selector: string }): string {
+    return short({ className: this.#names[classId], name: selector.slice(0, selector.indexOf('(')) })
+  }
+
   /** Methods that have been left alone since the last call, in order. */
   leftAlone(): string {
     return this.revealer.takeLeftAlone().map(short).sort().join(' ')

@@ -1,23 +1,84 @@
 import { describe, expect, it } from 'vitest'
 import { TargetClock } from '../../src/session/clock.ts'
+import type { ClockPair } from '../../src/wire/messages.ts'
+
+const SECOND = 1e9
+const HOUR = 3600 * SECOND
+/** Two readings of a clock that takes 24 ns, at 2.5 ticks a nanosecond. */
+const TIGHT = 120
+const MS = 1e6
+
+/** A target that is asked every half second for an hour. */
+function anHour(
+  ticksAt: (nanos: number) => number,
+  spoil: (pair: ClockPair, i: number) => ClockPair = (it) => it,
+) {
+  const pairAt = (nanos: number): ClockPair => ({ ticks: ticksAt(nanos), nanos, width: TIGHT })
+  const clock = new TargetClock(spoil(pairAt(0), 0), 'ticks')
+  for (let i = 1; i <= 7200; i++) clock.update(spoil(pairAt(i * 0.5 * SECOND), i))
+  return clock
+}
+
+/** Between the readings, the thread had to wait for a processor. */
+const late = (pair: ClockPair, byNanos: number): ClockPair => ({
+  ticks: pair.ticks + byNanos * 1.25,
+  nanos: pair.nanos,
+  width: pair.width + byNanos * 2.5,
+})
 
 describe("the target's clock", () => {
   it('converts by the pairs seen, not by a nominal frequency', () => {
-    const clock = new TargetClock({ ticks: 0, nanos: 1000 }, 'ticks')
-    clock.update({ ticks: 250_000_000, nanos: 100_001_000 }) // 2.5 ticks a nanosecond
+    const clock = new TargetClock({ ticks: 0, nanos: 1000, width: TIGHT }, 'ticks')
+    clock.update({ ticks: 250_000_000, nanos: 100_001_000, width: TIGHT }) // 2.5 ticks a nanosecond
     expect(clock.nsPerTick).toBeCloseTo(0.4, 9)
     expect(clock.toNs(2500)).toBeCloseTo(1000, 6)
   })
 
   it('trusts no pair that is too near the first', () => {
-    const clock = new TargetClock({ ticks: 0, nanos: 0 }, 'ticks')
-    clock.update({ ticks: 10, nanos: 1000 })
+    const clock = new TargetClock({ ticks: 0, nanos: 0, width: TIGHT }, 'ticks')
+    clock.update({ ticks: 10, nanos: 1000, width: TIGHT })
     expect(clock.nsPerTick).toBe(1)
   })
 
   it('takes nanoTime for what it is', () => {
-    const clock = new TargetClock({ ticks: 0, nanos: 0 }, 'nanoTime')
-    clock.update({ ticks: 1_000_000_000, nanos: 1_000_400_000 })
+    const clock = new TargetClock({ ticks: 0, nanos: 0, width: TIGHT }, 'nanoTime')
+    clock.update({ ticks: 1_000_000_000, nanos: 1_000_400_000, width: TIGHT })
     expect(clock.nsPerTick).toBe(1)
+  })
+
+  it('is right to a millisecond after an hour in which the frequency drifts by 20 ppm', () => {
+    // 2.5 GHz at first, 20 ppm more at the end: on average 10 ppm more.
+    const ticksAt = (nanos: number) => 2.5 * nanos * (1 + (10e-6 * nanos) / HOUR)
+    const clock = anHour(ticksAt)
+    expect(Math.abs(clock.toNs(ticksAt(HOUR)) - HOUR)).toBeLessThan(MS)
+    expect(Math.abs(0.4 * ticksAt(HOUR) - HOUR)).toBeGreaterThan(30 * MS) // by the frequency that it had at first
+  })
+
+  it.each([
+    ['the last', (i: number) => i === 7200],
+    ['the first', (i: number) => i === 0],
+    ['every second', (i: number) => i % 2 === 0],
+  ])('is not spoilt when %s pair is late by 20 ms', (_which, isLate) => {
+    const clock = anHour(
+      (nanos) => 2.5 * nanos,
+      (pair, i) => (isLate(i) ? late(pair, 20 * MS) : pair),
+    )
+    expect(Math.abs(clock.toNs(2.5 * HOUR) - HOUR)).toBeLessThan(MS)
+  })
+
+  it('is as good as late pairs allow where there are no others', () => {
+    const clock = anHour(
+      (nanos) => 2.5 * nanos,
+      (pair, i) => late(pair, (1 + (i % 7)) * MS),
+    )
+    expect(Math.abs(clock.toNs(2.5 * HOUR) - HOUR)).toBeLessThan(MS)
+  })
+
+  it.each([
+    ['forward by 10 s', 25e9],
+    ['back to where it began', -2.5 * 0.5 * HOUR],
+  ])('keeps its rate when the clock jumps %s', (_how, jump) => {
+    const clock = anHour((nanos) => 2.5 * nanos + (nanos > 0.5 * HOUR ? jump : 0))
+    expect(Math.abs(clock.toNs(2.5 * HOUR) - HOUR)).toBeLessThan(MS)
   })
 })

@@ -58,6 +58,7 @@ export interface JsonProfile {
     redefinitions: number
     redefinedClasses: number
     hotSwapMs: number
+    longestPauseMs: number
     analysisMs: number
     skipped: { method: string; reason: string }[]
     gaps: number
@@ -67,6 +68,7 @@ export interface JsonProfile {
   truncated: boolean
   warnings: string[]
   events: { count: number; waitMs: number }
+  kept: { heapBytes: number; outsideBytes: number }
   followThreads: boolean
   followedTasks: number
   methods: {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { LiveView, runLiveView } from '../../src/tui/app.ts'
 import { chain, Methods, treeOf } from '../profile/trees.ts'
@@ -325,8 +326,27 @@ describe('threads', () => {
     await view.refresh()
   })
 
+  it('are asked for when they are listed or one is shown, and for a frozen view', async () => {
+    const asked = async (keys: string): Promise<number> => {
+      if (keys !== '') screen.press(keys)
+      await view.refresh()
+      await turnOfTheLoop()
+      return view.model.threads.length
+    }
+    assert.equal(await asked(''), 0)
+    assert.equal(await asked('T'), 2)
+    assert.equal(await asked('escape'), 0)
+    await asked('T')
+    assert.equal(await asked('j enter'), 2)
+    assert.equal(await asked('T k enter'), 0)
+    assert.equal(await asked('p'), 2)
+    screen.press('T j enter')
+    assert.match(screen.text, /thread http-1/)
+  })
+
   it('are chosen from a list, and one is shown', async () => {
     screen.press('T')
+    await view.refresh()
     assert.match(
       screen.text,
       / {6}276\.197 {14}all threads\n {8}0\.000 {10}31 {2}http-1\n {8}7\.000 {10}32 {2}http-2 \?\n/,
@@ -405,6 +425,7 @@ describe('a session', () => {
 
   it('is paused, reset and stopped as a job', async () => {
     screen.press('p')
+    await turnOfTheLoop()
     const asked = source.snapshots
     await view.refresh()
     assert.equal(source.snapshots, asked)
@@ -443,7 +464,7 @@ describe('the pace', () => {
       const begin = performance.now() - from
       await new Promise((resolve) => setTimeout(resolve, ms))
       taken.push({ begin, end: performance.now() - from })
-      return answer()
+      return answer(false)
     }
     const left = runLiveView(source, screen)
     await vi.advanceTimersByTimeAsync(2000)

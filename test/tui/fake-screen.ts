@@ -99,10 +99,11 @@ export class FakeSource implements LiveSource {
     })
   }
 
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(perThread: boolean): Promise<Snapshot> {
     this.snapshots++
     if (this.failure) throw this.failure
-    return { merged: this.tree, threads: this.threads, events: 100, waitNs: 0, healed: 0 }
+    const threads = perThread ? this.threads : []
+    return { merged: this.tree, threads, events: 100, waitNs: 0, healed: 0 }
   }
 
   methodName(id: number) {

@@ -5,6 +5,7 @@ import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -28,40 +29,25 @@ final class ClassTable {
     private static final int OURS = 8;
     private static final int UNINITIALISED = 16;
 
-    /** A class and its number. Numbers are never given twice in a session. */
+    /**
+     * A class and its number. Numbers are never given twice in a session. The hash is the name's, which the class
+     * and the string keep; identity hash codes are the JVM's to choose, and all the same with -XX:hashCode=2.
+     */
     private static final class Ref extends WeakReference<Class<?>> {
         final int id;
         private final int hash;
+        /** Next of the same bucket. */
+        Ref chain;
 
         Ref(Class<?> c, int id, ReferenceQueue<Class<?>> gone) {
             super(c, gone);
             this.id = id;
             hash = c.getName().hashCode();
         }
-
-        @Override
-        public int hashCode() {
-            return hash;
-        }
     }
 
-    /**
-     * What a class is looked up by: one object for all of them. The hash is the name's, which the class and the
-     * string keep; identity hash codes are the JVM's to choose, and all the same with -XX:hashCode=2.
-     */
-    private static final class Key {
-        Class<?> sought;
-
-        @Override
-        public int hashCode() {
-            return sought.getName().hashCode();
-        }
-
-        @Override
-        public boolean equals(Object other) {
-            return other instanceof Ref ref && ref.refersTo(sought);
-        }
-    }
+    /** Of a Ref and its places in the two tables, which may be twice as large as they are full. */
+    private static final long REF_BYTES = 56;
 
     /**
      * @param coming numbers of classes that the load hook has announced and the JVM has not defined yet,
@@ -70,9 +56,10 @@ final class ClassTable {
     private record Loader(int id, Map<String, Integer> coming) {}
 
     private final Instrumentation instrumentation;
-    private final Map<Object, Ref> byClass = new HashMap<>();
-    private final Key key = new Key();
-    private final Map<Integer, Ref> byId = new HashMap<>();
+    /** Chains by hash. One row for each loaded class: a map of each kind would take three times as much. */
+    private Ref[] byClass = new Ref[1 << 10];
+    private Ref[] byId = new Ref[1 << 10];
+    private int known;
     private final ReferenceQueue<Class<?>> unloaded = new ReferenceQueue<>();
     private final PerLoader<Loader> loaders = new PerLoader<>();
     private final Set<Integer> coming = new HashSet<>();
@@ -108,8 +95,7 @@ final class ClassTable {
         List<Object> gone = new ArrayList<>();
         List<Object> goneLoaders = new ArrayList<>();
         for (Ref ref = (Ref) unloaded.poll(); ref != null; ref = (Ref) unloaded.poll()) {
-            byId.remove(ref.id);
-            byClass.remove(ref);
+            remove(ref);
             newClasses.remove(ref.id);
             gone.add(ref.id);
         }
@@ -125,8 +111,61 @@ final class ClassTable {
 
     /** The class, or null if it has been unloaded or was never defined. */
     Class<?> byId(int id) {
-        Ref ref = byId.get(id);
+        Ref ref = id < 0 || id >= byId.length ? null : byId[id];
         return ref == null ? null : ref.get();
+    }
+
+    /** Bytes of the heap that the rows take. */
+    long heapBytes() {
+        return known * REF_BYTES;
+    }
+
+    private Ref find(Class<?> c) {
+        Ref ref = byClass[c.getName().hashCode() & byClass.length - 1];
+        while (ref != null && !ref.refersTo(c)) {
+            ref = ref.chain;
+        }
+        return ref;
+    }
+
+    private void add(Ref ref) {
+        if (ref.id >= byId.length) {
+            byId = Arrays.copyOf(byId, Math.max(ref.id + 1, byId.length * 3 / 2));
+        }
+        byId[ref.id] = ref;
+        if (++known > byClass.length) {
+            Ref[] old = byClass;
+            byClass = new Ref[old.length * 2];
+            for (Ref head : old) {
+                for (Ref next; head != null; head = next) {
+                    next = head.chain;
+                    link(head);
+                }
+            }
+        }
+        link(ref);
+    }
+
+    private void link(Ref ref) {
+        int at = ref.hash & byClass.length - 1;
+        ref.chain = byClass[at];
+        byClass[at] = ref;
+    }
+
+    private void remove(Ref gone) {
+        byId[gone.id] = null;
+        known--;
+        int at = gone.hash & byClass.length - 1;
+        if (byClass[at] == gone) {
+            byClass[at] = gone.chain;
+            return;
+        }
+        for (Ref ref = byClass[at]; ref != null; ref = ref.chain) {
+            if (ref.chain == gone) {
+                ref.chain = gone.chain;
+                return;
+            }
+        }
     }
 
     /** The same after looking through the loaded classes once, for one that was announced. */
@@ -149,9 +188,7 @@ final class ClassTable {
     }
 
     int id(Class<?> c) {
-        key.sought = c;
-        Ref known = byClass.get(key);
-        key.sought = null;
+        Ref known = find(c);
         if (known != null) {
             return known.id;
         }
@@ -163,9 +200,7 @@ final class ClassTable {
             coming.remove(announced);
         }
         int id = announced != null ? announced : ++lastId;
-        Ref ref = new Ref(c, id, unloaded);
-        byId.put(id, ref);
-        byClass.put(ref, ref);
+        add(new Ref(c, id, unloaded));
         Class<?> parent = c.getSuperclass();
         Class<?>[] interfaces = c.getInterfaces();
         int[] interfaceIds = new int[interfaces.length];

@@ -40,13 +40,15 @@ final class HotSwap {
         void changed(Class<?> redefined, boolean unprobed);
     }
 
-    /** What is, or is about to be, installed in one class. */
+    /** What is, or is about to be, installed in one class. Appended pool entries count as body {@link #POOL}. */
     private static final class Target {
+        private static final int POOL = -1;
+        private static final TreeMap<Integer, byte[]> NOTHING = new TreeMap<>();
         final int crc;
         final int poolEntries;
-        final byte[] pool;
-        final TreeMap<Integer, byte[]> installed = new TreeMap<>();
-        TreeMap<Integer, byte[]> pending = new TreeMap<>();
+        private final Bodies kept = new Bodies();
+        private boolean installed;
+        private TreeMap<Integer, byte[]> pending = NOTHING;
         /** When the load hook put its bodies in; 0 once the class has been seen, or if it was redefined. */
         long hookedAt;
         /** Set by transform(): why the bodies could not be put on the bytes it was shown. */
@@ -55,11 +57,53 @@ final class HotSwap {
         Target(int crc, int poolEntries, byte[] pool) {
             this.crc = crc;
             this.poolEntries = poolEntries;
-            this.pool = pool;
+            kept.putAll(new TreeMap<>(Map.of(POOL, pool)));
+        }
+
+        synchronized boolean isInstalled() {
+            return installed;
+        }
+
+        synchronized boolean hasPool(int entries, byte[] pool) {
+            return poolEntries == entries && java.util.Arrays.equals(kept.read().get(POOL), pool);
+        }
+
+        synchronized void prepare(TreeMap<Integer, byte[]> bodies) {
+            pending = bodies;
+        }
+
+        synchronized void install(TreeMap<Integer, byte[]> bodies) {
+            kept.putAll(bodies);
+            installed |= !bodies.isEmpty();
+        }
+
+        /** @param asWell whether what was pending is installed now */
+        synchronized void conclude(boolean asWell) {
+            if (asWell) {
+                install(pending);
+            }
+            pending = NOTHING;
+        }
+
+        /** What was pending may be in, and need not be kept: it will be taken back. Needs no memory. */
+        synchronized void leave() {
+            installed = true;
+            pending = NOTHING;
+        }
+
+        /** Of no use any more; who comes late finds nothing to apply. */
+        synchronized void forget() {
+            installed = false;
+            pending = NOTHING;
+            kept.clear();
+        }
+
+        synchronized int bytesOutside() {
+            return kept.bytes();
         }
 
         synchronized byte[] apply(byte[] base) {
-            if (installed.isEmpty() && pending.isEmpty()) {
+            if (!installed && pending.isEmpty()) {
                 return null;
             }
             if (crc(base) != crc) {
@@ -67,8 +111,9 @@ final class HotSwap {
                 return null;
             }
             problem = null;
-            TreeMap<Integer, byte[]> all = new TreeMap<>(installed);
+            TreeMap<Integer, byte[]> all = kept.read();
             all.putAll(pending);
+            byte[] pool = all.remove(POOL);
             return Splicer.splice(base, poolEntries, pool, all);
         }
     }
@@ -86,10 +131,12 @@ final class HotSwap {
     private final Thread agent = Thread.currentThread();
     /** The one that is in {@link #swap}. */
     private volatile Thread swapper;
-    /** By the internal name of the class. Gone with the loader: nothing here leads to a class. */
     /** With more culprits in a batch, halving needs less work of the JVM than one after the other. */
     private static final int SUSPECTS = 8;
+    /** A Target, its Bodies and its place in a map. */
+    private static final long TARGET_BYTES = 120;
 
+    /** By the class's name, which the class itself has. Gone with the loader: nothing here leads to a class. */
     private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
     /** While class bytes are being read: whose, and what transform() was shown; agent thread only. */
     private Class<?> reading;
@@ -162,15 +209,16 @@ final class HotSwap {
         if (restoring) {
             return null;
         }
-        Target target = target(loader, name);
+        Target target = target(redefined);
         byte[] spliced = null;
         try {
             spliced = target == null ? null : target.apply(bytes);
-        } catch (RuntimeException e) {
-            target.problem = e.toString();
+        } catch (Throwable e) {
+            // The JVM would swallow it, and the class would count as rewritten. Without memory for words, either.
+            target.problem = e instanceof VirtualMachineError ? "no memory or stack for its bodies" : e.toString();
         }
         if (!ours) {
-            loadHook.changed(redefined, spliced == null && target != null && !target.installed.isEmpty());
+            loadHook.changed(redefined, spliced == null && target != null && target.isInstalled());
         }
         return spliced;
     }
@@ -213,22 +261,22 @@ final class HotSwap {
     }
 
     /** ExtendConstantPool: has no effect until bodies that use the entries are installed. */
-    void extendPool(ClassLoader loader, String name, int crc, int poolEntries, byte[] pool) {
-        Target old = target(loader, name);
-        Target fresh = new Target(crc, poolEntries, pool);
-        if (old != null) {
-            if (old.crc == crc && old.poolEntries == poolEntries && java.util.Arrays.equals(old.pool, pool)) {
-                return;
-            }
-            // Another base: bodies made for the old one no longer fit and are dropped.
-        }
-        targetsOf(loader).put(name, fresh);
-    }
-
     void extendPool(int classId, int crc, int poolEntries, byte[] pool) {
         Class<?> c = classes.find(classId);
-        if (c != null) {
-            extendPool(c.getClassLoader(), c.getName().replace('.', '/'), crc, poolEntries, pool);
+        if (c == null) {
+            return;
+        }
+        Target old = target(c);
+        if (old == null || old.crc != crc || !old.hasPool(poolEntries, pool)) {
+            // Another base: bodies made for the old one no longer fit and are dropped.
+            put(c.getClassLoader(), c.getName(), new Target(crc, poolEntries, pool));
+        }
+    }
+
+    private void put(ClassLoader loader, String name, Target target) {
+        Target old = targets.get(loader, ConcurrentHashMap::new).put(name, target);
+        if (old != null) {
+            old.forget();
         }
     }
 
@@ -264,7 +312,7 @@ final class HotSwap {
             } else if (target == null) {
                 swap.refused.put(entry.getKey(), "its constant pool was not extended");
             } else {
-                target.pending = entry.getValue();
+                target.prepare(entry.getValue());
                 swap.idOf.put(c, entry.getKey());
                 swap.batch.add(c);
             }
@@ -294,32 +342,37 @@ final class HotSwap {
             if (why == null) {
                 why = target.problem;
             }
-            if (why == null) {
-                target.installed.putAll(target.pending);
-            } else {
+            if (why != null) {
                 swap.refused.put(swap.idOf.get(c), why);
             }
-            target.pending = new TreeMap<>();
+            target.conclude(why == null);
         }
         return swap.refused;
     }
 
     private Target target(Class<?> c) {
-        return target(c.getClassLoader(), c.getName().replace('.', '/'));
-    }
-
-    private Target target(ClassLoader loader, String name) {
-        Map<String, Target> known = targets.get(loader);
-        return known == null ? null : known.get(name);
-    }
-
-    private Map<String, Target> targetsOf(ClassLoader loader) {
-        return targets.get(loader, ConcurrentHashMap::new);
+        Map<String, Target> known = targets.get(c.getClassLoader());
+        return known == null ? null : known.get(c.getName());
     }
 
     /** Forgets what was installed in classes that have gone. */
     void dropGone() {
-        targets.takeGone();
+        for (Map<String, Target> gone : targets.takeGone()) {
+            gone.values().forEach(Target::forget);
+        }
+    }
+
+    /** {@code [in the heap, outside of it]}: bytes that are kept for the classes that have probes. */
+    long[] bytes() {
+        long inside = 0;
+        long outside = 0;
+        for (Map<String, Target> ofLoader : targets.values()) {
+            for (Target target : ofLoader.values()) {
+                inside += TARGET_BYTES;
+                outside += target.bytesOutside();
+            }
+        }
+        return new long[] {inside, outside};
     }
 
     private List<Target> allTargets() {
@@ -421,11 +474,30 @@ final class HotSwap {
     byte[] defineWith(
             ClassLoader loader, String name, byte[] base, int poolEntries, byte[] pool, TreeMap<Integer, byte[]> bodies) {
         Target target = new Target(crc(base), poolEntries, pool);
-        target.installed.putAll(bodies);
-        target.hookedAt = System.nanoTime();
-        byte[] spliced = target.apply(base);
-        targetsOf(loader).put(name, target);
-        return spliced;
+        boolean put = false;
+        try {
+            target.install(bodies);
+            target.hookedAt = System.nanoTime();
+            byte[] spliced = target.apply(base);
+            put(loader, name.replace('/', '.'), target);
+            put = true;
+            return spliced;
+        } finally {
+            if (!put) {
+                target.forget();
+            }
+        }
+    }
+
+    /** The session ends in the middle of this redefinition, which is over. Needs no memory. */
+    void drop(Swap swap) {
+        restoring = true;
+        for (Class<?> c : swap.batch) {
+            Target target = target(c);
+            if (target != null) {
+                target.leave();
+            }
+        }
     }
 
     /**
@@ -438,30 +510,31 @@ final class HotSwap {
         restoring = true;
         List<Class<?>> batch = new ArrayList<>();
         Map<Class<?>, String> failed = new IdentityHashMap<>();
-        boolean any = allTargets().stream().anyMatch(t -> !t.installed.isEmpty());
+        boolean any = allTargets().stream().anyMatch(Target::isInstalled);
         // A class whose hook has been answered may not be defined yet: it is waited for, shortly.
         for (int tries = 0; any && tries < DEFINED_TRIES; tries++) {
             List<Class<?>> found = new ArrayList<>();
             for (Class<?> c : instrumentation.getAllLoadedClasses()) {
                 if (!c.isArray() && !c.isPrimitive() && !c.isHidden()) {
                     Target target = target(c);
-                    if (target != null && !target.installed.isEmpty()) {
+                    if (target != null && target.isInstalled()) {
                         found.add(c);
                     }
                 }
             }
             retransform(found, failed);
             for (Class<?> c : found) {
-                target(c).installed.clear(); // not before: where memory ran out we are called again
+                target(c).forget(); // not before: where memory ran out we are called again
             }
             batch.addAll(found);
             long now = System.nanoTime();
             any = allTargets().stream()
-                    .anyMatch(t -> !t.installed.isEmpty() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS);
+                    .anyMatch(t -> t.isInstalled() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS);
             if (any) {
                 Pause.nanos(5_000_000L);
             }
         }
+        allTargets().forEach(Target::forget);
         targets.clear();
         return new int[] {batch.size() - failed.size(), failed.size()};
     }

@@ -26,13 +26,15 @@ final class Link implements AutoCloseable {
     private static final long MAX_UNSENT = 64L << 20;
 
     private static final int NO_MEMORY_TRIES = 50;
+    /** What is kept for the next message; a larger one has its buffer for itself. */
+    private static final int USUAL = 64 << 10;
 
     private final SocketChannel channel;
     private final Selector selector;
     private final SelectionKey key;
     private final ArrayDeque<ByteBuffer> unsent = new ArrayDeque<>();
     private long unsentBytes;
-    private ByteBuffer in = ByteBuffer.allocate(64 << 10).order(ByteOrder.LITTLE_ENDIAN);
+    private ByteBuffer in = ByteBuffer.allocate(USUAL).order(ByteOrder.LITTLE_ENDIAN);
     /** Made beforehand: when it is needed, nothing can be made any more. */
     private final ByteBuffer noMemory = frame(new Object[] {0, "ended", "no memory was left in the target"});
 
@@ -103,6 +105,10 @@ final class Link implements AutoCloseable {
         key.interestOps(SelectionKey.OP_READ);
     }
 
+    long heapBytes() {
+        return in.capacity() + unsentBytes;
+    }
+
     boolean hasUnsent() {
         return !unsent.isEmpty();
     }
@@ -124,7 +130,7 @@ final class Link implements AutoCloseable {
                     Object message = MessagePack.unpack(in.array(), 4, 4 + length);
                     in.flip().position(4 + length);
                     in.compact();
-                    if (in.capacity() > 1 << 20 && in.position() < 64 << 10) {
+                    if (in.capacity() > USUAL && in.position() < USUAL) {
                         shrink();
                     }
                     if (message instanceof Object[] items) {
@@ -148,7 +154,7 @@ final class Link implements AutoCloseable {
     }
 
     private void shrink() {
-        ByteBuffer smaller = ByteBuffer.allocate(64 << 10).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer smaller = ByteBuffer.allocate(USUAL).order(ByteOrder.LITTLE_ENDIAN);
         in = smaller.put(in.flip());
     }
 

@@ -290,7 +290,10 @@ final class Session extends GuestThread {
         JFluid1.follow();
     }
 
-    /** Session ticks and System.nanoTime() of the same moment, as near as a few tries can get. */
+    /**
+     * {@code [ticks, nanos, width]}: session ticks and System.nanoTime() of the same moment, as near as a few tries
+     * can get. How near says the width: ticks between the two readings around that of the other clock.
+     */
     private static Object clockPair() {
         long best = Long.MAX_VALUE;
         long ticks = 0;
@@ -305,7 +308,7 @@ final class Session extends GuestThread {
                 nanos = n;
             }
         }
-        return new Object[] {ticks, nanos};
+        return new Object[] {ticks, nanos, best};
     }
 
     /** Total time at safepoints so far in nanoseconds, from the JVM's own counters; -1 if unknown. */
@@ -417,7 +420,7 @@ final class Session extends GuestThread {
     /** Tells the client how the redefinition went. It has ended. */
     private void concludeSwapping() throws IOException {
         Swapping it = swapping;
-        Map<Integer, String> refused = hotSwap.conclude(it.swap); // with no memory for it: once more in restore()
+        Map<Integer, String> refused = hotSwap.conclude(it.swap); // with no memory for it: restore() drops it
         swapping = null;
         if (it.failure instanceof Error e) {
             throw e;
@@ -457,8 +460,14 @@ final class Session extends GuestThread {
         runtime.dropGone();
         Runtime heap = Runtime.getRuntime();
         return new Object[] {
-            clockPair(), threads, JFluid1.gaps(), heap.totalMemory() - heap.freeMemory(), classes.takeGone()
+            clockPair(), threads, JFluid1.gaps(), heap.totalMemory() - heap.freeMemory(), classes.takeGone(), held()
         };
+    }
+
+    /** {@code [heap bytes, bytes outside of it]} of what this session keeps, by what it counts. */
+    private Object held() {
+        long[] targets = hotSwap.bytes();
+        return new Object[] {JFluid1.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes(), targets[1]};
     }
 
     // ---- what application threads ask ----
@@ -635,8 +644,12 @@ final class Session extends GuestThread {
             for (int id : ints(m[6])) {
                 JFluid1.ready(id);
             }
-            request.answer = hotSwap.defineWith(
-                    loading.loader, loading.name, loading.bytes, MessagePack.asInt(m[3]), (byte[]) m[4], codes);
+            try {
+                request.answer = hotSwap.defineWith(
+                        loading.loader, loading.name, loading.bytes, MessagePack.asInt(m[3]), (byte[]) m[4], codes);
+            } finally {
+                request.done = true; // whoever loads the class waits
+            }
         }
         request.done = true;
         if (bodies.length > 0 && request.abandoned && request.answer != null) {
@@ -683,7 +696,7 @@ final class Session extends GuestThread {
     private int[] restore() {
         try {
             if (swapping != null) {
-                hotSwap.conclude(swapping.swap);
+                hotSwap.drop(swapping.swap);
                 swapping = null;
             }
             int[] restored = hotSwap.restore();

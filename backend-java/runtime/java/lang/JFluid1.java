@@ -90,6 +90,14 @@ public final class JFluid1 {
     /** Pauses between looks: a sixteenth of the wait so far, within these two. */
     private static final long PAUSE_NANOS = 50_000L;
     private static final long LONGEST_PAUSE_NANOS = 4_000_000L;
+    /** No shorter than this for each thread that waits, within the second. */
+    private static final long PAUSE_AMONG_NANOS = 32_000L;
+    private static final long LONGEST_PAUSE_AMONG_NANOS = 32_000_000L;
+    /** The same while the ring is full; see chunkPause(). */
+    private static final long PAUSE_A_WAITER_NANOS = 200_000L;
+    private static final long UNLUCKY_NANOS = 100_000_000L;
+    /** A pause that ends no later than this counts as a whole, if it was longer than a look may be. */
+    private static final long LATE_NANOS = 500_000L;
 
     /**
      * Buckets of the table of threads. Ids are dense, so up to this many threads at once a look-up is one
@@ -147,7 +155,11 @@ public final class JFluid1 {
 
     private static final int COUNTER_THREADS = 0;
     private static final int COUNTER_GAPS = 1;
-    private static final int[] counters = new int[2];
+    /** Threads that wait for the client, whatever for. */
+    private static final int COUNTER_WAITING = 2;
+    /** Those of them that wait for a chunk. */
+    private static final int COUNTER_STARVING = 3;
+    private static final int[] counters = new int[4];
     /** [0] requests for the agent, newest first. [1] threads it has not been told of. */
     private static final Object[] mailbox = new Object[2];
     private static Reflected[] reflected = NOTHING;
@@ -156,6 +168,12 @@ public final class JFluid1 {
     /** What handles have called lately, by identity hash, so that few of their calls look further. */
     private static java.lang.ref.WeakReference<?>[] knownMembers = NO_MEMBERS;
     private static boolean followsJdk;
+    /** A ThreadInfo, two cache lines wider than its fields on either side, and its weak reference. */
+    private static final long THREAD_BYTES = 416;
+    /** A Reflected, perhaps with its selector. */
+    private static final long MEMBER_BYTES = 64;
+    private static long threadsKnown;
+    private static long membersKnown;
 
     /**
      * What we know of one thread. A platform thread is its own writer: it owns a chunk. A virtual
@@ -184,6 +202,8 @@ public final class JFluid1 {
         long base;
         int chunk = -1;
         int sequence;
+        /** Writer: chunks since it last waited for one. */
+        int taken;
         /** Writer: the thread its latest events belong to. */
         int lastThread;
         /** Its chunk was left IDLE, and may have gone to somebody else since. */
@@ -513,15 +533,20 @@ public final class JFluid1 {
             }
         }
         Patience patience = new Patience(LONGEST_NANOS, false);
-        while (enabled && U.getByteVolatile(state, at) < READY) {
-            if (patience.isOver()) {
-                state[id] = LATE;
-                gap();
-            } else {
-                pause(patience.waited());
+        waiting(1);
+        try {
+            while (enabled && U.getByteVolatile(state, at) < READY) {
+                if (patience.isOver()) {
+                    state[id] = LATE;
+                    gap();
+                } else {
+                    patience.pause();
+                }
             }
+        } finally {
+            waiting(-1);
+            repay();
         }
-        repay();
         if (!enabled || !room(w, ti, 4)) {
             return false;
         }
@@ -722,14 +747,19 @@ public final class JFluid1 {
         }
     }
 
-    /** Waits, at most {@link #PATIENCE_NANOS}, until the agent has answered. */
+    /** Waits until the agent has answered, at most {@link #LONGEST_NANOS}, or while a redefinition runs {@link #PATIENCE_NANOS}. */
     public static boolean await(Request request) {
         // Whoever asks here may hold a lock of class loading that a running redefinition waits for.
         Patience patience = new Patience(swapping ? PATIENCE_NANOS : LONGEST_NANOS, true);
-        while (enabled && !request.done && !patience.isOver()) {
-            pause(patience.waited());
+        waiting(1);
+        try {
+            while (enabled && !request.done && !patience.isOver()) {
+                patience.pause();
+            }
+        } finally {
+            waiting(-1);
+            repay();
         }
-        repay();
         request.abandoned = !request.done;
         if (!request.done && enabled) {
             gap();
@@ -749,6 +779,7 @@ public final class JFluid1 {
         private final boolean mayHoldLocks;
         private long lastLook = since;
         private long silence;
+        private long paused;
         private int beat = heartbeat();
 
         Patience(long longest, boolean mayHoldLocks) {
@@ -756,9 +787,16 @@ public final class JFluid1 {
             this.mayHoldLocks = mayHoldLocks;
         }
 
-        /** In nanoseconds, until the last look. */
-        long waited() {
-            return lastLook - since;
+        /**
+         * Sleeps until the next look: the longer the wait and the more threads wait, the longer. Hundreds that look up
+         * every few microseconds would take the processors from the client they wait for.
+         */
+        void pause() {
+            long usual = Math.max(PAUSE_NANOS, Math.min(lastLook - since >> 4, LONGEST_PAUSE_NANOS));
+            long shared = Math.min(counters[COUNTER_WAITING] * PAUSE_AMONG_NANOS, LONGEST_PAUSE_AMONG_NANOS);
+            // Few are in load hooks, and what they hold is waited for by others.
+            paused = mayHoldLocks ? usual : Math.max(usual, shared);
+            park(paused);
         }
 
         boolean isOver() {
@@ -767,7 +805,7 @@ public final class JFluid1 {
             }
             long now = System.nanoTime();
             int seen = heartbeat();
-            silence = seen == beat ? silence + Math.min(now - lastLook, LOOK_NANOS) : 0;
+            silence = seen == beat ? silence + Math.min(now - lastLook, longestLook(paused)) : 0;
             beat = seen;
             lastLook = now;
             if (silence > PATIENCE_NANOS) {
@@ -782,14 +820,25 @@ public final class JFluid1 {
         }
     }
 
+    /** As much silence of the client, at most, is one look after a pause. */
+    private static long longestLook(long paused) {
+        return Math.max(LOOK_NANOS, paused + LATE_NANOS);
+    }
+
+    private static void waiting(int more) {
+        U.getAndAddInt(counters, INTS_AT + COUNTER_WAITING * 4L, more);
+    }
+
+    private static void starving(int more) {
+        U.getAndAddInt(counters, INTS_AT + COUNTER_STARVING * 4L, more);
+    }
+
     /**
      * A short sleep without JDK code. park() may eat a permit of the application: see repay(). It does
      * not sleep in a thread that is interrupted, and leaves it so; such a thread gives way, or many of
-     * them would take the processors from those whom they wait for. So would hundreds that look up every
-     * few microseconds: the longer the wait, the longer the pause.
+     * them would take the processors from those whom they wait for.
      */
-    private static void pause(long waited) {
-        long nanos = Math.max(PAUSE_NANOS, Math.min(waited >> 4, LONGEST_PAUSE_NANOS));
+    private static void park(long nanos) {
         long before = System.nanoTime();
         U.park(false, nanos);
         if (System.nanoTime() - before < nanos / 2) {
@@ -898,34 +947,8 @@ public final class JFluid1 {
             w.chunk = -1;
             w.next = w.limit = 0;
         }
-        if (!claim(w)) {
-            U.getAndAddInt(null, ring + RING_STARVING, 1);
-            long since = System.nanoTime();
-            long lastLook = since;
-            long silence = 0;
-            int beat = U.getIntVolatile(null, ring + RING_HEARTBEAT);
-            boolean claimed = false;
-            // Short-lived threads leave theirs faster than a busy client asks the agent for them.
-            reclaim();
-            while (enabled && !(claimed = claim(w))) {
-                pause(lastLook - since);
-                long now = System.nanoTime();
-                int seen = U.getIntVolatile(null, ring + RING_HEARTBEAT);
-                silence = seen == beat ? silence + Math.min(now - lastLook, LOOK_NANOS) : 0;
-                beat = seen;
-                lastLook = now;
-                if (silence > PATIENCE_NANOS) {
-                    abandon();
-                }
-                if (now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && !anyFull()) {
-                    gap();
-                    break;
-                }
-            }
-            repay();
-            if (!claimed) {
-                return false;
-            }
+        if ((isTurnOver(w) || !claim(w)) && !awaitChunk(w)) {
+            return false;
         }
         if (ti != w) {
             switchTo(w, ti);
@@ -935,6 +958,64 @@ public final class JFluid1 {
             sayOrigin(w, ti); // a thread that has just been started comes here with its first event
         }
         return true;
+    }
+
+    /**
+     * Whether the thread has taken its share of chunks since it last waited and leaves the next to those that
+     * wait: all together take one ring of chunks, then it is the others' turn.
+     */
+    private static boolean isTurnOver(ThreadInfo w) {
+        return (long) ++w.taken * counters[COUNTER_STARVING] > chunkCount;
+    }
+
+    /** Waits until a chunk is free and takes it, once at least giving way to those that wait already. */
+    private static boolean awaitChunk(ThreadInfo w) {
+        U.getAndAddInt(null, ring + RING_STARVING, 1);
+        waiting(1);
+        starving(1);
+        long since = System.nanoTime();
+        long lastLook = since;
+        long silence = 0;
+        int beat = U.getIntVolatile(null, ring + RING_HEARTBEAT);
+        boolean claimed = false;
+        try {
+            // Short-lived threads leave theirs faster than a busy client asks the agent for them.
+            reclaim();
+            while (enabled && !claimed) {
+                long nanos = chunkPause(lastLook - since);
+                park(nanos);
+                claimed = claim(w);
+                long now = System.nanoTime();
+                int seen = U.getIntVolatile(null, ring + RING_HEARTBEAT);
+                silence = seen == beat ? silence + Math.min(now - lastLook, longestLook(nanos)) : 0;
+                beat = seen;
+                lastLook = now;
+                if (silence > PATIENCE_NANOS) {
+                    abandon();
+                }
+                if (!claimed && (now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && !anyFull())) {
+                    gap();
+                    break;
+                }
+            }
+        } finally {
+            waiting(-1);
+            starving(-1);
+            w.taken = 0;
+            repay();
+        }
+        return claimed;
+    }
+
+    /**
+     * How long to sleep before the next look for a chunk: one look every {@link #PAUSE_A_WAITER_NANOS}, however many
+     * threads wait, or dozens of them would take the processors from the client they wait for. The ring is full
+     * meanwhile, which lasts the client about as long as the longest of these pauses. Whoever has had bad luck looks
+     * more often.
+     */
+    private static long chunkPause(long waited) {
+        long all = Math.min(Math.max(1, counters[COUNTER_STARVING]) * PAUSE_A_WAITER_NANOS, LONGEST_PAUSE_AMONG_NANOS);
+        return waited > UNLUCKY_NANOS ? Math.max(PAUSE_NANOS, all >> 2) : all;
     }
 
     /** Whether the client has a chunk to read, and so one to give back soon. */
@@ -2083,6 +2164,7 @@ public final class JFluid1 {
     /** Drops records of threads that have ended, and of classes that are gone. Agent's thread only. */
     public static void purge() {
         ThreadInfo[] in = table;
+        long known = 0;
         for (int i = 0; i < in.length; i++) {
             long at = OBJECTS_AT + i * OBJECT_BYTES;
             ThreadInfo head = (ThreadInfo) U.getReferenceVolatile(in, at);
@@ -2094,15 +2176,18 @@ public final class JFluid1 {
             if (head == null) {
                 continue;
             }
+            known++;
             ThreadInfo before = head;
             for (ThreadInfo ti = before.chain; ti != null; ti = ti.chain) {
                 if (isOver(ti)) {
                     before.chain = ti.chain;
                 } else {
                     before = ti;
+                    known++;
                 }
             }
         }
+        threadsKnown = known;
         purgeReflected();
         HandedOver tasks = handedOver;
         if (tasks != null) {
@@ -2112,6 +2197,7 @@ public final class JFluid1 {
 
     private static void purgeReflected() {
         Reflected[] in = reflected;
+        long known = 0;
         for (int i = 0; i < in.length; i++) {
             long at = OBJECTS_AT + i * OBJECT_BYTES;
             Reflected head = (Reflected) U.getReferenceVolatile(in, at);
@@ -2120,11 +2206,13 @@ public final class JFluid1 {
                 head = (Reflected) U.getReferenceVolatile(in, at);
             }
             for (Reflected before = head; before != null; before = before.chain) {
+                known++;
                 while (before.chain != null && before.chain.refersTo(null)) {
                     before.chain = before.chain.chain;
                 }
             }
         }
+        membersKnown = known;
     }
 
     private static boolean isOver(ThreadInfo ti) {
@@ -2141,6 +2229,23 @@ public final class JFluid1 {
             }
         }
         return over;
+    }
+
+    /** Bytes of the heap that the session's own tables and records take, as they were at the last {@link #purge}. */
+    public static long heapBytes() {
+        long words = (long) table.length + reflected.length + knownMembers.length;
+        long tables = words * OBJECT_BYTES + state.length;
+        return tables + threadsKnown * THREAD_BYTES + membersKnown * MEMBER_BYTES;
+    }
+
+    /** To memory outside of the heap. */
+    public static void copyOut(byte[] from, long to) {
+        U.copyMemory(from, BYTES_AT, null, to, from.length);
+    }
+
+    /** The other way round. */
+    public static void copyIn(long from, byte[] to) {
+        U.copyMemory(null, from, to, BYTES_AT, to.length);
     }
 
     public static long address(java.nio.ByteBuffer mapped) {

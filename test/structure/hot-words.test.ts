@@ -1,0 +1,93 @@
+// What a thread writes for every event lies on cache lines that no other thread writes for every event: its words in
+// its chunk of the ring, and the fields of its ThreadInfo. 128 bytes: processors fetch lines in pairs.
+
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import {
+  CHUNK_EVENTS,
+  chunksOffset,
+  RING_ENDED,
+  RING_HEARTBEAT,
+  RING_STARVING,
+  RING_STATES,
+} from '../../src/events/ring-layout.ts'
+import { jcmd } from '../live/remains.ts'
+import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, newest } from '../support/jdks.ts'
+
+const LINE = 128
+const OBJECTS = 1000
+
+describe('words of the ring that are written for every event', () => {
+  const smallestChunk = 4096
+
+  it.each([1, 2, 512, 1024, 1025])('are %i chunks of whole lines', (chunkCount) => {
+    expect(chunksOffset(chunkCount) % LINE).toBe(0)
+    expect(smallestChunk % LINE).toBe(0)
+    expect(CHUNK_EVENTS).toBeLessThan(LINE) // the first events share a line with their own header only
+  })
+
+  it('do not lie with what is written for every chunk or round', () => {
+    for (const word of [RING_HEARTBEAT, RING_ENDED, RING_STARVING]) expect(word + 4).toBeLessThanOrEqual(LINE)
+    expect(RING_STATES).toBeGreaterThanOrEqual(LINE)
+    expect(chunksOffset(1) - RING_STATES).toBeGreaterThanOrEqual(LINE)
+  })
+})
+
+/** Prints offset and size of each field of a ThreadInfo, and keeps some of them. */
+const SHOW_FIELDS = `
+  import java.lang.reflect.*;
+  import jdk.internal.misc.Unsafe;
+  public class ShowFields {
+    static final Object[] KEPT = new Object[${OBJECTS}];
+    public static void main(String[] args) throws Exception {
+      Class<?> c = Class.forName("java.lang.JFluid1$ThreadInfo");
+      Unsafe unsafe = Unsafe.getUnsafe();
+      for (int i = 0; i < KEPT.length; i++) KEPT[i] = unsafe.allocateInstance(c);
+      for (Field f : c.getDeclaredFields()) {
+        if (Modifier.isStatic(f.getModifiers())) continue;
+        Class<?> type = f.getType();
+        int size = type == long.class ? 8 : type == boolean.class ? 1 : type == int.class ? 4
+            : (int) ((Number) Unsafe.class.getField("ARRAY_OBJECT_INDEX_SCALE").get(null)).longValue();
+        System.out.println("field " + f.getName() + " " + unsafe.objectFieldOffset(f) + " " + size);
+      }
+      System.out.println("ready");
+      System.in.read();
+    }
+  }`
+
+forEachJdk((jdk) => {
+  it('two ThreadInfos, side by side, have no line in common that they write', async () => {
+    const jar = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
+    const dir = temporaryDirectory('jfluid-hot-')
+    execFileSync(join(newest.home, 'bin', 'jar'), ['xf', jar, 'runtime'], { cwd: dir })
+    const internals = '--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED'
+    const classes = await compileJava(
+      jdk,
+      { 'ShowFields.java': SHOW_FIELDS },
+      { release: null, options: [internals] },
+    )
+    const patched = `--patch-module=java.base=${join(dir, 'runtime')}`
+    const java = startJava(jdk, [internals, patched, '-cp', classes, 'ShowFields'])
+    await java.line(/^ready/)
+    const [, instances, bytes] =
+      /(\d+)\s+(\d+)\s+java\.lang\.JFluid1\$ThreadInfo\s/.exec(await jcmd(java.pid, 'GC.class_histogram')) ??
+      []
+    expect(Number(instances)).toBe(OBJECTS)
+    const size = Number(bytes) / OBJECTS
+    const fields = [...java.stdout().matchAll(/^field (\w+) (\d+) (\d+)$/gm)].map(([, name, at, width]) => ({
+      name,
+      start: Number(at),
+      end: Number(at) + Number(width),
+    }))
+    expect(fields.map((field) => field.name)).toContain('next')
+    const before = Math.min(...fields.map((field) => field.start))
+    const behind = size - Math.max(...fields.map((field) => field.end))
+    console.info(`JDK ${jdk.version}: ${size} bytes, ${before} before the fields, ${behind} behind them`)
+    // Also from whatever else lies next to it.
+    expect(before).toBeGreaterThanOrEqual(LINE)
+    expect(behind).toBeGreaterThanOrEqual(LINE - 8) // the next object's header has 8 at least
+  })
+})
