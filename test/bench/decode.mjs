@@ -2,19 +2,23 @@
 //
 //   npm run build:ts && node --expose-gc test/bench/decode.mjs [directory of the compiled sources]
 //
-// Two programs, each on a tree of 10,000 and of 1,000,000 contexts, four children a caller:
+// Three programs, each on a tree of 10,000 and of 1,000,000 contexts:
 //
-//   sweep    calls everything below a method in order, and leaves four times: what code does
-//   random   goes down to a random child or returns, with a fair coin: nothing can be foreseen
+//   mix      eight threads in turns, a chunk each, deep and wide, with branches and loops: program.mjs
+//   sweep    one thread, four children a caller; calls everything below a method in order, leaves four times
+//   random   the same tree; goes down to a random child or returns, with a fair coin: nothing can be foreseen
 //
-// Only decoding and building are timed; a chunk's worth of events at a time, as the reader does it.
-// The whole tree has been walked once before. One line a case: min, median, max of ROUNDS rounds;
-// JFLUID_BENCH_ROUNDS and JFLUID_BENCH_EVENTS make it shorter.
+// Decoding and building are timed, a chunk's worth of events at a time, as the reader does it, by the processor time of
+// this process: one core's, also where others want it. The whole tree has been walked before. One line a case:
+// min, median, max of ROUNDS rounds; JFLUID_BENCH_ROUNDS and JFLUID_BENCH_EVENTS make it shorter.
+// Bytes a node are what all arrays of the builder take, its index included, as V8 counts them.
 
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+
+import { CHUNK_EVENTS, program } from './program.mjs'
 
 const dist = resolve(process.argv[2] ?? join(import.meta.dirname, '../../dist'))
 const load = (file) => import(pathToFileURL(join(dist, file)).href)
@@ -27,7 +31,6 @@ const { CHUNK_FULL, chunksOffset, RING_STATES } = await load('events/ring-layout
 
 const ROUNDS = Number(process.env.JFLUID_BENCH_ROUNDS ?? 7)
 const EVENTS = Number(process.env.JFLUID_BENCH_EVENTS ?? 8_000_000)
-const CHUNK_EVENTS = 4094
 const FANOUT = 4
 const ENTER = 1
 const EXIT = 2
@@ -128,6 +131,23 @@ function feed(builder, state, words) {
   }
 }
 
+function feedPieces(builder, states, pieces) {
+  for (const [thread, words] of pieces) feed(builder, states[thread], words)
+}
+
+const cpuMs = () => process.cpuUsage().user / 1e3 + process.cpuUsage().system / 1e3
+
+/** Processor time of rounds, as M events a second. */
+function ratesOf(events, round) {
+  const rates = []
+  for (let i = 0; i < ROUNDS; i++) {
+    const t0 = cpuMs()
+    round()
+    rates.push(events / 1e3 / (cpuMs() - t0))
+  }
+  return rates
+}
+
 /** Freed buffers are given back a little after the collection that found them. */
 async function settle() {
   globalThis.gc?.()
@@ -139,21 +159,34 @@ console.log(`${cpus()[0].model}, ${cpus().length} cores; node ${process.version}
 console.log(`${ROUNDS} rounds of ${EVENTS / 1e6} M events; min, median, max\n`)
 
 for (const nodes of [10_000, 1_000_000]) {
-  const methods = nodes / 5 + 1
-  const first = new Stream(nodes * 2)
-  sweep(first, nodes, methods, 1)
+  const played = program(nodes)
+  const discovery = played.discover()
   await settle()
   const before = process.memoryUsage().arrayBuffers
   const built = new CctBuilder()
+  // The gap log and the arrays by thread number are there before the first node.
+  const own = process.memoryUsage().arrayBuffers - before
+  const states = Array.from({ length: played.threads + 1 }, (_, i) => new WriterState(i))
   const begin = process.hrtime.bigint()
-  feed(built, new WriterState(1), first.words)
+  feedPieces(built, states, discovery)
   const newMs = Number(process.hrtime.bigint() - begin) / 1e6
   await settle()
-  // The gap log and the arrays by thread number are there before the first node.
-  const bytes = process.memoryUsage().arrayBuffers - before - 65_536 * 24
+  const bytes = process.memoryUsage().arrayBuffers - before - own
   console.log(
-    `${nodes} contexts: built in ${newMs.toFixed(0)} ms; ${(bytes / built.contexts).toFixed(1)} bytes a node (gc: ${globalThis.gc !== undefined})`,
+    `${nodes} contexts, up to ${played.deepest()} deep, ${played.widest()} wide: built in ${newMs.toFixed(0)} ms; ${(bytes / built.contexts).toFixed(1)} bytes a node (gc: ${globalThis.gc !== undefined})`,
   )
+  const work = played.run(EVENTS)
+  const rates = ratesOf(work.length * CHUNK_EVENTS, () => {
+    built.closeOpen(2 ** 52)
+    feedPieces(built, states, work)
+  })
+  console.log(`  mix      ${spread(rates)} M events/s, ${played.touched()} contexts entered`)
+
+  const methods = nodes / 5 + 1
+  const first = new Stream(nodes * 2)
+  sweep(first, nodes, methods, 1)
+  const regular = new CctBuilder()
+  feed(regular, new WriterState(1), first.words)
   for (const [name, fill] of [
     [
       'sweep',
@@ -165,55 +198,67 @@ for (const nodes of [10_000, 1_000_000]) {
   ]) {
     const stream = new Stream(EVENTS)
     fill(stream)
-    const rates = []
-    for (let round = 0; round < ROUNDS; round++) {
-      built.root()
-      const t0 = process.hrtime.bigint()
-      feed(built, new WriterState(1), stream.words)
-      rates.push(EVENTS / (Number(process.hrtime.bigint() - t0) / 1e3))
-    }
+    const rates = ratesOf(EVENTS, () => {
+      regular.root()
+      feed(regular, new WriterState(1), stream.words)
+    })
     console.log(`  ${name.padEnd(8)} ${spread(rates)} M events/s`)
   }
-  const times = []
-  for (let round = 0; round < 5; round++) {
-    const t0 = process.hrtime.bigint()
-    const { merged } = snapshotOf(built, {
-      calibration: { innerTicks: 3, outerTicks: 2 },
-      nsPerTick: 1,
-      perThread: false,
-    })
-    times.push(Number(process.hrtime.bigint() - t0) / 1e6)
-    if (merged.count !== built.contexts) throw new Error('a context is missing')
+  for (const perThread of [false, true]) {
+    const times = []
+    for (let round = 0; round < 5; round++) {
+      const t0 = cpuMs()
+      const calibration = { innerTicks: 3, outerTicks: 2 }
+      const { merged } = snapshotOf(built, { calibration, nsPerTick: 1, perThread })
+      times.push(cpuMs() - t0)
+      if (merged.count < nodes * 0.9) throw new Error('a context is missing')
+    }
+    console.log(`  picture  ${spread(times)} ms${perThread ? ', with the trees of all threads' : ''}`)
   }
-  console.log(`  snapshot ${spread(times)} ms`)
+  await throughBuffer(nodes)
 }
 
-// The same through the buffer: chunks are filled (not timed), polled, zeroed and handed back. Here this
-// process is both sides, so a run with JFLUID_NO_MMAP=1 measures the reader without koffi.
-const CHUNKS = 64
-const nodes = 10_000
-const stream = new Stream(CHUNK_EVENTS * CHUNKS)
-while (!stream.full) sweep(stream, nodes, 2001, 4)
-const path = `/dev/shm/jfluid-bench-${process.pid}`
-createRing(path, { chunkCount: CHUNKS })
-const fd = openSync(path, 'r+')
-const ring = openRing(path)
-rmSync(path)
-const reader = new RingReader(ring, new CctBuilder())
-const rates = []
-for (let round = 0, sequence = 0; round < 90; round++) {
-  for (let chunk = 0; chunk < CHUNKS; chunk++) {
-    const offset = chunksOffset(CHUNKS) + chunk * ring.chunkBytes
-    writeSync(fd, stream.words, chunk * CHUNK_EVENTS * 8, CHUNK_EVENTS * 8, offset + 16)
-    writeSync(fd, Uint32Array.of(1, sequence++), 0, 8, offset)
-    writeSync(fd, Uint32Array.of(CHUNK_FULL), 0, 4, RING_STATES + chunk * 4)
+/**
+ * The mix through the buffer: chunks are filled (not timed), polled, zeroed and handed back. Here this process is both
+ * sides, so a run with JFLUID_NO_MMAP=1 measures the reader without koffi.
+ */
+async function throughBuffer(nodes) {
+  const CHUNKS = 512
+  const path = `/dev/shm/jfluid-bench-${process.pid}`
+  createRing(path, { chunkCount: CHUNKS })
+  const fd = openSync(path, 'r+')
+  const ring = openRing(path)
+  rmSync(path)
+  const builder = new CctBuilder()
+  const reader = new RingReader(ring, builder)
+  const played = program(nodes)
+  const sequences = new Uint32Array(played.threads + 1)
+  /** Processor time of reading so many pieces, in ms. */
+  const read = (pieces) => {
+    let spent = 0
+    for (let from = 0; from < pieces.length; from += CHUNKS) {
+      for (const [chunk, [thread, words]] of pieces.slice(from, from + CHUNKS).entries()) {
+        const offset = chunksOffset(CHUNKS) + chunk * ring.chunkBytes
+        writeSync(fd, words, 0, words.length * 4, offset + 16)
+        writeSync(fd, Uint32Array.of(thread, sequences[thread]++), 0, 8, offset)
+        writeSync(fd, Uint32Array.of(CHUNK_FULL), 0, 4, RING_STATES + chunk * 4)
+      }
+      const t0 = cpuMs()
+      while (reader.poll() > 0);
+      spent += cpuMs() - t0
+    }
+    return spent
   }
-  const t0 = process.hrtime.bigint()
-  while (reader.poll() > 0);
-  rates.push((CHUNK_EVENTS * CHUNKS) / (Number(process.hrtime.bigint() - t0) / 1e3))
+  read(played.discover())
+  if (builder.contexts < nodes * 0.99) throw new Error('a context is missing')
+  const rates = []
+  for (let round = 0; round < ROUNDS + 2; round++) {
+    const pieces = played.run(EVENTS)
+    rates.push((pieces.length * CHUNK_EVENTS) / 1e3 / read(pieces))
+  }
+  console.log(
+    `  mix      ${spread(rates.slice(2))} M events/s through the buffer (${ring.mapped ? 'mapped' : 'read as a file'})`,
+  )
+  ring.close()
+  closeSync(fd)
 }
-console.log(
-  `through the buffer (${ring.mapped ? 'mapped' : 'read as a file'}), ${nodes} contexts\n  sweep    ${spread(rates.slice(30))} M events/s`,
-)
-ring.close()
-closeSync(fd)

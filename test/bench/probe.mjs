@@ -13,6 +13,7 @@ const ROUND_MS = 150
 const WARM_UP_MS = 600
 const THREADS = [1, 2]
 const GOAL = 2
+const OUTSIDE_GOAL_NS = 4
 const EXPORTS = [
   '--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED',
   '--add-exports=jdk.jfr/jdk.jfr.internal=ALL-UNNAMED',
@@ -51,19 +52,22 @@ async function onJdk(jdk) {
     await java.line(/^ready/)
     const reference = {}
     const bare = {}
+    const bareRare = {}
     for (const threads of THREADS) {
       bare[threads] = await measure('root', threads, 'bare, before attach')
       reference[threads] = [await measure('reference', threads, 'reference, before attach')]
+      bareRare[threads] = await measure('unreached', threads, 'bare, method not reached')
     }
     await measure('nanotime', 1, 'reference with nanoTime')
     session = await startSession(java.pid, ROOT)
     void session.ended.then((reason) => console.log(`  THE SESSION ENDED: ${reason}`))
     const { clock } = session.target
     const inside = {}
+    const outside = {}
     for (const threads of THREADS) {
       inside[threads] = await measure('root', threads, 'instrumented, inside')
       reference[threads].push(await measure('reference', threads, 'reference, attached'))
-      await measure('outside', threads, 'instrumented, thread never inside')
+      outside[threads] = await measure('outside', threads, 'instrumented, thread never inside')
       await measure('known', threads, 'instrumented, thread was inside')
     }
     const stop = session
@@ -71,12 +75,30 @@ async function onJdk(jdk) {
     const report = await stop.detach()
     const { calibration, events } = await stop.profile()
     await stop.close()
+    // Without look-ahead: the root has been called, rare() has probes, and what it calls has none.
+    session = await startSession(java.pid, ROOT, 0)
+    await measure('root', 1, 'look-ahead 0, inside')
+    const unreached = {}
+    for (const threads of THREADS)
+      unreached[threads] = await measure('unreached', threads, 'not reached, with its check')
+    const { instrumentedMethods, calledMethods } = await session.status()
+    await session.detach()
+    await session.close()
+    session = undefined
+    console.log(`  look-ahead 0: ${instrumentedMethods} methods with probes, ${calledMethods} called`)
     const after = {}
     for (const threads of THREADS) after[threads] = await measure('root', threads, 'bare, after detach')
     console.log(
       `  clock ${clock}; t_I ${calibration.innerNs.toFixed(1)} ns, t_O ${calibration.outerNs.toFixed(1)} ns; ${(events.count / 1e6).toFixed(0)} M events; detached in ${report?.ms.toFixed(0)} ms`,
     )
     if (clock !== 'ticks') console.log('  NOTE: the reference read another clock than the session')
+    for (const threads of THREADS) {
+      const extra = outside[threads].cpu - bare[threads].cpu
+      const check = unreached[threads].cpu - bareRare[threads].cpu
+      console.log(
+        `  ${threads} thread${threads > 1 ? 's' : ''}: outside, beyond bare ${extra.toFixed(1)} ns, ${verdict(extra <= OUTSIDE_GOAL_NS, `<= ${OUTSIDE_GOAL_NS} ns`)}; of a method not reached ${check.toFixed(1)} ns`,
+      )
+    }
     for (const threads of THREADS) {
       const wall = inside[threads].wall / Math.min(...reference[threads].map((r) => r.wall))
       const cpu = inside[threads].cpu / Math.min(...reference[threads].map((r) => r.cpu))

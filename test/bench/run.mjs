@@ -1,4 +1,4 @@
-// npm run bench [-- --jdk 25 probe threads attach detach tables server decode]: the figures that are promised, measured here and now.
+// npm run bench [-- --jdk 25 probe …]: the figures that are promised, measured here and now, or some sections of them.
 //
 // Nothing is asserted. Compare within a run only, and mind the load: every figure of a busy machine is
 // worse than it should be. A run that was looked at is kept in RESULTS.md.
@@ -8,11 +8,17 @@ import { findJdks, loadAverage, machine } from './support.mjs'
 
 const SECTIONS = {
   probe: async (jdks) => (await import('./probe.mjs')).probe(jdks),
+  clock: async (jdks) => (await import('./clock.mjs')).clock(jdks),
   threads: async (jdks) => (await import('./threads.mjs')).threads(jdks),
+  heap: async (jdks) => (await import('./heap.mjs')).heap(jdks),
   attach: async (jdks) => (await import('./attach.mjs')).attach(jdks),
   detach: async (jdks) => (await import('./detach.mjs')).detach(jdks),
+  inlining: async (jdks) => (await import('./inlining.mjs')).inlining(jdks),
   tables: async (jdks) => (await import('./tables.mjs')).tables(jdks),
   server: async (jdks) => (await import('./server.mjs')).server(jdks),
+  curve: async (jdks) => (await import('./server.mjs')).curve(jdks),
+  wait: async (jdks) => (await import('./wait.mjs')).wait(jdks),
+  view: async () => (await import('./view.mjs')).view(),
   decode: async () => (await import('./decode-section.mjs')).decode(),
 }
 

@@ -13,16 +13,22 @@ import { Child, cli, compile, median, sleep, temporaryDirectory, verdict } from 
 const APP = join(import.meta.dirname, 'apps/petstore')
 const ROOTS = ['petstore.PetStore$Shop.order', 'petstore.PetStore$Web.pets']
 const WARMUP_S = 30
+/** Points of the curve. */
+const CURVE = [
+  ...[0, 32, 128, 1_000, 10_000].map((budget) => ['--look-ahead', String(budget)]),
+  ['--scheme', 'a'],
+  ...[32, 1_000].map((budget) => ['--rare', 'watch', '--look-ahead', String(budget)]),
+]
 /** Requests are sent at this rate, however long each takes. */
 const RATE = 50
 const RECORD_S = 10
 
 export async function server(jdks) {
-  const libraries = await classPath()
+  const libraries = await libraryPath()
   for (const jdk of jdks) await onJdk(jdk, libraries)
 }
 
-async function classPath() {
+async function libraryPath() {
   const file = join(temporaryDirectory(), 'class-path')
   await promisify(execFile)('mvn', [
     ...['-q', '-B', '-f', join(APP, 'pom.xml')],
@@ -31,7 +37,7 @@ async function classPath() {
   return readFileSync(file, 'utf8').trim()
 }
 
-async function onJdk(jdk, libraries) {
+async function classesOn(jdk, libraries) {
   const classes = await compile(
     jdk,
     [join(APP, 'PetStore.java')],
@@ -39,31 +45,56 @@ async function onJdk(jdk, libraries) {
   )
   cpSync(join(APP, 'templates'), join(classes, 'templates'), { recursive: true })
   cpSync(join(APP, 'application.properties'), join(classes, 'application.properties'))
+  return `${classes}:${libraries}`
+}
+
+async function onJdk(jdk, libraries) {
+  const classPath = await classesOn(jdk, libraries)
   for (const root of ROOTS)
-    for (const rare of ['arm', 'watch']) {
-      // A JVM for each: an earlier session has changed what is compiled.
-      const java = new Child(jdk.java, ['-cp', `${classes}:${libraries}`, 'petstore.PetStore'])
-      try {
-        const port = Number((await java.line(/^port \d+/)).split(' ')[1])
-        await java.line(/^ready/)
-        const users = new Users(port)
-        await users.run(WARMUP_S, Number.POSITIVE_INFINITY)
-        const before = await users.run(5, RATE)
-        const loaded = await users.loadedClasses()
-        const over = new AbortController()
-        const during = users.run(Number.POSITIVE_INFINITY, RATE, over.signal)
-        const { profile, seconds, detachMs } = await record(java.pid, root, rare).finally(() => over.abort())
-        const times = await during
-        const after = await users.run(5, RATE)
-        print(jdk, `${root} --rare ${rare}`, loaded, profile, seconds, detachMs, users.failed, {
-          before,
-          during: times,
-          after,
-        })
-      } finally {
-        await java.end()
-      }
-    }
+    for (const rare of ['arm', 'watch'])
+      await session(jdk, classPath, root, ['--rare', rare], (figures) =>
+        print(jdk, `${root} --rare ${rare}`, figures),
+      )
+}
+
+/**
+ * How far scheme B looks ahead against what that costs; `a` is scheme A. A row is a JVM of its own.
+ */
+export async function curve(jdks) {
+  const libraries = await libraryPath()
+  for (const jdk of jdks) {
+    const classPath = await classesOn(jdk, libraries)
+    console.log(`\n${jdk.name}: ${ROOTS[0]}`)
+    const header = ['options', 'ready s', 'redefinitions', 'classes', 'H/S ms', 'longest pause ms']
+    console.log(
+      row([...header, 'instr.', 'called', 'instr. / called', 'waited s', 'root calls', 'detach ms']),
+    )
+    console.log(row(Array(12).fill('---')))
+    for (const options of CURVE)
+      await session(jdk, classPath, ROOTS[0], options, (it) => printRow(options, it))
+  }
+}
+
+/** One JVM, warmed up and in use, recorded once. */
+async function session(jdk, classPath, root, options, show) {
+  // A JVM for each: an earlier session has changed what is compiled.
+  const java = new Child(jdk.java, ['-cp', classPath, 'petstore.PetStore'])
+  try {
+    const port = Number((await java.line(/^port \d+/)).split(' ')[1])
+    await java.line(/^ready/)
+    const users = new Users(port)
+    await users.run(WARMUP_S, Number.POSITIVE_INFINITY)
+    const before = await users.run(5, RATE)
+    const loaded = await users.loadedClasses()
+    const over = new AbortController()
+    const during = users.run(Number.POSITIVE_INFINITY, RATE, over.signal)
+    const recorded = await record(java.pid, root, options).finally(() => over.abort())
+    const times = await during
+    const after = await users.run(5, RATE)
+    show({ ...recorded, loaded, failed: users.failed, times: { before, during: times, after } })
+  } finally {
+    await java.end()
+  }
 }
 
 /** Two clients, as often as `rate` says together. */
@@ -135,11 +166,11 @@ class Users {
   }
 }
 
-async function record(pid, root, rare) {
+async function record(pid, root, options) {
   const out = join(temporaryDirectory(), 'p.jfluid')
   const begun = performance.now()
   const client = new Child(process.execPath, [
-    ...[cli, 'record', String(pid), '--root', root, '--rare', rare],
+    ...[cli, 'record', String(pid), '--root', root, ...options],
     ...['--duration', `${RECORD_S}s`, '--out', out],
   ])
   const code = await client.exit
@@ -153,10 +184,10 @@ async function record(pid, root, rare) {
   return { profile: JSON.parse(stdout), seconds, detachMs }
 }
 
-function print(jdk, root, loaded, profile, seconds, detachMs, failed, times) {
+function print(jdk, title, { loaded, profile, seconds, detachMs, failed, times }) {
   const { instrumentation: it, events, warmupMs, truncated } = profile
   const ratio = it.instrumentedMethods / it.calledMethods
-  console.log(`\n${jdk.name}: ${root}, ${loaded} classes loaded${truncated ? ', TRUNCATED' : ''}`)
+  console.log(`\n${jdk.name}: ${title}, ${loaded} classes loaded${truncated ? ', TRUNCATED' : ''}`)
   console.log(
     `  ready after, beside the ${RECORD_S} s of recording  ${seconds.toFixed(1)} s   ${verdict(seconds <= 3, '<= 3 s')}`,
   )
@@ -169,6 +200,9 @@ function print(jdk, root, loaded, profile, seconds, detachMs, failed, times) {
   )
   console.log(
     `  hot swapping                         ${Math.round(it.hotSwapMs)} ms   ${verdict(it.hotSwapMs <= 1500, '<= 1500 ms')}`,
+  )
+  console.log(
+    `  longest pause of a redefinition      ${it.longestPauseMs.toFixed(0)} ms   ${it.longestPauseMs === 0 ? 'not told' : verdict(it.longestPauseMs <= 200, '<= 200 ms')}`,
   )
   console.log(`  analysis                             ${Math.round(it.analysisMs)} ms`)
   console.log(
@@ -188,4 +222,21 @@ function print(jdk, root, loaded, profile, seconds, detachMs, failed, times) {
       `  a request, ${when.padEnd(6)}                   median ${median(ms).toFixed(1)}, 99 % ${at(0.99)}, longest ${at(1)} ms (n=${ms.length})`,
     )
   }
+}
+
+function printRow(options, { profile, seconds, detachMs }) {
+  const { instrumentation: it, events } = profile
+  const [calls, ratio] = [profile.merged[0]?.calls ?? 0, it.instrumentedMethods / it.calledMethods]
+  console.log(
+    row([
+      options.join(' ') + (profile.truncated ? ' TRUNCATED' : ''),
+      ...[seconds.toFixed(1), it.redefinitions, it.redefinedClasses, it.hotSwapMs.toFixed(0)],
+      ...[it.longestPauseMs.toFixed(0), it.instrumentedMethods, it.calledMethods, ratio.toFixed(1)],
+      ...[(events.waitMs / 1000).toFixed(1), calls, detachMs],
+    ]),
+  )
+}
+
+function row(cells) {
+  return `| ${cells.join(' | ')} |`
 }

@@ -1,198 +1,181 @@
 // Tables 1 and 2 of the report (section 7) on programs of today: a whole program, and a root of about a tenth of its time;
 // the same columns. apps/tables has a program for each of the report's; PetStore is the bench `server`.
 //
-// Bare and profiled runs are of one JVM, in that order: bare, attach, runs that warm it up again, runs that count, detach. One
-// more row than the report has is the bare time after the detach. Libraries come from Maven Central, by way of mvn, into its own repository.
+// Bare and profiled runs are of one JVM, in that order: bare, attach, runs until the compilers are quiet, runs that count, runs
+// that are sampled, detach. More columns than the report has: the time charged by CPU time of the thread, its own time by
+// samples, the program without the inlining that probes prevent, and the bare time after the detach.
+//
+// BENCH_PROGRAMS=Db,Mp3 BENCH_TABLES=1 BENCH_SCHEMES=b chooses rows: all of them take half an hour a JDK.
 
-import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { Child, compile, javaFiles, load, median, project, temporaryDirectory, verdict } from './support.mjs'
+import {
+  PROGRAMS,
+  ProgramJvm,
+  preparePrograms,
+  profiledRound,
+  profileProgram,
+  range,
+  WHOLE,
+  wanted,
+} from './programs.mjs'
+import { median, verdict } from './support.mjs'
 
-const APPS = join(project, 'test/bench/apps/tables')
-/** Two of them are programs of the oracle. */
-const SHARED = ['Driver', 'Grammar', 'Javac'].map((it) => join(project, `test/oracle/programs/${it}.java`))
-const WHOLE = 'tables.Driver.task'
-/** Runs that count: at least so long, at least so many. */
-const COUNTED_MS = 1500
-/** Runs before them, until what was loaded or redefined is compiled. */
-const WARM_MS = 6000
-const SETTLE_MS = 4000
-const FEWEST = 3
-const MOST = 400
-
-/** `overhead`: per cent, of the report's tables 1 and 2, scheme B. `part`: a root of about a tenth of the time. */
-const PROGRAMS = [
-  { name: 'Compress', title: 'compress', part: 'tables.Compress$Compressor.emit', overhead: [5061, 2281] },
-  { name: 'Db', title: 'db', part: 'tables.Db$Table.find', overhead: [4.8, 1.5] },
-  {
-    name: 'ParserGenerator',
-    title: 'jack',
-    part: 'org.antlr.v4.analysis.LeftRecursiveRuleTransformer.*',
-    overhead: [166, 267],
-  },
-  {
-    name: 'Javac',
-    title: 'javac',
-    part: 'com.sun.tools.javac.comp.Flow.analyzeTree',
-    overhead: [1317, 91],
-    flags: { jdk: true, include: ['com.sun.tools.**', 'tables.*'] },
-  },
-  { name: 'Rules', title: 'jess', part: 'tables.Rules$Engine.tell', overhead: [4530, 388] },
-  {
-    name: 'Mp3',
-    title: 'mpegaudio',
-    part: 'javazoom.jl.decoder.LayerIIIDecoder.stereo',
-    overhead: [2666, 289],
-  },
-  { name: 'RayTracer', title: 'mtrt', part: 'tables.RayTracer$Scene.shadowed', overhead: [null, null] },
-  {
-    name: 'Notepad',
-    title: 'Notepad',
-    whole: 'tables.Notepad.work',
-    part: 'tables.Notepad.edit',
-    overhead: [1704, 12],
-    flags: { jdk: true, include: ['javax.swing.**', 'tables.*'] },
-  },
-]
+const ROUNDS = 5
+const ROUND_MS = 500
+const BARE_SETTLE_MS = 12_000
+const SETTLE_MS = 30_000
+const AFTER_SETTLE_MS = 6_000
+const SAMPLE_MS = 3000
+const SCHEMES = process.env.BENCH_SCHEMES?.split(',') ?? ['a', 'b']
+const TABLES = process.env.BENCH_TABLES?.split(',').map(Number) ?? [1, 2]
+/** A call that takes so long, bare, is charged exactly; the goals differ. */
+const LONG_CALL_NS = 1000
 
 export async function tables(jdks) {
-  const libraries = await classPath()
   for (const jdk of jdks) {
-    const classes = await compile(jdk, [...javaFiles(APPS), ...SHARED], ['-cp', libraries])
-    for (const [table, rootOf] of [
-      [1, (program) => program.whole ?? WHOLE],
-      [2, (program) => program.part],
-    ]) {
+    const prepared = await preparePrograms(jdk)
+    for (const table of TABLES) {
       console.log(
-        `\n${jdk.name}, table ${table}: ${table === 1 ? 'whole programs' : 'a part of each'}; times of one run, ms`,
+        `\n${jdk.name}, table ${table}: ${table === 1 ? 'whole programs' : 'a part of each'}; ms of one run; min / median / max of ${ROUNDS} rounds of ${ROUND_MS} ms\n${HEAD}`,
       )
-      console.log(HEAD)
-      for (const program of PROGRAMS)
-        for (const scheme of ['a', 'b']) {
-          try {
-            const row = await measure(jdk, `${classes}:${libraries}`, program, rootOf(program), scheme)
-            print(program, scheme, row, table)
-          } catch (error) {
-            console.log(`  ${program.title.padEnd(10)} ${scheme}  FAILED: ${error.message.split('\n')[0]}`)
+      for (const program of PROGRAMS.filter(wanted)) {
+        const root = table === 1 ? WHOLE : program.part
+        try {
+          const apart = await bareApart(jdk, prepared, program, root)
+          for (const scheme of SCHEMES) {
+            const row = await measure(jdk, prepared, program, root, scheme)
+            print(program, scheme, row, apart, table)
           }
+        } catch (error) {
+          console.log(`| ${program.title} | FAILED: ${error.message.split('\n')[0]} |`)
         }
+      }
     }
   }
 }
 
-async function classPath() {
-  const file = join(temporaryDirectory(), 'class-path')
-  await promisify(execFile)('mvn', [
-    ...['-q', '-B', '-f', join(APPS, 'pom.xml')],
-    ...['dependency:build-classpath', `-Dmdep.outputFile=${file}`],
-  ])
-  return readFileSync(file, 'utf8').trim()
+/**
+ * What is known of the bare program only in JVMs of their own: the root's share of its time, by samples, and how many times
+ * as long it takes where the compilers inline none of the methods that would get probes. With probes
+ * they still inline some, but no longer see through what they inline.
+ */
+async function bareApart(jdk, prepared, program, root) {
+  const using = async (options, what) => {
+    const jvm = new ProgramJvm(jdk, prepared, program, options)
+    try {
+      await jvm.ready()
+      await jvm.settle(BARE_SETTLE_MS)
+      return await what(jvm)
+    } finally {
+      await jvm.end()
+    }
+  }
+  const round = async (jvm) => median((await rounds(() => jvm.round(ROUND_MS))).map(({ cpu }) => cpu))
+  const { bare, samples } = await using([], async (jvm) => ({
+    bare: await round(jvm),
+    samples: await jvm.sample(SAMPLE_MS, root),
+  }))
+  const classes = program.code ?? ['tables.*']
+  const rules = ['quiet', ...classes.map((it) => `dontinline,${it}::*`)]
+  const notInlined = await using(
+    rules.map((it) => `-XX:CompileCommand=${it}`),
+    round,
+  )
+  return {
+    share: samples === null ? Number.NaN : samples.root / samples.all,
+    notInlined: notInlined / bare,
+  }
 }
 
-async function measure(jdk, libraries, program, root, scheme) {
-  const java = new Child(jdk.java, [
-    '-Djava.awt.headless=true',
-    '-cp',
-    libraries,
-    'tables.Driver',
-    `tables.${program.name}`,
-  ])
-  const run = async () => Number((await java.ask('run', /^done/)).split(' ')[1]) / 1e6
-  const runs = async (ms) => {
-    const times = []
-    for (let sum = 0; times.length < MOST && (sum < ms || times.length < FEWEST); sum += times.at(-1))
-      times.push(await run())
-    return times
-  }
+async function measure(jdk, prepared, program, root, scheme) {
+  const jvm = new ProgramJvm(jdk, prepared, program)
   try {
-    await java.line(/^ready/)
-    await runs(WARM_MS)
-    const bare = median(await runs(COUNTED_MS))
-    const session = await start(java.pid, root, scheme, program.flags)
-    // As long again, so that what was redefined is compiled, and what was found is in.
-    await runs(SETTLE_MS)
-    const { calls: before } = await totals(session)
-    session.reset()
-    const cpu = process.cpuUsage()
-    const waited = (await session.status()).waitMs
-    const times = await runs(COUNTED_MS)
-    const used = process.cpuUsage(cpu)
-    const during = times.reduce((sum, it) => sum + it, 0)
-    const { calls, charged } = await totals(session)
-    const waitMs = (await session.status()).waitMs - waited
+    await jvm.ready()
+    await jvm.settle(BARE_SETTLE_MS)
+    const bare = await rounds(() => jvm.round(ROUND_MS))
+    const session = await profileProgram(jvm.pid, root, scheme, program.flags)
+    const settled = await jvm.settle(SETTLE_MS)
+    const client = process.cpuUsage()
+    const profiled = await rounds(() => profiledRound(jvm, session, ROUND_MS))
+    const { user, system } = process.cpuUsage(client)
+    const samples = await jvm.sample(SAMPLE_MS)
     await session.detach()
-    const profile = await session.profile()
+    const { calibration, instrumentation } = await session.profile()
     await session.close()
-    await runs(SETTLE_MS)
-    const after = median(await runs(COUNTED_MS))
-    const { innerNs, outerNs } = profile.calibration
+    await jvm.settle(AFTER_SETTLE_MS)
+    const after = await rounds(() => jvm.round(ROUND_MS))
+    const during = profiled.reduce((sum, it) => sum + it.wall * it.runs, 0)
     return {
-      ...{ bare, after, before, total: median(times) },
-      calls: calls / times.length,
-      charged: charged / times.length,
-      instrumentation: ((innerNs + outerNs) * calls) / 1e6 / during,
-      processing: (used.user + used.system) / 1e3 / during,
-      waited: waitMs / during,
-      it: profile.instrumentation,
-      profile,
+      ...{ bare, profiled, samples, after, settled, instrumentation },
+      probeNs: calibration.innerNs + calibration.outerNs,
+      processing: (user + system) / 1e3 / during,
+      waited: profiled.reduce((sum, it) => sum + it.waitMs, 0) / during,
     }
   } finally {
-    await java.end()
+    await jvm.end()
   }
 }
 
-async function start(pid, root, scheme, flags = {}) {
-  const { attachDoor } = await load('session/door.js')
-  const { Session } = await load('session/session.js')
-  const { DEFAULT_LOOK_AHEAD, sessionOptions } = await load('commands/options.js')
-  const options = sessionOptions({ root: [root], scheme, lookAhead: DEFAULT_LOOK_AHEAD, ...flags })
-  return Session.start(await attachDoor(pid), options)
+async function rounds(one) {
+  const all = []
+  while (all.length < ROUNDS) all.push(await one())
+  return all
 }
 
-/** Calls of all methods, and milliseconds that are charged to the roots. */
-async function totals(session) {
-  const { merged } = await session.snapshot(false)
-  let calls = 0
-  let charged = 0
-  for (let i = 0; i < merged.count; i++) calls += merged.metrics.calls[i]
-  for (let i = 0; i < merged.count; i += merged.size[i]) charged += merged.metrics.totalNs[i] / 1e6
-  return { calls, charged }
-}
+const HEAD = `| program | s | calls | bare | root | charged | / root | / root, on a core | app's by samples / bare | not inlined / bare | total | ovhd % | report | ns a call | instr. %, calibrated / sampled | wait % | H/S ms | analysis ms | proc. % | instr. | called | settled after, s | after / bare |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |`
 
-const HEAD =
-  '  program    s       calls    bare  charged     /bare    total   ovhd % report %  instr % wait % H/S ms anal ms proc %  instr. called  after/bare'
-
-function print(program, scheme, row, table) {
-  const { bare, total, charged, calls, it } = row
-  const overhead = (total / bare - 1) * 100
+/**
+ * *On a core*: without the time that the thread wanted a core and had none, against CPU time. *App's by samples*: the CPU
+ * time of a run that is sampled outside the probes, against the whole program's.
+ */
+function print(program, scheme, row, apart, table) {
+  const { bare, profiled, samples, settled, instrumentation: it } = row
+  const middle = (rounds, of) => median(rounds.map(of))
+  const bareWall = middle(bare, ({ wall }) => wall)
+  const bareCpu = middle(bare, ({ cpu }) => cpu)
+  const share = table === 1 ? 1 : apart.share
+  const calls = middle(profiled, (one) => one.calls)
+  const total = middle(profiled, ({ wall }) => wall)
+  const overhead = (total / bareWall - 1) * 100
+  const charged = profiled.map((one) => one.charged / (bareWall * share))
+  // Where it waited for a core is not known: as often inside the root as it is there.
+  const onCore = profiled.map((one) => {
+    const inside = Math.min(1, (one.charged + (row.probeNs * one.calls) / 1e6) / one.wall)
+    return (one.charged - one.queued * inside) / (bareCpu * share)
+  })
   const report = program.overhead[table - 1]
-  const pad = (text, width) => String(text).padStart(width)
-  // Table 2: charged against the root's own share, which only a bare measurement of it would tell.
-  const ratio = table === 1 ? (charged / bare).toFixed(2) : ''
   const columns = [
-    [calls < 1e5 ? calls.toFixed(0) : `${(calls / 1e6).toFixed(2)}M`, 11],
-    [bare.toFixed(1), 7],
-    [charged.toFixed(1), 8],
-    [ratio, 9],
-    [total.toFixed(1), 8],
-    [overhead.toFixed(overhead < 10 ? 1 : 0), 8],
-    [report ?? '-', 8],
-    [(row.instrumentation * 100).toFixed(0), 8],
-    [(row.waited * 100).toFixed(0), 6],
-    [it.hotSwapMs.toFixed(0), 6],
-    [it.analysisMs.toFixed(0), 7],
-    [(row.processing * 100).toFixed(0), 6],
-    [it.instrumentedMethods, 7],
-    [it.calledMethods, 6],
-    [(row.after / bare).toFixed(2), 11],
+    ...[program.title, scheme, calls < 1e5 ? calls.toFixed(0) : `${(calls / 1e6).toFixed(2)}M`],
+    range(
+      bare.map(({ wall }) => wall),
+      1,
+    ),
+    `${(bareWall * share).toFixed(1)} (${(share * 100).toFixed(0)} %)`,
+    middle(profiled, (one) => one.charged).toFixed(1),
+    ...[range(charged, 2), range(onCore, 2)],
+    samples === null ? '-' : ((samples.cpu * (1 - samples.probes / samples.all)) / bareCpu).toFixed(2),
+    apart.notInlined.toFixed(2),
+    range(
+      profiled.map(({ wall }) => wall),
+      1,
+    ),
+    ...[overhead.toFixed(overhead < 10 ? 1 : 0), report ?? '-'],
+    range(
+      profiled.map(({ cpu }) => ((cpu - bareCpu) / calls) * 1e6),
+      1,
+    ),
+    `${((row.probeNs * calls) / 1e4 / middle(profiled, ({ cpu }) => cpu)).toFixed(0)} / ${samples === null ? '-' : ((samples.probes / samples.all) * 100).toFixed(0)}`,
+    ...[(row.waited * 100).toFixed(0), it.hotSwapMs.toFixed(0), it.analysisMs.toFixed(0)],
+    ...[(row.processing * 100).toFixed(0), it.instrumentedMethods, it.calledMethods],
+    `${settled.compiling ? '> ' : ''}${settled.seconds.toFixed(0)}`,
+    (middle(row.after, ({ cpu }) => cpu) / bareCpu).toFixed(2),
   ]
+  console.log(`| ${columns.join(' | ')} |`)
   const goals = []
   if (report !== null && report > 100)
-    goals.push(verdict(overhead * 5 <= report, 'overhead <= 1/5 of the report’s'))
-  if (table === 1) goals.push(verdict(charged / bare >= 0.77 && charged / bare <= 1.3, 'charged 0.77-1.3'))
-  console.log(
-    `  ${program.title.padEnd(10)} ${scheme} ${columns.map(([text, width]) => pad(text, width)).join(' ')}  ${goals.join('; ')}`,
-  )
+    goals.push(verdict(overhead * 5 <= report, `overhead <= ${report / 5} %`))
+  const ratio = median(charged)
+  const [least, most] = (bareWall * share * 1e6) / calls >= LONG_CALL_NS ? [0.95, 1.05] : [0.77, 1.3]
+  goals.push(verdict(ratio >= least && ratio <= most, `charged ${least}-${most} of the root's`))
+  console.log(`<!-- ${program.title} ${scheme}: ${goals.join('; ')} -->`)
 }

@@ -1,8 +1,9 @@
 // Whether threads stand in each other's way: calls inside the graph per second, all threads together, from 1 to 64 threads and
 // in 10,000 virtual ones. There is no lock and no cache line that two threads write, so with more threads than cores
-// the total should stay. The client is one of those that share the cores.
+// the total should stay. The client is one of those that share the cores. Events a CPU second, of target and client
+// together, do not depend on who else uses the machine.
 
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Child, compile, median, project, sleep, startSession, temporaryDirectory } from './support.mjs'
 
@@ -10,6 +11,8 @@ const COUNTS = [1, 2, 4, 8, 16, 64]
 const SAMPLES = 5
 const SAMPLE_MS = 400
 const SETTLE_MS = 2500
+/** In a second, as proc_pid_stat(5) counts: 100 on every Linux there is. */
+const CLOCK_TICKS = 100
 
 /** 10,000 virtual threads take turns: each calls the root 20 times, then lets others go on. */
 const VIRTUAL = `
@@ -42,7 +45,7 @@ export async function threads(jdks) {
     console.log(
       `\n${jdk.name}: M events a second in all, of a root with 100 calls in it; median of ${SAMPLES}`,
     )
-    console.log('  threads   bare, M calls   inside, M events   waiting')
+    console.log('  threads   bare, M calls   inside, M events   a CPU second   waiting')
     const classes = await compile(jdk, [join(project, 'test/fixtures/Ticker.java')])
     for (const count of COUNTS)
       await row(
@@ -76,15 +79,26 @@ async function row(jdk, label, args, root, running) {
     await sleep(SETTLE_MS)
     const waited = (await session.status()).waitMs
     const begun = performance.now()
+    const cpu = cpuSeconds(java.pid)
     const inside = await rates()
+    const cores = ((cpuSeconds(java.pid) - cpu) * 1000) / (performance.now() - begun)
     const wait = ((await session.status()).waitMs - waited) / (performance.now() - begun) / running
     await session.detach()
     await session.close()
-    const columns = [(bare * 101) / 1e6, (inside * 202) / 1e6].map((it) => it.toFixed(1).padStart(14))
+    const events = (inside * 202) / 1e6
+    const columns = [(bare * 101) / 1e6, events, events / cores].map((it) => it.toFixed(1).padStart(14))
     console.log(
       `  ${label.padEnd(9)} ${columns.join('  ')}   ${(wait * 100).toFixed(1).padStart(9)} % of each thread`,
     )
   } finally {
     await java.end()
   }
+}
+
+/** What the target and this process, in which the client runs, have used so far. */
+function cpuSeconds(pid) {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const { user, system } = process.cpuUsage()
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS + (user + system) / 1e6
 }

@@ -15,7 +15,7 @@ public final class Db implements Driver.Program {
         for (int field = 0; field < 4; field++) {
             table.sort(field);
             sum = sum * 31 + table.get(field * 100).field(0).hashCode();
-            for (int i = 0; i < 600; i++) sum += table.find(field, Integer.toString(random.nextInt(40_000), 36));
+            for (int i = 0; i < 1_300; i++) sum += table.find(field, Integer.toString(random.nextInt(40_000), 36));
             for (int i = 0; i < 60; i++) table.remove(random.nextInt(table.size()));
         }
         return sum + table.size();

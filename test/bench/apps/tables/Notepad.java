@@ -3,22 +3,20 @@ package tables;
 import java.awt.Color;
 import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
-import java.util.concurrent.FutureTask;
 import javax.swing.JTextArea;
 import javax.swing.SwingUtilities;
 import javax.swing.text.Document;
 
 /** Notepad: a Swing text area, without a display, takes a text, lays it out, paints it, and is edited. */
 public final class Notepad implements Driver.Program {
-    /** On Swing's own thread, as it wants; so that is where the root is. */
+    /** On Swing's own thread, as it wants. */
     @Override
-    public long run() throws Exception {
-        FutureTask<Long> work = new FutureTask<>(Notepad::work);
-        SwingUtilities.invokeAndWait(work);
-        return work.get();
+    public void call(Runnable it) throws Exception {
+        SwingUtilities.invokeAndWait(it);
     }
 
-    private static long work() throws Exception {
+    @Override
+    public long run() throws Exception {
         JTextArea area = new JTextArea();
         area.setLineWrap(true);
         area.setWrapStyleWord(true);
@@ -44,7 +42,7 @@ public final class Notepad implements Driver.Program {
     private static long edit(JTextArea area) throws Exception {
         Document document = area.getDocument();
         long sum = 0;
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < 24; i++) {
             int at = i * 97 % document.getLength();
             document.insertString(at, i % 5 == 0 ? "\nnew " : "word ", null);
             area.setCaretPosition(at);

@@ -26,6 +26,8 @@ import jdk.internal.misc.Unsafe;
  *   nanotime   as reference, with System.nanoTime() whatever the clock
  *   outside    calls step() from elsewhere, in threads that were never in the graph
  *   known      the same in threads that have been in the root before
+ *   unreached  calls rare() from elsewhere, which the root can call and never does: under scheme B without
+ *              look-ahead it keeps the check for a first invocation
  * </pre>
  *
  * -Dbench.clock=ticks reads the JVM's tick counter as jfluid does; anything else System.nanoTime().
@@ -43,7 +45,21 @@ public final class Probe {
 
     static int root(int n, int x) {
         for (int i = 0; i < n; i++) x = step(x);
+        return n == 0 ? rare(x) : x;
+    }
+
+    static int unreached(int n, int x) {
+        for (int i = 0; i < n; i++) x = rare(x);
         return x;
+    }
+
+    /** As step(), with a callee that is never called: 0 stays 0, and nothing else becomes 0. */
+    static int rare(int x) {
+        return x == 0 ? rarer(x) : (x ^ x >>> 15) * 0x2c1b3c6d;
+    }
+
+    static int rarer(int x) {
+        return x + 1;
     }
 
     static int outside(int n, int x) {
@@ -96,6 +112,7 @@ public final class Probe {
             case "reference" -> reference(BATCH, x, buffer, start);
             case "nanotime" -> nanotime(BATCH, x, buffer, start);
             case "outside", "known" -> outside(BATCH, x);
+            case "unreached" -> unreached(BATCH, x);
             default -> throw new IllegalArgumentException("no such loop: " + loop);
         };
     }

@@ -1,0 +1,91 @@
+// Whether probes should be inlined: whole programs with methodEntry and methodExit as HotSpot likes, always inlined, and
+// never. CompileCommand says to the compilers what @ForceInline and @DontInline would.
+//
+// What the compilers need until they are quiet counts as much as what a call costs then: for that long a
+// program is slower than its probes make it.
+
+import {
+  PROGRAMS,
+  ProgramJvm,
+  preparePrograms,
+  profiledRound,
+  profileProgram,
+  range,
+  WHOLE,
+  wanted,
+} from './programs.mjs'
+import { median } from './support.mjs'
+
+const ROUNDS = 5
+const ROUND_MS = 800
+const BARE_SETTLE_MS = 12_000
+const SETTLE_MS = 30_000
+/** Until here a program is as a user meets it, at most. */
+const EARLY_MS = 4000
+
+const rule = (what, methods) =>
+  ['quiet', ...methods.map((it) => `${what},java.lang.JFluid1::${it}`)].map(
+    (it) => `-XX:CompileCommand=${it}`,
+  )
+const PROBES = ['methodEntry', 'methodExit']
+const VARIANTS = {
+  'as it is': [],
+  inlined: rule('inline', [...PROBES, 'current', 'ticks']),
+  'not inlined': rule('dontinline', PROBES),
+}
+
+export async function inlining(jdks) {
+  for (const jdk of jdks) {
+    console.log(
+      `\n${jdk.name}, scheme B; ns of CPU time a call beyond bare; ${ROUNDS} rounds of ${ROUND_MS} ms once the compilers are quiet`,
+    )
+    console.log(HEAD)
+    const prepared = await preparePrograms(jdk)
+    for (const program of PROGRAMS.filter(wanted))
+      for (const [name, options] of Object.entries(VARIANTS)) {
+        const jvm = new ProgramJvm(jdk, prepared, program, options)
+        try {
+          console.log(`| ${program.title} | ${name} | ${(await row(jvm, program)).join(' | ')} |`)
+        } catch (error) {
+          console.log(`| ${program.title} | ${name} | FAILED: ${error.message.split('\n')[0]} |`)
+        } finally {
+          await jvm.end()
+        }
+      }
+  }
+}
+
+const HEAD = `| program | probes | first ${EARLY_MS / 1000} s | settled | charged / bare, on a core | compilers, CPU s | settled after, s | calibrated |
+| --- | --- | --- | --- | --- | --- | --- | --- |`
+
+async function row(jvm, program) {
+  await jvm.ready()
+  await jvm.settle(BARE_SETTLE_MS)
+  const bare = median((await rounds(() => jvm.round(ROUND_MS))).map((it) => it.cpu))
+  const session = await profileProgram(jvm.pid, WHOLE, 'b', program.flags)
+  await jvm.run() // what scheme B finds, it finds here
+  const early = await profiledRound(jvm, session, EARLY_MS)
+  const settled = await jvm.settle(SETTLE_MS)
+  const profiled = await rounds(() => profiledRound(jvm, session, ROUND_MS))
+  await session.detach()
+  const { innerNs, outerNs } = (await session.profile()).calibration
+  await session.close()
+  const perCall = ({ cpu, calls }) => ((cpu - bare) / calls) * 1e6
+  return [
+    perCall(early).toFixed(1),
+    range(profiled.map(perCall), 1),
+    range(
+      profiled.map((it) => (it.charged - it.queued) / bare),
+      2,
+    ),
+    settled.compilers.toFixed(1),
+    `${settled.compiling ? '> ' : ''}${settled.seconds.toFixed(0)}`,
+    (innerNs + outerNs).toFixed(1),
+  ]
+}
+
+async function rounds(one) {
+  const all = []
+  while (all.length < ROUNDS) all.push(await one())
+  return all
+}

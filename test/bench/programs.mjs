@@ -1,0 +1,238 @@
+// The programs of the report's tables (apps/tables), each in a JVM that runs it when told to, and how long its runs take:
+// by wall, by CPU time of the thread, and how long that thread wanted a core and had none.
+//
+// Libraries come from Maven Central, by way of mvn, into its own repository.
+
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Child, compile, javaFiles, load, median, project, temporaryDirectory } from './support.mjs'
+
+const APPS = join(project, 'test/bench/apps/tables')
+/** Two of them are programs of the oracle. */
+const SHARED = ['Driver', 'Grammar', 'Javac'].map((it) => join(project, `test/oracle/programs/${it}.java`))
+export const WHOLE = 'tables.Driver.task'
+const run = promisify(execFile)
+
+/**
+ * `overhead`: per cent, of the report's tables 1 and 2, scheme B. `part`: a root of about a tenth of the time.
+ * `code`: classes whose methods get probes.
+ */
+export const PROGRAMS = [
+  { name: 'Compress', title: 'compress', part: 'tables.Compress$Compressor.emit', overhead: [5061, 2281] },
+  { name: 'Db', title: 'db', part: 'tables.Db$Table.find', overhead: [4.8, 1.5] },
+  {
+    name: 'ParserGenerator',
+    title: 'jack',
+    part: 'org.antlr.v4.runtime.ParserInterpreter.parse',
+    overhead: [166, 267],
+    code: ['tables.*', 'org.antlr.*'],
+  },
+  {
+    name: 'Javac',
+    title: 'javac',
+    part: 'com.sun.tools.javac.main.JavaCompiler.desugar',
+    overhead: [1317, 91],
+    flags: { jdk: true, include: ['com.sun.tools.**', 'tables.*'] },
+    code: ['tables.*', 'com.sun.tools.*'],
+  },
+  { name: 'Rules', title: 'jess', part: 'tables.Rules$Engine.ask', overhead: [4530, 388] },
+  {
+    name: 'Mp3',
+    title: 'mpegaudio',
+    part: 'javazoom.jl.decoder.LayerIIIDecoder.hybrid',
+    overhead: [2666, 289],
+    code: ['tables.*', 'javazoom.*'],
+  },
+  { name: 'RayTracer', title: 'mtrt', part: 'tables.RayTracer$Scene.shadowed', overhead: [null, null] },
+  {
+    name: 'Notepad',
+    title: 'Notepad',
+    part: 'tables.Notepad.edit',
+    overhead: [1704, 12],
+    flags: { jdk: true, include: ['javax.swing.**', 'tables.*'] },
+    code: ['tables.*', 'javax.swing.*'],
+  },
+]
+
+/** Class path of the compiled programs, and async-profiler's library for this machine, or null. */
+export async function preparePrograms(jdk) {
+  const dir = temporaryDirectory()
+  const file = join(dir, 'class-path')
+  await run('mvn', [
+    ...['-q', '-B', '-f', join(APPS, 'pom.xml')],
+    ...['dependency:build-classpath', `-Dmdep.outputFile=${file}`],
+  ])
+  const jars = readFileSync(file, 'utf8').trim().split(':')
+  const isSampler = (jar) => jar.includes('async-profiler')
+  await run(jdk.javac.replace(/javac$/, 'jar'), ['xf', jars.find(isSampler)], { cwd: dir })
+  const library = join(dir, `linux-${process.arch}`, 'libasyncProfiler.so')
+  const libraries = jars.filter((jar) => !isSampler(jar)).join(':')
+  const classes = await compile(jdk, [...javaFiles(APPS), ...SHARED], ['-cp', libraries])
+  return { classPath: `${classes}:${libraries}`, sampler: existsSync(library) ? library : null }
+}
+
+/** A JVM with one of the programs. */
+export class ProgramJvm {
+  #java
+  #jdk
+  #prepared
+
+  constructor(jdk, prepared, program, options = []) {
+    this.#jdk = jdk
+    this.#prepared = prepared
+    this.#java = new Child(jdk.java, [
+      '-Djava.awt.headless=true',
+      ...['-XX:+UnlockDiagnosticVMOptions', '-XX:+DebugNonSafepoints', '-XX:+EnableDynamicAgentLoading'],
+      ...options,
+      ...['-cp', prepared.classPath, 'tables.Driver', `tables.${program.name}`],
+    ])
+  }
+
+  get pid() {
+    return this.#java.pid
+  }
+
+  ready() {
+    return this.#java.line(/^ready/)
+  }
+
+  end() {
+    return this.#java.end()
+  }
+
+  /** One run, ms. */
+  async run() {
+    const [wall, cpu, queued] = (await this.#java.ask('run', /^done/))
+      .split(' ')
+      .slice(1, 4)
+      .map((it) => it / 1e6)
+    return { wall, cpu, queued }
+  }
+
+  /** Mean run of at least `ms` of runs. */
+  async round(ms) {
+    const sum = { runs: 0, wall: 0, cpu: 0, queued: 0 }
+    while (sum.runs < 1 || sum.wall < ms) {
+      const it = await this.run()
+      sum.runs++
+      for (const key of ['wall', 'cpu', 'queued']) sum[key] += it[key]
+    }
+    for (const key of ['wall', 'cpu', 'queued']) sum[key] /= sum.runs
+    return sum
+  }
+
+  /**
+   * Runs it until the JVM's compilers have little to do.
+   *
+   * @returns seconds, of the compilers' CPU time, and whether they still had much to do when `limitMs` was over
+   */
+  async settle(limitMs, leastMs = 2000) {
+    const begun = performance.now()
+    const first = this.#compilers()
+    const passed = () => performance.now() - begun
+    let quiet = 0
+    let before = first
+    let runs = 0
+    while (quiet < 2 && passed() < limitMs) {
+      const at = performance.now()
+      runs += (await this.round(1000)).runs
+      const now = this.#compilers()
+      const busy = spent(before, now) / (performance.now() - at)
+      quiet = busy < 0.1 && passed() >= leastMs - 1000 ? quiet + 1 : 0
+      before = now
+    }
+    return { seconds: passed() / 1000, compilers: spent(first, before) / 1000, runs, compiling: quiet < 2 }
+  }
+
+  /** CPU time of each compiler thread, ms. */
+  #compilers() {
+    const tasks = `/proc/${this.pid}/task`
+    const found = new Map()
+    for (const task of readdirSync(tasks)) {
+      try {
+        if (!/^C[12] /.test(readFileSync(join(tasks, task, 'comm'), 'utf8'))) continue
+        found.set(task, readFileSync(join(tasks, task, 'schedstat'), 'utf8').split(' ')[0] / 1e6)
+      } catch {
+        // It has ended.
+      }
+    }
+    return found
+  }
+
+  /**
+   * Where the program's thread is when a timer of its CPU time fires: shares of the samples below Driver.task.
+   *
+   * async-profiler's handler looks at the interrupted instruction, and by the debug info of compiled code
+   * (DebugNonSafepoints) at the methods inlined there: no safepoint, no state that the probes would have to keep.
+   * Bias: what runs in the shadow of a slow instruction is not seen, and reading the clock is slow; what of a probe is
+   * done at its call site (its id, saved registers) counts as the method's.
+   *
+   * @param root  the share of this method with all it calls is told, too
+   * @returns null without the library
+   */
+  async sample(ms, root) {
+    const { sampler } = this.#prepared
+    if (sampler === null) return null
+    const file = join(temporaryDirectory(), 'samples')
+    const tell = (line) =>
+      run(this.#jdk.java.replace(/java$/, 'jcmd'), [
+        ...[String(this.pid), 'JVMTI.agent_load', sampler],
+        `"${line}"`, // jcmd takes commas and equals signs apart
+      ])
+    await tell('start,event=ctimer,interval=1ms,cstack=no')
+    const round = await this.round(ms)
+    await tell(`stop,file=${file},collapsed`)
+    const samples = { ...round, all: 0, probes: 0, root: 0 }
+    const rootFrame = root?.replaceAll('.', '/').replace(/\/([^/]*)$/, '.$1')
+    for (const line of readFileSync(file, 'utf8').split('\n')) {
+      const [, stack, count] = /^(.*) (\d+)$/.exec(line) ?? []
+      const frames = stack?.split(';') ?? []
+      const from = frames.findIndex((it) => it.startsWith('tables/Driver.task'))
+      if (from < 0) continue
+      samples.all += Number(count)
+      if (frames.some((it) => it.startsWith('java/lang/JFluid1.'))) samples.probes += Number(count)
+      if (frames.includes(rootFrame)) samples.root += Number(count)
+    }
+    return samples
+  }
+}
+
+function spent(before, now) {
+  let sum = 0
+  for (const [task, ms] of now) sum += ms - (before.get(task) ?? 0)
+  return sum
+}
+
+/** A session of a program, as `jfluid record` starts one. */
+export async function profileProgram(pid, root, scheme, flags = {}) {
+  const { attachDoor } = await load('session/door.js')
+  const { Session } = await load('session/session.js')
+  const { DEFAULT_LOOK_AHEAD, sessionOptions } = await load('commands/options.js')
+  const options = sessionOptions({ root: [root], scheme, lookAhead: DEFAULT_LOOK_AHEAD, ...flags })
+  return Session.start(await attachDoor(pid), options)
+}
+
+/** One round of a program that is profiled: its mean run, calls and milliseconds charged to the roots in it, and milliseconds that threads waited for the client in all of it. */
+export async function profiledRound(jvm, session, ms) {
+  session.reset()
+  const round = await jvm.round(ms)
+  const { merged } = await session.snapshot(false)
+  let calls = 0
+  let charged = 0
+  for (let i = 0; i < merged.count; i++) calls += merged.metrics.calls[i]
+  for (let i = 0; i < merged.count; i += merged.size[i]) charged += merged.metrics.totalNs[i] / 1e6
+  const { waitMs } = await session.status()
+  return { ...round, calls: calls / round.runs, charged: charged / round.runs, waitMs }
+}
+
+/** `min / median / max` */
+export function range(values, digits) {
+  return [Math.min(...values), median(values), Math.max(...values)]
+    .map((it) => it.toFixed(digits))
+    .join(' / ')
+}
+
+/** BENCH_PROGRAMS: names of programs, all if it is not set. */
+export const wanted = ({ name }) => process.env.BENCH_PROGRAMS?.split(',').includes(name) ?? true
