@@ -36,9 +36,10 @@ import {
   SigquitNotCaught,
   thisClient,
 } from './admission.ts'
+import type { PerfFacts } from './hsperfdata.ts'
 import { isJavaLauncher } from './java-command.ts'
 import { hasOwnSocket, readTargetFacts, socketOwner, socketPath } from './target-facts.ts'
-import { stillRuns, type TargetProcess } from './target-process.ts'
+import { readThreadNames, stillRuns, type TargetProcess } from './target-process.ts'
 
 /** The JVM was asked and did not open its socket in time. */
 export class NotAnswering extends AttachError {
@@ -194,13 +195,11 @@ async function admit(pid: number, client: Client, patience: number): Promise<Tar
     // A JVM that was killed leaves its socket to the next one with its pid, which then has none yet.
     const left = young && facts.hasSocket && (await probe(process, patience)) === 'dead'
     const problem = attachProblem(left ? { ...facts, hasSocket: false } : facts, client)
-    // A JVM that starts up first catches signals, then can be attached to, and only after that can
-    // load a Java agent: hsperfdata says when.
     const starting =
       young &&
       ((problem instanceof NotJvm && isJavaLauncher(process.executable, process.commandLine)) ||
         problem instanceof SigquitNotCaught ||
-        (problem === undefined && perf?.complete === false))
+        (problem === undefined && !hasStartedUp(pid, perf)))
     if (!starting || performance.now() >= patience) {
       if (problem !== undefined) throw problem
       if (owner !== undefined && !hasOwnSocket(process)) {
@@ -210,6 +209,20 @@ async function admit(pid: number, client: Client, patience: number): Promise<Tar
     }
     await sleep(10)
   }
+}
+
+/**
+ * Whether a JVM has entered JVMTI's live phase.
+ *
+ * A JVM that starts up first catches signals, then removes what lies at the path of its attach
+ * socket, even the socket of its own listener (`AttachListener::vm_start`), and only later can load
+ * a Java agent: JDK 17 to 20 answer `return code: 0` before that, and load none (`JPLISAgent.c`,
+ * `initializeJPLISAgent`). hsperfdata says when it is time. Where there is none to read, the thread
+ * that is made next does (`Management::initialize`); without `UseNotificationThread` there is no
+ * such thread, and the JVM counts as starting until the caller's patience ends.
+ */
+function hasStartedUp(pid: number, perf: PerfFacts | undefined): boolean {
+  return perf?.complete ?? readThreadNames(pid).has('Notification Th')
 }
 
 /** Asks `attachProblem` again, about this very process; without a socket: may it be signalled? */

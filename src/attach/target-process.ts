@@ -4,7 +4,7 @@
 // writes. A fact that we may not read (another user's process) is `undefined`, never a guess.
 // Whether these facts allow an attach is `admission.ts`; what the JVM itself says is `hsperfdata.ts`.
 
-import { readFileSync, readlinkSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 
 /** Clock ticks a second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux that runs a JVM. */
 const USER_HZ = 100
@@ -193,6 +193,17 @@ function canEnter(directory: string): boolean {
 /** Environment the process was started with; empty when we may not look. */
 export function readEnvironment(pid: number): Map<string, string> {
   return parseEnvironment(readProc(pid, 'environ') ?? '')
+}
+
+/** The kernel's names of the threads of `pid`, 15 characters of each; empty when we may not look. */
+export function readThreadNames(pid: number): Set<string> {
+  let threads: string[]
+  try {
+    threads = readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return new Set()
+  }
+  return new Set(threads.map((thread) => (readProc(pid, `task/${thread}/comm`) ?? '').trimEnd()))
 }
 
 /** True while `process` (and not another one with its pid) runs. */

@@ -297,7 +297,8 @@ forEachJdk((jdk) => {
   })
 
   it('an agent is loaded into a JVM in its first milliseconds', async () => {
-    for (const flags of [[], ['-XX:-UsePerfData'], ['-Xrs']]) {
+    const silent = ['-XX:-UsePerfData', '-XX:+IgnoreUnrecognizedVMOptions', '-XX:-UseNotificationThread']
+    for (const flags of [[], ['-XX:-UsePerfData'], silent, ['-Xrs']]) {
       const java = startJava(jdk, [...flags, '-cp', classes, 'Waiter'])
       await loadAgent(await openAttachSocket(java.pid), jar, flags.join())
       await java.line(/agentmain/)
