@@ -16,9 +16,14 @@
 //        8     4  u32   chunkCount    client
 //       12     4  u32   chunksOffset  client
 //       16     4  u32   heartbeat     client, +1 at every poll; a target that waits and sees it
-//                                     stand still for 250 ms ends the session by itself
-//       20     4  u32   ended         target, 1 once it has stopped recording by itself
+//                                     stand still for 250 ms ends the session by itself,
+//                                     unless the next three say that it wants a processor
+//       20     4  u32   ended         target, once it has stopped recording by itself: 1, or 2 if the
+//                                     client got no processor
 //       24     4  u32   starving      target, +1 each time a thread found no free chunk
+//       28     4  u32   readerProcess client, pid of the process whose heart beats
+//       32     4  u32   readerThread  client, thread id of the one that makes it beat
+//       36     4  u32   readerSince   client, start of that thread: field 22 of its stat, low half
 //
 // The life of a chunk (u32 in the state table):
 //
@@ -42,7 +47,13 @@ export const RING_CHUNKS_OFFSET = 12
 export const RING_HEARTBEAT = 16
 export const RING_ENDED = 20
 export const RING_STARVING = 24
+export const RING_READER_PROCESS = 28
+export const RING_READER_THREAD = 32
+export const RING_READER_SINCE = 36
 export const RING_STATES = 4096
+
+export const ENDED_SILENT = 1
+export const ENDED_STARVED = 2
 
 export const CHUNK_FREE = 0
 export const CHUNK_BUSY = 1

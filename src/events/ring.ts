@@ -32,6 +32,9 @@ import {
   RING_ENDED,
   RING_HEARTBEAT,
   RING_MAGIC,
+  RING_READER_PROCESS,
+  RING_READER_SINCE,
+  RING_READER_THREAD,
   RING_STARVING,
   RING_STATES,
   ringBytes,
@@ -110,6 +113,14 @@ export function createRing(path: string, options: RingOptions = {}): number {
   return bytes
 }
 
+/** A thread as `/proc` knows it. */
+export interface RingReaderThread {
+  readonly process: number
+  readonly thread: number
+  /** Clock ticks since boot: field 22 of its stat. */
+  readonly since: number
+}
+
 /**
  * An open buffer. Chunks are numbered from 0; offsets inside a chunk are bytes from its start.
  *
@@ -146,7 +157,10 @@ export interface Ring {
   free(chunk: number, used: number): void
   /** Tells waiting target threads that the client lives. */
   beat(): void
-  ended(): boolean
+  /** Says whose heart beats: where it stands still, the target can see whether that thread wants a processor. */
+  sign(reader: RingReaderThread): void
+  /** 0, or why the target has stopped recording by itself: ENDED_SILENT or ENDED_STARVED. */
+  ended(): number
   /** How often a thread found no free chunk. */
   starving(): number
   /** Unmaps and closes. Nothing may be called afterwards. */
@@ -256,8 +270,12 @@ class MappedRing implements Ring {
     Atomics.add(this.#words, RING_HEARTBEAT / 4, 1)
   }
 
-  ended(): boolean {
-    return Atomics.load(this.#words, RING_ENDED / 4) !== 0
+  sign(reader: RingReaderThread): void {
+    for (const [offset, value] of signature(reader)) Atomics.store(this.#words, offset / 4, value)
+  }
+
+  ended(): number {
+    return Atomics.load(this.#words, RING_ENDED / 4)
   }
 
   starving(): number {
@@ -357,8 +375,12 @@ class FileRing implements Ring {
     this.#store(RING_HEARTBEAT, this.#heartbeat)
   }
 
-  ended(): boolean {
-    return this.#head[RING_ENDED / 4] !== 0
+  sign(reader: RingReaderThread): void {
+    for (const [offset, value] of signature(reader)) this.#store(offset, value)
+  }
+
+  ended(): number {
+    return this.#head[RING_ENDED / 4]
   }
 
   starving(): number {
@@ -381,6 +403,14 @@ class FileRing implements Ring {
     this.#word[0] = value
     writeSync(this.#fd, this.#word, 0, 4, offset)
   }
+}
+
+function signature(reader: RingReaderThread): [offset: number, value: number][] {
+  return [
+    [RING_READER_THREAD, reader.thread],
+    [RING_READER_SINCE, reader.since >>> 0],
+    [RING_READER_PROCESS, reader.process], // last: without it the others mean nothing
+  ]
 }
 
 /** Ticks are exact up to 2^53, so an epoch has 13 bits. */

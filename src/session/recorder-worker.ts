@@ -1,11 +1,13 @@
 // The recording thread: reads the event buffer, builds the tree, answers the main thread.
 //
-// A round reads a bounded number of chunks, so an answer never waits long; events are read while one is made, too. As long as chunks fill fast or few are
-// free the next round follows at once; otherwise in 2 ms: 500 wake-ups a second. Every round and every chunk moves the
-// heartbeat on: a target that waits for us and sees it stand still for 250 ms ends the session by itself. So after an
-// error it stands.
+// A round reads a bounded number of chunks, so an answer never waits long; events are read while one is made, too.
+// As long as chunks fill fast or few are free the next round follows at once; otherwise in 2 ms: 500 wake-ups a
+// second. Every round and every chunk moves the heartbeat on: a target that waits for us and sees it stand still for
+// 250 ms ends the session by itself, unless this thread wants a processor and gets none. So after an error it stands.
 
+import { readFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
+import { parseStartTicks } from '../attach/target-process.ts'
 import { CctBuilder } from '../cct/builder.ts'
 import { snapshotOf } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -36,13 +38,19 @@ class RecordingThread {
   #timer: NodeJS.Timeout | undefined
   #immediate: NodeJS.Immediate | undefined
   #running = true
-  #ended = false
+  #ended = 0
   #scarceAt = Number.NEGATIVE_INFINITY
   #eventsBeforeReset = 0
 
   constructor(ringPath: string) {
     this.#ring = openRing(ringPath)
     this.#reader = new RingReader(this.#ring, this.#builder, () => this.#beat())
+    const stat = readFileSync('/proc/thread-self/stat', 'utf8')
+    this.#ring.sign({
+      process: process.pid,
+      thread: Number.parseInt(stat, 10),
+      since: parseStartTicks(stat) ?? 0,
+    })
   }
 
   round(): void {
@@ -50,9 +58,9 @@ class RecordingThread {
     const { chunkCount } = this.#ring
     const { freeChunks, idleChunks, returnedChunks, complete } = this.#reader
     if (idleChunks > 0 && freeChunks <= chunkCount / 16) this.#tellScarce()
-    if (!this.#ended && this.#ring.ended()) {
-      this.#ended = true
-      send({ kind: 'ended' })
+    if (this.#ended === 0) {
+      this.#ended = this.#ring.ended()
+      if (this.#ended !== 0) send({ kind: 'ended', why: this.#ended })
     }
     const wereFree = freeChunks - returnedChunks
     if (!complete || returnedChunks > chunkCount / 8 || (returnedChunks > 0 && wereFree < chunkCount / 4)) {

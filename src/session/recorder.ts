@@ -47,8 +47,8 @@ export interface RecorderStats {
   readonly disordered: number
   /** Whether the buffer is mapped, or read as a file. */
   readonly mapped: boolean
-  /** Whether the target has stopped recording by itself. */
-  readonly ended: boolean
+  /** 0, or why the target has stopped recording by itself: ENDED_SILENT or ENDED_STARVED. */
+  readonly ended: number
 }
 
 export type RecorderRequest =
@@ -75,7 +75,7 @@ export interface ErrorFacts {
 export type RecorderMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'scarce' }
-  | { readonly kind: 'ended' }
+  | { readonly kind: 'ended'; readonly why: number }
   | { readonly kind: 'broken'; readonly error: ErrorFacts }
   | { readonly kind: 'reply'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'refused'; readonly id: number; readonly error: ErrorFacts }
@@ -99,8 +99,8 @@ interface Waiting {
 export class Recorder {
   /** Few chunks are free and some are idle: the agent could take those back. At most 20 times a second. */
   onScarce: () => void = () => {}
-  /** The target has stopped recording by itself. */
-  onEnded: () => void = () => {}
+  /** The target has stopped recording by itself: ENDED_SILENT or ENDED_STARVED. */
+  onEnded: (why: number) => void = () => {}
   /** Recording has ended with an error; snapshots of what came before can still be taken. */
   onError: (error: Error) => void = () => {}
 
@@ -251,7 +251,7 @@ export class Recorder {
         this.onScarce()
         return
       case 'ended':
-        this.onEnded()
+        this.onEnded(message.why)
         return
       case 'reply':
         this.#settle(message.id)?.resolve(message.value)

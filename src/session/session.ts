@@ -10,7 +10,7 @@ import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import type { Calibration } from '../cct/compensation.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { createRing } from '../events/ring.ts'
-import { chunksOffset } from '../events/ring-layout.ts'
+import { chunksOffset, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
 import type { Profile, SkippedMethod } from '../profile/profile.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import type { FilterReport } from '../reveal/filters.ts'
@@ -42,8 +42,11 @@ const STATUS_MS = 500
 const RARE_TICKS = 4
 /** How long a detach may take before we leave without an answer. */
 const DETACH_MS = 10_000
-/** Why the target ends a session, see PATIENCE_NANOS of its runtime. */
-const UNANSWERED = 'the client did not answer for 250 ms'
+/** Why the target ends a session, see isLost() of its runtime. The agent says the same, if it can. */
+const WHY_ENDED = new Map([
+  [ENDED_SILENT, 'the client did not answer for 250 ms'],
+  [ENDED_STARVED, 'the client got no processor for 2 s'],
+])
 
 export interface SessionOptions {
   readonly scheme: 'a' | 'b'
@@ -244,7 +247,7 @@ export class Session {
 
   private async begin(onPhase: (phase: string) => void): Promise<void> {
     this.recorder.onScarce = () => void this.agent.reclaim().catch(() => {})
-    this.recorder.onEnded = () => this.endedByTarget(UNANSWERED)
+    this.recorder.onEnded = (why) => this.endedByTarget(WHY_ENDED.get(why) ?? `code ${why}`)
     this.recorder.onError = (error) => {
       this.endedByTarget(error.message, error instanceof JfluidError ? error.exitCode : undefined)
     }
@@ -465,7 +468,8 @@ export class Session {
   }
 
   private async onClosed(reason: string): Promise<void> {
-    if (await this.leftByItself()) this.endedByTarget(UNANSWERED)
+    const why = await this.whyItEnded()
+    if (why !== undefined) this.endedByTarget(why)
     if (this.stopping || this.endedHow !== null) return
     this.noteTargetEnded()
     this.finishPhase(reason === LINK_CLOSED ? 'the JVM ended' : `the JVM ended (${reason})`)
@@ -617,15 +621,16 @@ export class Session {
   }
 
   private async onClosedWhileStopping(): Promise<void> {
-    if (await this.leftByItself()) this.noteEndedByItself(UNANSWERED)
+    const why = await this.whyItEnded()
+    if (why !== undefined) this.noteEndedByItself(why)
     else this.noteTargetEnded()
   }
 
-  /** Whether the JVM lives on: the agent's farewell is lost if we were just writing to it. */
-  private leftByItself(): Promise<boolean> {
+  /** Why, if the JVM lives on: the agent's farewell is lost if we were just writing to it. */
+  private whyItEnded(): Promise<string | undefined> {
     return this.recorder.stats().then(
-      (stats) => stats.ended,
-      () => false,
+      (stats) => WHY_ENDED.get(stats.ended),
+      () => undefined,
     )
   }
 

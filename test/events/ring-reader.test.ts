@@ -7,7 +7,7 @@ import { CctBuilder } from '../../src/cct/builder.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { EventSink } from '../../src/events/decode.ts'
 import { CONTROL_BEGIN, CONTROL_SUBMIT, KIND_ENTER, KIND_EXIT } from '../../src/events/event-layout.ts'
-import { createRing, openRing, type Ring } from '../../src/events/ring.ts'
+import { createRing, openRing, type Ring, type RingReaderThread } from '../../src/events/ring.ts'
 import { CHUNK_BUSY, CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from '../../src/events/ring-layout.ts'
 import { RingReader } from '../../src/events/ring-reader.ts'
 import {
@@ -327,6 +327,9 @@ class Interleaved implements Ring {
     this.#meanwhile()
     return this.#ring.look(chunk, from, level)
   }
+  sign(reader: RingReaderThread): void {
+    this.#ring.sign(reader)
+  }
   words(level: 0 | 1): Uint32Array {
     this.#meanwhile()
     return this.#ring.words(level)
@@ -341,7 +344,7 @@ class Interleaved implements Ring {
   beat(): void {
     this.#ring.beat()
   }
-  ended(): boolean {
+  ended(): number {
     return this.#ring.ended()
   }
   starving(): number {

@@ -33,7 +33,7 @@ interface Row {
   readonly name: string
 }
 
-const ROW = /^ *(\S+) +(\S+) +(?:[\d.]+|-) +(\S+) +\S+ {2}( *)([▾▸] )?(.*)$/u
+const ROW = /^ *(\S+) +(\S+) +(?:~?[\d.]+|-) +(\S+) +\S+ {2}( *)([▾▸] )?(.*)$/u
 const HEAD = /total ms +\S*self ms +(% root|% self) +\S*calls +\S*ms\/call {2}\S*method$/
 
 /** The rows between the heads of the columns and the two lines at the bottom. */

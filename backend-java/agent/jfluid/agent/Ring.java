@@ -26,11 +26,17 @@ final class Ring {
     private static final List<Ring> mapped = new ArrayList<>();
 
     private final MappedByteBuffer buffer;
+    private final Reader reader;
     /** The session's table of threads: which of them are in a slow path. */
     private Object threads;
 
     private Ring(MappedByteBuffer buffer) {
         this.buffer = buffer;
+        reader = new Reader(buffer);
+    }
+
+    Reader reader() {
+        return reader;
     }
 
     static Ring map(Path path, long bytes) throws IOException {

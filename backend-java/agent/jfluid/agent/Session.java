@@ -114,8 +114,13 @@ final class Session extends GuestThread {
                 for (Object[] message = link.receive(); message != null && !detached; message = link.receive()) {
                     execute(message);
                 }
+                if (JFluid1.isDoubted() && ring != null) {
+                    ring.reader().listen();
+                }
                 if (recording && !JFluid1.isEnabled()) {
-                    sendQuietly(new Object[] {0, "ended", "the client did not answer for 250 ms"});
+                    sendQuietly(new Object[] {0, "ended", ring.reader().isStarving()
+                            ? "the client got no processor for " + Reader.LONGEST_SECONDS + " s"
+                            : "the client did not answer for 250 ms"});
                     break;
                 }
             }

@@ -39,10 +39,15 @@ public final class JFluid1 {
     }
 
     // ring-layout.ts
-    private static final int RING_HEARTBEAT = 16;
+    public static final int RING_HEARTBEAT = 16;
     private static final int RING_ENDED = 20;
     private static final int RING_STARVING = 24;
+    public static final int RING_READER_PROCESS = 28;
+    public static final int RING_READER_THREAD = 32;
+    public static final int RING_READER_SINCE = 36;
     private static final int RING_STATES = 4096;
+    private static final int ENDED_SILENT = 1;
+    private static final int ENDED_STARVED = 2;
     private static final int CHUNK_FREE = 0;
     private static final int CHUNK_BUSY = 1;
     private static final int CHUNK_IDLE = 2;
@@ -79,6 +84,8 @@ public final class JFluid1 {
 
     /** No thread of the target waits longer than this for a client that shows no sign of life. */
     public static final long PATIENCE_NANOS = 250_000_000L;
+    /** So long before it is over the agent is asked to look whether the client wants a processor. */
+    private static final long DOUBT_NANOS = 150_000_000L;
     /**
      * As much of it passes, at most, between two looks of the waiting thread. Where even that thread gets no
      * processor for longer, the client may be alive and have got none either: schedulers share processors
@@ -148,6 +155,9 @@ public final class JFluid1 {
     private static int claimHint;
     private static boolean virtualSeen;
     private static Runnable waker;
+    private static volatile long excusedUntil;
+    private static volatile boolean doubted;
+    private static boolean starved;
     /** The thread that began the session. */
     private static Thread agent;
     /** The thread of the redefinition that runs. */
@@ -808,7 +818,7 @@ public final class JFluid1 {
             silence = seen == beat ? silence + Math.min(now - lastLook, longestLook(paused)) : 0;
             beat = seen;
             lastLook = now;
-            if (silence > PATIENCE_NANOS) {
+            if (isLost(silence, now)) {
                 abandon();
                 return true;
             }
@@ -861,10 +871,7 @@ public final class JFluid1 {
             head = U.getReferenceVolatile(mailbox, at);
             request.next = (Request) head;
         } while (!U.compareAndSetReference(mailbox, at, head, request));
-        Runnable w = waker;
-        if (w != null) {
-            w.run();
-        }
+        wakeAgent();
     }
 
     /** Lets an agent class ask in the name of an application thread, as post() does for the probes. */
@@ -926,8 +933,7 @@ public final class JFluid1 {
     /**
      * Makes sure that `words` events fit into the writer's chunk, taking a new one if they do not. When
      * no chunk is free the thread waits for the client and records the wait, so nothing is lost and
-     * nothing is charged. A client whose heartbeat stands still for 250 ms has died or hangs: the
-     * session ends.
+     * nothing is charged. If {@link #isLost} says that the client has died or hangs, the session ends.
      *
      * @param ti       the thread that will write: the writer itself, or a virtual thread on it
      * With more threads inside roots than chunks the client has nothing to give back: then the wait is
@@ -990,7 +996,7 @@ public final class JFluid1 {
                 silence = seen == beat ? silence + Math.min(now - lastLook, longestLook(nanos)) : 0;
                 beat = seen;
                 lastLook = now;
-                if (silence > PATIENCE_NANOS) {
+                if (isLost(silence, now)) {
                     abandon();
                 }
                 if (!claimed && (now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && !anyFull())) {
@@ -1095,14 +1101,51 @@ public final class JFluid1 {
         return enabled ? U.getIntVolatile(null, ring + RING_HEARTBEAT) : 0;
     }
 
-    /** The client does not answer: stop recording. The agent sees it and un-instruments. */
-    private static void abandon() {
-        enabled = open = false;
-        U.putIntVolatile(null, ring + RING_ENDED, 1);
+    /**
+     * Whether a client that has been silent for so long has died or hangs. One that wants a processor and gets none is
+     * excused by the agent, who looks at it in time: on an overloaded machine a scheduler that shares processors
+     * between sessions first lets a thread that seldom runs wait for more than a second.
+     *
+     * @param now a System.nanoTime()
+     */
+    private static boolean isLost(long silence, long now) {
+        if (silence < PATIENCE_NANOS - DOUBT_NANOS) {
+            return false;
+        }
+        if (!doubted && excusedUntil - now < DOUBT_NANOS) {
+            doubted = true;
+            wakeAgent();
+        }
+        return silence > PATIENCE_NANOS && excusedUntil - now < 0;
+    }
+
+    /** Whether a thread wonders about the client's silence since the last {@link #excuse}. */
+    public static boolean isDoubted() {
+        return doubted;
+    }
+
+    /**
+     * @param until a System.nanoTime(): no silence ends the session before
+     * @param wanting whether the client wants a processor
+     */
+    public static void excuse(long until, boolean wanting) {
+        starved = wanting;
+        excusedUntil = until;
+        doubted = false;
+    }
+
+    private static void wakeAgent() {
         Runnable w = waker;
         if (w != null) {
             w.run();
         }
+    }
+
+    /** The client does not answer: stop recording. The agent sees it and un-instruments. */
+    private static void abandon() {
+        enabled = open = false;
+        U.putIntVolatile(null, ring + RING_ENDED, starved ? ENDED_STARVED : ENDED_SILENT);
+        wakeAgent();
     }
 
     // ---- virtual threads: they write through their carrier ----
@@ -1943,6 +1986,7 @@ public final class JFluid1 {
         chunkCount = chunkTotal;
         claimHint = 0;
         waker = wake;
+        excuse(System.nanoTime(), false);
         agent = Thread.currentThread();
         start = ticks();
         swapping = jammed = false;
