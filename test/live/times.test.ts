@@ -238,8 +238,8 @@ describe.each(jdks)('JDK $version', (jdk) => {
     const java = await started()
     const recording = await recorded(java)
     await command(java, 'leaves 1')
-    // Four threads write 16 MiB of events faster than one reads them, whatever the machine.
-    await command(java, 'leaves 2000000 4')
+    // Four threads write 48 million events, the buffer holds two: for a while, at least, they are faster than one reads.
+    await command(java, 'leaves 6000000 4')
     const profile = await finished(recording)
     const waited = profile.events.waitMs * 1e6
     const elapsed = sum(phases(java, 'leaves'), (it) => it.task)
