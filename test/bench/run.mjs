@@ -31,7 +31,12 @@ if (unknown.length > 0) {
   console.error(`no such bench: ${unknown.join(', ')}; there are ${Object.keys(SECTIONS).join(', ')}`)
   process.exit(64)
 }
-const jdks = findJdks().filter(({ name }) => name.startsWith(`JDK ${values.jdk ?? ''}`))
+const found = findJdks()
+const jdks = found.filter(({ version }) => values.jdk === undefined || String(version) === values.jdk)
+if (jdks.length === 0) {
+  console.error(`no JDK ${values.jdk} on this machine; there are ${found.map((it) => it.version).join(', ')}`)
+  process.exit(69)
+}
 const begun = performance.now()
 console.log(`${new Date().toISOString().slice(0, 10)}  ${machine(jdks).join('\n            ')}`)
 for (const name of wanted.length > 0 ? wanted : Object.keys(SECTIONS)) {
