@@ -222,7 +222,7 @@ async function admit(pid: number, client: Client, patience: number): Promise<Tar
  * such thread, and the JVM counts as starting until the caller's patience ends.
  */
 function hasStartedUp(pid: number, perf: PerfFacts | undefined): boolean {
-  return perf?.complete ?? readThreadNames(pid).has('Notification Th')
+  return perf?.complete ?? [...readThreadNames(pid)].some((it) => it.startsWith('Notific'))
 }
 
 /** Asks `attachProblem` again, about this very process; without a socket: may it be signalled? */

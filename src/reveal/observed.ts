@@ -88,6 +88,11 @@ export class ObservedCalls {
     return this.#found.has(keyOf(place)) && this.evidence.isUsual(place)
   }
 
+  /** Its calls are followed. */
+  follows(place: Place): boolean {
+    return this.#found.has(keyOf(place))
+  }
+
   /** Something that is worth probes has been found in the class. */
   hasAnyOf(classId: number): boolean {
     return this.#classes.has(classId)
@@ -125,6 +130,15 @@ export class ObservedCalls {
   /** Classes have been loaded. */
   appeared(): void {
     this.#overriders.clear()
+  }
+
+  /** Another agent has given these classes other code: of the calls in it, none has been followed. */
+  redefined(classIds: ReadonlySet<number>): void {
+    for (const found of this.#found.values()) {
+      if (!classIds.has(found.place.classId)) continue
+      found.followed.clear()
+      found.profiled = false
+    }
   }
 
   unloaded(classIds: ReadonlySet<number>): void {

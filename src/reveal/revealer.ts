@@ -525,7 +525,7 @@ export class Revealer {
       } else {
         instrument = this.#reach.fresh
         this.#reach.fresh = []
-        const settled = new Set(readyAmong(this.#reach, instrument))
+        const settled = new Set(readyAmong(this.#reach, instrument).filter((id) => this.#isFollowed(id)))
         ready.push(...settled)
         for (const it of instrument) {
           const ref = settled.has(it.id) ? null : this.#reach.refOf(it)
@@ -542,6 +542,11 @@ export class Revealer {
       this.#mirrors.trim()
       this.#analysisMs += performance.now() - started
     }
+  }
+
+  /** What it calls may be asleep, and of a method that nobody follows only its first invocation tells that. */
+  #isFollowed(methodId: number): boolean {
+    return this.#observed === null || this.#observed.follows(placeOf(this.#ids.get(methodId)))
   }
 
   #decideInclusion(node: ClassNode): void {

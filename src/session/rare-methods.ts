@@ -173,7 +173,7 @@ export class RareMethods implements Rarity, Past, Evidence {
   }
 
   thatRan(targets: readonly MethodTarget[]): MethodTarget[] {
-    return targets.filter((it) => !this.isRare(it.classId, it))
+    return targets.filter((it) => this.sample.has(it.classId) && !this.isRare(it.classId, it))
   }
 
   watch(methods: readonly RareMethod[]): void {

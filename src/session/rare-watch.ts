@@ -39,12 +39,12 @@ export class RareWatch {
   async begin(): Promise<string | null> {
     const { agent, instrumenter, revealer, turns } = this.workshop
     const { roots, classIds } = await turns.ask(() => revealer.forRarity())
-    instrumenter.tellsMovedCalls = true
     const movedCalls = (classId: number, selector: string) => instrumenter.movedCalls(classId, selector)
     const rare = await RareMethods.open(agent, roots, classIds, movedCalls)
     for (const id of classIds) this.#known.add(id)
     if (typeof rare === 'string') return rare
     if (rare.showsCalls) {
+      instrumenter.tellsMovedCalls = true
       this.#observed = await turns.ask(() => revealer.observe(rare))
       rare.expect(this.#observed)
     }
@@ -171,6 +171,7 @@ export class RareWatch {
   /** Another agent has redefined these classes. */
   redefined(classIds: ReadonlySet<number>): void {
     this.#rare?.redefined(classIds)
+    this.#observed?.redefined(classIds)
   }
 
   unloaded(classIds: ReadonlySet<number>): void {

@@ -6,7 +6,7 @@
 // 250 ms ends the session by itself, unless this thread wants a processor and gets none. So after an error it stands.
 
 import { readFileSync } from 'node:fs'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { parseStartTicks } from '../attach/target-process.ts'
 import { CctBuilder } from '../cct/builder.ts'
 import { snapshotOf } from '../cct/snapshot.ts'
@@ -41,6 +41,8 @@ class RecordingThread {
   #ended = 0
   #scarceAt = Number.NEGATIVE_INFINITY
   #eventsBeforeReset = 0
+  /** Commands that came while a picture was made. */
+  readonly #aside: RecorderCommand[] = []
 
   constructor(ringPath: string) {
     this.#ring = openRing(ringPath)
@@ -82,8 +84,17 @@ class RecordingThread {
     return this.#running
   }
 
-  /** A picture of a million contexts takes longer than the buffer has room for: threads would wait for it. */
+  /**
+   * A picture of a million contexts takes longer than the buffer has room for: threads would wait for it. Of a pause the
+   * builder must know before it has read too far beyond it.
+   */
   #keepUp(): void {
+    while (this.#aside.length === 0) {
+      const next = receiveMessageOnPort(port) as { message: RecorderCommand } | undefined
+      if (next === undefined) break
+      if (next.message.kind === 'pause') this.command(next.message)
+      else this.#aside.push(next.message)
+    }
     this.#poll(CHUNKS_BETWEEN)
   }
 
@@ -105,6 +116,7 @@ class RecordingThread {
         } catch (error) {
           send({ kind: 'refused', id: command.id, error: factsOf(error) })
         }
+        for (const later of this.#aside.splice(0)) this.command(later)
     }
   }
 

@@ -22,8 +22,8 @@ import {
 const ROOT = 'shop.OrderService.process'
 const JVMS = 3
 const SETTLE_MS = 1500
-const GOAL_MS = 1500
-const DETACH_GOAL_MS = 500
+const GOAL_MS = 1000
+const DETACH_GOAL_MS = 300
 
 export async function attach(jdks) {
   for (const jdk of jdks) await onJdk(jdk)

@@ -16,8 +16,8 @@ const SAMPLES = 5
 const SAMPLE_MS = 300
 const SETTLE_MS = 2500
 const PROFILE_MS = 600
-const GOAL = 0.97
-const DETACH_GOAL_MS = 500
+const GOAL = 0.99
+const DETACH_GOAL_MS = 300
 
 export async function detach(jdks) {
   for (const jdk of jdks) await onJdk(jdk)

@@ -12,7 +12,7 @@ const ROUNDS = 7
 const ROUND_MS = 150
 const WARM_UP_MS = 600
 const THREADS = [1, 2]
-const GOAL = 2
+const GOAL = 1.4
 const OUTSIDE_GOAL_NS = 4
 const EXPORTS = [
   '--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED',

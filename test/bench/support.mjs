@@ -120,7 +120,7 @@ export class Child {
   #ended = false
   stderr = ''
 
-  /** `options`: `env` to add, `onLine` told every line of stdout. */
+  /** `options`: `env` to add, `onLine` told every line of stdout, `onError` all that stderr has said so far. */
   constructor(command, args, options = {}) {
     const env = { ...process.env, ...options.env }
     delete env.JAVA_TOOL_OPTIONS
@@ -131,6 +131,7 @@ export class Child {
     this.process.stdin.on('error', () => {}) // it has ended, which `exit` tells
     this.process.stderr.setEncoding('utf8').on('data', (text) => {
       this.stderr += text
+      options.onError?.(this.stderr)
     })
     createInterface({ input: this.process.stdout }).on('line', (line) => {
       options.onLine?.(line)

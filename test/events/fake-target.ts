@@ -31,6 +31,9 @@ import {
   chunksOffset,
   RING_ENDED,
   RING_HEARTBEAT,
+  RING_READER_PROCESS,
+  RING_READER_SINCE,
+  RING_READER_THREAD,
   RING_STARVING,
   RING_STATES,
 } from '../../src/events/ring-layout.ts'
@@ -102,6 +105,11 @@ export class FakeTarget {
 
   heartbeat(): number {
     return this.load(RING_HEARTBEAT)
+  }
+
+  /** Whose heart beats: process, thread, and when that began. */
+  reader(): [number, number, number] {
+    return [this.load(RING_READER_PROCESS), this.load(RING_READER_THREAD), this.load(RING_READER_SINCE)]
   }
 
   end(): void {

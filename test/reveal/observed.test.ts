@@ -184,6 +184,15 @@ describe('what the roots have been seen to lead to', () => {
     expect(namesIn(target, observed)).toBe('Deep.deep Deep.elsewhere Elsewhere.go Main.run Often.go')
   })
 
+  it('is looked for anew in a class that another agent has given other code', async () => {
+    const { target, profiles, observed } = await observe({ 'Main.run': { go: 'Often' }, 'Often.go': {} })
+    profiles.calls = { 'Often.go': {} } // with its code, the JVM has forgotten what it had seen of it
+    expect(await observed.again()).toEqual([])
+    observed.redefined(new Set([target.id('shop/Main')]))
+    const found = (await observed.again()).map((it) => target.nameOf(it))
+    expect(found).toContain('Elsewhere.go') // as of a method that has not been seen to call anything yet
+  })
+
   it('has nothing of classes that have gone', async () => {
     const { target, observed } = await observe({ 'Main.run': { go: 'Often' }, 'Often.go': { deep: '…' } })
     const id = target.id(target.full('Often'))

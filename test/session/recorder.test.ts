@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
+import { parseStartTicks } from '../../src/attach/target-process.ts'
 import { CONTROL_ADJUST, CONTROL_ROOT } from '../../src/events/event-layout.ts'
 import { createRing } from '../../src/events/ring.ts'
 import { CHUNK_BUSY, CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from '../../src/events/ring-layout.ts'
@@ -140,6 +141,13 @@ describe.each([
     }
     assert.equal((await recorder.stats()).events, 3 * CHUNKS * PER_CHUNK)
     await until('the heart beats', () => target.heartbeat() > before + 3)
+  })
+
+  it('signs its buffer with the thread that reads it, for the target to look at', () => {
+    const [pid, thread, since] = target.reader()
+    assert.equal(pid, process.pid)
+    assert.notEqual(thread, pid) // the main thread's may be busy and the reader well
+    assert.equal(parseStartTicks(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')), since)
   })
 
   it('asks for names it does not have, and has one tree for virtual threads', async () => {

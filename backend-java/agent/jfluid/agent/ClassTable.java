@@ -5,7 +5,6 @@ import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 import java.net.URI;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -36,8 +35,9 @@ final class ClassTable {
     private static final class Ref extends WeakReference<Class<?>> {
         final int id;
         private final int hash;
-        /** Next of the same bucket. */
+        /** Next of the same bucket of either table. */
         Ref chain;
+        Ref idChain;
 
         Ref(Class<?> c, int id, ReferenceQueue<Class<?>> gone) {
             super(c, gone);
@@ -46,8 +46,7 @@ final class ClassTable {
         }
     }
 
-    /** Of a Ref and its places in the two tables, which may be twice as large as they are full. */
-    private static final long REF_BYTES = 56;
+    private static final long REF_BYTES = 48;
 
     /**
      * @param coming numbers of classes that the load hook has announced and the JVM has not defined yet,
@@ -56,7 +55,10 @@ final class ClassTable {
     private record Loader(int id, Map<String, Integer> coming) {}
 
     private final Instrumentation instrumentation;
-    /** Chains by hash. One row for each loaded class: a map of each kind would take three times as much. */
+    /**
+     * Chains by hash and by number, two tables of one size. One row for each loaded class: a map of each kind would take
+     * three times as much.
+     */
     private Ref[] byClass = new Ref[1 << 10];
     private Ref[] byId = new Ref[1 << 10];
     private int known;
@@ -111,13 +113,16 @@ final class ClassTable {
 
     /** The class, or null if it has been unloaded or was never defined. */
     Class<?> byId(int id) {
-        Ref ref = id < 0 || id >= byId.length ? null : byId[id];
+        Ref ref = byId[id & byId.length - 1];
+        while (ref != null && ref.id != id) {
+            ref = ref.idChain;
+        }
         return ref == null ? null : ref.get();
     }
 
     /** Bytes of the heap that the rows take. */
     long heapBytes() {
-        return known * REF_BYTES;
+        return known * REF_BYTES + (long) (byClass.length + byId.length) * Integer.BYTES;
     }
 
     private Ref find(Class<?> c) {
@@ -129,13 +134,10 @@ final class ClassTable {
     }
 
     private void add(Ref ref) {
-        if (ref.id >= byId.length) {
-            byId = Arrays.copyOf(byId, Math.max(ref.id + 1, byId.length * 3 / 2));
-        }
-        byId[ref.id] = ref;
         if (++known > byClass.length) {
             Ref[] old = byClass;
             byClass = new Ref[old.length * 2];
+            byId = new Ref[old.length * 2];
             for (Ref head : old) {
                 for (Ref next; head != null; head = next) {
                     next = head.chain;
@@ -150,20 +152,29 @@ final class ClassTable {
         int at = ref.hash & byClass.length - 1;
         ref.chain = byClass[at];
         byClass[at] = ref;
+        int idAt = ref.id & byId.length - 1;
+        ref.idChain = byId[idAt];
+        byId[idAt] = ref;
     }
 
     private void remove(Ref gone) {
-        byId[gone.id] = null;
         known--;
         int at = gone.hash & byClass.length - 1;
         if (byClass[at] == gone) {
             byClass[at] = gone.chain;
-            return;
         }
         for (Ref ref = byClass[at]; ref != null; ref = ref.chain) {
             if (ref.chain == gone) {
                 ref.chain = gone.chain;
-                return;
+            }
+        }
+        int idAt = gone.id & byId.length - 1;
+        if (byId[idAt] == gone) {
+            byId[idAt] = gone.idChain;
+        }
+        for (Ref ref = byId[idAt]; ref != null; ref = ref.idChain) {
+            if (ref.idChain == gone) {
+                ref.idChain = gone.idChain;
             }
         }
     }

@@ -13,8 +13,6 @@ import java.nio.charset.StandardCharsets;
  * <p>A client in a process namespace that we do not see is never excused: its thread's start does not fit.
  */
 final class Reader {
-    /** A thread that has wanted a processor for so long in vain is given up all the same. */
-    static final long LONGEST_SECONDS = 2;
     /** An excuse holds as long; one that is about to be over is asked for again. */
     private static final long EXCUSE_NANOS = 250_000_000L;
     private static final int START_FIELD = 22;
@@ -22,7 +20,6 @@ final class Reader {
     private final ByteBuffer header;
     private long silentBeat = -1;
     private long silentSince;
-    private boolean starving;
 
     /** @param ring from its first byte on */
     Reader(ByteBuffer ring) {
@@ -37,14 +34,16 @@ final class Reader {
             silentBeat = beat;
             silentSince = now;
         }
-        starving = wantsProcessor();
-        boolean excused = starving && now - silentSince < LONGEST_SECONDS * 1_000_000_000L;
+        boolean starving = wantsProcessor();
+        boolean excused = starving && now - silentSince < JFluid1.STARVING_NANOS;
         JFluid1.excuse(excused ? now + EXCUSE_NANOS : now, starving);
     }
 
-    /** Whether it wanted a processor when {@link #listen} last looked. */
-    boolean isStarving() {
-        return starving;
+    /** Why the target has stopped recording by itself. */
+    String whyEnded() {
+        return header.getInt(JFluid1.RING_ENDED) == JFluid1.ENDED_STARVED
+                ? "the client got no processor for " + JFluid1.STARVING_NANOS / 1_000_000_000L + " s"
+                : "the client did not answer for " + JFluid1.PATIENCE_NANOS / 1_000_000L + " ms";
     }
 
     private boolean wantsProcessor() {

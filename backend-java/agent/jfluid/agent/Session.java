@@ -112,15 +112,12 @@ final class Session extends GuestThread {
                 }
                 answerRequests();
                 for (Object[] message = link.receive(); message != null && !detached; message = link.receive()) {
+                    hear();
                     execute(message);
                 }
-                if (JFluid1.isDoubted() && ring != null) {
-                    ring.reader().listen();
-                }
-                if (recording && !JFluid1.isEnabled()) {
-                    sendQuietly(new Object[] {0, "ended", ring.reader().isStarving()
-                            ? "the client got no processor for " + Reader.LONGEST_SECONDS + " s"
-                            : "the client did not answer for 250 ms"});
+                hear();
+                if (recording && !detached && !JFluid1.isEnabled()) {
+                    sendQuietly(new Object[] {0, "ended", ring.reader().whyEnded()});
                     break;
                 }
             }
@@ -141,6 +138,13 @@ final class Session extends GuestThread {
                 Main.forget(this);
                 close();
             }
+        }
+    }
+
+    /** A thread of the target that waits for the client wonders whether it lives. */
+    private void hear() {
+        if (ring != null && JFluid1.isDoubted() && JFluid1.isEnabled()) {
+            ring.reader().listen();
         }
     }
 

@@ -40,14 +40,14 @@ public final class JFluid1 {
 
     // ring-layout.ts
     public static final int RING_HEARTBEAT = 16;
-    private static final int RING_ENDED = 20;
+    public static final int RING_ENDED = 20;
     private static final int RING_STARVING = 24;
     public static final int RING_READER_PROCESS = 28;
     public static final int RING_READER_THREAD = 32;
     public static final int RING_READER_SINCE = 36;
     private static final int RING_STATES = 4096;
     private static final int ENDED_SILENT = 1;
-    private static final int ENDED_STARVED = 2;
+    public static final int ENDED_STARVED = 2;
     private static final int CHUNK_FREE = 0;
     private static final int CHUNK_BUSY = 1;
     private static final int CHUNK_IDLE = 2;
@@ -84,8 +84,11 @@ public final class JFluid1 {
 
     /** No thread of the target waits longer than this for a client that shows no sign of life. */
     public static final long PATIENCE_NANOS = 250_000_000L;
-    /** So long before it is over the agent is asked to look whether the client wants a processor. */
+    /** Unless it wants a processor and gets none: then no longer than this. */
+    public static final long STARVING_NANOS = 2_000_000_000L;
+    /** So long before patience is over the agent is asked to look whether it does; then again and again. */
     private static final long DOUBT_NANOS = 150_000_000L;
+    private static final long DOUBT_AGAIN_NANOS = 20_000_000L;
     /**
      * As much of it passes, at most, between two looks of the waiting thread. Where even that thread gets no
      * processor for longer, the client may be alive and have got none either: schedulers share processors
@@ -157,6 +160,8 @@ public final class JFluid1 {
     private static Runnable waker;
     private static volatile long excusedUntil;
     private static volatile boolean doubted;
+    /** When the agent has last answered a doubt. */
+    private static long answeredAt;
     private static boolean starved;
     /** The thread that began the session. */
     private static Thread agent;
@@ -1112,11 +1117,17 @@ public final class JFluid1 {
         if (silence < PATIENCE_NANOS - DOUBT_NANOS) {
             return false;
         }
-        if (!doubted && excusedUntil - now < DOUBT_NANOS) {
+        if (doubted) {
+            return silence > STARVING_NANOS; // the agent is busy; a redefinition or a thousand class files may take its time
+        }
+        if (silence > PATIENCE_NANOS && excusedUntil - now < 0) {
+            return true;
+        }
+        if (excusedUntil - now < DOUBT_NANOS && now - answeredAt > DOUBT_AGAIN_NANOS) {
             doubted = true;
             wakeAgent();
         }
-        return silence > PATIENCE_NANOS && excusedUntil - now < 0;
+        return false;
     }
 
     /** Whether a thread wonders about the client's silence since the last {@link #excuse}. */
@@ -1130,6 +1141,7 @@ public final class JFluid1 {
      */
     public static void excuse(long until, boolean wanting) {
         starved = wanting;
+        answeredAt = System.nanoTime();
         excusedUntil = until;
         doubted = false;
     }
