@@ -167,6 +167,11 @@ export async function openAttachSocket(
     // While a dead socket file is there, a JVM that has a listener takes SIGQUIT as a wish to see
     // its threads; when it is gone, it starts the listener anew.
     if (state === 'dead') unlinkQuietly(path)
+    // A JVM of root's that had the same number has left it: what we may not remove, a JVM of our user may not either.
+    const owner = socketOwner(target)
+    if (owner !== undefined && owner !== target.euid) {
+      throw new ForeignSocket(pid, path, owner, target.euid)
+    }
     sendSigquit(target, client)
     for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
       await sleep(pause)

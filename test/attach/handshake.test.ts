@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -453,6 +454,24 @@ describe.runIf(process.geteuid?.() === 0)('users', () => {
     assert.equal(connection.signalled, true)
     assert.equal(statSync(connection.socketPath).uid, NOBODY)
     assert.ok((await agentProperties(connection)).size > 0)
+    await assertUndisturbed(java)
+  })
+
+  it('a dead socket that neither we nor the JVM may remove is told, and nothing is signalled', async () => {
+    const cwd = temporaryDirectory()
+    chownSync(cwd, NOBODY, NOBODY)
+    const java = await startWaiter(newest, [], { ...asNobody, cwd })
+    const path = socketOf(java.pid)
+    onTestFinished(() => rmSync(path, { force: true }))
+    // Bound under another name, as a server removes its own when it closes.
+    const server = createServer().listen(`${path}.tmp`)
+    await once(server, 'listening')
+    renameSync(`${path}.tmp`, path)
+    server.close()
+    await once(server, 'close')
+    const problem = await asUser(NOBODY, NOBODY, () => refusal(java.pid))
+    assert.equal(`${problem.name} ${problem.exitCode}`, 'ForeignSocket 77')
+    assert.match(problem.message, /java_pid\d+ belongs to uid 0, not to the JVM's uid \d+$/)
     await assertUndisturbed(java)
   })
 

@@ -17,7 +17,7 @@ const run = promisify(execFile)
 
 /**
  * `overhead`: per cent, of the report's tables 1 and 2, scheme B. `part`: a root of about a tenth of the time.
- * `code`: classes whose methods get probes.
+ * `code`: classes whose methods get probes. `coarse`: classes whose methods take 1 us and more, for a third table.
  */
 export const PROGRAMS = [
   { name: 'Compress', title: 'compress', part: 'tables.Compress$Compressor.emit', overhead: [5061, 2281] },
@@ -28,6 +28,7 @@ export const PROGRAMS = [
     part: 'org.antlr.v4.runtime.ParserInterpreter.parse',
     overhead: [166, 267],
     code: ['tables.*', 'org.antlr.*'],
+    coarse: ['tables.*'],
   },
   {
     name: 'Javac',
@@ -36,6 +37,7 @@ export const PROGRAMS = [
     overhead: [1317, 91],
     flags: { jdk: true, include: ['com.sun.tools.**', 'tables.*'] },
     code: ['tables.*', 'com.sun.tools.*'],
+    coarse: ['com.sun.tools.javac.main.**', 'tables.*'],
   },
   { name: 'Rules', title: 'jess', part: 'tables.Rules$Engine.ask', overhead: [4530, 388] },
   {
@@ -44,6 +46,7 @@ export const PROGRAMS = [
     part: 'javazoom.jl.decoder.LayerIIIDecoder.hybrid',
     overhead: [2666, 289],
     code: ['tables.*', 'javazoom.*'],
+    coarse: ['tables.*', 'javazoom.jl.decoder.LayerIIIDecoder'],
   },
   { name: 'RayTracer', title: 'mtrt', part: 'tables.RayTracer$Scene.shadowed', overhead: [null, null] },
   {

@@ -1,5 +1,6 @@
 // Tables 1 and 2 of the report (section 7) on programs of today: a whole program, and a root of about a tenth of its time;
-// the same columns. apps/tables has a program for each of the report's; PetStore is the bench `server`.
+// the same columns. apps/tables has a program for each of the report's; PetStore is the bench `server`. Table 3, which is
+// not the report's: whole programs of which only methods that take 1 us and more are included.
 //
 // Bare and profiled runs are of one JVM, in that order: bare, attach, runs until the compilers are quiet, runs that count, runs
 // that are sampled, detach. More columns than the report has: the time charged by CPU time of the thread, its own time by
@@ -26,7 +27,8 @@ const SETTLE_MS = 30_000
 const AFTER_SETTLE_MS = 6_000
 const SAMPLE_MS = 3000
 const SCHEMES = process.env.BENCH_SCHEMES?.split(',') ?? ['a', 'b']
-const TABLES = process.env.BENCH_TABLES?.split(',').map(Number) ?? [1, 2]
+const TITLES = ['', 'whole programs', 'a part of each', 'whole programs, long methods only']
+const TABLES = process.env.BENCH_TABLES?.split(',').map(Number) ?? [1, 2, 3]
 /** A call that takes so long, bare, is charged exactly; the goals differ. */
 const LONG_CALL_NS = 1000
 
@@ -35,10 +37,13 @@ export async function tables(jdks) {
     const prepared = await preparePrograms(jdk)
     for (const table of TABLES) {
       console.log(
-        `\n${jdk.name}, table ${table}: ${table === 1 ? 'whole programs' : 'a part of each'}; ms of one run; min / median / max of ${ROUNDS} rounds of ${ROUND_MS} ms\n${HEAD}`,
+        `\n${jdk.name}, table ${table}: ${TITLES[table]}; ms of one run; min / median / max of ${ROUNDS} rounds of ${ROUND_MS} ms\n${HEAD}`,
       )
-      for (const program of PROGRAMS.filter(wanted)) {
-        const root = table === 1 ? WHOLE : program.part
+      for (const each of PROGRAMS.filter(wanted)) {
+        if (table === 3 && each.coarse === undefined) continue
+        const root = table === 2 ? each.part : WHOLE
+        const flags = table === 3 ? { ...each.flags, include: each.coarse } : each.flags
+        const program = { ...each, flags, overhead: table === 3 ? [] : each.overhead }
         try {
           const apart = await bareApart(jdk, prepared, program, root)
           for (const scheme of SCHEMES) {
@@ -133,7 +138,7 @@ function print(program, scheme, row, apart, table) {
   const middle = (rounds, of) => median(rounds.map(of))
   const bareWall = middle(bare, ({ wall }) => wall)
   const bareCpu = middle(bare, ({ cpu }) => cpu)
-  const share = table === 1 ? 1 : apart.share
+  const share = table === 2 ? apart.share : 1
   const calls = middle(profiled, (one) => one.calls)
   const total = middle(profiled, ({ wall }) => wall)
   const overhead = (total / bareWall - 1) * 100
@@ -143,7 +148,7 @@ function print(program, scheme, row, apart, table) {
     const inside = Math.min(1, (one.charged + (row.probeNs * one.calls) / 1e6) / one.wall)
     return (one.charged - one.queued * inside) / (bareCpu * share)
   })
-  const report = program.overhead[table - 1]
+  const report = program.overhead[table - 1] ?? null
   const columns = [
     ...[program.title, scheme, calls < 1e5 ? calls.toFixed(0) : `${(calls / 1e6).toFixed(2)}M`],
     range(
