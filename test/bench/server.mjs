@@ -178,7 +178,10 @@ async function record(pid, root, options) {
     onError,
   })
   const code = await client.exit
-  const detachMs = Number(/detached from \d+ in (\d+) ms/.exec(client.stderr)?.[1])
+  // No answer within the ten seconds that the client waits for one: the agent leaves by itself then.
+  const detachMs = Number(
+    /detached from \d+ in (\d+) ms/.exec(client.stderr)?.[1] ?? Number.POSITIVE_INFINITY,
+  )
   if (code !== 0) throw new Error(`jfluid record ended with ${code}\n${client.stderr}`)
   const allSeconds = (performance.now() - begun) / 1000
   const run = promisify(execFile)
@@ -236,7 +239,11 @@ function printRow(options, { profile, seconds, detachMs }) {
       options.join(' ') + (profile.truncated ? ' TRUNCATED' : ''),
       ...[seconds.toFixed(1), it.redefinitions, it.redefinedClasses, it.hotSwapMs.toFixed(0)],
       ...[it.longestPauseMs.toFixed(0), it.instrumentedMethods, it.calledMethods, ratio.toFixed(1)],
-      ...[(events.waitMs / 1000).toFixed(1), calls, detachMs],
+      ...[
+        (events.waitMs / 1000).toFixed(1),
+        calls,
+        detachMs === Number.POSITIVE_INFINITY ? '> 10,000' : detachMs,
+      ],
     ]),
   )
 }
