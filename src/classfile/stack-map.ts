@@ -43,6 +43,13 @@ export function typeOperand(type: VerificationType): number {
   return type >>> 4
 }
 
+/** A frame that must name the class of an argument, for which the pool may have no entry. */
+export class UnnamedArgument extends RangeError {
+  constructor() {
+    super('an argument type cannot be written: its class has no entry')
+  }
+}
+
 export interface Frame {
   readonly bci: number
   readonly locals: readonly VerificationType[]
@@ -194,8 +201,7 @@ function commonPrefix(a: readonly VerificationType[], b: readonly VerificationTy
 function writeTypes(writer: Writer, types: readonly VerificationType[], from: number): void {
   for (let i = from; i < types.length; i++) {
     const tag = typeTag(types[i])
-    if (tag > UNINITIALIZED)
-      throw new RangeError('an argument type cannot be written: its class has no entry')
+    if (tag > UNINITIALIZED) throw new UnnamedArgument()
     writer.u1(tag)
     if (tag >= OBJECT) writer.u2(typeOperand(types[i]))
   }

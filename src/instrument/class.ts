@@ -7,6 +7,8 @@
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_STATIC } from '../classfile/access.ts'
 import { type ClassFile, ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
 import { MAX_POOL_COUNT } from '../classfile/constant-pool.ts'
+import type { BlockAnalysis } from './blocks.ts'
+import { ANALYSES, type BlockCounting } from './counting.ts'
 import {
   HAND_OVER_CLASSES,
   HAND_OVER_SLOTS,
@@ -62,9 +64,31 @@ export interface InstrumentedClass {
   readonly skipped: readonly SkippedMethod[]
 }
 
-export function instrumentClass(classFile: ClassFile, tasks: readonly MethodTask[]): InstrumentedClass {
+/**
+ * What the probes of methods and roots tell.
+ *
+ * `time`: when they ran. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
+ * analysis.
+ */
+export type Recipe =
+  | { readonly tells: 'time' | 'calls' }
+  | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
+
+export const EXACT_TIME: Recipe = { tells: 'time' }
+
+export function instrumentClass(
+  classFile: ClassFile,
+  tasks: readonly MethodTask[],
+  recipe: Recipe = EXACT_TIME,
+): InstrumentedClass {
   const handsOver = HAND_OVER_CLASSES.has(classFile.name)
-  const block = runtimeBlock(classFile.pool, returnedClasses(classFile), handsOver)
+  const clock = recipe.tells === 'time' ? 'time' : 'executed'
+  const block = runtimeBlock(
+    classFile.pool,
+    returnedClasses(classFile, recipe.tells === 'bytecodes'),
+    handsOver,
+    clock,
+  )
   const bodies: InstrumentedBody[] = []
   const skipped: SkippedMethod[] = []
   const refusal = refuse(classFile, block)
@@ -73,7 +97,7 @@ export function instrumentClass(classFile: ClassFile, tasks: readonly MethodTask
     try {
       if (refusal !== undefined) throw new NotInstrumentable(refusal)
       const method = instrumentable(classFile, work)
-      const code = instrumentMethod(classFile, method, probesOf(work, block), block)
+      const code = instrumentMethod(classFile, method, probesOf(work, block, recipe), block)
       bodies.push({ methodIndex, id, code })
     } catch (problem) {
       skipped.push({ methodIndex, id, reason: reasonOf(problem) })
@@ -136,12 +160,12 @@ function tellsOfAnObject({ access, name, descriptor }: MethodInfo): boolean {
   return (access & ACC_STATIC) === 0 ? name !== '<init>' : /^\([L[]/.test(descriptor)
 }
 
-function probesOf(work: Work, refs: RuntimeBlock): MethodProbes {
-  const timed = timingProbes(work, refs)
+function probesOf(work: Work, refs: RuntimeBlock, recipe: Recipe): MethodProbes {
+  const timed = timingProbes(work, refs, recipe)
   return work.handOver === undefined ? timed : withHandOver(timed, work.handOver, refs)
 }
 
-function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock): MethodProbes {
+function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, recipe: Recipe): MethodProbes {
   const receiver = reflection ? receiverProbe(refs.reflectiveCall) : []
   if (timing === undefined) return { entry: receiver, exit: [], slots: 1 }
   const [entry, exit] =
@@ -151,7 +175,13 @@ function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock): Met
     exit: idProbe(id, exit),
     resume: idProbe(id, refs.methodResume),
     slots: idSlots(id),
+    ...(recipe.tells !== 'time' && { counts: countsOf(recipe) }),
   }
+}
+
+function countsOf(recipe: Recipe): BlockAnalysis | 'nothing' {
+  if (recipe.tells !== 'bytecodes') return 'nothing'
+  return typeof recipe.blocks === 'string' ? ANALYSES[recipe.blocks] : recipe.blocks
 }
 
 /**
@@ -172,6 +202,7 @@ function withHandOver(
     exit: [...exit, ...handOverReturn(handOver, refs)],
     thrown: exit,
     ...(timed.resume !== undefined && { resume: timed.resume }),
+    ...(timed.counts !== undefined && { counts: timed.counts }),
     slots: Math.max(timed.slots, HAND_OVER_SLOTS),
   }
 }

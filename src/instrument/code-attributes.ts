@@ -53,7 +53,8 @@ function moveLineNumbers(content: Reader, moved: Relocation, out: Writer): void 
 function moveLocalVariables(content: Reader, moved: Relocation, out: Writer): void {
   for (let left = copyCount(content, out); left > 0; left--) {
     moveRange(content, moved, out)
-    out.copy(content.bytes, content.skip(6), content.at)
+    out.copy(content.bytes, content.skip(4), content.at)
+    out.u2(moved.local(content.u2()))
   }
 }
 
@@ -80,7 +81,7 @@ function moveTypeAnnotations(content: Reader, moved: Relocation, out: Writer): v
     if (target === LOCAL_VARIABLE || target === RESOURCE_VARIABLE) {
       for (let more = copyCount(content, out); more > 0; more--) {
         moveRange(content, moved, out)
-        out.u2(content.u2()) // index
+        out.u2(moved.local(content.u2()))
       }
     } else if (target === EXCEPTION_PARAMETER) {
       out.u2(content.u2()) // row of the exception table; ours come after all others

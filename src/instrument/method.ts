@@ -13,6 +13,8 @@
 //     push id; invokestatic methodExit
 //     athrow
 //
+// A method that counts what it executes has more of them (counting.ts).
+//
 // A method that would outgrow a limit that way has no probes in its handlers; if that is not enough it is made
 // compact (shared-exits.ts).
 //
@@ -37,16 +39,20 @@ import {
   typeTag,
   UNINITIALIZED,
   UNINITIALIZED_THIS,
+  UnnamedArgument,
   type VerificationType,
   verificationType,
 } from '../classfile/stack-map.ts'
 import { Writer } from '../classfile/writer.ts'
+import type { BlockAnalysis } from './blocks.ts'
 import { moveAttribute } from './code-attributes.ts'
 import { THIS_INITIALIZED, THIS_UNINITIALIZED, thisStates } from './constructor.ts'
+import { type Counting, countingOf, NO_COUNT } from './counting.ts'
 import { lengthLimit, MAX_CODE_BYTES } from './limits.ts'
+import { withNewLocal } from './new-local.ts'
 import { resumePoints } from './own-handlers.ts'
 import { NotInstrumentable, TooLong } from './problem.ts'
-import { type Probes, Relocation } from './relocation.ts'
+import { type Inserted, type Probes, Relocation } from './relocation.ts'
 import type { RuntimeRefs } from './runtime.ts'
 import { returnedClass, type SharedExits, sharedExits } from './shared-exits.ts'
 
@@ -55,6 +61,11 @@ const MAX_U2 = 65535
 export interface MethodProbes extends Probes {
   /** Stack slots that the probes use themselves. */
   readonly slots: number
+  /**
+   * The exit probes take a count, pushed before them: of the blocks of this analysis, 0 for 'nothing'. Absent where
+   * they take none.
+   */
+  readonly counts?: BlockAnalysis | 'nothing'
 }
 
 /** Code thrown into from [start, end), new positions. */
@@ -81,7 +92,7 @@ interface CatchAll {
 export function instrumentMethod(
   classFile: ClassFile,
   method: MethodInfo,
-  probes: MethodProbes,
+  asked: MethodProbes,
   refs: RuntimeRefs,
 ): Uint8Array {
   const code = parseCode(classFile, method)
@@ -92,8 +103,10 @@ export function instrumentMethod(
   const frames = hasFrames ? decodeStackMap(classFile, method, code) : []
   const framed = new Set(frames.map(({ bci }) => bci))
   const hasFrame = (bci: number) => !hasFrames || framed.has(bci)
+  const counting = countingFor(classFile, method, code, asked, refs)
+  const probes = counting === undefined ? asked : withCount(asked, counting)
   const thrownProbe = probes.thrown ?? probes.exit
-  const { moved, handlers, length } = layOut(classFile, method, code, probes, refs, hasFrame)
+  const { moved, handlers, length } = layOut(classFile, method, code, probes, refs, hasFrame, counting)
 
   const bytecode = new Uint8Array(length)
   moved.write(bytecode)
@@ -106,14 +119,15 @@ export function instrumentMethod(
   const thrown = handlers.length === 0 ? 0 : 1
   // What lies below a returned value is not known without following the stack, so leave room for all.
   out.u2(atMost(MAX_U2, Math.max(code.maxStack, thrown) + probes.slots, 'max_stack'))
-  out.u2(code.maxLocals)
+  const counter = counting?.local ?? -1
+  out.u2(code.maxLocals + (counter < 0 ? 0 : 1))
   out.u4(length)
   out.copy(bytecode)
   writeExceptionTable(out, code, moved, handlers)
   writeAttributes(out, classFile, code, moved, () => {
     if (!hasFrames) return undefined
     const thrownType = [verificationType(OBJECT, refs.throwable)]
-    const all = [
+    const plain = [
       ...moveFrames(frames, moved),
       ...moved.exits.map(({ opcode, position }) => ({
         bci: position,
@@ -122,10 +136,58 @@ export function instrumentMethod(
       })),
       ...handlers.map(({ position, locals }) => ({ bci: position, locals, stack: thrownType })),
     ]
-    if (all.length === 0) return undefined
-    return { nameIndex: refs.stackMapTable, content: encodeStackMap(all, initialLocals(classFile, method)) }
+    if (plain.length === 0) return undefined
+    const initial = initialLocals(classFile, method)
+    const all = counter < 0 ? plain : framesWith(counter, plain, initial, moved.of(0))
+    return { nameIndex: refs.stackMapTable, content: framesOf(all, initial) }
   })
   return out.finish()
+}
+
+/**
+ * The first of them is where the variable has just been given its value: what then is added to a frame is no more than it
+ * was before.
+ */
+function framesWith(
+  newLocal: number,
+  frames: readonly Frame[],
+  initial: readonly VerificationType[],
+  begin: number,
+): Frame[] {
+  const all = frames.map(({ bci, locals, stack }) => ({ bci, locals: withNewLocal(locals, newLocal), stack }))
+  if (all[0].bci !== begin) all.unshift({ bci: begin, locals: withNewLocal(initial, newLocal), stack: [] })
+  return all
+}
+
+function framesOf(frames: readonly Frame[], initial: readonly VerificationType[]): Uint8Array {
+  try {
+    return encodeStackMap(frames, initial)
+  } catch (error) {
+    if (!(error instanceof UnnamedArgument)) throw error
+    throw new NotInstrumentable('its frames have no room for another local variable')
+  }
+}
+
+function countingFor(
+  classFile: ClassFile,
+  method: MethodInfo,
+  code: Code,
+  { counts }: MethodProbes,
+  refs: RuntimeRefs,
+): Counting | undefined {
+  if (counts === undefined) return undefined
+  return counts === 'nothing' ? NO_COUNT : countingOf(classFile, method, code, counts, refs)
+}
+
+function withCount(probes: MethodProbes, { begin, push }: Counting): MethodProbes {
+  const { entry, exit, thrown, slots } = probes
+  return {
+    ...probes,
+    entry: [...begin, ...entry],
+    exit: [...push, ...exit],
+    ...(thrown !== undefined && { thrown: [...push, ...thrown] }),
+    slots: slots + 1,
+  }
 }
 
 /**
@@ -154,12 +216,13 @@ function layOut(
   probes: Probes,
   refs: RuntimeRefs,
   hasFrame: (bci: number) => boolean,
+  counting: Counting | undefined,
 ): Layout {
   const { bytecode } = code
   const { exit, thrown = exit, resume } = probes
   const limit = lengthLimit(bytecode.length)
-  const attempt = (shared?: SharedExits, resumes?: Uint8Array): Layout => {
-    const moved = new Relocation(bytecode, probes, hasFrame, shared, resumes)
+  const attempt = (shared?: SharedExits, inserted = counting?.inserted): Layout => {
+    const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, counting?.local)
     const handlers = thrown.length === 0 ? [] : catchAlls(classFile, method, code, moved, thrown)
     const length = moved.length + handlers.length * (thrown.length + 1)
     if (length > MAX_CODE_BYTES) throw new TooLong('would pass 65535 bytes')
@@ -168,7 +231,7 @@ function layOut(
   }
   const resumes = resume === undefined ? undefined : resumePoints(code)
   try {
-    if (resumes !== undefined) return attempt(undefined, resumes)
+    if (resumes !== undefined) return attempt(undefined, withResumes(resumes, resume!, counting?.inserted))
   } catch (problem) {
     if (!(problem instanceof TooLong)) throw problem
   }
@@ -182,6 +245,15 @@ function layOut(
     if (shared.opcodes.length === 0) throw problem
     return attempt(shared)
   }
+}
+
+/** A handler is told of before the block that begins there is counted. */
+function withResumes(points: Uint8Array, probe: readonly number[], counted: Inserted | undefined): Inserted {
+  const inserted: (readonly number[] | undefined)[] = counted?.slice() ?? new Array(points.length)
+  for (let bci = 0; bci < points.length; bci++) {
+    if (points[bci] === 1) inserted[bci] = [...probe, ...(inserted[bci] ?? [])]
+  }
+  return inserted
 }
 
 /** What the stack holds at a return, and nothing else there; undefined if the pool cannot name it. */

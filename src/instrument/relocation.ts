@@ -5,7 +5,7 @@
 //              0 →  insn                 a branch to bci 0 does not enter the method again
 //   r: return  r →  exit probe           a branch to a return passes the probe
 //                   return
-//   h: insn    h →  resume probe         where a handler begins (own-handlers.ts)
+//   h: insn    h →  inserted code        where a handler begins (own-handlers.ts), or a block (counting.ts)
 //                   insn
 //   s: return  s →  goto exit            if it shares its exit with others (shared-exits.ts)
 //   end        end →
@@ -34,6 +34,7 @@ import {
 } from '../classfile/opcodes.ts'
 import { ClassFormatProblem } from '../classfile/problem.ts'
 import { s2At, s4At } from '../classfile/reader.ts'
+import { movedAccess } from './new-local.ts'
 import { TooLong } from './problem.ts'
 import type { SharedExits } from './shared-exits.ts'
 
@@ -55,12 +56,15 @@ export interface Probes {
   readonly resume?: readonly number[]
 }
 
+/** By old bci: what goes before the instruction there, for whoever branches to it, too. */
+export type Inserted = readonly (readonly number[] | undefined)[]
+
 export class Relocation {
   readonly #bytecode: Uint8Array
   readonly #probes: Probes
   readonly #shared: SharedExits | undefined
-  readonly #resume: readonly number[]
-  readonly #resumes: Uint8Array | undefined
+  readonly #inserted: Inserted | undefined
+  readonly #newLocal: number
   /** By old bci: the new one, or -1 where no instruction starts. One more entry for the end. */
   readonly #moved: Int32Array
   /** By old bci: the branch there becomes a 32-bit one. */
@@ -69,7 +73,8 @@ export class Relocation {
   /**
    * @param hasFrame  whether an old bci has a frame, or needs none; asked only of code above 32 KiB
    * @param shared    returns that jump; without, each has its own probe
-   * @param resumes   by old bci, not 0: a resume probe goes there
+   * @param inserted  code without branches
+   * @param newLocal  index of a variable for which others make room, -1 if there is none
    * @throws ClassFormatProblem | TooLong
    */
   constructor(
@@ -77,13 +82,14 @@ export class Relocation {
     probes: Probes,
     hasFrame: (bci: number) => boolean,
     shared: SharedExits | undefined,
-    resumes: Uint8Array | undefined,
+    inserted: Inserted | undefined,
+    newLocal = -1,
   ) {
     this.#bytecode = bytecode
     this.#probes = probes
     this.#shared = shared
-    this.#resume = probes.resume ?? []
-    this.#resumes = resumes
+    this.#inserted = inserted
+    this.#newLocal = newLocal
     this.#moved = new Int32Array(bytecode.length + 1).fill(-1)
     this.#layOut()
     while (this.length > 0x7fff && this.#widen(hasFrame)) this.#layOut()
@@ -115,7 +121,7 @@ export class Relocation {
   }
 
   /**
-   * New position of the instruction at `bci`, the probes before it included, or of the end.
+   * New position of the instruction at `bci`, what is inserted before it included, or of the end.
    *
    * @throws ClassFormatProblem if no instruction starts there
    */
@@ -125,13 +131,18 @@ export class Relocation {
     return position
   }
 
-  /** Without a resume probe: where a `new` is, or what an annotation speaks of. */
+  /** Behind what is inserted: where a `new` is, or what an annotation speaks of. */
   instruction(bci: number): number {
-    return this.of(bci) + this.#resumeBytes(bci)
+    return this.of(bci) + this.#insertedBytes(bci)
   }
 
-  #resumeBytes(bci: number): number {
-    return this.#resumes?.[bci] === 1 ? this.#resume.length : 0
+  /** New index of a local variable. */
+  local(index: number): number {
+    return this.#newLocal >= 0 && index >= this.#newLocal ? index + 1 : index
+  }
+
+  #insertedBytes(bci: number): number {
+    return this.#inserted?.[bci]?.length ?? 0
   }
 
   /**
@@ -154,7 +165,7 @@ export class Relocation {
       const opcode = bytecode[bci]
       let length = instructionLength(bytecode, bci)
       moved[bci] = position
-      position += this.#resumeBytes(bci)
+      position += this.#insertedBytes(bci)
       bci += length
       if (this.jumps(bci - length)) {
         length = this.#wide?.[bci - length] === 1 ? WIDE_JUMP_BYTES : JUMP_BYTES
@@ -165,6 +176,8 @@ export class Relocation {
         length += switchOperands(position) - position - (switchOperands(start) - start)
       } else if (this.#wide?.[bci - length] === 1) {
         length = isConditional(opcode) ? WIDE_CONDITIONAL_BYTES : WIDE_JUMP_BYTES
+      } else if (this.#newLocal >= 0) {
+        length = movedAccess(bytecode, bci - length, this.#newLocal)?.length ?? length
       }
       position += length
     }
@@ -200,9 +213,10 @@ export class Relocation {
       const opcode = bytecode[bci]
       const next = bci + instructionLength(bytecode, bci)
       let at = this.#moved[bci]
-      if (this.#resumes?.[bci] === 1) {
-        out.set(this.#resume, at)
-        at += this.#resume.length
+      const inserted = this.#inserted?.[bci]
+      if (inserted !== undefined) {
+        out.set(inserted, at)
+        at += inserted.length
       }
       if (this.jumps(bci)) {
         this.#writeJump(out, at, bci, GOTO, this.#exit(opcode))
@@ -218,7 +232,9 @@ export class Relocation {
           out.set(exit, at)
           at += exit.length
         }
-        for (let i = bci; i < next; i++) out[at++] = bytecode[i]
+        const moved = this.#newLocal < 0 ? undefined : movedAccess(bytecode, bci, this.#newLocal)
+        if (moved !== undefined) out.set(moved, at)
+        else for (let i = bci; i < next; i++) out[at++] = bytecode[i]
       }
       bci = next
     }

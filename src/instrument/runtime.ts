@@ -20,9 +20,36 @@ import { Writer } from '../classfile/writer.ts'
 export const RUNTIME_CLASS = 'java/lang/JFluid1'
 
 const ID = '(I)V'
+const COUNT_AND_ID = '(II)V'
+const COUNT = '(I)I'
 const OBJECT = '(Ljava/lang/Object;)V'
 const OBJECTS = '(Ljava/lang/Object;Ljava/lang/Object;)V'
 const NOTHING = '()V'
+
+/**
+ * What events are to tell: when they were, or what was executed since the last. They have probes of their own, of the
+ * same meaning.
+ */
+export type EventClock = 'time' | 'executed'
+
+const PROBES = {
+  time: {
+    methodEntry: ['methodEntry', ID],
+    methodExit: ['methodExit', ID],
+    methodResume: ['methodResume', ID],
+    rootEntry: ['rootEntry', ID],
+    rootExit: ['rootExit', ID],
+  },
+  executed: {
+    methodEntry: ['countEntry', ID],
+    methodExit: ['countExit', COUNT_AND_ID],
+    methodResume: ['countResume', ID],
+    rootEntry: ['countRootEntry', ID],
+    rootExit: ['countRootExit', COUNT_AND_ID],
+    countLoop: ['countLoop', COUNT],
+    countCall: ['countCall', COUNT],
+  },
+} as const
 
 /** Pool indices that probes refer to. */
 export interface RuntimeRefs {
@@ -31,6 +58,9 @@ export interface RuntimeRefs {
   readonly methodResume: number
   readonly rootEntry: number
   readonly rootExit: number
+  /** These are 0 where events tell the time. */
+  readonly countLoop: number
+  readonly countCall: number
   readonly reflectiveCall: number
   /** Class java/lang/Throwable, for the frames of our handlers. */
   readonly throwable: number
@@ -74,15 +104,22 @@ export function runtimeBlock(
   pool: ConstantPool,
   returned: readonly string[],
   handsOver = false,
+  clock: EventClock = 'time',
 ): RuntimeBlock {
-  const block = new Block(pool, returned, handsOver)
+  const block = new Block(pool, returned, handsOver, clock)
   const runtime = block.class(RUNTIME_CLASS)
+  const probe = (key: keyof (typeof PROBES)[EventClock]): number => {
+    const [name, descriptor] = PROBES[clock][key]
+    return block.method(runtime, name, descriptor)
+  }
   return {
-    methodEntry: block.method(runtime, 'methodEntry', ID),
-    methodExit: block.method(runtime, 'methodExit', ID),
-    methodResume: block.method(runtime, 'methodResume', ID),
-    rootEntry: block.method(runtime, 'rootEntry', ID),
-    rootExit: block.method(runtime, 'rootExit', ID),
+    methodEntry: probe('methodEntry'),
+    methodExit: probe('methodExit'),
+    methodResume: probe('methodResume'),
+    rootEntry: probe('rootEntry'),
+    rootExit: probe('rootExit'),
+    countLoop: clock === 'time' ? 0 : block.method(runtime, ...PROBES.executed.countLoop),
+    countCall: clock === 'time' ? 0 : block.method(runtime, ...PROBES.executed.countCall),
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
@@ -101,11 +138,7 @@ function handOverRefs(block: Block, runtime: number): HandOverRefs {
   return Object.fromEntries(refs) as HandOverRefs
 }
 
-const TEXTS = [
-  RUNTIME_CLASS,
-  ...['methodEntry', 'methodExit', 'methodResume', 'rootEntry', 'rootExit', 'reflectiveCall'],
-  ...[ID, OBJECT, 'java/lang/Throwable', 'StackMapTable'],
-]
+const TEXTS = [RUNTIME_CLASS, 'reflectiveCall', OBJECT, 'java/lang/Throwable', 'StackMapTable']
 
 interface Wanted {
   readonly text: string
@@ -116,7 +149,12 @@ function wanted(text: string): Wanted {
   return { text, bytes: encodeModifiedUtf8(text) }
 }
 
-const WANTED = TEXTS.map(wanted)
+const wantedFor = (clock: EventClock): Wanted[] =>
+  [...new Set([...TEXTS, ...Object.values(PROBES[clock]).flat()])].map(wanted)
+const WANTED: Readonly<Record<EventClock, Wanted[]>> = {
+  time: wantedFor('time'),
+  executed: wantedFor('executed'),
+}
 const WANTED_TO_HAND_OVER = [...Object.keys(HAND_OVER_METHODS), OBJECTS, NOTHING].map(wanted)
 
 class Block {
@@ -125,10 +163,10 @@ class Block {
   readonly #pool: ConstantPool
   readonly #texts: Map<string, number>
 
-  constructor(pool: ConstantPool, returned: readonly string[], handsOver: boolean) {
+  constructor(pool: ConstantPool, returned: readonly string[], handsOver: boolean, clock: EventClock) {
     this.#pool = pool
     const more = handsOver ? WANTED_TO_HAND_OVER : []
-    this.#texts = findTexts(pool, [...WANTED, ...more, ...returned.map(wanted)])
+    this.#texts = findTexts(pool, [...WANTED[clock], ...more, ...returned.map(wanted)])
   }
 
   utf8(text: string): number {

@@ -13,7 +13,7 @@ import { type ClassFile, MAJOR_6, parseClassFile } from '../../src/classfile/cla
 import { forEachInstruction, parseCode } from '../../src/classfile/code.ts'
 import { JSR, JSR_W } from '../../src/classfile/opcodes.ts'
 import { spliceClass } from '../../src/classfile/splice.ts'
-import { instrumentClass, type MethodTask } from '../../src/instrument/class.ts'
+import { EXACT_TIME, instrumentClass, type MethodTask, type Recipe } from '../../src/instrument/class.ts'
 import { HUGE_METHOD_BYTES } from '../../src/instrument/limits.ts'
 import { readBody } from '../../src/reveal/call-sites.ts'
 import { type Hierarchy, TypeChecker } from '../../src/typecheck/check.ts'
@@ -80,7 +80,7 @@ interface Rewritten {
   milliseconds: number
 }
 
-function rewriteAll(classes: readonly ClassFile[]): Rewritten {
+function rewriteAll(classes: readonly ClassFile[], recipe: Recipe): Rewritten {
   const found: Rewritten = {
     after: [],
     versions: new Map(),
@@ -96,7 +96,7 @@ function rewriteAll(classes: readonly ClassFile[]): Rewritten {
     const tasks = classFile.methods.map(({ index }): MethodTask => {
       return { methodIndex: index, id: (id++ * 37) % (1 << 22), probe: 'method' }
     })
-    const result = instrumentClass(classFile, tasks)
+    const result = instrumentClass(classFile, tasks, recipe)
     const written = spliceClass(classFile, result.poolEntries, result.poolBytes, result.bodies)
     found.milliseconds += performance.now() - started
 
@@ -153,9 +153,20 @@ function typeCheckAll(classes: readonly ClassFile[], hierarchy: Hierarchy) {
   return { verdicts, methods }
 }
 
-it.each(names)(
-  '%s: with probes in every method HotSpot accepts what it accepted, and so do we',
-  async (name) => {
+const RECIPES: readonly Recipe[] = [
+  EXACT_TIME,
+  { tells: 'bytecodes', blocks: 'precise' },
+  { tells: 'bytecodes', blocks: 'default' },
+]
+const cases = names.flatMap((name) => RECIPES.map((recipe) => [name, titleOf(recipe), recipe] as const))
+
+function titleOf(recipe: Recipe): string {
+  return recipe.tells === 'bytecodes' ? `${recipe.blocks} bytecodes` : recipe.tells
+}
+
+it.each(cases)(
+  '%s, %s: with probes in every method HotSpot accepts what it accepted, and so do we',
+  async (name, told, recipe) => {
     const file = files[names.indexOf(name)]
     const others = files.filter((it) => it !== file)
     const classes = parsed.get(file)!
@@ -163,7 +174,7 @@ it.each(names)(
     const stubs = stubsFor(classes, new Set(all.map((it) => it.name)))
     const hierarchy = hierarchyOf([...stubs.map(({ bytes }) => parseClassFile(bytes)), ...all])
 
-    const { after, versions, reasons, refused, code, milliseconds } = rewriteAll(classes)
+    const { after, versions, reasons, refused, code, milliseconds } = rewriteAll(classes, recipe)
     const ours = typeCheckAll(classes, hierarchy)
     const unlinked: number[] = []
     const rejected: string[] = []
@@ -182,6 +193,7 @@ it.each(names)(
     const { passed, assumed, unchecked, failed } = ours.methods
     table.push({
       jar: basename(file).replace(/(-[0-9a-f]{16})?\.jar$/, ''),
+      tells: told,
       classes: classes.length,
       versions: [...versions]
         .sort(([a], [b]) => a - b)

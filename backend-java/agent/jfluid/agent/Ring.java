@@ -50,8 +50,8 @@ final class Ring {
         }
     }
 
-    void begin(int chunkBytes, int chunkCount, int chunksAt, Runnable wake) {
-        threads = JFluid1.begin(JFluid1.address(buffer), chunkBytes, chunkCount, chunksAt, wake);
+    void begin(int chunkBytes, int chunkCount, int chunksAt, Runnable wake, boolean counts) {
+        threads = JFluid1.begin(JFluid1.address(buffer), chunkBytes, chunkCount, chunksAt, wake, counts);
     }
 
     /**

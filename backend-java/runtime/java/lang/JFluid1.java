@@ -114,6 +114,8 @@ public final class JFluid1 {
      * step; a million virtual threads make it 16.
      */
     private static final int TABLE_SIZE = 1 << 16;
+    /** Bytecodes: a loop hands over what it has executed a thousand times a second or so. */
+    private static final int LONG_ACTIVATION = 1 << 20;
     private static final int MAX_THREADS = (1 << THREAD_NUMBER_BITS) - 1;
     private static final Unsafe U = Unsafe.getUnsafe();
     public static final boolean FAST_CLOCK = Setup.fastClock;
@@ -150,6 +152,10 @@ public final class JFluid1 {
     /** The redefinition that runs may wait for those who wait for it. */
     private static volatile boolean jammed;
     private static long start;
+    /** The clock of each thread is what it has executed (probes count…), not time. */
+    private static boolean counting;
+    /** Null but for a session with a profiler of the user's. */
+    private static volatile Reporter reporter;
     private static long ring;
     private static long states;
     private static long chunks;
@@ -184,7 +190,7 @@ public final class JFluid1 {
     private static java.lang.ref.WeakReference<?>[] knownMembers = NO_MEMBERS;
     private static boolean followsJdk;
     /** A ThreadInfo, two cache lines wider than its fields on either side, and its weak reference. */
-    private static final long THREAD_BYTES = 416;
+    private static final long THREAD_BYTES = 424;
     /** A Reflected, perhaps with its selector. */
     private static final long MEMBER_BYTES = 64;
     private static long threadsKnown;
@@ -215,6 +221,13 @@ public final class JFluid1 {
         long next;
         long limit;
         long base;
+        /** Bytecodes executed inside the graph, where those are counted. */
+        long executed;
+        /** Where the thread is in its own tree; null unless a profiler of the user's has one. */
+        Context context;
+        Context contexts;
+        /** Bytecodes until the thread reports. */
+        long due;
         int chunk = -1;
         int sequence;
         /** Writer: chunks since it last waited for one. */
@@ -244,6 +257,52 @@ public final class JFluid1 {
             this.virtual = virtual;
             this.lastThread = this.lastWriter = number;
         }
+    }
+
+    /** A calling context of one thread, for a profiler of the user's (jfluid.api.CallingContext). */
+    public static final class Context {
+        public final int id;
+        /** Null for the thread's tree as a whole. */
+        public final Context caller;
+        public long calls;
+        public long executed;
+        /** Latest first. */
+        public Context callees;
+        public Context next;
+
+        Context(int id, Context caller) {
+            this.id = id;
+            this.caller = caller;
+        }
+
+        /** That of a call from here. */
+        Context callee(int id) {
+            for (Context c = callees; c != null; c = c.next) {
+                if (c.id == id) {
+                    return c;
+                }
+            }
+            Context c = new Context(id, this);
+            c.next = callees;
+            callees = c;
+            return c;
+        }
+
+        /** The nearest of this method, itself or further out; null if there is none. */
+        Context nearest(int id) {
+            Context c = this;
+            while (c.caller != null && c.id != id) {
+                c = c.caller;
+            }
+            return c.caller == null ? null : c;
+        }
+    }
+
+    /** A profiler of the user's. Both return after how many bytecodes the thread reports next. */
+    public abstract static class Reporter {
+        public abstract int register(Thread thread, Context root);
+
+        public abstract int report(Context root, Context current);
     }
 
     /** Something an application thread asks of the agent. */
@@ -417,12 +476,7 @@ public final class JFluid1 {
             ti.nesting = left; // first, as methodExit throws on a full stack
             methodExit(id);
             if (left <= 0 && ti.active) {
-                ti.active = false;
-                int chunk = ti.chunk;
-                if (chunk >= 0) {
-                    ti.resting = true;
-                    U.putIntRelease(null, states + chunk * 4L, CHUNK_IDLE);
-                }
+                rest(ti);
             }
         } else if (ti.virtualActive) {
             ti.nesting = left;
@@ -433,7 +487,234 @@ public final class JFluid1 {
         }
     }
 
+    /** Outside the graph, until the next root: the agent may take the chunk. */
+    private static void rest(ThreadInfo ti) {
+        ti.active = false;
+        int chunk = ti.chunk;
+        if (chunk >= 0) {
+            ti.resting = true;
+            U.putIntRelease(null, states + chunk * 4L, CHUNK_IDLE);
+        }
+    }
+
+    // ---- the same without a clock ----
+    //
+    // What an event tells instead of time is how much its thread has executed inside the graph: bytecodes, counted
+    // by the method itself in a local variable and handed over when it ends (JP, section 4). A method that counts
+    // nothing hands over 0. So readers need not know: a self "time" is what was executed between two events.
+
+    /** Start of every instrumented method but roots. Cost: {@link #methodEntry} without the clock. */
+    public static void countEntry(int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                virtualEntry(ti, id);
+                if (ti.context != null) {
+                    enterContext(ti, id);
+                }
+            }
+            return;
+        }
+        if (state[id] < READY && !firstInvocation(ti, id)) {
+            return;
+        }
+        countedEvent(ti, KIND_ENTER | (long) id << TICK_BITS);
+        if (ti.context != null) {
+            enterContext(ti, id);
+        }
+    }
+
+    /**
+     * End of every instrumented method but roots, normal or by exception.
+     *
+     * @param executed by this activation since it last said so, without its callees
+     */
+    public static void countExit(int executed, int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                ti.executed += executed;
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+                if (ti.context != null) {
+                    leaveContext(ti, executed, id);
+                }
+            }
+            return;
+        }
+        ti.executed += executed;
+        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        if (ti.context != null) {
+            leaveContext(ti, executed, id);
+        }
+    }
+
+    /** Start of a handler, see {@link #methodResume}. */
+    public static void countResume(int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return;
+        }
+        if (ti.active) {
+            countedEvent(ti, KIND_CATCH | (long) id << TICK_BITS);
+        } else if (ti.virtualActive) {
+            virtualEvent(ti, KIND_CATCH | (long) id << TICK_BITS);
+        } else {
+            return;
+        }
+        if (ti.context != null) {
+            Context here = ti.context.nearest(id);
+            ti.context = here == null ? ti.context : here;
+        }
+    }
+
+    private static void enterContext(ThreadInfo ti, int id) {
+        try {
+            Context callee = ti.context.callee(id);
+            callee.calls++;
+            ti.context = callee;
+        } catch (OutOfMemoryError full) {
+            ti.context = null; // the profiler has no more of this thread
+            gap();
+        }
+    }
+
+    /** What a frame that ended without an exit leaves open ends with the nearest exit outside of it. */
+    private static void leaveContext(ThreadInfo ti, int executed, int id) {
+        Context here = ti.context.nearest(id);
+        if (here == null) {
+            return;
+        }
+        here.executed += executed;
+        ti.context = here.caller;
+        ti.due -= executed;
+        if (ti.due <= 0) {
+            report(ti, here);
+        }
+    }
+
+    /** Hands the thread to the profiler, outside of the graph meanwhile. */
+    private static void report(ThreadInfo ti, Context current) {
+        Reporter to = reporter;
+        if (to == null) {
+            ti.due = Long.MAX_VALUE;
+            return;
+        }
+        boolean active = ti.active;
+        boolean virtualActive = ti.virtualActive;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        try {
+            ti.due = to.report(ti.contexts, current);
+        } catch (Throwable t) {
+            ti.due = Long.MAX_VALUE; // there was no room on the stack to catch it nearer
+            passOn(t);
+        }
+        ti.guard = false;
+        ti.active = active && enabled;
+        ti.virtualActive = virtualActive && enabled;
+    }
+
+    /** A thread's first call of a root. With the guard on. */
+    private static void register(Reporter to, ThreadInfo ti) {
+        ti.contexts = new Context(0, null);
+        ti.due = to.register(Thread.currentThread(), ti.contexts);
+        ti.context = ti.contexts;
+    }
+
+    /** @param to null for none */
+    public static void reportTo(Reporter to) {
+        reporter = to;
+    }
+
+    private static void countedEvent(ThreadInfo ti, long word) {
+        long delta = ti.executed - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            append(ti, word);
+            return;
+        }
+        U.putLongRelease(null, at, word | delta);
+        ti.next = at + EVENT_BYTES;
+    }
+
+    /**
+     * Start of a loop's body: an activation that goes on for long hands over what it has executed, or its
+     * variable would overflow.
+     *
+     * @return what it goes on with
+     */
+    public static int countLoop(int executed) {
+        return executed < LONG_ACTIVATION ? executed : countCall(executed);
+    }
+
+    /**
+     * Before a constructor calls super() or this(): if that throws, no handler of the constructor may see it.
+     *
+     * @return 0, what it goes on with
+     */
+    public static int countCall(int executed) {
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            ti.executed += executed;
+            Context here = ti.context;
+            if (here != null) {
+                here.executed += executed;
+                ti.due -= executed;
+                if (ti.due <= 0) {
+                    report(ti, here);
+                }
+            }
+        }
+        return 0;
+    }
+
+    /** Start of a root, see {@link #rootEntry}. */
+    public static void countRootEntry(int id) {
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            countEntry(id); // as in rootEntry
+            ti.nesting++;
+            return;
+        }
+        if (open) {
+            enterGraph(ti, id);
+        }
+    }
+
+    /** End of a root, see {@link #rootExit}. */
+    public static void countRootExit(int executed, int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return;
+        }
+        int left = ti.nesting - 1;
+        if (ti.active) {
+            ti.nesting = left; // as in rootExit
+            countExit(executed, id);
+            if (left <= 0 && ti.active) {
+                rest(ti);
+            }
+        } else if (ti.virtualActive) {
+            ti.nesting = left;
+            countExit(executed, id);
+            if (left <= 0) {
+                ti.virtualActive = false;
+            }
+        }
+    }
+
     // ---- slow paths: rare, guarded, bounded ----
+
+    /** What the thread's events say: session ticks from {@link #start}, or what it has executed. */
+    private static long clock(ThreadInfo ti) {
+        return counting ? ti.executed : ticks();
+    }
 
     @ReservedStackAccess
     private static void enterGraph(ThreadInfo known, int id) {
@@ -450,6 +731,14 @@ public final class JFluid1 {
             }
             ti.guard = true;
             ti.token = 0; // its first events were lost: what is left stands for itself
+            Reporter to = reporter;
+            if (to != null) {
+                if (ti.contexts == null) {
+                    register(to, ti);
+                }
+                ti.context = ti.contexts;
+                enterContext(ti, id);
+            }
             if (ti.virtual) {
                 ti.nesting = 1;
                 ThreadInfo w = carrier();
@@ -467,7 +756,7 @@ public final class JFluid1 {
                     put(ti, CONTROL_ROOT);
                     ti.nesting = 1;
                     if (state[id] >= READY || awaitReady(ti, ti, id)) {
-                        event(ti, KIND_ENTER | (long) id << TICK_BITS);
+                        event(ti, ti, KIND_ENTER | (long) id << TICK_BITS);
                         ti.active = enabled;
                     }
                 }
@@ -498,7 +787,7 @@ public final class JFluid1 {
         ti.guard = true;
         try {
             if (room(ti, ti, 3)) {
-                event(ti, word);
+                event(ti, ti, word);
                 ti.active = enabled;
             }
         } catch (Throwable t) {
@@ -924,9 +1213,9 @@ public final class JFluid1 {
         w.next += EVENT_BYTES;
     }
 
-    /** Writes an event with the present time; the caller has made room for three words. */
-    private static void event(ThreadInfo w, long word) {
-        long now = ticks() - start;
+    /** Writes an event of `ti` with the present time; the caller has made room for three words. */
+    private static void event(ThreadInfo w, ThreadInfo ti, long word) {
+        long now = clock(ti) - start;
         long base = start + (now & ~TICK_MASK);
         if (base != w.base) {
             w.base = base;
@@ -1048,7 +1337,7 @@ public final class JFluid1 {
             if (U.getIntVolatile(null, at) == CHUNK_FREE && U.compareAndSetInt(null, at, CHUNK_FREE, CHUNK_BUSY)) {
                 claimHint = c + 1 < count ? c + 1 : 0;
                 long chunk = chunks + (long) c * chunkBytes;
-                long epoch = ticks() - start >>> TICK_BITS;
+                long epoch = clock(w) - start >>> TICK_BITS;
                 w.base = start + (epoch << TICK_BITS);
                 U.putInt(null, chunk + CHUNK_SEQUENCE, w.sequence);
                 U.putLong(null, chunk + CHUNK_EPOCH, epoch);
@@ -1283,7 +1572,7 @@ public final class JFluid1 {
             ThreadInfo w = carrier();
             if (w != null && room(w, ti, 5)) {
                 switchTo(w, ti);
-                event(w, word);
+                event(w, ti, word);
                 switchBack(w);
                 on = enabled;
             }
@@ -1940,7 +2229,7 @@ public final class JFluid1 {
                 if (virtual) {
                     switchTo(w, ti);
                 }
-                event(w, CONTROL_SUSPEND);
+                event(w, ti, CONTROL_SUSPEND);
                 switchBack(w);
                 return ti;
             }
@@ -1965,7 +2254,7 @@ public final class JFluid1 {
                 if (virtual) {
                     switchTo(w, ti);
                 }
-                event(w, CONTROL_RESUME);
+                event(w, ti, CONTROL_RESUME);
                 if (virtual) {
                     ti.virtualActive = true;
                     switchBack(w);
@@ -1982,9 +2271,11 @@ public final class JFluid1 {
     /**
      * Begins a session on a mapped ring. Recording starts with {@link #open}.
      *
+     * @param counts whether events tell what was executed, and not the time
      * @return the threads of this session, for {@link #anyoneInside}
      */
-    public static Object begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake) {
+    public static Object begin(
+            long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake, boolean counts) {
         table = new ThreadInfo[TABLE_SIZE];
         state = new byte[1024];
         reflected = new Reflected[1024];
@@ -2000,7 +2291,8 @@ public final class JFluid1 {
         waker = wake;
         excuse(System.nanoTime(), false);
         agent = Thread.currentThread();
-        start = ticks();
+        counting = counts;
+        start = counts ? 0 : ticks();
         swapping = jammed = false;
         swapper = null;
         // Linked and initialised here: an application's thread may be short of stack or memory, and an
@@ -2055,6 +2347,7 @@ public final class JFluid1 {
         }
         waker = null;
         agent = null;
+        reporter = null;
         handedOver = null;
         table = NOBODY;
         NOBODY[0] = null; // a thread that came late may have put itself there

@@ -1,0 +1,112 @@
+// What makes a method count the bytecodes it executes (JP, section 4): a local variable of its own, to which every
+// basic block adds its size, and which the exit probe hands over.
+//
+//     iconst_0; istore n                   with the entry probe
+//     …
+//   block:                                 a branch to it passes here
+//     iload n; countLoop; istore n         where a loop begins: hands over what is too much for an int
+//     iinc n, size
+//     …
+//     iload n; countCall; istore n         before super() or this(), from where no exception can be seen
+//     …
+//     iload n; push id; countExit          before each return, and in our handler
+//
+// A method of one block, counted when it begins, hands over a constant and needs no variable.
+
+import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
+import { type Code, instructionLength } from '../classfile/code.ts'
+import { ICONST_0, IINC, ILOAD, INVOKESPECIAL, INVOKESTATIC, ISTORE, POP } from '../classfile/opcodes.ts'
+import { u2At } from '../classfile/reader.ts'
+import { type BlockAnalysis, blocksOf, defaultBlocks, preciseBlocks } from './blocks.ts'
+import { accessCode, newLocalOf } from './new-local.ts'
+import { pushId } from './probe.ts'
+import type { RuntimeRefs } from './runtime.ts'
+
+/** Bytes of the longest code that pushes a count, that adds a block, and that hands over at a loop. */
+export const LONGEST_COUNT = 4
+export const LONGEST_ADDITION = 6
+export const LONGEST_HAND_OVER = 11
+const MAX_INCREMENT = 32767
+
+/** What a method needs in order to count. */
+export interface Counting {
+  /** Instructions before the entry probe. */
+  readonly begin: readonly number[]
+  /** By bci: what is put before the instruction there; undefined where nothing is. */
+  readonly inserted: readonly (readonly number[] | undefined)[] | undefined
+  /** Pushes what has been counted. */
+  readonly push: readonly number[]
+  /** The variable, of type int, new (new-local.ts); -1 if there is none. */
+  readonly local: number
+}
+
+/** An activation counts nothing. */
+export const NO_COUNT: Counting = { begin: [], inserted: undefined, push: [ICONST_0], local: -1 }
+
+export function countingOf(
+  classFile: ClassFile,
+  method: MethodInfo,
+  code: Code,
+  analysis: BlockAnalysis,
+  { countLoop, countCall }: RuntimeRefs,
+): Counting {
+  const { bytecode } = code
+  const blocks = blocksOf(code, classFile.pool, analysis)
+  const first = blocks.sizes[0]
+  const initialisers = initialiserCalls(classFile, method, bytecode)
+  const inserted: (readonly number[] | undefined)[] = []
+  if (blocks.count === 1 && !blocks.entersAgain) {
+    if (initialisers.length === 0) return { ...NO_COUNT, push: pushId(first) }
+    inserted[initialisers[0]] = [...pushId(first), ...call(countCall), POP]
+    return { ...NO_COUNT, inserted }
+  }
+  const local = newLocalOf(method, code)
+  const handOver = (method: number) => [
+    ...accessCode(ILOAD, local),
+    ...call(method),
+    ...accessCode(ISTORE, local),
+  ]
+  for (let bci = 0; bci < bytecode.length; bci++) {
+    const size = blocks.sizes[bci]
+    if (size === 0 || (bci === 0 && !blocks.entersAgain)) continue
+    inserted[bci] = [...(blocks.loops[bci] === 1 ? handOver(countLoop) : []), ...add(local, size)]
+  }
+  for (const bci of initialisers) inserted[bci] = [...(inserted[bci] ?? []), ...handOver(countCall)]
+  const start = blocks.entersAgain ? 0 : first
+  return {
+    begin: [...pushId(start), ...accessCode(ISTORE, local)],
+    inserted,
+    push: accessCode(ILOAD, local),
+    local,
+  }
+}
+
+/** Calls of super() or this() that may throw, where no handler may be; perhaps those of other instances, too. */
+function initialiserCalls(classFile: ClassFile, method: MethodInfo, bytecode: Uint8Array): number[] {
+  if (method.name !== '<init>') return []
+  const found: number[] = []
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    if (bytecode[bci] !== INVOKESPECIAL) continue
+    const { owner, name } = classFile.pool.memberRef(u2At(bytecode, bci + 1))
+    if (name !== '<init>' || owner === 'java/lang/Object') continue
+    if (owner === classFile.name || owner === classFile.superName) found.push(bci)
+  }
+  return found
+}
+
+function call(method: number): number[] {
+  return [INVOKESTATIC, method >>> 8, method & 0xff]
+}
+
+function add(local: number, size: number): number[] {
+  if (size > MAX_INCREMENT) return [...add(local, MAX_INCREMENT), ...add(local, size - MAX_INCREMENT)]
+  return accessCode(IINC, local, size)
+}
+
+/** How a method's bytecodes are counted. */
+export type BlockCounting = 'default' | 'precise'
+
+export const ANALYSES: Readonly<Record<BlockCounting, BlockAnalysis>> = {
+  default: defaultBlocks,
+  precise: preciseBlocks,
+}

@@ -1,0 +1,109 @@
+// Room for one more local variable: behind the parameters, with all others moved up by one.
+//
+// Behind everything else it would be simpler, but not for frames. A frame says how it differs at the end from the
+// one before; a variable that is always last would make every frame a full one, and a full frame needs the classes of
+// all parameters in the constant pool.
+
+import { ACC_STATIC } from '../classfile/access.ts'
+import type { MethodInfo } from '../classfile/class-file.ts'
+import { type Code, instructionLength } from '../classfile/code.ts'
+import { argumentSlots } from '../classfile/descriptor.ts'
+import {
+  ALOAD_3,
+  ASTORE_3,
+  DLOAD,
+  DSTORE,
+  IINC,
+  ILOAD,
+  ILOAD_0,
+  ISTORE,
+  ISTORE_0,
+  LLOAD,
+  LSTORE,
+  RET,
+  WIDE,
+} from '../classfile/opcodes.ts'
+import { u2At } from '../classfile/reader.ts'
+import { DOUBLE, INTEGER, LONG, TOP, typeTag, type VerificationType } from '../classfile/stack-map.ts'
+import { NotInstrumentable } from './problem.ts'
+
+const MAX_LOCALS = 65535
+
+/** An instruction's use of a local variable. */
+interface Access {
+  /** Of the long form: iload, … astore, ret, iinc. */
+  readonly opcode: number
+  readonly local: number
+  /** Of iinc. */
+  readonly increment: number
+}
+
+/** The index of the new variable. @throws NotInstrumentable */
+export function newLocalOf(method: MethodInfo, code: Code): number {
+  const { bytecode, maxLocals } = code
+  if (maxLocals >= MAX_LOCALS) throw new NotInstrumentable('has no room for another local variable')
+  const first = argumentSlots(method.descriptor) + ((method.access & ACC_STATIC) === 0 ? 1 : 0)
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    const access = accessAt(bytecode, bci)
+    // Some compilers use the slots of parameters again: this one would be torn apart.
+    if (access !== undefined && access.local === first - 1 && isWide(access.opcode)) return maxLocals
+  }
+  return first
+}
+
+function isWide(opcode: number): boolean {
+  return opcode === LLOAD || opcode === DLOAD || opcode === LSTORE || opcode === DSTORE
+}
+
+function accessAt(bytecode: Uint8Array, bci: number): Access | undefined {
+  const opcode = bytecode[bci]
+  if (opcode === WIDE) {
+    const local = u2At(bytecode, bci + 2)
+    const increment = bytecode[bci + 1] === IINC ? (u2At(bytecode, bci + 4) << 16) >> 16 : 0
+    return { opcode: bytecode[bci + 1], local, increment }
+  }
+  if (opcode >= ILOAD_0 && opcode <= ALOAD_3) return short(ILOAD, opcode - ILOAD_0)
+  if (opcode >= ISTORE_0 && opcode <= ASTORE_3) return short(ISTORE, opcode - ISTORE_0)
+  if (opcode === IINC) return { opcode, local: bytecode[bci + 1], increment: (bytecode[bci + 2] << 24) >> 24 }
+  const isLong =
+    opcode === RET || (opcode >= ILOAD && opcode < ILOAD_0) || (opcode >= ISTORE && opcode < ISTORE_0)
+  return isLong ? { opcode, local: bytecode[bci + 1], increment: 0 } : undefined
+}
+
+/** xload_n, xstore_n: four of each type. */
+function short(first: number, at: number): Access {
+  return { opcode: first + (at >> 2), local: at & 3, increment: 0 }
+}
+
+/** The instruction at `bci` with the new variable in place, undefined if it is as it was. */
+export function movedAccess(bytecode: Uint8Array, bci: number, newLocal: number): number[] | undefined {
+  const access = accessAt(bytecode, bci)
+  if (access === undefined || access.local < newLocal) return undefined
+  return accessCode(access.opcode, access.local + 1, access.increment)
+}
+
+/** An instruction that uses a local variable, in its shortest form. */
+export function accessCode(opcode: number, local: number, increment = 0): number[] {
+  if (opcode === IINC) {
+    if (local < 256 && increment === (increment << 24) >> 24) return [IINC, local, increment & 0xff]
+    return [WIDE, IINC, local >>> 8, local & 0xff, (increment >>> 8) & 0xff, increment & 0xff]
+  }
+  if (local > 255) return [WIDE, opcode, local >>> 8, local & 0xff]
+  if (local > 3 || opcode === RET) return [opcode, local]
+  return [opcode < ISTORE ? ILOAD_0 + (opcode - ILOAD) * 4 + local : ISTORE_0 + (opcode - ISTORE) * 4 + local]
+}
+
+/** A frame's locals with the new variable, an int. */
+export function withNewLocal(locals: readonly VerificationType[], newLocal: number): VerificationType[] {
+  const all: VerificationType[] = []
+  let slots = 0
+  let at = 0
+  for (; at < locals.length && slots < newLocal; at++) {
+    all.push(locals[at])
+    slots += typeTag(locals[at]) === LONG || typeTag(locals[at]) === DOUBLE ? 2 : 1
+  }
+  for (; slots < newLocal; slots++) all.push(TOP)
+  all.push(INTEGER)
+  for (; at < locals.length; at++) all.push(locals[at])
+  return all
+}
