@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { EX_SOFTWARE, EX_USAGE, JfluidError } from './base/errors.ts'
 import type { AttachFlags } from './commands/attach.ts'
-import { count, withSessionFlags } from './commands/options.ts'
+import type { GateFlags } from './commands/gate.ts'
+import { count, percentage, withSessionFlags } from './commands/options.ts'
 import type { RecordFlags } from './commands/record.ts'
 import type { RunFlags } from './commands/run.ts'
 
@@ -78,6 +79,18 @@ withSessionFlags(
   .action(async (command: string[], flags: RunFlags) => {
     const { run } = await import('./commands/run.ts')
     process.exitCode = await run(command, flags)
+  })
+
+program
+  .command('gate')
+  .description('fail if a task executes more than its baseline: for continuous integration')
+  .argument('<baseline>', 'a .jfluid file of --mode bytecodes or count')
+  .argument('[other...]', 'another .jfluid file; or after --, what to run and profile as the baseline was')
+  .option('--tolerance <percent>', 'how much more one call of the root may cost', percentage, 0)
+  .option('--json', 'as JSON')
+  .action(async (baseline: string, other: string[], flags: GateFlags) => {
+    const { gate } = await import('./commands/gate.ts')
+    await gate(baseline, other, flags, (text) => process.stdout.write(text))
   })
 
 program

@@ -31,6 +31,8 @@ export const EX_NOCODE = 79
 export const EX_NOMATCH = 80
 /** A terminal that is too small, or cannot do enough. */
 export const EX_SMALLTERM = 81
+/** A task costs more than its baseline allows. */
+export const EX_REGRESSION = 82
 
 /** Something a user can act on. Broken invariants of our own are plain `Error`s instead. */
 export abstract class JfluidError extends Error {

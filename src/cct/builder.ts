@@ -164,6 +164,7 @@ export class CctBuilder implements EventSink {
   /** By node that has handed work over: the node that stands for it, see #origin. */
   readonly #origins = new Map<number, number>()
   #pseudoNodes = 0
+  readonly #executed: boolean
   readonly #maxNodes: number
   readonly #alive: () => void
 
@@ -190,8 +191,10 @@ export class CctBuilder implements EventSink {
    *                 so do those that memory has no room for
    * @param alive    called now and then during work that takes long: growing a tree of millions of
    *                 nodes does, and a target that waits for us must see that we live
+   * @param executed events tell what was executed, and not the time: waiting takes nothing of it
    */
-  constructor(maxNodes = 2 ** 26, alive: () => void = () => {}) {
+  constructor(maxNodes = 2 ** 26, alive: () => void = () => {}, executed = false) {
+    this.#executed = executed
     this.#maxNodes = maxNodes
     this.#alive = alive
     const bytes = new ArrayBuffer(FIRST_NODES * INTS * 4)
@@ -296,7 +299,7 @@ export class CctBuilder implements EventSink {
 
   adjust(ticks: number): void {
     this.waitTicks += ticks
-    if (this.#node === this.#tops[this.#thread]) return
+    if (this.#executed || this.#node === this.#tops[this.#thread]) return
     this.#adjusted = this.#last === this.#adjustedLast ? this.#adjusted + ticks : ticks
     this.#last += ticks
     this.#adjustedLast = this.#last
@@ -368,6 +371,7 @@ export class CctBuilder implements EventSink {
    * and so are pauses.
    */
   pause(startTicks: number, endTicks: number): void {
+    if (this.#executed) return
     const pause: Pause = { start: Math.round(startTicks), end: Math.round(endTicks), taken: new Map() }
     if (pause.end <= pause.start) return
     if (this.#pauses.length === PAUSES) this.#pauses.shift()

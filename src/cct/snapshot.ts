@@ -16,9 +16,12 @@ import {
 } from './builder.ts'
 import { type Calibration, exactTime } from './compensation.ts'
 import { type Forest, withPaths } from './handover.ts'
+import { type CostKind, costsOf, METRICS } from './metric.ts'
 import type { Tree } from './tree.ts'
 
 export interface SnapshotOptions {
+  /** What the builder's clock has told: time, unless said otherwise. */
+  readonly cost?: CostKind
   readonly calibration: Calibration
   readonly nsPerTick: number
   /** Charges open frames up to now, in the snapshot only. */
@@ -41,6 +44,20 @@ const INTS = NODE_INTS
 const FLOATS = NODE_FLOATS
 const ALIVE = ALIVE_NODES
 
+const NO_PROBES: Calibration = { innerTicks: 0, outerTicks: 0 }
+
+const NO_FOREST: Forest = {
+  count: 0,
+  method: new Int32Array(0),
+  parent: new Int32Array(0),
+  calls: new Float64Array(0),
+  ticks: new Float64Array(0),
+  warmCalls: new Float64Array(0),
+  warmTicks: new Float64Array(0),
+  handed: null,
+  warmHanded: null,
+}
+
 /** Stands for all virtual threads, in place of a thread number. */
 export const VIRTUAL = 0
 
@@ -57,7 +74,8 @@ export function snapshotOf(
   alive: () => void = () => {},
   between: () => void = alive,
 ): NumberedSnapshot {
-  const copied = forestOf(builder, options.calibration, alive)
+  const { cost = 'time', calibration } = options
+  const copied = forestOf(builder, cost === 'time' ? calibration : NO_PROBES, alive)
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
       copied.ticks[node] += ticks
@@ -83,7 +101,7 @@ function pictureOf(
   alive()
   const oneTree = tops.length < 2
   const threads: { number: number; tree: Tree }[] = []
-  let merged: Tree = treeOf(0)
+  let merged: Tree = layOut(NO_FOREST, ranks, options, alive)
   if (oneTree || options.perThread !== false) {
     const all = layOut(forest, ranks, options, alive)
     for (let top = 0; top < all.count; top += all.size[top]) {
@@ -188,13 +206,34 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
   return { count, method, parent, calls, ticks, warmCalls, warmTicks, handed, warmHanded }
 }
 
-/** Preorder, sorted, compensated, in nanoseconds. Contexts that nothing was counted in are left out. */
+/** Preorder, sorted, with the columns of the metric. Contexts that nothing was counted in are left out. */
 function layOut(
   forest: Forest,
   rank: (method: number) => number,
   options: SnapshotOptions,
   alive: () => void,
 ): Tree {
+  const { cost = 'time' } = options
+  if (cost === 'time') return timeTree(forest, rank, options, alive)
+  // A "tick" is what was executed, and nothing is to be taken out of it.
+  const tree = timeTree(forest, rank, { calibration: NO_PROBES, nsPerTick: 1 }, alive)
+  const { calls, selfNs, totalNs } = tree.metrics
+  const { self, total } = METRICS[cost]
+  if (cost === 'bytecodes') return { ...tree, metrics: { calls, [self]: selfNs, [total]: totalNs } }
+  totalNs.set(calls)
+  for (let node = tree.count - 1; node > 0; node--) {
+    if (tree.parent[node] >= 0) totalNs[tree.parent[node]] += totalNs[node]
+  }
+  return { ...tree, metrics: { calls, [total]: totalNs } }
+}
+
+/** The same for time: compensated, in nanoseconds. */
+function timeTree(
+  forest: Forest,
+  rank: (method: number) => number,
+  options: SnapshotOptions,
+  alive: () => void,
+): TimeTree {
   const { count, method, parent, calls, ticks } = forest
   const shown = new Uint8Array(count)
   let size = 0
@@ -319,6 +358,8 @@ function below(tree: Tree, top: number): Tree {
   }
 }
 
+type TimeTree = ReturnType<typeof treeOf>
+
 function treeOf(count: number) {
   return {
     count,
@@ -340,36 +381,38 @@ function treeOf(count: number) {
 export interface HotMethod {
   readonly method: number
   readonly calls: number
-  readonly selfNs: number
+  /** In the unit of the tree's metric. */
+  readonly self: number
   /** Of outermost activations only, so that recursion does not count twice. */
-  readonly totalNs: number
+  readonly total: number
 }
 
 /**
- * The methods of a tree, most self time first.
+ * The methods of a tree, most self cost first.
  *
  * A method's sums lie side by side, by its id, and ids are dense: a million nodes take 20 ms or so, on the thread that
  * draws.
  */
 export function hotMethods(tree: Tree): HotMethod[] {
   const { count, method, size } = tree
-  const { calls, selfNs, totalNs } = tree.metrics
+  const { calls } = tree.metrics
+  const { self, total } = costsOf(tree)
   let ids = 0
   for (let node = 0; node < count; node++) if (method[node] >= ids) ids = method[node] + 1
-  /** Calls, self and total time, and the end of the outermost activation's subtree that we are in; 0 before the first. */
+  /** Calls, self and total cost, and the end of the outermost activation's subtree that we are in; 0 before the first. */
   const sums = new Float64Array(ids * 4)
   const found: number[] = []
   for (let node = 0; node < count; node++) {
     const at = method[node] * 4
     if (sums[at + 3] === 0) found.push(method[node])
     sums[at] += calls[node]
-    sums[at + 1] += selfNs[node]
+    sums[at + 1] += self[node]
     if (node >= sums[at + 3]) {
-      sums[at + 2] += totalNs[node]
+      sums[at + 2] += total[node]
       sums[at + 3] = node + size[node]
     }
   }
   return found
-    .map((id) => ({ method: id, calls: sums[id * 4], selfNs: sums[id * 4 + 1], totalNs: sums[id * 4 + 2] }))
-    .sort((a, b) => b.selfNs - a.selfNs || a.method - b.method)
+    .map((id) => ({ method: id, calls: sums[id * 4], self: sums[id * 4 + 1], total: sums[id * 4 + 2] }))
+    .sort((a, b) => b.self - a.self || a.method - b.method)
 }

@@ -4,16 +4,6 @@
 // the next sibling of c is c + size[c]. There may be several top nodes (parent -1), the roots.
 // Metrics are named columns, so that a new mode adds a column and no new tree.
 
-/** Metric columns that exact-time mode fills. */
-export type MetricName =
-  | 'calls'
-  | 'selfNs'
-  | 'totalNs'
-  | 'measuredNs'
-  | 'warmupCalls'
-  | 'warmupSelfNs'
-  | (string & {})
-
 export interface Tree {
   /** Number of nodes; every array below has this length. */
   readonly count: number
@@ -24,7 +14,7 @@ export interface Tree {
   /** Nodes in the subtree, itself included. */
   readonly size: Int32Array
   /**
-   * `calls` invocations; `selfNs` compensated net time (may be negative); `totalNs` selfNs of the
+   * `calls` invocations, and the two columns of the tree's metric (metric.ts). Of exact time: `selfNs` compensated net time (may be negative); `totalNs` selfNs of the
    * whole subtree, so children and self make the parent; `measuredNs` net time before compensation;
    * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition
    * had settled.

@@ -10,7 +10,7 @@ import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/
 import { describeDetach, finish, keepProfile } from './finish.ts'
 import { liveSource } from './live.ts'
 import { describeMatches } from './matches.ts'
-import { parsePid, type SessionFlags, sessionOptions } from './options.ts'
+import { commandOptions, parsePid, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { stopSignal } from './signals.ts'
 
@@ -20,7 +20,7 @@ export interface AttachFlags extends SessionFlags {
 
 export async function attach(pidText: string, flags: AttachFlags): Promise<void> {
   const pid = parsePid(pidText)
-  const options = sessionOptions(flags)
+  const options = await commandOptions(flags)
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem
   preloadScreen()
@@ -32,7 +32,7 @@ export async function attach(pidText: string, flags: AttachFlags): Promise<void>
   } finally {
     progress.close()
   }
-  const left = await view(session, flags.out)
+  const left = await view(session, flags)
   const told = outcome(session, left === 'quit' ? null : left, flags.out ?? null)
   if (told !== null) throw told
 }
@@ -44,7 +44,7 @@ export async function attach(pidText: string, flags: AttachFlags): Promise<void>
  */
 export async function view(
   session: Session,
-  out: string | undefined,
+  keep: { readonly out?: string; readonly reproducible?: boolean },
   onLeft: () => void = () => {},
 ): Promise<Leave> {
   const screen = await openScreen()
@@ -52,7 +52,7 @@ export async function view(
   // before the target has its code back.
   const stop = stopSignal()
   try {
-    return await shown(session, screen, out, onLeft)
+    return await shown(session, screen, keep, onLeft)
   } finally {
     stop.dispose()
   }
@@ -61,7 +61,7 @@ export async function view(
 async function shown(
   session: Session,
   screen: Screen,
-  out: string | undefined,
+  { out, reproducible }: { readonly out?: string; readonly reproducible?: boolean },
   onLeft: () => void,
 ): Promise<Leave> {
   let left: Leave
@@ -73,7 +73,7 @@ async function shown(
   onLeft()
   const { profile, report } = await finish(session)
   // Before anything is said: whoever reads us may have gone.
-  if (out !== undefined) await keepProfile(profile, out)
+  if (out !== undefined) await keepProfile(profile, out, reproducible)
   await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
   for (const line of describeMatches(session)) process.stderr.write(`${line}\n`)
   process.stderr.write(`${describeDetach(session, report)}\n`)

@@ -7,6 +7,7 @@ import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
 import { CannotWriteProfile } from '../profile/errors.ts'
 import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
+import { reproducible } from '../profile/reproducible.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import type { Session } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
@@ -71,7 +72,8 @@ function idleFilters(session: Session): string[] {
  * @throws ProfilePutElsewhere
  * @throws CannotWriteProfile if it can be put nowhere
  */
-export async function keepProfile(profile: Profile, path: string): Promise<void> {
+export async function keepProfile(whole: Profile, path: string, isReproducible = false): Promise<void> {
+  const profile = isReproducible ? reproducible(whole) : whole
   try {
     await writeProfile(profile, path)
   } catch (error) {

@@ -1,9 +1,12 @@
 // Options that attach, record and run share, from the command line's strings to the session's types.
 
-import { type Command, InvalidArgumentError } from 'commander'
+import { basename, resolve } from 'node:path'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { MODES, type Mode } from '../profile/profile.ts'
 import { parseClassPattern, parseRoot } from '../reveal/patterns.ts'
 import type { SessionOptions } from '../session/session.ts'
+import { loadAnalysis } from './block-analysis.ts'
 
 export class BadPid extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -21,6 +24,30 @@ export class NoRoot extends JfluidError {
   }
 }
 
+export class OnlyForBytecodes extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Add --mode bytecodes, or leave --bba out.'
+  constructor(mode: Mode) {
+    super(`--bba says how bytecodes are counted, and --mode ${mode} counts none`)
+  }
+}
+
+export class NotReproducible extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Count instead: --mode bytecodes, or --mode count.'
+  constructor() {
+    super('times differ from run to run: --reproducible is not for --mode exact')
+  }
+}
+
+export class ProfilerNeedsCounts extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Add --mode bytecodes, or --mode count.'
+  constructor() {
+    super('a profiler is called after so many bytecodes: --profiler is not for --mode exact')
+  }
+}
+
 export interface SessionFlags {
   readonly root?: readonly string[]
   readonly scheme: 'a' | 'b'
@@ -30,6 +57,10 @@ export interface SessionFlags {
   readonly lookAhead: number
   readonly followThreads?: boolean
   readonly rare?: 'arm' | 'watch'
+  readonly mode?: Mode
+  readonly bba?: string
+  readonly reproducible?: boolean
+  readonly profiler?: string
 }
 
 export const DEFAULT_LOOK_AHEAD = 32
@@ -42,6 +73,18 @@ export function withSessionFlags(command: Command): Command {
       '-r, --root <method>',
       'root of the call subgraph, Class.method or Class.method(descriptor); repeatable',
       collect,
+    )
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'exact: time of every call; bytecodes: what it executes, the same in every run; count: calls only',
+      )
+        .choices(MODES)
+        .default('exact'),
+    )
+    .option(
+      '--bba <default|precise|file>',
+      'for --mode bytecodes, where basic blocks end: at jumps; also where something may throw; or as the module says',
     )
     .option(
       '--scheme <a|b>',
@@ -65,6 +108,11 @@ export function withSessionFlags(command: Command): Command {
       'arm',
     )
     .option(
+      '--profiler <jar>',
+      'a profiling agent of your own, called by the threads of the JVM: not for --mode exact',
+    )
+    .option('--reproducible', 'leave out of the profile what differs from run to run: not for --mode exact')
+    .option(
       '--follow-threads',
       'work handed to executors or new threads inside the root is part of it, below what submitted it',
     )
@@ -82,10 +130,31 @@ function rare(value: string): 'arm' | 'watch' {
   throw new InvalidArgumentError('It is arm or watch.')
 }
 
+/** "0.5%" or "0.5": the part that is. */
+export function percentage(text: string): number {
+  const number = /^(\d{1,6}(?:\.\d{1,9})?)\s*%?$/.exec(text)?.[1]
+  if (number === undefined) throw new InvalidArgumentError('It is a percentage, as 0.5%.')
+  return Number(number) / 100
+}
+
 /** A whole number from 0 on. */
 export function count(value: string): number {
   if (/^\d{1,9}$/.test(value)) return Number(value)
   throw new InvalidArgumentError('It is a whole number.')
+}
+
+/**
+ * All options, with the block analysis that --bba names.
+ *
+ * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, ProfilerNeedsCounts, BadAnalysis
+ */
+export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
+  const options = sessionOptions(flags)
+  if (flags.reproducible && options.mode === 'exact') throw new NotReproducible()
+  if (flags.profiler !== undefined && options.mode === 'exact') throw new ProfilerNeedsCounts()
+  return flags.bba === undefined
+    ? options
+    : { ...options, blocks: await blockAnalysis(flags.bba, flags.mode) }
 }
 
 /** @throws NoRoot, BadPattern */
@@ -100,7 +169,18 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     lookAhead: flags.lookAhead,
     followThreads: flags.followThreads === true,
     rare: flags.rare ?? 'arm',
+    mode: flags.mode ?? 'exact',
+    ...(flags.profiler !== undefined && { profiler: resolve(flags.profiler) }),
   }
+}
+
+async function blockAnalysis(
+  text: string,
+  mode: Mode = 'exact',
+): Promise<NonNullable<SessionOptions['blocks']>> {
+  if (mode !== 'bytecodes') throw new OnlyForBytecodes(mode)
+  if (text === 'default' || text === 'precise') return { name: text, analysis: text }
+  return { name: basename(text), analysis: await loadAnalysis(text) }
 }
 
 /** @throws BadPid */

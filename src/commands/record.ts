@@ -6,7 +6,7 @@ import { Session, type SessionOptions } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
 import { describeDetach, finish, keepProfile, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
-import { parsePid, type SessionFlags, sessionOptions } from './options.ts'
+import { commandOptions, parsePid, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
@@ -17,7 +17,7 @@ export interface RecordFlags extends SessionFlags {
 
 export async function record(pidText: string, flags: RecordFlags): Promise<void> {
   const pid = parsePid(pidText)
-  const options = sessionOptions(flags)
+  const options = await commandOptions(flags)
   const durationMs = parseDuration(flags.duration)
   const progress = createProgress(process.stderr)
   const stop = stopSignal()
@@ -52,7 +52,7 @@ export async function record(pidText: string, flags: RecordFlags): Promise<void>
     quiet()
     progress.phase(`ending: ${why}`)
     const { profile, report } = await finish(session)
-    await keepProfile(profile, flags.out)
+    await keepProfile(profile, flags.out, flags.reproducible)
     progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
     progress.note(`profile written to ${flags.out}; read it with: jfluid report ${flags.out}`)

@@ -13,7 +13,7 @@ import { LinkLost } from '../wire/link.ts'
 import { view } from './attach.ts'
 import { finish, keepProfile, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
-import { type SessionFlags, sessionOptions } from './options.ts'
+import { commandOptions, type SessionFlags } from './options.ts'
 import { PassOn } from './pass-on.ts'
 import { signalStatus } from './signals.ts'
 
@@ -41,7 +41,7 @@ export interface RunFlags extends SessionFlags {
 
 /** @returns the program's own exit status, 128 + n if signal n ended it */
 export async function run(command: readonly string[], flags: RunFlags): Promise<number> {
-  const options = { ...sessionOptions(flags), untilExit: true }
+  const options = { ...(await commandOptions(flags)), untilExit: true }
   const headless = flags.record !== undefined
   if (!headless) {
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
@@ -108,11 +108,11 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
         noteSignal()
       }
       const { profile } = await finish(session)
-      await keepProfile(profile, flags.record!)
+      await keepProfile(profile, flags.record!, flags.reproducible)
       for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
       progress.note(`profile written to ${flags.record}; read it with: jfluid report ${flags.record}`)
     } else {
-      await view(session, undefined, noteSignal)
+      await view(session, {}, noteSignal)
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
       progress.note(`the program's output is in ${output}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
     }

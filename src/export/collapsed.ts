@@ -1,18 +1,19 @@
 // Collapsed stacks, one line a context: `com.Foo.a;com.Foo.b 1234`, as flame graph tools read them
-// (flamegraph.pl, speedscope, inferno). The number is self time in ns, rounded.
+// (flamegraph.pl, speedscope, inferno). The number is self time in ns, rounded, or what else the mode measures.
 //
 // Contexts whose self time rounds to zero or below are dropped: the format has no negative numbers,
 // and a context without self time adds nothing. Sums may therefore exceed those of other formats by
 // what was negative. With `threads`, the first frame of a line is the thread.
 
+import { costsOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
-import { column, nameOf, type Profile } from '../profile/profile.ts'
+import { nameOf, type Profile } from '../profile/profile.ts'
 import type { ExportFormat } from './format.ts'
 
 export const collapsed: ExportFormat = {
   name: 'collapsed',
   extension: '.collapsed',
-  description: 'one line a context with its self time in ns, for flame graphs',
+  description: 'one line a context with its self time in ns (bytecodes, calls), for flame graphs',
   *pieces(profile, options) {
     const frame = frameNames(profile)
     if (!options.threads) {
@@ -32,13 +33,13 @@ export const collapsed: ExportFormat = {
 const FRAMES_EACH_END = 256
 
 function* collapsedTree(tree: Tree, frame: (id: number) => string, first: string): Generator<string> {
-  const self = column(tree, 'selfNs')
+  const { self } = costsOf(tree)
   const path: number[] = []
   for (let i = 0; i < tree.count; i++) {
     while (path.length > 0 && i >= path[path.length - 1]! + tree.size[path[path.length - 1]!]!) path.pop()
     path.push(i)
-    const ns = Math.round(self[i]!)
-    if (ns <= 0) continue
+    const cost = Math.round(self[i]!)
+    if (cost <= 0) continue
     let line = first
     const skipFrom = path.length > 2 * FRAMES_EACH_END ? FRAMES_EACH_END : path.length
     const skipTo = path.length > 2 * FRAMES_EACH_END ? path.length - FRAMES_EACH_END : path.length
@@ -50,7 +51,7 @@ function* collapsedTree(tree: Tree, frame: (id: number) => string, first: string
       const name = frame(tree.method[path[at]!]!)
       line += line === '' ? name : `;${name}`
     }
-    yield `${line} ${ns}\n`
+    yield `${line} ${cost}\n`
   }
 }
 

@@ -4,7 +4,7 @@
 //
 //   offset  size  type   field
 //        0     8  bytes  magic    89 4A 46 4C 55 49 44 0A, "\x89JFLUID\n"
-//        8     4  u32    version  1
+//        8     4  u32    version  1; 2 of modes that readers of version 1 do not know
 //       12     4  u32    crc      CRC-32 of the body
 //       16     8  u64    length   bytes of the body, which ends the file
 //       24     n  bytes  body     MessagePack map
@@ -24,6 +24,7 @@ import { constants, type FileHandle, open, readFile, realpath, rename, stat, unl
 import { basename, dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { Packr, Unpackr } from 'msgpackr'
+import { METRICS } from '../cct/metric.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import {
   CannotReadProfile,
@@ -33,10 +34,10 @@ import {
   NewerProfile,
   NotAProfile,
 } from './errors.ts'
-import type { Profile, SkippedMethod } from './profile.ts'
+import { COST_OF, MODES, type Mode, type Profile, type SkippedMethod } from './profile.ts'
 
 export const MAGIC = Buffer.from('\x89JFLUID\n', 'latin1')
-export const VERSION = 1
+export const VERSION = 2
 const OFFSET_VERSION = 8
 const OFFSET_CRC = 12
 const OFFSET_LENGTH = 16
@@ -60,7 +61,7 @@ export function encodeProfile(profile: Profile): Buffer {
   })
   const header = Buffer.alloc(HEADER_BYTES)
   MAGIC.copy(header)
-  header.writeUInt32LE(VERSION, OFFSET_VERSION)
+  header.writeUInt32LE(profile.mode === 'exact' ? 1 : VERSION, OFFSET_VERSION)
   header.writeUInt32LE(crc32(body), OFFSET_CRC)
   header.writeBigUInt64LE(BigInt(body.length), OFFSET_LENGTH)
   return Buffer.concat([header, body])
@@ -227,6 +228,8 @@ class Reader {
     const instrumentation = this.#fields(all.instrumentation, 'instrumentation')
     const events = this.#fields(all.events, 'events')
     const methodNames = this.#methodNames(all.methodNames)
+    const mode = this.#oneOf(all.mode, MODES, 'mode')
+    const tree = (value: unknown, what: string) => this.#tree(value, mode, methodNames.length, what)
     return {
       target: {
         pid: this.#number(target.pid, 'target.pid'),
@@ -234,9 +237,11 @@ class Reader {
         vm: this.#string(target.vm, 'target.vm'),
         mainClass: this.#string(target.mainClass, 'target.mainClass'),
       },
-      mode: this.#oneOf(all.mode, ['exact'], 'mode'),
+      mode,
+      ...(all.blocks !== undefined && { blocks: this.#string(all.blocks, 'blocks') }),
       scheme: this.#oneOf(all.scheme, ['a', 'b'], 'scheme'),
       roots: this.#strings(all.roots, 'roots'),
+      ...(all.selection !== undefined && { selection: this.#selection(all.selection) }),
       startedAt: this.#instant(all.startedAt, 'startedAt'),
       durationMs: this.#number(all.durationMs, 'durationMs'),
       calibration: {
@@ -270,8 +275,8 @@ class Reader {
         followedTasks: this.#count(all.followedTasks, 'followedTasks'),
       }),
       methodNames,
-      merged: this.#tree(all.merged, methodNames.length, 'the merged tree'),
-      threads: this.#array(all.threads, 'threads').map((each) => this.#thread(each, methodNames.length)),
+      merged: tree(all.merged, 'the merged tree'),
+      threads: this.#array(all.threads, 'threads').map((each) => this.#thread(each, tree)),
     }
   }
 
@@ -294,6 +299,16 @@ class Reader {
     }
   }
 
+  #selection(value: unknown): NonNullable<Profile['selection']> {
+    const selection = this.#fields(value, 'selection')
+    return {
+      include: this.#strings(selection.include, 'selection.include'),
+      exclude: this.#strings(selection.exclude, 'selection.exclude'),
+      jdk: selection.jdk === true,
+      lookAhead: this.#count(selection.lookAhead, 'selection.lookAhead'),
+    }
+  }
+
   #skipped(value: unknown): SkippedMethod {
     const { method, reason } = this.#fields(value, 'a skipped method')
     return {
@@ -302,16 +317,16 @@ class Reader {
     }
   }
 
-  #thread(value: unknown, methods: number): ThreadTree {
+  #thread(value: unknown, treeOf: (value: unknown, what: string) => Tree): ThreadTree {
     const { id, name, tree } = this.#fields(value, 'a thread')
     return {
       id: this.#number(id, 'the id of a thread'),
       name: this.#string(name, 'the name of a thread'),
-      tree: this.#tree(tree, methods, 'the tree of a thread'),
+      tree: treeOf(tree, 'the tree of a thread'),
     }
   }
 
-  #tree(value: unknown, methods: number, what: string): Tree {
+  #tree(value: unknown, mode: Mode, methods: number, what: string): Tree {
     const fields = this.#fields(value, what)
     const count = this.#count(fields.count, `the node count of ${what}`)
     const method = new Int32Array(this.#numbers(fields.method, count, 4, `methods of ${what}`))
@@ -325,7 +340,8 @@ class Reader {
       if (!column.every(Number.isFinite)) throw this.#bad(`${name} of ${what} is not all numbers`)
       metrics[name] = column
     }
-    for (const name of ['calls', 'selfNs', 'totalNs', 'measuredNs']) {
+    const { self, total } = METRICS[COST_OF[mode]]
+    for (const name of ['calls', self, total, ...(mode === 'exact' ? ['measuredNs'] : [])]) {
       if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
     }
     return { count, method, parent: this.#parents(size, what), size, metrics }

@@ -4,6 +4,7 @@
 // Produced in pieces and without recursion: a tree may be 100,000 nodes deep, where JSON.stringify
 // runs out of stack, and have millions of nodes, where one string would be too long.
 
+import { costsOf, metricOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { allWarnings, column, nameOf, type Profile } from './profile.ts'
@@ -33,10 +34,11 @@ export function* jsonPieces(profile: Profile): Generator<string> {
 
 /** All that is known besides trees, as members of a JSON object without its braces. */
 export function factsJson(profile: Profile): string {
-  const { target, mode, scheme, roots, startedAt, durationMs, calibration, instrumentation } = profile
+  const { target, mode, blocks, scheme, roots, startedAt, durationMs, calibration, instrumentation } = profile
   const facts = {
     target,
     mode,
+    ...(blocks !== undefined && { blocks }),
     scheme,
     roots,
     startedAt,
@@ -60,7 +62,8 @@ export function factsJson(profile: Profile): string {
 export function* methodPieces(profile: Profile, limit: number): Generator<string> {
   let left = limit
   let separator = '\n'
-  for (const { method, calls, selfNs, totalNs } of hotMethods(profile.merged)) {
+  const metric = metricOf(profile.merged)
+  for (const { method, calls, self, total } of hotMethods(profile.merged)) {
     if (left-- <= 0) return
     const name = nameOf(profile.methodNames, method)
     const { class: className, loader, descriptor } = name
@@ -71,8 +74,8 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
         method: name.method,
         descriptor,
         calls,
-        selfNs,
-        totalNs,
+        [metric.self]: self,
+        [metric.total]: total,
       })
     separator = ',\n'
   }
@@ -103,8 +106,9 @@ export function* nodePieces(
 ): Generator<string> {
   const { count, method, size } = tree
   const calls = column(tree, 'calls')
-  const self = column(tree, 'selfNs')
-  const total = column(tree, 'totalNs')
+  const metric = metricOf(tree)
+  const { self, total } = costsOf(tree)
+  const isTime = metric.kind === 'time'
   const measured = column(tree, 'measuredNs')
   const warmupCalls = column(tree, 'warmupCalls')
   const warmupSelf = column(tree, 'warmupSelfNs')
@@ -122,7 +126,10 @@ export function* nodePieces(
       i += size[i]!
       continue
     }
-    let node = `${separator}${head(method[i]!)},"calls":${calls[i]!},"selfNs":${self[i]!},"totalNs":${total[i]!},"measuredNs":${measured[i]!}`
+    let node = `${separator}${head(method[i]!)},"calls":${calls[i]!}`
+    if (metric.kind !== 'calls') node += `,"${metric.self}":${self[i]!}`
+    node += `,"${metric.total}":${total[i]!}`
+    if (isTime) node += `,"measuredNs":${measured[i]!}`
     if (warmupCalls[i] !== 0) node += `,"warmupCalls":${warmupCalls[i]!}`
     if (warmupSelf[i] !== 0) node += `,"warmupSelfNs":${warmupSelf[i]!}`
     yield `${node},"children":[`

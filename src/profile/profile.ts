@@ -4,7 +4,22 @@
 // Times are compensated and may be negative (a method shorter than the calibration error); they stay
 // so here and in every file. Views show them as "~0".
 
+import { type CostKind, costsOf } from '../cct/metric.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
+
+/**
+ * What is asked of every call: how long it took, how many bytecodes it has executed, or nothing but that it was. The
+ * trees have the metric of the mode (cct/metric.ts).
+ */
+export type Mode = 'exact' | 'bytecodes' | 'count'
+
+export const MODES: readonly Mode[] = ['exact', 'bytecodes', 'count']
+
+export const COST_OF: Readonly<Record<Mode, CostKind>> = {
+  exact: 'time',
+  bytecodes: 'bytecodes',
+  count: 'calls',
+}
 
 export interface Profile {
   readonly target: {
@@ -16,16 +31,24 @@ export interface Profile {
     /** Main class or jar. */
     readonly mainClass: string
   }
-  /** What the metrics are: exact time of every call. */
-  readonly mode: 'exact'
+  readonly mode: Mode
+  /** Of mode `bytecodes`: where a basic block ends. */
+  readonly blocks?: string
   /** How the subgraph was revealed (paper, section 6): all at once, or on first invocations. */
   readonly scheme: 'a' | 'b'
   /** Roots as the user gave them. */
   readonly roots: readonly string[]
+  /** What else chose methods; absent in profiles of versions that did not say. */
+  readonly selection?: {
+    readonly include: readonly string[]
+    readonly exclude: readonly string[]
+    readonly jdk: boolean
+    readonly lookAhead: number
+  }
   /** ISO 8601, when recording started. */
   readonly startedAt: string
   readonly durationMs: number
-  /** t_I and t_O of the paper's section 5.3, as measured in this target. */
+  /** t_I and t_O of the paper's section 5.3, as measured in this target; 0 where no clock was read. */
   readonly calibration: {
     readonly innerNs: number
     readonly outerNs: number
@@ -108,9 +131,9 @@ export function column(tree: Tree, name: string): Float64Array {
   return tree.count === 0 ? NO_NUMBERS : new Float64Array(tree.count)
 }
 
-/** Total time of all top nodes: what a hot method's share is taken of. */
-export function rootTotalNs(tree: Tree): number {
-  const total = column(tree, 'totalNs')
+/** Total cost of all top nodes: what a hot method's share is taken of. */
+export function rootTotal(tree: Tree): number {
+  const { total } = costsOf(tree)
   let sum = 0
   for (let i = 0; i < tree.count; i += tree.size[i]!) sum += total[i]!
   return sum

@@ -1,7 +1,7 @@
 // The part of a tree that is worth a page: nodes above a share of their root, best first, at most N.
 
+import { costsOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
-import { column } from './profile.ts'
 
 export interface Pruned {
   /** 1 for a node to show. A node's parent is always shown with it. */
@@ -16,7 +16,7 @@ export interface Pruned {
  * @param most   how many nodes at most
  */
 export function prune(tree: Tree, share: number, most: number): Pruned {
-  const total = column(tree, 'totalNs')
+  const { total } = costsOf(tree)
   const kept = new Uint8Array(tree.count)
   const queue = new LargestFirst(total)
   const threshold = new Float64Array(tree.count)
@@ -39,7 +39,7 @@ export function prune(tree: Tree, share: number, most: number): Pruned {
 
 /** Nodes directly below `node` (or the roots, for -1), largest total first. */
 export function childrenByTotal(tree: Tree, node: number): number[] {
-  const total = column(tree, 'totalNs')
+  const { total } = costsOf(tree)
   const found: number[] = []
   const end = node < 0 ? tree.count : node + tree.size[node]!
   for (let child = node + 1; child < end; child += tree.size[child]!) found.push(child)

@@ -1,18 +1,18 @@
 // A profile on a page: facts, warnings, the pruned calling context tree, the hot methods. For a
 // terminal, a pipe or a ticket; `jfluid report` prints it, and the live view when it is left.
 
+import { costsOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
+import { COST_WORDS, type CostWords } from './cost-text.ts'
 import { factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
-import { allWarnings, column, nameOf, type Profile, rootTotalNs } from './profile.ts'
+import { allWarnings, COST_OF, column, nameOf, type Profile, rootTotal } from './profile.ts'
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
 import { skippedWarnings } from './skipped.ts'
 import {
   clean,
   count,
   cut,
-  ms,
-  msPerCall,
   pad,
   percent,
   plural,
@@ -127,6 +127,11 @@ function callsRoot(tree: Tree): boolean {
   return false
 }
 
+function measuredText({ mode, blocks }: Profile): string {
+  if (mode === 'count') return 'calls only, no time'
+  return `executed bytecodes, no time (basic blocks: ${clean(blocks ?? 'default')})`
+}
+
 function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<string> {
   const { target, instrumentation, calibration, events, kept } = profile
   const { longestPauseMs } = instrumentation
@@ -165,12 +170,14 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
       `${shortCount(events.count)} events, threads waited ${span(events.waitMs)} ` +
         `(${percent(events.waitMs, busyMs)} %)`,
     ],
-    [
-      'removed',
-      `t_I ${calibration.innerNs.toFixed(1)} ns a call, t_O ${calibration.outerNs.toFixed(1)} ns a call made ` +
-        `(clock: ${calibration.clock})`,
-    ],
   ]
+  if (profile.mode === 'exact') {
+    const { innerNs, outerNs, clock } = calibration
+    const text = `t_I ${innerNs.toFixed(1)} ns a call, t_O ${outerNs.toFixed(1)} ns a call made (clock: ${clock})`
+    facts.push(['removed', text])
+  } else {
+    facts.push(['measured', measuredText(profile)])
+  }
   if (kept !== undefined) {
     facts.push([
       'memory',
@@ -195,8 +202,13 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
   }
 }
 
-const TREE_HEADER = ' total ms   self ms  % root      calls   ms/call  '
-const HOT_HEADER = '  self ms  total ms  % self      calls   ms/call  '
+/** Cells before the name. */
+const NUMBER_CELLS = 50
+
+const treeHeader = ({ total, self, perCall }: CostWords): string =>
+  `${right(total, 9)}${right(self, 10)}  % root      calls${right(perCall, 10)}  `
+const hotHeader = ({ total, self, perCall }: CostWords): string =>
+  `${right(self, 9)}${right(total, 10)}  % self      calls${right(perCall, 10)}  `
 
 function* treeSection(
   title: string,
@@ -210,7 +222,7 @@ function* treeSection(
   const hidden = tree.count - pruned.keptCount
   const rest = hidden > 0 ? `, ${plural(hidden, 'smaller node')} left out` : ''
   yield `\n${paint('bold', cut(title, o.width))}${paint('dim', rest)}\n`
-  yield `${paint('dim', `${TREE_HEADER}method`)}\n`
+  yield `${paint('dim', `${treeHeader(COST_WORDS[COST_OF[profile.mode]])}method`)}\n`
   yield* treeRows(profile, tree, pruned, o.width, paint)
 }
 
@@ -222,11 +234,11 @@ function* treeRows(
   paint: Paint,
 ): Generator<string> {
   const calls = column(tree, 'calls')
-  const self = column(tree, 'selfNs')
-  const total = column(tree, 'totalNs')
-  const nameCells = Math.max(16, cells - TREE_HEADER.length)
+  const { self, total } = costsOf(tree)
+  const words = COST_WORDS[COST_OF[profile.mode]]
+  const nameCells = Math.max(16, cells - NUMBER_CELLS)
   // One frame a level: its nodes to show, how far we are, and the total of the root above.
-  const frames = [{ nodes: keptChildren(tree, -1, pruned), at: 0, rootNs: -1 }]
+  const frames = [{ nodes: keptChildren(tree, -1, pruned), at: 0, rootCost: -1 }]
   while (frames.length > 0) {
     const frame = frames[frames.length - 1]!
     const node = frame.nodes[frame.at++]
@@ -234,21 +246,21 @@ function* treeRows(
       frames.pop()
       continue
     }
-    const rootNs = frame.rootNs < 0 ? Math.max(0, total[node]!) : frame.rootNs
-    const share = percent(total[node]!, rootNs)
+    const rootCost = frame.rootCost < 0 ? Math.max(0, total[node]!) : frame.rootCost
+    const share = percent(total[node]!, rootCost)
     const numbers = [
-      right(ms(total[node]!), 9),
-      right(ms(self[node]!), 10),
+      right(words.cost(total[node]!), 9),
+      right(words.cost(self[node]!), 10),
       right(share, 8),
       right(count(calls[node]!, 10), 11),
-      right(msPerCall(total[node]!, calls[node]!), 10),
+      right(words.each(total[node]!, calls[node]!), 10),
     ].join('')
     const indent = indentation(frames.length - 1, Math.floor(nameCells / 2))
     const name = shortName(nameOf(profile.methodNames, tree.method[node]!), nameCells - widthOf(indent))
-    const hot = total[node]! >= rootNs / 2 || self[node]! >= rootNs / 10
+    const hot = total[node]! >= rootCost / 2 || self[node]! >= rootCost / 10
     yield `${hot ? paint('heat', numbers) : numbers}  ${paint('dim', indent)}${name}\n`
     const below = keptChildren(tree, node, pruned)
-    if (below.length > 0) frames.push({ nodes: below, at: 0, rootNs })
+    if (below.length > 0) frames.push({ nodes: below, at: 0, rootCost })
   }
 }
 
@@ -265,22 +277,23 @@ function indentation(depth: number, most: number): string {
 
 function* hotSection(profile: Profile, o: typeof DEFAULTS, paint: Paint): Generator<string> {
   const tree = profile.merged
-  const whole = rootTotalNs(tree)
+  const whole = rootTotal(tree)
+  const words = COST_WORDS[COST_OF[profile.mode]]
   const hot = hotMethods(tree)
   const shown = hot.slice(0, o.top)
   if (shown.length === 0) return
-  yield `\n${paint('bold', `Hot methods, by self time`)}${paint('dim', `, ${shown.length} of ${hot.length}`)}\n`
-  yield `${paint('dim', `${HOT_HEADER}method`)}\n`
-  const nameCells = Math.max(16, o.width - HOT_HEADER.length)
-  for (const { method, calls, selfNs, totalNs } of shown) {
+  yield `\n${paint('bold', `Hot methods, by ${words.by}`)}${paint('dim', `, ${shown.length} of ${hot.length}`)}\n`
+  yield `${paint('dim', `${hotHeader(words)}method`)}\n`
+  const nameCells = Math.max(16, o.width - NUMBER_CELLS)
+  for (const { method, calls, self, total } of shown) {
     const numbers = [
-      right(ms(selfNs), 9),
-      right(ms(totalNs), 10),
-      right(percent(selfNs, whole), 8),
+      right(words.cost(self), 9),
+      right(words.cost(total), 10),
+      right(percent(self, whole), 8),
       right(count(calls, 10), 11),
-      right(msPerCall(totalNs, calls), 10),
+      right(words.each(total, calls), 10),
     ].join('')
     const name = shortName(nameOf(profile.methodNames, method), nameCells)
-    yield `${selfNs >= whole / 10 ? paint('heat', numbers) : numbers}  ${name}\n`
+    yield `${self >= whole / 10 ? paint('heat', numbers) : numbers}  ${name}\n`
   }
 }

@@ -4,7 +4,14 @@
 import { crc32 } from 'node:zlib'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
 import { parseCode } from '../classfile/code.ts'
-import { instrumentClass, type Probe } from '../instrument/class.ts'
+import {
+  EXACT_TIME,
+  type InstrumentedClass,
+  instrumentClass,
+  type MethodTask,
+  type Probe,
+  type Recipe,
+} from '../instrument/class.ts'
 import type { HandOver } from '../instrument/hand-over.ts'
 import { movedCalls } from '../instrument/moved-calls.ts'
 import type { MethodTarget } from '../reveal/method-ids.ts'
@@ -49,6 +56,10 @@ export interface Refusal {
 export interface InstrumenterOptions {
   /** The JVM takes code for this class as it comes: we check its types before. All classes unless given. */
   readonly unverified?: (classId: number) => boolean
+  /** What the probes tell: exact time, unless given. */
+  readonly recipe?: Recipe
+  /** Told of the tasks before their probes run. */
+  readonly onTasks?: (tasks: readonly Task[]) => void
   /** Tests put a broken one here. */
   readonly rewriter?: typeof instrumentClass
 }
@@ -119,6 +130,7 @@ export class Instrumenter {
         const unseen = results.some((it) => it.loadedClasses)
         const letGo = i === parts.length - 1 && !unseen ? readyIds : []
         if (bodies.length === 0 && letGo.length === 0) continue
+        this.options.onTasks?.(part)
         const result = await this.agent.redefineMethods(bodies, letGo, this.highestId)
         results.push(result)
         again.push(...(await this.takeRefusals(result, byClass, attempt === 0, results, refusals)))
@@ -193,6 +205,7 @@ export class Instrumenter {
     const { poolBytes, poolEntries, bodies, done } = this.rewriteClass(classId, bytes, tasks, refusals, true)
     for (const task of tasks) this.highestId = Math.max(this.highestId, task.id)
     if (bodies.length > 0) {
+      this.options.onTasks?.(tasks)
       // From now on these are the base bytes: HotSpot keeps what the hook was shown.
       this.remember(classId, bytes)
       this.installed.set(classId, done)
@@ -274,7 +287,7 @@ export class Instrumenter {
     refusals: Refusal[],
     loading = false,
   ): RewrittenClass {
-    const { unverified, rewriter = instrumentClass } = this.options
+    const { unverified, recipe = EXACT_TIME, rewriter = instrumentClass } = this.options
     // A body replaces the one before it. A method that is timed and hooked for reflection gets both, whichever came first.
     const same = (a: Task) => (b: Task) => a.name === b.name && a.descriptor === b.descriptor
     const kept = (this.installed.get(classId) ?? []).filter(
@@ -282,7 +295,9 @@ export class Instrumenter {
     )
     const all = [...kept, ...tasks]
     const check = (unverified?.(classId) ?? true) ? 'all' : loading ? 'judged' : 'none'
-    const rewritten = rewriteClass(base, all, refusals, check, rewriter)
+    const rewritten = rewriteClass(base, all, refusals, check, (classFile, work) =>
+      rewriter(classFile, work, recipe),
+    )
     if (this.tellsMovedCalls && rewritten.bodies.length > 0) this.noteMoves(classId, base, rewritten)
     return { ...rewritten, done: rewritten.done.filter((it) => !kept.includes(it)) }
   }
@@ -349,7 +364,7 @@ function rewriteClass(
   tasks: readonly Task[],
   refusals: Refusal[],
   check: Check,
-  rewriter: typeof instrumentClass,
+  rewriter: (classFile: ClassFile, tasks: readonly MethodTask[]) => InstrumentedClass,
 ): RewrittenClass {
   const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
   let classFile: ClassFile

@@ -16,6 +16,7 @@ import { RingReader } from '../events/ring-reader.ts'
 import {
   factsOf,
   type RecorderCommand,
+  type RecorderData,
   type RecorderMessage,
   type RecorderRequest,
   type RecorderStats,
@@ -33,7 +34,7 @@ const port = parentPort
 
 class RecordingThread {
   readonly #ring: Ring
-  readonly #builder = new CctBuilder(undefined, () => this.#beat())
+  readonly #builder: CctBuilder
   readonly #reader: RingReader
   #timer: NodeJS.Timeout | undefined
   #immediate: NodeJS.Immediate | undefined
@@ -44,8 +45,9 @@ class RecordingThread {
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
 
-  constructor(ringPath: string) {
+  constructor({ ringPath, executed }: RecorderData) {
     this.#ring = openRing(ringPath)
+    this.#builder = new CctBuilder(undefined, () => this.#beat(), executed)
     this.#reader = new RingReader(this.#ring, this.#builder, () => this.#beat())
     const stat = readFileSync('/proc/thread-self/stat', 'utf8')
     this.#ring.sign({
@@ -222,7 +224,7 @@ function addBuffers(tree: Tree, into: Set<ArrayBuffer>): void {
 }
 
 try {
-  const recording = new RecordingThread((workerData as { ringPath: string }).ringPath)
+  const recording = new RecordingThread(workerData as RecorderData)
   port.on('message', (command: RecorderCommand) => recording.command(command))
   send({ kind: 'ready' })
   recording.round()

@@ -5,6 +5,7 @@
 import { Worker } from 'node:worker_threads'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import type { Calibration } from '../cct/compensation.ts'
+import type { CostKind } from '../cct/metric.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
 import type { Snapshot } from '../cct/tree.ts'
 
@@ -17,6 +18,8 @@ export interface RecordedThread {
 }
 
 export interface RecorderSnapshotOptions {
+  /** Default: time. */
+  readonly cost?: CostKind
   readonly calibration: Calibration
   readonly nsPerTick: number
   /** Charges open frames up to now, in this snapshot only. */
@@ -49,6 +52,13 @@ export interface RecorderStats {
   readonly mapped: boolean
   /** 0, or why the target has stopped recording by itself: ENDED_SILENT or ENDED_STARVED. */
   readonly ended: number
+}
+
+/** What the worker is started with. */
+export interface RecorderData {
+  readonly ringPath: string
+  /** Events tell what was executed, and not the time. */
+  readonly executed: boolean
 }
 
 export type RecorderRequest =
@@ -117,10 +127,12 @@ export class Recorder {
   /**
    * Starts the worker. Once this resolves it holds the buffer, so the file may be unlinked.
    *
+   * @param executed events tell what was executed, and not the time
    * @throws RecorderFailed if the buffer cannot be opened
    */
-  static async start(ringPath: string, workerUrl: URL = builtWorker()): Promise<Recorder> {
-    const worker = new Worker(workerUrl, { workerData: { ringPath }, name: 'jfluid-recorder' })
+  static async start(ringPath: string, workerUrl = builtWorker(), executed = false): Promise<Recorder> {
+    const workerData: RecorderData = { ringPath, executed }
+    const worker = new Worker(workerUrl, { workerData, name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {
       worker.on('message', (message: RecorderMessage) => {
@@ -147,13 +159,14 @@ export class Recorder {
   }
 
   async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
-    const { threads, calibration, nsPerTick, nowTicks, perThread } = options
+    const { threads, cost, calibration, nsPerTick, nowTicks, perThread } = options
     this.#threads = threads
     const { snapshot, events } = (await this.#ask({
       kind: 'snapshot',
       options: {
         calibration,
         nsPerTick,
+        ...(cost !== undefined && { cost }),
         ...(nowTicks !== undefined && { nowTicks }),
         ...(perThread !== undefined && { perThread }),
       },

@@ -6,12 +6,15 @@
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
+import { EX_DATAERR, EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import type { Calibration } from '../cct/compensation.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
-import type { Profile, SkippedMethod } from '../profile/profile.ts'
+import type { BlockAnalysis } from '../instrument/blocks.ts'
+import { EXACT_TIME, type Recipe } from '../instrument/class.ts'
+import type { BlockCounting } from '../instrument/counting.ts'
+import { COST_OF, type Mode, type Profile, type SkippedMethod } from '../profile/profile.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import { NO_PAST, type Past } from '../reveal/past.ts'
@@ -19,14 +22,14 @@ import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import { Revealer, type Revelation } from '../reveal/revealer.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import { Agent } from '../wire/agent.ts'
-import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
+import { AgentRefused, LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { AgentFacts, DetachReport, ThreadRow, Unloaded } from '../wire/messages.ts'
 import { ClassLoads } from './class-loads.ts'
 import { TargetClock } from './clock.ts'
 import type { OpenDoor } from './door.ts'
 import { FOLLOWED_CLASSES, handOverTasks } from './hand-over-points.ts'
 import { Installation, type Workshop } from './installation.ts'
-import { Instrumenter } from './instrumenter.ts'
+import { Instrumenter, isTimed, type Task } from './instrumenter.ts'
 import { RareWatch } from './rare-watch.ts'
 import { Recorder } from './recorder.ts'
 import { RootWatch } from './root-watch.ts'
@@ -38,6 +41,8 @@ const CHUNK_BYTES = 32 << 10
 const CHUNK_COUNT = 512
 const CALIBRATION_MS = 80
 const STATUS_MS = 500
+/** Methods that are known before the first call. */
+const LARGE_ROOT = 5_000
 /** Every so many of them, methods that were left alone are looked at. */
 const RARE_TICKS = 4
 /** How long a detach may take before we leave without an answer. */
@@ -49,6 +54,12 @@ const WHY_ENDED = new Map([
 ])
 
 export interface SessionOptions {
+  /** Default: exact time. */
+  readonly mode?: Mode
+  /** Of mode `bytecodes`, where basic blocks end, and what that is called. Default: default. */
+  readonly blocks?: { readonly name: string; readonly analysis: BlockCounting | BlockAnalysis }
+  /** Path of a jar with a jfluid.api.Profiler, for modes without a clock. */
+  readonly profiler?: string
   readonly scheme: 'a' | 'b'
   readonly roots: readonly RootPattern[]
   readonly include: readonly ClassPattern[]
@@ -101,6 +112,25 @@ class TargetSilent extends Error {
   }
 }
 
+/** A profiler of the user's that the target could not start. */
+export class BadProfiler extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint =
+    'It is a jar that the JVM can read, with a jfluid.api.Profiler that its manifest names: see the README.'
+  constructor(reason: string) {
+    super(`the profiler cannot be used: ${reason}`)
+  }
+}
+
+async function startProfiler(agent: Agent, jar: string): Promise<void> {
+  try {
+    await agent.profiler(jar)
+  } catch (error) {
+    if (!(error instanceof AgentRefused)) throw error
+    throw new BadProfiler(error.reason.replace(/^[\w.]*IOException: /, ''))
+  }
+}
+
 async function within<T>(ms: number, work: Promise<T>, otherwise: Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -111,6 +141,13 @@ async function within<T>(ms: number, work: Promise<T>, otherwise: Error): Promis
   } finally {
     clearTimeout(timer)
   }
+}
+
+const NO_CALIBRATION: Calibration = { innerTicks: 0, outerTicks: 0 }
+
+function recipeOf({ mode, blocks }: SessionOptions): Recipe {
+  if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
+  return mode === 'count' ? { tells: 'calls' } : EXACT_TIME
 }
 
 export class Session {
@@ -159,6 +196,8 @@ export class Session {
     // HotSpot verifies redefined classes of every loader but the bootstrap one.
     this.instrumenter = new Instrumenter(agent, {
       unverified: (classId) => this.classes.loaderOf(classId) === 0,
+      recipe: recipeOf(options),
+      ...(options.profiler !== undefined && { onTasks: (tasks) => this.nameTasks(tasks) }),
     })
     this.revealer = new Revealer(options, { classBytes: (ids) => this.instrumenter.classBytes(ids) })
     const workshop: Workshop = {
@@ -205,7 +244,8 @@ export class Session {
       const perf = door.perf(door.pid ?? facts.pid)
       createRing(ringPath, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT })
       door.share(ringPath)
-      starting = Recorder.start(ringPath)
+      const counts = recipeOf(options).tells !== 'time'
+      starting = Recorder.start(ringPath, undefined, counts)
       const [recorder, configured] = await Promise.all([
         starting,
         agent.configure({
@@ -216,16 +256,18 @@ export class Session {
           perfFile: perf.file,
           safepointTimeOffset: perf.offset,
           follow: options.followThreads === true ? FOLLOWED_CLASSES : [],
+          counts,
         }),
       ])
       // Both sides have it open: however we end, no file stays.
       rmSync(ringPath, { force: true })
       door.leave()
-      onPhase('calibrating')
-      const calibration = await agent.calibrate(CALIBRATION_MS)
+      if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
+      if (!counts) onPhase('calibrating')
+      const calibration = counts ? NO_CALIBRATION : await agent.calibrate(CALIBRATION_MS)
       const clock = new TargetClock(configured.clock, facts.clock)
       const session = new Session(door, options, facts, agent, recorder, clock, calibration)
-      if (!configured.pausesKnown) {
+      if (!configured.pausesKnown && !counts) {
         session.warnings.add(
           'this JVM keeps no safepoint counter (hsperfdata): pauses of redefinitions are part of the times',
         )
@@ -299,6 +341,7 @@ export class Session {
         if (this.options.followThreads) await this.installHandOvers()
         const ahead = await this.aheadOfRoots(this.rareWatch.past ?? past)
         for await (const recent of this.rareWatch.recent()) ahead.push(recent)
+        this.adviseWatch(onPhase)
         await this.installation.begin([...ahead, roots])
       })
       await this.installation.catchUp()
@@ -317,6 +360,15 @@ export class Session {
     if (this.options.rare !== 'watch') return
     const why = this.looksAhead ? await this.rareWatch.begin() : 'it takes scheme B with a look-ahead'
     if (why !== null) this.warnings.add(`--rare watch had no effect: ${why}`)
+  }
+
+  /** On a busy server such a root takes half a minute to be ready, and its service with it. */
+  private adviseWatch(onPhase: (phase: string) => void): void {
+    const { instrumentedMethods } = this.revealer.counters
+    if (!this.looksAhead || this.options.rare === 'watch' || instrumentedMethods < LARGE_ROOT) return
+    onPhase(
+      `instrumenting ${instrumentedMethods} methods that may be called; --rare watch takes those that are`,
+    )
   }
 
   /**
@@ -341,6 +393,16 @@ export class Session {
 
   private get looksAhead(): boolean {
     return this.options.scheme === 'b' && this.options.lookAhead > 0
+  }
+
+  private nameTasks(tasks: readonly Task[]): void {
+    const names = tasks.filter(isTimed).map(({ id, className, name, descriptor }) => ({
+      id,
+      className: sourceName(className),
+      name,
+      descriptor,
+    }))
+    this.agent.names(names)
   }
 
   /** A user deserves to be told before it happens. */
@@ -492,6 +554,15 @@ export class Session {
     return this.door.pid ?? this.facts.pid
   }
 
+  get mode(): Mode {
+    return this.options.mode ?? 'exact'
+  }
+
+  /** Whether events tell the time. */
+  private get isTimed(): boolean {
+    return this.mode === 'exact'
+  }
+
   get scheme(): 'a' | 'b' {
     return this.options.scheme
   }
@@ -541,9 +612,11 @@ export class Session {
 
   snapshot(perThread = true): Promise<Snapshot> {
     return this.recorder.snapshot({
+      cost: COST_OF[this.mode],
       calibration: this.calibration,
       nsPerTick: this.clock.nsPerTick,
-      nowTicks: this.endTicks ?? this.clock.nowTicks,
+      // What an open frame has executed since its last event is not known.
+      ...(this.isTimed && { nowTicks: this.endTicks ?? this.clock.nowTicks }),
       threads: this.threads,
       perThread,
     })
@@ -561,7 +634,7 @@ export class Session {
 
   /** Forgets the counts so far. */
   reset(): void {
-    this.recorder.reset(this.clock.nowTicks)
+    this.recorder.reset(this.isTimed ? this.clock.nowTicks : undefined)
     this.startedNow()
   }
 
@@ -589,6 +662,8 @@ export class Session {
         await within(DETACH_MS, this.rareWatch.lastLook(), new TargetSilent(this.pid))
         this.detachReport = await within(DETACH_MS, this.agent.detach(), new TargetSilent(this.pid))
         this.endedHow = { how: 'detached' }
+        const { profilerFailure } = this.detachReport
+        if (profilerFailure !== undefined) this.warnings.add(`the profiler failed: ${profilerFailure}`)
       } catch (error) {
         if (error instanceof TargetSilent) {
           // What was recorded is worth more than the answer; the agent leaves once it sees us gone.
@@ -605,7 +680,7 @@ export class Session {
     this.agent.close()
     this.door.leave()
     this.installation.settle()
-    await this.recorder.finish(this.endTicks)
+    await this.recorder.finish(this.isTimed ? this.endTicks : 0)
     return this.detachReport
   }
 
@@ -653,9 +728,16 @@ export class Session {
         vm: this.facts.vm,
         mainClass: this.facts.command.split(' ')[0] ?? '',
       },
-      mode: 'exact',
+      mode: this.mode,
+      ...(this.mode === 'bytecodes' && { blocks: this.options.blocks?.name ?? 'default' }),
       scheme: this.options.scheme,
       roots: this.rootNames,
+      selection: {
+        include: this.options.include.map((it) => it.text),
+        exclude: this.options.exclude.map((it) => it.text),
+        jdk: this.options.jdk,
+        lookAhead: this.options.lookAhead,
+      },
       startedAt: this.startedAt.toISOString(),
       durationMs: this.durationMs ?? performance.now() - this.begun,
       calibration: {

@@ -3,8 +3,10 @@
 // Top to bottom: two lines of status, the heads of the columns, the rows or a page, one line of detail
 // or message, one line of keys.
 
+import { costsOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
-import { column, rootTotalNs } from '../profile/profile.ts'
+import { COST_WORDS, type CostWords } from '../profile/cost-text.ts'
+import { COST_OF, column, rootTotal } from '../profile/profile.ts'
 import {
   ASCII,
   clean,
@@ -12,8 +14,6 @@ import {
   cut,
   type Glyphs,
   indent,
-  ms,
-  msPerCall,
   pad,
   percent,
   right,
@@ -161,14 +161,14 @@ interface Column {
   readonly cells: number
 }
 
-function numberColumns(screenColumns: number, share = ''): readonly Column[] {
+function numberColumns(screenColumns: number, words = COST_WORDS.time, share = ''): readonly Column[] {
   const wide = screenColumns >= 100
   return [
-    { sort: 'total', title: 'total ms', cells: wide ? 12 : 9 },
-    { sort: 'self', title: 'self ms', cells: wide ? 12 : 9 },
+    { sort: 'total', title: words.total, cells: wide ? 12 : 9 },
+    { sort: 'self', title: words.self, cells: wide ? 12 : 9 },
     { sort: 'share', title: share, cells: 8 },
     { sort: 'calls', title: 'calls', cells: wide ? 14 : 9 },
-    { sort: 'perCall', title: 'ms/call', cells: wide ? 11 : 9 },
+    { sort: 'perCall', title: words.perCall, cells: wide ? 11 : 9 },
   ]
 }
 
@@ -196,6 +196,10 @@ export function isMarkerAt({ columns, model }: Scene, at: number): boolean {
   return at >= start && at < start + 2
 }
 
+function wordsOf({ status }: Scene): CostWords {
+  return COST_WORDS[COST_OF[status.mode]]
+}
+
 function headerLine(scene: Scene): Line {
   const { columns, model } = scene
   const { sort } = model
@@ -205,7 +209,7 @@ function headerLine(scene: Scene): Line {
       ? run((sort.reversed ? glyphs.up : glyphs.down) + title, 'sorted')
       : run(title, 'header')
   const line: Run[] = []
-  for (const each of numberColumns(columns, model.view === 'tree' ? '% root' : '% self')) {
+  for (const each of numberColumns(columns, wordsOf(scene), model.view === 'tree' ? '% root' : '% self')) {
     const title = head(each.sort, each.title)
     line.push(run(' '.repeat(each.cells - width(title.text)), 'header'), title)
   }
@@ -219,28 +223,27 @@ function bodyLines(scene: Scene): Line[] {
   const { first, index } = model
   const draw = rowDrawer(scene)
   if (model.view === 'tree') {
-    const total = column(model.tree, 'totalNs')
-    const self = column(model.tree, 'selfNs')
+    const { self, total } = costsOf(model.tree)
     const calls = column(model.tree, 'calls')
     return model.rows.window(first, model.bodyRows).map((row, i) => {
       const { node } = row
-      const rootNs = total[row.root]!
-      const share = percent(total[node]!, rootNs)
+      const rootCost = total[row.root]!
+      const share = percent(total[node]!, rootCost)
       const numbers = [total[node]!, self[node]!, calls[node]!] as const
-      return draw(numbers, share, rootNs, model.tree.method[node]!, first + i === index, row)
+      return draw(numbers, share, rootCost, model.tree.method[node]!, first + i === index, row)
     })
   }
-  const whole = rootTotalNs(model.tree)
+  const whole = rootTotal(model.tree)
   return model.hot.methods.slice(first, first + model.bodyRows).map((hot, i) => {
-    const numbers = [hot.totalNs, hot.selfNs, hot.calls] as const
-    return draw(numbers, percent(hot.selfNs, whole), whole, hot.method, first + i === index)
+    const numbers = [hot.total, hot.self, hot.calls] as const
+    return draw(numbers, percent(hot.self, whole), whole, hot.method, first + i === index)
   })
 }
 
 type RowDrawer = (
-  numbers: readonly [totalNs: number, selfNs: number, calls: number],
+  numbers: readonly [total: number, self: number, calls: number],
   share: string,
-  wholeNs: number,
+  whole: number,
   method: number,
   selected: boolean,
   row?: Row,
@@ -252,20 +255,21 @@ function rowDrawer(scene: Scene): RowDrawer {
   const [total, self, share, calls, each] = numberColumns(columns) as [Column, Column, Column, Column, Column]
   const nameCells = columns - nameColumn(columns)
   const matches = matcher(model.search, model.nameText)
-  return ([totalNs, selfNs, times], part, wholeNs, method, selected, row) => {
+  const words = wordsOf(scene)
+  return ([totalCost, selfCost, times], part, whole, method, selected, row) => {
     const numbers =
-      right(ms(totalNs, total.cells - 1), total.cells) +
-      right(ms(selfNs, self.cells - 1), self.cells) +
+      right(words.cost(totalCost, total.cells - 1), total.cells) +
+      right(words.cost(selfCost, self.cells - 1), self.cells) +
       right(part, share.cells) +
       right(count(times, calls.cells - 1), calls.cells) +
-      right(msPerCall(totalNs, times), each.cells)
+      right(words.each(totalCost, times), each.cells)
     const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
     const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
     const room = nameCells - width(before) - width(marker)
     const name = shortName(nameOf(method), room, glyphs.ellipsis)
     if (selected) return [run(pad(`${numbers}  ${before}${marker}${name}`, columns), 'selected')]
     return [
-      run(numbers, heatOf(selfNs, wholeNs)),
+      run(numbers, heatOf(selfCost, whole)),
       run(`  ${before}`, 'dim'),
       run(marker, 'key'),
       run(name, matches(method) ? 'match' : 'plain'),
@@ -273,10 +277,10 @@ function rowDrawer(scene: Scene): RowDrawer {
   }
 }
 
-/** By self time, since a total is hot wherever something below it is. */
-function heatOf(selfNs: number, wholeNs: number): Style {
-  if (selfNs <= 0) return 'plain'
-  return selfNs >= wholeNs / 4 ? 'hot' : selfNs >= wholeNs / 20 ? 'warm' : 'plain'
+/** By its own cost, since a total is hot wherever something below it is. */
+function heatOf(self: number, whole: number): Style {
+  if (self <= 0) return 'plain'
+  return self >= whole / 4 ? 'hot' : self >= whole / 20 ? 'warm' : 'plain'
 }
 
 function emptyLines({ columns, model, status, ended }: Scene): Line[] {
@@ -316,7 +320,18 @@ function pageLines(scene: Scene, page: PageName): Line[] {
   }
 }
 
-function helpLines({ columns }: Scene): Line[] {
+const HELP: Readonly<Record<LiveStatus['mode'], readonly string[]>> = {
+  exact: [
+    'total ms is with callees, self ms without; the cost of measuring is taken out of both.',
+    '~0 is less than that correction can tell.',
+  ],
+  bytecodes: [
+    'bc: bytecodes executed, total with callees, self without; a call that has not ended counts up to its last callee.',
+  ],
+  count: ['subtree is the calls of a context and of all below it, own those of the context.'],
+}
+
+function helpLines({ columns, status }: Scene): Line[] {
   const entries = BINDINGS.filter((binding) => binding.label !== '').map(
     (binding): Line => [run(`  ${pad(binding.label, 9)}`, 'key'), run(binding.help)],
   )
@@ -327,25 +342,26 @@ function helpLines({ columns }: Scene): Line[] {
     const beside = entries[half + i]
     lines.push(beside ? [...left, run(' '.repeat(Math.max(2, 75 - cellsOf(left)))), ...beside] : left)
   }
-  const explanation = [
-    'total ms is with callees, self ms without; the cost of measuring is taken out of both.',
-    '~0 is less than that correction can tell.',
-  ]
+  const explanation = [...HELP[status.mode]]
   lines.push([])
   for (const text of explanation)
     for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, 'dim')])
   return lines
 }
 
-function threadLines({ columns, model }: Scene): Line[] {
+function threadLines(scene: Scene): Line[] {
+  const { columns, model } = scene
+  const words = wordsOf(scene)
   const rows = model.bodyRows - 1
   const { threads, threadChoice } = model
   const last = Math.max(0, threads.length + 1 - rows)
   const first = Math.max(0, Math.min(threadChoice - Math.floor(rows / 2), last))
-  const lines: Line[] = [[run(pad('     total ms          id  thread (Enter shows it)', columns), 'header')]]
+  const lines: Line[] = [
+    [run(pad(`${right(words.total, 13)}          id  thread (Enter shows it)`, columns), 'header')],
+  ]
   for (let i = first; i < Math.min(first + rows, threads.length + 1); i++) {
     const thread = threads[i - 1]
-    const total = right(ms(rootTotalNs(thread?.tree ?? model.merged), 12), 13)
+    const total = right(words.cost(rootTotal(thread?.tree ?? model.merged), 12), 13)
     const id = right(thread ? `${thread.id}` : '', 12)
     const text = pad(`${total}${id}  ${thread ? clean(thread.name) : 'all threads'}`, columns)
     lines.push([run(text, i === threadChoice ? 'selected' : 'plain')])

@@ -1,12 +1,14 @@
 // The port of the live view to a session: everything it asks, and nothing else of it.
 
 import type { MethodName, Snapshot } from '../cct/tree.ts'
+import type { Mode } from '../profile/profile.ts'
 
 export interface LiveStatus {
   readonly pid: number
   readonly mainClass: string
   readonly jdk: string
   readonly scheme: 'a' | 'b'
+  readonly mode: Mode
   readonly roots: readonly string[]
   readonly instrumentedMethods: number
   readonly calledMethods: number

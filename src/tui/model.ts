@@ -1,8 +1,8 @@
 // What the live view shows and what is selected, open, sorted and searched in it; how that survives a
 // new snapshot. Knows nothing of drawing, keys or the session.
 
+import { costsOf } from '../cct/metric.ts'
 import type { Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
-import { column } from '../profile/profile.ts'
 import { clean, count } from './format.ts'
 import type { PageName, ViewName } from './keys.ts'
 import {
@@ -284,7 +284,7 @@ export class LiveModel {
   #fromHotToTree(): void {
     const wanted = this.method
     const { method, count: nodes } = this.tree
-    const self = column(this.tree, 'selfNs')
+    const { self } = costsOf(this.tree)
     let best = -1
     for (let i = 0; i < nodes; i++) {
       if (method[i] === wanted && (best < 0 || self[i]! > self[best]!)) best = i

@@ -5,6 +5,7 @@
 // has one, so neither is walked to find a window below it; only the siblings on the way are sorted.
 // Nothing here recurses: trees may be 100,000 deep.
 
+import { costsOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { column } from '../profile/profile.ts'
@@ -279,12 +280,12 @@ function comparison(tree: Tree, sort: Sort, nameText: NameText): (a: number, b: 
   if (sort.column === 'name') {
     return (a, b) => sign * order(nameText(method[a]!), nameText(method[b]!)) || a - b
   }
-  const total = column(tree, 'totalNs')
+  const { self, total } = costsOf(tree)
   const calls = column(tree, 'calls')
   if (sort.column === 'perCall') {
     return (a, b) => sign * (total[b]! / calls[b]! - total[a]! / calls[a]!) || a - b
   }
-  const key = sort.column === 'self' ? column(tree, 'selfNs') : sort.column === 'calls' ? calls : total
+  const key = sort.column === 'self' ? self : sort.column === 'calls' ? calls : total
   return (a, b) => sign * (key[b]! - key[a]!) || a - b
 }
 
@@ -299,9 +300,9 @@ export class HotRows {
   constructor(tree: Tree, sort: Sort, nameText: NameText) {
     const sign = sort.reversed ? -1 : 1
     const key = (hot: HotMethod): number => {
-      if (sort.column === 'total') return hot.totalNs
+      if (sort.column === 'total') return hot.total
       if (sort.column === 'calls') return hot.calls
-      return sort.column === 'perCall' ? hot.totalNs / hot.calls : hot.selfNs
+      return sort.column === 'perCall' ? hot.total / hot.calls : hot.self
     }
     const compare =
       sort.column === 'name'
@@ -322,7 +323,7 @@ export class HotRows {
 
 /** The hottest path from the hottest root: while one child has most of its parent, `most` levels. */
 export function hottestPath(tree: Tree, most: number): Path {
-  const total = column(tree, 'totalNs')
+  const { total } = costsOf(tree)
   const path: number[] = []
   let node = -1
   while (path.length < most) {

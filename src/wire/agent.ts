@@ -29,6 +29,15 @@ export interface Body {
   readonly code: Uint8Array
 }
 
+/** A method as a profiler of the user's is to call it. */
+export interface NamedMethod {
+  readonly id: number
+  /** With dots. */
+  readonly className: string
+  readonly name: string
+  readonly descriptor: string
+}
+
 /** What the load hook answers. */
 export interface LoadAnswer {
   readonly poolEntries: number
@@ -141,6 +150,8 @@ export class Agent {
     safepointTimeOffset: number
     /** Classes of the JDK where work changes hands, if threads are followed; else none. */
     follow: readonly string[]
+    /** Events tell what was executed, and not the time. */
+    counts: boolean
   }): Promise<{ clock: ClockPair; pausesKnown: boolean }> {
     const v = list(
       await this.link.request(
@@ -152,6 +163,7 @@ export class Agent {
         o.perfFile,
         o.safepointTimeOffset,
         o.follow,
+        o.counts,
       ),
     )
     return { clock: clockPair(v[0]), pausesKnown: v[1] === true }
@@ -326,7 +338,20 @@ export class Agent {
       refusedClasses: number(v[1]),
       ms: number(v[2]),
       released: v[3] === true,
+      ...(typeof v[4] === 'string' && { profilerFailure: v[4] }),
     }
+  }
+
+  /** @throws AgentRefused if there is no profiler in the jar */
+  async profiler(jar: string): Promise<void> {
+    await this.link.request('profiler', jar)
+  }
+
+  names(methods: readonly NamedMethod[]): void {
+    this.link.send(
+      'names',
+      methods.map((it) => [it.id, it.className, it.name, it.descriptor]),
+    )
   }
 
   loadHook(hook: number, a: LoadAnswer | null): void {

@@ -33,7 +33,10 @@ export class LinkLost extends JfluidError {
 export class AgentRefused extends JfluidError {
   readonly exitCode = EX_PROTOCOL
   readonly hint = 'This is a defect of jfluid or of this JVM; the target runs on. Please report it.'
-  constructor(op: string, reason: string) {
+  constructor(
+    op: string,
+    readonly reason: string,
+  ) {
     super(`the agent could not carry out ${op}: ${reason}`)
   }
 }

@@ -8,7 +8,8 @@
 // Commands (arguments → value):
 //   hello                → [build, clock, feature, version, vm, command, pid]
 //   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset,
-//             [class name, …] where work changes hands, if threads are followed
+//             [class name, …] where work changes hands, if threads are followed,
+//             whether events tell what was executed, and not the time
 //                        → [[ticks, nanos], pausesKnown]
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  what is new since the last call
 //   classBytes ids       → [bytes | null, …]
@@ -28,9 +29,11 @@
 //                           [kept in the heap, kept outside of it]]   bytes, for this session
 //   stackTraces depth    → [[tid, name, [[class, method], …]], …]
 //   reclaim              → chunks taken back from threads outside the graph
-//   detach               → [classes restored, classes refused, ms, mapping released]
+//   profiler jar         → nil                  a profiling agent of the user's, to be called by threads in the graph
+//   detach               → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil]
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)
+//   names [[method id, class, method, descriptor], …]                          (no reply), for the profiler
 //
 // Events:
 //   first method                                 an instrumented method is entered for the first time
@@ -112,4 +115,6 @@ export interface DetachReport {
   readonly ms: number
   /** False if a thread would not leave the runtime: then the target keeps the mapping. */
   readonly released: boolean
+  /** What a profiler of the user's has thrown. */
+  readonly profilerFailure?: string
 }

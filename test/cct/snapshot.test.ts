@@ -115,7 +115,7 @@ describe('a snapshot', () => {
     for (let depth = 0; depth < 100_000; depth++) exit(builder, 1, 100_000 + depth)
     const tree = treeOf(builder)
     assert.equal(tree.metrics.totalNs[0], 199_999)
-    assert.deepEqual(hotMethods(tree), [{ method: 1, calls: 100_000, selfNs: 199_999, totalNs: 199_999 }])
+    assert.deepEqual(hotMethods(tree), [{ method: 1, calls: 100_000, self: 199_999, total: 199_999 }])
   })
 
   it('agrees with itself on random trees: size, parents, and totals (seed printed on failure)', () => {
@@ -164,13 +164,13 @@ describe('hot methods', () => {
     // fib: 1 + 2 + 3 self; its total is the 10 of the outermost, not 10 + 6 + …
     const tree = cctOf('main> 0  fib> 5  fib> 6  fib> 8  fib< 11  fib< 12  fib< 15  main< 20')
     const [first, second] = hotMethods(tree)
-    assert.deepEqual(first, { method: idOf('main'), calls: 1, selfNs: 10, totalNs: 20 })
-    assert.deepEqual(second, { method: idOf('fib'), calls: 3, selfNs: 10, totalNs: 10 })
+    assert.deepEqual(first, { method: idOf('main'), calls: 1, self: 10, total: 20 })
+    assert.deepEqual(second, { method: idOf('fib'), calls: 3, self: 10, total: 10 })
   })
 
   it('see through mutual recursion', () => {
     const tree = cctOf('even> 0  odd> 1  even> 2  odd> 3  odd< 4  even< 5  odd< 6  even< 7')
-    const total = new Map(hotMethods(tree).map((h) => [h.method, h.totalNs]))
+    const total = new Map(hotMethods(tree).map((h) => [h.method, h.total]))
     assert.equal(total.get(idOf('even')), 7)
     assert.equal(total.get(idOf('odd')), 5)
   })
@@ -179,7 +179,7 @@ describe('hot methods', () => {
     const builder = built('a> 0 c> 1 c< 9 a< 10  b> 10 c> 11 c< 14 b< 16')
     play(builder, '@2 c> 0 c< 2')
     assert.deepEqual(
-      hotMethods(treeOf(builder)).map((h) => [h.method, h.calls, h.selfNs, h.totalNs]),
+      hotMethods(treeOf(builder)).map((h) => [h.method, h.calls, h.self, h.total]),
       [
         [idOf('c'), 3, 13, 13],
         [idOf('b'), 1, 3, 6],

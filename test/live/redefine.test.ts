@@ -109,7 +109,7 @@ forEachJdk((jdk) => {
     const { file: perfFile, offset: safepointTimeOffset } = door.perf(java.pid)
     await agent.configure({
       ...{ ring, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, chunksOffset: chunksOffset(CHUNK_COUNT) },
-      ...{ perfFile, safepointTimeOffset, follow: [] },
+      ...{ perfFile, safepointTimeOffset, follow: [], counts: false },
     })
     const recorder = await Recorder.start(ring) // the heartbeat: without it no thread waits longer than 250 ms
     rmSync(ring)

@@ -76,6 +76,7 @@ forEachJdk((jdk) => {
     await agent.configure({
       ...{ ring: path, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT },
       ...{ chunksOffset: chunksOffset(CHUNK_COUNT), perfFile: '', safepointTimeOffset: 0, follow: [] },
+      counts: false,
     })
     const pid = reader.pid!
     const since = parseStartTicks(readFileSync(`/proc/${pid}/stat`, 'utf8'))! + startedOff

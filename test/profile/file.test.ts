@@ -112,10 +112,10 @@ describe('a file that cannot be read says why', () => {
 
   it('from a later jfluid: exit 65, and both versions', () => {
     const file = encodeProfile(small)
-    file.writeUInt32LE(2, 8)
+    file.writeUInt32LE(3, 8)
     const error = errorOf(file)
     assert.equal(error.name, 'NewerProfile')
-    assert.match(error.message, /format 2, .* up to 1/)
+    assert.match(error.message, /format 3, .* up to 2/)
   })
 
   it('cut at any byte: exit 65, and where it ends', () => {

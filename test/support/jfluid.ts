@@ -41,6 +41,9 @@ export interface JsonNode {
   /** Shares of `calls` and `selfNs` from before the last redefinition had settled; absent if 0. */
   warmupCalls?: number
   warmupSelfNs?: number
+  /** In place of times, with `--mode bytecodes`. */
+  selfBytecodes?: number
+  totalBytecodes?: number
   children: JsonNode[]
 }
 
@@ -48,6 +51,8 @@ export interface JsonProfile {
   format: string
   version: number
   target: { pid: number; jdk: string; vm: string; mainClass: string }
+  mode: string
+  blocks?: string
   scheme: string
   roots: string[]
   durationMs: number

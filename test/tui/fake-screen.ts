@@ -113,6 +113,7 @@ export class FakeSource implements LiveSource {
   status(): LiveStatus {
     return {
       pid: 4711,
+      mode: 'exact',
       mainClass: 'com.acme.demo.OrderServer',
       jdk: '17.0.15',
       scheme: 'b',

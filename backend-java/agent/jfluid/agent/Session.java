@@ -49,6 +49,8 @@ final class Session extends GuestThread {
     private volatile boolean watching;
     private volatile boolean watchJdk;
     private boolean recording;
+    /** Of the user's; null mostly. */
+    private Profiling profiling;
     private boolean detached;
     private volatile boolean left;
     private final Map<Integer, JFluid1.Request> openHooks = new HashMap<>();
@@ -199,7 +201,8 @@ final class Session extends GuestThread {
                 return hello();
             case "configure":
                 return configure((String) m[2], MessagePack.asInt(m[3]), MessagePack.asInt(m[4]),
-                        MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]), (Object[]) m[8]);
+                        MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]), (Object[]) m[8],
+                        (Boolean) m[9]);
             case "loadedClasses":
                 return classes.refresh();
             case "classBytes":
@@ -234,6 +237,16 @@ final class Session extends GuestThread {
                 return status();
             case "stackTraces":
                 return Stacks.rows(MessagePack.asInt(m[2]));
+            case "profiler":
+                profiling = new Profiling(Path.of((String) m[2]));
+                JFluid1.reportTo(profiling);
+                return null;
+            case "names":
+                for (Object row : (Object[]) m[2]) {
+                    Object[] name = (Object[]) row;
+                    profiling.name(MessagePack.asInt(name[0]), (String) name[1], (String) name[2], (String) name[3]);
+                }
+                return null;
             case "reclaim":
                 return JFluid1.reclaim();
             case "loadHook":
@@ -268,7 +281,7 @@ final class Session extends GuestThread {
 
     private Object configure(
             String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath, long safepointAt,
-            Object[] follow)
+            Object[] follow, boolean counts)
             throws IOException {
         ring = Ring.map(Path.of(path), chunksAt + (long) chunkBytes * chunkCount);
         if (!perfPath.isEmpty()) {
@@ -280,7 +293,7 @@ final class Session extends GuestThread {
             }
         }
         Link wake = link;
-        ring.begin(chunkBytes, chunkCount, chunksAt, wake::wakeup);
+        ring.begin(chunkBytes, chunkCount, chunksAt, wake::wakeup, counts);
         if (follow.length > 0) {
             follow(follow);
         }
@@ -698,7 +711,12 @@ final class Session extends GuestThread {
             Pause.nanos(pause);
             restored = restore();
         }
-        return new Object[] {restored[0], restored[1], (System.nanoTime() - t0) / 1e6, released};
+        double millis = (System.nanoTime() - t0) / 1e6;
+        if (profiling != null) {
+            profiling.end();
+        }
+        String failure = profiling == null ? null : profiling.failure();
+        return new Object[] {restored[0], restored[1], millis, released, failure};
     }
 
     /** @return {classes restored, classes refused}, or null if there was no memory for it */

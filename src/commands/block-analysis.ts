@@ -1,0 +1,44 @@
+// A user's own basic-block analysis: a module whose default export says of an instruction whether a block ends with
+// it (JP, section 4). README.md shows one.
+
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { EX_DATAERR, EX_NOINPUT, JfluidError } from '../base/errors.ts'
+import type { BlockAnalysis } from '../instrument/blocks.ts'
+import { NotInstrumentable } from '../instrument/problem.ts'
+
+export class BadAnalysis extends JfluidError {
+  readonly hint =
+    'It is default, precise, or a module: export default ({ opcode, bci, bytecode, pool }) => boolean'
+  constructor(
+    message: string,
+    readonly exitCode: number,
+  ) {
+    super(message)
+  }
+}
+
+/** @throws BadAnalysis */
+export async function loadAnalysis(path: string): Promise<BlockAnalysis> {
+  let module: { readonly default?: unknown }
+  try {
+    module = await import(pathToFileURL(resolve(path)).href)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new BadAnalysis(`cannot load the block analysis ${path}: ${why}`, EX_NOINPUT)
+  }
+  const analysis = module.default
+  if (typeof analysis !== 'function') {
+    throw new BadAnalysis(`the block analysis ${path} has no function as its default export`, EX_DATAERR)
+  }
+  return (instruction) => {
+    let ends: unknown
+    try {
+      ends = analysis(instruction)
+    } catch (error) {
+      throw new NotInstrumentable(`the block analysis failed: ${String(error)}`)
+    }
+    if (typeof ends === 'boolean') return ends
+    throw new NotInstrumentable(`the block analysis answered ${typeof ends}, not true or false`)
+  }
+}

@@ -1,0 +1,179 @@
+// jfluid gate: fails a build when a task executes more than its baseline did. What is counted does not depend on the
+// machine or its load, so the tolerance may be small.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { type Comparison, compareProfiles } from '../profile/compare.ts'
+import { readProfile } from '../profile/file.ts'
+import type { Profile } from '../profile/profile.ts'
+import { clean, count, plural } from '../profile/text.ts'
+import { DEFAULT_LOOK_AHEAD, type SessionFlags } from './options.ts'
+import { run } from './run.ts'
+
+export interface GateFlags {
+  /** A part: 0.005 is half a percent. */
+  readonly tolerance: number
+  readonly json?: boolean
+}
+
+/** How many methods the text names. */
+const NAMED = 10
+
+/** The task executes more than it may. */
+export class Regression extends JfluidError {
+  readonly exitCode = EX_REGRESSION
+  readonly hint =
+    'If that is meant, take the new profile as the baseline; else look at the methods above, and at: jfluid report'
+  constructor({ growth, unit }: Comparison, tolerance: number) {
+    super(
+      `one call of the root costs ${percentText(growth)} more ${unit}, ${percentText(tolerance)} are allowed`,
+    )
+  }
+}
+
+export class NotComparable extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  constructor(
+    message: string,
+    readonly hint: string,
+  ) {
+    super(message)
+  }
+}
+
+export class NothingToCompare extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint =
+    'Give a second profile, or the command to profile: jfluid gate baseline.jfluid -- java -jar app.jar'
+  constructor() {
+    super('there is nothing to compare the baseline with')
+  }
+}
+
+/** The program that was to be measured failed by itself. */
+export class ProgramFailed extends JfluidError {
+  readonly exitCode: number
+  readonly hint = 'Make it end with 0; what it did until then is no measure.'
+  constructor(command: string, status: number) {
+    super(`${command} ended with ${status}`)
+    this.exitCode = status > 0 ? status : EX_SOFTWARE
+  }
+}
+
+/** @param rest one more profile, or what to run */
+export async function gate(
+  baseline: string,
+  rest: readonly string[],
+  flags: GateFlags,
+  print: (text: string) => void,
+): Promise<void> {
+  const before = await readProfile(baseline)
+  mustCount(before, baseline)
+  if (rest.length === 0) throw new NothingToCompare()
+  const isFile = rest.length === 1 && rest[0]!.endsWith('.jfluid')
+  const after = isFile ? await readProfile(rest[0]!) : await profileOf(rest, before)
+  mustMatch(before, after)
+  const comparison = compareProfiles(before, after)
+  const passed = comparison.growth <= flags.tolerance
+  print(flags.json === true ? jsonText(comparison, flags.tolerance, passed) : plainText(comparison))
+  if (!passed) throw new Regression(comparison, flags.tolerance)
+}
+
+/** Runs the command as the baseline was run. */
+async function profileOf(command: readonly string[], baseline: Profile): Promise<Profile> {
+  const directory = mkdtempSync(join(tmpdir(), 'jfluid-gate-'))
+  try {
+    const file = join(directory, 'now.jfluid')
+    const { roots, scheme, mode, blocks, selection } = baseline
+    if (blocks !== undefined && blocks !== 'default' && blocks !== 'precise') {
+      const hint = `Record the new profile yourself, with --bba and the path of ${blocks}, and compare the two files.`
+      throw new NotComparable(`the baseline was counted by an analysis of its own, ${blocks}`, hint)
+    }
+    const flags: SessionFlags = {
+      ...{ root: roots, scheme, mode, lookAhead: selection?.lookAhead ?? DEFAULT_LOOK_AHEAD },
+      ...(mode === 'bytecodes' && blocks !== undefined && { bba: blocks }),
+      ...(selection !== undefined && {
+        ...{ include: selection.include, exclude: selection.exclude, jdk: selection.jdk },
+        ...{ followThreads: baseline.followedTasks !== undefined },
+      }),
+    }
+    const status = await run(command, { ...flags, record: file })
+    if (status !== 0) throw new ProgramFailed(command.join(' '), status)
+    return await readProfile(file)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+function mustCount({ mode }: Profile, path: string): void {
+  if (mode !== 'exact') return
+  throw new NotComparable(
+    `${path} holds times, and these depend on the machine and its load`,
+    'Record the baseline with --mode bytecodes, or --mode count.',
+  )
+}
+
+function mustMatch(before: Profile, after: Profile): void {
+  const again = 'Record both in the same way.'
+  if (before.mode !== after.mode || before.blocks !== after.blocks) {
+    throw new NotComparable(
+      `the baseline counts ${countsOf(before)}, the other profile ${countsOf(after)}`,
+      again,
+    )
+  }
+  const [one, other] = [before, after].map(({ roots }) => [...roots].sort().join(', '))
+  if (one !== other)
+    throw new NotComparable(`the baseline is of root ${one}, the other profile of ${other}`, again)
+  for (const [which, { instrumentation, truncated, events }] of [
+    ['the baseline', before],
+    ['the new profile', after],
+  ] as const) {
+    if (events.count === 0)
+      throw new NotComparable(`${which} holds no call of the root`, 'See that the root is called.')
+    if (instrumentation.gaps > 0 || truncated !== false) {
+      const why = truncated !== false ? 'it was cut short' : `${plural(instrumentation.gaps, 'gap')}`
+      throw new NotComparable(
+        `${which} does not hold all calls: ${why}`,
+        'Record it anew: jfluid run --scheme a',
+      )
+    }
+  }
+}
+
+function countsOf({ mode, blocks }: Profile): string {
+  if (mode === 'bytecodes') return `bytecodes (${blocks ?? 'default'} blocks)`
+  return mode === 'count' ? 'calls' : 'times'
+}
+
+function percentText(part: number): string {
+  if (!Number.isFinite(part)) return 'infinitely'
+  const percent = part * 100
+  return `${Math.abs(percent) >= 0.1 || percent === 0 ? percent.toFixed(2) : percent.toPrecision(2)} %`
+}
+
+function plainText(comparison: Comparison): string {
+  const { unit, before, after, growth, methods, rootCallsBefore, rootCallsAfter } = comparison
+  const calls = (n: number): string => (n === 1 ? '1 call' : `${count(n)} calls`)
+  const lines = [
+    `baseline  ${count(before, 20)} ${unit} in ${calls(rootCallsBefore)} of the root`,
+    `now       ${count(after, 20)} ${unit} in ${calls(rootCallsAfter)} of the root`,
+    `a call    ${growth > 0 ? '+' : ''}${percentText(growth)}`,
+  ]
+  if (methods.length > 0) lines.push('', `${unit} of their own, the largest changes first:`)
+  for (const it of methods.slice(0, NAMED)) {
+    const change = it.after - it.before
+    const sign = change > 0 ? '+' : ''
+    lines.push(
+      `  ${sign}${count(change, 20)}  ${clean(it.method)}  (${count(it.callsBefore, 20)} calls, now ${count(it.callsAfter, 20)})`,
+    )
+  }
+  if (methods.length > NAMED) lines.push(`  and ${plural(methods.length - NAMED, 'more method')}`)
+  return `${lines.join('\n')}\n`
+}
+
+function jsonText(comparison: Comparison, tolerance: number, passed: boolean): string {
+  const growth = Number.isFinite(comparison.growth) ? comparison.growth : null
+  return `${JSON.stringify({ format: 'jfluid-gate', version: 1, passed, tolerance, ...comparison, growth })}\n`
+}

@@ -1,0 +1,49 @@
+// How each metric is written: heads of columns and numbers.
+
+import type { CostKind } from '../cct/metric.ts'
+import { count, ms, msPerCall, shortCount } from './text.ts'
+
+export interface CostWords {
+  /** At most nine cells each. */
+  readonly total: string
+  readonly self: string
+  readonly perCall: string
+  /** What hot methods are sorted by. */
+  readonly by: string
+  /** At most `width` cells. */
+  cost(value: number, width?: number): string
+  each(total: number, calls: number): string
+}
+
+/** Four digits that count: a call's share of bytecodes or calls need not be whole. */
+function countPerCall(total: number, calls: number): string {
+  if (calls === 0 || !Number.isFinite(total)) return '-'
+  const each = total / calls
+  if (Number.isInteger(each) || each >= 1000) return count(each, 9)
+  return each >= 100 ? each.toFixed(1) : each >= 10 ? each.toFixed(2) : each.toFixed(3)
+}
+
+const counted = { cost: (value: number, width = 9) => count(value, width), each: countPerCall }
+
+export const COST_WORDS: Readonly<Record<CostKind, CostWords>> = {
+  time: {
+    ...{ total: 'total ms', self: 'self ms', perCall: 'ms/call', by: 'self time' },
+    ...{ cost: ms, each: msPerCall },
+  },
+  // bc: bytecodes
+  bytecodes: {
+    total: 'total bc',
+    self: 'self bc',
+    perCall: 'bc/call',
+    by: 'bytecodes of their own',
+    ...counted,
+  },
+  // A subtree's calls include its own top.
+  calls: { total: 'subtree', self: 'own', perCall: 'per call', by: 'calls', ...counted },
+}
+
+/** A cost with its unit, for a line of text. */
+export function costPhrase(kind: CostKind, value: number): string {
+  if (kind === 'time') return `${ms(value)} ms`
+  return `${shortCount(value)} ${kind}`
+}

@@ -1,0 +1,148 @@
+// --mode bytecodes and --mode count: what each method executes, against a debugger that steps through the program
+// (test/oracle/StepCounter.java), and what makes such a profile worth having: it is the same every time.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import {
+  type JsonNode,
+  type JsonProfile,
+  jfluid,
+  readProfileJson,
+  startRecording,
+} from '../support/jfluid.ts'
+
+const ROOT = 'fix.Blocks.root'
+const N = 12
+
+type Sums = Record<string, number>
+
+/** By "method descriptor", of class fix.Blocks. */
+function sumsOf({ merged }: JsonProfile, of: (node: JsonNode) => number | undefined): Sums {
+  const sums: Sums = {}
+  const visit = (node: JsonNode): void => {
+    const key = `${node.class}.${node.method}${node.descriptor}`
+    sums[key] = (sums[key] ?? 0) + (of(node) ?? Number.NaN)
+    for (const child of node.children) visit(child)
+  }
+  for (const node of merged) visit(node)
+  return sums
+}
+
+const bytecodesOf = (profile: JsonProfile): Sums => sumsOf(profile, (node) => node.selfBytecodes)
+const callsOf = (profile: JsonProfile): Sums => sumsOf(profile, (node) => node.calls)
+
+function addsUp(node: JsonNode): boolean {
+  const below = node.children.reduce((sum, child) => sum + child.totalBytecodes!, 0)
+  return node.totalBytecodes === node.selfBytecodes! + below && node.children.every(addsUp)
+}
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let classes: string
+  let steps: Sums
+  /** `jfluid run` of a program that calls the root twice. */
+  const run = async (...flags: string[]): Promise<JsonProfile> => {
+    const file = join(temporaryDirectory('jfluid-bytecodes-'), 'p.jfluid')
+    const program = [jdk.java, '-cp', classes, 'fix.Blocks', 'run', String(N), '2']
+    const ran = await jfluid('run', '--root', ROOT, '--record', file, ...flags, '--', ...program)
+    expect(ran.code, ran.stderr).toBe(0)
+    return readProfileJson(file)
+  }
+
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Blocks')
+    const source = join(import.meta.dirname, '../oracle/StepCounter.java')
+    const tools = await compileJava(jdk, {}, { release: null, options: ['--add-modules', 'jdk.jdi', source] })
+    const args = ['--add-modules', 'jdk.jdi', '-cp', tools, 'StepCounter', jdk.home, classes]
+    const stepping = startJava(jdk, [...args, `fix.Blocks run ${N} 2`, 'fix.Blocks'])
+    await stepping.line(/^end/)
+    const rows = stepping.stdout().trim().split('\n').slice(0, -1)
+    steps = Object.fromEntries(
+      rows.map((row) => [row.slice(0, row.lastIndexOf(' ')), Number(row.slice(row.lastIndexOf(' ') + 1))]),
+    )
+    // Outside the root.
+    delete steps['fix.Blocks.main([Ljava/lang/String;)V']
+    delete steps['fix.Blocks.<clinit>()V']
+    expect(Object.keys(steps).length).toBeGreaterThan(20)
+  })
+
+  it.each(['a', 'b'])('scheme %s, precise: the JVM counts as many for each method', async (scheme) => {
+    const profile = await run('--mode', 'bytecodes', '--bba', 'precise', '--scheme', scheme)
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+    expect(bytecodesOf(profile)).toEqual(steps)
+    expect(profile.merged.every(addsUp)).toBe(true)
+    expect(profile).toMatchObject({ mode: 'bytecodes', blocks: 'precise' })
+  })
+
+  it('default: as many, and more where something is thrown in the middle of a block', async () => {
+    const bytecodes = bytecodesOf(await run('--mode', 'bytecodes'))
+    const more = Object.keys(steps).filter((method) => bytecodes[method]! > steps[method]!)
+    expect(Object.keys(bytecodes).sort()).toEqual(Object.keys(steps).sort())
+    for (const [method, count] of Object.entries(bytecodes))
+      expect(count, method).toBeGreaterThanOrEqual(steps[method]!)
+    expect(more.map((method) => method.replace(/\(.*/, ''))).toEqual(
+      expect.arrayContaining(['fix.Blocks.catches', 'fix.Blocks.thrower', 'fix.Blocks.through']),
+    )
+    expect(more.length).toBeLessThan(Object.keys(steps).length / 2)
+  })
+
+  it("a block analysis of one's own", async () => {
+    const file = join(temporaryDirectory('jfluid-analysis-'), 'calls.mjs')
+    // Ends blocks at calls: as precise as can be where nothing else throws.
+    writeFileSync(file, 'export default ({ opcode }) => opcode >= 182 && opcode <= 186\n')
+    const profile = await run('--mode', 'bytecodes', '--bba', file)
+    const bytecodes = bytecodesOf(profile)
+    expect(profile).toMatchObject({ blocks: 'calls.mjs' })
+    const through = 'fix.Blocks.through(II)I'
+    expect(bytecodes[through]).toBe(steps[through])
+    expect(bytecodes['fix.Blocks.catches(I)I']).toBeGreaterThan(steps['fix.Blocks.catches(I)I']!)
+  })
+
+  it('two runs give the same trees, in every context', async () => {
+    const [one, other] = [await run('--mode', 'bytecodes'), await run('--mode', 'bytecodes')]
+    expect(JSON.stringify(one.merged)).toBe(JSON.stringify(other.merged))
+    expect(one.methods).toEqual(other.methods)
+  })
+
+  it('count: the calls of exact time, and no time', async () => {
+    const [counted, exact] = [await run('--mode', 'count'), await run()]
+    expect(callsOf(counted)).toEqual(callsOf(exact))
+    expect(counted.merged[0]).not.toHaveProperty('selfNs')
+    expect(counted.mode).toBe('count')
+  })
+
+  it('by attach: threads that have ended, one tree each; classes from before', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Blocks', 'serve'])
+    await java.line(/ready/)
+    java.send(`run ${N}`)
+    await java.line(/done/)
+    const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--bba', 'precise')
+    await recording.started
+    java.send(`threads 6 ${N}`)
+    await java.line(/done/, 2)
+    const profile = await recording.stop()
+    const each = bytecodesOf(profile)
+    for (const [method, count] of Object.entries(steps)) expect(each[method], method).toBe(count * 3)
+    const threads = profile.threads.filter(({ roots }) => roots.length > 0)
+    expect(threads).toHaveLength(6)
+    for (const { roots } of threads) expect(JSON.stringify(roots)).toBe(JSON.stringify(threads[0]!.roots))
+    java.send(`run ${N}`) // its code is its own again
+    await java.line(/done/, 3)
+  })
+
+  it('an activation of more than 2^31 bytecodes', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Blocks', 'serve'])
+    await java.line(/ready/)
+    const root = 'fix.Blocks.longLoop'
+    const recording = startRecording(java.pid, '--root', root, '--mode', 'bytecodes')
+    await recording.started
+    java.send('long 300')
+    await java.line(/done/)
+    const [node] = (await recording.stop()).merged
+    // Before the loop 4 and nine a round; the last test 3, and 2 to return.
+    expect(node).toMatchObject({ calls: 1, selfBytecodes: 9 * 300e6 + 9 })
+  })
+})

@@ -1,0 +1,78 @@
+// jfluid gate and --reproducible on examples/02-gate, as its README has it.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileJava, temporaryDirectory } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import { jfluid } from '../support/jfluid.ts'
+
+const source = join(import.meta.dirname, '../../examples/02-gate/src')
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let program: string[]
+  let baseline: string
+  const record = async (file: string, mode: string, ...args: string[]) => {
+    const flags = ['--root', 'Index.build', '--mode', mode, '--reproducible', '--record', file]
+    const ran = await jfluid('run', ...flags, '--', ...program, ...args)
+    expect(ran.code, ran.stderr).toBe(0)
+  }
+
+  beforeAll(async () => {
+    program = [jdk.java, '-cp', await compileJava(jdk, source), 'Index']
+    baseline = join(temporaryDirectory('jfluid-gate-'), 'baseline.jfluid')
+    await record(baseline, 'bytecodes')
+  })
+
+  it('two runs of the same program are the same bytes', async () => {
+    const again = join(temporaryDirectory('jfluid-gate-'), 'again.jfluid')
+    await record(again, 'bytecodes')
+    expect(readFileSync(again).equals(readFileSync(baseline))).toBe(true)
+  })
+
+  it('the same program passes without any tolerance', async () => {
+    const ran = await jfluid('gate', baseline, '--', ...program)
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(ran.stdout).toMatch(/^a call {4}0\.00 %$/m)
+  })
+
+  it('one that does more fails with 82, and names the method', async () => {
+    const ran = await jfluid('gate', baseline, '--tolerance', '0.5%', '--', ...program, '2000', 'linear')
+    expect(ran.code).toBe(82)
+    expect(ran.stderr).toMatch(/one call of the root costs .* % more bytecodes, 0\.50 % are allowed/)
+    expect(ran.stdout).toMatch(/^ {2}\+\d.* {2}Index\.scan\(Ljava\/lang\/String;\)Z /m)
+  })
+
+  it('another profile takes the place of a command; the tolerance is for growth alone', async () => {
+    const more = join(temporaryDirectory('jfluid-gate-'), 'more.jfluid')
+    await record(more, 'bytecodes', '2100')
+    const strict = await jfluid('gate', baseline, more, '--json')
+    expect(strict.code).toBe(82)
+    const found = JSON.parse(strict.stdout) as { growth: number; passed: boolean }
+    expect(found).toMatchObject({ format: 'jfluid-gate', passed: false, unit: 'bytecodes' })
+    const ceiling = `${(found.growth * 100 + 0.01).toFixed(4)}%`
+    expect((await jfluid('gate', baseline, more, '--tolerance', ceiling)).code).toBe(0)
+    expect((await jfluid('gate', more, baseline)).code).toBe(0)
+  })
+
+  it('says what cannot be compared', async () => {
+    const counted = join(temporaryDirectory('jfluid-gate-'), 'counted.jfluid')
+    await record(counted, 'count')
+    const other = await jfluid('gate', baseline, counted)
+    expect(other).toMatchObject({ code: 65 })
+    expect(other.stderr).toContain('the baseline counts bytecodes (default blocks), the other profile calls')
+    const nothing = await jfluid('gate', baseline)
+    expect(nothing).toMatchObject({ code: 64 })
+    const failed = await jfluid('gate', baseline, '--', ...program, 'many')
+    expect(failed.code).toBe(1) // the program's own
+    const times = await jfluid('run', '--root', 'Index.build', '--reproducible', '--', ...program)
+    expect(times).toMatchObject({ code: 64 })
+    expect(times.stderr).toContain('times differ from run to run')
+    const idle = await jfluid('run', '--root', 'Index.build', '--bba', 'precise', '--', ...program)
+    expect(idle).toMatchObject({ code: 64 })
+    const missing = ['--mode', 'bytecodes', '--bba', './no-such.mjs']
+    expect(await jfluid('run', '--root', 'Index.build', ...missing, '--', ...program)).toMatchObject({
+      code: 66,
+    })
+  })
+})

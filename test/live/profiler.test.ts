@@ -1,0 +1,122 @@
+// A profiling agent of the user's (--profiler): the example's own, and some that behave badly.
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { type Jdk, jdks } from '../support/jdks.ts'
+import { type JsonNode, type JsonProfile, jfluid, startRecording } from '../support/jfluid.ts'
+
+const root = join(import.meta.dirname, '../..')
+const api = join(root, 'dist/agent/jfluid-api.jar')
+const ROOT = 'fix.Blocks.root'
+
+/** A jar with a profiler, from a directory of sources or a text. */
+async function profilerJar(
+  jdk: Jdk,
+  sources: string | Record<string, string>,
+  name: string,
+): Promise<string> {
+  const classes = await compileJava(jdk, sources, { options: ['-cp', api] })
+  const dir = temporaryDirectory('jfluid-profiler-')
+  const [manifest, jar] = [join(dir, 'manifest'), join(dir, 'p.jar')]
+  writeFileSync(manifest, `Jfluid-Profiler: ${name}\n`)
+  const tool = join(jdk.home, 'bin', 'jar')
+  execFileSync(tool, ['--create', '--file', jar, '--manifest', manifest, '-C', classes, '.'])
+  return jar
+}
+
+const badProfiler = (where: 'register' | 'report' | 'end') => ({
+  'bad/Bad.java': `
+    package bad;
+    import jfluid.api.*;
+    public class Bad implements Profiler {
+      private int fail(String here) {
+        if (here.equals("${where}")) throw new IllegalStateException("bad in " + here);
+        return 100;
+      }
+      public int register(Thread t, CallingContext root) { return fail("register"); }
+      public int report(CallingContext root, CallingContext current) { return fail("report"); }
+      public void end() { fail("end"); }
+    }`,
+})
+
+function bytecodesByMethod({ merged }: JsonProfile): Map<string, [number, number]> {
+  const sums = new Map<string, [number, number]>()
+  const visit = (node: JsonNode): void => {
+    const method = `${node.class}.${node.method}${node.descriptor}`
+    const [bytecodes, calls] = sums.get(method) ?? [0, 0]
+    sums.set(method, [bytecodes + node.selfBytecodes!, calls + node.calls])
+    node.children.forEach(visit)
+  }
+  merged.forEach(visit)
+  return sums
+}
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  const recorded = async (jar: string, ...options: string[]) => {
+    const classes = await compileFixture(jdk, 'Blocks')
+    const java = startJava(jdk, [...options, '-cp', classes, 'fix.Blocks', 'serve'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--profiler', jar)
+    await recording.started
+    java.send('threads 4 2000')
+    await java.line(/done/)
+    java.send('run 300')
+    await java.line(/done/, 2)
+    const profile = await recording.stop()
+    java.send('run 20')
+    await java.line(/done/, 3)
+    return profile
+  }
+
+  it('the example: what it counts is what the profile says, ended threads included', async () => {
+    const jar = await profilerJar(jdk, join(root, 'examples/03-profiler/src'), 'top.TopMethods')
+    const file = join(temporaryDirectory('jfluid-top-'), 'top.txt')
+    const profile = await recorded(jar, `-Dtop.file=${file}`)
+    expect(profile.warnings).toEqual([])
+    const [first, ...rows] = readFileSync(file, 'utf8').trim().split('\n')
+    const [, threads, reports] = /^(\d+) threads, (\d+) reports$/.exec(first!)!
+    expect(Number(threads)).toBe(5)
+    expect(Number(reports)).toBeGreaterThan(3)
+    const all = bytecodesByMethod(profile)
+    expect(rows).toHaveLength(10)
+    for (const row of rows) {
+      const [, bytecodes, calls, method] = /^ *([\d,]+) bytecodes +([\d,]+) calls {2}(.+)$/.exec(row)!
+      const numbers = [bytecodes, calls].map((text) => Number(text!.replaceAll(',', '')))
+      expect(numbers, method).toEqual(all.get(method!))
+    }
+  })
+
+  it.each(['register', 'report', 'end'] as const)(
+    'what it throws in %s is told, and nobody else suffers',
+    async (where) => {
+      const profile = await recorded(await profilerJar(jdk, badProfiler(where), 'bad.Bad'))
+      const told = `the profiler failed: java.lang.IllegalStateException: bad in ${where}`
+      expect(profile.warnings).toEqual([told])
+      expect(profile.instrumentation.gaps).toBe(0)
+      expect(bytecodesByMethod(profile).get('fix.Blocks.root(I)I')![1]).toBe(5)
+    },
+  )
+
+  it('is refused with a reason', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocks'), 'fix.Blocks', 'serve'])
+    await java.line(/ready/)
+    const attempt = (jar: string, ...more: string[]) =>
+      jfluid('record', String(java.pid), '--root', ROOT, '--out', '/dev/null', '--profiler', jar, ...more)
+    const mode = ['--mode', 'bytecodes']
+    expect(await attempt(api)).toMatchObject({ code: 64, stderr: expect.stringContaining('--profiler') })
+    const nameless = await attempt(api, ...mode)
+    expect(nameless.stderr).toContain('has no Jfluid-Profiler')
+    expect(nameless.code).toBe(65)
+    const missing = await attempt('/nowhere/p.jar', ...mode)
+    expect(missing).toMatchObject({
+      code: 65,
+      stderr: expect.stringContaining('the JVM cannot read /nowhere/p.jar'),
+    })
+    const other = await attempt(await profilerJar(jdk, badProfiler('end'), 'bad.Other'), ...mode)
+    expect(other).toMatchObject({ code: 65, stderr: expect.stringContaining('bad.Other cannot be made') })
+  })
+})
