@@ -209,12 +209,12 @@ function spent(before, now) {
 }
 
 /** A session of a program, as `jfluid record` starts one. */
-export async function profileProgram(pid, root, scheme, flags = {}) {
+export async function profileProgram(pid, root, scheme, flags = {}, more = {}) {
   const { attachDoor } = await load('session/door.js')
   const { Session } = await load('session/session.js')
   const { DEFAULT_LOOK_AHEAD, sessionOptions } = await load('commands/options.js')
   const options = sessionOptions({ root: [root], scheme, lookAhead: DEFAULT_LOOK_AHEAD, ...flags })
-  return Session.start(await attachDoor(pid), options)
+  return Session.start(await attachDoor(pid), { ...options, ...more })
 }
 
 /** One round of a program that is profiled: its mean run, calls and milliseconds charged to the roots in it, and milliseconds that threads waited for the client in all of it. */

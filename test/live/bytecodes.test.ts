@@ -133,6 +133,34 @@ describe.each(jdks)('JDK $version', (jdk) => {
     await java.line(/done/, 3)
   })
 
+  it.runIf(jdk.version >= 21)('virtual threads count as many, whatever carries them', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Blocks', 'serve'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--bba', 'precise')
+    await recording.started
+    java.send(`virtual 40 ${N}`)
+    await java.line(/done/)
+    const profile = await recording.stop()
+    expect(profile.instrumentation.gaps).toBe(0)
+    const each = bytecodesOf(profile)
+    for (const [method, count] of Object.entries(steps)) expect(each[method], method).toBe(count * 20)
+  })
+
+  it('tasks that are followed to other threads', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Blocks', 'serve'])
+    await java.line(/ready/)
+    const flags = ['--mode', 'bytecodes', '--bba', 'precise', '--follow-threads']
+    const recording = startRecording(java.pid, '--root', 'fix.Blocks.fanOut', ...flags)
+    await recording.started
+    java.send(`pool 30 ${N}`)
+    await java.line(/done/)
+    const profile = await recording.stop()
+    const loops = 'fix.Blocks.loops(I)J'
+    expect(bytecodesOf(profile)[loops]).toBe((steps[loops]! / 2) * 30)
+    expect(profile.merged.every(addsUp)).toBe(true)
+    expect(profile.followedTasks).toBe(30)
+  })
+
   it('an activation of more than 2^31 bytecodes', async () => {
     const java = startJava(jdk, ['-cp', classes, 'fix.Blocks', 'serve'])
     await java.line(/ready/)

@@ -1,0 +1,106 @@
+// What each mode costs on whole programs, beside exact time: calls only, and bytecodes by default and by precise basic blocks;
+// and by how much the default analysis counts too many where programs throw (JP, section 6: factors of 1.9 to 3.3, and errors
+// of 0 to 6.5e-3).
+//
+// One JVM a program: bare, then one session after the other, each until the compilers are quiet. BENCH_PROGRAMS chooses rows.
+
+import { PROGRAMS, ProgramJvm, preparePrograms, profileProgram, range, WHOLE, wanted } from './programs.mjs'
+import { median } from './support.mjs'
+
+const ROUNDS = 5
+const ROUND_MS = 500
+const BARE_SETTLE_MS = 12_000
+const SETTLE_MS = 20_000
+
+const MODES = [
+  { title: 'exact', flags: {} },
+  { title: 'count', flags: { mode: 'count' } },
+  { title: 'default', flags: { mode: 'bytecodes' } },
+  {
+    title: 'precise',
+    flags: { mode: 'bytecodes' },
+    options: { blocks: { name: 'precise', analysis: 'precise' } },
+  },
+]
+
+export async function modes(jdks) {
+  for (const jdk of jdks) {
+    console.log(
+      `\n${jdk.name}: CPU time of a run / bare, ${ROUNDS} rounds of ${ROUND_MS} ms, min / median / max; scheme B`,
+    )
+    const titles = MODES.map(({ title }) => title)
+    console.log(`| program | calls | bytecodes | bare, ms | ${titles.join(' | ')} | default / precise - 1 |`)
+    console.log(
+      `| ${Array(titles.length + 5)
+        .fill('---')
+        .join(' | ')} |`,
+    )
+    const prepared = await preparePrograms(jdk)
+    const factors = new Map(titles.map((it) => [it, []]))
+    for (const program of PROGRAMS.filter(wanted)) {
+      try {
+        const row = await measure(jdk, prepared, program)
+        const [byDefault, precise] = ['default', 'precise'].map((it) => row.each.get(it).cost)
+        const columns = titles.map((it) => range(row.each.get(it).factors, 2))
+        for (const it of titles) factors.get(it).push(median(row.each.get(it).factors))
+        const error = byDefault / precise - 1
+        console.log(
+          `| ${program.title} | ${row.each.get('count').calls.toFixed(0)} | ${precise.toFixed(0)} | ${row.bare.toFixed(1)} | ${columns.join(' | ')} | ${error.toExponential(2)} |`,
+        )
+      } catch (error) {
+        console.log(`| ${program.title} | FAILED: ${error.message.split('\n')[0]} |`)
+      }
+    }
+    const means = titles.map((it) => geometric(factors.get(it)).toFixed(2))
+    console.log(`| geometric mean | | | | ${means.join(' | ')} | |`)
+  }
+}
+
+function geometric(values) {
+  return Math.exp(values.reduce((sum, it) => sum + Math.log(it), 0) / values.length)
+}
+
+async function measure(jdk, prepared, program) {
+  const jvm = new ProgramJvm(jdk, prepared, program)
+  try {
+    await jvm.ready()
+    await jvm.settle(BARE_SETTLE_MS)
+    const bare = median((await rounds(() => jvm.round(ROUND_MS))).map(({ cpu }) => cpu))
+    const each = new Map()
+    for (const { title, flags, options } of MODES) {
+      const session = await profileProgram(jvm.pid, WHOLE, 'b', { ...program.flags, ...flags }, options)
+      await jvm.settle(SETTLE_MS)
+      const profiled = await rounds(() => countedRound(jvm, session))
+      await session.detach()
+      await session.close()
+      each.set(title, {
+        factors: profiled.map(({ cpu }) => cpu / bare),
+        cost: median(profiled.map(({ cost }) => cost)),
+        calls: median(profiled.map(({ calls }) => calls)),
+      })
+    }
+    return { bare, each }
+  } finally {
+    await jvm.end()
+  }
+}
+
+/** One round: its mean run, with the calls in it and what the root cost by the mode's metric. */
+async function countedRound(jvm, session) {
+  session.reset()
+  const round = await jvm.round(ROUND_MS)
+  const { merged } = await session.snapshot(false)
+  const { calls: counts, totalNs, totalBytecodes, totalCalls } = merged.metrics
+  const total = totalNs ?? totalBytecodes ?? totalCalls
+  let calls = 0
+  let cost = 0
+  for (let i = 0; i < merged.count; i++) calls += counts[i]
+  for (let i = 0; i < merged.count; i += merged.size[i]) cost += total[i]
+  return { ...round, calls: calls / round.runs, cost: cost / round.runs }
+}
+
+async function rounds(one) {
+  const all = []
+  while (all.length < ROUNDS) all.push(await one())
+  return all
+}

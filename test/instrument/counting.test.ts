@@ -1,0 +1,171 @@
+// Methods that count their bytecodes: shapes that no compiler of today makes, run with HotSpot's verifier on.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parseClassFile } from '../../src/classfile/class-file.ts'
+import { parseCode } from '../../src/classfile/code.ts'
+import { spliceClass } from '../../src/classfile/splice.ts'
+import { blocksOf, defaultBlocks, preciseBlocks } from '../../src/instrument/blocks.ts'
+import { instrumentClass, type Recipe } from '../../src/instrument/class.ts'
+import { compileJava } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import { type Assembly, assemble } from './assembler.ts'
+import { compileRuntime, runJava, VERIFY_ALL, writeClass } from './jvm.ts'
+
+const COUNTING_RUNTIME = `
+  package java.lang;
+  public class JFluid1 {
+    public static long executed;
+    public static void countEntry(int id) {}
+    public static void countExit(int n, int id) { executed += n; }
+    public static void countResume(int id) {}
+    public static void countRootEntry(int id) {}
+    public static void countRootExit(int n, int id) { executed += n; }
+    public static int countLoop(int n) { executed += n; return 0; }
+    public static int countCall(int n) { executed += n; return 0; }
+    public static void reflectiveCall(Object method) {}
+  }`
+
+const MAIN = `
+  public class CountMain {
+    public static void main(String[] calls) throws Exception {
+      java.lang.reflect.Field executed = Class.forName("java.lang.JFluid1").getField("executed");
+      for (String call : calls) {
+        String[] part = call.split(":");
+        java.lang.reflect.Method run = Class.forName(part[0]).getMethod("run", int.class);
+        long before = executed.getLong(null);
+        Object result;
+        try {
+          result = run.invoke(null, Integer.parseInt(part[1]));
+        } catch (java.lang.reflect.InvocationTargetException e) {
+          result = e.getCause().getClass().getSimpleName();
+        }
+        System.out.println(call + " " + result + " " + (executed.getLong(null) - before));
+      }
+    }
+  }`
+
+interface Shape extends Partial<Assembly> {
+  readonly code: string
+  /** Argument, result and bytecodes executed. */
+  readonly calls: readonly (readonly [argument: number, result: number | string, executed: number])[]
+}
+
+const SHAPES: Readonly<Record<string, Shape>> = {
+  Straight: { code: 'iload_0 | iconst_2 | imul | ireturn', calls: [[21, 42, 4]] },
+  Branch: {
+    code: 'iload_0 | ifeq zero | iconst_1 | ireturn | zero: iconst_2 | ireturn',
+    calls: [
+      [0, 2, 4],
+      [5, 1, 4],
+    ],
+  },
+  // Begins with what it comes back to.
+  LoopAtStart: { code: 'top: iinc 0 -1 | iload_0 | ifgt top | iload_0 | ireturn', calls: [[3, 0, 11]] },
+  Subroutine: {
+    code: 'jsr sub | jsr sub | iconst_5 | ireturn | sub: astore_1 | iinc 0 1 | ret 1',
+    calls: [[0, 5, 10]],
+  },
+  // A long in the parameter's slot and the next: the variable comes last.
+  LongAcross: {
+    code: 'iload_0 | i2l | lstore_0 | lload_0 | l2i | ifeq zero | iconst_1 | ireturn | zero: iconst_2 | ireturn',
+    calls: [
+      [0, 2, 8],
+      [9, 1, 8],
+    ],
+  },
+  // Moved up by one, 255 needs the wide forms.
+  Wide: {
+    code: 'iload_0 | istore 255 | top: iinc 255 -1 | iload 255 | ifgt top | iload 255 | ireturn',
+    maxLocals: 256,
+    calls: [[2, 0, 10]],
+  },
+  // Precise: what comes behind the division is not executed.
+  Divides: {
+    code: 'bipush 12 | iload_0 | idiv | istore_1 | iload_1 | ireturn',
+    calls: [
+      [4, 3, 6],
+      [0, 'ArithmeticException', 3],
+    ],
+  },
+  Caught: {
+    code: 'from: bipush 12 | iload_0 | idiv | to: ireturn | handler: pop | iconst_m1 | ireturn',
+    handlers: 'from..to -> handler',
+    calls: [
+      [4, 3, 4],
+      [0, -1, 6],
+    ],
+  },
+  Switch: {
+    code: 'iload_0 | tableswitch 1 a b default c | a: bipush 10 | ireturn | b: iinc 0 5 | goto c | c: iload_0 | ireturn',
+    calls: [
+      [1, 10, 4],
+      [2, 7, 6],
+      [8, 8, 4],
+    ],
+  },
+  // More than one iinc can add; the JVM runs it, if interpreted.
+  Long: { code: 'goto body | body: nop*40000 | iload_0 | ireturn', calls: [[7, 7, 40_003]] },
+}
+
+const PRECISE: Recipe = { tells: 'bytecodes', blocks: 'precise' }
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let told: Map<string, string>
+
+  beforeAll(async () => {
+    const [runtime, classes] = await Promise.all([
+      compileRuntime(jdk, COUNTING_RUNTIME),
+      compileJava(jdk, { CountMain: MAIN }),
+    ])
+    for (const [className, { code, handlers, maxLocals }] of Object.entries(SHAPES)) {
+      const classFile = assemble({
+        ...{ className, method: 'run(I)I', code },
+        ...(handlers !== undefined && { handlers }),
+        ...(maxLocals !== undefined && { maxLocals }),
+      })
+      const tasks = [{ methodIndex: 0, id: 1, probe: 'method' as const }]
+      const { poolEntries, poolBytes, bodies, skipped } = instrumentClass(classFile, tasks, PRECISE)
+      expect(skipped, className).toEqual([])
+      writeClass(classes, className, spliceClass(classFile, poolEntries, poolBytes, bodies))
+    }
+    const calls = Object.entries(SHAPES).flatMap(([name, it]) =>
+      it.calls.map(([argument]) => `${name}:${argument}`),
+    )
+    const patch = ['--patch-module', `java.base=${runtime}`]
+    const ran = await runJava(jdk, [...VERIFY_ALL, ...patch, '-cp', classes, 'CountMain', ...calls])
+    expect(ran.code, ran.stderr).toBe(0)
+    const lines = ran.stdout.trim().split('\n')
+    told = new Map(lines.map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]))
+  })
+
+  const cases = Object.entries(SHAPES).flatMap(([name, { calls }]) =>
+    calls.map((it) => [name, ...it] as const),
+  )
+  it.each(cases)('%s(%i) gives %s and executes %i', (name, argument, result, executed) => {
+    expect(told.get(`${name}:${argument}`)).toBe(`${result} ${executed}`)
+  })
+})
+
+describe('basic blocks', () => {
+  const sizes = (code: string, analysis = defaultBlocks): number[] => {
+    const classFile = parseClassFile(assemble({ method: 'run(I)I', code }).bytes)
+    const { sizes: found } = blocksOf(parseCode(classFile, classFile.methods[0]!), classFile.pool, analysis)
+    return [...found].filter((size) => size > 0)
+  }
+
+  it('end at branches, and begin where these lead', () => {
+    expect(sizes('iload_0 | ifeq a | iconst_1 | ireturn | a: iconst_2 | ireturn')).toEqual([2, 2, 2])
+  })
+
+  it('do not end at calls and divisions, unless the analysis is precise', () => {
+    const code = 'iload_0 | invokestatic T.run(I)I | iconst_3 | idiv | ireturn'
+    expect(sizes(code)).toEqual([5])
+    expect(sizes(code, preciseBlocks)).toEqual([2, 2, 1])
+  })
+
+  it('end at branches whatever an analysis says, and where it says so', () => {
+    const code = 'iload_0 | ifeq a | nop | nop | iconst_1 | ireturn | a: iconst_2 | ireturn'
+    expect(sizes(code, () => true)).toEqual([1, 1, 1, 1, 1, 1, 1, 1])
+    expect(sizes(code, ({ bci }) => bci === 4)).toEqual([2, 1, 3, 2])
+  })
+})

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { Tree } from '../../src/cct/tree.ts'
+import { compareProfiles } from '../../src/profile/compare.ts'
+import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { reproducible } from '../../src/profile/reproducible.ts'
+import { chain, Methods, profileOf, treeOf } from './trees.ts'
+
+/** Of mode `bytecodes`, from the notation of trees: nanoseconds stand for bytecodes. */
+function counted(notations: readonly string[], facts: Partial<Profile> = {}): Profile {
+  const methods = new Methods()
+  const trees = notations.map((it) => bytecodes(treeOf(it, methods)))
+  return {
+    ...profileOf(''),
+    mode: 'bytecodes',
+    blocks: 'default',
+    methodNames: methods.names,
+    merged: trees[0]!,
+    threads: trees.map((tree, i) => ({ id: 100 + i, name: 'worker', tree })),
+    ...facts,
+  }
+}
+
+function bytecodes(tree: Tree): Tree {
+  const { calls, selfNs, totalNs } = tree.metrics
+  return { ...tree, metrics: { calls: calls!, selfBytecodes: selfNs!, totalBytecodes: totalNs! } }
+}
+
+describe('a reproducible profile', () => {
+  it('is the same, whatever order methods and threads were met in', () => {
+    const one = counted(['a 1x 5ns ( b 2x 7ns ( c 1x 1ns ) d 1x 2ns )', 'a 1x 5ns ( d 9x 1ns )'])
+    const other = counted(['a 1x 5ns ( d 1x 2ns b 2x 7ns ( c 1x 1ns ) )', 'a 1x 5ns ( d 9x 1ns )'], {
+      startedAt: '2027-01-01T00:00:00.000Z',
+      durationMs: 4711,
+      target: { ...one.target, pid: 99 },
+      instrumentation: { ...one.instrumentation, hotSwapMs: 77, redefinitions: 12 },
+    })
+    const swapped = { ...other, threads: [...other.threads].reverse() }
+    const bytes = encodeProfile(reproducible(one))
+    assert.ok(bytes.equals(encodeProfile(reproducible(swapped))))
+    assert.ok(
+      !bytes.equals(
+        encodeProfile(
+          reproducible(counted(['a 1x 5ns ( b 2x 8ns ( c 1x 1ns ) d 1x 2ns )', 'a 1x 5ns ( d 9x 1ns )'])),
+        ),
+      ),
+    )
+    const read = decodeProfile(bytes, 'p')
+    assert.deepEqual(read, reproducible(read))
+    assert.equal(read.merged.metrics.totalBytecodes![0], 15)
+  })
+
+  it('keeps names and parents of every node, 100,000 deep', () => {
+    const names = profileOf('m 1x 1ns').methodNames
+    const tree = bytecodes(chain(100_000))
+    const { merged } = reproducible({
+      ...counted(['m 1x 1ns']),
+      methodNames: names,
+      merged: tree,
+      threads: [],
+    })
+    assert.deepEqual(merged, tree)
+  })
+})
+
+describe('two profiles compared', () => {
+  const before = counted(['root 2x 10ns ( b 4x 80ns c 1x 10ns )'])
+
+  it('by what one call of the root costs', () => {
+    const after = counted(['root 4x 20ns ( b 8x 160ns c 2x 21ns )'])
+    const found = compareProfiles(before, after)
+    assert.equal(found.growth, 201 / 4 / (100 / 2) - 1)
+    assert.deepEqual([found.before, found.after, found.unit], [100, 201, 'bytecodes'])
+  })
+
+  it('name what changed, the largest change first, contexts of a method together', () => {
+    const after = counted(['root 2x 10ns ( b 4x 70ns ( c 1x 9ns ) c 1x 10ns d 1x 3ns )'])
+    assert.deepEqual(
+      compareProfiles(before, after).methods.map((it) => [it.method, it.before, it.after]),
+      [
+        ['com.acme.App.b(I)V', 80, 70],
+        ['com.acme.App.c(I)V', 10, 19],
+        ['com.acme.App.d(I)V', 0, 3],
+      ],
+    )
+  })
+})
