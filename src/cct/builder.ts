@@ -135,6 +135,8 @@ export class CctBuilder implements EventSink {
   followed = 0
   /** Work whose SUBMIT was lost: what it called stands for itself. */
   orphans = 0
+  /** Where events tell what was executed: calls that had not ended at the end, and what they executed themselves is lost. */
+  openCalls = 0
 
   /**
    * By node: how many halves of a probe pair its ticks hold that no call of its own or its callees stands for,
@@ -430,10 +432,21 @@ export class CctBuilder implements EventSink {
       this.thread(number, -1)
       const top = this.#tops[number]
       if (this.#node === top) continue
-      if (this.#suspended[number] === 0 && end > this.#last) this.#charge(end)
+      if (this.#executed) this.openCalls += this.#depth()
+      else if (this.#suspended[number] === 0 && end > this.#last) this.#charge(end)
       this.#node = top
     }
     this.#putDown()
+  }
+
+  /** Methods on the present thread's stack. */
+  #depth(): number {
+    const { ints } = this
+    let depth = 0
+    for (let node = this.#node; ints[node * INTS + PARENT] >= 0; node = ints[node * INTS + PARENT]) {
+      if (ints[node * INTS + METHOD] > 0) depth++
+    }
+    return depth
   }
 
   // ---- for snapshots ----

@@ -1,7 +1,9 @@
 // A user's own basic-block analysis: a module whose default export says of an instruction whether a block ends with
 // it (JP, section 4). README.md shows one.
 
-import { resolve } from 'node:path'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { EX_DATAERR, EX_NOINPUT, JfluidError } from '../base/errors.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
@@ -16,6 +18,12 @@ export class BadAnalysis extends JfluidError {
   ) {
     super(message)
   }
+}
+
+/** What profiles call it: two of one name need not be the same. */
+export async function analysisName(path: string): Promise<string> {
+  const content = await readFile(path).catch(() => Buffer.alloc(0)) // loading it says why
+  return `${basename(path)}:${createHash('sha256').update(content).digest('hex').slice(0, 8)}`
 }
 
 /** @throws BadAnalysis */

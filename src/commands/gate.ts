@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
-import { type Comparison, compareProfiles } from '../profile/compare.ts'
+import { type Comparison, compareProfiles, isWithin } from '../profile/compare.ts'
 import { readProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean, count, plural } from '../profile/text.ts'
@@ -76,7 +76,7 @@ export async function gate(
   const after = isFile ? await readProfile(rest[0]!) : await profileOf(rest, before)
   mustMatch(before, after)
   const comparison = compareProfiles(before, after)
-  const passed = comparison.growth <= flags.tolerance
+  const passed = isWithin(comparison, flags.tolerance)
   print(flags.json === true ? jsonText(comparison, flags.tolerance, passed) : plainText(comparison))
   if (!passed) throw new Regression(comparison, flags.tolerance)
 }
@@ -96,10 +96,10 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
       ...(mode === 'bytecodes' && blocks !== undefined && { bba: blocks }),
       ...(selection !== undefined && {
         ...{ include: selection.include, exclude: selection.exclude, jdk: selection.jdk },
-        ...{ followThreads: baseline.followedTasks !== undefined },
+        ...{ rare: selection.rare, followThreads: baseline.followedTasks !== undefined },
       }),
     }
-    const status = await run(command, { ...flags, record: file })
+    const status = await run(command, { ...flags, record: file, outputToStderr: true })
     if (status !== 0) throw new ProgramFailed(command.join(' '), status)
     return await readProfile(file)
   } finally {
@@ -126,20 +126,32 @@ function mustMatch(before: Profile, after: Profile): void {
   const [one, other] = [before, after].map(({ roots }) => [...roots].sort().join(', '))
   if (one !== other)
     throw new NotComparable(`the baseline is of root ${one}, the other profile of ${other}`, again)
-  for (const [which, { instrumentation, truncated, events }] of [
+  if (choiceOf(before) !== choiceOf(after)) {
+    throw new NotComparable('the two profiles chose methods in different ways', again)
+  }
+  for (const [which, { instrumentation, truncated, events, openCalls = 0 }] of [
     ['the baseline', before],
     ['the new profile', after],
   ] as const) {
     if (events.count === 0)
       throw new NotComparable(`${which} holds no call of the root`, 'See that the root is called.')
-    if (instrumentation.gaps > 0 || truncated !== false) {
-      const why = truncated !== false ? 'it was cut short' : `${plural(instrumentation.gaps, 'gap')}`
-      throw new NotComparable(
-        `${which} does not hold all calls: ${why}`,
-        'Record it anew: jfluid run --scheme a',
-      )
+    const open = openCalls > 0 ? `${plural(openCalls, 'call')} had not ended` : undefined
+    const lost = instrumentation.gaps > 0 ? plural(instrumentation.gaps, 'gap') : undefined
+    const why = truncated !== false ? 'it was cut short' : (open ?? lost)
+    if (why !== undefined) {
+      const hint =
+        why === open
+          ? 'Take a root that returns before the program ends.'
+          : 'Record it anew, with --scheme a.'
+      throw new NotComparable(`${which} does not hold all calls: ${why}`, hint)
     }
   }
+}
+
+/** Which methods have probes: what is not instrumented is counted for nobody. */
+function choiceOf({ selection, followedTasks }: Profile): string {
+  const { include = [], exclude = [], jdk = false, rare = 'arm' } = selection ?? {}
+  return JSON.stringify([[...include].sort(), [...exclude].sort(), jdk, rare, followedTasks !== undefined])
 }
 
 function countsOf({ mode, blocks }: Profile): string {

@@ -1,12 +1,12 @@
 // Options that attach, record and run share, from the command line's strings to the session's types.
 
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { MODES, type Mode } from '../profile/profile.ts'
 import { parseClassPattern, parseRoot } from '../reveal/patterns.ts'
 import type { SessionOptions } from '../session/session.ts'
-import { loadAnalysis } from './block-analysis.ts'
+import { analysisName, loadAnalysis } from './block-analysis.ts'
 
 export class BadPid extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -40,11 +40,19 @@ export class NotReproducible extends JfluidError {
   }
 }
 
-export class ProfilerNeedsCounts extends JfluidError {
+export class ProfilerNeedsBytecodes extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Add --mode bytecodes, or --mode count.'
+  readonly hint = 'Add --mode bytecodes.'
+  constructor(mode: Mode) {
+    super(`a profiler is called after so many bytecodes: --profiler is not for --mode ${mode}`)
+  }
+}
+
+export class ProfilerFollowsNobody extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
   constructor() {
-    super('a profiler is called after so many bytecodes: --profiler is not for --mode exact')
+    super('--profiler has trees of threads that call a root, and does not go with --follow-threads')
   }
 }
 
@@ -109,7 +117,7 @@ export function withSessionFlags(command: Command): Command {
     )
     .option(
       '--profiler <jar>',
-      'a profiling agent of your own, called by the threads of the JVM: not for --mode exact',
+      'a profiling agent of your own, called by the threads of the JVM: for --mode bytecodes',
     )
     .option('--reproducible', 'leave out of the profile what differs from run to run: not for --mode exact')
     .option(
@@ -146,12 +154,15 @@ export function count(value: string): number {
 /**
  * All options, with the block analysis that --bba names.
  *
- * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, ProfilerNeedsCounts, BadAnalysis
+ * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, ProfilerNeedsBytecodes, BadAnalysis
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   const options = sessionOptions(flags)
   if (flags.reproducible && options.mode === 'exact') throw new NotReproducible()
-  if (flags.profiler !== undefined && options.mode === 'exact') throw new ProfilerNeedsCounts()
+  if (flags.profiler !== undefined) {
+    if (options.mode !== 'bytecodes') throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
+    if (options.followThreads) throw new ProfilerFollowsNobody()
+  }
   return flags.bba === undefined
     ? options
     : { ...options, blocks: await blockAnalysis(flags.bba, flags.mode) }
@@ -180,7 +191,7 @@ async function blockAnalysis(
 ): Promise<NonNullable<SessionOptions['blocks']>> {
   if (mode !== 'bytecodes') throw new OnlyForBytecodes(mode)
   if (text === 'default' || text === 'precise') return { name: text, analysis: text }
-  return { name: basename(text), analysis: await loadAnalysis(text) }
+  return { name: await analysisName(text), analysis: await loadAnalysis(text) }
 }
 
 /** @throws BadPid */

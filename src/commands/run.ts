@@ -37,6 +37,8 @@ export class NoJvmStarted extends JfluidError {
 export interface RunFlags extends SessionFlags {
   readonly record?: string
   readonly output?: string
+  /** What the program prints is not what is asked for. */
+  readonly outputToStderr?: boolean
 }
 
 /** @returns the program's own exit status, 128 + n if signal n ended it */
@@ -53,7 +55,11 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   let exit: Promise<number>
   const signals = new PassOn()
   try {
-    child = start(command, door.option, headless ? null : output)
+    child = start(
+      command,
+      door.option,
+      headless ? (flags.outputToStderr ? 'stderr' : 'inherit') : { file: output },
+    )
     signals.to(child)
     exit = exitOf(child, command[0]!)
   } catch (error) {
@@ -128,14 +134,19 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
  * `java` gets the option itself; any other command finds it in JAVA_TOOL_OPTIONS, which every JVM below
  * it reads. Only the first of them is profiled.
  */
-function start(command: readonly string[], option: string, output: string | null): ChildProcess {
+function start(
+  command: readonly string[],
+  option: string,
+  output: 'inherit' | 'stderr' | { readonly file: string },
+): ChildProcess {
   const [program, ...args] = command
   const direct = basename(program!) === 'java'
   const tools = [process.env.JAVA_TOOL_OPTIONS, option].filter(Boolean).join(' ')
   const env = direct ? process.env : { ...process.env, JAVA_TOOL_OPTIONS: tools }
   const argv = direct ? [option, ...args] : args
-  if (output === null) return spawn(program!, argv, { stdio: 'inherit', env })
-  const log = openSync(output, 'w', 0o600)
+  if (output === 'inherit') return spawn(program!, argv, { stdio: 'inherit', env })
+  if (output === 'stderr') return spawn(program!, argv, { stdio: ['inherit', 2, 'inherit'], env })
+  const log = openSync(output.file, 'w', 0o600)
   try {
     return spawn(program!, argv, { stdio: ['ignore', log, log], env })
   } finally {

@@ -24,6 +24,7 @@
 //       28     4  u32   readerProcess client, pid of the process whose heart beats
 //       32     4  u32   readerThread  client, thread id of the one that makes it beat
 //       36     4  u32   readerSince   client, start of that thread: field 22 of its stat, low half
+//       40     4  u32   gaps          target, +1 each time something was not recorded
 //
 // The life of a chunk (u32 in the state table):
 //
@@ -50,6 +51,7 @@ export const RING_STARVING = 24
 export const RING_READER_PROCESS = 28
 export const RING_READER_THREAD = 32
 export const RING_READER_SINCE = 36
+export const RING_GAPS = 40
 export const RING_STATES = 4096
 
 export const ENDED_SILENT = 1

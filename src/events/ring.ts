@@ -30,6 +30,7 @@ import {
   RING_CHUNK_COUNT,
   RING_CHUNKS_OFFSET,
   RING_ENDED,
+  RING_GAPS,
   RING_HEARTBEAT,
   RING_MAGIC,
   RING_READER_PROCESS,
@@ -163,6 +164,8 @@ export interface Ring {
   ended(): number
   /** How often a thread found no free chunk. */
   starving(): number
+  /** How often the target could not record something. */
+  gaps(): number
   /** Unmaps and closes. Nothing may be called afterwards. */
   close(): void
 }
@@ -282,6 +285,10 @@ class MappedRing implements Ring {
     return Atomics.load(this.#words, RING_STARVING / 4)
   }
 
+  gaps(): number {
+    return Atomics.load(this.#words, RING_GAPS / 4)
+  }
+
   close(): void {
     // An access to unmapped memory kills the process; an access to an empty array does not.
     this.#words = new Uint32Array(0)
@@ -385,6 +392,10 @@ class FileRing implements Ring {
 
   starving(): number {
     return this.#head[RING_STARVING / 4]
+  }
+
+  gaps(): number {
+    return this.#head[RING_GAPS / 4]
   }
 
   close(): void {

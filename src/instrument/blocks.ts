@@ -88,8 +88,9 @@ export function blocksOf(code: Code, pool: ConstantPool, endsBlock: BlockAnalysi
   const loops = new Uint8Array(bytecode.length)
   leaders[0] = 1
   let entersAgain = false
-  for (const { handlerBci } of handlers) {
+  for (const { handlerBci, endBci } of handlers) {
     leaders[handlerBci] = 1
+    if (handlerBci < endBci) loops[handlerBci] = 1 // it may guard itself, or what comes after it
     if (handlerBci === 0) entersAgain = true
   }
   for (let bci = 0; bci < bytecode.length; ) {

@@ -15,7 +15,7 @@
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
-import { ICONST_0, IINC, ILOAD, INVOKESPECIAL, INVOKESTATIC, ISTORE, POP } from '../classfile/opcodes.ts'
+import { ICONST_0, IINC, ILOAD, INVOKESPECIAL, INVOKESTATIC, ISTORE } from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { type BlockAnalysis, blocksOf, defaultBlocks, preciseBlocks } from './blocks.ts'
 import { accessCode, newLocalOf } from './new-local.ts'
@@ -55,11 +55,8 @@ export function countingOf(
   const first = blocks.sizes[0]
   const initialisers = initialiserCalls(classFile, method, bytecode)
   const inserted: (readonly number[] | undefined)[] = []
-  if (blocks.count === 1 && !blocks.entersAgain) {
-    if (initialisers.length === 0) return { ...NO_COUNT, push: pushId(first) }
-    inserted[initialisers[0]] = [...pushId(first), ...call(countCall), POP]
-    return { ...NO_COUNT, inserted }
-  }
+  if (blocks.count === 1 && !blocks.entersAgain && initialisers.length === 0)
+    return { ...NO_COUNT, push: pushId(first) }
   const local = newLocalOf(method, code)
   const handOver = (method: number) => [
     ...accessCode(ILOAD, local),

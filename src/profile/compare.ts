@@ -22,7 +22,10 @@ export interface Comparison {
   /** Cost of all roots. */
   readonly before: number
   readonly after: number
-  /** How much more one call of the root costs, as a part of what it did: 0.01 is one percent. */
+  /**
+   * How much more one call of a root costs, as a part of what it did: 0.01 is one percent. Of several roots that of the one
+   * that has grown most.
+   */
   readonly growth: number
   /** Those that changed, the largest change first. */
   readonly methods: readonly MethodChange[]
@@ -30,19 +33,44 @@ export interface Comparison {
 
 /** Both must be of the same mode, not of exact time. */
 export function compareProfiles(before: Profile, after: Profile): Comparison {
-  const [calls, callsNow] = [rootCalls(before), rootCalls(after)]
-  const [total, totalNow] = [rootTotal(before.merged), rootTotal(after.merged)]
-  const each = calls === 0 ? 0 : total / calls
-  const eachNow = callsNow === 0 ? 0 : totalNow / callsNow
   return {
     unit: METRICS[COST_OF[before.mode]].kind === 'calls' ? 'calls' : 'bytecodes',
-    rootCallsBefore: calls,
-    rootCallsAfter: callsNow,
-    before: total,
-    after: totalNow,
-    growth: each === 0 ? (eachNow === 0 ? 0 : Number.POSITIVE_INFINITY) : eachNow / each - 1,
+    rootCallsBefore: rootCalls(before),
+    rootCallsAfter: rootCalls(after),
+    before: rootTotal(before.merged),
+    after: rootTotal(after.merged),
+    growth: largestGrowth(rootCosts(before), rootCosts(after)),
     methods: methodChanges(before, after),
   }
+}
+
+/** Whether it has grown by no more than a part of it; quotients of doubles have an error of their own. */
+export function isWithin({ growth }: Comparison, tolerance: number): boolean {
+  return growth <= tolerance + 1e-12
+}
+
+/** What one call of each root costs, by name. */
+function rootCosts({ merged, methodNames }: Profile): Map<string, number> {
+  const calls = column(merged, 'calls')
+  const { total } = costsOf(merged)
+  const sums = new Map<string, { calls: number; total: number }>()
+  for (let i = 0; i < merged.count; i += merged.size[i]!) {
+    const { class: owner, method, descriptor } = nameOf(methodNames, merged.method[i]!)
+    const name = `${owner}.${method}${descriptor}`
+    const sum = sums.get(name) ?? { calls: 0, total: 0 }
+    sums.set(name, { calls: sum.calls + calls[i]!, total: sum.total + total[i]! })
+  }
+  return new Map([...sums].filter(([, it]) => it.calls > 0).map(([name, it]) => [name, it.total / it.calls]))
+}
+
+/** A root that was not called before has grown without bound; one that is not called any more has not. */
+function largestGrowth(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): number {
+  let growth = Number.NEGATIVE_INFINITY
+  for (const [root, now] of after) {
+    const was = before.get(root) ?? 0
+    growth = Math.max(growth, was === 0 ? (now === 0 ? 0 : Number.POSITIVE_INFINITY) : now / was - 1)
+  }
+  return growth === Number.NEGATIVE_INFINITY ? 0 : growth
 }
 
 /** Calls of what is at the top: a root called below a root is part of its tree. */
@@ -81,10 +109,4 @@ function methodChanges(before: Profile, after: Profile): MethodChange[] {
     .sort(
       (a, b) => Math.abs(b.after - b.before) - Math.abs(a.after - a.before) || (a.method < b.method ? -1 : 1),
     )
-}
-
-/** Whether the costs are the same in every context. */
-export function sameCosts(a: Profile, b: Profile): boolean {
-  const [one, other] = [costsOf(a.merged), costsOf(b.merged)]
-  return one.self.length === other.self.length && one.self.every((cost, i) => cost === other.self[i])
 }

@@ -274,6 +274,7 @@ class Reader {
       ...(all.followedTasks !== undefined && {
         followedTasks: this.#count(all.followedTasks, 'followedTasks'),
       }),
+      ...(all.openCalls !== undefined && { openCalls: this.#count(all.openCalls, 'openCalls') }),
       methodNames,
       merged: tree(all.merged, 'the merged tree'),
       threads: this.#array(all.threads, 'threads').map((each) => this.#thread(each, tree)),
@@ -306,6 +307,7 @@ class Reader {
       exclude: this.#strings(selection.exclude, 'selection.exclude'),
       jdk: selection.jdk === true,
       lookAhead: this.#count(selection.lookAhead, 'selection.lookAhead'),
+      rare: this.#oneOf(selection.rare, ['arm', 'watch'], 'selection.rare'),
     }
   }
 

@@ -44,6 +44,7 @@ export interface Profile {
     readonly exclude: readonly string[]
     readonly jdk: boolean
     readonly lookAhead: number
+    readonly rare: 'arm' | 'watch'
   }
   /** ISO 8601, when recording started. */
   readonly startedAt: string
@@ -98,6 +99,8 @@ export interface Profile {
    * were not followed.
    */
   readonly followedTasks?: number
+  /** Calls that had not ended at the end, where what they have executed is known when they end; absent if none. */
+  readonly openCalls?: number
   /** Index is the method id; [0] is unused. */
   readonly methodNames: readonly MethodName[]
   /** All threads together. */

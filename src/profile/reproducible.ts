@@ -1,12 +1,13 @@
 // What of a profile is the same in every run of a deterministic program. Bytecodes and calls are; when and where it ran,
 // how long that took, and in which order methods were met are not.
 //
-// Methods are numbered by name, and children and threads ordered by it, so that the same trees are the same bytes.
+// Methods are numbered by name and children ordered by it; threads, whose names may come from a pool's counter, are ordered by
+// their trees. So the same trees are the same bytes. Loaders are told by their kind: their numbers are in the order they were met.
 
-import type { ThreadTree, Tree } from '../cct/tree.ts'
-import { nameOf, type Profile, type SkippedMethod } from './profile.ts'
+import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
+import { nameOf, type Profile } from './profile.ts'
 
-/** Facts of the run are set to nothing; warnings, gaps and what was skipped stay: they change how far to trust it. */
+/** Facts of the run are set to nothing; warnings and gaps stay: they change how far to trust it. */
 export function reproducible(profile: Profile): Profile {
   const { target, instrumentation, events } = profile
   const { order, methodNames } = namesInOrder(profile)
@@ -21,13 +22,13 @@ export function reproducible(profile: Profile): Profile {
     calibration: { ...profile.calibration, innerNs: 0, outerNs: 0 },
     instrumentation: {
       ...facts,
-      // More or fewer methods are taken in vain, as questions happen to be answered.
+      // More or fewer methods are taken in vain, and looked at in vain, as questions happen to be answered.
       instrumentedMethods: instrumentation.calledMethods,
       redefinitions: 0,
       redefinedClasses: 0,
       hotSwapMs: 0,
       analysisMs: 0,
-      skipped: [...instrumentation.skipped].sort(bySkipped),
+      skipped: [],
     },
     warmupMs: 0,
     warnings: [...profile.warnings].sort(),
@@ -35,9 +36,9 @@ export function reproducible(profile: Profile): Profile {
     methodNames,
     merged: tree(profile.merged),
     threads: profile.threads
-      .map(({ name, tree: own }): ThreadTree => ({ id: 0, name, tree: tree(own) }))
-      .sort((a, b) => compare(a.name, b.name) || compareTrees(a.tree, b.tree))
-      .map((thread, i) => ({ ...thread, id: i + 1 })),
+      .map(({ tree: own }) => tree(own))
+      .sort(compareTrees)
+      .map((own, i): ThreadTree => ({ id: i + 1, name: `thread ${i + 1}`, tree: own })),
   }
 }
 
@@ -47,17 +48,27 @@ function namesInOrder(profile: Profile): Pick<Profile, 'methodNames'> & { order:
   for (const tree of [profile.merged, ...profile.threads.map((it) => it.tree)])
     for (const id of tree.method) called.add(id)
   const key = (id: number): string => {
-    const { class: owner, method, descriptor, loader } = nameOf(profile.methodNames, id)
+    const { class: owner, method, descriptor, loader } = withoutNumber(nameOf(profile.methodNames, id))
     return `${owner}\n${method}\n${descriptor}\n${loader}`
   }
   const keys = new Map([...called].map((id) => [id, key(id)]))
   const ids = [...called].sort((a, b) => compare(keys.get(a)!, keys.get(b)!) || a - b)
-  const order = new Int32Array(Math.max(0, ...called) + 1)
+  let highest = 0
+  for (const id of called) if (id > highest) highest = id
+  const order = new Int32Array(highest + 1)
   for (const [i, id] of ids.entries()) order[id] = i + 1
   return {
     order,
-    methodNames: [profile.methodNames[0]!, ...ids.map((id) => nameOf(profile.methodNames, id))],
+    methodNames: [
+      profile.methodNames[0]!,
+      ...ids.map((id) => withoutNumber(nameOf(profile.methodNames, id))),
+    ],
   }
+}
+
+/** "com.foo.Loader@7" is the seventh loader that was met. */
+function withoutNumber(name: MethodName): MethodName {
+  return { ...name, loader: name.loader.replace(/@\d+$/, '') }
 }
 
 /** The same tree with new method ids and children in their order. Does not recurse: trees may be deep. */
@@ -71,7 +82,7 @@ function ordered(tree: Tree, order: Int32Array): Tree {
     const end = node < 0 ? count : node + size[node]!
     for (let child = node + 1; child < end; child += size[child]!) children.push(child)
     children.sort((a, b) => order[tree.method[b]!]! - order[tree.method[a]!]!)
-    pending.push(...children)
+    for (const child of children) pending.push(child)
   }
   push(-1)
   let at = 0
@@ -102,10 +113,6 @@ function compareTrees(a: Tree, b: Tree): number {
 
 function columnPairs(a: Tree, b: Tree): (readonly [Float64Array, Float64Array])[] {
   return Object.keys(a.metrics).map((name) => [a.metrics[name]!, b.metrics[name]!] as const)
-}
-
-function bySkipped(a: SkippedMethod, b: SkippedMethod): number {
-  return compare(a.method, b.method) || compare(a.reason, b.reason)
 }
 
 /** Of code units: the same everywhere. */

@@ -176,6 +176,8 @@ class RecordingThread {
       healed: this.#builder.healed,
       followed: this.#builder.followed,
       orphans: this.#builder.orphans,
+      openCalls: this.#builder.openCalls,
+      gaps: this.#ring.gaps(),
       nodes: this.#builder.contexts,
       calledMethods: this.#builder.methods,
       lastTicks: this.#reader.lastTicks,

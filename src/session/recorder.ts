@@ -39,6 +39,10 @@ export interface RecorderStats {
   /** Tasks and threads taken up below the context they come from, and those where that was lost. */
   readonly followed: number
   readonly orphans: number
+  /** Calls that had not ended at the end, where what they have executed is told when they end. */
+  readonly openCalls: number
+  /** What the target could not record. */
+  readonly gaps: number
   /** Contexts, over all threads. */
   readonly nodes: number
   /** Distinct methods called. */

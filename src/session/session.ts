@@ -718,6 +718,11 @@ export class Session {
         `${stats.orphans} tasks began whose submission was lost: what they called stands for itself`,
       )
     }
+    if (stats.openCalls > 0) {
+      this.warnings.add(
+        `calls that had not ended: ${stats.openCalls}; what they have executed themselves is missing, in part or as a whole`,
+      )
+    }
     const { counters } = this.revealer
     const methodNames: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
     for (const m of this.revealer.methods()) methodNames[m.id] = this.methodName(m.id)
@@ -737,6 +742,7 @@ export class Session {
         exclude: this.options.exclude.map((it) => it.text),
         jdk: this.options.jdk,
         lookAhead: this.options.lookAhead,
+        rare: this.options.rare ?? 'arm',
       },
       startedAt: this.startedAt.toISOString(),
       durationMs: this.durationMs ?? performance.now() - this.begun,
@@ -756,7 +762,11 @@ export class Session {
         }),
         analysisMs: counters.analysisMs,
         skipped: this.skipped(),
-        gaps: this.gaps + counters.gaps + this.installation.lateClasses + this.rareWatch.gaps,
+        gaps:
+          Math.max(this.gaps, stats.gaps) +
+          counters.gaps +
+          this.installation.lateClasses +
+          this.rareWatch.gaps,
         healed: stats.healed,
       },
       warmupMs: Math.max(0, this.installation.settledAt - this.begun),
@@ -764,6 +774,7 @@ export class Session {
       warnings: [...this.warnings, ...this.rareWatch.warnings, ...this.rareWatch.lastWarnings],
       events: { count: stats.events, waitMs: this.clock.toNs(stats.waitTicks) / 1e6 },
       kept: this.kept,
+      ...(stats.openCalls > 0 && { openCalls: stats.openCalls }),
       ...(this.options.followThreads === true && { followedTasks: stats.followed }),
       methodNames,
       merged: snapshot.merged,

@@ -326,7 +326,8 @@ const HELP: Readonly<Record<LiveStatus['mode'], readonly string[]>> = {
     '~0 is less than that correction can tell.',
   ],
   bytecodes: [
-    'bc: bytecodes executed, total with callees, self without; a call that has not ended counts up to its last callee.',
+    'bc: bytecodes executed, total with callees, self without. A call brings its own along when it ends, a long loop',
+    'every million.',
   ],
   count: ['subtree is the calls of a context and of all below it, own those of the context.'],
 }

@@ -5,12 +5,13 @@
 // One JVM a program: bare, then one session after the other, each until the compilers are quiet. BENCH_PROGRAMS chooses rows.
 
 import { PROGRAMS, ProgramJvm, preparePrograms, profileProgram, range, WHOLE, wanted } from './programs.mjs'
-import { median } from './support.mjs'
+import { median, sleep } from './support.mjs'
 
 const ROUNDS = 5
 const ROUND_MS = 500
 const BARE_SETTLE_MS = 12_000
 const SETTLE_MS = 20_000
+const DRAIN_MS = 100
 
 const MODES = [
   { title: 'exact', flags: {} },
@@ -87,8 +88,11 @@ async function measure(jdk, prepared, program) {
 
 /** One round: its mean run, with the calls in it and what the root cost by the mode's metric. */
 async function countedRound(jvm, session) {
+  // The program stands still: what it has written is read within a few milliseconds.
+  await sleep(DRAIN_MS)
   session.reset()
   const round = await jvm.round(ROUND_MS)
+  await sleep(DRAIN_MS)
   const { merged } = await session.snapshot(false)
   const { calls: counts, totalNs, totalBytecodes, totalCalls } = merged.metrics
   const total = totalNs ?? totalBytecodes ?? totalCalls

@@ -350,6 +350,10 @@ class Interleaved implements Ring {
   starving(): number {
     return this.#ring.starving()
   }
+
+  gaps(): number {
+    return this.#ring.gaps()
+  }
   close(): void {
     this.#ring.close()
   }

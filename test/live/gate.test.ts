@@ -36,6 +36,27 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(ran.stdout).toMatch(/^a call {4}0\.00 %$/m)
   })
 
+  it('as JSON: what the program prints is not in it', async () => {
+    const ran = await jfluid('gate', baseline, '--json', '--', ...program)
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(JSON.parse(ran.stdout)).toMatchObject({ passed: true, growth: 0, methods: [], rootCallsAfter: 1 })
+    expect(ran.stderr).toContain('words found')
+  })
+
+  it('a root that does not return is no baseline', async () => {
+    const source =
+      'class Exits { static void root() { System.exit(0); } public static void main(String[] a) { root(); } }'
+    const classes = await compileJava(jdk, { Exits: source })
+    const file = join(temporaryDirectory('jfluid-gate-'), 'exits.jfluid')
+    const flags = ['--root', 'Exits.root', '--mode', 'bytecodes', '--record', file]
+    const ran = await jfluid('run', ...flags, '--', jdk.java, '-cp', classes, 'Exits')
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(ran.stderr).toContain('calls that had not ended: 1; ')
+    const refused = await jfluid('gate', file, file)
+    expect(refused).toMatchObject({ code: 65 })
+    expect(refused.stderr).toContain('the baseline does not hold all calls: 1 call had not ended')
+  })
+
   it('one that does more fails with 82, and names the method', async () => {
     const ran = await jfluid('gate', baseline, '--tolerance', '0.5%', '--', ...program, '2000', 'linear')
     expect(ran.code).toBe(82)

@@ -7,7 +7,13 @@ import { describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { type Jdk, jdks } from '../support/jdks.ts'
-import { type JsonNode, type JsonProfile, jfluid, startRecording } from '../support/jfluid.ts'
+import {
+  type JsonNode,
+  type JsonProfile,
+  jfluid,
+  readProfileJson,
+  startRecording,
+} from '../support/jfluid.ts'
 
 const root = join(import.meta.dirname, '../..')
 const api = join(root, 'dist/agent/jfluid-api.jar')
@@ -101,6 +107,65 @@ describe.each(jdks)('JDK $version', (jdk) => {
     },
   )
 
+  it('ends with the JVM under `jfluid run`', async () => {
+    const jar = await profilerJar(jdk, join(root, 'examples/03-profiler/src'), 'top.TopMethods')
+    const dir = temporaryDirectory('jfluid-top-')
+    const [file, profile] = [join(dir, 'top.txt'), join(dir, 'p.jfluid')]
+    const classes = await compileFixture(jdk, 'Blocks')
+    const program = [jdk.java, `-Dtop.file=${file}`, '-cp', classes, 'fix.Blocks', 'run', '50', '3']
+    const flags = ['--root', ROOT, '--mode', 'bytecodes', '--profiler', jar, '--record', profile]
+    const ran = await jfluid('run', ...flags, '--', ...program)
+    expect(ran.code, ran.stderr).toBe(0)
+    const all = bytecodesByMethod(await readProfileJson(profile))
+    const rows = readFileSync(file, 'utf8').trim().split('\n').slice(1)
+    expect(rows).toHaveLength(10)
+    for (const row of rows) {
+      const [, bytecodes, , method] = /^ *([\d,]+) bytecodes +([\d,]+) calls {2}(.+)$/.exec(row)!
+      expect(Number(bytecodes!.replaceAll(',', '')), method).toBe(all.get(method!)![0])
+    }
+  })
+
+  it('a report that outlives its session harms neither the target nor the next session', async () => {
+    const slow = await profilerJar(
+      jdk,
+      {
+        'bad/Slow.java': `
+          package bad;
+          import jfluid.api.*;
+          public class Slow implements Profiler {
+            public int register(Thread t, CallingContext root) { return 100; }
+            public int report(CallingContext root, CallingContext current) {
+              System.out.println("reporting");
+              try { Thread.sleep(12_000); } catch (InterruptedException e) { throw new IllegalStateException(e); }
+              return Integer.MAX_VALUE;
+            }
+          }`,
+      },
+      'bad.Slow',
+    )
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocks'), 'fix.Blocks', 'serve'])
+    await java.line(/ready/)
+    const first = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--profiler', slow)
+    await first.started
+    java.send('run 20') // sleeps in its first report
+    await java.line(/^reporting/)
+    const cut = await first.stop()
+    expect(cut.warnings).toContain(
+      'the profiler failed: java.lang.IllegalStateException: a report has not returned, so end() was not called',
+    )
+    const second = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes')
+    await second.started
+    await java.line(/done/) // the call of before, which belongs to no session now
+    java.send('run 20')
+    await java.line(/done/, 2)
+    const profile = await second.stop()
+    const third = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes')
+    await third.started
+    java.send('run 20')
+    await java.line(/done/, 3)
+    expect(bytecodesByMethod(profile)).toEqual(bytecodesByMethod(await third.stop()))
+  })
+
   it('is refused with a reason', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocks'), 'fix.Blocks', 'serve'])
     await java.line(/ready/)
@@ -108,6 +173,8 @@ describe.each(jdks)('JDK $version', (jdk) => {
       jfluid('record', String(java.pid), '--root', ROOT, '--out', '/dev/null', '--profiler', jar, ...more)
     const mode = ['--mode', 'bytecodes']
     expect(await attempt(api)).toMatchObject({ code: 64, stderr: expect.stringContaining('--profiler') })
+    expect(await attempt(api, '--mode', 'count')).toMatchObject({ code: 64 })
+    expect(await attempt(api, '--mode', 'bytecodes', '--follow-threads')).toMatchObject({ code: 64 })
     const nameless = await attempt(api, ...mode)
     expect(nameless.stderr).toContain('has no Jfluid-Profiler')
     expect(nameless.code).toBe(65)

@@ -14,12 +14,18 @@ import jfluid.api.Profiler;
 /** A profiler of the user's: its loader, and the names of methods. The runtime keeps the trees. */
 final class Profiling extends JFluid1.Reporter {
     private static final String ATTRIBUTE = "Jfluid-Profiler";
+    /** Bytecodes. */
+    private static final int SOON = 1 << 20;
+    /** Less than a client waits for a detach. */
+    private static final long END_MILLIS = 5000;
 
     private final URLClassLoader loader;
     private final Profiler profiler;
     /** By method id: class, method, descriptor. Replaced when it grows; written by the agent's thread only. */
     private volatile String[][] names = new String[1024][];
     private volatile Throwable failure;
+    private boolean ended;
+    private final Thread atExit = new Thread(null, this::endNow, "jfluid-profiler", 0, false);
 
     /** @throws IOException with what the client tells its user */
     Profiling(Path jar) throws IOException {
@@ -75,16 +81,65 @@ final class Profiling extends JFluid1.Reporter {
         }
     }
 
+    /** A thread short of stack or memory tries again later; a Thread.stop() was meant for the application. */
+    @SuppressWarnings("removal")
     private int failed(Throwable t) {
+        if (t instanceof ThreadDeath stop) {
+            throw stop;
+        }
+        if (t instanceof VirtualMachineError) {
+            return SOON;
+        }
         if (failure == null) {
             failure = t;
         }
-        JFluid1.reportTo(null);
-        return Integer.MAX_VALUE;
+        JFluid1.stopReporting(this);
+        return 1; // the next time there is nobody to report to
     }
 
-    /** On the agent's thread, when no thread is inside the graph any more. */
-    void end() {
+    /** Also when the JVM ends while the session is on, in a hook of its own. */
+    void endWithJvm() {
+        Runtime.getRuntime().addShutdownHook(atExit);
+    }
+
+    /**
+     * The session is over. The profiler has a few seconds for its end, on a thread of its own: it may wait for what one
+     * of the application's holds.
+     *
+     * @param released whether no thread is in the runtime any more, and so none in a report
+     */
+    void end(boolean released) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(atExit);
+        } catch (IllegalStateException itRuns) {
+            return; // the JVM is ending, and has the profiler end in the hook
+        }
+        if (!released) {
+            failure = failure == null ? new IllegalStateException("a report has not returned, so end() was not called") : failure;
+            return;
+        }
+        Thread ending = new GuestThread("jfluid-profiler") {
+            @Override
+            public void run() {
+                endNow();
+            }
+        };
+        ending.start();
+        try {
+            ending.join(END_MILLIS);
+        } catch (InterruptedException never) {
+            // A guest thread is not interrupted.
+        }
+        if (ending.isAlive() && failure == null) {
+            failure = new IllegalStateException("end() has not returned after " + END_MILLIS + " ms");
+        }
+    }
+
+    private synchronized void endNow() {
+        if (ended) {
+            return;
+        }
+        ended = true;
         try {
             if (failure == null) {
                 profiler.end();

@@ -239,6 +239,7 @@ final class Session extends GuestThread {
                 return Stacks.rows(MessagePack.asInt(m[2]));
             case "profiler":
                 profiling = new Profiling(Path.of((String) m[2]));
+                profiling.endWithJvm();
                 JFluid1.reportTo(profiling);
                 return null;
             case "names":
@@ -713,7 +714,7 @@ final class Session extends GuestThread {
         }
         double millis = (System.nanoTime() - t0) / 1e6;
         if (profiling != null) {
-            profiling.end();
+            profiling.end(released);
         }
         String failure = profiling == null ? null : profiling.failure();
         return new Object[] {restored[0], restored[1], millis, released, failure};

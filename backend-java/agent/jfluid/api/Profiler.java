@@ -7,7 +7,7 @@ package jfluid.api;
  * Its jar names the class in its manifest as {@code Jfluid-Profiler}. The class is public, has a public constructor without
  * parameters, and sees this package and the JDK, not the application. Each thread has a tree of calling contexts of its
  * own and calls {@link #report} itself, now and then, so that nothing in that tree needs a lock. What a profiler throws is
- * told to the user, and it is not called again.
+ * told to the user, and it is not called again, but for want of stack or memory: then the thread tries again later.
  */
 public interface Profiler {
     /**
@@ -28,6 +28,9 @@ public interface Profiler {
      */
     int report(CallingContext root, CallingContext current);
 
-    /** The session is over; every tree is as its thread has left it, also those of threads that have ended. */
+    /**
+     * The session is over, or the JVM ends; every tree is as its thread has left it, also those of threads that have ended.
+     * Called once, unless a report has not returned by then; the user is told of an end that takes more than 5 s.
+     */
     default void end() {}
 }

@@ -45,6 +45,7 @@ public final class JFluid1 {
     public static final int RING_READER_PROCESS = 28;
     public static final int RING_READER_THREAD = 32;
     public static final int RING_READER_SINCE = 36;
+    private static final int RING_GAPS = 40;
     private static final int RING_STATES = 4096;
     private static final int ENDED_SILENT = 1;
     public static final int ENDED_STARVED = 2;
@@ -116,6 +117,8 @@ public final class JFluid1 {
     private static final int TABLE_SIZE = 1 << 16;
     /** Bytecodes: a loop hands over what it has executed a thousand times a second or so. */
     private static final int LONG_ACTIVATION = 1 << 20;
+    /** Bytecodes until a thread reports that could not do so for want of stack. */
+    private static final long REPORT_AGAIN = 1 << 20;
     private static final int MAX_THREADS = (1 << THREAD_NUMBER_BITS) - 1;
     private static final Unsafe U = Unsafe.getUnsafe();
     public static final boolean FAST_CLOCK = Setup.fastClock;
@@ -190,7 +193,7 @@ public final class JFluid1 {
     private static java.lang.ref.WeakReference<?>[] knownMembers = NO_MEMBERS;
     private static boolean followsJdk;
     /** A ThreadInfo, two cache lines wider than its fields on either side, and its weak reference. */
-    private static final long THREAD_BYTES = 424;
+    private static final long THREAD_BYTES = 440;
     /** A Reflected, perhaps with its selector. */
     private static final long MEMBER_BYTES = 64;
     private static long threadsKnown;
@@ -598,26 +601,34 @@ public final class JFluid1 {
         }
     }
 
-    /** Hands the thread to the profiler, outside of the graph meanwhile. */
+    /**
+     * Hands the thread to the profiler, outside of the graph meanwhile. What that does may take as long as it likes: the
+     * session may be over when it returns, and another one on.
+     */
     private static void report(ThreadInfo ti, Context current) {
         Reporter to = reporter;
         if (to == null) {
-            ti.due = Long.MAX_VALUE;
+            ti.context = ti.contexts = null; // it has failed, and nobody reads the tree
             return;
         }
+        ThreadInfo[] session = table;
         boolean active = ti.active;
         boolean virtualActive = ti.virtualActive;
         ti.active = ti.virtualActive = false;
         ti.guard = true;
+        ti.due = REPORT_AGAIN; // unless it says otherwise
         try {
             ti.due = to.report(ti.contexts, current);
         } catch (Throwable t) {
-            ti.due = Long.MAX_VALUE; // there was no room on the stack to catch it nearer
+            ti.guard = false; // there was no room on the stack to catch it nearer
             passOn(t);
+        } finally {
+            ti.guard = false;
+            if (table == session && enabled) {
+                ti.active = active;
+                ti.virtualActive = virtualActive;
+            }
         }
-        ti.guard = false;
-        ti.active = active && enabled;
-        ti.virtualActive = virtualActive && enabled;
     }
 
     /** A thread's first call of a root. With the guard on. */
@@ -627,9 +638,15 @@ public final class JFluid1 {
         ti.context = ti.contexts;
     }
 
-    /** @param to null for none */
     public static void reportTo(Reporter to) {
         reporter = to;
+    }
+
+    /** Of no effect if another one's turn has come. */
+    public static void stopReporting(Reporter to) {
+        if (reporter == to) {
+            reporter = null;
+        }
     }
 
     private static void countedEvent(ThreadInfo ti, long word) {
@@ -1203,6 +1220,10 @@ public final class JFluid1 {
     /** Something was not recorded, and the client can tell its user how often. */
     public static void gap() {
         U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
+        long at = ring;
+        if (at != 0) {
+            U.getAndAddInt(null, at + RING_GAPS, 1); // where the client reads it when the JVM has ended
+        }
     }
 
     // ---- chunks ----
