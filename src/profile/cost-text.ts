@@ -15,11 +15,11 @@ export interface CostWords {
   each(total: number, calls: number): string
 }
 
-/** Four digits that count: a call's share of bytecodes or calls need not be whole. */
+/** Four digits that count, at most eight cells: a call's share of bytecodes or calls need not be whole. */
 function countPerCall(total: number, calls: number): string {
   if (calls === 0 || !Number.isFinite(total)) return '-'
   const each = total / calls
-  if (Number.isInteger(each) || each >= 1000) return count(each, 9)
+  if (Number.isInteger(each) || each >= 1000) return count(each, 8)
   return each >= 100 ? each.toFixed(1) : each >= 10 ? each.toFixed(2) : each.toFixed(3)
 }
 

@@ -136,7 +136,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
             public int register(Thread t, CallingContext root) { return 100; }
             public int report(CallingContext root, CallingContext current) {
               System.out.println("reporting");
-              try { Thread.sleep(12_000); } catch (InterruptedException e) { throw new IllegalStateException(e); }
+              try { Thread.sleep(9_000); } catch (InterruptedException e) { throw new IllegalStateException(e); }
               return Integer.MAX_VALUE;
             }
           }`,

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { COST_WORDS } from '../../src/profile/cost-text.ts'
+import { reportText } from '../../src/profile/report.ts'
+import { width } from '../../src/profile/text.ts'
+import { profileOf } from './trees.ts'
+
+describe('what the metrics are called and how they are written', () => {
+  const kinds = Object.values(COST_WORDS)
+
+  it('heads fit their columns', () => {
+    for (const { total, self, perCall } of kinds)
+      for (const head of [total, self, perCall]) assert.ok(head.length <= 9, head)
+  })
+
+  it('a cost per call leaves a cell between it and its neighbour, from 0 to 1e15', () => {
+    for (const { each } of kinds) {
+      for (let exponent = -3; exponent <= 15; exponent++) {
+        for (const digits of [1, 2.34567, 9.9999]) {
+          const text = each(digits * 10 ** exponent, 1)
+          assert.ok(text.length <= 8, `${digits}e${exponent}: ${text}`)
+        }
+      }
+    }
+  })
+
+  it('of nothing there is no share', () => {
+    for (const { each } of kinds) assert.equal(each(5, 0), '-')
+  })
+})
+
+it('a report of bytecodes says what was counted, and no time', () => {
+  const timed = profileOf('main 2x 1234567ns ( work 3x 40ns )')
+  const { calls, selfNs, totalNs } = timed.merged.metrics
+  const merged = {
+    ...timed.merged,
+    metrics: { calls: calls!, selfBytecodes: selfNs!, totalBytecodes: totalNs! },
+  }
+  const text = reportText({ ...timed, mode: 'bytecodes', blocks: 'precise', merged, threads: [] })
+  assert.match(text, /^measured {2}executed bytecodes, no time \(basic blocks: precise\)$/m)
+  assert.match(text, /^ total bc {3}self bc {2}% root {6}calls {3}bc\/call {2}method$/m)
+  assert.match(text, /^1,234,607 1,234,567 +100\.0 +2 +617,304 {2}com\.acme\.App\.main$/m)
+  assert.match(text, /^Hot methods, by bytecodes of their own, 2 of 2$/m)
+  assert.doesNotMatch(text, /t_I|ms\/call/)
+  for (const line of text.split('\n')) assert.ok(width(line) <= 80, line)
+})
