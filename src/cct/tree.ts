@@ -14,8 +14,9 @@ export interface Tree {
   /** Nodes in the subtree, itself included. */
   readonly size: Int32Array
   /**
-   * `calls` invocations, and the two columns of the tree's metric (metric.ts). Of exact time: `selfNs` compensated net time (may be negative); `totalNs` selfNs of the
-   * whole subtree, so children and self make the parent; `measuredNs` net time before compensation;
+   * `calls` invocations, and the two columns of the tree's metric (metric.ts). Of exact time: `selfNs`
+   * compensated net time (may be negative); `totalNs` selfNs of the whole subtree, so children and
+   * self make the parent; `measuredNs` net time before compensation;
    * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition
    * had settled.
    */

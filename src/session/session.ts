@@ -58,7 +58,7 @@ export interface SessionOptions {
   readonly mode?: Mode
   /** Of mode `bytecodes`, where basic blocks end, and what that is called. Default: default. */
   readonly blocks?: { readonly name: string; readonly analysis: BlockCounting | BlockAnalysis }
-  /** Path of a jar with a jfluid.api.Profiler, for modes without a clock. */
+  /** Path of a jar with a jfluid.api.Profiler, for mode `bytecodes`. */
   readonly profiler?: string
   readonly scheme: 'a' | 'b'
   readonly roots: readonly RootPattern[]

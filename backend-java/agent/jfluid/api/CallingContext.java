@@ -20,7 +20,7 @@ public interface CallingContext {
 
     long calls();
 
-    /** Bytecodes that these calls have executed, without their callees. 0 with {@code --mode count}. */
+    /** Bytecodes that these calls have executed, without their callees. */
     long bytecodes();
 
     List<CallingContext> callees();

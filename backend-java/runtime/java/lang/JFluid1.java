@@ -620,8 +620,7 @@ public final class JFluid1 {
         try {
             ti.due = to.report(ti.contexts, current);
         } catch (Throwable t) {
-            ti.guard = false; // there was no room on the stack to catch it nearer
-            passOn(t);
+            passOn(t); // there was no room on the stack to catch it nearer
         } finally {
             ti.guard = false;
             if (table == session && enabled) {
@@ -750,8 +749,13 @@ public final class JFluid1 {
             ti.token = 0; // its first events were lost: what is left stands for itself
             Reporter to = reporter;
             if (to != null) {
+                ThreadInfo[] session = table;
                 if (ti.contexts == null) {
                     register(to, ti);
+                }
+                if (table != session) {
+                    ti.guard = false; // it took its time, and that session is over
+                    return;
                 }
                 ti.context = ti.contexts;
                 enterContext(ti, id);
@@ -1901,12 +1905,7 @@ public final class JFluid1 {
         ti.nesting = 0;
         ti.working = ti.virtualActive = false;
         if (ti.active) {
-            ti.active = false;
-            int chunk = ti.chunk;
-            if (chunk >= 0) {
-                ti.resting = true;
-                U.putIntRelease(null, states + chunk * 4L, CHUNK_IDLE);
-            }
+            rest(ti);
         }
     }
 
