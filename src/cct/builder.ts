@@ -326,6 +326,17 @@ export class CctBuilder implements EventSink {
     this.#suspended[this.#thread] = 0
   }
 
+  unwind(frames: number): void {
+    const top = this.#tops[this.#thread]
+    for (let left = frames; left > 0 && this.#node !== top; left--) {
+      this.#node = this.ints[this.#node * INTS + PARENT]
+    }
+  }
+
+  sample(weight: number): void {
+    if (this.#node !== this.#tops[this.#thread]) this.floats[this.#node * FLOATS + TICKS] += weight
+  }
+
   submit(token: number): void {
     this.#tokens.set(token, this.#origin(this.#node))
     if (this.#tokens.size <= TOKENS) return

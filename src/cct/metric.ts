@@ -4,9 +4,10 @@ import type { Tree } from './tree.ts'
 
 /**
  * `time`: compensated nanoseconds, may be negative. `bytecodes`: instructions executed. `calls`: nothing but
- * invocations, so that a subtree's cost is how many calls there were in it.
+ * invocations, so that a subtree's cost is how many calls there were in it. `samples`: how often a thread was found there;
+ * its calls are those that were seen to be new, a lower bound (Whaley's edge weights).
  */
-export type CostKind = 'time' | 'bytecodes' | 'calls'
+export type CostKind = 'time' | 'bytecodes' | 'calls' | 'samples'
 
 export interface Metric {
   readonly kind: CostKind
@@ -18,6 +19,7 @@ export interface Metric {
 export const METRICS: Readonly<Record<CostKind, Metric>> = {
   time: { kind: 'time', self: 'selfNs', total: 'totalNs' },
   bytecodes: { kind: 'bytecodes', self: 'selfBytecodes', total: 'totalBytecodes' },
+  samples: { kind: 'samples', self: 'selfSamples', total: 'totalSamples' },
   calls: { kind: 'calls', self: 'calls', total: 'totalCalls' },
 }
 

@@ -219,7 +219,7 @@ function layOut(
   const tree = timeTree(forest, rank, { calibration: NO_PROBES, nsPerTick: 1 }, alive)
   const { calls, selfNs, totalNs } = tree.metrics
   const { self, total } = METRICS[cost]
-  if (cost === 'bytecodes') return { ...tree, metrics: { calls, [self]: selfNs, [total]: totalNs } }
+  if (cost !== 'calls') return { ...tree, metrics: { calls, [self]: selfNs, [total]: totalNs } }
   totalNs.set(calls)
   for (let node = tree.count - 1; node > 0; node--) {
     if (tree.parent[node] >= 0) totalNs[tree.parent[node]] += totalNs[node]

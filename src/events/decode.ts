@@ -13,9 +13,11 @@ import {
   CONTROL_EPOCH,
   CONTROL_RESUME,
   CONTROL_ROOT,
+  CONTROL_SAMPLE,
   CONTROL_SUBMIT,
   CONTROL_SUSPEND,
   CONTROL_THREAD,
+  CONTROL_UNWIND,
   KIND_CATCH,
   KIND_CONTROL,
   THREAD_NUMBER_BITS,
@@ -52,6 +54,10 @@ export interface EventSink {
   resume(ticks: number): void
   /** The next `enter` is a root entered from outside. */
   root(): void
+  /** So many of the frames that the last sample showed are no longer there. Those entered next take their place. */
+  unwind(frames: number): void
+  /** The thread is found where it is; so much is charged there. */
+  sample(weight: number): void
   /** The thread hands work over from where it is. */
   submit(token: number): void
   /** Whether `begin` of this token can be told: its `submit` has been, and no `drop`. */
@@ -196,6 +202,12 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
       return true
     case CONTROL_ROOT:
       sink.root()
+      return true
+    case CONTROL_UNWIND:
+      sink.unwind(payload)
+      return true
+    case CONTROL_SAMPLE:
+      sink.sample(payload)
       return true
     case CONTROL_SUBMIT:
       sink.submit(payload)

@@ -34,6 +34,9 @@
 //            the thread lets go of what it had taken up
 //   DROP     token: there will be no BEGIN, the work has been refused, taken back, or done by a thread
 //            that was inside the graph already
+//   UNWIND   number of frames: of the stack that this thread's last sample showed, so many have gone, the innermost
+//            ones. ENTERs follow for those that are there instead
+//   SAMPLE   weight: the thread is in the innermost frame now
 
 export const KIND_CATCH = 0
 export const KIND_ENTER = 1
@@ -53,5 +56,7 @@ export const CONTROL_ROOT = 6
 export const CONTROL_SUBMIT = 7
 export const CONTROL_BEGIN = 8
 export const CONTROL_DROP = 9
+export const CONTROL_UNWIND = 10
+export const CONTROL_SAMPLE = 11
 
 export const THREAD_NUMBER_BITS = 24

@@ -38,6 +38,11 @@ export const COST_WORDS: Readonly<Record<CostKind, CostWords>> = {
     by: 'bytecodes of their own',
     ...counted,
   },
+  // Calls are those that were seen: what a call costs is not known.
+  samples: {
+    ...{ total: 'total smp', self: 'self smp', perCall: 'smp/seen', by: 'samples of their own' },
+    ...counted,
+  },
   // A subtree's calls include its own top.
   calls: { total: 'subtree', self: 'own', perCall: 'per call', by: 'calls', ...counted },
 }

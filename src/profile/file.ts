@@ -34,7 +34,7 @@ import {
   NewerProfile,
   NotAProfile,
 } from './errors.ts'
-import { COST_OF, MODES, type Mode, type Profile, type SkippedMethod } from './profile.ts'
+import { COST_OF, MODES, type Mode, type Profile, type Sampling, type SkippedMethod } from './profile.ts'
 
 export const MAGIC = Buffer.from('\x89JFLUID\n', 'latin1')
 export const VERSION = 2
@@ -239,6 +239,7 @@ class Reader {
       },
       mode,
       ...(all.blocks !== undefined && { blocks: this.#string(all.blocks, 'blocks') }),
+      ...(all.sampling !== undefined && { sampling: this.#sampling(all.sampling) }),
       scheme: this.#oneOf(all.scheme, ['a', 'b'], 'scheme'),
       roots: this.#strings(all.roots, 'roots'),
       ...(all.selection !== undefined && { selection: this.#selection(all.selection) }),
@@ -325,6 +326,16 @@ class Reader {
       id: this.#number(id, 'the id of a thread'),
       name: this.#string(name, 'the name of a thread'),
       tree: treeOf(tree, 'the tree of a thread'),
+    }
+  }
+
+  #sampling(value: unknown): Sampling {
+    const fields = this.#fields(value, 'sampling')
+    return {
+      every: this.#number(fields.every, 'sampling.every'),
+      unit: this.#oneOf(fields.unit, ['bytecodes', 'ns'], 'sampling.unit'),
+      ...(fields.random !== undefined && { random: this.#count(fields.random, 'sampling.random') }),
+      by: this.#oneOf(fields.by, ['probes', 'jfr', 'stacks'], 'sampling.by'),
     }
   }
 

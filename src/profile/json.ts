@@ -34,11 +34,23 @@ export function* jsonPieces(profile: Profile): Generator<string> {
 
 /** All that is known besides trees, as members of a JSON object without its braces. */
 export function factsJson(profile: Profile): string {
-  const { target, mode, blocks, scheme, roots, startedAt, durationMs, calibration, instrumentation } = profile
+  const {
+    target,
+    mode,
+    blocks,
+    sampling,
+    scheme,
+    roots,
+    startedAt,
+    durationMs,
+    calibration,
+    instrumentation,
+  } = profile
   const facts = {
     target,
     mode,
     ...(blocks !== undefined && { blocks }),
+    ...(sampling !== undefined && { sampling }),
     scheme,
     roots,
     startedAt,

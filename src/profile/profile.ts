@@ -8,17 +8,18 @@ import { type CostKind, costsOf } from '../cct/metric.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 
 /**
- * What is asked of every call: how long it took, how many bytecodes it has executed, or nothing but that it was. The
- * trees have the metric of the mode (cct/metric.ts).
+ * What is asked of every call: how long it took, how many bytecodes it has executed, or nothing but that it was. Or now
+ * and then, where a thread is. The trees have the metric of the mode (cct/metric.ts).
  */
-export type Mode = 'exact' | 'bytecodes' | 'count'
+export type Mode = 'exact' | 'bytecodes' | 'count' | 'sample'
 
-export const MODES: readonly Mode[] = ['exact', 'bytecodes', 'count']
+export const MODES: readonly Mode[] = ['exact', 'bytecodes', 'count', 'sample']
 
 export const COST_OF: Readonly<Record<Mode, CostKind>> = {
   exact: 'time',
   bytecodes: 'bytecodes',
   count: 'calls',
+  sample: 'samples',
 }
 
 export interface Profile {
@@ -34,6 +35,8 @@ export interface Profile {
   readonly mode: Mode
   /** Of mode `bytecodes`: where a basic block ends. */
   readonly blocks?: string
+  /** Of mode `sample`: when a sample is due, and who takes it. */
+  readonly sampling?: Sampling
   /** How the subgraph was revealed (paper, section 6): all at once, or on first invocations. */
   readonly scheme: 'a' | 'b'
   /** Roots as the user gave them. */
@@ -106,6 +109,20 @@ export interface Profile {
   /** All threads together. */
   readonly merged: Tree
   readonly threads: readonly ThreadTree[]
+}
+
+/**
+ * A sample is due whenever so much of the unit has passed: bytecodes executed by the thread, or nanoseconds.
+ *
+ * `probes`: threads look at themselves, in instrumented methods inside a root. The others see the whole JVM and
+ * instrument nothing: `jfr` its flight recorder, `stacks` a dump of all threads.
+ */
+export interface Sampling {
+  readonly every: number
+  readonly unit: 'bytecodes' | 'ns'
+  /** Upper bound of the random number that is added each time; 0 for none. */
+  readonly random?: number
+  readonly by: 'probes' | 'jfr' | 'stacks'
 }
 
 export interface SkippedMethod {

@@ -6,7 +6,7 @@ import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { COST_WORDS, type CostWords } from './cost-text.ts'
 import { factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
-import { allWarnings, COST_OF, column, nameOf, type Profile, rootTotal } from './profile.ts'
+import { allWarnings, COST_OF, column, nameOf, type Profile, rootTotal, type Sampling } from './profile.ts'
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
 import { skippedWarnings } from './skipped.ts'
 import {
@@ -127,9 +127,21 @@ function callsRoot(tree: Tree): boolean {
   return false
 }
 
-function measuredText({ mode, blocks }: Profile): string {
+function measuredText({ mode, blocks, sampling }: Profile): string {
+  if (mode === 'sample') return sampling === undefined ? 'samples' : samplingText(sampling)
   if (mode === 'count') return 'calls only, no time'
   return `executed bytecodes, no time (basic blocks: ${clean(blocks ?? 'default')})`
+}
+
+const SAMPLED_BY: Readonly<Record<Sampling['by'], string>> = {
+  probes: 'of threads inside the root, by themselves',
+  jfr: 'of the whole JVM, by its flight recorder',
+  stacks: 'of the whole JVM, by dumps of its threads',
+}
+
+function samplingText({ every, unit, random = 0, by }: Sampling): string {
+  const each = unit === 'ns' ? span(every / 1e6) : `${count(every)} bytecodes`
+  return `a sample every ${each}${random > 0 ? ` and up to ${count(random)} more` : ''}, ${SAMPLED_BY[by]}`
 }
 
 function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<string> {

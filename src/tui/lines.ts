@@ -329,6 +329,10 @@ const HELP: Readonly<Record<LiveStatus['mode'], readonly string[]>> = {
     'bc: bytecodes executed, total with callees, self without. A call brings its own along when it ends, a long loop',
     'every million.',
   ],
+  sample: [
+    'smp: samples, total with callees, self without. seen: calls that one sample shows and the one before did not;',
+    'there may have been more in between.',
+  ],
   count: ['subtree is the calls of a context and of all below it, own those of the context.'],
 }
 

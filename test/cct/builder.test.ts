@@ -357,3 +357,22 @@ describe('marks', () => {
     expect(during(() => builder.reset())).toBeGreaterThanOrEqual(slices(count))
   })
 })
+
+describe('samples', () => {
+  it('are charged where the thread is, and only what is new counts as seen', () => {
+    const builder = built(
+      'a> 0 b> 0 sample 1 sample 1 unwind 1 c> 0 d> 0 sample 1 unwind 2 sample 1 b> 0 sample 1',
+    )
+    const options = { cost: 'samples', calibration: FREE, nsPerTick: 1 } as const
+    const { merged } = snapshotOf(builder, options)
+    assert.equal(show(merged, 'selfSamples'), 'a 1x 1ns ( b 2x 3ns c 1x 0ns ( d 1x 1ns ) )')
+    assert.deepEqual([...merged.metrics.totalSamples], [5, 3, 1, 1])
+  })
+
+  it('outside of all methods are nobody’s, and more frames than there are cannot go', () => {
+    const { merged } = snapshotOf(built('a> 0 sample 1 unwind 9 sample 1'), {
+      ...{ cost: 'samples', calibration: FREE, nsPerTick: 1 },
+    })
+    assert.deepEqual([...merged.metrics.totalSamples], [1])
+  })
+})

@@ -44,6 +44,8 @@ export function play(sink: EventSink, text: string): void {
     else if (word === 'suspend') sink.suspend(number())
     else if (word === 'resume') sink.resume(number())
     else if (word === 'root') sink.root()
+    else if (word === 'unwind') sink.unwind(number())
+    else if (word === 'sample') sink.sample(number())
     else if (word === 'submit') sink.submit(number())
     else if (word === 'begin') sink.begin(number())
     else if (word === 'drop') sink.drop(number())

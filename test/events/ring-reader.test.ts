@@ -539,6 +539,14 @@ function tee(a: EventSink, b: EventSink): EventSink {
       a.root()
       b.root()
     },
+    unwind: (frames) => {
+      a.unwind(frames)
+      b.unwind(frames)
+    },
+    sample: (weight) => {
+      a.sample(weight)
+      b.sample(weight)
+    },
     submit: (token) => {
       a.submit(token)
       b.submit(token)

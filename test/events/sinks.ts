@@ -51,6 +51,12 @@ export class RecordingSink implements EventSink {
   root(): void {
     this.#note('root')
   }
+  unwind(frames: number): void {
+    this.#note(`unwind ${frames}`)
+  }
+  sample(weight: number): void {
+    this.#note(`sample ${weight}`)
+  }
   submit(token: number): void {
     this.tokens.add(token)
     this.#note(`submit ${token}`)
@@ -99,6 +105,8 @@ export class SummingSink implements EventSink {
   adjust(): void {}
   suspend(): void {}
   resume(): void {}
+  unwind(): void {}
+  sample(): void {}
   submit(): void {}
   knows(): boolean {
     return true

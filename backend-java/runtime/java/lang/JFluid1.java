@@ -75,6 +75,8 @@ public final class JFluid1 {
     private static final long CONTROL_SUBMIT = KIND_CONTROL | 7L << TICK_BITS;
     private static final long CONTROL_BEGIN = KIND_CONTROL | 8L << TICK_BITS;
     private static final long CONTROL_DROP = KIND_CONTROL | 9L << TICK_BITS;
+    private static final long CONTROL_UNWIND = KIND_CONTROL | 10L << TICK_BITS;
+    private static final long CONTROL_SAMPLE = KIND_CONTROL | 11L << TICK_BITS;
     private static final long TICK_MASK = (1L << TICK_BITS) - 1;
 
     /** States of a method: READY and above need no question at entry. */
