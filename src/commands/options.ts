@@ -7,6 +7,7 @@ import { MODES, type Mode } from '../profile/profile.ts'
 import { parseClassPattern, parseRoot } from '../reveal/patterns.ts'
 import type { SessionOptions } from '../session/session.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
+import { OnlyForSamples, parseEvery } from './every.ts'
 
 export class BadPid extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -69,6 +70,7 @@ export interface SessionFlags {
   readonly bba?: string
   readonly reproducible?: boolean
   readonly profiler?: string
+  readonly every?: string
 }
 
 export const DEFAULT_LOOK_AHEAD = 32
@@ -94,6 +96,7 @@ export function withSessionFlags(command: Command): Command {
       '--bba <default|precise|file>',
       'for --mode bytecodes, where basic blocks end: at jumps; also where something may throw; or as the module says',
     )
+    .option('--every <interval>', 'for --mode sample, when a sample is due: 10ms, 0.1ms, 10000bc (bytecodes)')
     .option(
       '--scheme <a|b>',
       'a: instrument all that is reachable; b: what callers that were called can reach',
@@ -154,11 +157,15 @@ export function count(value: string): number {
 /**
  * All options, with the block analysis that --bba names.
  *
- * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, ProfilerNeedsBytecodes, BadAnalysis
+ * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, ProfilerNeedsBytecodes, BadAnalysis, BadInterval, OnlyForSamples
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   const options = sessionOptions(flags)
   if (flags.reproducible && options.mode === 'exact') throw new NotReproducible()
+  if (flags.every !== undefined) {
+    parseEvery(flags.every)
+    if (options.mode !== 'sample') throw new OnlyForSamples('--every', options.mode ?? 'exact')
+  }
   if (flags.profiler !== undefined) {
     if (options.mode !== 'bytecodes') throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
     if (options.followThreads) throw new ProfilerFollowsNobody()

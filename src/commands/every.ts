@@ -1,0 +1,41 @@
+// --every: when a sample is due, as people type it. 10000bc, 250us, 0.5ms, 1s.
+
+import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { Mode, Sampling } from '../profile/profile.ts'
+
+export class BadInterval extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Write 10us to 10s (250us, 0.5ms, 1s), or 1bc to 2147483647bc (10000bc).'
+  constructor(text: string) {
+    super(`'${text}' is not an interval of samples`)
+  }
+}
+
+export class OnlyForSamples extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Add --mode sample, or leave it out.'
+  constructor(option: string, mode: Mode) {
+    super(`${option} says how samples are taken, and --mode ${mode} takes none`)
+  }
+}
+
+const NANOS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }
+const LEAST_NS = 10_000
+const MOST_NS = 10_000_000_000
+const MOST_BYTECODES = 2 ** 31 - 1
+
+/**
+ * @returns whole bytecodes, 1 to 2^31 - 1, or whole nanoseconds, 10 us to 10 s
+ * @throws BadInterval
+ */
+export function parseEvery(text: string): Pick<Sampling, 'every' | 'unit'> {
+  const [, number = '', unit = ''] = /^(\d{1,15}(?:\.\d{1,9})?)(bc|ns|us|µs|ms|s)$/.exec(text) ?? []
+  if (unit === 'bc') {
+    const every = Number(number)
+    if (Number.isInteger(every) && every >= 1 && every <= MOST_BYTECODES) return { every, unit: 'bytecodes' }
+  } else if (unit !== '') {
+    const every = Math.round(Number(number) * NANOS[unit]!)
+    if (every >= LEAST_NS && every <= MOST_NS) return { every, unit: 'ns' }
+  }
+  throw new BadInterval(text)
+}
