@@ -22,6 +22,7 @@ import { idProbe, idSlots, MAX_ID, receiverProbe } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
 import { RUNTIME_CLASS, type RuntimeBlock, runtimeBlock } from './runtime.ts'
 import { returnedClasses } from './shared-exits.ts'
+import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } from './waits.ts'
 
 /**
  * `method`: entry and exits are events while the thread is inside a root.
@@ -29,16 +30,19 @@ import { returnedClasses } from './shared-exits.ts'
  * `reflection`: for where the JDK calls methods that no call site names. Hands the receiver, or the first
  * argument of a static method, to the runtime; may be had together with one of the others.
  * `hand-over`: for methods of the JDK where work changes hands; the same.
+ * `wait`: for methods of the JDK that do nothing but wait; the same.
  */
-export type Probe = 'method' | 'root' | 'reflection' | 'hand-over'
+export type Probe = 'method' | 'root' | 'reflection' | 'hand-over' | 'wait'
 
 export interface MethodTask {
   readonly methodIndex: number
-  /** Below 2^22; of no meaning to `reflection` and `hand-over`. */
+  /** Below 2^22; of no meaning to `reflection`, `hand-over` and `wait`. */
   readonly id: number
   readonly probe: Probe
   /** What a `hand-over` tells the runtime. */
   readonly handOver?: HandOver
+  /** What a `wait` tells the runtime. */
+  readonly wait?: WaitingMethod
 }
 
 export interface InstrumentedBody {
@@ -67,11 +71,12 @@ export interface InstrumentedClass {
 /**
  * What the probes of methods and roots tell.
  *
- * `time`: when they ran. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
+ * `time`: when they ran, and with `waits` where their threads waited. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
  * analysis.
  */
 export type Recipe =
-  | { readonly tells: 'time' | 'calls' }
+  | { readonly tells: 'time'; readonly waits?: WaitRecipe }
+  | { readonly tells: 'calls' }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
 
 export const EXACT_TIME: Recipe = { tells: 'time' }
@@ -88,6 +93,7 @@ export function instrumentClass(
     returnedClasses(classFile, recipe.tells === 'bytecodes'),
     handsOver,
     clock,
+    waitsOf(recipe) === undefined ? undefined : classFile.name,
   )
   const bodies: InstrumentedBody[] = []
   const skipped: SkippedMethod[] = []
@@ -107,6 +113,10 @@ export function instrumentClass(
   return { poolBytes, poolEntries, bodies, skipped }
 }
 
+function waitsOf(recipe: Recipe): WaitRecipe | undefined {
+  return recipe.tells === 'time' ? recipe.waits : undefined
+}
+
 /** What is to be done to one method. */
 interface Work {
   readonly methodIndex: number
@@ -114,6 +124,7 @@ interface Work {
   timing: 'method' | 'root' | undefined
   reflection: boolean
   handOver: HandOver | undefined
+  wait: WaitingMethod | undefined
 }
 
 /** One piece of work a method; a second timing of the same method is skipped. */
@@ -122,14 +133,15 @@ function byMethod(tasks: readonly MethodTask[], skipped: SkippedMethod[]): Work[
   // Timing first: its id is the body's.
   const isTimed = ({ probe }: MethodTask) => probe === 'method' || probe === 'root'
   const ordered = [...tasks].sort((a, b) => Number(isTimed(b)) - Number(isTimed(a)))
-  for (const { methodIndex, id, probe, handOver } of ordered) {
+  for (const { methodIndex, id, probe, handOver, wait } of ordered) {
     let work = works.get(methodIndex)
     if (work === undefined) {
-      work = { methodIndex, id, timing: undefined, reflection: false, handOver: undefined }
+      work = { methodIndex, id, timing: undefined, reflection: false, handOver: undefined, wait: undefined }
       works.set(methodIndex, work)
     }
     if (probe === 'reflection') work.reflection = true
     else if (probe === 'hand-over') work.handOver = handOver
+    else if (probe === 'wait') work.wait = wait
     else if (work.timing === undefined) work.timing = probe
     else skipped.push({ methodIndex, id, reason: `has probes already, as method ${work.id}` })
   }
@@ -162,7 +174,8 @@ function tellsOfAnObject({ access, name, descriptor }: MethodInfo): boolean {
 
 function probesOf(work: Work, refs: RuntimeBlock, recipe: Recipe): MethodProbes {
   const timed = timingProbes(work, refs, recipe)
-  return work.handOver === undefined ? timed : withHandOver(timed, work.handOver, refs)
+  const waiting = work.wait === undefined ? timed : withWait(timed, work.wait, refs)
+  return work.handOver === undefined ? waiting : withHandOver(waiting, work.handOver, refs)
 }
 
 function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, recipe: Recipe): MethodProbes {
@@ -176,12 +189,24 @@ function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, reci
     resume: idProbe(id, refs.methodResume),
     slots: idSlots(id),
     ...(recipe.tells !== 'time' && { counts: countsOf(recipe) }),
+    ...(recipe.tells === 'time' && recipe.waits !== undefined && { waits: recipe.waits }),
   }
 }
 
 function countsOf(recipe: Recipe): BlockAnalysis | 'nothing' {
   if (recipe.tells !== 'bytecodes') return 'nothing'
   return typeof recipe.blocks === 'string' ? ANALYSES[recipe.blocks] : recipe.blocks
+}
+
+/** The wait is all of the method but its own entry and exit. */
+function withWait(timed: MethodProbes, wait: WaitingMethod, { waits: refs }: RuntimeBlock): MethodProbes {
+  if (refs === null) throw new NotInstrumentable('waits are not told')
+  return {
+    ...timed,
+    entry: [...timed.entry, ...waitEntry(wait, refs)],
+    exit: [...waitExit(refs), ...timed.exit],
+    slots: Math.max(timed.slots, WAIT_SLOTS),
+  }
 }
 
 /**
@@ -203,6 +228,7 @@ function withHandOver(
     thrown: exit,
     ...(timed.resume !== undefined && { resume: timed.resume }),
     ...(timed.counts !== undefined && { counts: timed.counts }),
+    ...(timed.waits !== undefined && { waits: timed.waits }),
     slots: Math.max(timed.slots, HAND_OVER_SLOTS),
   }
 }

@@ -53,8 +53,9 @@ import { withNewLocal } from './new-local.ts'
 import { resumePoints } from './own-handlers.ts'
 import { NotInstrumentable, TooLong } from './problem.ts'
 import { type Inserted, type Probes, Relocation } from './relocation.ts'
-import type { RuntimeRefs } from './runtime.ts'
+import type { RuntimeBlock, RuntimeRefs } from './runtime.ts'
 import { returnedClass, type SharedExits, sharedExits } from './shared-exits.ts'
+import { monitorEntry, WAIT_SLOTS, type WaitProbes, type WaitRecipe, waitProbes } from './waits.ts'
 
 const MAX_U2 = 65535
 
@@ -66,6 +67,8 @@ export interface MethodProbes extends Probes {
    * they take none.
    */
   readonly counts?: BlockAnalysis | 'nothing'
+  /** Instructions that may wait have probes, too. Not together with `counts`. */
+  readonly waits?: WaitRecipe
 }
 
 /** Code thrown into from [start, end), new positions. */
@@ -93,7 +96,7 @@ export function instrumentMethod(
   classFile: ClassFile,
   method: MethodInfo,
   asked: MethodProbes,
-  refs: RuntimeRefs,
+  refs: RuntimeRefs & { readonly waits?: RuntimeBlock['waits'] },
 ): Uint8Array {
   const code = parseCode(classFile, method)
   if (isEmptyFinalizer(method, code)) {
@@ -104,9 +107,25 @@ export function instrumentMethod(
   const framed = new Set(frames.map(({ bci }) => bci))
   const hasFrame = (bci: number) => !hasFrames || framed.has(bci)
   const counting = countingFor(classFile, method, code, asked, refs)
-  const probes = counting === undefined ? asked : withCount(asked, counting)
+  const probes =
+    counting !== undefined
+      ? withCount(asked, counting)
+      : refs.waits && asked.waits !== undefined
+        ? { ...asked, entry: [...monitorEntry(classFile, method, refs.waits), ...asked.entry] }
+        : asked
   const thrownProbe = probes.thrown ?? probes.exit
-  const { moved, handlers, length } = layOut(classFile, method, code, probes, refs, hasFrame, counting)
+  const waitRefs = asked.waits === undefined ? undefined : refs.waits
+  const waits = (announces: boolean) =>
+    waitRefs ? waitProbes(classFile, code, asked.waits!, waitRefs, announces) : undefined
+  const waitSlots = waitRefs ? WAIT_SLOTS : 0
+  const place = (announces: boolean) =>
+    layOut(classFile, method, code, probes, refs, hasFrame, counting, waits(announces))
+  const { moved, handlers, length } = waitRefs
+    ? orIfTooLong(
+        () => place(true),
+        () => place(false),
+      )
+    : place(false)
 
   const bytecode = new Uint8Array(length)
   moved.write(bytecode)
@@ -118,7 +137,7 @@ export function instrumentMethod(
   const out = new Writer(length + 256)
   const thrown = handlers.length === 0 ? 0 : 1
   // What lies below a returned value is not known without following the stack, so leave room for all.
-  out.u2(atMost(MAX_U2, Math.max(code.maxStack, thrown) + probes.slots, 'max_stack'))
+  out.u2(atMost(MAX_U2, Math.max(code.maxStack, thrown) + Math.max(probes.slots, waitSlots), 'max_stack'))
   const counter = counting?.local ?? -1
   out.u2(code.maxLocals + (counter < 0 ? 0 : 1))
   out.u4(length)
@@ -142,6 +161,15 @@ export function instrumentMethod(
     return { nameIndex: refs.stackMapTable, content: framesOf(all, initial) }
   })
   return out.finish()
+}
+
+function orIfTooLong<T>(first: () => T, otherwise: () => T): T {
+  try {
+    return first()
+  } catch (problem) {
+    if (!(problem instanceof TooLong)) throw problem
+    return otherwise()
+  }
 }
 
 /**
@@ -217,12 +245,15 @@ function layOut(
   refs: RuntimeRefs,
   hasFrame: (bci: number) => boolean,
   counting: Counting | undefined,
+  waits: WaitProbes | undefined,
 ): Layout {
   const { bytecode } = code
   const { exit, thrown = exit, resume } = probes
   const limit = lengthLimit(bytecode.length)
-  const attempt = (shared?: SharedExits, inserted = counting?.inserted): Layout => {
-    const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, counting?.local)
+  const put = counting?.inserted ?? waits?.inserted
+  const attempt = (shared?: SharedExits, inserted = put): Layout => {
+    const local = counting?.local
+    const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, local, waits?.behind)
     const handlers = thrown.length === 0 ? [] : catchAlls(classFile, method, code, moved, thrown)
     const length = moved.length + handlers.length * (thrown.length + 1)
     if (length > MAX_CODE_BYTES) throw new TooLong('would pass 65535 bytes')
@@ -231,7 +262,7 @@ function layOut(
   }
   const resumes = resume === undefined ? undefined : resumePoints(code)
   try {
-    if (resumes !== undefined) return attempt(undefined, withResumes(resumes, resume!, counting?.inserted))
+    if (resumes !== undefined) return attempt(undefined, withResumes(resumes, resume!, put))
   } catch (problem) {
     if (!(problem instanceof TooLong)) throw problem
   }
@@ -339,7 +370,7 @@ function writeExceptionTable(out: Writer, code: Code, moved: Relocation, ours: r
   const rows = ours.reduce((sum, { ranges }) => sum + ranges.length, code.handlers.length)
   out.u2(atMost(MAX_U2, rows, 'the exception table'))
   for (const { startBci, endBci, handlerBci, catchType } of code.handlers) {
-    out.u2(moved.of(startBci))
+    out.u2(moved.guarded(startBci))
     out.u2(moved.of(endBci))
     out.u2(moved.of(handlerBci))
     out.u2(catchType)

@@ -7,6 +7,9 @@
 //                   return
 //   h: insn    h →  inserted code        where a handler begins (own-handlers.ts), or a block (counting.ts)
 //                   insn
+//   m: insn    m →  inserted code        for an instruction that may wait (waits.ts); what comes behind it is no part of
+//                   insn                 what others branch to
+//                   code behind it
 //   s: return  s →  goto exit            if it shares its exit with others (shared-exits.ts)
 //   end        end →
 //                   exit: exit probe     one for each kind of return that shares
@@ -65,6 +68,7 @@ export class Relocation {
   readonly #shared: SharedExits | undefined
   readonly #inserted: Inserted | undefined
   readonly #newLocal: number
+  readonly #behind: Inserted | undefined
   /** By old bci: the new one, or -1 where no instruction starts. One more entry for the end. */
   readonly #moved: Int32Array
   /** By old bci: the branch there becomes a 32-bit one. */
@@ -75,6 +79,7 @@ export class Relocation {
    * @param shared    returns that jump; without, each has its own probe
    * @param inserted  code without branches
    * @param newLocal  index of a variable for which others make room, -1 if there is none
+   * @param behind    code behind instructions that neither branch, return nor switch
    * @throws ClassFormatProblem | TooLong
    */
   constructor(
@@ -84,12 +89,14 @@ export class Relocation {
     shared: SharedExits | undefined,
     inserted: Inserted | undefined,
     newLocal = -1,
+    behind?: Inserted,
   ) {
     this.#bytecode = bytecode
     this.#probes = probes
     this.#shared = shared
     this.#inserted = inserted
     this.#newLocal = newLocal
+    this.#behind = behind
     this.#moved = new Int32Array(bytecode.length + 1).fill(-1)
     this.#layOut()
     while (this.length > 0x7fff && this.#widen(hasFrame)) this.#layOut()
@@ -136,6 +143,18 @@ export class Relocation {
     return this.of(bci) + this.#insertedBytes(bci)
   }
 
+  /**
+   * Where the code that a handler guards begins: with what has been put behind the instruction before. What a monitor
+   * was entered for guards it as well, or an error in our code would leave it locked.
+   */
+  guarded(bci: number): number {
+    const position = this.of(bci)
+    if (this.#behind === undefined) return position
+    let before = bci - 1
+    while (before >= 0 && this.#moved[before] < 0) before--
+    return before < 0 ? position : position - (this.#behind[before]?.length ?? 0)
+  }
+
   /** New index of a local variable. */
   local(index: number): number {
     return this.#newLocal >= 0 && index >= this.#newLocal ? index + 1 : index
@@ -164,6 +183,7 @@ export class Relocation {
     for (let bci = 0; bci < bytecode.length; ) {
       const opcode = bytecode[bci]
       let length = instructionLength(bytecode, bci)
+      const start = bci
       moved[bci] = position
       position += this.#insertedBytes(bci)
       bci += length
@@ -172,14 +192,13 @@ export class Relocation {
       } else if (isReturn(opcode)) {
         length += this.#probes.exit.length
       } else if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
-        const start = bci - length
         length += switchOperands(position) - position - (switchOperands(start) - start)
       } else if (this.#wide?.[bci - length] === 1) {
         length = isConditional(opcode) ? WIDE_CONDITIONAL_BYTES : WIDE_JUMP_BYTES
       } else if (this.#newLocal >= 0) {
         length = movedAccess(bytecode, bci - length, this.#newLocal)?.length ?? length
       }
-      position += length
+      position += length + (this.#behind?.[start]?.length ?? 0)
     }
     moved[bytecode.length] = position
   }
@@ -235,6 +254,8 @@ export class Relocation {
         const moved = this.#newLocal < 0 ? undefined : movedAccess(bytecode, bci, this.#newLocal)
         if (moved !== undefined) out.set(moved, at)
         else for (let i = bci; i < next; i++) out[at++] = bytecode[i]
+        const behind = this.#behind?.[bci]
+        if (behind !== undefined) out.set(behind, at)
       }
       bci = next
     }

@@ -84,12 +84,33 @@ const HAND_OVER_METHODS = {
   threadEnds: NOTHING,
 } as const
 
+/** The runtime's methods for probes where threads wait. */
+const WAIT_METHODS = {
+  lockWanted: '(Ljava/lang/Object;)Ljava/lang/Object;',
+  lockTaken: OBJECTS,
+  calling: ID,
+  monitorHeld: '(Ljava/lang/Object;I)V',
+  waitBegins: '(Ljava/lang/Object;I)V',
+  waitEnds: NOTHING,
+  callWaits: '(Ljava/lang/Object;I)V',
+  callWaited: NOTHING,
+} as const
+
+export type WaitRefs = {
+  readonly [method in keyof typeof WAIT_METHODS]: number
+} & {
+  /** The class itself. */
+  readonly own: number
+}
+
 /** Pool indices that those probes refer to. */
 export type HandOverRefs = { readonly [method in keyof typeof HAND_OVER_METHODS]: number }
 
 export interface RuntimeBlock extends RuntimeRefs {
   /** Null for classes where no work changes hands. */
   readonly handOver: HandOverRefs | null
+  /** Null unless waits are told. */
+  readonly waits: WaitRefs | null
   /** Raw entries to append to the pool. */
   readonly poolBytes: Uint8Array
   /** Slots they take. */
@@ -99,14 +120,16 @@ export interface RuntimeBlock extends RuntimeRefs {
 /**
  * @param returned  names of more classes to have: of one class file always the same
  * @param handsOver whether the class is one where work changes hands
+ * @param waitsOf   where probes tell of waiting, the name of the class
  */
 export function runtimeBlock(
   pool: ConstantPool,
   returned: readonly string[],
   handsOver = false,
   clock: EventClock = 'time',
+  waitsOf?: string,
 ): RuntimeBlock {
-  const block = new Block(pool, returned, handsOver, clock)
+  const block = new Block(pool, returned, handsOver, clock, waitsOf)
   const runtime = block.class(RUNTIME_CLASS)
   const probe = (key: keyof (typeof PROBES)[EventClock]): number => {
     const [name, descriptor] = PROBES[clock][key]
@@ -124,18 +147,24 @@ export function runtimeBlock(
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
     returned: new Map(returned.map((name) => [name, block.class(name)])),
-    handOver: handsOver ? handOverRefs(block, runtime) : null,
+    handOver: handsOver ? refsOf(HAND_OVER_METHODS, block, runtime) : null,
+    waits:
+      waitsOf === undefined ? null : { ...refsOf(WAIT_METHODS, block, runtime), own: block.class(waitsOf) },
     poolBytes: block.writer.finish(),
     poolEntries: block.entries,
   }
 }
 
-function handOverRefs(block: Block, runtime: number): HandOverRefs {
-  const refs = Object.entries(HAND_OVER_METHODS).map(([name, type]) => [
+function refsOf<K extends string>(
+  methods: Readonly<Record<K, string>>,
+  block: Block,
+  runtime: number,
+): Readonly<Record<K, number>> {
+  const refs = Object.entries<string>(methods).map(([name, type]) => [
     name,
     block.method(runtime, name, type),
   ])
-  return Object.fromEntries(refs) as HandOverRefs
+  return Object.fromEntries(refs) as Record<K, number>
 }
 
 const TEXTS = [RUNTIME_CLASS, 'reflectiveCall', OBJECT, 'java/lang/Throwable', 'StackMapTable']
@@ -156,6 +185,7 @@ const WANTED: Readonly<Record<EventClock, Wanted[]>> = {
   executed: wantedFor('executed'),
 }
 const WANTED_TO_HAND_OVER = [...Object.keys(HAND_OVER_METHODS), OBJECTS, NOTHING].map(wanted)
+const WANTED_TO_WAIT = [...new Set(Object.entries(WAIT_METHODS).flat())].map(wanted)
 
 class Block {
   readonly writer = new Writer(320)
@@ -163,9 +193,18 @@ class Block {
   readonly #pool: ConstantPool
   readonly #texts: Map<string, number>
 
-  constructor(pool: ConstantPool, returned: readonly string[], handsOver: boolean, clock: EventClock) {
+  constructor(
+    pool: ConstantPool,
+    returned: readonly string[],
+    handsOver: boolean,
+    clock: EventClock,
+    waitsOf: string | undefined,
+  ) {
     this.#pool = pool
-    const more = handsOver ? WANTED_TO_HAND_OVER : []
+    const more = [
+      ...(handsOver ? WANTED_TO_HAND_OVER : []),
+      ...(waitsOf === undefined ? [] : [...WANTED_TO_WAIT, wanted(waitsOf)]),
+    ]
     this.#texts = findTexts(pool, [...WANTED[clock], ...more, ...returned.map(wanted)])
   }
 

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { describe, it } from 'vitest'
 import * as event from '../../src/events/event-layout.ts'
 import * as ring from '../../src/events/ring-layout.ts'
+import * as waits from '../../src/events/wait-ids.ts'
+import { WAIT_KINDS } from '../../src/instrument/waits.ts'
 
 const java = readFileSync(
   join(import.meta.dirname, '../../backend-java/runtime/java/lang/JFluid1.java'),
@@ -27,7 +29,7 @@ const javaValue = (text: string): bigint =>
   /^\d/.test(text) ? BigInt(text.replace('L', '')) : javaConstant(text)
 
 describe('the layouts that client and target share', () => {
-  const plain = { ...ring, ...event } as Record<string, unknown>
+  const plain = { ...ring, ...event, ...waits } as Record<string, unknown>
   const shared = Object.keys(plain).filter((name) => new RegExp(`static final \\w+ ${name} =`).test(java))
 
   it.each(shared.filter((name) => !/^(KIND|CONTROL)_/.test(name)))('%s is the same in Java', (name) => {
@@ -47,11 +49,16 @@ describe('the layouts that client and target share', () => {
     )
   })
 
+  it.each(Object.entries(WAIT_KINDS))('KIND of waiting: %s is %i in Java', (name, kind) => {
+    assert.equal(javaConstant(`KIND_${name.toUpperCase()}`), BigInt(kind))
+  })
+
   it('are shared but for what only the client needs', () => {
     const ours = Object.keys(plain).filter(
       (name) => typeof plain[name] === 'number' && !shared.includes(name),
     )
     assert.deepEqual(ours.sort(), [
+      'FIRST_METHOD',
       'METHOD_BITS',
       'RING_CHUNKS_OFFSET',
       'RING_CHUNK_BYTES',

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
 import { spliceClass } from '../../src/classfile/splice.ts'
-import { instrumentClass, type SkippedMethod } from '../../src/instrument/class.ts'
+import { EXACT_TIME, instrumentClass, type SkippedMethod } from '../../src/instrument/class.ts'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 
@@ -26,6 +26,14 @@ export const SILENT_RUNTIME = `
     public static void rootEntry(int id) {}
     public static void rootExit(int id) {}
     public static void reflectiveCall(Object method) {}
+    public static Object lockWanted(Object lock) { return null; }
+    public static void lockTaken(Object lock, Object wanted) {}
+    public static void calling(int target) {}
+    public static void monitorHeld(Object lock, int target) {}
+    public static void waitBegins(Object on, int kind) {}
+    public static void waitEnds() {}
+    public static void callWaits(Object on, int kind) {}
+    public static void callWaited() {}
   }`
 
 /**
@@ -104,13 +112,14 @@ export async function runJava(jdk: Jdk, args: readonly string[]): Promise<Outcom
 export function instrumentAll(
   classFile: ClassFile,
   idOf: (methodIndex: number) => number,
+  recipe = EXACT_TIME,
 ): { bytes: Uint8Array; skipped: readonly SkippedMethod[] } {
   const tasks = classFile.methods.map(({ index }) => ({
     methodIndex: index,
     id: idOf(index),
     probe: 'method' as const,
   }))
-  const { poolEntries, poolBytes, bodies, skipped } = instrumentClass(classFile, tasks)
+  const { poolEntries, poolBytes, bodies, skipped } = instrumentClass(classFile, tasks, recipe)
   return { bytes: spliceClass(classFile, poolEntries, poolBytes, bodies), skipped }
 }
 

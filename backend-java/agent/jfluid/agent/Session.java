@@ -202,7 +202,7 @@ final class Session extends GuestThread {
             case "configure":
                 return configure((String) m[2], MessagePack.asInt(m[3]), MessagePack.asInt(m[4]),
                         MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]), (Object[]) m[8],
-                        (Boolean) m[9]);
+                        (Boolean) m[9], (Boolean) m[10]);
             case "loadedClasses":
                 return classes.refresh();
             case "classBytes":
@@ -282,7 +282,7 @@ final class Session extends GuestThread {
 
     private Object configure(
             String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath, long safepointAt,
-            Object[] follow, boolean counts)
+            Object[] follow, boolean counts, boolean waits)
             throws IOException {
         ring = Ring.map(Path.of(path), chunksAt + (long) chunkBytes * chunkCount);
         if (!perfPath.isEmpty()) {
@@ -297,6 +297,9 @@ final class Session extends GuestThread {
         ring.begin(chunkBytes, chunkCount, chunksAt, wake::wakeup, counts);
         if (follow.length > 0) {
             follow(follow);
+        }
+        if (waits) {
+            JFluid1.tellWaits();
         }
         return new Object[] {clockPair(), perfData != null};
     }
@@ -538,6 +541,12 @@ final class Session extends GuestThread {
                 }
                 case JFluid1.Request.CHANGED_CLASS ->
                     link.send(new Object[] {0, "changed", classes.id((Class<?>) r.subject)});
+                case JFluid1.Request.WAITED_CLASS -> {
+                    JFluid1.Waited it = (JFluid1.Waited) r.subject;
+                    String name = it.named.getName();
+                    it.named = null;
+                    link.send(new Object[] {0, "waited", it.id, it.kind, it.itself, name});
+                }
                 case JFluid1.Request.CLASS_LOADING -> {
                     Loading loading = (Loading) r.subject;
                     int number = ++nextHook;

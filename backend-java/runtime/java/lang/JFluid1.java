@@ -79,6 +79,19 @@ public final class JFluid1 {
     private static final long CONTROL_SAMPLE = KIND_CONTROL | 11L << TICK_BITS;
     private static final long TICK_MASK = (1L << TICK_BITS) - 1;
 
+    // wait-ids.ts
+    private static final int WAIT_SLEEPING = 1;
+    private static final int WAIT_PARKED = 2;
+    private static final int WAIT_OTHER = 3;
+    private static final int FIRST_WAIT_CLASS = 4;
+    private static final int BLOCKED_OTHER = 128;
+    private static final int FIRST_BLOCKED_CLASS = 129;
+    private static final int FIRST_METHOD_BESIDE_WAITS = 256;
+    public static final int KIND_BLOCKED = 0;
+    public static final int KIND_WAITING = 1;
+    public static final int KIND_PARKED = 2;
+    public static final int KIND_SLEEPING = 3;
+
     /** States of a method: READY and above need no question at entry. */
     public static final byte NEW = 0;
     public static final byte PENDING = 1;
@@ -117,6 +130,8 @@ public final class JFluid1 {
      * step; a million virtual threads make it 16.
      */
     private static final int TABLE_SIZE = 1 << 16;
+    /** A monitor that was taken in less was not waited for, as far as can be told. */
+    private static final long SHORTEST_WAIT_NANOS = 1_000;
     /** Bytecodes: a loop hands over what it has executed a thousand times a second or so. */
     private static final int LONG_ACTIVATION = 1 << 20;
     /** Bytecodes until a thread reports that could not do so for want of stack. */
@@ -194,8 +209,14 @@ public final class JFluid1 {
     /** What handles have called lately, by identity hash, so that few of their calls look further. */
     private static java.lang.ref.WeakReference<?>[] knownMembers = NO_MEMBERS;
     private static boolean followsJdk;
+    /** What threads wait for, by class: a hash table. Null unless waits are told apart. */
+    private static Waited[] waited;
+    /** [0] classes waited for, [1] classes blocked on. */
+    private static final int[] waitedCount = new int[2];
+    /** Ticks that a thread must have waited for a monitor: the JVM takes one that is free in less. */
+    private static long shortestWait;
     /** A ThreadInfo, two cache lines wider than its fields on either side, and its weak reference. */
-    private static final long THREAD_BYTES = 440;
+    private static final long THREAD_BYTES = 480;
     /** A Reflected, perhaps with its selector. */
     private static final long MEMBER_BYTES = 64;
     private static long threadsKnown;
@@ -244,6 +265,16 @@ public final class JFluid1 {
         /** Virtual thread: the writer that has its latest segment. */
         int lastWriter;
         int segment;
+        /** When it has found a monitor taken that it wants. */
+        long lockSince;
+        /** The latest call that may want a monitor: by a hash of its name and type, when, and where events were. */
+        int called;
+        long calledTicks;
+        long calledAt;
+        /** Methods that wait, one in the other. */
+        int waits;
+        /** What the outermost of them waits for. */
+        int waitId;
 
         public final int number;
         public final long tid;
@@ -317,6 +348,8 @@ public final class JFluid1 {
         public static final int CLASS_LOADING = 2;
         public static final int HIDDEN_CLASS = 3;
         public static final int CHANGED_CLASS = 4;
+        /** Nobody waits for an answer: {@code value} is the id of waiting for what `subject`, a Waited, names. */
+        public static final int WAITED_CLASS = 5;
 
         public final int kind;
         public final int value;
@@ -748,6 +781,7 @@ public final class JFluid1 {
                 return;
             }
             ti.guard = true;
+            ti.waits = 0;
             ti.token = 0; // its first events were lost: what is left stands for itself
             Reporter to = reporter;
             if (to != null) {
@@ -1593,6 +1627,7 @@ public final class JFluid1 {
     @ReservedStackAccess
     private static void virtualEvent(ThreadInfo ti, long word) {
         ti.virtualActive = false;
+        ti.called = 0; // whose events come from wherever it is mounted
         ti.guard = true;
         boolean on = false;
         try {
@@ -1927,6 +1962,8 @@ public final class JFluid1 {
         static final Class<?> BOUND_VIRTUAL_THREAD = find("java.lang.ThreadBuilders$BoundVirtualThread");
         /** Offset of the task that a worker starts with; -1 on a JDK that does this otherwise. */
         static final long FIRST_TASK = field("java.util.concurrent.ThreadPoolExecutor$Worker", "firstTask");
+        /** What a parked thread waits for, if it says so. */
+        static final long BLOCKER = field("java.lang.Thread", "parkBlocker");
         /** Where a new thread keeps what it is to run: in itself up to JDK 18, in a record of its own later. */
         private static final long TARGET = field("java.lang.Thread", "target");
         private static final long HOLDER = field("java.lang.Thread", "holder");
@@ -2229,6 +2266,273 @@ public final class JFluid1 {
         }
     }
 
+    // ---- waiting (--waits, --mode locks) ----
+    //
+    // Waiting is a call of a pseudo method, whose id says what for (src/events/wait-ids.ts). Waits, parks and sleeps
+    // are told as they begin and as they end. A monitor that is free is taken without a word: its header says so, before. Of
+    // one that is not, both events are written once it has been taken, if that took long enough to tell.
+
+    /** Bits of an object's header; 001 is a monitor that is free and that nobody has waited for lately. */
+    private static final long LOCK_BITS = 7;
+    private static final long UNLOCKED = 1;
+    private static final long MONITOR_BITS = 3;
+    private static final long INFLATED = 2;
+
+    /**
+     * Before a monitorenter. Cost where the monitor is free: a look at the object's header.
+     *
+     * @return what {@link #lockTaken} must be given
+     */
+    public static Object lockWanted(Object lock) {
+        if (lock == null || (U.getLong(lock, 0L) & LOCK_BITS) == UNLOCKED) {
+            return null;
+        }
+        ThreadInfo ti = current();
+        if (ti == null || !(ti.active || ti.virtualActive)) {
+            return null;
+        }
+        ti.lockSince = ticks();
+        return ti;
+    }
+
+    /** Behind it. In a frame no larger than that before: on a full stack, it is the other that throws. */
+    public static void lockTaken(Object lock, Object wanted) {
+        if (wanted != null) {
+            lockTaken((ThreadInfo) wanted, lock);
+        }
+    }
+
+    private static void lockTaken(ThreadInfo ti, Object lock) {
+        long now = ticks();
+        if (now - ti.lockSince >= shortestWait) {
+            try {
+                lockAwaited(ti, lock, ti.lockSince, now);
+            } catch (StackOverflowError full) {
+                // The monitor is held, perhaps without a handler to leave it: better untold.
+            }
+        }
+    }
+
+    @ReservedStackAccess
+    private static void lockAwaited(ThreadInfo ti, Object lock, long since, long now) {
+        if (!(ti.active || ti.virtualActive)) {
+            return;
+        }
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = true;
+        try {
+            long id = (long) waitId(KIND_BLOCKED, lock) << TICK_BITS;
+            ThreadInfo w = virtual ? carrier() : ti;
+            on = w != null && room(w, ti, 8);
+            if (on) {
+                if (virtual) {
+                    switchTo(w, ti);
+                }
+                eventAt(w, KIND_ENTER | id, since);
+                eventAt(w, KIND_EXIT | id, now);
+                switchBack(w);
+            }
+        } catch (Throwable t) {
+            gap();
+        }
+        goOn(ti, virtual, on);
+    }
+
+    /**
+     * Before a call. If what is called is synchronized, it has to wait before its first instruction, and tells of
+     * that by {@link #monitorHeld}. Cost: {@link #methodEntry} without the event.
+     *
+     * @param target a hash of name and type of what is called
+     */
+    public static void calling(int target) {
+        ThreadInfo ti = current();
+        if (ti != null) {
+            ti.called = target;
+            ti.calledAt = ti.next;
+            ti.calledTicks = ticks();
+        }
+    }
+
+    /**
+     * Start of a synchronized method, before its entry. A monitor that somebody has waited for has a mark in its
+     * object's header, as long as it is held.
+     */
+    public static void monitorHeld(Object lock, int target) {
+        if ((U.getLong(lock, 0L) & MONITOR_BITS) == INFLATED) {
+            monitorTaken(lock, target);
+        }
+    }
+
+    /** Called by the call that said so last: no event came in between. */
+    private static void monitorTaken(Object lock, int target) {
+        ThreadInfo ti = current();
+        if (ti == null || ti.called != target || ti.calledAt != ti.next) {
+            return;
+        }
+        long now = ticks();
+        ti.called = 0;
+        if (now - ti.calledTicks >= shortestWait) {
+            lockAwaited(ti, lock, ti.calledTicks, now);
+        }
+    }
+
+    /**
+     * Start of a method of the JDK that does nothing but wait.
+     *
+     * @param on what for, if there is an object
+     */
+    public static void waitBegins(Object on, int kind) {
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive) && ti.waits++ == 0) {
+            tellWait(ti, KIND_ENTER, on, kind);
+        }
+    }
+
+    /** Its end, normal or by an exception. */
+    public static void waitEnds() {
+        ThreadInfo ti = current();
+        if (ti != null && ti.waits > 0 && --ti.waits == 0 && (ti.active || ti.virtualActive)) {
+            tellWait(ti, KIND_EXIT, null, 0);
+        }
+    }
+
+    /** Before a call of a native method that waits. */
+    public static void callWaits(Object on, int kind) {
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive) && ti.waits == 0) {
+            tellWait(ti, KIND_ENTER, on, kind);
+        }
+    }
+
+    /** Behind it; not if it throws: then the next event of the caller, or of its callers, ends the wait. */
+    public static void callWaited() {
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive) && ti.waits == 0) {
+            tellWait(ti, KIND_EXIT, null, 0);
+        }
+    }
+
+    @ReservedStackAccess
+    private static void tellWait(ThreadInfo ti, long event, Object on, int kind) {
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean isOn = true;
+        try {
+            if (event == KIND_ENTER) {
+                ti.waitId = waitId(kind, on);
+            }
+            ThreadInfo w = virtual ? carrier() : ti;
+            isOn = w != null && room(w, ti, 6);
+            if (isOn) {
+                if (virtual) {
+                    switchTo(w, ti);
+                }
+                event(w, ti, event | (long) ti.waitId << TICK_BITS);
+                switchBack(w);
+            }
+        } catch (Throwable t) {
+            gap();
+        }
+        goOn(ti, virtual, isOn);
+    }
+
+    /** Writes an event of the past; the caller has made room for two words. */
+    private static void eventAt(ThreadInfo w, long word, long ticks) {
+        long since = ticks - start;
+        long base = start + (since & ~TICK_MASK);
+        if (base != w.base) {
+            w.base = base;
+            put(w, CONTROL_EPOCH | since >>> TICK_BITS);
+        }
+        put(w, word | since & TICK_MASK);
+    }
+
+    /** A class that is waited for: of a monitor, or of what a thread is parked for. The client is told its name once. */
+    public static final class Waited extends java.lang.ref.WeakReference<Class<?>> {
+        public final int kind;
+        /** It is the class itself that is waited for, not an instance. */
+        public final boolean itself;
+        public final int id;
+        /** Until it has been told. */
+        public Class<?> named;
+        Waited chain;
+
+        Waited(Class<?> c, int kind, boolean itself, int id) {
+            super(c);
+            this.kind = kind;
+            this.itself = itself;
+            this.id = id;
+            this.named = c;
+        }
+    }
+
+    /** The id of waiting for this. Calls nothing of the object. With the guard on. */
+    private static int waitId(int kind, Object on) {
+        if (kind == KIND_SLEEPING) {
+            return WAIT_SLEEPING;
+        }
+        Object target = on;
+        if (kind == KIND_PARKED && target == null && Points.BLOCKER >= 0) {
+            target = U.getReference(Thread.currentThread(), Points.BLOCKER);
+        }
+        if (target == null) {
+            return kind == KIND_PARKED ? WAIT_PARKED : kind == KIND_BLOCKED ? BLOCKED_OTHER : WAIT_OTHER;
+        }
+        boolean itself = target instanceof Class;
+        Class<?> c = itself ? (Class<?>) target : target.getClass();
+        Waited[] table = waited;
+        if (table == null) {
+            return WAIT_OTHER;
+        }
+        long at = OBJECTS_AT + (System.identityHashCode(c) & (table.length - 1)) * OBJECT_BYTES;
+        while (true) {
+            Waited head = (Waited) U.getReferenceVolatile(table, at);
+            for (Waited it = head; it != null; it = it.chain) {
+                if (it.kind == kind && it.itself == itself && it.refersTo(c)) {
+                    return it.id;
+                }
+            }
+            boolean blocked = kind == KIND_BLOCKED;
+            int first = blocked ? FIRST_BLOCKED_CLASS : FIRST_WAIT_CLASS;
+            int end = blocked ? FIRST_METHOD_BESIDE_WAITS : BLOCKED_OTHER;
+            long count = INTS_AT + (blocked ? 4L : 0L);
+            int known = U.getIntVolatile(waitedCount, count);
+            if (first + known >= end) {
+                return blocked ? BLOCKED_OTHER : WAIT_OTHER;
+            }
+            // Made before it is taken: with no memory for it, nobody gets this id.
+            Waited made = new Waited(c, kind, itself, first + known);
+            Request request = new Request(Request.WAITED_CLASS, made.id, made, null);
+            made.chain = head;
+            if (U.compareAndSetInt(waitedCount, count, known, known + 1)) {
+                while (!U.compareAndSetReference(table, at, made.chain, made)) {
+                    made.chain = (Waited) U.getReferenceVolatile(table, at); // the same class twice at once has two ids
+                }
+                post(request);
+                return made.id;
+            }
+        }
+    }
+
+    /** From now on, waits are told. Between begin() and the code that has the probes. */
+    public static void tellWaits() {
+        U.ensureClassInitialized(Points.class);
+        U.ensureClassInitialized(Waited.class);
+        U.ensureClassInitialized(Threads.class);
+        waitedCount[0] = waitedCount[1] = 0;
+        long nanos = System.nanoTime();
+        long ticks = ticks();
+        long passed;
+        do {
+            passed = System.nanoTime() - nanos;
+        } while (passed < 1_000_000);
+        shortestWait = Math.max(1, (ticks() - ticks) * SHORTEST_WAIT_NANOS / passed);
+        waited = new Waited[64];
+    }
+
     // ---- for the agent ----
 
     /**
@@ -2371,6 +2675,7 @@ public final class JFluid1 {
         agent = null;
         reporter = null;
         handedOver = null;
+        waited = null;
         table = NOBODY;
         NOBODY[0] = null; // a thread that came late may have put itself there
         reflected = NOTHING;
@@ -2656,7 +2961,11 @@ public final class JFluid1 {
                 ti.limit = scratch + bytes;
                 ti.active = true;
                 long t0 = ticks();
-                Calibration.probed(block);
+                if (waited == null) {
+                    Calibration.probed(block);
+                } else {
+                    Calibration.announced(block);
+                }
                 long t1 = ticks();
                 ti.active = false;
                 if (ti.next != scratch + bytes) {
@@ -2690,6 +2999,14 @@ public final class JFluid1 {
 
         static void probed(int n) {
             for (int i = 0; i < n; i++) {
+                probedBody(i);
+            }
+        }
+
+        /** As where waits are told. */
+        static void announced(int n) {
+            for (int i = 0; i < n; i++) {
+                calling(1);
                 probedBody(i);
             }
         }

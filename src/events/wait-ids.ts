@@ -1,0 +1,23 @@
+// Ids of waiting: where waits are told, a wait is a call of a pseudo method, and methods have ids behind all of these.
+//
+//   id            pseudo method
+//     1           (sleeping)
+//     2           (parked), for an object that is not known
+//     3           (waiting), for an object of one class too many
+//     4 … 127     (waiting on …), (parked on …): a class each, in the order they are first waited for
+//   128           (blocked), on a monitor of one class too many
+//   129 … 255     (blocked on …): a class each
+//   256 …         methods
+//
+// What class it is, the agent tells (message `waited`).
+
+export const WAIT_SLEEPING = 1
+export const WAIT_PARKED = 2
+export const WAIT_OTHER = 3
+export const FIRST_WAIT_CLASS = 4
+export const BLOCKED_OTHER = 128
+export const FIRST_BLOCKED_CLASS = 129
+export const FIRST_METHOD_BESIDE_WAITS = 256
+
+/** Where waits are not told. */
+export const FIRST_METHOD = 1

@@ -1,0 +1,153 @@
+// Probes where a thread may wait, so that waiting can be told from running.
+//
+//     dup; dup; lockWanted; swap           a look at the object's header
+//     monitorenter
+//     lockTaken                            if somebody else had it: how long that took
+//
+// A synchronized method has its monitor before its first instruction. So calls are announced, and the method says when it
+// has it:
+//
+//     hash; calling
+//     invoke…
+//
+//     this or its class; hash; monitorHeld with the entry probe
+//
+// What waits by a method of the JDK has its probes in that method (session/wait-points.ts). Where that is native, they are
+// around its calls:
+//
+//     (the receiver); kind; callWaits
+//     invokevirtual wait(J)V
+//     callWaited                           not if it throws: the runtime sees to that
+
+import { ACC_STATIC, ACC_SYNCHRONIZED } from '../classfile/access.ts'
+import { type ClassFile, MAJOR_1_4, type MethodInfo } from '../classfile/class-file.ts'
+import { type Code, forEachInstruction } from '../classfile/code.ts'
+import {
+  ALOAD_0,
+  DUP,
+  DUP_X2,
+  DUP2_X1,
+  ICONST_0,
+  INVOKEINTERFACE,
+  INVOKESPECIAL,
+  INVOKESTATIC,
+  INVOKEVIRTUAL,
+  LDC_W,
+  MONITORENTER,
+  POP,
+  POP2,
+  SWAP,
+} from '../classfile/opcodes.ts'
+import { u2At } from '../classfile/reader.ts'
+import { pushId } from './probe.ts'
+import type { Inserted } from './relocation.ts'
+import type { WaitRefs } from './runtime.ts'
+
+const ACONST_NULL = 1
+
+/** What a thread waits for, as the runtime knows it (KIND_… of JFluid1.java). */
+export const WAIT_KINDS = { blocked: 0, waiting: 1, parked: 2, sleeping: 3 } as const
+
+/** A method of the JDK that does nothing but wait. */
+export interface WaitingMethod {
+  readonly kind: Exclude<keyof typeof WAIT_KINDS, 'blocked'>
+  /** Whether local 0 is what it waits for. */
+  readonly on: boolean
+}
+
+export interface WaitRecipe {
+  /** Object.wait(long) and Thread.sleep(long) are native, as up to JDK 18. */
+  readonly nativeWaits: boolean
+  /** The JDK's classes have probes, too. */
+  readonly jdk: boolean
+}
+
+/** Stack slots that these probes use at most. */
+export const WAIT_SLOTS = 3
+
+export interface WaitProbes {
+  readonly inserted: Inserted
+  readonly behind: Inserted
+}
+
+/**
+ * Of one method's instructions; undefined if there are none.
+ *
+ * @param announces whether calls are announced
+ */
+export function waitProbes(
+  { pool }: ClassFile,
+  { bytecode }: Code,
+  { nativeWaits, jdk }: WaitRecipe,
+  refs: WaitRefs,
+  announces: boolean,
+): WaitProbes | undefined {
+  const inserted: number[][] = []
+  const behind: number[][] = []
+  forEachInstruction(bytecode, (bci, opcode) => {
+    if (opcode === MONITORENTER) {
+      inserted[bci] = [DUP, DUP, ...call(refs.lockWanted), SWAP]
+      behind[bci] = call(refs.lockTaken)
+      return
+    }
+    if (opcode < INVOKEVIRTUAL || opcode > INVOKEINTERFACE) return
+    const { owner, name, descriptor } = pool.memberRef(u2At(bytecode, bci + 1))
+    if (nativeWaits && isNativeWait(opcode, name, descriptor)) {
+      const tell = [DUP, ICONST_0 + WAIT_KINDS.waiting, ...call(refs.callWaits)]
+      inserted[bci] = [DUP2_X1, POP2, ...tell, DUP_X2, POP]
+      behind[bci] = call(refs.callWaited)
+    } else if (nativeWaits && isNativeSleep(opcode, owner, name, descriptor)) {
+      inserted[bci] = [ACONST_NULL, ICONST_0 + WAIT_KINDS.sleeping, ...call(refs.callWaits)]
+      behind[bci] = call(refs.callWaited)
+    } else if (announces && (jdk || !JDK_CLASS.test(owner))) {
+      // Constructors wait for nobody, but what it costs to say so is taken out for each call alike.
+      inserted[bci] = [...pushId(nameHash(name, descriptor)), ...call(refs.calling)]
+    }
+  })
+  return inserted.length === 0 ? undefined : { inserted, behind }
+}
+
+/** Arrays, too. Other classes of the JDK are few, and only cost a look at a clock. */
+const JDK_CLASS = /^(?:\[|java\/|javax\/|jdk\/|sun\/)/
+
+function isNativeWait(opcode: number, name: string, descriptor: string): boolean {
+  return name === 'wait' && descriptor === '(J)V' && (opcode === INVOKEVIRTUAL || opcode === INVOKESPECIAL)
+}
+
+function isNativeSleep(opcode: number, owner: string, name: string, descriptor: string): boolean {
+  return opcode === INVOKESTATIC && owner === 'java/lang/Thread' && name === 'sleep' && descriptor === '(J)V'
+}
+
+/** What caller and callee know each other by: from 1 up, below 2^15. */
+function nameHash(name: string, descriptor: string): number {
+  let hash = 0
+  for (const text of [name, descriptor])
+    for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
+  return ((hash >>> 0) % 32767) + 1
+}
+
+/** With the entry probe of a method: nothing unless it is synchronized. */
+export function monitorEntry(
+  { major }: ClassFile,
+  { access, name, descriptor }: MethodInfo,
+  refs: WaitRefs,
+): number[] {
+  const isStatic = (access & ACC_STATIC) !== 0
+  if ((access & ACC_SYNCHRONIZED) === 0 || (isStatic && major <= MAJOR_1_4)) return []
+  const lock = isStatic ? [LDC_W, refs.own >>> 8, refs.own & 0xff] : [ALOAD_0]
+  return [...lock, ...pushId(nameHash(name, descriptor)), ...call(refs.monitorHeld)]
+}
+
+/** Before all else that the method does, but for its own entry. */
+export function waitEntry({ kind, on }: WaitingMethod, refs: WaitRefs): number[] {
+  return [on ? ALOAD_0 : ACONST_NULL, ICONST_0 + WAIT_KINDS[kind], ...call(refs.waitBegins)]
+}
+
+/** At every way out. */
+export function waitExit(refs: WaitRefs): number[] {
+  return call(refs.waitEnds)
+}
+
+function call(methodref: number): number[] {
+  return [INVOKESTATIC, methodref >>> 8, methodref & 0xff]
+}
