@@ -167,6 +167,7 @@ export class CctBuilder implements EventSink {
   readonly #origins = new Map<number, number>()
   #pseudoNodes = 0
   readonly #executed: boolean
+  readonly #firstMethod: number
   readonly #maxNodes: number
   readonly #alive: () => void
 
@@ -174,6 +175,7 @@ export class CctBuilder implements EventSink {
   #table = new Int32Array(2048)
   /** By method: 1, 2, 3 … in the order they were first seen. */
   #ranks = new Int32Array(1024)
+  #ranked = 0
   #methods = 0
 
   readonly #gapThreads = new Int32Array(GAPS)
@@ -194,9 +196,11 @@ export class CctBuilder implements EventSink {
    * @param alive    called now and then during work that takes long: growing a tree of millions of
    *                 nodes does, and a target that waits for us must see that we live
    * @param executed events tell what was executed, and not the time: waiting takes nothing of it
+   * @param firstMethod ids below stand for waiting (events/wait-ids.ts)
    */
-  constructor(maxNodes = 2 ** 26, alive: () => void = () => {}, executed = false) {
+  constructor(maxNodes = 2 ** 26, alive: () => void = () => {}, executed = false, firstMethod = 1) {
     this.#executed = executed
+    this.#firstMethod = firstMethod
     this.#maxNodes = maxNodes
     this.#alive = alive
     const bytes = new ArrayBuffer(FIRST_NODES * INTS * 4)
@@ -548,7 +552,10 @@ export class CctBuilder implements EventSink {
       return node
     }
     if (method >= this.#ranks.length) this.#ranks = enlarged(this.#ranks, method)
-    if (this.#ranks[method] === 0) this.#ranks[method] = ++this.#methods
+    if (this.#ranks[method] === 0) {
+      this.#ranks[method] = ++this.#ranked
+      if (method >= this.#firstMethod) this.#methods++
+    }
     return node
   }
 
@@ -662,7 +669,8 @@ export class CctBuilder implements EventSink {
         this.#node = ints[node * INTS + PARENT]
         return
       }
-      above++
+      // A call that was waiting and has thrown ends like this.
+      if (ints[node * INTS + METHOD] >= this.#firstMethod) above++
     }
     this.healed++
   }

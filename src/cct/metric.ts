@@ -6,8 +6,9 @@ import type { Tree } from './tree.ts'
  * `time`: compensated nanoseconds, may be negative. `bytecodes`: instructions executed. `calls`: nothing but
  * invocations, so that a subtree's cost is how many calls there were in it. `samples`: how often a thread was found there;
  * its calls are those that were seen to be new, a lower bound (Whaley's edge weights).
+ * `waits`: nanoseconds that were spent blocked or waiting, which are those of rows of their own.
  */
-export type CostKind = 'time' | 'bytecodes' | 'calls' | 'samples'
+export type CostKind = 'time' | 'bytecodes' | 'calls' | 'samples' | 'waits'
 
 export interface Metric {
   readonly kind: CostKind
@@ -17,6 +18,8 @@ export interface Metric {
 }
 
 export const METRICS: Readonly<Record<CostKind, Metric>> = {
+  // Before time: trees of waits have its columns, too.
+  waits: { kind: 'waits', self: 'selfWaitNs', total: 'totalWaitNs' },
   time: { kind: 'time', self: 'selfNs', total: 'totalNs' },
   bytecodes: { kind: 'bytecodes', self: 'selfBytecodes', total: 'totalBytecodes' },
   samples: { kind: 'samples', self: 'selfSamples', total: 'totalSamples' },

@@ -18,6 +18,7 @@ import { type Calibration, exactTime } from './compensation.ts'
 import { type Forest, withPaths } from './handover.ts'
 import { type CostKind, costsOf, METRICS } from './metric.ts'
 import type { Tree } from './tree.ts'
+import { withWaits } from './waits.ts'
 
 export interface SnapshotOptions {
   /** What the builder's clock has told: time, unless said otherwise. */
@@ -28,6 +29,8 @@ export interface SnapshotOptions {
   readonly nowTicks?: number
   /** Default: true. A live view needs only the thread it shows. */
   readonly perThread?: boolean
+  /** Ids below stand for waiting, and time blocked and waiting is summed; 1, unless given. */
+  readonly firstMethod?: number
 }
 
 /** Trees whose threads have numbers instead of names. */
@@ -75,7 +78,7 @@ export function snapshotOf(
   between: () => void = alive,
 ): NumberedSnapshot {
   const { cost = 'time', calibration } = options
-  const copied = forestOf(builder, cost === 'time' ? calibration : NO_PROBES, alive)
+  const copied = forestOf(builder, isTime(cost) ? calibration : NO_PROBES, alive)
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
       copied.ticks[node] += ticks
@@ -121,6 +124,10 @@ function pictureOf(
     threads: options.perThread === false ? [] : threads,
     ...counts,
   }
+}
+
+function isTime(cost: CostKind): boolean {
+  return cost === 'time' || cost === 'waits'
 }
 
 /** Copies the builder's records apart, without node 0: node n of the builder is n here as well. */
@@ -213,8 +220,11 @@ function layOut(
   options: SnapshotOptions,
   alive: () => void,
 ): Tree {
-  const { cost = 'time' } = options
-  if (cost === 'time') return timeTree(forest, rank, options, alive)
+  const { cost = 'time', firstMethod = 1 } = options
+  if (isTime(cost)) {
+    const tree = timeTree(forest, rank, options, alive)
+    return firstMethod === 1 ? tree : withWaits(tree, firstMethod, cost === 'waits')
+  }
   // A "tick" is what was executed, and nothing is to be taken out of it.
   const tree = timeTree(forest, rank, { calibration: NO_PROBES, nsPerTick: 1 }, alive)
   const { calls, selfNs, totalNs } = tree.metrics
@@ -393,10 +403,10 @@ export interface HotMethod {
  * A method's sums lie side by side, by its id, and ids are dense: a million nodes take 20 ms or so, on the thread that
  * draws.
  */
-export function hotMethods(tree: Tree): HotMethod[] {
+export function hotMethods(tree: Tree, costs = costsOf(tree)): HotMethod[] {
   const { count, method, size } = tree
   const { calls } = tree.metrics
-  const { self, total } = costsOf(tree)
+  const { self, total } = costs
   let ids = 0
   for (let node = 0; node < count; node++) if (method[node] >= ids) ids = method[node] + 1
   /** Calls, self and total cost, and the end of the outermost activation's subtree that we are in; 0 before the first. */

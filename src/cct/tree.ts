@@ -18,7 +18,7 @@ export interface Tree {
    * compensated net time (may be negative); `totalNs` selfNs of the whole subtree, so children and
    * self make the parent; `measuredNs` net time before compensation;
    * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition
-   * had settled.
+   * had settled. Where waiting is told apart, those of waits.ts as well.
    */
   readonly metrics: { readonly [name: string]: Float64Array }
 }

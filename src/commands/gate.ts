@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { type Comparison, compareProfiles, isWithin } from '../profile/compare.ts'
 import { readProfile } from '../profile/file.ts'
-import type { Profile } from '../profile/profile.ts'
+import { isTimed, type Profile } from '../profile/profile.ts'
 import { clean, count, plural } from '../profile/text.ts'
 import { DEFAULT_LOOK_AHEAD, type SessionFlags } from './options.ts'
 import { run } from './run.ts'
@@ -108,7 +108,7 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
 }
 
 function mustCount({ mode }: Profile, path: string): void {
-  if (mode !== 'exact') return
+  if (!isTimed(mode)) return
   throw new NotComparable(
     `${path} holds times, and these depend on the machine and its load`,
     'Record the baseline with --mode bytecodes, or --mode count.',

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { MODES, type Mode } from '../profile/profile.ts'
+import { isTimed, MODES, type Mode } from '../profile/profile.ts'
 import { parseClassPattern, parseRoot } from '../reveal/patterns.ts'
 import type { SessionOptions } from '../session/session.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
@@ -36,8 +36,16 @@ export class OnlyForBytecodes extends JfluidError {
 export class NotReproducible extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Count instead: --mode bytecodes, or --mode count.'
-  constructor() {
-    super('times differ from run to run: --reproducible is not for --mode exact')
+  constructor(mode: Mode) {
+    super(`times differ from run to run: --reproducible is not for --mode ${mode}`)
+  }
+}
+
+export class WaitsNeedTime extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Take --mode exact or --mode locks, or leave --waits out.'
+  constructor(mode: Mode) {
+    super(`--waits tells waiting from running, and --mode ${mode} measures no time`)
   }
 }
 
@@ -67,6 +75,7 @@ export interface SessionFlags {
   readonly followThreads?: boolean
   readonly rare?: 'arm' | 'watch'
   readonly mode?: Mode
+  readonly waits?: boolean
   readonly bba?: string
   readonly reproducible?: boolean
   readonly profiler?: string
@@ -87,11 +96,12 @@ export function withSessionFlags(command: Command): Command {
     .addOption(
       new Option(
         '--mode <mode>',
-        'exact: time of every call; bytecodes: what it executes, the same in every run; count: calls only',
+        'exact: time of every call; locks: how much of it was waiting; bytecodes: what it executes, the same in every run; count: calls only',
       )
         .choices(MODES)
         .default('exact'),
     )
+    .option('--waits', 'for --mode exact: time blocked or waiting has rows of its own, and is no self time')
     .option(
       '--bba <default|precise|file>',
       'for --mode bytecodes, where basic blocks end: at jumps; also where something may throw; or as the module says',
@@ -122,7 +132,7 @@ export function withSessionFlags(command: Command): Command {
       '--profiler <jar>',
       'a profiling agent of your own, called by the threads of the JVM: for --mode bytecodes',
     )
-    .option('--reproducible', 'leave out of the profile what differs from run to run: not for --mode exact')
+    .option('--reproducible', 'leave out of the profile what differs from run to run: not for times')
     .option(
       '--follow-threads',
       'work handed to executors or new threads inside the root is part of it, below what submitted it',
@@ -157,14 +167,16 @@ export function count(value: string): number {
 /**
  * All options, with the block analysis that --bba names.
  *
- * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, ProfilerNeedsBytecodes, BadAnalysis, BadInterval, OnlyForSamples
+ * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, WaitsNeedTime, ProfilerNeedsBytecodes, BadAnalysis, BadInterval, OnlyForSamples
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   const options = sessionOptions(flags)
-  if (flags.reproducible && options.mode === 'exact') throw new NotReproducible()
+  const { mode = 'exact' } = options
+  if (flags.reproducible && isTimed(mode)) throw new NotReproducible(mode)
+  if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
   if (flags.every !== undefined) {
     parseEvery(flags.every)
-    if (options.mode !== 'sample') throw new OnlyForSamples('--every', options.mode ?? 'exact')
+    if (mode !== 'sample') throw new OnlyForSamples('--every', mode)
   }
   if (flags.profiler !== undefined) {
     if (options.mode !== 'bytecodes') throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
@@ -188,6 +200,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     followThreads: flags.followThreads === true,
     rare: flags.rare ?? 'arm',
     mode: flags.mode ?? 'exact',
+    waits: flags.waits === true,
     ...(flags.profiler !== undefined && { profiler: resolve(flags.profiler) }),
   }
 }

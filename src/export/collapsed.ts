@@ -8,12 +8,13 @@
 import { costsOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
+import { fullName } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
 
 export const collapsed: ExportFormat = {
   name: 'collapsed',
   extension: '.collapsed',
-  description: 'one line a context with its self time in ns (bytecodes, calls), for flame graphs',
+  description: 'one line a context with its self time in ns (waits, bytecodes, calls), for flame graphs',
   *pieces(profile, options) {
     const frame = frameNames(profile)
     if (!options.threads) {
@@ -59,7 +60,7 @@ function frameNames(profile: Profile): (id: number) => string {
   const known: (string | undefined)[] = []
   return (id) => {
     const name = nameOf(profile.methodNames, id)
-    known[id] ??= frameText(`${name.class}.${name.method}`)
+    known[id] ??= frameText(fullName(name))
     return known[id]
   }
 }

@@ -30,6 +30,10 @@ export const COST_WORDS: Readonly<Record<CostKind, CostWords>> = {
     ...{ total: 'total ms', self: 'self ms', perCall: 'ms/call', by: 'self time' },
     ...{ cost: ms, each: msPerCall },
   },
+  waits: {
+    ...{ total: 'wait ms', self: 'own ms', perCall: 'ms/call', by: 'time' },
+    ...{ cost: ms, each: msPerCall },
+  },
   // bc: bytecodes
   bytecodes: {
     total: 'total bc',
@@ -49,6 +53,6 @@ export const COST_WORDS: Readonly<Record<CostKind, CostWords>> = {
 
 /** A cost with its unit, for a line of text. */
 export function costPhrase(kind: CostKind, value: number): string {
-  if (kind === 'time') return `${ms(value)} ms`
+  if (kind === 'time' || kind === 'waits') return `${ms(value)} ms`
   return `${shortCount(value)} ${kind}`
 }

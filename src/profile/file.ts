@@ -26,6 +26,7 @@ import { crc32 } from 'node:zlib'
 import { Packr, Unpackr } from 'msgpackr'
 import { METRICS } from '../cct/metric.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
+import { WAIT_COLUMNS } from '../cct/waits.ts'
 import {
   CannotReadProfile,
   CannotWriteProfile,
@@ -34,7 +35,15 @@ import {
   NewerProfile,
   NotAProfile,
 } from './errors.ts'
-import { COST_OF, MODES, type Mode, type Profile, type Sampling, type SkippedMethod } from './profile.ts'
+import {
+  COST_OF,
+  isTimed,
+  MODES,
+  type Mode,
+  type Profile,
+  type Sampling,
+  type SkippedMethod,
+} from './profile.ts'
 
 export const MAGIC = Buffer.from('\x89JFLUID\n', 'latin1')
 export const VERSION = 2
@@ -354,9 +363,17 @@ class Reader {
       metrics[name] = column
     }
     const { self, total } = METRICS[COST_OF[mode]]
-    for (const name of ['calls', self, total, ...(mode === 'exact' ? ['measuredNs'] : [])]) {
+    for (const name of [
+      'calls',
+      self,
+      total,
+      ...(isTimed(mode) ? ['selfNs', 'totalNs', 'measuredNs'] : []),
+    ]) {
       if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
     }
+    const waits = mode === 'locks' || metrics[WAIT_COLUMNS[0]] !== undefined
+    for (const name of waits ? WAIT_COLUMNS : [])
+      if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
     return { count, method, parent: this.#parents(size, what), size, metrics }
   }
 

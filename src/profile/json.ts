@@ -4,10 +4,12 @@
 // Produced in pieces and without recursion: a tree may be 100,000 nodes deep, where JSON.stringify
 // runs out of stack, and have millions of nodes, where one string would be too long.
 
-import { costsOf, metricOf } from '../cct/metric.ts'
-import { hotMethods } from '../cct/snapshot.ts'
+import { METRICS, type Metric, metricOf } from '../cct/metric.ts'
+import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
+import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
 import { allWarnings, column, nameOf, type Profile } from './profile.ts'
+import { isWait } from './text.ts'
 
 export const FORMAT = 'jfluid-profile'
 export const FORMAT_VERSION = 1
@@ -64,6 +66,7 @@ export function factsJson(profile: Profile): string {
     kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },
     followThreads: profile.followedTasks !== undefined,
     followedTasks: profile.followedTasks ?? 0,
+    ...(tellsWaits(profile.merged) && { waits: true }),
   }
   return Object.entries(facts)
     .map(([key, value]) => `"${key}":${JSON.stringify(value)}`)
@@ -74,8 +77,9 @@ export function factsJson(profile: Profile): string {
 export function* methodPieces(profile: Profile, limit: number): Generator<string> {
   let left = limit
   let separator = '\n'
-  const metric = metricOf(profile.merged)
-  for (const { method, calls, self, total } of hotMethods(profile.merged)) {
+  const metric = writtenMetric(profile.merged)
+  const waits = waitsByMethod(profile.merged)
+  for (const { method, calls, self, total } of methodsInOrder(profile.merged, metric)) {
     if (left-- <= 0) return
     const name = nameOf(profile.methodNames, method)
     const { class: className, loader, descriptor } = name
@@ -88,8 +92,40 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
         calls,
         [metric.self]: self,
         [metric.total]: total,
+        ...(!isWait(name) && waits(method)),
       })
     separator = ',\n'
+  }
+}
+
+/** That of the costs in the file: those of waits are what rows of waiting, and columns of their own, say of times. */
+function writtenMetric(tree: Tree): Metric {
+  const metric = metricOf(tree)
+  return metric.kind === 'waits' ? METRICS.time : metric
+}
+
+/** With the costs of `written`, in the order of the tree's own. */
+function methodsInOrder(tree: Tree, written: Metric): HotMethod[] {
+  const hot = hotMethods(tree)
+  if (written === metricOf(tree)) return hot
+  const byMethod = new Map(sumsOf(tree, written.self, written.total).map((it) => [it.method, it]))
+  return hot.map(({ method }) => byMethod.get(method)!)
+}
+
+function sumsOf(tree: Tree, self: string, total: string): HotMethod[] {
+  return hotMethods(tree, { self: column(tree, self), total: column(tree, total) })
+}
+
+/** The columns of waits, summed; none where waits are not told. */
+function waitsByMethod(tree: Tree): (method: number) => { readonly [column: string]: number } {
+  if (!tellsWaits(tree)) return () => ({})
+  const [blocked, waited] = [
+    sumsOf(tree, 'blockedNs', 'totalBlockedNs'),
+    sumsOf(tree, 'waitedNs', 'totalWaitedNs'),
+  ].map((sums) => new Map(sums.map((it) => [it.method, it])))
+  return (method) => {
+    const [b, w] = [blocked!.get(method)!, waited!.get(method)!]
+    return { blockedNs: b.self, waitedNs: w.self, totalBlockedNs: b.total, totalWaitedNs: w.total }
   }
 }
 
@@ -118,9 +154,10 @@ export function* nodePieces(
 ): Generator<string> {
   const { count, method, size } = tree
   const calls = column(tree, 'calls')
-  const metric = metricOf(tree)
-  const { self, total } = costsOf(tree)
+  const metric = writtenMetric(tree)
+  const [self, total] = [column(tree, metric.self), column(tree, metric.total)]
   const isTime = metric.kind === 'time'
+  const waits = tellsWaits(tree) ? WAIT_COLUMNS.map((name) => ({ name, of: column(tree, name) })) : []
   const measured = column(tree, 'measuredNs')
   const warmupCalls = column(tree, 'warmupCalls')
   const warmupSelf = column(tree, 'warmupSelfNs')
@@ -142,6 +179,7 @@ export function* nodePieces(
     if (metric.kind !== 'calls') node += `,"${metric.self}":${self[i]!}`
     node += `,"${metric.total}":${total[i]!}`
     if (isTime) node += `,"measuredNs":${measured[i]!}`
+    for (const { name, of } of waits) if (of[i] !== 0) node += `,"${name}":${of[i]!}`
     if (warmupCalls[i] !== 0) node += `,"warmupCalls":${warmupCalls[i]!}`
     if (warmupSelf[i] !== 0) node += `,"warmupSelfNs":${warmupSelf[i]!}`
     yield `${node},"children":[`

@@ -8,18 +8,25 @@ import { type CostKind, costsOf } from '../cct/metric.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 
 /**
- * What is asked of every call: how long it took, how many bytecodes it has executed, or nothing but that it was. Or now
+ * What is asked of every call: how long it took, how much of that its thread was blocked or waiting, how many bytecodes it
+ * has executed, or nothing but that it was. Or now
  * and then, where a thread is. The trees have the metric of the mode (cct/metric.ts).
  */
-export type Mode = 'exact' | 'bytecodes' | 'count' | 'sample'
+export type Mode = 'exact' | 'locks' | 'bytecodes' | 'count' | 'sample'
 
-export const MODES: readonly Mode[] = ['exact', 'bytecodes', 'count', 'sample']
+export const MODES: readonly Mode[] = ['exact', 'locks', 'bytecodes', 'count', 'sample']
 
 export const COST_OF: Readonly<Record<Mode, CostKind>> = {
   exact: 'time',
+  locks: 'waits',
   bytecodes: 'bytecodes',
   count: 'calls',
   sample: 'samples',
+}
+
+/** Whether its events are times. */
+export function isTimed(mode: Mode): boolean {
+  return mode === 'exact' || mode === 'locks'
 }
 
 export interface Profile {

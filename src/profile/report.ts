@@ -4,9 +4,20 @@
 import { costsOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
+import { tellsWaits } from '../cct/waits.ts'
 import { COST_WORDS, type CostWords } from './cost-text.ts'
+import { hotLocks, namesOf } from './hot-locks.ts'
 import { factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
-import { allWarnings, COST_OF, column, nameOf, type Profile, rootTotal, type Sampling } from './profile.ts'
+import {
+  allWarnings,
+  COST_OF,
+  column,
+  isTimed,
+  nameOf,
+  type Profile,
+  rootTotal,
+  type Sampling,
+} from './profile.ts'
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
 import { skippedWarnings } from './skipped.ts'
 import {
@@ -79,7 +90,8 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
       yield* treeSection(title, profile, thread.tree, o, paint)
     }
   }
-  yield* hotSection(profile, o, paint)
+  if (profile.mode !== 'locks') yield* hotSection(profile, o, paint)
+  if (tellsWaits(profile.merged)) yield* locksSection(profile, o, paint)
 }
 
 export function reportText(profile: Profile, options: ReportOptions = {}): string {
@@ -144,6 +156,24 @@ function samplingText({ every, unit, random = 0, by }: Sampling): string {
   return `a sample every ${each}${random > 0 ? ` and up to ${count(random)} more` : ''}, ${SAMPLED_BY[by]}`
 }
 
+function waitingText(tree: Tree): string {
+  const sum = (name: string): number => {
+    const values = column(tree, name)
+    let all = 0
+    for (let i = 0; i < tree.count; i += tree.size[i]!) all += values[i]!
+    return Math.max(0, all) / 1e6
+  }
+  const [blocked, waited, all] = ['totalBlockedNs', 'totalWaitedNs', 'totalNs'].map(sum) as [
+    number,
+    number,
+    number,
+  ]
+  return (
+    `blocked on monitors ${span(blocked)} (${percent(blocked, all)} %), waiting ${span(waited)} ` +
+    `(${percent(waited, all)} %) of ${span(all)} inside`
+  )
+}
+
 function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<string> {
   const { target, instrumentation, calibration, events, kept } = profile
   const { longestPauseMs } = instrumentation
@@ -183,13 +213,14 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
         `(${percent(events.waitMs, busyMs)} %)`,
     ],
   ]
-  if (profile.mode === 'exact') {
+  if (isTimed(profile.mode)) {
     const { innerNs, outerNs, clock } = calibration
     const text = `t_I ${innerNs.toFixed(1)} ns a call, t_O ${outerNs.toFixed(1)} ns a call made (clock: ${clock})`
     facts.push(['removed', text])
   } else {
     facts.push(['measured', measuredText(profile)])
   }
+  if (tellsWaits(profile.merged)) facts.push(['waiting', waitingText(profile.merged)])
   if (kept !== undefined) {
     facts.push([
       'memory',
@@ -307,5 +338,38 @@ function* hotSection(profile: Profile, o: typeof DEFAULTS, paint: Paint): Genera
     ].join('')
     const name = shortName(nameOf(profile.methodNames, method), nameCells)
     yield `${self >= whole / 10 ? paint('heat', numbers) : numbers}  ${name}\n`
+  }
+}
+
+/** Of a waiting method, shown under what it waits for. */
+const WAITERS = 3
+/** Cells before a name in the list of locks. */
+const LOCK_CELLS = 40
+
+function* locksSection(profile: Profile, o: typeof DEFAULTS, paint: Paint): Generator<string> {
+  const names = namesOf(profile.methodNames)
+  const locks = hotLocks(profile.merged, names)
+  if (locks.length === 0) {
+    yield `\n${paint('bold', 'Hot locks')}${paint('dim', ': no thread was blocked or waited')}\n`
+    return
+  }
+  const all = locks.reduce((sum, { ns }) => sum + ns, 0)
+  const shown = locks.slice(0, o.top)
+  const { cost, each } = COST_WORDS.waits
+  const nameCells = Math.max(16, o.width - LOCK_CELLS)
+  const row = (ns: number, whole: number, times: number): string =>
+    right(cost(ns), 9) +
+    right(percent(ns, whole), 8) +
+    right(count(times, 10), 11) +
+    right(each(ns, times), 10)
+  yield `\n${paint('bold', 'Hot locks and waits, by time')}${paint('dim', `, ${shown.length} of ${locks.length}`)}\n`
+  yield `${paint('dim', `${right('wait ms', 9)}  % wait      times${right('ms/wait', 10)}  for what, and by whom`)}\n`
+  for (const { method, ns, times, by } of shown) {
+    const numbers = row(ns, all, times)
+    yield `${ns >= all / 10 ? paint('heat', numbers) : numbers}  ${shortName(names(method), nameCells)}\n`
+    for (const waiter of by.slice(0, WAITERS)) {
+      const name = shortName(names(waiter.method), nameCells - 2)
+      yield `${paint('dim', row(waiter.ns, ns, waiter.times))}    ${name}\n`
+    }
   }
 }

@@ -191,12 +191,36 @@ export function shorten(text: string, cells: number, ellipsis = '…'): string {
   return head + ellipsis + tail
 }
 
+/** A row of waiting: no method lacks a descriptor. Its class is what is waited for. */
+export function isWait({ method, descriptor }: MethodName): boolean {
+  return descriptor === '' && method.startsWith('(')
+}
+
+/** `com.acme.Foo.bar`; of a row of waiting `(blocked on com.acme.Foo)`. */
+export function fullName(name: MethodName): string {
+  if (!isWait(name)) return `${name.class}.${name.method}`
+  return name.class === '' ? name.method : `${name.method.slice(0, -1)} ${name.class})`
+}
+
+function shortWait(name: MethodName, cells: number, ellipsis: string): string {
+  const full = clean(fullName(name))
+  if (width(full) <= cells || name.class === '') return shorten(full, cells, ellipsis)
+  const begin = `${clean(name.method).slice(0, -1)} `
+  const className = clean(name.class)
+  const simple = className.slice(className.lastIndexOf('.') + 1)
+  const bare = `${begin}${simple})`
+  const inner = simple.slice(simple.lastIndexOf('$', simple.length - 2) + 1)
+  const fits = width(bare) <= cells || inner.length === simple.length || /^\d/.test(inner)
+  return shorten(fits ? bare : `${begin}${ellipsis}${inner})`, cells, ellipsis)
+}
+
 /**
  * `com.acme.shop.OrderService.process` in at most `cells`: first the package is abbreviated, then
  * dropped, then outer classes, and only then the middle is cut, so that the simple class name and
  * the method are the last to go.
  */
 export function shortName(name: MethodName, cells: number, ellipsis = '…'): string {
+  if (isWait(name)) return shortWait(name, cells, ellipsis)
   const className = clean(name.class)
   const method = clean(name.method)
   const full = `${className}.${method}`
@@ -222,7 +246,7 @@ export function shortName(name: MethodName, cells: number, ellipsis = '…'): st
 
 /** `com.acme.OrderService.process(int, String[]) : boolean`, for a line of detail. */
 export function signature(name: MethodName): string {
-  const call = `${clean(name.class)}.${clean(name.method)}`
+  const call = clean(fullName(name))
   const parts = /^\((.*)\)(.+)$/s.exec(clean(name.descriptor))
   if (!parts) return call
   const parameters = typesOf(parts[1]!)

@@ -1,5 +1,5 @@
-// Ids of instrumented methods: dense from 1 in the order of revelation, never reused in a session,
-// so that they index arrays here and in the target alike.
+// Ids of instrumented methods: dense from 1 (or, where waiting has ids as well, from behind those) in the order of
+// revelation, never reused in a session, so that they index arrays here and in the target alike.
 
 export interface MethodTarget {
   readonly id: number
@@ -18,6 +18,11 @@ export class MethodIds {
   readonly #targets: MethodTarget[] = []
   readonly #byPlace = new Map<string, MethodTarget>()
   readonly #classes = new Set<number>()
+  readonly #first: number
+
+  constructor(first = 1) {
+    this.#first = first
+  }
 
   /** @throws Error if the method has an id already: the callers' invariant is "at most once". */
   add(target: Omit<MethodTarget, 'id'>): MethodTarget {
@@ -25,7 +30,7 @@ export class MethodIds {
     if (this.#byPlace.has(place)) {
       throw new Error(`method ${target.className}.${target.name}${target.descriptor} revealed twice`)
     }
-    const added = { id: this.#targets.length + 1, ...target }
+    const added = { id: this.#targets.length + this.#first, ...target }
     this.#targets.push(added)
     this.#byPlace.set(place, added)
     this.#classes.add(target.classId)
@@ -42,7 +47,7 @@ export class MethodIds {
   }
 
   get(id: number): MethodTarget {
-    const target = this.#targets[id - 1]
+    const target = this.#targets[id - this.#first]
     if (target === undefined) throw new Error(`no method has id ${id}`)
     return target
   }

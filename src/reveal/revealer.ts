@@ -39,6 +39,8 @@ export interface RevealOptions {
   readonly followThreads?: boolean
   /** Scheme B: methods to take at most, in one answer, beyond the direct callees. */
   readonly lookAhead: number
+  /** Id of the first method; 1, unless given. */
+  readonly firstId?: number
 }
 
 export interface Revelation {
@@ -80,7 +82,7 @@ export class Revealer {
   readonly #mirrors: Mirrors
   readonly #filters: Filters
   readonly #linker: Linker
-  readonly #ids = new MethodIds()
+  readonly #ids: MethodIds
   readonly #reach: Reach
   readonly #roots: Roots
   readonly #jdkPackages = new Set<string>()
@@ -100,6 +102,7 @@ export class Revealer {
 
   constructor(options: RevealOptions, port: RevealPort) {
     this.#options = options
+    this.#ids = new MethodIds(options.firstId)
     this.#mirrors = new Mirrors(port, (id) => {
       const node = this.#hierarchy.get(id)
       // A class whose initialiser has failed shows no bytes, and will never run.

@@ -14,6 +14,7 @@ import {
 } from '../instrument/class.ts'
 import type { HandOver } from '../instrument/hand-over.ts'
 import { movedCalls } from '../instrument/moved-calls.ts'
+import type { WaitingMethod } from '../instrument/waits.ts'
 import type { MethodTarget } from '../reveal/method-ids.ts'
 import { refusedBodies } from '../typecheck/rewritten.ts'
 import type { Agent, Body, LoadAnswer } from '../wire/agent.ts'
@@ -37,6 +38,7 @@ export interface Task {
   readonly descriptor: string
   readonly probe: Probe
   readonly handOver?: HandOver
+  readonly wait?: WaitingMethod
 }
 
 /** Whether it times a method that the revealer has chosen; else the probe is there for its own sake. */
@@ -384,8 +386,9 @@ function rewriteClass(
   const result = rewriter(
     classFile,
     indexed.map(({ task, methodIndex }) => {
-      const { id, probe, handOver } = task
-      return handOver === undefined ? { methodIndex, id, probe } : { methodIndex, id, probe, handOver }
+      const { id, probe, handOver, wait } = task
+      const base = { methodIndex, id, probe }
+      return { ...base, ...(handOver !== undefined && { handOver }), ...(wait !== undefined && { wait }) }
     }),
   )
   const taskAt = new Map(indexed.map(({ task, methodIndex }) => [methodIndex, task]))

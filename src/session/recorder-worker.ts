@@ -45,9 +45,9 @@ class RecordingThread {
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
 
-  constructor({ ringPath, executed }: RecorderData) {
+  constructor({ ringPath, executed, firstMethod }: RecorderData) {
     this.#ring = openRing(ringPath)
-    this.#builder = new CctBuilder(undefined, () => this.#beat(), executed)
+    this.#builder = new CctBuilder(undefined, () => this.#beat(), executed, firstMethod)
     this.#reader = new RingReader(this.#ring, this.#builder, () => this.#beat())
     const stat = readFileSync('/proc/thread-self/stat', 'utf8')
     this.#ring.sign({

@@ -28,6 +28,8 @@ export interface RecorderSnapshotOptions {
   readonly threads: ReadonlyMap<number, RecordedThread>
   /** Default: true. */
   readonly perThread?: boolean
+  /** Ids below stand for waiting. */
+  readonly firstMethod?: number
 }
 
 export interface RecorderStats {
@@ -63,6 +65,8 @@ export interface RecorderData {
   readonly ringPath: string
   /** Events tell what was executed, and not the time. */
   readonly executed: boolean
+  /** Ids below stand for waiting. */
+  readonly firstMethod: number
 }
 
 export type RecorderRequest =
@@ -132,10 +136,16 @@ export class Recorder {
    * Starts the worker. Once this resolves it holds the buffer, so the file may be unlinked.
    *
    * @param executed events tell what was executed, and not the time
+   * @param firstMethod ids below stand for waiting
    * @throws RecorderFailed if the buffer cannot be opened
    */
-  static async start(ringPath: string, workerUrl = builtWorker(), executed = false): Promise<Recorder> {
-    const workerData: RecorderData = { ringPath, executed }
+  static async start(
+    ringPath: string,
+    workerUrl = builtWorker(),
+    executed = false,
+    firstMethod = 1,
+  ): Promise<Recorder> {
+    const workerData: RecorderData = { ringPath, executed, firstMethod }
     const worker = new Worker(workerUrl, { workerData, name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {
@@ -163,7 +173,7 @@ export class Recorder {
   }
 
   async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
-    const { threads, cost, calibration, nsPerTick, nowTicks, perThread } = options
+    const { threads, cost, calibration, nsPerTick, nowTicks, perThread, firstMethod } = options
     this.#threads = threads
     const { snapshot, events } = (await this.#ask({
       kind: 'snapshot',
@@ -173,6 +183,7 @@ export class Recorder {
         ...(cost !== undefined && { cost }),
         ...(nowTicks !== undefined && { nowTicks }),
         ...(perThread !== undefined && { perThread }),
+        ...(firstMethod !== undefined && { firstMethod }),
       },
     })) as { snapshot: NumberedSnapshot; events: number }
     return {

@@ -11,10 +11,17 @@ import type { Calibration } from '../cct/compensation.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
+import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
 import { EXACT_TIME, type Recipe } from '../instrument/class.ts'
 import type { BlockCounting } from '../instrument/counting.ts'
-import { COST_OF, type Mode, type Profile, type SkippedMethod } from '../profile/profile.ts'
+import {
+  COST_OF,
+  isTimed as isTimedMode,
+  type Mode,
+  type Profile,
+  type SkippedMethod,
+} from '../profile/profile.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import { NO_PAST, type Past } from '../reveal/past.ts'
@@ -36,6 +43,7 @@ import { RootWatch } from './root-watch.ts'
 import { sourceName, TargetClasses } from './target-classes.ts'
 import { compiledPast } from './target-past.ts'
 import { Turns } from './turns.ts'
+import { type WaitedClass, waitName, waitRecipe, waitTasks } from './wait-points.ts'
 
 const CHUNK_BYTES = 32 << 10
 const CHUNK_COUNT = 512
@@ -58,6 +66,8 @@ export interface SessionOptions {
   readonly mode?: Mode
   /** Of mode `bytecodes`, where basic blocks end, and what that is called. Default: default. */
   readonly blocks?: { readonly name: string; readonly analysis: BlockCounting | BlockAnalysis }
+  /** With mode `exact`: waiting has rows of its own. Mode `locks` has them anyway. */
+  readonly waits?: boolean
   /** Path of a jar with a jfluid.api.Profiler, for mode `bytecodes`. */
   readonly profiler?: string
   readonly scheme: 'a' | 'b'
@@ -145,9 +155,19 @@ async function within<T>(ms: number, work: Promise<T>, otherwise: Error): Promis
 
 const NO_CALIBRATION: Calibration = { innerTicks: 0, outerTicks: 0 }
 
-function recipeOf({ mode, blocks }: SessionOptions): Recipe {
+function recipeOf(options: SessionOptions, feature: number): Recipe {
+  const { mode, blocks } = options
   if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
-  return mode === 'count' ? { tells: 'calls' } : EXACT_TIME
+  if (mode === 'count') return { tells: 'calls' }
+  return tellsWaits(options) ? { tells: 'time', waits: waitRecipe(feature, options.jdk) } : EXACT_TIME
+}
+
+function tellsWaits({ mode, waits }: SessionOptions): boolean {
+  return mode === 'locks' || waits === true
+}
+
+function firstMethodOf(options: SessionOptions): number {
+  return tellsWaits(options) ? FIRST_METHOD_BESIDE_WAITS : FIRST_METHOD
 }
 
 export class Session {
@@ -165,6 +185,8 @@ export class Session {
   private readonly rareWatch: RareWatch
   private ticks = 0
   private readonly firsts = new Set<number>()
+  /** What ids of waiting stand for. */
+  private readonly waited = new Map<number, WaitedClass>()
   /** The roots are being looked at, which waits for the target and the revealer. */
   private looking = false
   private statusTimer: NodeJS.Timeout | undefined
@@ -196,10 +218,13 @@ export class Session {
     // HotSpot verifies redefined classes of every loader but the bootstrap one.
     this.instrumenter = new Instrumenter(agent, {
       unverified: (classId) => this.classes.loaderOf(classId) === 0,
-      recipe: recipeOf(options),
+      recipe: recipeOf(options, facts.feature),
       ...(options.profiler !== undefined && { onTasks: (tasks) => this.nameTasks(tasks) }),
     })
-    this.revealer = new Revealer(options, { classBytes: (ids) => this.instrumenter.classBytes(ids) })
+    this.revealer = new Revealer(
+      { ...options, firstId: firstMethodOf(options) },
+      { classBytes: (ids) => this.instrumenter.classBytes(ids) },
+    )
     const workshop: Workshop = {
       ...{ agent, recorder, clock, classes: this.classes, turns: this.turns },
       ...{ instrumenter: this.instrumenter, revealer: this.revealer },
@@ -244,8 +269,8 @@ export class Session {
       const perf = door.perf(door.pid ?? facts.pid)
       createRing(ringPath, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT })
       door.share(ringPath)
-      const counts = recipeOf(options).tells !== 'time'
-      starting = Recorder.start(ringPath, undefined, counts)
+      const counts = !isTimedMode(options.mode ?? 'exact')
+      starting = Recorder.start(ringPath, undefined, counts, firstMethodOf(options))
       const [recorder, configured] = await Promise.all([
         starting,
         agent.configure({
@@ -257,6 +282,7 @@ export class Session {
           safepointTimeOffset: perf.offset,
           follow: options.followThreads === true ? FOLLOWED_CLASSES : [],
           counts,
+          waits: tellsWaits(options),
         }),
       ])
       // Both sides have it open: however we end, no file stays.
@@ -320,6 +346,7 @@ export class Session {
       classLoading: (load) => this.classLoads.loading(load),
       changed: (classId) => this.onChanged(classId),
       lateLoad: (hook) => this.classLoads.late(hook),
+      waited: (id, kind, itself, className) => this.waited.set(id, { kind, itself, className }),
       ended: (reason) => this.endedByTarget(reason),
     })
     void this.agent.closed.then((reason) => this.onClosed(reason))
@@ -339,6 +366,7 @@ export class Session {
         await this.leaveRareAlone()
         // After that: what a class has done is forgotten when it is redefined.
         if (this.options.followThreads) await this.installHandOvers()
+        if (tellsWaits(this.options)) await this.installWaits()
         const ahead = await this.aheadOfRoots(this.rareWatch.past ?? past)
         for await (const recent of this.rareWatch.recent()) ahead.push(recent)
         this.adviseWatch(onPhase)
@@ -469,6 +497,21 @@ export class Session {
     }
   }
 
+  private async installWaits(): Promise<void> {
+    const { feature } = this.facts
+    const { tasks, unknown } = await waitTasks(
+      this.classes.bootClasses,
+      (ids) => this.instrumenter.classBytes(ids),
+      waitRecipe(feature, this.options.jdk),
+    )
+    await this.installation.install(tasks, [])
+    for (const kind of unknown) {
+      this.warnings.add(
+        `JDK ${feature} waits in a way that is not known here (${kind}): that time is not told apart`,
+      )
+    }
+  }
+
   private noteUnanswered(error: unknown): void {
     if (this.stopping || error instanceof LinkLost) return
     this.warnings.add(`a question of the target went unanswered: ${String(error)}`)
@@ -560,7 +603,7 @@ export class Session {
 
   /** Whether events tell the time. */
   private get isTimed(): boolean {
-    return this.mode === 'exact'
+    return isTimedMode(this.mode)
   }
 
   get scheme(): 'a' | 'b' {
@@ -619,10 +662,12 @@ export class Session {
       ...(this.isTimed && { nowTicks: this.endTicks ?? this.clock.nowTicks }),
       threads: this.threads,
       perThread,
+      firstMethod: firstMethodOf(this.options),
     })
   }
 
   methodName(id: number): MethodName {
+    if (id < firstMethodOf(this.options)) return waitName(id, this.waited.get(id))
     const m = this.revealer.method(id)
     return {
       class: sourceName(m.className),
@@ -725,6 +770,7 @@ export class Session {
     }
     const { counters } = this.revealer
     const methodNames: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
+    for (let id = 1; id < firstMethodOf(this.options); id++) methodNames[id] = this.methodName(id)
     for (const m of this.revealer.methods()) methodNames[m.id] = this.methodName(m.id)
     return {
       target: {

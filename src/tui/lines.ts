@@ -6,7 +6,9 @@
 import { costsOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { COST_WORDS, type CostWords } from '../profile/cost-text.ts'
+import { hotLocks } from '../profile/hot-locks.ts'
 import { COST_OF, column, rootTotal } from '../profile/profile.ts'
+import { isWait } from '../profile/text.ts'
 import {
   ASCII,
   clean,
@@ -325,6 +327,10 @@ const HELP: Readonly<Record<LiveStatus['mode'], readonly string[]>> = {
     'total ms is with callees, self ms without; the cost of measuring is taken out of both.',
     '~0 is less than that correction can tell.',
   ],
+  locks: [
+    'wait ms is the time that threads were blocked or waited in a context and below it; rows in parentheses are the',
+    'waits, each below the method that waited. % is of all waiting. m lists what was waited for.',
+  ],
   bytecodes: [
     'bc: bytecodes executed, total with callees, self without. A call brings its own along when it ends, a long loop',
     'every million.',
@@ -405,9 +411,21 @@ function detailLine(scene: Scene): Line {
   const room = columns - width(position) - 1
   const inFull = signature(name)
   const loader = name.loader === 'app' || name.loader === '' ? '' : `  [${clean(name.loader)}]`
-  const shown = [inFull + loader, inFull].find((text) => width(text) <= room)
+  const who = model.view === 'hot' ? waitersText(scene, method) : ''
+  const shown = [inFull + who, inFull + loader, inFull].find((text) => width(text) <= room)
   const fitting = shown ?? shortName(name, room, glyphsOf(scene).ellipsis)
   return between([run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
+}
+
+/** Which methods waited, and how much of the time each. */
+function waitersText({ model, nameOf }: Scene, method: number): string {
+  if (!isWait(nameOf(method))) return ''
+  const [lock] = hotLocks(model.tree, nameOf, method)
+  if (lock === undefined) return ''
+  const by = lock.by
+    .slice(0, 2)
+    .map((it) => `${shortName(nameOf(it.method), 30)} ${percent(it.ns, lock.ns)} %`)
+  return `  by ${by.join(', ')}${lock.by.length > 2 ? ', …' : ''}`
 }
 
 function keyLine(scene: Scene): Line {

@@ -9,6 +9,7 @@ import { costsOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { column } from '../profile/profile.ts'
+import { fullName } from '../profile/text.ts'
 
 /** Method ids from a root down to a node: what a node is known by from one snapshot to the next. */
 export type Path = readonly number[]
@@ -345,8 +346,7 @@ export function nameTexts(nameOf: (id: number) => MethodName): NameText {
   return (id) => {
     const text = known[id]
     if (text !== undefined) return text
-    const name = nameOf(id)
-    const made = `${name.class}.${name.method}`
+    const made = fullName(nameOf(id))
     known[id] = made
     return made
   }

@@ -65,6 +65,8 @@ export interface AgentEvents {
   classLoading(load: ClassLoading): void
   changed(classId: number): void
   lateLoad(hook: number): void
+  /** Threads have begun to wait for this class, or an instance of it; `kind` as instrument/waits.ts has it. */
+  waited(id: number, kind: number, itself: boolean, className: string): void
   ended(reason: string): void
 }
 
@@ -120,6 +122,8 @@ export class Agent {
           return events.changed(number(a[0]))
         case 'lateLoad':
           return events.lateLoad(number(a[0]))
+        case 'waited':
+          return events.waited(number(a[0]), number(a[1]), a[2] === true, string(a[3]))
         case 'ended':
           return events.ended(string(a[0]))
       }
@@ -152,6 +156,8 @@ export class Agent {
     follow: readonly string[]
     /** Events tell what was executed, and not the time. */
     counts: boolean
+    /** Waits are told apart. */
+    waits: boolean
   }): Promise<{ clock: ClockPair; pausesKnown: boolean }> {
     const v = list(
       await this.link.request(
@@ -164,6 +170,7 @@ export class Agent {
         o.safepointTimeOffset,
         o.follow,
         o.counts,
+        o.waits,
       ),
     )
     return { clock: clockPair(v[0]), pausesKnown: v[1] === true }

@@ -9,7 +9,7 @@
 //   hello                → [build, clock, feature, version, vm, command, pid]
 //   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset,
 //             [class name, …] where work changes hands, if threads are followed,
-//             whether events tell what was executed, and not the time
+//             whether events tell what was executed, and not the time, whether waits are told apart
 //                        → [[ticks, nanos], pausesKnown]
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  what is new since the last call
 //   classBytes ids       → [bytes | null, …]
@@ -41,6 +41,7 @@
 //   hiddenClass request, host, bytes             a hidden class is about to be defined in the name of `host`
 //   classLoading hook, class, loader, name, bytes, whether a redefinition waits for it
 //   changed class                                another agent has redefined it
+//   waited id, kind, whether the class itself, class   the first wait of its kind for an object of the class
 //   lateLoad hook                                the loading thread did not wait for the answer to this hook
 //   ended reason                                 the agent leaves by itself
 

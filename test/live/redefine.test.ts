@@ -77,6 +77,7 @@ const NO_EVENTS: AgentEvents = {
   classLoading() {},
   changed() {},
   lateLoad() {},
+  waited() {},
   ended() {},
 }
 
@@ -109,7 +110,7 @@ forEachJdk((jdk) => {
     const { file: perfFile, offset: safepointTimeOffset } = door.perf(java.pid)
     await agent.configure({
       ...{ ring, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, chunksOffset: chunksOffset(CHUNK_COUNT) },
-      ...{ perfFile, safepointTimeOffset, follow: [], counts: false },
+      ...{ perfFile, safepointTimeOffset, follow: [], counts: false, waits: false },
     })
     const recorder = await Recorder.start(ring) // the heartbeat: without it no thread waits longer than 250 ms
     rmSync(ring)

@@ -77,6 +77,7 @@ forEachJdk((jdk) => {
       ...{ ring: path, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT },
       ...{ chunksOffset: chunksOffset(CHUNK_COUNT), perfFile: '', safepointTimeOffset: 0, follow: [] },
       counts: false,
+      waits: false,
     })
     const pid = reader.pid!
     const since = parseStartTicks(readFileSync(`/proc/${pid}/stat`, 'utf8'))! + startedOff
@@ -119,6 +120,7 @@ forEachJdk((jdk) => {
       classLoading() {},
       changed() {},
       lateLoad() {},
+      waited() {},
       ended(reason) {
         silence.over = true
         end(reason)

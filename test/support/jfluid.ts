@@ -44,6 +44,11 @@ export interface JsonNode {
   /** In place of times, with `--mode bytecodes`. */
   selfBytecodes?: number
   totalBytecodes?: number
+  /** Where waits are told; absent if 0. */
+  blockedNs?: number
+  waitedNs?: number
+  totalBlockedNs?: number
+  totalWaitedNs?: number
   children: JsonNode[]
 }
 
@@ -76,6 +81,7 @@ export interface JsonProfile {
   kept: { heapBytes: number; outsideBytes: number }
   followThreads: boolean
   followedTasks: number
+  waits?: true
   methods: {
     class: string
     loader: string
@@ -84,6 +90,8 @@ export interface JsonProfile {
     calls: number
     selfNs: number
     totalNs: number
+    blockedNs?: number
+    waitedNs?: number
   }[]
   threads: { id: number; name: string; roots: JsonNode[] }[]
   merged: JsonNode[]

@@ -1,0 +1,60 @@
+// What threads waited for, and which methods did: the rows of waiting of a tree, summed by what they wait for.
+
+import type { MethodName, Tree } from '../cct/tree.ts'
+import { column, nameOf } from './profile.ts'
+import { isWait } from './text.ts'
+
+export interface Waiter {
+  /** Method id. */
+  readonly method: number
+  readonly times: number
+  readonly ns: number
+}
+
+export interface HotLock extends Waiter {
+  /** The methods that waited, longest first. */
+  readonly by: readonly Waiter[]
+}
+
+/**
+ * Longest first.
+ *
+ * @param only  an id of waiting: of no others
+ */
+export function hotLocks(tree: Tree, names: (id: number) => MethodName, only?: number): HotLock[] {
+  const { count, method, parent } = tree
+  const calls = column(tree, 'calls')
+  const self = column(tree, 'selfNs')
+  const found = new Map<number, Map<number, { times: number; ns: number }>>()
+  const isWaitId = waitIds(names)
+  for (let node = 0; node < count; node++) {
+    const id = method[node]!
+    if (only === undefined ? !isWaitId(id) : id !== only) continue
+    const above = parent[node]!
+    const waiter = above < 0 ? 0 : method[above]!
+    const by = found.get(id) ?? new Map<number, { times: number; ns: number }>()
+    found.set(id, by)
+    const sum = by.get(waiter) ?? { times: 0, ns: 0 }
+    sum.times += calls[node]!
+    sum.ns += self[node]!
+    by.set(waiter, sum)
+  }
+  const longestFirst = (a: Waiter, b: Waiter) => b.ns - a.ns || a.method - b.method
+  return [...found]
+    .map(([id, sums]): HotLock => {
+      const by = [...sums].map(([waiter, sum]): Waiter => ({ method: waiter, ...sum })).sort(longestFirst)
+      const add = (of: 'times' | 'ns') => by.reduce((sum, it) => sum + it[of], 0)
+      return { method: id, times: add('times'), ns: add('ns'), by }
+    })
+    .sort(longestFirst)
+}
+
+function waitIds(names: (id: number) => MethodName): (id: number) => boolean {
+  const known: (boolean | undefined)[] = []
+  return (id) => (known[id] ??= isWait(names(id)))
+}
+
+/** Names of a finished profile. */
+export function namesOf(methodNames: readonly MethodName[]): (id: number) => MethodName {
+  return (id) => nameOf(methodNames, id)
+}

@@ -1,0 +1,100 @@
+// Time blocked and waiting: rows of their own, and columns that sum them.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { metricOf } from '../../src/cct/metric.ts'
+import { snapshotOf } from '../../src/cct/snapshot.ts'
+import type { Tree } from '../../src/cct/tree.ts'
+import { FIRST_BLOCKED_CLASS, FIRST_METHOD_BESIDE_WAITS, WAIT_SLEEPING } from '../../src/events/wait-ids.ts'
+import { enter, exit } from '../events/sinks.ts'
+import { FREE } from './notation.ts'
+
+const MAIN = FIRST_METHOD_BESIDE_WAITS
+const WORK = MAIN + 1
+const BLOCKED = FIRST_BLOCKED_CLASS
+
+const NAMES = new Map([
+  [MAIN, 'main'],
+  [WORK, 'work'],
+  [BLOCKED, '(blocked)'],
+  [WAIT_SLEEPING, '(sleeping)'],
+])
+
+function builder(): CctBuilder {
+  const made = new CctBuilder(undefined, undefined, false, FIRST_METHOD_BESIDE_WAITS)
+  made.thread(1, -1)
+  return made
+}
+
+function snapshot(of: CctBuilder, cost: 'time' | 'waits'): Tree {
+  const options = { cost, calibration: FREE, nsPerTick: 1, firstMethod: FIRST_METHOD_BESIDE_WAITS }
+  return snapshotOf(of, options).merged
+}
+
+/** By the path of a node: its values. */
+function rows(tree: Tree, ...columns: readonly string[]): Record<string, number[]> {
+  const paths: string[] = []
+  const found: Record<string, number[]> = {}
+  for (let node = 0; node < tree.count; node++) {
+    const above = tree.parent[node] < 0 ? '' : `${paths[tree.parent[node]]} `
+    paths[node] = above + NAMES.get(tree.method[node])
+    found[paths[node]] = columns.map((name) => tree.metrics[name][node])
+  }
+  return found
+}
+
+/** main 0..100, asleep 10..30; work 40..90 in it, blocked 50..65 and 70..75, asleep 80..81. */
+function worked(): CctBuilder {
+  const made = builder()
+  enter(made, MAIN, 0)
+  enter(made, WAIT_SLEEPING, 10)
+  exit(made, WAIT_SLEEPING, 30)
+  enter(made, WORK, 40)
+  for (const [id, from, to] of [
+    [BLOCKED, 50, 65],
+    [BLOCKED, 70, 75],
+    [WAIT_SLEEPING, 80, 81],
+  ]) {
+    enter(made, id, from)
+    exit(made, id, to)
+  }
+  exit(made, WORK, 90)
+  exit(made, MAIN, 100)
+  return made
+}
+
+describe('waiting', () => {
+  it('is no self time, and is summed where it was and below', () => {
+    const columns = ['calls', 'selfNs', 'totalNs', 'blockedNs', 'waitedNs', 'totalBlockedNs', 'totalWaitedNs']
+    assert.deepEqual(rows(snapshot(worked(), 'time'), ...columns), {
+      main: [1, 30, 100, 0, 20, 20, 21],
+      'main (sleeping)': [1, 20, 20, 0, 0, 0, 0],
+      'main work': [1, 29, 50, 20, 1, 20, 1],
+      'main work (sleeping)': [1, 1, 1, 0, 0, 0, 0],
+      'main work (blocked)': [2, 20, 20, 0, 0, 0, 0],
+    })
+  })
+
+  it('is the metric of a tree of waits: children make the parent', () => {
+    const tree = snapshot(worked(), 'waits')
+    assert.equal(metricOf(tree).kind, 'waits')
+    assert.deepEqual(rows(tree, 'selfWaitNs', 'totalWaitNs'), {
+      main: [0, 41],
+      'main (sleeping)': [20, 20],
+      'main work': [0, 21],
+      'main work (sleeping)': [1, 1],
+      'main work (blocked)': [20, 20],
+    })
+  })
+
+  it('is neither a method that was called, nor a frame that was closed by force', () => {
+    const made = worked()
+    assert.equal(made.methods, 2)
+    enter(made, MAIN, 200)
+    enter(made, WAIT_SLEEPING, 210) // interrupted: it throws, and main ends with it
+    exit(made, MAIN, 260)
+    assert.equal(made.healed, 0)
+    assert.deepEqual(rows(snapshot(made, 'time'), 'selfNs', 'waitedNs').main, [40, 70])
+  })
+})

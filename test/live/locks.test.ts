@@ -1,0 +1,159 @@
+// --mode locks and --waits: what a thread was blocked on and waited for, in the contexts where it was, against what the JVM
+// itself has counted of that thread (ThreadMXBean with contention monitoring, printed by the program).
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import { type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/jfluid.ts'
+
+const CACHE = 'fix.Locks$Cache'
+const QUEUE = 'fix.Locks$Queue'
+const LOCK = 'java.util.concurrent.locks.ReentrantLock$NonfairSync'
+
+const isWait = (node: JsonNode): boolean => node.method.startsWith('(')
+const textOf = ({ class: owner, method }: JsonNode): string =>
+  owner === '' ? method : `${method.slice(0, -1)} ${owner})`
+
+/** By the method that waited: what for, and its row. */
+function waitsOf(roots: readonly JsonNode[]): Map<string, Map<string, JsonNode>> {
+  const found = new Map<string, Map<string, JsonNode>>()
+  const visit = (node: JsonNode): void => {
+    for (const child of node.children) {
+      if (!isWait(child)) {
+        visit(child)
+        continue
+      }
+      const waits = found.get(node.method) ?? new Map<string, JsonNode>()
+      found.set(node.method, waits.set(textOf(child), child))
+    }
+  }
+  for (const root of roots) visit(root)
+  return found
+}
+
+function nodeOf(roots: readonly JsonNode[], method: string, caller?: string): JsonNode {
+  const left = roots.map((node) => ({ node, above: undefined as string | undefined }))
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { node, above } = next
+    if (node.method === method && (caller === undefined || above === caller)) return node
+    for (const child of node.children) left.push({ node: child, above: node.method })
+  }
+  throw new Error(`no ${method}`)
+}
+
+/** What one round waits for. A thread may be woken without reason, so parks may be more. */
+const EXPECTED: readonly (readonly [method: string, on: string, times: number])[] = [
+  ['get', `(blocked on ${CACHE})`, 1],
+  ['blockStatic', `(blocked on class ${CACHE})`, 1],
+  ['blockMethod', `(blocked on ${CACHE})`, 1],
+  ['waitFor', `(waiting on ${QUEUE})`, 1],
+  ['waitInterrupted', `(waiting on ${QUEUE})`, 1],
+  ['park', `(parked on ${QUEUE})`, 1],
+  ['lock', `(parked on ${LOCK})`, 1],
+  ['sleep', '(sleeping)', 2],
+]
+
+function expectWaits(roots: readonly JsonNode[], rounds: number, ms: number): void {
+  const waits = waitsOf(roots)
+  for (const [method, on, times] of EXPECTED) {
+    const row = waits.get(method)?.get(on)
+    expect(row, `${method} ${on}`).toBeDefined()
+    if (on.startsWith('(parked')) expect(row!.calls, method).toBeGreaterThanOrEqual(times * rounds)
+    else expect(row!.calls, method).toBe(times * rounds)
+    // Timers may be early by less than one millisecond.
+    expect(row!.totalNs, method).toBeGreaterThan(times * rounds * (ms - 1) * 1e6)
+  }
+}
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Locks')
+  })
+
+  /** A warm program, recorded while it does what the lines say. */
+  const record = async (lines: readonly string[], ...flags: string[]) => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Locks'])
+    await java.line(/ready/)
+    java.send('waits 1 1')
+    await java.line(/done/)
+    java.send('quiet 10')
+    await java.line(/done/, 2)
+    const recording = startRecording(java.pid, '--scheme', 'a', ...flags)
+    await recording.started
+    let done = ''
+    for (const [i, line] of lines.entries()) {
+      java.send(line)
+      done = await java.line(/done/, 3 + i)
+    }
+    const profile = await recording.stop()
+    java.send('waits 1 1') // its code, and that of the JDK, is its own again
+    await java.line(/done/, 3 + lines.length)
+    return { profile, done, file: recording.file }
+  }
+
+  it('locks: counts and times are those of the JVM, each in its context', async () => {
+    const { profile, done, file } = await record(['waits 25 3'], '--root', 'Task.root', '--mode', 'locks')
+    expect(profile).toMatchObject({ mode: 'locks', waits: true })
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+    expectWaits(profile.merged, 3, 25)
+    expect(sumsAreExact(profile.merged)).toBe(true)
+
+    const [, blockedCount, blockedMs, waitedCount, waitedMs] = /blocked (\d+) (\d+) waited (\d+) (\d+)/
+      .exec(done)!
+      .map(Number)
+    const rows = [...waitsOf(profile.merged).values()].flatMap((waits) => [...waits.values()])
+    const waited = rows.filter(({ method }) => !method.startsWith('(blocked'))
+    expect(waited.reduce((sum, { calls }) => sum + calls, 0)).toBe(waitedCount)
+    // Three monitors a round, and twice that of the queue, which it takes again after a wait: the JVM calls that blocked, if
+    // somebody else has it.
+    expect(blockedCount).toBeGreaterThanOrEqual(9)
+    const [root] = profile.merged
+    const near = (ns: number, ms: number): void => {
+      expect(Math.abs(ns / 1e6 - ms)).toBeLessThan(0.03 * ms + 10)
+    }
+    near(root!.totalBlockedNs!, blockedMs!)
+    near(root!.totalWaitedNs!, waitedMs!)
+    expect(root).not.toHaveProperty('blockedNs') // it waits for nothing itself
+    // The thread that holds what the other wants is outside.
+    expect(profile.threads.filter(({ roots }) => roots.length > 0)).toHaveLength(1)
+
+    const { stdout } = await jfluid('report', file)
+    expect(stdout).toMatch(/^waiting {3}blocked on monitors [\d.]+ m?s \([\d.]+ %\), waiting/m)
+    expect(stdout).toMatch(/ {2}wait ms {4}own ms/)
+    expect(stdout).toMatch(/\(blocked on class fix\.Locks\$Cache\)\n.* {4}fix\.Locks\$Task\.blockStatic\n/)
+    expect(stdout).not.toContain('Hot methods')
+  })
+
+  it('--waits: self time is without, and monitors that nobody else wants are taken without a word', async () => {
+    const roots = ['--root', 'Task.root', '--root', 'Task.quiet']
+    const { profile } = await record(['waits 30 1', 'quiet 20000'], ...roots, '--waits')
+    expect(profile).toMatchObject({ mode: 'exact', waits: true })
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+    expectWaits(profile.merged, 1, 30)
+    const get = nodeOf(profile.merged, 'get', 'block')
+    expect(get.totalNs).toBeGreaterThan(29e6)
+    expect(get.selfNs).toBeLessThan(15e6)
+    expect(get.blockedNs).toBe(get.children[0]!.totalNs)
+    const method = profile.methods.find((it) => it.class === CACHE && it.method === 'get')
+    expect(method).toMatchObject({ blockedNs: get.blockedNs, waitedNs: 0, totalBlockedNs: get.blockedNs })
+
+    const quiet = nodeOf(profile.merged, 'quiet')
+    expect(quiet.children.map(({ method, calls }) => [method, calls]).sort()).toEqual([
+      ['get', 20_000],
+      ['one', 20_000],
+      ['size', 20_000],
+    ])
+    expect([...waitsOf([quiet])]).toEqual([])
+    expect(quiet).not.toHaveProperty('totalBlockedNs')
+  })
+
+  it.runIf(jdk.version >= 21)('virtual threads, whatever carries them', async () => {
+    const { profile } = await record(['virtual 20 2'], '--root', 'Task.root', '--mode', 'locks')
+    expect(profile.instrumentation.gaps).toBe(0)
+    const [tree] = profile.threads.filter(({ roots }) => roots.length > 0)
+    expect(tree).toMatchObject({ id: 0 })
+    expectWaits(tree!.roots, 2, 20)
+  })
+})
