@@ -9,6 +9,11 @@ export interface Calibration {
   readonly outerTicks: number
 }
 
+/** With how far off the two may be: what most runs of the calibration were above the best. */
+export interface MeasuredCalibration extends Calibration {
+  readonly spread: Calibration
+}
+
 /**
  * Net time of a CCT node with the profiler's own cost removed.
  *

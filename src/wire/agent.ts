@@ -6,6 +6,7 @@ import type { ClassInfo } from '../base/class-info.ts'
 import type { EventHandler, Link } from './link.ts'
 import type {
   AgentFacts,
+  BareTime,
   ClockPair,
   DetachReport,
   KeptBytes,
@@ -234,10 +235,29 @@ export class Agent {
     highestId: number,
   ): Promise<RedefineResult> {
     const rows = bodies.map((b) => [b.classId, b.methodIndex, buffer(b.code)])
+    return await this.swap(new Set(bodies.map((b) => b.classId)), 'redefineMethods', rows, ready, highestId)
+  }
+
+  /**
+   * Gives classes their own code, but for the methods named, which keep their probes. What is installed from now on goes in
+   * with `putBack`.
+   *
+   * @param roots  by class: numbers of methods that keep their bodies
+   */
+  async takeOut(roots: ReadonlyMap<number, readonly number[]>): Promise<RedefineResult> {
+    return await this.swap(new Set(roots.keys()), 'takeOut', [...roots])
+  }
+
+  /** The bodies of these classes come back. */
+  async putBack(classIds: readonly number[]): Promise<RedefineResult> {
+    return await this.swap(new Set(classIds), 'putBack', classIds)
+  }
+
+  private async swap(classIds: ReadonlySet<number>, op: string, ...args: unknown[]): Promise<RedefineResult> {
     await this.noSwap()
-    const swap = this.link.request('redefineMethods', rows, ready, highestId)
+    const swap = this.link.request(op, ...args)
     this.swapped = swap.catch(() => {})
-    this.swapping = new Set(bodies.map((b) => b.classId))
+    this.swapping = classIds
     const timer = setTimeout(() => {
       this.slow = true
       this.onSlowSwap()
@@ -291,9 +311,34 @@ export class Agent {
     await this.request('go')
   }
 
-  async calibrate(ms: number): Promise<{ innerTicks: number; outerTicks: number }> {
+  async calibrate(
+    ms: number,
+  ): Promise<{ innerTicks: number; outerTicks: number; spread: { innerTicks: number; outerTicks: number } }> {
     const v = list(await this.request('calibrate', ms))
-    return { innerTicks: number(v[0]), outerTicks: number(v[1]) }
+    const spread = { innerTicks: number(v[2]), outerTicks: number(v[3]) }
+    return { innerTicks: number(v[0]), outerTicks: number(v[1]), spread }
+  }
+
+  /** From now on roots are not recorded, but timed by themselves. Threads inside the graph stay in it until they leave. */
+  async closeRoots(): Promise<void> {
+    await this.request('closeRoots')
+  }
+
+  async openRoots(): Promise<void> {
+    await this.request('openRoots')
+  }
+
+  /** Threads inside the graph; one in a slow path may be overlooked. */
+  async inside(): Promise<number> {
+    return number(await this.request('inside'))
+  }
+
+  /** Of outermost calls of roots that have begun and ended while roots were closed, since the session began. */
+  async bareTimes(): Promise<BareTime[]> {
+    return list(await this.link.request('bareTimes')).map((row) => {
+      const [method, calls, ticks] = list(row)
+      return { method: number(method), calls: number(calls), ticks: number(ticks) }
+    })
   }
 
   async status(): Promise<{

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -51,6 +52,8 @@ final class HotSwap {
         private TreeMap<Integer, byte[]> pending = NOTHING;
         /** When the load hook put its bodies in; 0 once the class has been seen, or if it was redefined. */
         long hookedAt;
+        /** While children are bare: the methods that keep their probes, the roots; null at other times. */
+        private Set<Integer> roots;
         /** Set by transform(): why the bodies could not be put on the bytes it was shown. */
         volatile String problem;
 
@@ -66,6 +69,14 @@ final class HotSwap {
 
         synchronized boolean hasPool(int entries, byte[] pool) {
             return poolEntries == entries && java.util.Arrays.equals(kept.read().get(POOL), pool);
+        }
+
+        synchronized void bare(Set<Integer> roots) {
+            this.roots = roots;
+        }
+
+        synchronized boolean isBare() {
+            return roots != null;
         }
 
         synchronized void prepare(TreeMap<Integer, byte[]> bodies) {
@@ -114,6 +125,12 @@ final class HotSwap {
             TreeMap<Integer, byte[]> all = kept.read();
             all.putAll(pending);
             byte[] pool = all.remove(POOL);
+            if (roots != null) {
+                all.keySet().retainAll(roots);
+                if (all.isEmpty()) {
+                    return null;
+                }
+            }
             return Splicer.splice(base, poolEntries, pool, all);
         }
     }
@@ -218,7 +235,8 @@ final class HotSwap {
             target.problem = e instanceof VirtualMachineError ? "no memory or stack for its bodies" : e.toString();
         }
         if (!ours) {
-            loadHook.changed(redefined, spliced == null && target != null && target.isInstalled());
+            boolean unprobed = spliced == null && target != null && target.isInstalled() && !target.isBare();
+            loadHook.changed(redefined, unprobed);
         }
         return spliced;
     }
@@ -318,6 +336,38 @@ final class HotSwap {
             }
         }
         return swap;
+    }
+
+    /**
+     * Gives classes their own code, but for the given methods; bodies stay at hand, and what is installed meanwhile is kept
+     * with them.
+     *
+     * @param roots class id → numbers of methods that keep their bodies
+     */
+    Swap prepareBare(Map<Integer, Set<Integer>> roots) {
+        Swap swap = new Swap();
+        roots.forEach((id, kept) -> addInstalled(swap, id, kept));
+        return swap;
+    }
+
+    /** The way back, for these classes, and all that are redefined from now on. */
+    Swap prepareBack(int[] ids) {
+        allTargets().forEach(target -> target.bare(null));
+        Swap swap = new Swap();
+        for (int id : ids) {
+            addInstalled(swap, id, null);
+        }
+        return swap;
+    }
+
+    private void addInstalled(Swap swap, int id, Set<Integer> roots) {
+        Class<?> c = classes.find(id);
+        Target target = c == null ? null : target(c);
+        if (target != null && target.isInstalled()) {
+            target.bare(roots);
+            swap.idOf.put(c, id);
+            swap.batch.add(c);
+        }
     }
 
     /** The redefinition itself, on whatever thread; the agent's does not touch the swap meanwhile. */

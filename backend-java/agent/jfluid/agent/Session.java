@@ -10,8 +10,10 @@ import java.nio.file.Path;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -173,6 +175,12 @@ final class Session extends GuestThread {
                 redefine(id, (Object[]) message[2], ints(message[3]), MessagePack.asInt(message[4]));
                 return;
             }
+            if (op.equals("takeOut") || op.equals("putBack")) {
+                finishSwapping();
+                begin(new Swapping(id, new int[0], op.equals("takeOut") ? takeOut((Object[]) message[2])
+                        : hotSwap.prepareBack(ints(message[2]))));
+                return;
+            }
             if (swapping != null && !mayInterrupt(op)) {
                 finishSwapping(); // the client knows to wait before it asks
             }
@@ -231,8 +239,18 @@ final class Session extends GuestThread {
                 return null;
             case "calibrate": {
                 long[] times = JFluid1.calibrate(MessagePack.asLong(m[2]) * 1_000_000L);
-                return new Object[] {times[0] / 1000.0, times[1] / 1000.0};
+                return new Object[] {times[0] / 1000.0, times[1] / 1000.0, times[2] / 1000.0, times[3] / 1000.0};
             }
+            case "closeRoots":
+                JFluid1.closeRoots();
+                return null;
+            case "openRoots":
+                JFluid1.open();
+                return null;
+            case "inside":
+                return JFluid1.inside();
+            case "bareTimes":
+                return bareTimes();
             case "status":
                 return status();
             case "stackTraces":
@@ -405,7 +423,25 @@ final class Session extends GuestThread {
                     .put(MessagePack.asInt(body[1]), (byte[]) body[2]);
         }
         JFluid1.methods(highestId);
-        swapping = new Swapping(command, readyIds, hotSwap.prepare(bodies));
+        begin(new Swapping(command, readyIds, hotSwap.prepare(bodies)));
+    }
+
+    /** {@code [[class, [method, …]], …]}: children lose their probes, the methods named keep them. */
+    private HotSwap.Swap takeOut(Object[] list) {
+        Map<Integer, Set<Integer>> roots = new HashMap<>();
+        for (Object item : list) {
+            Object[] row = (Object[]) item;
+            Set<Integer> kept = new HashSet<>();
+            for (int method : ints(row[1])) {
+                kept.add(method);
+            }
+            roots.put(MessagePack.asInt(row[0]), kept);
+        }
+        return hotSwap.prepareBare(roots);
+    }
+
+    private void begin(Swapping redefinition) throws IOException {
+        swapping = redefinition;
         if (swapping.swap.isEmpty()) {
             swapping.run();
             concludeSwapping();
@@ -421,7 +457,7 @@ final class Session extends GuestThread {
     /** What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. */
     private static boolean mayInterrupt(String op) {
         return switch (op) {
-            case "loadHook", "reflected", "classBytes", "reclaim", "detach" -> true;
+            case "loadHook", "reflected", "classBytes", "reclaim", "bareTimes", "detach" -> true;
             default -> false;
         };
     }
@@ -470,6 +506,17 @@ final class Session extends GuestThread {
                 it.swap.loadedMeanwhile
             }
         });
+    }
+
+    private static Object bareTimes() {
+        long[] times = JFluid1.bareTimes();
+        List<Object> rows = new ArrayList<>();
+        for (int i = 0; i < times.length; i += 3) {
+            if (times[i + 1] > 0) {
+                rows.add(new Object[] {times[i], times[i + 1], times[i + 2]});
+            }
+        }
+        return rows;
     }
 
     private Object status() {

@@ -262,6 +262,11 @@ public final class JFluid1 {
         int lastThread;
         /** Its chunk was left IDLE, and may have gone to somebody else since. */
         boolean resting;
+        /** Calls of roots that this thread is in while the graph is closed and roots are timed bare. */
+        int timedNesting;
+        int timedRound;
+        int timedRoot;
+        long timedSince;
         /** Virtual thread: the writer that has its latest segment. */
         int lastWriter;
         int segment;
@@ -500,6 +505,8 @@ public final class JFluid1 {
         }
         if (open) {
             enterGraph(ti, id);
+        } else if (timesBare) {
+            timedEntry(ti, id);
         }
     }
 
@@ -522,6 +529,8 @@ public final class JFluid1 {
             if (left <= 0) {
                 ti.virtualActive = false;
             }
+        } else if (ti.timedNesting > 0 && !ti.guard) {
+            timedExit(ti);
         }
     }
 
@@ -781,6 +790,11 @@ public final class JFluid1 {
                 return;
             }
             ti.guard = true;
+            if (timesBare && !mayEnter(ti)) {
+                ti.guard = false;
+                timedEntry(ti, id);
+                return;
+            }
             ti.waits = 0;
             ti.token = 0; // its first events were lost: what is left stands for itself
             Reporter to = reporter;
@@ -1505,7 +1519,7 @@ public final class JFluid1 {
 
     /** The client does not answer: stop recording. The agent sees it and un-instruments. */
     private static void abandon() {
-        enabled = open = false;
+        enabled = open = timesBare = false;
         U.putIntVolatile(null, ring + RING_ENDED, starved ? ENDED_STARVED : ENDED_SILENT);
         wakeAgent();
     }
@@ -2619,8 +2633,9 @@ public final class JFluid1 {
         agent = Thread.currentThread();
         counting = counts;
         start = counts ? 0 : ticks();
-        swapping = jammed = false;
+        swapping = jammed = timesBare = false;
         swapper = null;
+        timedSums = null;
         // Linked and initialised here: an application's thread may be short of stack or memory, and an
         // initialiser that fails for that is never tried again.
         Carrier.thread();
@@ -2653,7 +2668,7 @@ public final class JFluid1 {
 
     /** Stops recording. Threads inside the runtime may still be on their way out. */
     public static void disable() {
-        enabled = open = false;
+        enabled = open = timesBare = false;
         for (ThreadInfo head : table) {
             for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
                 ti.active = ti.virtualActive = false;
@@ -2682,6 +2697,7 @@ public final class JFluid1 {
         NOTHING[0] = null;
         knownMembers = NO_MEMBERS;
         NO_MEMBERS[0] = null;
+        timedSums = null;
         mailbox[0] = mailbox[1] = null;
     }
 
@@ -2910,7 +2926,8 @@ public final class JFluid1 {
     /** Bytes of the heap that the session's own tables and records take, as they were at the last {@link #purge}. */
     public static long heapBytes() {
         long words = (long) table.length + reflected.length + knownMembers.length;
-        long tables = words * OBJECT_BYTES + state.length;
+        long[] timed = timedSums;
+        long tables = words * OBJECT_BYTES + state.length + (timed == null ? 0 : timed.length * 8L);
         return tables + threadsKnown * THREAD_BYTES + membersKnown * MEMBER_BYTES;
     }
 
@@ -2932,6 +2949,123 @@ public final class JFluid1 {
         U.invokeCleaner(mapped);
     }
 
+    // ---- error bars: roots timed while nothing else has probes ----
+    //
+    // The client closes the graph, waits until nobody is inside, has the children given their own code and looks at these
+    // sums, again and again. Nothing of it is an event: the profile leaves the calls out, and counts how many they were.
+
+    private static volatile boolean timesBare;
+    /** Goes up with each closing: what a thread has of an earlier one is void. */
+    private static volatile int timedRound;
+    /** As many roots are timed; of others nothing is told. */
+    private static final int TIMED_ROOTS = 32;
+    private static final int TIMED_STRIPES = 8;
+    /** A cache line: calls and ticks of one root, for threads of one stripe. */
+    private static final int TIMED_WORDS = 8;
+    private static final int[] timedIds = new int[TIMED_ROOTS];
+    private static long[] timedSums;
+
+    /** From now on no root opens the graph; those in it stay until they leave. What roots take is summed. */
+    public static void closeRoots() {
+        if (timedSums == null) {
+            timedSums = new long[TIMED_ROOTS * TIMED_STRIPES * TIMED_WORDS];
+            java.util.Arrays.fill(timedIds, 0);
+        }
+        timedRound++;
+        timesBare = enabled;
+        open = false;
+        U.fullFence();
+    }
+
+    /** How many threads are in the graph, or may be. A thread may hide for a moment: look more than once. */
+    public static int inside() {
+        int inside = 0;
+        for (ThreadInfo head : table) {
+            for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
+                if (ti.active || ti.virtualActive || ti.guard || ti.suspended) {
+                    Thread t = ti.thread.get();
+                    inside += t != null && t.isAlive() ? 1 : 0;
+                }
+            }
+        }
+        return inside;
+    }
+
+    /** {@code id, calls, ticks} of each root, outermost calls that have begun and ended since a closing, over all of them. */
+    public static long[] bareTimes() {
+        long[] sums = timedSums;
+        long[] all = new long[sums == null ? 0 : TIMED_ROOTS * 3];
+        for (int slot = 0; 3 * slot < all.length; slot++) {
+            all[3 * slot] = timedIds[slot];
+            for (int stripe = 0; stripe < TIMED_STRIPES; stripe++) {
+                int at = (slot * TIMED_STRIPES + stripe) * TIMED_WORDS;
+                all[3 * slot + 1] += sums[at];
+                all[3 * slot + 2] += sums[at + 1];
+            }
+        }
+        return all;
+    }
+
+    /** With the guard on: whoever closes the graph sees us, or we see that it is closed. */
+    private static boolean mayEnter(ThreadInfo ti) {
+        U.fullFence();
+        // A root inside of one that was not recorded is not outermost.
+        return open && (ti.timedNesting == 0 || ti.timedRound != timedRound);
+    }
+
+    /** Start of a root while the graph is closed. The clock is read last, as in {@link #methodEntry}. */
+    private static void timedEntry(ThreadInfo known, int id) {
+        ThreadInfo ti = known;
+        try {
+            if (Thread.currentThread() == agent || Thread.currentThread() == swapper) {
+                return;
+            }
+            if (ti == null) {
+                ti = register(Thread.currentThread());
+            }
+        } catch (Throwable t) {
+            passOn(t); // no memory for a ThreadInfo: it is not timed
+        }
+        if (ti == null || ti.guard) {
+            return;
+        }
+        int round = timedRound;
+        if (ti.timedRound != round) {
+            ti.timedRound = round;
+            ti.timedNesting = 0;
+        }
+        if (ti.timedNesting++ == 0) {
+            ti.timedRoot = id;
+            ti.timedSince = ticks();
+        }
+    }
+
+    private static void timedExit(ThreadInfo ti) {
+        long now = ticks();
+        if (--ti.timedNesting > 0 || ti.timedRound != timedRound) {
+            return;
+        }
+        long[] sums = timedSums;
+        int slot = timedSlot(ti.timedRoot);
+        if (sums == null || slot < 0) {
+            return;
+        }
+        long stripe = slot * TIMED_STRIPES + (ti.tid & (TIMED_STRIPES - 1));
+        long at = LONGS_AT + stripe * TIMED_WORDS * 8;
+        U.getAndAddLong(sums, at, 1);
+        U.getAndAddLong(sums, at + 8, now - ti.timedSince);
+    }
+
+    private static int timedSlot(int id) {
+        for (int slot = 0; slot < TIMED_ROOTS; slot++) {
+            if (timedIds[slot] == id || timedIds[slot] == 0 && U.compareAndSetInt(timedIds, INTS_AT + slot * 4L, 0, id)
+                    || timedIds[slot] == id) {
+                return slot;
+            }
+        }
+        return -1;
+    }
+
     // ---- calibration (report, section 5.3) ----
 
     /**
@@ -2940,7 +3074,8 @@ public final class JFluid1 {
      * in the report.
      *
      * @param budgetNanos how long to keep trying for a smaller block
-     * @return {inner, outer} in ticks per call, scaled by 1000
+     * @return {inner, outer, spread of inner, of outer} in ticks per call, scaled by 1000; the spread is how far above the least
+     *     three quarters of the blocks lie
      */
     public static long[] calibrate(long budgetNanos) {
         int block = 200;
@@ -2950,6 +3085,9 @@ public final class JFluid1 {
         byte saved = state[0];
         state[0] = READY;
         ThreadInfo ti = register(Thread.currentThread());
+        double[] inners = new double[SAMPLES];
+        double[] outers = new double[SAMPLES];
+        int samples = 0;
         double inner = Double.MAX_VALUE;
         double total = Double.MAX_VALUE;
         double bare = Double.MAX_VALUE;
@@ -2982,6 +3120,10 @@ public final class JFluid1 {
                 inner = Math.min(inner, (double) sum / block);
                 total = Math.min(total, (double) (t1 - t0) / block);
                 bare = Math.min(bare, (double) (t3 - t2) / block);
+                // The last ones, which are compiled. Their own: what one block was slow in, another may have been, too.
+                int at = samples++ % SAMPLES;
+                inners[at] = (double) sum / block;
+                outers[at] = (double) (t1 - t0) / block - bare - inners[at];
             }
         } finally {
             ti.active = false;
@@ -2991,8 +3133,29 @@ public final class JFluid1 {
             U.freeMemory(scratch);
         }
         double outer = Math.max(0, total - bare - inner);
-        return new long[] {Math.round(inner * 1000), Math.round(outer * 1000)};
+        int n = Math.min(samples, SAMPLES);
+        return new long[] {
+            Math.round(inner * 1000), Math.round(outer * 1000),
+            Math.round(Math.abs(thirdQuartile(inners, n) - inner) * 1000),
+            Math.round(Math.abs(thirdQuartile(outers, n) - outer) * 1000)
+        };
     }
+
+    /** Of the first n, which it sorts, by insertion: what an application might override is not asked. */
+    private static double thirdQuartile(double[] values, int n) {
+        for (int i = 1; i < n; i++) {
+            double value = values[i];
+            int at = i;
+            for (; at > 0 && values[at - 1] > value; at--) {
+                values[at] = values[at - 1];
+            }
+            values[at] = value;
+        }
+        return n == 0 ? 0 : values[(3 * n) / 4];
+    }
+
+    /** Blocks that the spread is taken of. */
+    private static final int SAMPLES = 256;
 
     private static final class Calibration {
         static int sink;
