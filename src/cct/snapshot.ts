@@ -18,6 +18,7 @@ import { type Calibration, exactTime } from './compensation.ts'
 import { type Forest, withPaths } from './handover.ts'
 import { type CostKind, costsOf, METRICS } from './metric.ts'
 import type { Tree } from './tree.ts'
+import { errorColumns, type RootErrors } from './uncertainty.ts'
 import { withWaits } from './waits.ts'
 
 export interface SnapshotOptions {
@@ -27,6 +28,8 @@ export interface SnapshotOptions {
   readonly nsPerTick: number
   /** Charges open frames up to now, in the snapshot only. */
   readonly nowTicks?: number
+  /** If given, the trees of times say what they may be wrong by. */
+  readonly errors?: RootErrors
   /** Default: true. A live view needs only the thread it shows. */
   readonly perThread?: boolean
   /** Ids below stand for waiting, and time blocked and waiting is summed; 1, unless given. */
@@ -306,7 +309,10 @@ function timeTree(
     totalNs[above] += totalNs[at]
     tree.size[above] += tree.size[at]
   }
-  return tree
+  if (options.errors === undefined) return tree
+  alive()
+  const columns = errorColumns(tree, callsOut, options.errors, nsPerTick)
+  return { ...tree, metrics: { ...tree.metrics, ...columns } }
 }
 
 /** Links shown nodes to their siblings, by rank; a thread's top has none and keeps its place. */

@@ -18,7 +18,8 @@ export interface Tree {
    * compensated net time (may be negative); `totalNs` selfNs of the whole subtree, so children and
    * self make the parent; `measuredNs` net time before compensation;
    * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition
-   * had settled. Where waiting is told apart, those of waits.ts as well.
+   * had settled. Where waiting is told apart, those of waits.ts as well. With error bars also
+   * `selfErrorNs` and `errorNs`, what selfNs and totalNs may be wrong by, -1 where that was not measured.
    */
   readonly metrics: { readonly [name: string]: Float64Array }
 }

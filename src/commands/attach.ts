@@ -12,7 +12,7 @@ import { liveSource } from './live.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, parsePid, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
-import { stopSignal } from './signals.ts'
+import { type StopSignal, stopSignal } from './signals.ts'
 
 export interface AttachFlags extends SessionFlags {
   readonly out?: string
@@ -52,7 +52,7 @@ export async function view(
   // before the target has its code back.
   const stop = stopSignal()
   try {
-    return await shown(session, screen, keep, onLeft)
+    return await shown(session, screen, keep, onLeft, stop)
   } finally {
     stop.dispose()
   }
@@ -63,6 +63,7 @@ async function shown(
   screen: Screen,
   { out, reproducible }: { readonly out?: string; readonly reproducible?: boolean },
   onLeft: () => void,
+  stop: StopSignal,
 ): Promise<Leave> {
   let left: Leave
   try {
@@ -71,7 +72,7 @@ async function shown(
     screen.destroy()
   }
   onLeft()
-  const { profile, report } = await finish(session)
+  const { profile, report } = await finish(session, (line) => process.stderr.write(`${line}\n`), stop)
   // Before anything is said: whoever reads us may have gone.
   if (out !== undefined) await keepProfile(profile, out, reproducible)
   await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))

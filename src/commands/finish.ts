@@ -12,6 +12,7 @@ import { inOneLine } from '../reveal/errors.ts'
 import type { Session } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import { filterText } from './outcome.ts'
+import type { StopSignal } from './signals.ts'
 
 /** The profile could not be put where it should be, and is somewhere else. */
 export class ProfilePutElsewhere extends JfluidError {
@@ -28,10 +29,24 @@ export interface Finished {
   readonly report: DetachReport | null
 }
 
-/** Detaches and returns the finished profile; the recorder is let go of whatever happens. */
-export async function finish(session: Session): Promise<Finished> {
+/**
+ * Detaches and returns the finished profile; the recorder is let go of whatever happens.
+ *
+ * @param tell  what we wait for, if we do
+ * @param stop  the next signal ends that wait, and not us
+ */
+export async function finish(
+  session: Session,
+  tell: (line: string) => void = () => {},
+  stop?: StopSignal,
+): Promise<Finished> {
+  if (session.mayTakeLong) {
+    tell('for error bars: timing the roots without the probes of what they call, up to 2 s; Ctrl-C skips it')
+    stop?.instead(() => session.hurry())
+  }
   try {
     const report = await session.detach()
+    stop?.instead(null)
     const profile = await session.profile()
     const warnings = [...profile.warnings, ...(await silence(session, profile)), ...idleFilters(session)]
     return { profile: { ...profile, warnings }, report }
@@ -90,6 +105,10 @@ export function tellMessages(session: Session, tell: (line: string) => void): ()
   const timer = setInterval(async () => {
     const status = await session.status().catch(() => null)
     if (status === null || status.phase === 'ended') return
+    if (status.rounds > 0 && !told.has('rounds')) {
+      told.add('rounds')
+      tell('roots have been timed by themselves: error bars are known')
+    }
     for (const note of status.notes) {
       if (told.has(note)) continue
       told.add(note)

@@ -37,6 +37,7 @@ export function liveSource(session: Session): LiveSource {
       waitPercent: Math.max(0, waitPercent),
       elapsedMs: s.elapsedMs,
       phase: s.phase,
+      isBare: s.isBare,
       ...(s.message === null ? {} : { message: s.message }),
       warnings: [...s.warnings, ...skippedWarnings(s.skipped)],
     }

@@ -65,6 +65,22 @@ export class ProfilerFollowsNobody extends JfluidError {
   }
 }
 
+export class ErrorBarsNeedTimes extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave --error-bars out, or --mode.'
+  constructor(mode: Mode) {
+    super(`error bars are for the times of --mode exact, not for --mode ${mode}`)
+  }
+}
+
+export class ErrorBarsNotWith extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
+  constructor(option: string, why: string) {
+    super(`--error-bars does not go with ${option}: ${why}`)
+  }
+}
+
 export interface SessionFlags {
   readonly root?: readonly string[]
   readonly scheme: 'a' | 'b'
@@ -80,6 +96,7 @@ export interface SessionFlags {
   readonly reproducible?: boolean
   readonly profiler?: string
   readonly every?: string
+  readonly errorBars?: boolean
 }
 
 export const DEFAULT_LOOK_AHEAD = 32
@@ -132,6 +149,10 @@ export function withSessionFlags(command: Command): Command {
       '--profiler <jar>',
       'a profiling agent of your own, called by the threads of the JVM: for --mode bytecodes',
     )
+    .option(
+      '--error-bars',
+      'say how sure each time is: now and then, for up to 2 s, roots are timed with nothing else instrumented',
+    )
     .option('--reproducible', 'leave out of the profile what differs from run to run: not for times')
     .option(
       '--follow-threads',
@@ -167,7 +188,8 @@ export function count(value: string): number {
 /**
  * All options, with the block analysis that --bba names.
  *
- * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, WaitsNeedTime, ProfilerNeedsBytecodes, BadAnalysis, BadInterval, OnlyForSamples
+ * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, WaitsNeedTime, ProfilerNeedsBytecodes, ErrorBarsNeedTimes,
+ * ErrorBarsNotWith, BadAnalysis, BadInterval, OnlyForSamples
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   const options = sessionOptions(flags)
@@ -181,6 +203,21 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
   if (flags.profiler !== undefined) {
     if (options.mode !== 'bytecodes') throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
     if (options.followThreads) throw new ProfilerFollowsNobody()
+  }
+  if (options.errorBars) {
+    if (options.mode !== 'exact') throw new ErrorBarsNeedTimes(options.mode ?? 'exact')
+    if (options.followThreads) {
+      throw new ErrorBarsNotWith(
+        '--follow-threads',
+        'what a root takes is then the time of other threads, too',
+      )
+    }
+    if (options.rare === 'watch') {
+      throw new ErrorBarsNotWith(
+        '--rare watch',
+        'taking probes out and back in looks like the first calls that are watched for',
+      )
+    }
   }
   return flags.bba === undefined
     ? options
@@ -201,6 +238,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     rare: flags.rare ?? 'arm',
     mode: flags.mode ?? 'exact',
     waits: flags.waits === true,
+    ...(flags.errorBars === true && { errorBars: true }),
     ...(flags.profiler !== undefined && { profiler: resolve(flags.profiler) }),
   }
 }

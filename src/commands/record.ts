@@ -51,7 +51,7 @@ export async function record(pidText: string, flags: RecordFlags): Promise<void>
     clearInterval(ticker)
     quiet()
     progress.phase(`ending: ${why}`)
-    const { profile, report } = await finish(session)
+    const { profile, report } = await finish(session, (line) => progress.phase(line), stop)
     await keepProfile(profile, flags.out, flags.reproducible)
     progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)

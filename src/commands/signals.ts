@@ -7,6 +7,8 @@ export interface StopSignal {
   readonly fired: Promise<NodeJS.Signals>
   /** The same now: null if nobody has asked. */
   readonly signal: NodeJS.Signals | null
+  /** What the next signal does, once, in place of all else; null for nothing. */
+  instead(handler: (() => void) | null): void
   dispose(): void
 }
 
@@ -21,9 +23,15 @@ export function stopSignal(): StopSignal {
   const fired = new Promise<NodeJS.Signals>((r) => {
     resolve = r
   })
+  let instead: (() => void) | null = null
   const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) => {
     let again = false
     const handler = (): void => {
+      if (instead !== null) {
+        instead()
+        instead = null
+        return
+      }
       // Whoever asks twice wants out at once; the agent leaves the target by itself then. A closed
       // terminal may send SIGHUP more than once without meaning anything by it.
       if (again && name !== 'SIGHUP') process.exit(signalStatus(name))
@@ -38,6 +46,9 @@ export function stopSignal(): StopSignal {
     fired,
     get signal() {
       return signal
+    },
+    instead: (handler) => {
+      instead = handler
     },
     dispose: () => {
       for (const off of handlers) off()

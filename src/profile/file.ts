@@ -37,6 +37,7 @@ import {
 } from './errors.ts'
 import {
   COST_OF,
+  type ErrorBarFacts,
   isTimed,
   MODES,
   type Mode,
@@ -257,6 +258,12 @@ class Reader {
       calibration: {
         innerNs: this.#number(calibration.innerNs, 'calibration.innerNs'),
         outerNs: this.#number(calibration.outerNs, 'calibration.outerNs'),
+        ...(calibration.innerSpreadNs !== undefined && {
+          innerSpreadNs: this.#number(calibration.innerSpreadNs, 'calibration.innerSpreadNs'),
+        }),
+        ...(calibration.outerSpreadNs !== undefined && {
+          outerSpreadNs: this.#number(calibration.outerSpreadNs, 'calibration.outerSpreadNs'),
+        }),
         clock: this.#oneOf(calibration.clock, ['ticks', 'nanoTime'], 'calibration.clock'),
       },
       instrumentation: {
@@ -281,6 +288,7 @@ class Reader {
         waitMs: this.#number(events.waitMs, 'events.waitMs'),
       },
       ...(all.kept !== undefined && { kept: this.#kept(all.kept) }),
+      ...(all.errorBars !== undefined && { errorBars: this.#errorBars(all.errorBars, methodNames.length) }),
       ...(all.followedTasks !== undefined && {
         followedTasks: this.#count(all.followedTasks, 'followedTasks'),
       }),
@@ -307,6 +315,27 @@ class Reader {
     return {
       heapBytes: this.#count(kept.heapBytes, 'kept.heapBytes'),
       outsideBytes: this.#count(kept.outsideBytes, 'kept.outsideBytes'),
+    }
+  }
+
+  #errorBars(value: unknown, methods: number): ErrorBarFacts {
+    const facts = this.#fields(value, 'errorBars')
+    return {
+      rounds: this.#count(facts.rounds, 'errorBars.rounds'),
+      leftOutCalls: this.#count(facts.leftOutCalls, 'errorBars.leftOutCalls'),
+      roots: this.#array(facts.roots, 'errorBars.roots').map((each) => {
+        const root = this.#fields(each, 'a timed root')
+        const method = this.#count(root.method, 'the method of a timed root')
+        if (method < 1 || method >= methods) throw this.#bad('a timed root has no name')
+        return {
+          method,
+          rounds: this.#count(root.rounds, 'rounds of a timed root'),
+          bareCalls: this.#count(root.bareCalls, 'bareCalls of a timed root'),
+          bareNs: this.#number(root.bareNs, 'bareNs of a timed root'),
+          instrumentedNs: this.#number(root.instrumentedNs, 'instrumentedNs of a timed root'),
+          errorNs: this.#number(root.errorNs, 'errorNs of a timed root'),
+        }
+      }),
     }
   }
 

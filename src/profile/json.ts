@@ -7,8 +7,9 @@
 import { METRICS, type Metric, metricOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
+import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
-import { allWarnings, column, nameOf, type Profile } from './profile.ts'
+import { allWarnings, column, type ErrorBarFacts, nameOf, type Profile } from './profile.ts'
 import { isWait } from './text.ts'
 
 export const FORMAT = 'jfluid-profile'
@@ -63,6 +64,7 @@ export function factsJson(profile: Profile): string {
     truncated: profile.truncated !== false,
     warnings: allWarnings(profile),
     events: profile.events,
+    ...(profile.errorBars !== undefined && { errorBars: errorBarsJson(profile, profile.errorBars) }),
     kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },
     followThreads: profile.followedTasks !== undefined,
     followedTasks: profile.followedTasks ?? 0,
@@ -73,12 +75,21 @@ export function factsJson(profile: Profile): string {
     .join(',\n')
 }
 
+function errorBarsJson({ methodNames }: Profile, { roots, ...facts }: ErrorBarFacts): object {
+  const named = roots.map(({ method: id, ...root }) => {
+    const { class: className, method, descriptor } = nameOf(methodNames, id)
+    return { class: className, method, descriptor, ...root }
+  })
+  return { ...facts, roots: named }
+}
+
 /** Elements of the hot-method list, at most `limit`. */
 export function* methodPieces(profile: Profile, limit: number): Generator<string> {
   let left = limit
   let separator = '\n'
   const metric = writtenMetric(profile.merged)
   const waits = waitsByMethod(profile.merged)
+  const errors = methodErrors(profile.merged)
   for (const { method, calls, self, total } of methodsInOrder(profile.merged, metric)) {
     if (left-- <= 0) return
     const name = nameOf(profile.methodNames, method)
@@ -93,6 +104,7 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
         [metric.self]: self,
         [metric.total]: total,
         ...(!isWait(name) && waits(method)),
+        ...errorsJson(errors.get(method)),
       })
     separator = ',\n'
   }
@@ -129,6 +141,10 @@ function waitsByMethod(tree: Tree): (method: number) => { readonly [column: stri
   }
 }
 
+function errorsJson(error: { readonly self: number; readonly total: number } | undefined): object {
+  return error === undefined || error.total < 0 ? {} : { selfErrorNs: error.self, errorNs: error.total }
+}
+
 /** What every node of a method starts with, made once a method. */
 export function nodeHeads(profile: Profile): (id: number) => string {
   const heads: (string | undefined)[] = []
@@ -156,6 +172,7 @@ export function* nodePieces(
   const calls = column(tree, 'calls')
   const metric = writtenMetric(tree)
   const [self, total] = [column(tree, metric.self), column(tree, metric.total)]
+  const errors = errorsOf(tree)
   const isTime = metric.kind === 'time'
   const waits = tellsWaits(tree) ? WAIT_COLUMNS.map((name) => ({ name, of: column(tree, name) })) : []
   const measured = column(tree, 'measuredNs')
@@ -180,6 +197,9 @@ export function* nodePieces(
     node += `,"${metric.total}":${total[i]!}`
     if (isTime) node += `,"measuredNs":${measured[i]!}`
     for (const { name, of } of waits) if (of[i] !== 0) node += `,"${name}":${of[i]!}`
+    if (errors !== undefined && errors.total[i]! >= 0) {
+      node += `,"selfErrorNs":${errors.self[i]!},"errorNs":${errors.total[i]!}`
+    }
     if (warmupCalls[i] !== 0) node += `,"warmupCalls":${warmupCalls[i]!}`
     if (warmupSelf[i] !== 0) node += `,"warmupSelfNs":${warmupSelf[i]!}`
     yield `${node},"children":[`

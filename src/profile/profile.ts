@@ -63,6 +63,9 @@ export interface Profile {
   readonly calibration: {
     readonly innerNs: number
     readonly outerNs: number
+    /** What most runs of the calibration were above these; absent in profiles of versions that did not look. */
+    readonly innerSpreadNs?: number
+    readonly outerSpreadNs?: number
     readonly clock: 'ticks' | 'nanoTime'
   }
   readonly instrumentation: {
@@ -104,6 +107,8 @@ export interface Profile {
     /** Outside of it: instrumented bodies. */
     readonly outsideBytes: number
   }
+  /** Absent if not asked for. */
+  readonly errorBars?: ErrorBarFacts
   /**
    * Tasks and threads that were taken up below the context they were handed over from; absent if threads
    * were not followed.
@@ -130,6 +135,24 @@ export interface Sampling {
   /** Upper bound of the random number that is added each time; 0 for none. */
   readonly random?: number
   readonly by: 'probes' | 'jfr' | 'stacks'
+}
+
+/** How roots were timed while what they call had its own code. */
+export interface ErrorBarFacts {
+  readonly rounds: number
+  /** Calls of roots that are in no tree, as they came meanwhile. */
+  readonly leftOutCalls: number
+  /** Times are of one outermost call, compensated; those of the latest round. */
+  readonly roots: readonly {
+    readonly method: number
+    readonly rounds: number
+    readonly bareCalls: number
+    readonly bareNs: number
+    /** With probes, just before. */
+    readonly instrumentedNs: number
+    /** How far apart the two are, with twice the standard error of each. */
+    readonly errorNs: number
+  }[]
 }
 
 export interface SkippedMethod {

@@ -4,6 +4,7 @@
 import { costsOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
+import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { tellsWaits } from '../cct/waits.ts'
 import { COST_WORDS, type CostWords } from './cost-text.ts'
 import { hotLocks, namesOf } from './hot-locks.ts'
@@ -12,6 +13,7 @@ import {
   allWarnings,
   COST_OF,
   column,
+  type ErrorBarFacts,
   isTimed,
   nameOf,
   type Profile,
@@ -24,9 +26,11 @@ import {
   clean,
   count,
   cut,
+  msPerCall,
   pad,
   percent,
   plural,
+  plusMinus,
   right,
   shortCount,
   shortName,
@@ -174,6 +178,20 @@ function waitingText(tree: Tree): string {
   )
 }
 
+/** "Shop.work 12.411 ms a call with probes, 11.932 without: ±0.512; 84 calls left out". */
+function sureText({ methodNames }: Profile, { roots, leftOutCalls }: ErrorBarFacts): string {
+  const left = leftOutCalls > 0 ? `; ${plural(leftOutCalls, 'call')} left out meanwhile` : ''
+  if (roots.length === 0) return `not known how sure the times are${left}`
+  const [most] = roots.toSorted((a, b) => b.bareCalls - a.bareCalls)
+  const { instrumentedNs, bareNs, errorNs, method } = most!
+  const name = shortName(nameOf(methodNames, method), 40)
+  const each = (ns: number): string => msPerCall(ns, 1)
+  return (
+    `${name} ${each(instrumentedNs)} ms a call with probes, ${each(bareNs)} without: ±${each(errorNs)}` +
+    `${roots.length > 1 ? `, and ${plural(roots.length - 1, 'root')} more` : ''}${left}`
+  )
+}
+
 function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<string> {
   const { target, instrumentation, calibration, events, kept } = profile
   const { longestPauseMs } = instrumentation
@@ -214,9 +232,12 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
     ],
   ]
   if (isTimed(profile.mode)) {
-    const { innerNs, outerNs, clock } = calibration
-    const text = `t_I ${innerNs.toFixed(1)} ns a call, t_O ${outerNs.toFixed(1)} ns a call made (clock: ${clock})`
+    const { innerNs, outerNs, innerSpreadNs, outerSpreadNs, clock } = calibration
+    const sure = (ns: number, spread: number | undefined): string =>
+      spread === undefined ? `${ns.toFixed(1)} ns` : `${ns.toFixed(1)} ± ${spread.toFixed(1)} ns`
+    const text = `t_I ${sure(innerNs, innerSpreadNs)} a call, t_O ${sure(outerNs, outerSpreadNs)} a call made (clock: ${clock})`
     facts.push(['removed', text])
+    if (profile.errorBars !== undefined) facts.push(['sure', sureText(profile, profile.errorBars)])
   } else {
     facts.push(['measured', measuredText(profile)])
   }
@@ -248,10 +269,13 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
 /** Cells before the name. */
 const NUMBER_CELLS = 50
 
-const treeHeader = ({ total, self, perCall }: CostWords): string =>
-  `${right(total, 9)}${right(self, 10)}  % root      calls${right(perCall, 10)}  `
-const hotHeader = ({ total, self, perCall }: CostWords): string =>
-  `${right(self, 9)}${right(total, 10)}  % self      calls${right(perCall, 10)}  `
+/** What the first column may be wrong by, where that is known. */
+const ERROR_CELLS = 8
+
+const treeHeader = ({ total, self, perCall }: CostWords, errors: string): string =>
+  `${right(total, 9)}${errors}${right(self, 10)}  % root      calls${right(perCall, 10)}  `
+const hotHeader = ({ total, self, perCall }: CostWords, errors: string): string =>
+  `${right(self, 9)}${errors}${right(total, 10)}  % self      calls${right(perCall, 10)}  `
 
 function* treeSection(
   title: string,
@@ -265,7 +289,8 @@ function* treeSection(
   const hidden = tree.count - pruned.keptCount
   const rest = hidden > 0 ? `, ${plural(hidden, 'smaller node')} left out` : ''
   yield `\n${paint('bold', cut(title, o.width))}${paint('dim', rest)}\n`
-  yield `${paint('dim', `${treeHeader(COST_WORDS[COST_OF[profile.mode]])}method`)}\n`
+  const errors = errorsOf(tree) === undefined ? '' : right('±', ERROR_CELLS)
+  yield `${paint('dim', `${treeHeader(COST_WORDS[COST_OF[profile.mode]], errors)}method`)}\n`
   yield* treeRows(profile, tree, pruned, o.width, paint)
 }
 
@@ -279,7 +304,9 @@ function* treeRows(
   const calls = column(tree, 'calls')
   const { self, total } = costsOf(tree)
   const words = COST_WORDS[COST_OF[profile.mode]]
-  const nameCells = Math.max(16, cells - NUMBER_CELLS)
+  const errors = errorsOf(tree)
+  const nameCells =
+    errors === undefined ? Math.max(16, cells - NUMBER_CELLS) : cells - NUMBER_CELLS - ERROR_CELLS
   // One frame a level: its nodes to show, how far we are, and the total of the root above.
   const frames = [{ nodes: keptChildren(tree, -1, pruned), at: 0, rootCost: -1 }]
   while (frames.length > 0) {
@@ -293,6 +320,7 @@ function* treeRows(
     const share = percent(total[node]!, rootCost)
     const numbers = [
       right(words.cost(total[node]!), 9),
+      errors === undefined ? '' : right(plusMinus(errors.total[node]!), ERROR_CELLS),
       right(words.cost(self[node]!), 10),
       right(share, 8),
       right(count(calls[node]!, 10), 11),
@@ -326,11 +354,14 @@ function* hotSection(profile: Profile, o: typeof DEFAULTS, paint: Paint): Genera
   const shown = hot.slice(0, o.top)
   if (shown.length === 0) return
   yield `\n${paint('bold', `Hot methods, by ${words.by}`)}${paint('dim', `, ${shown.length} of ${hot.length}`)}\n`
-  yield `${paint('dim', `${hotHeader(words)}method`)}\n`
-  const nameCells = Math.max(16, o.width - NUMBER_CELLS)
+  const errors = errorsOf(tree) === undefined ? undefined : methodErrors(tree)
+  yield `${paint('dim', `${hotHeader(words, errors === undefined ? '' : right('±', ERROR_CELLS))}method`)}\n`
+  const nameCells =
+    errors === undefined ? Math.max(16, o.width - NUMBER_CELLS) : o.width - NUMBER_CELLS - ERROR_CELLS
   for (const { method, calls, self, total } of shown) {
     const numbers = [
       right(words.cost(self), 9),
+      errors === undefined ? '' : right(plusMinus(errors.get(method)?.self ?? Number.NaN), ERROR_CELLS),
       right(words.cost(total), 10),
       right(percent(self, whole), 8),
       right(count(calls, 10), 11),

@@ -4,6 +4,7 @@
 import { performance } from 'node:perf_hooks'
 import type { Revealer, Revelation } from '../reveal/revealer.ts'
 import type { Agent } from '../wire/agent.ts'
+import type { RedefineResult } from '../wire/messages.ts'
 import type { TargetClock } from './clock.ts'
 import { type Instrumenter, isTimed, type Refusal, type Task, taskOf } from './instrumenter.ts'
 import type { Recorder } from './recorder.ts'
@@ -173,7 +174,7 @@ export class Installation {
   /** Swaps these, and lets go of the threads that wait for the `ready`. */
   async install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
     if (tasks.length === 0 && ready.length === 0) return
-    const { instrumenter, clock, recorder } = this.#workshop
+    const { instrumenter } = this.#workshop
     const classIds = new Set(tasks.map((t) => t.classId))
     if (classIds.size > 0) await this.aroundSwap.before(classIds)
     const { refusals, results } = await instrumenter.install(tasks, ready).catch((error: unknown) => {
@@ -184,16 +185,8 @@ export class Installation {
     this.aroundSwap.after(new Set(tasks.filter((t) => !refused.has(t)).map((t) => t.classId)))
     await this.noteRefused(refusals)
     for (const r of results) {
-      this.#redefinitions += r.calls
-      if (r.calls === 0) continue
-      this.#hotSwapMs += clock.toNs(r.endTicks - r.startTicks) / 1e6
-      if (r.pauseNs !== null) {
-        // The stop-the-world part is at the end of the call; the rest runs beside the application.
-        const pause = Math.min(r.pauseNs / clock.nsPerTick, r.endTicks - r.startTicks)
-        recorder.pause(r.endTicks - pause, r.endTicks)
-        this.#longestPauseMs = Math.max(this.#longestPauseMs ?? 0, clock.toNs(pause) / 1e6)
-      }
-      this.#settleSoon()
+      this.noteSwap(r)
+      if (r.calls > 0) this.#settleSoon()
     }
     if (!results.some((r) => r.loadedClasses)) return
     // What these classes contribute must be in before the threads that wait go on: none is ready yet.
@@ -215,6 +208,19 @@ export class Installation {
   /** Puts in what classes have led to that came out of turn. */
   async applyRests(): Promise<void> {
     while (this.hasRests) await this.apply()
+  }
+
+  /** Counts a redefinition, and takes its pause out of the times. */
+  noteSwap({ calls, startTicks, endTicks, pauseNs }: RedefineResult): void {
+    const { clock, recorder } = this.#workshop
+    this.#redefinitions += calls
+    if (calls === 0) return
+    this.#hotSwapMs += clock.toNs(endTicks - startTicks) / 1e6
+    if (pauseNs === null) return
+    // The stop-the-world part is at the end of the call; the rest runs beside the application.
+    const pause = Math.min(pauseNs / clock.nsPerTick, endTicks - startTicks)
+    recorder.pause(endTicks - pause, endTicks)
+    this.#longestPauseMs = Math.max(this.#longestPauseMs ?? 0, clock.toNs(pause) / 1e6)
   }
 
   noteSkipped(list: Revelation['skipped']): void {

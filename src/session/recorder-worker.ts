@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { parseStartTicks } from '../attach/target-process.ts'
 import { CctBuilder } from '../cct/builder.ts'
+import { RootSums } from '../cct/root-sums.ts'
 import { snapshotOf } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { openRing, type Ring } from '../events/ring.ts'
@@ -36,6 +37,7 @@ class RecordingThread {
   readonly #ring: Ring
   readonly #builder: CctBuilder
   readonly #reader: RingReader
+  readonly #rootSums = new RootSums()
   #timer: NodeJS.Timeout | undefined
   #immediate: NodeJS.Immediate | undefined
   #running = true
@@ -143,6 +145,9 @@ class RecordingThread {
         return
       case 'threads':
         send({ kind: 'reply', id, value: this.#builder.platformThreads() })
+        return
+      case 'rootSums':
+        send({ kind: 'reply', id, value: this.#rootSums.of(this.#builder) })
         return
       case 'called':
         send({ kind: 'reply', id, value: request.methods.filter((it) => this.#builder.rank(it) > 0) })

@@ -6,8 +6,10 @@ import { Worker } from 'node:worker_threads'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import type { Calibration } from '../cct/compensation.ts'
 import type { CostKind } from '../cct/metric.ts'
+import type { RootSum } from '../cct/root-sums.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
 import type { Snapshot } from '../cct/tree.ts'
+import type { RootErrors } from '../cct/uncertainty.ts'
 
 /** A thread of the target as its agent describes it. */
 export interface RecordedThread {
@@ -26,6 +28,8 @@ export interface RecorderSnapshotOptions {
   readonly nowTicks?: number
   /** By jfluid thread number. May go on growing: `unknownThreads` compares with it. */
   readonly threads: ReadonlyMap<number, RecordedThread>
+  /** If given, trees say what their times may be wrong by. */
+  readonly errors?: RootErrors
   /** Default: true. */
   readonly perThread?: boolean
   /** Ids below stand for waiting. */
@@ -73,6 +77,7 @@ export type RecorderRequest =
   | { readonly kind: 'snapshot'; readonly options: SnapshotOptions }
   | { readonly kind: 'stats' }
   | { readonly kind: 'threads' }
+  | { readonly kind: 'rootSums' }
   | { readonly kind: 'called'; readonly methods: readonly number[] }
   | { readonly kind: 'finish'; readonly endTicks: number | undefined }
   | { readonly kind: 'stop' }
@@ -173,7 +178,7 @@ export class Recorder {
   }
 
   async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
-    const { threads, cost, calibration, nsPerTick, nowTicks, perThread, firstMethod } = options
+    const { threads, cost, calibration, nsPerTick, nowTicks, errors, perThread, firstMethod } = options
     this.#threads = threads
     const { snapshot, events } = (await this.#ask({
       kind: 'snapshot',
@@ -182,6 +187,7 @@ export class Recorder {
         nsPerTick,
         ...(cost !== undefined && { cost }),
         ...(nowTicks !== undefined && { nowTicks }),
+        ...(errors !== undefined && { errors }),
         ...(perThread !== undefined && { perThread }),
         ...(firstMethod !== undefined && { firstMethod }),
       },
@@ -197,6 +203,11 @@ export class Recorder {
 
   stats(): Promise<RecorderStats> {
     return this.#ask({ kind: 'stats' }) as Promise<RecorderStats>
+  }
+
+  /** What outermost calls of roots have taken so far, by root. */
+  rootSums(): Promise<RootSum[]> {
+    return this.#ask({ kind: 'rootSums' }) as Promise<RootSum[]>
   }
 
   /** Those of the methods that have been called, before a `reset` included. */

@@ -7,7 +7,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { EX_DATAERR, EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
-import type { Calibration } from '../cct/compensation.ts'
+import type { MeasuredCalibration } from '../cct/compensation.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
@@ -34,6 +34,7 @@ import type { AgentFacts, DetachReport, ThreadRow, Unloaded } from '../wire/mess
 import { ClassLoads } from './class-loads.ts'
 import { TargetClock } from './clock.ts'
 import type { OpenDoor } from './door.ts'
+import { ErrorBars } from './error-bars.ts'
 import { FOLLOWED_CLASSES, handOverTasks } from './hand-over-points.ts'
 import { Installation, type Workshop } from './installation.ts'
 import { Instrumenter, isTimed, type Task } from './instrumenter.ts'
@@ -84,6 +85,8 @@ export interface SessionOptions {
    * `watch`: none before they run, which costs their first calls.
    */
   readonly rare?: 'arm' | 'watch'
+  /** Roots are timed without the probes of what they call, now and then. Of exact time. */
+  readonly errorBars?: boolean
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
 }
@@ -95,6 +98,10 @@ export interface SessionStatus {
   readonly events: number
   readonly waitMs: number
   readonly elapsedMs: number
+  /** With error bars: whether roots are timed by themselves now, and nothing is recorded. */
+  readonly isBare: boolean
+  /** How often roots have been timed. */
+  readonly rounds: number
   /** What there is to say while nothing has been recorded. */
   readonly message: string | null
   /** What there is to say of each root that has not been called. */
@@ -153,7 +160,10 @@ async function within<T>(ms: number, work: Promise<T>, otherwise: Error): Promis
   }
 }
 
-const NO_CALIBRATION: Calibration = { innerTicks: 0, outerTicks: 0 }
+const NO_CALIBRATION: MeasuredCalibration = {
+  ...{ innerTicks: 0, outerTicks: 0 },
+  spread: { innerTicks: 0, outerTicks: 0 },
+}
 
 function recipeOf(options: SessionOptions, feature: number): Recipe {
   const { mode, blocks } = options
@@ -183,6 +193,8 @@ export class Session {
   private readonly installation: Installation
   private readonly classLoads: ClassLoads
   private readonly rareWatch: RareWatch
+  /** Null unless asked for. */
+  private readonly errorBars: ErrorBars | null
   private ticks = 0
   private readonly firsts = new Set<number>()
   /** What ids of waiting stand for. */
@@ -212,7 +224,7 @@ export class Session {
     agent: Agent,
     private readonly recorder: Recorder,
     private readonly clock: TargetClock,
-    private readonly calibration: Calibration,
+    private readonly calibration: MeasuredCalibration,
   ) {
     this.agent = agent
     // HotSpot verifies redefined classes of every loader but the bootstrap one.
@@ -231,6 +243,8 @@ export class Session {
     }
     this.installation = new Installation(workshop)
     this.rareWatch = new RareWatch(workshop, this.installation)
+    this.errorBars =
+      options.errorBars === true ? new ErrorBars(workshop, this.installation, calibration) : null
     this.classLoads = new ClassLoads(workshop, this.installation, (error) => this.noteUnanswered(error))
     this.rootWatch = new RootWatch({
       progress: () => this.revealer.rootProgress(),
@@ -379,6 +393,7 @@ export class Session {
     })
     this.rareWatch.lookFurther().catch(() => {}) // the turns have told
     this.phase = 'waiting for root'
+    this.errorBars?.start()
     await this.rootWatch.look()
     this.statusTimer = setInterval(() => void this.tick(), STATUS_MS)
     onPhase('recording')
@@ -583,6 +598,7 @@ export class Session {
   private finishPhase(reason: string): void {
     this.phase = 'ended'
     this.turns.close()
+    this.errorBars?.lost()
     this.durationMs ??= performance.now() - this.begun
     this.endTicks ??= this.clock.nowTicks
     clearInterval(this.statusTimer)
@@ -641,12 +657,19 @@ export class Session {
       events: stats.events,
       waitMs: this.clock.toNs(stats.waitTicks) / 1e6,
       elapsedMs: this.durationMs ?? performance.now() - this.begun,
+      isBare: this.errorBars?.isBare === true,
+      rounds: this.errorBars?.rounds ?? 0,
       message: waits ? notes.join('; ') || nothing : null,
       notes,
       // A root among others that is not called must not stand in the way of what the others give.
-      warnings: [...this.warnings, ...this.rareWatch.warnings, ...(waits ? [] : notes)],
+      warnings: [...this.warnings, ...this.barWarnings, ...this.rareWatch.warnings, ...(waits ? [] : notes)],
       skipped: this.skipped(),
     }
+  }
+
+  private get barWarnings(): string[] {
+    const warning = this.errorBars?.warning ?? null
+    return warning === null ? [] : [warning]
   }
 
   private skipped(): SkippedMethod[] {
@@ -661,6 +684,7 @@ export class Session {
       // What an open frame has executed since its last event is not known.
       ...(this.isTimed && { nowTicks: this.endTicks ?? this.clock.nowTicks }),
       threads: this.threads,
+      ...(this.errorBars !== null && { errors: this.errorBars.errors }),
       perThread,
       firstMethod: firstMethodOf(this.options),
     })
@@ -680,6 +704,7 @@ export class Session {
   /** Forgets the counts so far. */
   reset(): void {
     this.recorder.reset(this.isTimed ? this.clock.nowTicks : undefined)
+    this.errorBars?.reset()
     this.startedNow()
   }
 
@@ -696,14 +721,15 @@ export class Session {
   async detach(): Promise<DetachReport | null> {
     if (this.stopping) return this.detachReport
     this.stopping = true
-    this.turns.close()
     clearInterval(this.statusTimer)
+    await this.timeRootsAtLast()
+    this.turns.close()
     if (this.phase !== 'ended') {
       try {
         await within(DETACH_MS, this.turns.idle(), new TargetSilent(this.pid))
         await within(DETACH_MS, this.readStatus(), new TargetSilent(this.pid))
-        this.durationMs = performance.now() - this.begun
-        this.endTicks = this.clock.nowTicks
+        this.durationMs ??= performance.now() - this.begun
+        this.endTicks ??= this.clock.nowTicks
         await within(DETACH_MS, this.rareWatch.lastLook(), new TargetSilent(this.pid))
         this.detachReport = await within(DETACH_MS, this.agent.detach(), new TargetSilent(this.pid))
         this.endedHow = { how: 'detached' }
@@ -727,6 +753,24 @@ export class Session {
     this.installation.settle()
     await this.recorder.finish(this.isTimed ? this.endTicks : 0)
     return this.detachReport
+  }
+
+  /** What there is to do before the code goes back: it takes about two seconds, if no root has been timed before. */
+  private async timeRootsAtLast(): Promise<void> {
+    if (this.errorBars === null || this.phase === 'ended') return
+    this.durationMs = performance.now() - this.begun
+    this.endTicks = this.clock.nowTicks
+    await within(DETACH_MS, this.errorBars.finish(), new TargetSilent(this.pid)).catch(() => {}) // what follows will tell
+  }
+
+  /** Whoever ends the session will not wait for error bars. */
+  hurry(): void {
+    this.errorBars?.hurry()
+  }
+
+  /** Whether error bars keep the end waiting. */
+  get mayTakeLong(): boolean {
+    return this.errorBars?.isOwed === true && this.phase !== 'ended'
   }
 
   /** How the session ended; null while it has not. */
@@ -795,6 +839,10 @@ export class Session {
       calibration: {
         innerNs: this.clock.toNs(this.calibration.innerTicks),
         outerNs: this.clock.toNs(this.calibration.outerTicks),
+        ...(this.isTimed && {
+          innerSpreadNs: this.clock.toNs(this.calibration.spread.innerTicks),
+          outerSpreadNs: this.clock.toNs(this.calibration.spread.outerTicks),
+        }),
         clock: this.facts.clock,
       },
       instrumentation: {
@@ -817,14 +865,35 @@ export class Session {
       },
       warmupMs: Math.max(0, this.installation.settledAt - this.begun),
       truncated: this.truncated !== null,
-      warnings: [...this.warnings, ...this.rareWatch.warnings, ...this.rareWatch.lastWarnings],
+      warnings: [
+        ...this.warnings,
+        ...this.barWarnings,
+        ...this.rareWatch.warnings,
+        ...this.rareWatch.lastWarnings,
+      ],
       events: { count: stats.events, waitMs: this.clock.toNs(stats.waitTicks) / 1e6 },
       kept: this.kept,
+      ...(this.errorBars !== null && { errorBars: this.errorBarFacts(this.errorBars) }),
       ...(stats.openCalls > 0 && { openCalls: stats.openCalls }),
       ...(this.options.followThreads === true && { followedTasks: stats.followed }),
       methodNames,
       merged: snapshot.merged,
       threads: snapshot.threads,
+    }
+  }
+
+  private errorBarFacts({ rounds, leftOut, roots }: ErrorBars): NonNullable<Profile['errorBars']> {
+    return {
+      rounds,
+      leftOutCalls: leftOut,
+      roots: roots.map((it) => ({
+        method: it.method,
+        rounds: it.rounds,
+        bareCalls: it.bareCalls,
+        bareNs: this.clock.toNs(it.bareTicks),
+        instrumentedNs: this.clock.toNs(it.instrumentedTicks),
+        errorNs: this.clock.toNs(it.errorTicks),
+      })),
     }
   }
 

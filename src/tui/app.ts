@@ -1,6 +1,7 @@
 // The live view: asks the session, hands keys to the model, and draws, until the user leaves.
 
 import type { Snapshot } from '../cct/tree.ts'
+import { errorsOf } from '../cct/uncertainty.ts'
 import { clean } from './format.ts'
 import { type Actions, bindingOf, type PageName, type ViewName } from './keys.ts'
 import { bodyRows, headerColumnAt, isMarkerAt, pageRows, type Scene, sceneLines, TOP_LINES } from './lines.ts'
@@ -269,6 +270,11 @@ export class LiveView implements Actions {
     const had = this.#showsThreads
     this.model.toggle(page)
     if (this.#showsThreads && !had && !this.#paused && this.#ended === undefined) void this.#takeThreads()
+  }
+
+  toggleErrors(): void {
+    this.model.showsErrors = !this.model.showsErrors
+    if (errorsOf(this.model.tree) === undefined) this.#say('times say how sure they are with --error-bars')
   }
 
   show(view: ViewName): void {

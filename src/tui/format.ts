@@ -10,6 +10,7 @@ export {
   msPerCall,
   pad,
   percent,
+  plusMinus,
   right,
   shortCount,
   shortName,

@@ -9,6 +9,7 @@ export interface Actions {
   pause(): void
   reset(): void
   toggle(page: PageName): void
+  toggleErrors(): void
   show(view: ViewName): void
   escape(): void
   move(rows: number): void
@@ -58,6 +59,7 @@ export const BINDINGS: readonly Binding[] = [
   bind('p', 'p', 'freeze what is shown; recording goes on', (on) => on.pause(), 'pause'),
   bind('z R', 'z R', 'begin all counts and times at zero', (on) => on.reset(), 'zero'),
   bind('*', '*', 'open or close everything below', (on) => on.openBelow(), 'all'),
+  bind('e', 'e', 'with --error-bars: how sure the selected times are, or not', (on) => on.toggleErrors()),
   bind('w', 'w', 'warnings in full', (on) => on.toggle('warnings')),
   bind('S', 'S', 'reverse the order', (on) => on.reverse()),
   bind('n', 'n', 'next match of the search', (on) => on.nextMatch(1)),

@@ -5,6 +5,7 @@
 
 import { costsOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
+import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { COST_WORDS, type CostWords } from '../profile/cost-text.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
 import { COST_OF, column, rootTotal } from '../profile/profile.ts'
@@ -16,8 +17,10 @@ import {
   cut,
   type Glyphs,
   indent,
+  ms,
   pad,
   percent,
+  plusMinus,
   right,
   shortCount,
   shortName,
@@ -137,6 +140,7 @@ function statusLines(scene: Scene): Line[] {
     run(shortCount(status.eventsPerSecond)),
     run(' events/s  wait ', 'dim'),
     run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
+    ...sureness(scene),
   ]
   const thread =
     model.thread !== undefined
@@ -145,9 +149,26 @@ function statusLines(scene: Scene): Line[] {
   return [between(first, atRight, columns), between(second, [thread], columns)]
 }
 
+/** By how much the times of the roots that have been timed may be off. */
+function sureness({ model, unicode }: Scene): Run[] {
+  const { tree } = model
+  const errors = errorsOf(tree)
+  if (errors === undefined || !model.showsErrors) return []
+  const { total } = costsOf(tree)
+  let time = 0
+  let error = 0
+  for (let top = 0; top < tree.count; top += tree.size[top]!) {
+    if (errors.total[top]! < 0) continue
+    time += total[top]!
+    error += errors.total[top]!
+  }
+  return time > 0 ? [run(`  ${unicode ? '±' : '+-'}${percent(error, time)} %`)] : []
+}
+
 function phase({ status, paused, ended }: Scene): Run {
   if (ended !== undefined || status.phase === 'ended') return run('ended', 'error')
   if (paused) return run('PAUSED', 'warning')
+  if (status.isBare) return run('timing roots', 'warning')
   return run(status.phase, status.phase === 'recording' ? 'good' : 'warning')
 }
 
@@ -408,13 +429,29 @@ function detailLine(scene: Scene): Line {
   if (method === undefined) return []
   const position = ` ${count(model.index + 1)} of ${count(model.count)} `
   const name = nameOf(method)
-  const room = columns - width(position) - 1
+  const sure = sureText(scene, method)
+  const room = columns - width(position) - width(sure) - 1
   const inFull = signature(name)
   const loader = name.loader === 'app' || name.loader === '' ? '' : `  [${clean(name.loader)}]`
   const who = model.view === 'hot' ? waitersText(scene, method) : ''
   const shown = [inFull + who, inFull + loader, inFull].find((text) => width(text) <= room)
   const fitting = shown ?? shortName(name, room, glyphsOf(scene).ellipsis)
-  return between([run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
+  return between([run(sure), run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
+}
+
+/** " 12.411 ±0.8 ms, self 3.100 ±0.2" of the selected row. */
+function sureText({ model, unicode }: Scene, method: number): string {
+  const { tree, node } = model
+  const errors = errorsOf(tree)
+  if (errors === undefined || !model.showsErrors) return ''
+  const isTree = model.view === 'tree'
+  const hot = isTree ? undefined : model.hot.methods[model.index]
+  const sums = isTree ? undefined : methodErrors(tree, method).get(method)
+  const error = sums ?? { self: errors.self[node] ?? -1, total: errors.total[node] ?? -1 }
+  if (error.total < 0) return ` ${unicode ? '±' : '+-'} not measured yet `
+  const { self, total } = costsOf(tree)
+  const text = ` ${ms(hot?.total ?? total[node]!)} ${plusMinus(error.total)} ms, self ${ms(hot?.self ?? self[node]!)} ${plusMinus(error.self)} `
+  return unicode ? text : text.replaceAll('±', '+-')
 }
 
 /** Which methods waited, and how much of the time each. */

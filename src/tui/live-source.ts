@@ -18,6 +18,8 @@ export interface LiveStatus {
   readonly waitPercent: number
   readonly elapsedMs: number
   readonly phase: 'starting' | 'waiting for root' | 'recording' | 'ended'
+  /** With error bars: roots are timed by themselves just now, and nothing is recorded. */
+  readonly isBare?: boolean
   /** A hint, such as "root not called yet; on the stack of thread X". */
   readonly message?: string
   readonly warnings: readonly string[]

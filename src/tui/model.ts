@@ -36,6 +36,8 @@ export class LiveModel {
   view: ViewName = 'tree'
   /** A page shown instead of the rows. */
   page: PageName | undefined
+  /** Whether the selected row says how sure its times are, where that is known. */
+  showsErrors = true
   pageFirst = 0
   /** Selected line of the thread page; 0 is all threads. */
   threadChoice = 0

@@ -171,12 +171,19 @@ it('the documented keys of the JSON are those of an export', () => {
   const full = {
     ...profile,
     instrumentation: { ...profile.instrumentation, skipped: [{ method: 'a.B.c()V', reason: 'native' }] },
+    calibration: { ...profile.calibration, innerSpreadNs: 1, outerSpreadNs: 1 },
+    errorBars: {
+      ...{ rounds: 1, leftOutCalls: 1 },
+      roots: [{ method: 1, rounds: 1, bareCalls: 1, bareNs: 1, instrumentedNs: 1, errorNs: 1 }],
+    },
   }
+  const ones = new Float64Array(full.merged.count).fill(1)
+  Object.assign(full.merged.metrics, { selfErrorNs: ones, errorNs: ones })
   full.merged.metrics.warmupCalls!.fill(1)
   full.merged.metrics.warmupSelfNs!.fill(1)
   const found = new Set<string>()
   const visit = (value: unknown, path: string): void => {
-    const node = /(?:merged|roots|children)\[\]$/.test(path) && typeof value === 'object'
+    const node = /(?:merged|(?<!errorBars\.)roots|children)\[\]$/.test(path) && typeof value === 'object'
     if (Array.isArray(value)) {
       found.add(`${path}[]`)
       for (const item of value) visit(item, `${path}[]`)

@@ -49,6 +49,9 @@ export interface JsonNode {
   waitedNs?: number
   totalBlockedNs?: number
   totalWaitedNs?: number
+  /** With `--error-bars`, of roots that were timed bare. */
+  selfErrorNs?: number
+  errorNs?: number
   children: JsonNode[]
 }
 
@@ -61,7 +64,13 @@ export interface JsonProfile {
   scheme: string
   roots: string[]
   durationMs: number
-  calibration: { innerNs: number; outerNs: number; clock: string }
+  calibration: {
+    innerNs: number
+    outerNs: number
+    innerSpreadNs?: number
+    outerSpreadNs?: number
+    clock: string
+  }
   instrumentation: {
     instrumentedMethods: number
     calledMethods: number
@@ -78,6 +87,20 @@ export interface JsonProfile {
   truncated: boolean
   warnings: string[]
   events: { count: number; waitMs: number }
+  errorBars?: {
+    rounds: number
+    leftOutCalls: number
+    roots: {
+      class: string
+      method: string
+      descriptor: string
+      rounds: number
+      bareCalls: number
+      bareNs: number
+      instrumentedNs: number
+      errorNs: number
+    }[]
+  }
   kept: { heapBytes: number; outsideBytes: number }
   followThreads: boolean
   followedTasks: number
@@ -92,6 +115,8 @@ export interface JsonProfile {
     totalNs: number
     blockedNs?: number
     waitedNs?: number
+    selfErrorNs?: number
+    errorNs?: number
   }[]
   threads: { id: number; name: string; roots: JsonNode[] }[]
   merged: JsonNode[]
