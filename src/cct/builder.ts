@@ -17,6 +17,7 @@ import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
+import { Weights } from './weights.ts'
 
 // A node is a record of 32 bytes, so that an event touches one cache line per node:
 //
@@ -135,6 +136,8 @@ export class CctBuilder implements EventSink {
   followed = 0
   /** Work whose SUBMIT was lost: what it called stands for itself. */
   orphans = 0
+  /** Those of samples. */
+  readonly weights = new Weights()
   /** Where events tell what was executed: calls that had not ended at the end, and what they executed themselves is lost. */
   openCalls = 0
 
@@ -338,7 +341,9 @@ export class CctBuilder implements EventSink {
   }
 
   sample(weight: number): void {
-    if (this.#node !== this.#tops[this.#thread]) this.floats[this.#node * FLOATS + TICKS] += weight
+    if (this.#node === this.#tops[this.#thread]) return
+    this.floats[this.#node * FLOATS + TICKS]++
+    this.weights.add(weight)
   }
 
   submit(token: number): void {
@@ -433,6 +438,7 @@ export class CctBuilder implements EventSink {
     this.waitTicks = 0
     this.followed = 0
     this.orphans = 0
+    this.weights.clear()
     this.probeHalves.clear()
     this.#warm = NO_WARM_UP
     this.#warmGaps = 0

@@ -19,6 +19,22 @@ export class OnlyForSamples extends JfluidError {
   }
 }
 
+export class RandomTime extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave --random out, or count: --every 10000bc.'
+  constructor() {
+    super('--random is for samples that are due after bytecodes: time is never the same twice')
+  }
+}
+
+export class SamplesFollowNobody extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
+  constructor() {
+    super('samples are of threads that call a root: --mode sample does not go with --follow-threads')
+  }
+}
+
 const NANOS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }
 const LEAST_NS = 10_000
 const MOST_NS = 10_000_000_000

@@ -108,6 +108,12 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
 }
 
 function mustCount({ mode }: Profile, path: string): void {
+  if (mode === 'sample') {
+    throw new NotComparable(
+      `${path} holds samples, and these are a part of what there was`,
+      'Record the baseline with --mode bytecodes, or --mode count.',
+    )
+  }
   if (!isTimed(mode)) return
   throw new NotComparable(
     `${path} holds times, and these depend on the machine and its load`,

@@ -7,7 +7,7 @@ import { isTimed, MODES, type Mode } from '../profile/profile.ts'
 import { parseClassPattern, parseRoot } from '../reveal/patterns.ts'
 import type { SessionOptions } from '../session/session.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
-import { OnlyForSamples, parseEvery } from './every.ts'
+import { OnlyForSamples, parseEvery, RandomTime, SamplesFollowNobody } from './every.ts'
 
 export class BadPid extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -51,7 +51,7 @@ export class WaitsNeedTime extends JfluidError {
 
 export class ProfilerNeedsBytecodes extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Add --mode bytecodes.'
+  readonly hint = 'Add --mode bytecodes, or --mode sample with --every 10000bc.'
   constructor(mode: Mode) {
     super(`a profiler is called after so many bytecodes: --profiler is not for --mode ${mode}`)
   }
@@ -97,8 +97,12 @@ export interface SessionFlags {
   readonly profiler?: string
   readonly every?: string
   readonly errorBars?: boolean
+  readonly random?: number
 }
 
+const DEFAULT_EVERY = '1ms'
+/** As in Komorium's evaluation: programs are periodic, too. */
+const DEFAULT_RANDOM = 100
 export const DEFAULT_LOOK_AHEAD = 32
 
 /** Adds the options that say what is profiled. */
@@ -124,6 +128,11 @@ export function withSessionFlags(command: Command): Command {
       'for --mode bytecodes, where basic blocks end: at jumps; also where something may throw; or as the module says',
     )
     .option('--every <interval>', 'for --mode sample, when a sample is due: 10ms, 0.1ms, 10000bc (bytecodes)')
+    .option(
+      '--random <n>',
+      'for --every in bytecodes, add 0 to n-1 at random each time, from a fixed seed; 0: none',
+      count,
+    )
     .option(
       '--scheme <a|b>',
       'a: instrument all that is reachable; b: what callers that were called can reach',
@@ -192,16 +201,16 @@ export function count(value: string): number {
  * ErrorBarsNotWith, BadAnalysis, BadInterval, OnlyForSamples
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
-  const options = sessionOptions(flags)
+  const chosen = sessionOptions(flags)
+  const options = { ...chosen, ...samplingOptions(flags) }
   const { mode = 'exact' } = options
-  if (flags.reproducible && isTimed(mode)) throw new NotReproducible(mode)
-  if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
-  if (flags.every !== undefined) {
-    parseEvery(flags.every)
-    if (mode !== 'sample') throw new OnlyForSamples('--every', mode)
+  if (flags.reproducible && (isTimed(mode) || options.sampling?.unit === 'ns')) {
+    throw new NotReproducible(mode)
   }
+  if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
   if (flags.profiler !== undefined) {
-    if (options.mode !== 'bytecodes') throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
+    const counts = options.mode === 'bytecodes' || options.sampling?.unit === 'bytecodes'
+    if (!counts) throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
     if (options.followThreads) throw new ProfilerFollowsNobody()
   }
   if (options.errorBars) {
@@ -222,6 +231,24 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
   return flags.bba === undefined
     ? options
     : { ...options, blocks: await blockAnalysis(flags.bba, flags.mode) }
+}
+
+/**
+ * When samples are due, in mode `sample`.
+ *
+ * @throws BadInterval, OnlyForSamples, RandomTime, SamplesFollowNobody
+ */
+function samplingOptions({ mode = 'exact', every, random, followThreads }: SessionFlags) {
+  if (mode !== 'sample') {
+    if (every !== undefined) throw new OnlyForSamples('--every', mode)
+    if (random !== undefined) throw new OnlyForSamples('--random', mode)
+    return {}
+  }
+  const due = parseEvery(every ?? DEFAULT_EVERY)
+  if (followThreads) throw new SamplesFollowNobody()
+  if (due.unit === 'bytecodes') return { sampling: { ...due, random: random ?? DEFAULT_RANDOM } }
+  if (random !== undefined) throw new RandomTime()
+  return { sampling: due }
 }
 
 /** @throws NoRoot, BadPattern */

@@ -56,7 +56,7 @@ export interface EventSink {
   root(): void
   /** So many of the frames that the last sample showed are no longer there. Those entered next take their place. */
   unwind(frames: number): void
-  /** The thread is found where it is; so much is charged there. */
+  /** The thread is found where it is. What the weight is says who samples: bytecodes since the last, or ticks since it was due. */
   sample(weight: number): void
   /** The thread hands work over from where it is. */
   submit(token: number): void

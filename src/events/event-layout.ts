@@ -36,7 +36,8 @@
 //            that was inside the graph already
 //   UNWIND   number of frames: of the stack that this thread's last sample showed, so many have gone, the innermost
 //            ones. ENTERs follow for those that are there instead
-//   SAMPLE   weight: the thread is in the innermost frame now
+//   SAMPLE   weight: the thread is in the innermost frame now. Bytecodes it has executed since its last sample, or
+//            ticks since this one was due
 
 export const KIND_CATCH = 0
 export const KIND_ENTER = 1

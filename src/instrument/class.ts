@@ -21,6 +21,7 @@ import { instrumentMethod, type MethodProbes } from './method.ts'
 import { idProbe, idSlots, MAX_ID, receiverProbe } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
 import { RUNTIME_CLASS, type RuntimeBlock, runtimeBlock } from './runtime.ts'
+import { SAMPLE_SLOTS, type SampleTrigger } from './sampling.ts'
 import { returnedClasses } from './shared-exits.ts'
 import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } from './waits.ts'
 
@@ -72,11 +73,12 @@ export interface InstrumentedClass {
  * What the probes of methods and roots tell.
  *
  * `time`: when they ran, and with `waits` where their threads waited. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
- * analysis.
+ * analysis. `samples`: where a thread is, whenever that is due.
  */
 export type Recipe =
   | { readonly tells: 'time'; readonly waits?: WaitRecipe }
   | { readonly tells: 'calls' }
+  | { readonly tells: 'samples'; readonly due: SampleTrigger }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
 
 export const EXACT_TIME: Recipe = { tells: 'time' }
@@ -90,10 +92,13 @@ export function instrumentClass(
   const clock = recipe.tells === 'time' ? 'time' : 'executed'
   const block = runtimeBlock(
     classFile.pool,
-    returnedClasses(classFile, recipe.tells === 'bytecodes'),
+    returnedClasses(classFile, recipe.tells === 'bytecodes' || recipe.tells === 'samples'),
     handsOver,
     clock,
-    waitsOf(recipe) === undefined ? undefined : classFile.name,
+    {
+      waitsOf: waitsOf(recipe) === undefined ? undefined : classFile.name,
+      samples: recipe.tells === 'samples' ? recipe.due : undefined,
+    },
   )
   const bodies: InstrumentedBody[] = []
   const skipped: SkippedMethod[] = []
@@ -181,6 +186,10 @@ function probesOf(work: Work, refs: RuntimeBlock, recipe: Recipe): MethodProbes 
 function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, recipe: Recipe): MethodProbes {
   const receiver = reflection ? receiverProbe(refs.reflectiveCall) : []
   if (timing === undefined) return { entry: receiver, exit: [], slots: 1 }
+  if (recipe.tells === 'samples') {
+    const samples = { id, isRoot: timing === 'root' }
+    return { entry: receiver, exit: [], slots: SAMPLE_SLOTS, samples }
+  }
   const [entry, exit] =
     timing === 'root' ? [refs.rootEntry, refs.rootExit] : [refs.methodEntry, refs.methodExit]
   return {
@@ -229,6 +238,7 @@ function withHandOver(
     ...(timed.resume !== undefined && { resume: timed.resume }),
     ...(timed.counts !== undefined && { counts: timed.counts }),
     ...(timed.waits !== undefined && { waits: timed.waits }),
+    ...(timed.samples !== undefined && { samples: timed.samples }),
     slots: Math.max(timed.slots, HAND_OVER_SLOTS),
   }
 }

@@ -53,7 +53,8 @@ import { withNewLocal } from './new-local.ts'
 import { resumePoints } from './own-handlers.ts'
 import { NotInstrumentable, TooLong } from './problem.ts'
 import { type Inserted, type Probes, Relocation } from './relocation.ts'
-import type { RuntimeBlock, RuntimeRefs } from './runtime.ts'
+import type { RuntimeBlock } from './runtime.ts'
+import { type SampledMethod, type SampleProbes, sampleProbes } from './sampling.ts'
 import { returnedClass, type SharedExits, sharedExits } from './shared-exits.ts'
 import { monitorEntry, WAIT_SLOTS, type WaitProbes, type WaitRecipe, waitProbes } from './waits.ts'
 
@@ -69,6 +70,8 @@ export interface MethodProbes extends Probes {
   readonly counts?: BlockAnalysis | 'nothing'
   /** Instructions that may wait have probes, too. Not together with `counts`. */
   readonly waits?: WaitRecipe
+  /** The method samples itself: its probes go around these. */
+  readonly samples?: SampledMethod
 }
 
 /** Code thrown into from [start, end), new positions. */
@@ -96,7 +99,7 @@ export function instrumentMethod(
   classFile: ClassFile,
   method: MethodInfo,
   asked: MethodProbes,
-  refs: RuntimeRefs & { readonly waits?: RuntimeBlock['waits'] },
+  refs: RuntimeBlock,
 ): Uint8Array {
   const code = parseCode(classFile, method)
   if (isEmptyFinalizer(method, code)) {
@@ -106,20 +109,15 @@ export function instrumentMethod(
   const frames = hasFrames ? decodeStackMap(classFile, method, code) : []
   const framed = new Set(frames.map(({ bci }) => bci))
   const hasFrame = (bci: number) => !hasFrames || framed.has(bci)
-  const counting = countingFor(classFile, method, code, asked, refs)
-  const probes =
-    counting !== undefined
-      ? withCount(asked, counting)
-      : refs.waits && asked.waits !== undefined
-        ? { ...asked, entry: [...monitorEntry(classFile, method, refs.waits), ...asked.entry] }
-        : asked
+  const more = additionOf(classFile, method, code, asked, refs)
+  const probes = more?.probes ?? asked
   const thrownProbe = probes.thrown ?? probes.exit
-  const waitRefs = asked.waits === undefined ? undefined : refs.waits
+  const waitRefs = asked.waits === undefined ? undefined : (refs.waits ?? undefined)
   const waits = (announces: boolean) =>
     waitRefs ? waitProbes(classFile, code, asked.waits!, waitRefs, announces) : undefined
   const waitSlots = waitRefs ? WAIT_SLOTS : 0
   const place = (announces: boolean) =>
-    layOut(classFile, method, code, probes, refs, hasFrame, counting, waits(announces))
+    layOut(classFile, method, code, probes, refs, hasFrame, more, waits(announces))
   const { moved, handlers, length } = waitRefs
     ? orIfTooLong(
         () => place(true),
@@ -138,8 +136,8 @@ export function instrumentMethod(
   const thrown = handlers.length === 0 ? 0 : 1
   // What lies below a returned value is not known without following the stack, so leave room for all.
   out.u2(atMost(MAX_U2, Math.max(code.maxStack, thrown) + Math.max(probes.slots, waitSlots), 'max_stack'))
-  const counter = counting?.local ?? -1
-  out.u2(code.maxLocals + (counter < 0 ? 0 : 1))
+  const newLocal = more?.local ?? -1
+  out.u2(code.maxLocals + (newLocal < 0 ? 0 : 1))
   out.u4(length)
   out.copy(bytecode)
   writeExceptionTable(out, code, moved, handlers)
@@ -157,7 +155,7 @@ export function instrumentMethod(
     ]
     if (plain.length === 0) return undefined
     const initial = initialLocals(classFile, method)
-    const all = counter < 0 ? plain : framesWith(counter, plain, initial, moved.of(0))
+    const all = more === undefined || newLocal < 0 ? plain : framesWith(more, plain, initial, moved.of(0))
     return { nameIndex: refs.stackMapTable, content: framesOf(all, initial) }
   })
   return out.finish()
@@ -177,13 +175,14 @@ function orIfTooLong<T>(first: () => T, otherwise: () => T): T {
  * was before.
  */
 function framesWith(
-  newLocal: number,
+  { local, localType }: Addition,
   frames: readonly Frame[],
   initial: readonly VerificationType[],
   begin: number,
 ): Frame[] {
-  const all = frames.map(({ bci, locals, stack }) => ({ bci, locals: withNewLocal(locals, newLocal), stack }))
-  if (all[0].bci !== begin) all.unshift({ bci: begin, locals: withNewLocal(initial, newLocal), stack: [] })
+  const withLocal = (locals: readonly VerificationType[]) => withNewLocal(locals, local, localType)
+  const all = frames.map(({ bci, locals, stack }) => ({ bci, locals: withLocal(locals), stack }))
+  if (all[0].bci !== begin) all.unshift({ bci: begin, locals: withLocal(initial), stack: [] })
   return all
 }
 
@@ -196,15 +195,44 @@ function framesOf(frames: readonly Frame[], initial: readonly VerificationType[]
   }
 }
 
-function countingFor(
+/** What a method gets besides probes that know nothing of its code: with them, all of its probes. */
+interface Addition {
+  readonly probes: MethodProbes
+  readonly inserted: Inserted | undefined
+  /** The new variable; -1 if there is none. */
+  readonly local: number
+  readonly localType: VerificationType
+}
+
+function additionOf(
   classFile: ClassFile,
   method: MethodInfo,
   code: Code,
-  { counts }: MethodProbes,
-  refs: RuntimeRefs,
-): Counting | undefined {
+  asked: MethodProbes,
+  refs: RuntimeBlock,
+): Addition | undefined {
+  const { counts, samples, waits } = asked
+  if (samples !== undefined && refs.samples !== null) {
+    const sampling = sampleProbes(classFile, method, code, samples, refs.samples)
+    return { probes: aroundProbes(asked, sampling), ...sampling }
+  }
+  if (waits !== undefined && refs.waits !== null) {
+    const entry = [...monitorEntry(classFile, method, refs.waits), ...asked.entry]
+    return { ...NO_COUNT, probes: { ...asked, entry }, localType: verificationType(INTEGER) }
+  }
   if (counts === undefined) return undefined
-  return counts === 'nothing' ? NO_COUNT : countingOf(classFile, method, code, counts, refs)
+  const counting = counts === 'nothing' ? NO_COUNT : countingOf(classFile, method, code, counts, refs)
+  return { probes: withCount(asked, counting), ...counting, localType: verificationType(INTEGER) }
+}
+
+function aroundProbes(probes: MethodProbes, { entry, exit, thrown, resume }: SampleProbes): MethodProbes {
+  return {
+    ...probes,
+    entry: [...entry, ...probes.entry],
+    exit: [...probes.exit, ...exit],
+    thrown: [...(probes.thrown ?? probes.exit), ...thrown],
+    ...(resume !== undefined && { resume }),
+  }
 }
 
 function withCount(probes: MethodProbes, { begin, push }: Counting): MethodProbes {
@@ -242,17 +270,17 @@ function layOut(
   method: MethodInfo,
   code: Code,
   probes: Probes,
-  refs: RuntimeRefs,
+  refs: RuntimeBlock,
   hasFrame: (bci: number) => boolean,
-  counting: Counting | undefined,
+  more: Addition | undefined,
   waits: WaitProbes | undefined,
 ): Layout {
   const { bytecode } = code
   const { exit, thrown = exit, resume } = probes
   const limit = lengthLimit(bytecode.length)
-  const put = counting?.inserted ?? waits?.inserted
+  const put = more?.inserted ?? waits?.inserted
   const attempt = (shared?: SharedExits, inserted = put): Layout => {
-    const local = counting?.local
+    const local = more?.local
     const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, local, waits?.behind)
     const handlers = thrown.length === 0 ? [] : catchAlls(classFile, method, code, moved, thrown)
     const length = moved.length + handlers.length * (thrown.length + 1)
@@ -291,7 +319,7 @@ function withResumes(points: Uint8Array, probe: readonly number[], counted: Inse
 function returnedTypes(
   opcode: number,
   method: MethodInfo,
-  refs: RuntimeRefs,
+  refs: RuntimeBlock,
 ): VerificationType[] | undefined {
   switch (opcode) {
     case IRETURN:

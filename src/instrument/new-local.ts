@@ -24,7 +24,7 @@ import {
   WIDE,
 } from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
-import { DOUBLE, INTEGER, LONG, TOP, typeTag, type VerificationType } from '../classfile/stack-map.ts'
+import { DOUBLE, LONG, TOP, typeTag, type VerificationType } from '../classfile/stack-map.ts'
 import { NotInstrumentable } from './problem.ts'
 
 const MAX_LOCALS = 65535
@@ -93,8 +93,12 @@ export function accessCode(opcode: number, local: number, increment = 0): number
   return [opcode < ISTORE ? ILOAD_0 + (opcode - ILOAD) * 4 + local : ISTORE_0 + (opcode - ISTORE) * 4 + local]
 }
 
-/** A frame's locals with the new variable, an int. */
-export function withNewLocal(locals: readonly VerificationType[], newLocal: number): VerificationType[] {
+/** A frame's locals with the new variable, of a type that takes one slot. */
+export function withNewLocal(
+  locals: readonly VerificationType[],
+  newLocal: number,
+  type: VerificationType,
+): VerificationType[] {
   const all: VerificationType[] = []
   let slots = 0
   let at = 0
@@ -103,7 +107,7 @@ export function withNewLocal(locals: readonly VerificationType[], newLocal: numb
     slots += typeTag(locals[at]) === LONG || typeTag(locals[at]) === DOUBLE ? 2 : 1
   }
   for (; slots < newLocal; slots++) all.push(TOP)
-  all.push(INTEGER)
+  all.push(type)
   for (; at < locals.length; at++) all.push(locals[at])
   return all
 }

@@ -15,6 +15,7 @@ import {
 import { u2At } from '../classfile/reader.ts'
 import { encodeModifiedUtf8 } from '../classfile/utf8.ts'
 import { Writer } from '../classfile/writer.ts'
+import type { SampleTrigger } from './sampling.ts'
 
 /** Lives in java.base, defined by the boot loader, so that every class can call it. */
 export const RUNTIME_CLASS = 'java/lang/JFluid1'
@@ -50,6 +51,47 @@ const PROBES = {
     countCall: ['countCall', COUNT],
   },
 } as const
+
+/** The probes of mode `sample`. */
+const SAMPLES_CLASS = 'java/lang/JFluid1Samples'
+const STACK_CLASS = `${SAMPLES_CLASS}$Stack`
+const STACK = `L${STACK_CLASS};`
+
+const SAMPLE_PROBES = {
+  bytecodes: {
+    methodEntry: ['methodEntry', `(I)${STACK}`],
+    methodExit: ['methodExit', `(${STACK})V`],
+    methodResume: ['methodResume', `(${STACK}I)V`],
+    rootEntry: ['rootEntry', `(I)${STACK}`],
+    rootExit: ['rootExit', `(${STACK})V`],
+    count: ['count', `(${STACK}I)V`],
+    check: ['check', `(${STACK}I)V`],
+    leafEntry: ['leafEntry', `(I)${STACK}`],
+    leafCheck: ['leafCheck', `(${STACK}II)V`],
+    leaf: ['leaf', '(II)V'],
+  },
+  time: {
+    methodEntry: ['dueEntry', ID],
+    methodExit: ['dueExit', ID],
+    methodResume: ['dueExit', ID],
+    rootEntry: ['dueRootEntry', ID],
+    rootExit: ['dueRootExit', ID],
+    count: ['dueLoop', ID],
+    check: ['dueLoop', ID],
+    leafEntry: ['dueEntry', ID],
+    leafCheck: ['dueLoop', ID],
+    leaf: ['dueLoop', ID],
+  },
+} as const
+
+type SampleProbeName = keyof (typeof SAMPLE_PROBES)['bytecodes']
+
+/** Pool indices that the probes of mode `sample` refer to; by time, only some have a meaning. */
+export interface SampleRefs extends Readonly<Record<SampleProbeName, number>> {
+  readonly trigger: SampleTrigger
+  /** The class of what is kept in the variable. */
+  readonly stackClass: number
+}
 
 /** Pool indices that probes refer to. */
 export interface RuntimeRefs {
@@ -107,6 +149,8 @@ export type WaitRefs = {
 export type HandOverRefs = { readonly [method in keyof typeof HAND_OVER_METHODS]: number }
 
 export interface RuntimeBlock extends RuntimeRefs {
+  /** Null but for mode `sample`. */
+  readonly samples: SampleRefs | null
   /** Null for classes where no work changes hands. */
   readonly handOver: HandOverRefs | null
   /** Null unless waits are told. */
@@ -115,6 +159,13 @@ export interface RuntimeBlock extends RuntimeRefs {
   readonly poolBytes: Uint8Array
   /** Slots they take. */
   readonly poolEntries: number
+}
+
+/** What a recipe needs besides. */
+interface MoreProbes {
+  /** The class's own name, where waits are told. */
+  readonly waitsOf?: string | undefined
+  readonly samples?: SampleTrigger | undefined
 }
 
 /**
@@ -127,9 +178,9 @@ export function runtimeBlock(
   returned: readonly string[],
   handsOver = false,
   clock: EventClock = 'time',
-  waitsOf?: string,
+  { waitsOf, samples }: MoreProbes = {},
 ): RuntimeBlock {
-  const block = new Block(pool, returned, handsOver, clock, waitsOf)
+  const block = new Block(pool, returned, handsOver, clock, { waitsOf, samples })
   const runtime = block.class(RUNTIME_CLASS)
   const probe = (key: keyof (typeof PROBES)[EventClock]): number => {
     const [name, descriptor] = PROBES[clock][key]
@@ -147,12 +198,23 @@ export function runtimeBlock(
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
     returned: new Map(returned.map((name) => [name, block.class(name)])),
+    samples: samples === undefined ? null : sampleRefs(block, samples),
     handOver: handsOver ? refsOf(HAND_OVER_METHODS, block, runtime) : null,
     waits:
       waitsOf === undefined ? null : { ...refsOf(WAIT_METHODS, block, runtime), own: block.class(waitsOf) },
     poolBytes: block.writer.finish(),
     poolEntries: block.entries,
   }
+}
+
+function sampleRefs(block: Block, trigger: SampleTrigger): SampleRefs {
+  const owner = block.class(SAMPLES_CLASS)
+  const refs = Object.entries(SAMPLE_PROBES[trigger]).map(([key, [name, descriptor]]) => [
+    key,
+    block.method(owner, name, descriptor),
+  ])
+  const stackClass = trigger === 'bytecodes' ? block.class(STACK_CLASS) : owner
+  return { ...(Object.fromEntries(refs) as Record<SampleProbeName, number>), trigger, stackClass }
 }
 
 function refsOf<K extends string>(
@@ -184,6 +246,12 @@ const WANTED: Readonly<Record<EventClock, Wanted[]>> = {
   time: wantedFor('time'),
   executed: wantedFor('executed'),
 }
+const wantedToSample = (trigger: SampleTrigger): Wanted[] =>
+  [...new Set([SAMPLES_CLASS, STACK_CLASS, ...Object.values(SAMPLE_PROBES[trigger]).flat()])].map(wanted)
+const WANTED_TO_SAMPLE: Readonly<Record<SampleTrigger, Wanted[]>> = {
+  bytecodes: wantedToSample('bytecodes'),
+  time: wantedToSample('time'),
+}
 const WANTED_TO_HAND_OVER = [...Object.keys(HAND_OVER_METHODS), OBJECTS, NOTHING].map(wanted)
 const WANTED_TO_WAIT = [...new Set(Object.entries(WAIT_METHODS).flat())].map(wanted)
 
@@ -198,12 +266,13 @@ class Block {
     returned: readonly string[],
     handsOver: boolean,
     clock: EventClock,
-    waitsOf: string | undefined,
+    { waitsOf, samples }: MoreProbes,
   ) {
     this.#pool = pool
     const more = [
       ...(handsOver ? WANTED_TO_HAND_OVER : []),
       ...(waitsOf === undefined ? [] : [...WANTED_TO_WAIT, wanted(waitsOf)]),
+      ...(samples === undefined ? [] : WANTED_TO_SAMPLE[samples]),
     ]
     this.#texts = findTexts(pool, [...WANTED[clock], ...more, ...returned.map(wanted)])
   }

@@ -8,6 +8,8 @@ export interface CostWords {
   readonly total: string
   readonly self: string
   readonly perCall: string
+  /** What its calls are called. */
+  readonly calls: string
   /** What hot methods are sorted by. */
   readonly by: string
   /** At most `width` cells. */
@@ -27,11 +29,11 @@ const counted = { cost: (value: number, width = 9) => count(value, width), each:
 
 export const COST_WORDS: Readonly<Record<CostKind, CostWords>> = {
   time: {
-    ...{ total: 'total ms', self: 'self ms', perCall: 'ms/call', by: 'self time' },
+    ...{ total: 'total ms', self: 'self ms', perCall: 'ms/call', calls: 'calls', by: 'self time' },
     ...{ cost: ms, each: msPerCall },
   },
   waits: {
-    ...{ total: 'wait ms', self: 'own ms', perCall: 'ms/call', by: 'time' },
+    ...{ total: 'wait ms', self: 'own ms', perCall: 'ms/call', calls: 'calls', by: 'time' },
     ...{ cost: ms, each: msPerCall },
   },
   // bc: bytecodes
@@ -39,16 +41,23 @@ export const COST_WORDS: Readonly<Record<CostKind, CostWords>> = {
     total: 'total bc',
     self: 'self bc',
     perCall: 'bc/call',
+    calls: 'calls',
     by: 'bytecodes of their own',
     ...counted,
   },
   // Calls are those that were seen: what a call costs is not known.
   samples: {
-    ...{ total: 'total smp', self: 'self smp', perCall: 'smp/seen', by: 'samples of their own' },
+    ...{
+      total: 'total smp',
+      self: 'self smp',
+      perCall: 'smp/seen',
+      calls: 'seen',
+      by: 'samples of their own',
+    },
     ...counted,
   },
   // A subtree's calls include its own top.
-  calls: { total: 'subtree', self: 'own', perCall: 'per call', by: 'calls', ...counted },
+  calls: { total: 'subtree', self: 'own', perCall: 'per call', calls: 'calls', by: 'calls', ...counted },
 }
 
 /** A cost with its unit, for a line of text. */

@@ -39,6 +39,7 @@ import {
   COST_OF,
   type ErrorBarFacts,
   isTimed,
+  type Latency,
   MODES,
   type Mode,
   type Profile,
@@ -367,12 +368,23 @@ class Reader {
     }
   }
 
+  #latency(value: unknown): Latency {
+    const fields = this.#fields(value, 'sampling.latencyNs')
+    const of = (name: string) => this.#number(fields[name], `sampling.latencyNs.${name}`)
+    return { p50: of('p50'), p90: of('p90'), p99: of('p99'), max: of('max') }
+  }
+
   #sampling(value: unknown): Sampling {
     const fields = this.#fields(value, 'sampling')
     return {
       every: this.#number(fields.every, 'sampling.every'),
       unit: this.#oneOf(fields.unit, ['bytecodes', 'ns'], 'sampling.unit'),
       ...(fields.random !== undefined && { random: this.#count(fields.random, 'sampling.random') }),
+      ...(fields.samples !== undefined && { samples: this.#count(fields.samples, 'sampling.samples') }),
+      ...(fields.bytecodes !== undefined && {
+        bytecodes: this.#number(fields.bytecodes, 'sampling.bytecodes'),
+      }),
+      ...(fields.latencyNs !== undefined && { latencyNs: this.#latency(fields.latencyNs) }),
       by: this.#oneOf(fields.by, ['probes', 'jfr', 'stacks'], 'sampling.by'),
     }
   }

@@ -135,6 +135,19 @@ export interface Sampling {
   /** Upper bound of the random number that is added each time; 0 for none. */
   readonly random?: number
   readonly by: 'probes' | 'jfr' | 'stacks'
+  /** Taken, in all threads. */
+  readonly samples?: number
+  /** Executed by all threads up to their last samples. */
+  readonly bytecodes?: number
+  /** From when one was due to when it was taken. */
+  readonly latencyNs?: Latency
+}
+
+export interface Latency {
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+  readonly max: number
 }
 
 /** How roots were timed while what they call had its own code. */

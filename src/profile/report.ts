@@ -156,8 +156,25 @@ const SAMPLED_BY: Readonly<Record<Sampling['by'], string>> = {
 }
 
 function samplingText({ every, unit, random = 0, by }: Sampling): string {
-  const each = unit === 'ns' ? span(every / 1e6) : `${count(every)} bytecodes`
-  return `a sample every ${each}${random > 0 ? ` and up to ${count(random)} more` : ''}, ${SAMPLED_BY[by]}`
+  const each = unit === 'ns' ? shortSpan(every) : `${count(every)} bytecodes`
+  return `a sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${SAMPLED_BY[by]}`
+}
+
+function* samplingFacts(sampling: Sampling): Generator<[string, string]> {
+  const { samples, bytecodes, latencyNs } = sampling
+  if (samples === undefined) return
+  const executed = bytecodes === undefined ? '' : ` in ${count(bytecodes)} executed bytecodes`
+  yield ['samples', `${count(samples)}${executed}`]
+  if (latencyNs === undefined || samples === 0) return
+  const [p50, p99, max] = [latencyNs.p50, latencyNs.p99, latencyNs.max].map(shortSpan)
+  yield ['latency', `${p50} from due to taken in half of them, ${p99} in 99 %, ${max} at most`]
+}
+
+/** Nanoseconds, in the unit that suits them. */
+function shortSpan(ns: number): string {
+  if (ns >= 1e9) return span(ns / 1e6)
+  const [value, unit] = ns >= 1e6 ? [ns / 1e6, 'ms'] : ns >= 1e3 ? [ns / 1e3, 'µs'] : [ns, 'ns']
+  return `${Number(value.toPrecision(3))} ${unit}`
 }
 
 function waitingText(tree: Tree): string {
@@ -202,6 +219,7 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
   const threads = profile.threads.filter((thread) => thread.tree.count > 0).length
   const isFollowed = profile.followedTasks !== undefined
   const callers = isFollowed ? profile.threads.filter(({ tree }) => callsRoot(tree)).length : threads
+  const isSampled = profile.mode === 'sample'
   const busyMs = profile.durationMs * Math.max(1, threads)
   const title = `jfluid profile of ${clean(target.mainClass)}`
   yield `${paint('bold', cut(title, cells))}\n`
@@ -213,8 +231,8 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
       `${span(profile.durationMs)} from ${clean(profile.startedAt)}, scheme ${profile.scheme.toUpperCase()}`,
     ],
     [
-      'calls',
-      `${count(rootCalls)} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(callers, 'thread')}` +
+      isSampled ? 'seen' : 'calls',
+      `${count(rootCalls)}${isSampled ? ' calls' : ''} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(callers, 'thread')}` +
         (profile.followedTasks === undefined
           ? ''
           : `; ${plural(profile.followedTasks, 'task')} followed, ${plural(threads, 'thread')} in all`),
@@ -240,6 +258,7 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
     if (profile.errorBars !== undefined) facts.push(['sure', sureText(profile, profile.errorBars)])
   } else {
     facts.push(['measured', measuredText(profile)])
+    if (profile.sampling !== undefined) facts.push(...samplingFacts(profile.sampling))
   }
   if (tellsWaits(profile.merged)) facts.push(['waiting', waitingText(profile.merged)])
   if (kept !== undefined) {
@@ -272,10 +291,10 @@ const NUMBER_CELLS = 50
 /** What the first column may be wrong by, where that is known. */
 const ERROR_CELLS = 8
 
-const treeHeader = ({ total, self, perCall }: CostWords, errors: string): string =>
-  `${right(total, 9)}${errors}${right(self, 10)}  % root      calls${right(perCall, 10)}  `
-const hotHeader = ({ total, self, perCall }: CostWords, errors: string): string =>
-  `${right(self, 9)}${errors}${right(total, 10)}  % self      calls${right(perCall, 10)}  `
+const treeHeader = ({ total, self, perCall, calls }: CostWords, errors: string): string =>
+  `${right(total, 9)}${errors}${right(self, 10)}  % root ${right(calls, 10)}${right(perCall, 10)}  `
+const hotHeader = ({ total, self, perCall, calls }: CostWords, errors: string): string =>
+  `${right(self, 9)}${errors}${right(total, 10)}  % self ${right(calls, 10)}${right(perCall, 10)}  `
 
 function* treeSection(
   title: string,

@@ -12,6 +12,7 @@ import { CctBuilder } from '../cct/builder.ts'
 import { RootSums } from '../cct/root-sums.ts'
 import { snapshotOf } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
+import type { Weights } from '../cct/weights.ts'
 import { openRing, type Ring } from '../events/ring.ts'
 import { RingReader } from '../events/ring-reader.ts'
 import {
@@ -182,6 +183,7 @@ class RecordingThread {
       followed: this.#builder.followed,
       orphans: this.#builder.orphans,
       openCalls: this.#builder.openCalls,
+      samples: samplesOf(this.#builder.weights),
       gaps: this.#ring.gaps(),
       nodes: this.#builder.contexts,
       calledMethods: this.#builder.methods,
@@ -218,6 +220,12 @@ class RecordingThread {
     clearTimeout(this.#timer)
     clearImmediate(this.#immediate)
   }
+}
+
+function samplesOf(weights: Weights): RecorderStats['samples'] {
+  const { count, sum, max } = weights
+  const [p50, p90, p99] = [0.5, 0.9, 0.99].map((part) => weights.percentile(part))
+  return { count, sum, p50: p50!, p90: p90!, p99: p99!, max }
 }
 
 function send(message: RecorderMessage, transfer: ArrayBuffer[] = []): void {

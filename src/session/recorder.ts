@@ -47,6 +47,15 @@ export interface RecorderStats {
   readonly orphans: number
   /** Calls that had not ended at the end, where what they have executed is told when they end. */
   readonly openCalls: number
+  /** How many samples, and of their weights (event-layout.ts) the sum and percentiles. */
+  readonly samples: {
+    readonly count: number
+    readonly sum: number
+    readonly p50: number
+    readonly p90: number
+    readonly p99: number
+    readonly max: number
+  }
   /** What the target could not record. */
   readonly gaps: number
   /** Contexts, over all threads. */

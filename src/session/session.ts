@@ -20,6 +20,7 @@ import {
   isTimed as isTimedMode,
   type Mode,
   type Profile,
+  type Sampling,
   type SkippedMethod,
 } from '../profile/profile.ts'
 import { inOneLine } from '../reveal/errors.ts'
@@ -39,7 +40,7 @@ import { FOLLOWED_CLASSES, handOverTasks } from './hand-over-points.ts'
 import { Installation, type Workshop } from './installation.ts'
 import { Instrumenter, isTimed, type Task } from './instrumenter.ts'
 import { RareWatch } from './rare-watch.ts'
-import { Recorder } from './recorder.ts'
+import { Recorder, type RecorderStats } from './recorder.ts'
 import { RootWatch } from './root-watch.ts'
 import { sourceName, TargetClasses } from './target-classes.ts'
 import { compiledPast } from './target-past.ts'
@@ -69,6 +70,8 @@ export interface SessionOptions {
   readonly blocks?: { readonly name: string; readonly analysis: BlockCounting | BlockAnalysis }
   /** With mode `exact`: waiting has rows of its own. Mode `locks` has them anyway. */
   readonly waits?: boolean
+  /** Of mode `sample`: when one is due. */
+  readonly sampling?: Pick<Sampling, 'every' | 'unit' | 'random'>
   /** Path of a jar with a jfluid.api.Profiler, for mode `bytecodes`. */
   readonly profiler?: string
   readonly scheme: 'a' | 'b'
@@ -166,7 +169,9 @@ const NO_CALIBRATION: MeasuredCalibration = {
 }
 
 function recipeOf(options: SessionOptions, feature: number): Recipe {
-  const { mode, blocks } = options
+  const { mode, blocks, sampling } = options
+  if (mode === 'sample')
+    return { tells: 'samples', due: sampling?.unit === 'bytecodes' ? 'bytecodes' : 'time' }
   if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
   if (mode === 'count') return { tells: 'calls' }
   return tellsWaits(options) ? { tells: 'time', waits: waitRecipe(feature, options.jdk) } : EXACT_TIME
@@ -231,7 +236,7 @@ export class Session {
     this.instrumenter = new Instrumenter(agent, {
       unverified: (classId) => this.classes.loaderOf(classId) === 0,
       recipe: recipeOf(options, facts.feature),
-      ...(options.profiler !== undefined && { onTasks: (tasks) => this.nameTasks(tasks) }),
+      onTasks: (tasks) => this.nameTasks(tasks),
     })
     this.revealer = new Revealer(
       { ...options, firstId: firstMethodOf(options) },
@@ -302,6 +307,7 @@ export class Session {
       // Both sides have it open: however we end, no file stays.
       rmSync(ringPath, { force: true })
       door.leave()
+      if (options.sampling !== undefined) await agent.sampling(options.sampling)
       if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
       if (!counts) onPhase('calibrating')
       const calibration = counts ? NO_CALIBRATION : await agent.calibrate(CALIBRATION_MS)
@@ -439,13 +445,14 @@ export class Session {
   }
 
   private nameTasks(tasks: readonly Task[]): void {
-    const names = tasks.filter(isTimed).map(({ id, className, name, descriptor }) => ({
-      id,
+    const { profiler, sampling } = this.options
+    if (profiler === undefined && sampling?.unit !== 'ns') return
+    const names = tasks.filter(isTimed).map(({ id, className, name, descriptor, probe }) => ({
+      ...{ id, name, descriptor, isRoot: probe === 'root' },
       className: sourceName(className),
-      name,
-      descriptor,
     }))
-    this.agent.names(names)
+    if (profiler !== undefined) this.agent.names(names)
+    if (sampling?.unit === 'ns') this.agent.frames(names)
   }
 
   /** A user deserves to be told before it happens. */
@@ -807,9 +814,10 @@ export class Session {
         `${stats.orphans} tasks began whose submission was lost: what they called stands for itself`,
       )
     }
-    if (stats.openCalls > 0) {
+    const openCalls = this.mode === 'sample' ? 0 : stats.openCalls
+    if (openCalls > 0) {
       this.warnings.add(
-        `calls that had not ended: ${stats.openCalls}; what they have executed themselves is missing, in part or as a whole`,
+        `calls that had not ended: ${openCalls}; what they have executed themselves is missing, in part or as a whole`,
       )
     }
     const { counters } = this.revealer
@@ -825,6 +833,9 @@ export class Session {
       },
       mode: this.mode,
       ...(this.mode === 'bytecodes' && { blocks: this.options.blocks?.name ?? 'default' }),
+      ...(this.options.sampling !== undefined && {
+        sampling: { ...this.options.sampling, by: 'probes', ...this.sampled(stats) },
+      }),
       scheme: this.options.scheme,
       roots: this.rootNames,
       selection: {
@@ -874,12 +885,19 @@ export class Session {
       events: { count: stats.events, waitMs: this.clock.toNs(stats.waitTicks) / 1e6 },
       kept: this.kept,
       ...(this.errorBars !== null && { errorBars: this.errorBarFacts(this.errorBars) }),
-      ...(stats.openCalls > 0 && { openCalls: stats.openCalls }),
+      ...(openCalls > 0 && { openCalls }),
       ...(this.options.followThreads === true && { followedTasks: stats.followed }),
       methodNames,
       merged: snapshot.merged,
       threads: snapshot.threads,
     }
+  }
+
+  private sampled({ samples }: RecorderStats): Pick<Sampling, 'samples' | 'bytecodes' | 'latencyNs'> {
+    const { count, sum, p50, p90, p99, max } = samples
+    if (this.options.sampling?.unit === 'bytecodes') return { samples: count, bytecodes: sum }
+    const [ns50, ns90, ns99, nsMax] = [p50, p90, p99, max].map((ticks) => this.clock.toNs(ticks))
+    return { samples: count, latencyNs: { p50: ns50!, p90: ns90!, p99: ns99!, max: nsMax! } }
   }
 
   private errorBarFacts({ rounds, leftOut, roots }: ErrorBars): NonNullable<Profile['errorBars']> {

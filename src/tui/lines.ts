@@ -190,7 +190,7 @@ function numberColumns(screenColumns: number, words = COST_WORDS.time, share = '
     { sort: 'total', title: words.total, cells: wide ? 12 : 9 },
     { sort: 'self', title: words.self, cells: wide ? 12 : 9 },
     { sort: 'share', title: share, cells: 8 },
-    { sort: 'calls', title: 'calls', cells: wide ? 14 : 9 },
+    { sort: 'calls', title: words.calls, cells: wide ? 14 : 9 },
     { sort: 'perCall', title: words.perCall, cells: wide ? 11 : 9 },
   ]
 }

@@ -11,6 +11,7 @@ import type {
   DetachReport,
   KeptBytes,
   RedefineResult,
+  SamplingRequest,
   StackRow,
   ThreadRow,
   Unloaded,
@@ -394,9 +395,22 @@ export class Agent {
     }
   }
 
+  /** Before the session is enabled: threads sample themselves. */
+  async sampling({ unit, every, random = 0 }: SamplingRequest): Promise<void> {
+    await this.link.request('sampling', unit === 'bytecodes', every, random)
+  }
+
   /** @throws AgentRefused if there is no profiler in the jar */
   async profiler(jar: string): Promise<void> {
     await this.link.request('profiler', jar)
+  }
+
+  /** Methods that threads which sample themselves by time may find on their stacks. Before these have probes. */
+  frames(methods: readonly (NamedMethod & { readonly isRoot: boolean })[]): void {
+    this.link.send(
+      'frames',
+      methods.map((it) => [it.id, it.className, it.name, it.descriptor, it.isRoot]),
+    )
   }
 
   names(methods: readonly NamedMethod[]): void {

@@ -35,10 +35,13 @@
 //                           [kept in the heap, kept outside of it]]   bytes, for this session
 //   stackTraces depth    → [[tid, name, [[class, method], …]], …]
 //   reclaim              → chunks taken back from threads outside the graph
+//   sampling whether by bytecodes, every, random
+//                        → nil                  samples are due after so many bytecodes, or nanoseconds
 //   profiler jar         → nil                  a profiling agent of the user's, to be called by threads in the graph
 //   detach               → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil]
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)
+//   frames [[method id, class, method, descriptor, whether it is a root], …]   (no reply), for samples by time
 //   names [[method id, class, method, descriptor], …]                          (no reply), for the profiler
 //
 // Events:
@@ -50,6 +53,14 @@
 //   waited id, kind, whether the class itself, class   the first wait of its kind for an object of the class
 //   lateLoad hook                                the loading thread did not wait for the answer to this hook
 //   ended reason                                 the agent leaves by itself
+
+/** When threads sample themselves. */
+export interface SamplingRequest {
+  readonly unit: 'bytecodes' | 'ns'
+  readonly every: number
+  /** Bytecodes: upper bound of what is added each time, itself excluded. */
+  readonly random?: number
+}
 
 /** A thread the runtime has met. */
 export interface ThreadRow {

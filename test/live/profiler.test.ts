@@ -170,6 +170,54 @@ describe.each(jdks)('JDK $version', (jdk) => {
     },
   )
 
+  it('of samples: is handed each, and says after how many bytecodes the thread takes its next', async () => {
+    const tuning = {
+      'own/Tuning.java': `
+        package own;
+        import jfluid.api.*;
+        public class Tuning implements Profiler {
+          private CallingContext root;
+          private int reports;
+          public int register(Thread t, CallingContext root) { this.root = root; return 1000; }
+          public int report(CallingContext root, CallingContext current) {
+            if (current.caller() == null || current.bytecodes() == 0) throw new IllegalStateException("nowhere");
+            reports++;
+            return 5000;
+          }
+          private static long sum(CallingContext context) {
+            long sum = context.bytecodes();
+            for (CallingContext callee : context.callees()) sum += sum(callee);
+            return sum;
+          }
+          public void end() { System.out.println(reports + " reports of " + sum(root)); }
+        }`,
+    }
+    const jar = await profilerJar(jdk, tuning, 'own.Tuning')
+    const file = join(temporaryDirectory('jfluid-tuning-'), 'p.jfluid')
+    const program = [jdk.java, '-cp', await compileFixture(jdk, 'Blocks'), 'fix.Blocks', 'run', '3000', '3']
+    const flags = [
+      '--root',
+      ROOT,
+      '--mode',
+      'sample',
+      '--every',
+      '100bc',
+      '--profiler',
+      jar,
+      '--record',
+      file,
+    ]
+    const ran = await jfluid('run', ...flags, '--', ...program)
+    expect(ran.code, ran.stderr).toBe(0)
+    const { sampling, warnings } = await readProfileJson(file)
+    expect(warnings).toEqual([])
+    const { samples, bytecodes } = sampling!
+    expect(ran.stdout).toContain(`${samples} reports of ${bytecodes}`)
+    expect(samples).toBeGreaterThan(50)
+    expect((bytecodes! - 1000) / (samples! - 1)).toBeGreaterThan(4990)
+    expect((bytecodes! - 1000) / (samples! - 1)).toBeLessThan(5100)
+  })
+
   it('is refused with a reason', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocks'), 'fix.Blocks', 'serve'])
     await java.line(/ready/)

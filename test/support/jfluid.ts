@@ -52,6 +52,9 @@ export interface JsonNode {
   /** With `--error-bars`, of roots that were timed bare. */
   selfErrorNs?: number
   errorNs?: number
+  /** The same, with `--mode sample`; `calls` are then those that were seen. */
+  selfSamples?: number
+  totalSamples?: number
   children: JsonNode[]
 }
 
@@ -61,6 +64,15 @@ export interface JsonProfile {
   target: { pid: number; jdk: string; vm: string; mainClass: string }
   mode: string
   blocks?: string
+  sampling?: {
+    every: number
+    unit: string
+    random?: number
+    by: string
+    samples?: number
+    bytecodes?: number
+    latencyNs?: { p50: number; p90: number; p99: number; max: number }
+  }
   scheme: string
   roots: string[]
   durationMs: number

@@ -52,6 +52,7 @@ final class Session extends GuestThread {
     private volatile boolean watchJdk;
     private boolean recording;
     /** Of the user's; null mostly. */
+    private SampleTimer timer;
     private Profiling profiling;
     private boolean detached;
     private volatile boolean left;
@@ -235,6 +236,9 @@ final class Session extends GuestThread {
                 return null;
             case "go":
                 JFluid1.open();
+                if (timer != null) {
+                    timer.start();
+                }
                 go.countDown();
                 return null;
             case "calibrate": {
@@ -255,6 +259,9 @@ final class Session extends GuestThread {
                 return status();
             case "stackTraces":
                 return Stacks.rows(MessagePack.asInt(m[2]));
+            case "sampling":
+                sampleEvery((Boolean) m[2], MessagePack.asLong(m[3]), MessagePack.asInt(m[4]));
+                return null;
             case "profiler":
                 profiling = new Profiling(Path.of((String) m[2]));
                 profiling.endWithJvm();
@@ -264,6 +271,13 @@ final class Session extends GuestThread {
                 for (Object row : (Object[]) m[2]) {
                     Object[] name = (Object[]) row;
                     profiling.name(MessagePack.asInt(name[0]), (String) name[1], (String) name[2], (String) name[3]);
+                }
+                return null;
+            case "frames":
+                for (Object row : (Object[]) m[2]) {
+                    Object[] f = (Object[]) row;
+                    JFluid1Samples.knowFrame(
+                            (String) f[1], (String) f[2], (String) f[3], MessagePack.asInt(f[0]), (Boolean) f[4]);
                 }
                 return null;
             case "reclaim":
@@ -320,6 +334,15 @@ final class Session extends GuestThread {
             JFluid1.tellWaits();
         }
         return new Object[] {clockPair(), perfData != null};
+    }
+
+    private void sampleEvery(boolean bytecodes, long every, int random) {
+        if (bytecodes) {
+            JFluid1Samples.everyBytecodes((int) every, random);
+        } else {
+            JFluid1Samples.byTime();
+            timer = new SampleTimer(every);
+        }
     }
 
     /** Makes sure that the JDK's classes where work changes hands are loaded, so that they can have probes. */
@@ -753,6 +776,10 @@ final class Session extends GuestThread {
         long t0 = System.nanoTime();
         watching = false;
         JFluid1.disable(); // whoever waits for an answer goes on, and lets a redefinition end
+        if (timer != null) {
+            timer.end();
+        }
+        JFluid1Samples.end();
         awaitSwapping();
         int[] restored = null;
         boolean released = true;

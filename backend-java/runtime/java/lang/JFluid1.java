@@ -75,8 +75,8 @@ public final class JFluid1 {
     private static final long CONTROL_SUBMIT = KIND_CONTROL | 7L << TICK_BITS;
     private static final long CONTROL_BEGIN = KIND_CONTROL | 8L << TICK_BITS;
     private static final long CONTROL_DROP = KIND_CONTROL | 9L << TICK_BITS;
-    private static final long CONTROL_UNWIND = KIND_CONTROL | 10L << TICK_BITS;
-    private static final long CONTROL_SAMPLE = KIND_CONTROL | 11L << TICK_BITS;
+    static final long CONTROL_UNWIND = KIND_CONTROL | 10L << TICK_BITS;
+    static final long CONTROL_SAMPLE = KIND_CONTROL | 11L << TICK_BITS;
     private static final long TICK_MASK = (1L << TICK_BITS) - 1;
 
     // wait-ids.ts
@@ -142,8 +142,8 @@ public final class JFluid1 {
     private static final long BYTES_AT = base("ARRAY_BYTE_BASE_OFFSET");
     private static final long INTS_AT = base("ARRAY_INT_BASE_OFFSET");
     private static final long LONGS_AT = base("ARRAY_LONG_BASE_OFFSET");
-    private static final long OBJECTS_AT = base("ARRAY_OBJECT_BASE_OFFSET");
-    private static final long OBJECT_BYTES = base("ARRAY_OBJECT_INDEX_SCALE");
+    static final long OBJECTS_AT = base("ARRAY_OBJECT_BASE_OFFSET");
+    static final long OBJECT_BYTES = base("ARRAY_OBJECT_INDEX_SCALE");
     private static final long LOADER_NAME = U.objectFieldOffset(ClassLoader.class, "name");
     private static final long TID = U.objectFieldOffset(Thread.class, "tid");
 
@@ -280,6 +280,8 @@ public final class JFluid1 {
         int waits;
         /** What the outermost of them waits for. */
         int waitId;
+        /** Of a thread that samples itself. */
+        JFluid1Samples.Stack stack;
 
         public final int number;
         public final long tid;
@@ -405,7 +407,7 @@ public final class JFluid1 {
         return FAST_CLOCK ? jdk.jfr.internal.JVM.counterTime() : System.nanoTime();
     }
 
-    private static ThreadInfo current() {
+    static ThreadInfo current() {
         long tid = U.getLong(Thread.currentThread(), TID);
         ThreadInfo[] t = table;
         ThreadInfo ti = t[(int) tid & (t.length - 1)];
@@ -535,7 +537,7 @@ public final class JFluid1 {
     }
 
     /** Outside the graph, until the next root: the agent may take the chunk. */
-    private static void rest(ThreadInfo ti) {
+    static void rest(ThreadInfo ti) {
         ti.active = false;
         int chunk = ti.chunk;
         if (chunk >= 0) {
@@ -675,7 +677,7 @@ public final class JFluid1 {
     }
 
     /** A thread's first call of a root. With the guard on. */
-    private static void register(Reporter to, ThreadInfo ti) {
+    static void register(Reporter to, ThreadInfo ti) {
         ti.contexts = new Context(0, null);
         ti.due = to.register(Thread.currentThread(), ti.contexts);
         ti.context = ti.contexts;
@@ -769,6 +771,57 @@ public final class JFluid1 {
         }
     }
 
+    // ---- what the probes of mode `sample` need (JFluid1Samples) ----
+
+    static final long MOST_TICKS = TICK_MASK;
+    /** UNWIND: all there are. */
+    static final long MOST_FRAMES = TICK_MASK;
+
+    static boolean isReady(int id) {
+        return state[id] >= READY;
+    }
+
+    static boolean isOpen() {
+        return open;
+    }
+
+    static Reporter reporter() {
+        return reporter;
+    }
+
+    /** What differs from session to session. */
+    static Object session() {
+        return table;
+    }
+
+    /** ENTER, without a time. */
+    static long enter(int id) {
+        return KIND_ENTER | (long) id << TICK_BITS;
+    }
+
+    /** Whether it is a thread of the session's own. */
+    static boolean isOurs(Thread t) {
+        return t == agent || t == swapper;
+    }
+
+    /** The thread is inside the graph, or inside again, unless the session is over. */
+    static void activate(ThreadInfo ti) {
+        if (ti.virtual) {
+            ti.virtualActive = enabled;
+        } else {
+            ti.active = enabled;
+        }
+    }
+
+    /** Who writes for a thread: itself, which then owns its chunk, or its carrier. Null if the session is over. */
+    static ThreadInfo writer(ThreadInfo ti) {
+        if (ti.virtual) {
+            return carrier();
+        }
+        own(ti);
+        return ti;
+    }
+
     // ---- slow paths: rare, guarded, bounded ----
 
     /** What the thread's events say: session ticks from {@link #start}, or what it has executed. */
@@ -845,7 +898,7 @@ public final class JFluid1 {
 
     /** A failure of ours ends here, but a Thread.stop() (up to JDK 19) was meant for the application. */
     @SuppressWarnings("removal")
-    private static void passOn(Throwable t) {
+    static void passOn(Throwable t) {
         if (t instanceof ThreadDeath stop) {
             throw stop;
         }
@@ -897,7 +950,7 @@ public final class JFluid1 {
      * @param ti the calling thread
      * @return false if the session is over
      */
-    private static boolean awaitReady(ThreadInfo w, ThreadInfo ti, int id) {
+    static boolean awaitReady(ThreadInfo w, ThreadInfo ti, int id) {
         long t0 = ticks();
         long at = BYTES_AT + id;
         if (U.getByteVolatile(state, at) == NEW) {
@@ -1245,7 +1298,7 @@ public final class JFluid1 {
     }
 
     /** @return null, and a gap, when the thread numbers of this session are used up: none is used twice */
-    private static ThreadInfo register(Thread t) {
+    static ThreadInfo register(Thread t) {
         long tid = U.getLong(t, TID);
         boolean virtual = Carrier.isVirtual(t);
         virtualSeen |= virtual;
@@ -1283,7 +1336,7 @@ public final class JFluid1 {
     // ---- chunks ----
 
     /** Writes one word; the caller has made room. */
-    private static void put(ThreadInfo w, long word) {
+    static void put(ThreadInfo w, long word) {
         U.putLongRelease(null, w.next, word);
         w.next += EVENT_BYTES;
     }
@@ -1309,7 +1362,7 @@ public final class JFluid1 {
      * bounded even if it lives, the rest of this root call goes unrecorded, and a gap is counted. The
      * owners of the chunks may be waiting for a lock of this very thread.
      */
-    private static boolean room(ThreadInfo w, ThreadInfo ti, int words) {
+    static boolean room(ThreadInfo w, ThreadInfo ti, int words) {
         if (w.next + (long) words * EVENT_BYTES <= w.limit) {
             return enabled;
         }
@@ -1589,7 +1642,7 @@ public final class JFluid1 {
     }
 
     /** A thread that was elsewhere in between begins a new segment even if this writer did not notice. */
-    private static void switchTo(ThreadInfo w, ThreadInfo ti) {
+    static void switchTo(ThreadInfo w, ThreadInfo ti) {
         if (w.lastThread != ti.number || ti.lastWriter != w.number) {
             w.lastThread = ti.number;
             ti.lastWriter = w.number;
@@ -1607,7 +1660,7 @@ public final class JFluid1 {
     }
 
     /** A carrier that is inside a root itself goes on writing its own events on the hot path. */
-    private static void switchBack(ThreadInfo w) {
+    static void switchBack(ThreadInfo w) {
         if (w.active && w.lastThread != w.number) {
             switchTo(w, w);
         }
@@ -2928,7 +2981,7 @@ public final class JFluid1 {
         long words = (long) table.length + reflected.length + knownMembers.length;
         long[] timed = timedSums;
         long tables = words * OBJECT_BYTES + state.length + (timed == null ? 0 : timed.length * 8L);
-        return tables + threadsKnown * THREAD_BYTES + membersKnown * MEMBER_BYTES;
+        return tables + threadsKnown * (THREAD_BYTES + JFluid1Samples.bytesOfThread()) + membersKnown * MEMBER_BYTES;
     }
 
     /** To memory outside of the heap. */

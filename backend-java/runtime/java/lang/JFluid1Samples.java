@@ -1,0 +1,697 @@
+package java.lang;
+
+import java.util.Iterator;
+import java.util.stream.Stream;
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ReservedStackAccess;
+
+/**
+ * The probes of mode `sample`, with the rules of {@link JFluid1}, beside which they live.
+ *
+ * Two kinds, and a session has one. By bytecodes (Komorium): a thread keeps its stack of methods as an array, counts down by
+ * what it executes, and looks at itself whenever the count is over. By time (Whaley; Hofer and others): a timer says that a
+ * sample is due, and each running thread answers at its next probe, which walks its stack.
+ *
+ * Either way a sample says what has changed since the thread's last: UNWIND, ENTER for what is new, SAMPLE.
+ */
+public final class JFluid1Samples {
+    private JFluid1Samples() {}
+
+    private static final int FIRST_FRAMES = 64;
+    private static final int SEED = 0x2545f491;
+    /** Words that are written at once, with those of a new chunk. */
+    private static final int WORDS = 8;
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    /** One thread's stack, and how far it is from its next sample. */
+    public static final class Stack {
+        final JFluid1.ThreadInfo thread;
+        /** Ids, outermost first; negative once a sample has told of them, and until something else is there. */
+        int[] frames = new int[FIRST_FRAMES];
+        int depth;
+        /** Frames that the last sample showed, -1 if the client need not know them all. */
+        int sampled;
+        /** Bytecodes until the next sample. */
+        int left;
+        /** What it was after the last. */
+        int granularity;
+        private int random = SEED;
+        /** By time: the latest that it has answered. */
+        int answered;
+        Walk walk;
+        /** By depth, of the frames that were told of: where a profiler of the user's has them. Null if there is none. */
+        JFluid1.Context[] contexts;
+
+        Stack(JFluid1.ThreadInfo thread) {
+            this.thread = thread;
+            next(every);
+        }
+
+        /** The frames of a walk, those that are as they were marked as told. */
+        void take(Walk walk) {
+            int count = walk.count;
+            if (frames.length < count) {
+                frames = new int[walk.ids.length];
+                sampled = -1;
+            }
+            int same = 0;
+            while (same < sampled && same < count && frames[same] == -walk.ids[count - 1 - same]) {
+                same++;
+            }
+            for (int i = same; i < count; i++) {
+                frames[i] = walk.ids[count - 1 - i];
+            }
+            depth = count;
+        }
+
+        /** Marsaglia's xorshift: the same numbers in every thread of every run. */
+        void next(int every) {
+            int r = 0;
+            if (spread > 0) {
+                int x = random;
+                x ^= x << 13;
+                x ^= x >>> 17;
+                x ^= x << 5;
+                random = x;
+                r = (x >>> 1) % spread;
+            }
+            left = granularity = (int) Math.min(Integer.MAX_VALUE, (long) every + r);
+        }
+    }
+
+    // ---- the session, written by the agent's thread ----
+
+    /** Bytecodes. */
+    private static int every = Integer.MAX_VALUE;
+    private static int spread;
+
+    /** @param random upper bound of what is added each time, itself excluded; 0 for nothing */
+    public static void everyBytecodes(int bytecodes, int random) {
+        every = bytecodes;
+        spread = random;
+        prepare();
+    }
+
+    /** Of a thread that has been inside; stacks deeper than FIRST_FRAMES take more. */
+    static long bytesOfThread() {
+        return known != NO_FRAMES ? 632 : every < Integer.MAX_VALUE ? 328 : 0;
+    }
+
+    /** As in JFluid1.begin: what is first used on an application's thread is initialised before. */
+    private static void prepare() {
+        U.ensureClassInitialized(Stack.class);
+        new Stack(null).next(1);
+    }
+
+    /** A method that a thread can be found in by its stack. */
+    private static final class Frame {
+        final String owner;
+        final String name;
+        final String descriptor;
+        final int id;
+        final boolean root;
+        /** Another of the same bucket. */
+        final Frame chain;
+
+        Frame(String owner, String name, String descriptor, int id, boolean root, Frame chain) {
+            this.owner = owner;
+            this.name = name;
+            this.descriptor = descriptor;
+            this.id = id;
+            this.root = root;
+            this.chain = chain;
+        }
+    }
+
+    /** What the timer and the threads share. A constant object, so that the flag's address is one. */
+    private static final class Timer {
+        /** Not 0: a sample is due. */
+        int due;
+        int generation;
+        /** Session ticks. */
+        long since;
+        /** Threads that may still answer: no more than there are processors run. */
+        int answers;
+        /** Looks of threads that have answered, or are outside of the graph. */
+        int passes;
+    }
+
+    private static final Timer TIMER = new Timer();
+    private static final long DUE = U.objectFieldOffset(Timer.class, "due");
+    private static final long ANSWERS = U.objectFieldOffset(Timer.class, "answers");
+    /** Then nobody is left who runs: others that do would pay for the flag until the next sample. */
+    private static final int MOST_PASSES = 64;
+    private static final int BUCKETS = 1 << 12;
+    private static final Frame[] NO_FRAMES = new Frame[1];
+    /** By class name and method name. Replaced by each session, prepended to by the agent's thread. */
+    private static volatile Frame[] known = NO_FRAMES;
+    private static StackWalker walker;
+
+    public static void byTime() {
+        every = Integer.MAX_VALUE;
+        spread = 0;
+        known = new Frame[BUCKETS];
+        if (walker == null) {
+            walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
+        }
+        prepare();
+        Walk first = new Walk();
+        walker.walk(first);
+    }
+
+    /** The session is over. */
+    public static void end() {
+        TIMER.due = 0;
+        every = Integer.MAX_VALUE;
+        known = NO_FRAMES;
+        NO_FRAMES[0] = null;
+    }
+
+    /** @param owner as Class.getName() */
+    public static void knowFrame(String owner, String name, String descriptor, int id, boolean root) {
+        Frame[] in = known;
+        int bucket = (owner.hashCode() * 31 + name.hashCode()) & (in.length - 1);
+        U.putReferenceRelease(in, JFluid1.OBJECTS_AT + bucket * JFluid1.OBJECT_BYTES,
+                new Frame(owner, name, descriptor, id, root, in[bucket]));
+    }
+
+    /** Called by the timer. */
+    public static void makeDue(int processors) {
+        TIMER.since = JFluid1.ticks();
+        TIMER.passes = 0;
+        TIMER.generation++;
+        U.putIntVolatile(TIMER, ANSWERS, processors);
+        U.putIntVolatile(TIMER, DUE, 1);
+    }
+
+    // ---- by bytecodes: hot path ----
+
+    /**
+     * Start of every instrumented method that calls others.
+     *
+     * @return the thread's stack; null if the thread is outside the graph
+     */
+    public static Stack methodEntry(int id) {
+        JFluid1.ThreadInfo ti = JFluid1.current();
+        if (ti == null || !(ti.active || ti.virtualActive)) {
+            return null;
+        }
+        if (!JFluid1.isReady(id) && !firstInvocation(ti, id)) {
+            return null;
+        }
+        Stack s = ti.stack;
+        int depth = s.depth;
+        int[] frames = s.frames;
+        if (depth == frames.length) {
+            frames = deeper(s);
+            if (frames == null) {
+                return null;
+            }
+        }
+        frames[depth] = id;
+        s.depth = depth + 1;
+        return s;
+    }
+
+    /** End of such a method. */
+    public static void methodExit(Stack s) {
+        if (s != null && s.depth > 0) {
+            s.depth--;
+        }
+    }
+
+    /** Start of a handler: what was called above it is over, also what could not say so. */
+    public static void methodResume(Stack s, int id) {
+        if (s == null) {
+            return;
+        }
+        int[] frames = s.frames;
+        for (int i = s.depth - 1; i >= 0; i--) {
+            if (frames[i] == id || frames[i] == -id) {
+                s.depth = i + 1;
+                return;
+            }
+        }
+    }
+
+    /** Start of a block of so many bytecodes from where no sample is taken. */
+    public static void count(Stack s, int bytecodes) {
+        if (s != null) {
+            s.left -= bytecodes;
+        }
+    }
+
+    /** The same where one is, if it is due. */
+    public static void check(Stack s, int bytecodes) {
+        if (s != null && (s.left -= bytecodes) <= 0) {
+            due(s);
+        }
+    }
+
+    /**
+     * Start of a method that calls nothing and has no loop: it is not on the stack, but where it is seen (5.1).
+     *
+     * @return as {@link #methodEntry}
+     */
+    public static Stack leafEntry(int id) {
+        JFluid1.ThreadInfo ti = JFluid1.current();
+        if (ti == null || !(ti.active || ti.virtualActive)) {
+            return null;
+        }
+        return JFluid1.isReady(id) || firstInvocation(ti, id) ? ti.stack : null;
+    }
+
+    public static void leafCheck(Stack s, int bytecodes, int id) {
+        if (s != null && (s.left -= bytecodes) <= 0) {
+            dueInLeaf(s, id);
+        }
+    }
+
+    /** A leaf of one block, as a whole. */
+    public static void leaf(int bytecodes, int id) {
+        leafCheck(leafEntry(id), bytecodes, id);
+    }
+
+    /** Start of a root, see JFluid1.rootEntry. */
+    public static Stack rootEntry(int id) {
+        JFluid1.ThreadInfo ti = JFluid1.current();
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            Stack s = methodEntry(id);
+            if (s != null) {
+                ti.nesting++;
+            }
+            return s;
+        }
+        return JFluid1.isOpen() ? enter(ti, id) : null;
+    }
+
+    public static void rootExit(Stack s) {
+        if (s == null) {
+            return;
+        }
+        methodExit(s);
+        leave(s.thread);
+    }
+
+    // ---- by time: hot path ----
+    //
+    // Where a method begins, the time until then was its caller's; where it ends or loops, its own.
+
+    public static void dueEntry(int id) {
+        if (TIMER.due != 0 || !JFluid1.isReady(id)) {
+            entered(id);
+        }
+    }
+
+    /** Not when something is thrown: the next probe is not far. */
+    public static void dueExit(int id) {
+        if (TIMER.due != 0) {
+            found(0);
+        }
+    }
+
+    /** In a loop without calls the compiler would look once, before it. */
+    public static void dueLoop(int id) {
+        if (U.getIntOpaque(TIMER, DUE) != 0) {
+            found(0);
+        }
+    }
+
+    public static void dueRootEntry(int id) {
+        JFluid1.ThreadInfo ti = JFluid1.current();
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            dueEntry(id);
+            ti.nesting++;
+        } else if (JFluid1.isOpen()) {
+            enter(ti, id);
+        }
+    }
+
+    public static void dueRootExit(int id) {
+        JFluid1.ThreadInfo ti = JFluid1.current();
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            dueExit(id);
+            leave(ti);
+        }
+    }
+
+    // ---- by time: a sample ----
+
+    private static void entered(int id) {
+        JFluid1.ThreadInfo ti = JFluid1.current();
+        boolean inside = ti != null && (ti.active || ti.virtualActive);
+        if (inside && !JFluid1.isReady(id) && !firstInvocation(ti, id)) {
+            return;
+        }
+        if (TIMER.due != 0) {
+            found(1);
+        }
+    }
+
+    /** @param inner frames that do not count: of methods that only begin */
+    private static void found(int inner) {
+        JFluid1.ThreadInfo ti = JFluid1.current();
+        if (ti == null || !(ti.active || ti.virtualActive) || ti.stack.answered == TIMER.generation) {
+            if (++TIMER.passes > MOST_PASSES) {
+                TIMER.due = 0;
+            }
+            return;
+        }
+        ti.stack.answered = TIMER.generation;
+        if (U.getAndAddInt(TIMER, ANSWERS, -1) <= 1) {
+            TIMER.due = 0;
+        }
+        lookAround(ti, inner, TIMER.since);
+    }
+
+    @ReservedStackAccess
+    private static void lookAround(JFluid1.ThreadInfo ti, int inner, long since) {
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = false;
+        try {
+            Stack s = ti.stack;
+            long latency = JFluid1.ticks() - since;
+            Walk walk = s.walk;
+            if (walk == null) {
+                walk = s.walk = new Walk();
+            }
+            walk.inner = inner;
+            walk.roots = ti.nesting;
+            walk.count = 0;
+            walker.walk(walk);
+            JFluid1.ThreadInfo w = JFluid1.writer(ti);
+            if (w != null) {
+                s.take(walk);
+                on = s.depth == 0 || write(w, ti, s, Math.max(0, latency));
+                JFluid1.switchBack(w);
+            }
+        } catch (Throwable t) {
+            on = false;
+            JFluid1.gap();
+            ti.guard = false;
+            JFluid1.passOn(t);
+        }
+        if (on) {
+            JFluid1.activate(ti);
+        }
+        ti.guard = false;
+    }
+
+    /** The present thread's instrumented methods, innermost first, up to the root by which it came in. */
+    private static final class Walk implements java.util.function.Function<Stream<StackWalker.StackFrame>, Object> {
+        int[] ids = new int[FIRST_FRAMES];
+        int count;
+        int inner;
+        int roots;
+
+        @Override
+        public Object apply(Stream<StackWalker.StackFrame> stack) {
+            Iterator<StackWalker.StackFrame> frames = stack.iterator();
+            Frame[] in = known;
+            while (roots > 0 && frames.hasNext()) {
+                StackWalker.StackFrame frame = frames.next();
+                Class<?> owner = frame.getDeclaringClass();
+                if (owner == JFluid1Samples.class) {
+                    continue;
+                }
+                Frame found = find(in, owner.getName(), frame);
+                if (found == null) {
+                    continue;
+                }
+                if (found.root) {
+                    roots--;
+                }
+                if (inner > 0) {
+                    inner--;
+                } else {
+                    add(found.id);
+                }
+            }
+            return null;
+        }
+
+        private void add(int id) {
+            if (count == ids.length) {
+                int[] more = new int[count * 2];
+                System.arraycopy(ids, 0, more, 0, count);
+                ids = more;
+            }
+            ids[count++] = id;
+        }
+
+        private static Frame find(Frame[] in, String owner, StackWalker.StackFrame frame) {
+            String name = frame.getMethodName();
+            Frame found = null;
+            for (Frame f = in[(owner.hashCode() * 31 + name.hashCode()) & (in.length - 1)]; f != null; f = f.chain) {
+                if (!f.name.equals(name) || !f.owner.equals(owner)) {
+                    continue;
+                }
+                if (found != null) { // one of several of this name
+                    return exactly(in, owner, name, frame.getDescriptor());
+                }
+                found = f;
+            }
+            return found;
+        }
+
+        private static Frame exactly(Frame[] in, String owner, String name, String descriptor) {
+            Frame f = in[(owner.hashCode() * 31 + name.hashCode()) & (in.length - 1)];
+            while (f != null && !(f.descriptor.equals(descriptor) && f.name.equals(name) && f.owner.equals(owner))) {
+                f = f.chain;
+            }
+            return f;
+        }
+    }
+
+    // ---- slow paths ----
+
+    /** The outermost root ends; or an inner one. */
+    private static void leave(JFluid1.ThreadInfo ti) {
+        int left = ti.nesting - 1;
+        ti.nesting = left;
+        if (left > 0) {
+            return;
+        }
+        if (ti.active && !ti.resting) {
+            JFluid1.rest(ti);
+        }
+        ti.active = ti.virtualActive = false;
+    }
+
+    @ReservedStackAccess
+    private static Stack enter(JFluid1.ThreadInfo known, int id) {
+        JFluid1.ThreadInfo ti = known;
+        try {
+            if (JFluid1.isOurs(Thread.currentThread())) {
+                return null;
+            }
+            if (ti == null) {
+                ti = JFluid1.register(Thread.currentThread());
+            }
+            if (ti == null || ti.guard) {
+                return null;
+            }
+            ti.guard = true;
+            Stack s = ti.stack;
+            if (s == null) {
+                s = ti.stack = new Stack(ti);
+            }
+            boolean on = JFluid1.isReady(id) || awaitReady(ti, id);
+            if (on && s.contexts == null) {
+                on = startReporting(ti, s);
+            }
+            if (on) {
+                s.frames[0] = id;
+                s.depth = 1;
+                ti.nesting = 1;
+                JFluid1.activate(ti);
+            }
+            ti.guard = false;
+            return on ? s : null;
+        } catch (Throwable t) {
+            JFluid1.gap();
+            if (ti != null) {
+                ti.guard = false;
+                ti.active = ti.virtualActive = false;
+            }
+            JFluid1.passOn(t);
+            return null;
+        }
+    }
+
+    /** @return false if the session is over */
+    private static boolean startReporting(JFluid1.ThreadInfo ti, Stack s) {
+        JFluid1.Reporter to = JFluid1.reporter();
+        if (to == null) {
+            return true;
+        }
+        Object session = JFluid1.session();
+        JFluid1.register(to, ti); // may take its time
+        s.contexts = new JFluid1.Context[s.frames.length + 1];
+        s.contexts[0] = ti.contexts;
+        s.left = s.granularity = (int) ti.due;
+        return JFluid1.session() == session;
+    }
+
+    /** The frames from `from` on have just been told of. */
+    private static void follow(Stack s, int from) {
+        JFluid1.Context[] contexts = s.contexts;
+        if (contexts.length <= s.depth) {
+            JFluid1.Context[] more = new JFluid1.Context[s.frames.length + 1];
+            System.arraycopy(contexts, 0, more, 0, contexts.length);
+            s.contexts = contexts = more;
+        }
+        for (int i = from; i < s.depth; i++) {
+            JFluid1.Context callee = contexts[i].callee(-s.frames[i]);
+            callee.calls++;
+            contexts[i + 1] = callee;
+        }
+    }
+
+    private static boolean awaitReady(JFluid1.ThreadInfo ti, int id) {
+        JFluid1.ThreadInfo w = JFluid1.writer(ti);
+        if (w == null || !JFluid1.awaitReady(w, ti, id)) {
+            return false;
+        }
+        JFluid1.switchBack(w);
+        return true;
+    }
+
+    @ReservedStackAccess
+    private static boolean firstInvocation(JFluid1.ThreadInfo ti, int id) {
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = false;
+        try {
+            on = awaitReady(ti, id);
+        } catch (Throwable t) {
+            on = false;
+            JFluid1.gap();
+            ti.guard = false;
+            JFluid1.passOn(t);
+        }
+        if (on) {
+            JFluid1.activate(ti);
+        }
+        ti.guard = false;
+        return on;
+    }
+
+    /** @return null, and a gap, when there is no memory for it: the thread is outside until its next root */
+    private static int[] deeper(Stack s) {
+        JFluid1.ThreadInfo ti = s.thread;
+        boolean virtual = ti.virtualActive;
+        ti.active = ti.virtualActive = false;
+        try {
+            int[] more = new int[s.frames.length * 2];
+            System.arraycopy(s.frames, 0, more, 0, s.frames.length);
+            s.frames = more;
+            ti.active = !virtual;
+            ti.virtualActive = virtual;
+            return more;
+        } catch (OutOfMemoryError full) {
+            JFluid1.gap();
+            return null;
+        }
+    }
+
+    private static void dueInLeaf(Stack s, int id) {
+        int depth = s.depth;
+        int[] frames = depth == s.frames.length ? deeper(s) : s.frames;
+        if (frames == null) {
+            return;
+        }
+        frames[depth] = id;
+        s.depth = depth + 1;
+        due(s);
+        s.depth = depth;
+    }
+
+    @ReservedStackAccess
+    private static void due(Stack s) {
+        JFluid1.ThreadInfo ti = s.thread;
+        if (!(ti.active || ti.virtualActive)) {
+            s.left = Integer.MAX_VALUE; // the session is over, or this root call is no longer recorded
+            return;
+        }
+        long executed = (long) s.granularity - s.left;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = false;
+        Object session = JFluid1.session();
+        s.next(every);
+        try {
+            JFluid1.ThreadInfo w = JFluid1.writer(ti);
+            on = w != null && write(w, ti, s, executed);
+            if (on) {
+                JFluid1.switchBack(w);
+            }
+            if (on && s.contexts != null) {
+                report(ti, s, executed);
+            }
+        } catch (Throwable t) {
+            on = false;
+            JFluid1.gap();
+            ti.guard = false;
+            JFluid1.passOn(t);
+        }
+        if (on && JFluid1.session() == session) {
+            JFluid1.activate(ti);
+        }
+        ti.guard = false;
+    }
+
+    /** Hands the sample to the profiler, which says when the thread's next is due. */
+    private static void report(JFluid1.ThreadInfo ti, Stack s, long executed) {
+        JFluid1.Reporter to = JFluid1.reporter();
+        if (to == null) {
+            s.contexts = null; // it has failed, and nobody reads the tree
+            return;
+        }
+        JFluid1.Context current = s.contexts[s.depth];
+        current.executed += executed;
+        s.left = s.granularity = to.report(ti.contexts, current);
+    }
+
+    /**
+     * What has changed since the thread's last sample. The innermost frame that has been told of is where that ends: all below
+     * it is as it was (6.2).
+     *
+     * @return false if the session is over
+     */
+    private static boolean write(JFluid1.ThreadInfo w, JFluid1.ThreadInfo ti, Stack s, long weight) {
+        int depth = s.depth;
+        int[] frames = s.frames;
+        int known = s.sampled < 0 ? 0 : depth;
+        while (known > 0 && frames[known - 1] > 0) {
+            known--;
+        }
+        long gone = s.sampled < 0 ? JFluid1.MOST_FRAMES : s.sampled - known;
+        s.sampled = -1;
+        if (!JFluid1.room(w, ti, WORDS)) {
+            return false;
+        }
+        JFluid1.switchTo(w, ti);
+        if (gone > 0) {
+            JFluid1.put(w, JFluid1.CONTROL_UNWIND | gone);
+        }
+        for (int i = known; i < depth; i++) {
+            if (!JFluid1.room(w, ti, WORDS)) {
+                return false;
+            }
+            int id = frames[i];
+            JFluid1.put(w, JFluid1.enter(id < 0 ? -id : id));
+            frames[i] = id < 0 ? id : -id;
+        }
+        if (!JFluid1.room(w, ti, WORDS)) {
+            return false;
+        }
+        JFluid1.put(w, JFluid1.CONTROL_SAMPLE | Math.min(weight, JFluid1.MOST_TICKS));
+        s.sampled = depth;
+        if (s.contexts != null) {
+            follow(s, known);
+        }
+        return JFluid1.isEnabled();
+    }
+}

@@ -1,0 +1,193 @@
+// What makes a thread sample itself.
+//
+// By bytecodes (Komorium, sections 4 and 5): a method gets the thread's stack when it begins, puts itself on it, and keeps it
+// in a local variable of its own. Every basic block takes its size off the count; some look whether it is over.
+//
+//     push id; invokestatic methodEntry; astore n
+//     …
+//   block:                                 a branch to it passes here
+//     aload n; push size; invokestatic count, or check
+//     …
+//     aload n; invokestatic methodExit     before each return, and in our handler
+//
+// A method that calls nothing and has no loop is not put on the stack, and has no exit probe (5.1):
+//
+//     push id; invokestatic leafEntry; astore n
+//   block:
+//     aload n; push size; push id; invokestatic leafCheck
+//
+// and one of a single block needs no variable: push size; push id; invokestatic leaf.
+//
+// By time: a flag is looked at where a method begins, ends, and loops.
+
+import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
+import { type Code, instructionLength } from '../classfile/code.ts'
+import {
+  ALOAD,
+  ASTORE,
+  ATHROW,
+  INVOKEDYNAMIC,
+  INVOKESTATIC,
+  INVOKEVIRTUAL,
+  isReturn,
+} from '../classfile/opcodes.ts'
+import { OBJECT, type VerificationType, verificationType } from '../classfile/stack-map.ts'
+import { type Blocks, blocksOf, defaultBlocks } from './blocks.ts'
+import { successors } from './flow.ts'
+import { accessCode, newLocalOf } from './new-local.ts'
+import { pushId } from './probe.ts'
+import type { Inserted } from './relocation.ts'
+import type { SampleRefs } from './runtime.ts'
+
+/** Bytecodes that are executed between two looks at the count, at most: as in the paper's evaluation. */
+export const MAX_PATH = 50
+/** Stack slots that probes need. */
+export const SAMPLE_SLOTS = 4
+
+/** What makes a sample due. */
+export type SampleTrigger = 'bytecodes' | 'time'
+
+export interface SampledMethod {
+  readonly id: number
+  readonly isRoot: boolean
+}
+
+/** What a method needs in order to sample. */
+export interface SampleProbes {
+  readonly entry: readonly number[]
+  readonly exit: readonly number[]
+  /** What of the exit there is to do when something is thrown. */
+  readonly thrown: readonly number[]
+  readonly resume?: readonly number[]
+  readonly inserted: Inserted
+  /** The new variable; -1 if there is none. */
+  readonly local: number
+  readonly localType: VerificationType
+}
+
+export function sampleProbes(
+  classFile: ClassFile,
+  method: MethodInfo,
+  code: Code,
+  { id, isRoot }: SampledMethod,
+  refs: SampleRefs,
+): SampleProbes {
+  const blocks = blocksOf(code, classFile.pool, defaultBlocks)
+  const localType = verificationType(OBJECT, refs.stackClass)
+  const probe = (ref: number) => [...pushId(id), ...call(ref)]
+  if (refs.trigger === 'time') {
+    const exit = probe(isRoot ? refs.rootExit : refs.methodExit)
+    return {
+      entry: probe(isRoot ? refs.rootEntry : refs.methodEntry),
+      exit,
+      thrown: isRoot ? exit : [],
+      inserted: Array.from(code.bytecode, (_, bci) =>
+        blocks.loops[bci] === 1 ? probe(refs.check) : undefined,
+      ),
+      local: -1,
+      localType,
+    }
+  }
+  const pieces = withChecks(code, blocks)
+  if (!isRoot && isLeaf(code.bytecode, blocks)) {
+    if (pieces.count === 1) {
+      const entry = [...pushId(pieces.sizes[0]), ...probe(refs.leaf)]
+      return { entry, exit: [], thrown: [], inserted: [], local: -1, localType }
+    }
+    const local = newLocalOf(method, code)
+    const inserted = insertedAt(pieces, (size) => [
+      ...accessCode(ALOAD, local),
+      ...pushId(size),
+      ...probe(refs.leafCheck),
+    ])
+    const entry = [...probe(refs.leafEntry), ...accessCode(ASTORE, local)]
+    return { entry, exit: [], thrown: [], inserted, local, localType }
+  }
+  const local = newLocalOf(method, code)
+  const load = accessCode(ALOAD, local)
+  const exit = [...load, ...call(isRoot ? refs.rootExit : refs.methodExit)]
+  return {
+    entry: [...probe(isRoot ? refs.rootEntry : refs.methodEntry), ...accessCode(ASTORE, local)],
+    exit,
+    thrown: exit,
+    resume: [...load, ...probe(refs.methodResume)],
+    inserted: insertedAt(pieces, (size, checks) => [
+      ...load,
+      ...pushId(size),
+      ...call(checks ? refs.check : refs.count),
+    ]),
+    local,
+    localType,
+  }
+}
+
+/** Calls nothing by an instruction, and passes no instruction twice. */
+function isLeaf(bytecode: Uint8Array, { loops }: Blocks): boolean {
+  if (loops.includes(1)) return false
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    if (isCall(bytecode[bci])) return false
+  }
+  return true
+}
+
+function isCall(opcode: number): boolean {
+  return opcode >= INVOKEVIRTUAL && opcode <= INVOKEDYNAMIC
+}
+
+function call(method: number): number[] {
+  return [INVOKESTATIC, method >>> 8, method & 0xff]
+}
+
+function insertedAt(
+  { sizes, checks }: CheckedBlocks,
+  code: (size: number, checks: boolean) => number[],
+): Inserted {
+  return Array.from(sizes, (size, bci) => (size === 0 ? undefined : code(size, checks[bci] === 1)))
+}
+
+export interface CheckedBlocks {
+  /** By bci: instructions of the block, or the piece of one, that begins there; 0 where none does. */
+  readonly sizes: Int32Array
+  /** By bci: the count is looked at. */
+  readonly checks: Uint8Array
+  readonly count: number
+}
+
+/**
+ * Where the count is looked at (5.2): in blocks that leave the method, that call, that begin a loop; and in as many others as
+ * it takes for no path of more than MAX_PATH instructions to be without. Longer blocks are split.
+ */
+export function withChecks({ bytecode, handlers }: Code, { sizes: whole, loops }: Blocks): CheckedBlocks {
+  const sizes = new Int32Array(bytecode.length)
+  const checks = new Uint8Array(bytecode.length)
+  /** By bci of a piece: the most that has been executed since the count was looked at last. */
+  const since = new Int32Array(bytecode.length)
+  for (const { handlerBci } of handlers) checks[handlerBci] = 1 // from anywhere in its range
+  let count = 0
+  let piece = 0
+  let mustCheck = false
+  const reach = (bci: number, executed: number) => {
+    if (bci < bytecode.length) since[bci] = Math.max(since[bci], executed)
+  }
+  /** All that lead to it but backward jumps, which lead to loops, have been seen. */
+  const end = (targets: readonly number[]) => {
+    if (mustCheck || loops[piece] === 1 || since[piece] + sizes[piece] > MAX_PATH) checks[piece] = 1
+    const executed = (checks[piece] === 1 ? 0 : since[piece]) + sizes[piece]
+    for (const target of targets) if (target > piece) reach(target, executed)
+  }
+  for (let bci = 0; bci < bytecode.length; ) {
+    const opcode = bytecode[bci]
+    if (whole[bci] > 0 || sizes[piece] === MAX_PATH) {
+      piece = bci
+      count++
+      mustCheck = false
+    }
+    sizes[piece]++
+    if (isCall(opcode) || isReturn(opcode) || opcode === ATHROW) mustCheck = true
+    const next = bci + instructionLength(bytecode, bci)
+    if (next >= bytecode.length || whole[next] > 0 || sizes[piece] === MAX_PATH)
+      end(successors(bytecode, bci))
+    bci = next
+  }
+  return { sizes, checks, count }
+}

@@ -1,0 +1,152 @@
+// --mode sample: threads that look at themselves, after so many bytecodes or after so much time.
+
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { readProfile } from '../../src/profile/file.ts'
+import { hotEdgeCoverage, overlap } from '../../src/profile/overlap.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { jdks, newest } from '../support/jdks.ts'
+import {
+  type JsonNode,
+  type JsonProfile,
+  jfluid,
+  readProfileJson,
+  startRecording,
+} from '../support/jfluid.ts'
+
+const ROOT = 'fix.Blocks.root'
+
+/** Paths from the top, as "a/b/c". */
+function pathsOf(profile: JsonProfile): Set<string> {
+  const paths = new Set<string>()
+  const visit = (node: JsonNode, above: string): void => {
+    const path = `${above}/${node.class}.${node.method}${node.descriptor}`
+    paths.add(path)
+    for (const child of node.children) visit(child, path)
+  }
+  for (const node of profile.merged) visit(node, '')
+  return paths
+}
+
+function addsUp(node: JsonNode): boolean {
+  const below = node.children.reduce((sum, child) => sum + child.totalSamples!, 0)
+  return node.totalSamples === node.selfSamples! + below && node.children.every(addsUp)
+}
+
+const total = ({ merged }: JsonProfile, of: (node: JsonNode) => number | undefined): number =>
+  merged.reduce((sum, node) => sum + (of(node) ?? Number.NaN), 0)
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let classes: string
+  const runFor = async (n: number, ...flags: string[]): Promise<string> => {
+    const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
+    const program = [jdk.java, '-cp', classes, 'fix.Blocks', 'run', String(n), '2']
+    const ran = await jfluid('run', '--root', ROOT, '--record', file, ...flags, '--', ...program)
+    expect(ran.code, ran.stderr).toBe(0)
+    return file
+  }
+  const sample = (...flags: string[]) => ['--mode', 'sample', ...flags]
+
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Blocks')
+  })
+
+  it('every bytecode: all are accounted for, in contexts that there are', async () => {
+    const exact = await readProfileJson(await runFor(12, '--mode', 'bytecodes'))
+    for (const scheme of ['a', 'b']) {
+      const flags = sample('--every', '1bc', '--random', '0', '--scheme', scheme)
+      const sampled = await readProfileJson(await runFor(12, ...flags))
+      expect(sampled.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+      expect(sampled.sampling).toMatchObject({
+        ...{ every: 1, unit: 'bytecodes', random: 0, by: 'probes' },
+        bytecodes: total(exact, (node) => node.totalBytecodes),
+      })
+      // The count is looked at in every block that calls or returns, so no call can hide.
+      expect([...pathsOf(sampled)].sort()).toEqual([...pathsOf(exact)].sort())
+      expect(sampled.merged.every(addsUp)).toBe(true)
+      expect(total(sampled, (node) => node.totalSamples)).toBe(sampled.sampling!.samples)
+      expect(sampled.warnings).toEqual([])
+    }
+  })
+
+  it('two runs take the same samples, random numbers included', async () => {
+    const flags = sample('--every', '50bc')
+    const [one, other] = [await runFor(12, ...flags), await runFor(12, ...flags)]
+    const [a, b] = [await readProfileJson(one), await readProfileJson(other)]
+    expect(a.sampling!.samples).toBeGreaterThan(100)
+    expect(JSON.stringify(a.merged)).toBe(JSON.stringify(b.merged))
+    const constant = await readProfileJson(await runFor(12, ...flags, '--random', '0'))
+    expect(JSON.stringify(constant.merged)).not.toBe(JSON.stringify(a.merged))
+  })
+
+  it('every 500 bytecodes: the profile is nearly that of all of them', async () => {
+    const n = 3000
+    const [exact, sampled] = [
+      await readProfile(await runFor(n, '--mode', 'bytecodes')),
+      await readProfile(await runFor(n, ...sample('--every', '500bc'))),
+    ]
+    expect(overlap(exact, sampled)).toBeGreaterThan(0.95)
+    expect(hotEdgeCoverage(exact, sampled)).toBeGreaterThan(0.9)
+  })
+
+  it('by time, attached: where threads are, how late they say so', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Blocks', 'serve'])
+    await java.line(/ready/)
+    const exact = pathsOf(await readProfileJson(await runFor(60, '--mode', 'count')))
+    const recording = startRecording(java.pid, '--root', ROOT, ...sample('--every', '0.1ms'))
+    await recording.started
+    for (let round = 0; round < 8; round++) {
+      java.send('threads 3 4000')
+      await java.line(/done/, round + 1)
+    }
+    const profile = await recording.stop()
+    const { sampling } = profile
+    expect(sampling).toMatchObject({ every: 100_000, unit: 'ns', by: 'probes' })
+    expect(sampling!.samples).toBeGreaterThan(20)
+    expect(total(profile, (node) => node.totalSamples)).toBe(sampling!.samples)
+    expect(profile.merged.every(addsUp)).toBe(true)
+    for (const path of pathsOf(profile)) expect(exact).toContain(path)
+    const { p50, p90, p99, max } = sampling!.latencyNs!
+    expect(p50 > 0 && p50 <= p90 && p90 <= p99 && p99 <= max).toBe(true)
+    expect(profile.threads.filter(({ roots }) => roots.length > 0).length).toBeGreaterThan(1)
+    java.send('run 12') // its code is its own again
+    await java.line(/done/, 9)
+  })
+})
+
+it('virtual threads keep their stacks from carrier to carrier', async () => {
+  const classes = await compileFixture(newest, 'Virtual')
+  const java = startJava(newest, ['-cp', classes, 'fix.Virtual'])
+  await java.line(/ready/)
+  const root = ['--root', 'fix.Virtual.task']
+  const run = async (...flags: string[]): Promise<JsonProfile> => {
+    const recording = startRecording(java.pid, ...root, ...flags)
+    await recording.started
+    const before = java
+      .stdout()
+      .split('\n')
+      .filter((line) => line.startsWith('done')).length
+    java.send('run 40')
+    await java.line(/^done/, before + 1)
+    return recording.stop()
+  }
+  const exact = pathsOf(await run('--mode', 'count'))
+  const sampled = await run('--mode', 'sample', '--every', '1bc', '--random', '0')
+  expect([...pathsOf(sampled)].sort()).toEqual([...exact].sort())
+  expect(sampled.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+})
+
+it.each([
+  [['--mode', 'exact', '--every', '1ms'], /--every says how samples are taken/],
+  [['--mode', 'count', '--random', '5'], /--random says how samples are taken/],
+  [['--mode', 'sample', '--every', '1ms', '--random', '5'], /time is never the same twice/],
+  [['--mode', 'sample', '--every', '0bc'], /'0bc' is not an interval/],
+  [['--mode', 'sample', '--follow-threads'], /does not go with --follow-threads/],
+  [['--mode', 'sample', '--reproducible'], /times differ from run to run/],
+  [['--mode', 'sample', '--bba', 'precise'], /--bba says how bytecodes are counted/],
+])('%j is refused in a line', async (flags, message) => {
+  const ran = await jfluid('record', '1', '--root', ROOT, '--out', '/dev/null', ...flags)
+  expect(ran).toMatchObject({ code: 64, stderr: expect.stringMatching(message) })
+  expect(ran.stderr).not.toMatch(/\n\s+at /)
+})

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { hotEdgeCoverage, overlap } from '../../src/profile/overlap.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { Methods, profileOf, treeOf } from './trees.ts'
+
+function profile(notation: string): Profile {
+  const methods = new Methods()
+  return { ...profileOf(notation), merged: treeOf(notation, methods), methodNames: methods.names }
+}
+
+describe('how much two profiles agree', () => {
+  it('wholly if shares are the same, whatever the sums and the order', () => {
+    const one = profile('main 1x 10ns ( work 2x 50ns ( leaf 1x 20ns ) other 1x 20ns )')
+    const other = profile('main 9x 100ns ( other 1x 200ns work 2x 500ns ( leaf 1x 200ns ) )')
+    assert.ok(Math.abs(overlap(one, other) - 1) < 1e-12)
+    assert.equal(hotEdgeCoverage(one, other), 1)
+  })
+
+  it('by the lesser share of each context', () => {
+    // 10, 50, 40 % and 20, 30, 50 %: 10 + 30 + 40
+    const one = profile('main 1x 10ns ( a 1x 50ns b 1x 40ns )')
+    const other = profile('main 1x 20ns ( a 1x 30ns b 1x 50ns )')
+    assert.ok(Math.abs(overlap(one, other) - 0.8) < 1e-12)
+  })
+
+  it('contexts count, not methods', () => {
+    const one = profile('main 1x 0ns ( a 1x 0ns ( leaf 1x 10ns ) )')
+    const other = profile('main 1x 0ns ( b 1x 0ns ( leaf 1x 10ns ) )')
+    assert.equal(overlap(one, other), 0)
+    assert.equal(hotEdgeCoverage(one, other), 0)
+  })
+
+  it('a hot edge has its part of the cost with callees; the top is no edge', () => {
+    const exact = profile('main 1x 50ns ( a 1x 1ns ( leaf 1x 48ns ) cold 1x 1ns )')
+    const sampled = profile('main 1x 60ns ( a 1x 40ns )')
+    assert.equal(hotEdgeCoverage(exact, sampled, 0.1), 0.5)
+    assert.equal(hotEdgeCoverage(profile('main 1x 5ns'), sampled), 1)
+  })
+})
