@@ -433,8 +433,8 @@ function detailLine(scene: Scene): Line {
   const room = columns - width(position) - width(sure) - 1
   const inFull = signature(name)
   const loader = name.loader === 'app' || name.loader === '' ? '' : `  [${clean(name.loader)}]`
-  const who = model.view === 'hot' ? waitersText(scene, method) : ''
-  const shown = [inFull + who, inFull + loader, inFull].find((text) => width(text) <= room)
+  const whole = (text: string) => width(text) <= room
+  const shown = waiterTexts(scene, method, inFull).find(whole) ?? [inFull + loader, inFull].find(whole)
   const fitting = shown ?? shortName(name, room, glyphsOf(scene).ellipsis)
   return between([run(sure), run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
 }
@@ -454,15 +454,17 @@ function sureText({ model, unicode }: Scene, method: number): string {
   return unicode ? text : text.replaceAll('±', '+-')
 }
 
-/** Which methods waited, and how much of the time each. */
-function waitersText({ model, nameOf }: Scene, method: number): string {
-  if (!isWait(nameOf(method))) return ''
+/** Of a row of hot locks, the longest first: which methods waited, and how much of the time each. */
+function waiterTexts({ model, nameOf }: Scene, method: number, lockName: string): string[] {
+  if (model.view !== 'hot' || !isWait(nameOf(method))) return []
   const [lock] = hotLocks(model.tree, nameOf, method)
-  if (lock === undefined) return ''
-  const by = lock.by
-    .slice(0, 2)
-    .map((it) => `${shortName(nameOf(it.method), 30)} ${percent(it.ns, lock.ns)} %`)
-  return `  by ${by.join(', ')}${lock.by.length > 2 ? ', …' : ''}`
+  if (lock === undefined) return []
+  const text = (waiters: number, cells: number): string => {
+    const by = lock.by.slice(0, waiters)
+    const names = by.map((it) => `${shortName(nameOf(it.method), cells)} ${percent(it.ns, lock.ns)} %`)
+    return `${lockName} by ${names.join(', ')}${lock.by.length > waiters ? ', …' : ''}`
+  }
+  return [text(3, 40), text(2, 40), text(2, 20), text(2, 14), text(1, 30), text(1, 16)]
 }
 
 function keyLine(scene: Scene): Line {

@@ -19,6 +19,7 @@ const SECTIONS = {
   server: async (jdks) => (await import('./server.mjs')).server(jdks),
   curve: async (jdks) => (await import('./server.mjs')).curve(jdks),
   wait: async (jdks) => (await import('./wait.mjs')).wait(jdks),
+  waits: async (jdks) => (await import('./waits.mjs')).waits(jdks),
   view: async () => (await import('./view.mjs')).view(),
   decode: async () => (await import('./decode-section.mjs')).decode(),
 }

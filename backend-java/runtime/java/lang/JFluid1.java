@@ -2415,7 +2415,7 @@ public final class JFluid1 {
      */
     public static void calling(int target) {
         ThreadInfo ti = current();
-        if (ti != null) {
+        if (ti != null && (ti.active || ti.virtualActive)) {
             ti.called = target;
             ti.calledAt = ti.next;
             ti.calledTicks = ticks();

@@ -25,6 +25,7 @@ import jdk.internal.misc.Unsafe;
  *   reference  like(), with two readings of the clock and two 8-byte stores by hand
  *   nanotime   as reference, with System.nanoTime() whatever the clock
  *   outside    calls step() from elsewhere, in threads that were never in the graph
+ *   guarded    takes a monitor, calls nothing
  *   known      the same in threads that have been in the root before
  *   unreached  calls rare() from elsewhere, which the root can call and never does: under scheme B without
  *              look-ahead it keeps the check for a first invocation
@@ -41,6 +42,7 @@ public final class Probe {
     private static final boolean TICKS = "ticks".equals(System.getProperty("bench.clock"));
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final ThreadMXBean CPU = ManagementFactory.getThreadMXBean();
+    private static final Object GUARD = new Object();
     private static volatile int result;
 
     static int root(int n, int x) {
@@ -50,6 +52,16 @@ public final class Probe {
 
     static int unreached(int n, int x) {
         for (int i = 0; i < n; i++) x = rare(x);
+        return x;
+    }
+
+    /** Takes a monitor each time that nobody else wants. A root of its own; calls nothing. */
+    static int guarded(int n, int x) {
+        for (int i = 0; i < n; i++) {
+            synchronized (GUARD) {
+                x = (x ^ x >>> 15) * 0x2c1b3c6d;
+            }
+        }
         return x;
     }
 
@@ -112,6 +124,7 @@ public final class Probe {
             case "reference" -> reference(BATCH, x, buffer, start);
             case "nanotime" -> nanotime(BATCH, x, buffer, start);
             case "outside", "known" -> outside(BATCH, x);
+            case "guarded" -> guarded(BATCH, x);
             case "unreached" -> unreached(BATCH, x);
             default -> throw new IllegalArgumentException("no such loop: " + loop);
         };

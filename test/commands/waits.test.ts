@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest'
+import {
+  commandOptions,
+  NotReproducible,
+  type SessionFlags,
+  WaitsNeedTime,
+} from '../../src/commands/options.ts'
+
+const FLAGS: SessionFlags = { root: ['a.B.c'], scheme: 'b', lookAhead: 32 }
+
+describe('options that do not go together', () => {
+  it.each(['bytecodes', 'count', 'sample'] as const)('--waits and --mode %s, which reads no clock', (mode) =>
+    expect(commandOptions({ ...FLAGS, mode, waits: true })).rejects.toThrow(WaitsNeedTime),
+  )
+
+  it.each(['exact', 'locks'] as const)('--reproducible and --mode %s', (mode) =>
+    expect(commandOptions({ ...FLAGS, mode, reproducible: true })).rejects.toThrow(NotReproducible),
+  )
+
+  it.each(['exact', 'locks'] as const)('but --waits and --mode %s do', async (mode) => {
+    expect(await commandOptions({ ...FLAGS, mode, waits: true })).toMatchObject({ mode, waits: true })
+  })
+})
