@@ -13,12 +13,17 @@ import { describeMatches } from './matches.ts'
 import { commandOptions, parsePid, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { type StopSignal, stopSignal } from './signals.ts'
+import { isWholeJvm } from './whole-jvm-options.ts'
 
 export interface AttachFlags extends SessionFlags {
   readonly out?: string
 }
 
 export async function attach(pidText: string, flags: AttachFlags): Promise<void> {
+  if (isWholeJvm(flags)) {
+    const { attachWholeJvm } = await import('./whole-jvm.ts')
+    return await attachWholeJvm(pidText, flags)
+  }
   const pid = parsePid(pidText)
   const options = await commandOptions(flags)
   const problem = terminalProblem(process.stdin, process.stdout, process.env)

@@ -8,6 +8,7 @@ import { parseClassPattern, parseRoot } from '../reveal/patterns.ts'
 import type { SessionOptions } from '../session/session.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { OnlyForSamples, parseEvery, RandomTime, SamplesFollowNobody } from './every.ts'
+import { OnlyForWholeJvm, SAMPLERS } from './whole-jvm-options.ts'
 
 export class BadPid extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -98,6 +99,7 @@ export interface SessionFlags {
   readonly every?: string
   readonly errorBars?: boolean
   readonly random?: number
+  readonly sampler?: string
 }
 
 const DEFAULT_EVERY = '1ms'
@@ -128,6 +130,12 @@ export function withSessionFlags(command: Command): Command {
       'for --mode bytecodes, where basic blocks end: at jumps; also where something may throw; or as the module says',
     )
     .option('--every <interval>', 'for --mode sample, when a sample is due: 10ms, 0.1ms, 10000bc (bytecodes)')
+    .addOption(
+      new Option(
+        '--sampler <who>',
+        'for --mode sample without a root: jfr, the flight recorder; cpu, the same by CPU time; stacks, dumps of threads',
+      ).choices(SAMPLERS),
+    )
     .option(
       '--random <n>',
       'for --every in bytecodes, add 0 to n-1 at random each time, from a fixed seed; 0: none',
@@ -198,7 +206,7 @@ export function count(value: string): number {
  * All options, with the block analysis that --bba names.
  *
  * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, WaitsNeedTime, ProfilerNeedsBytecodes, ErrorBarsNeedTimes,
- * ErrorBarsNotWith, BadAnalysis, BadInterval, OnlyForSamples
+ * ErrorBarsNotWith, BadAnalysis, BadInterval, OnlyForSamples, OnlyForWholeJvm
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   const chosen = sessionOptions(flags)
@@ -208,6 +216,10 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
     throw new NotReproducible(mode)
   }
   if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
+  if (flags.sampler !== undefined) {
+    if (mode !== 'sample') throw new OnlyForSamples('--sampler', mode)
+    throw new OnlyForWholeJvm()
+  }
   if (flags.profiler !== undefined) {
     const counts = options.mode === 'bytecodes' || options.sampling?.unit === 'bytecodes'
     if (!counts) throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')

@@ -9,6 +9,7 @@ import { describeMatches } from './matches.ts'
 import { commandOptions, parsePid, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { signalStatus, stopSignal } from './signals.ts'
+import { isWholeJvm } from './whole-jvm-options.ts'
 
 export interface RecordFlags extends SessionFlags {
   readonly duration: string
@@ -16,6 +17,10 @@ export interface RecordFlags extends SessionFlags {
 }
 
 export async function record(pidText: string, flags: RecordFlags): Promise<void> {
+  if (isWholeJvm(flags)) {
+    const { recordWholeJvm } = await import('./whole-jvm.ts')
+    return await recordWholeJvm(pidText, flags)
+  }
   const pid = parsePid(pidText)
   const options = await commandOptions(flags)
   const durationMs = parseDuration(flags.duration)

@@ -16,6 +16,7 @@ import { describeMatches } from './matches.ts'
 import { commandOptions, type SessionFlags } from './options.ts'
 import { PassOn } from './pass-on.ts'
 import { signalStatus } from './signals.ts'
+import { isWholeJvm } from './whole-jvm-options.ts'
 
 export class CannotStart extends JfluidError {
   readonly exitCode = EX_NOINPUT
@@ -43,6 +44,10 @@ export interface RunFlags extends SessionFlags {
 
 /** @returns the program's own exit status, 128 + n if signal n ended it */
 export async function run(command: readonly string[], flags: RunFlags): Promise<number> {
+  if (isWholeJvm(flags)) {
+    const { runWholeJvm } = await import('./whole-jvm.ts')
+    return await runWholeJvm(command, flags)
+  }
   const options = { ...(await commandOptions(flags)), untilExit: true }
   const headless = flags.record !== undefined
   if (!headless) {
@@ -57,7 +62,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   try {
     child = start(
       command,
-      door.option,
+      [door.option],
       headless ? (flags.outputToStderr ? 'stderr' : 'inherit') : { file: output },
     )
     signals.to(child)
@@ -131,19 +136,19 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
 }
 
 /**
- * `java` gets the option itself; any other command finds it in JAVA_TOOL_OPTIONS, which every JVM below
+ * `java` gets the options itself; any other command finds them in JAVA_TOOL_OPTIONS, which every JVM below
  * it reads. Only the first of them is profiled.
  */
-function start(
+export function start(
   command: readonly string[],
-  option: string,
+  options: readonly string[],
   output: 'inherit' | 'stderr' | { readonly file: string },
 ): ChildProcess {
   const [program, ...args] = command
-  const direct = basename(program!) === 'java'
-  const tools = [process.env.JAVA_TOOL_OPTIONS, option].filter(Boolean).join(' ')
+  const direct = options.length === 0 || basename(program!) === 'java'
+  const tools = [process.env.JAVA_TOOL_OPTIONS, ...options].filter(Boolean).join(' ')
   const env = direct ? process.env : { ...process.env, JAVA_TOOL_OPTIONS: tools }
-  const argv = direct ? [option, ...args] : args
+  const argv = direct ? [...options, ...args] : args
   if (output === 'inherit') return spawn(program!, argv, { stdio: 'inherit', env })
   if (output === 'stderr') return spawn(program!, argv, { stdio: ['inherit', 2, 'inherit'], env })
   const log = openSync(output.file, 'w', 0o600)
@@ -158,7 +163,7 @@ function endedEarly(signal: NodeJS.Signals): string {
   return `${signal} ended the program before anything was recorded`
 }
 
-function exitOf(child: ChildProcess, program: string): Promise<number> {
+export function exitOf(child: ChildProcess, program: string): Promise<number> {
   return new Promise((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (child.pid !== undefined) return // a signal that may not be sent: the program goes on

@@ -385,7 +385,7 @@ class Reader {
         bytecodes: this.#number(fields.bytecodes, 'sampling.bytecodes'),
       }),
       ...(fields.latencyNs !== undefined && { latencyNs: this.#latency(fields.latencyNs) }),
-      by: this.#oneOf(fields.by, ['probes', 'jfr', 'stacks'], 'sampling.by'),
+      by: this.#oneOf(fields.by, ['probes', 'jfr', 'cpu', 'stacks'], 'sampling.by'),
     }
   }
 

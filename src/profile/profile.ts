@@ -127,14 +127,14 @@ export interface Profile {
  * A sample is due whenever so much of the unit has passed: bytecodes executed by the thread, or nanoseconds.
  *
  * `probes`: threads look at themselves, in instrumented methods inside a root. The others see the whole JVM and
- * instrument nothing: `jfr` its flight recorder, `stacks` a dump of all threads.
+ * instrument nothing: `jfr` its flight recorder, `cpu` the same by CPU time, `stacks` a dump of all threads.
  */
 export interface Sampling {
   readonly every: number
   readonly unit: 'bytecodes' | 'ns'
   /** Upper bound of the random number that is added each time; 0 for none. */
   readonly random?: number
-  readonly by: 'probes' | 'jfr' | 'stacks'
+  readonly by: 'probes' | 'jfr' | 'cpu' | 'stacks'
   /** Taken, in all threads. */
   readonly samples?: number
   /** Executed by all threads up to their last samples. */

@@ -83,7 +83,7 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
   const paint = o.color ? colored : plain
   yield* headerLines(profile, o.width, paint)
   if (profile.merged.count === 0) {
-    yield '\nNothing was recorded: no root was called.\n'
+    yield `\nNothing was recorded: ${isWholeJvm(profile) ? 'no sample was taken' : 'no root was called'}.\n`
     return
   }
   yield* treeSection('Calling context tree, all threads', profile, profile.merged, o, paint)
@@ -152,6 +152,7 @@ function measuredText({ mode, blocks, sampling }: Profile): string {
 const SAMPLED_BY: Readonly<Record<Sampling['by'], string>> = {
   probes: 'of threads inside the root, by themselves',
   jfr: 'of the whole JVM, by its flight recorder',
+  cpu: 'of the whole JVM, by CPU time of its threads',
   stacks: 'of the whole JVM, by dumps of its threads',
 }
 
@@ -209,6 +210,22 @@ function sureText({ methodNames }: Profile, { roots, leftOutCalls }: ErrorBarFac
   )
 }
 
+/** Nothing is instrumented: all of the JVM's threads are looked at. */
+function isWholeJvm({ mode, roots }: Profile): boolean {
+  return mode === 'sample' && roots.length === 0
+}
+
+function wholeJvmFacts(profile: Profile, threads: number): [string, string][] {
+  const { target, events, durationMs, startedAt, instrumentation } = profile
+  const rate = durationMs > 0 ? `, ${shortCount((events.count * 1000) / durationMs)} a second` : ''
+  return [
+    ['target', `pid ${target.pid}, JDK ${clean(target.jdk)}, ${clean(target.vm)}`],
+    ['recorded', `${span(durationMs)} from ${clean(startedAt)}; nothing is instrumented`],
+    ['samples', `${count(events.count)} in ${plural(threads, 'thread')}${rate}`],
+    ['methods', `${count(instrumentation.calledMethods)} seen`],
+  ]
+}
+
 function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<string> {
   const { target, instrumentation, calibration, events, kept } = profile
   const { longestPauseMs } = instrumentation
@@ -249,6 +266,7 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
         `(${percent(events.waitMs, busyMs)} %)`,
     ],
   ]
+  if (isWholeJvm(profile)) facts.splice(0, facts.length, ...wholeJvmFacts(profile, threads))
   if (isTimed(profile.mode)) {
     const { innerNs, outerNs, innerSpreadNs, outerSpreadNs, clock } = calibration
     const sure = (ns: number, spread: number | undefined): string =>
@@ -291,8 +309,8 @@ const NUMBER_CELLS = 50
 /** What the first column may be wrong by, where that is known. */
 const ERROR_CELLS = 8
 
-const treeHeader = ({ total, self, perCall, calls }: CostWords, errors: string): string =>
-  `${right(total, 9)}${errors}${right(self, 10)}  % root ${right(calls, 10)}${right(perCall, 10)}  `
+const treeHeader = ({ total, self, perCall, calls }: CostWords, errors: string, share: string): string =>
+  `${right(total, 9)}${errors}${right(self, 10)}  ${share} ${right(calls, 10)}${right(perCall, 10)}  `
 const hotHeader = ({ total, self, perCall, calls }: CostWords, errors: string): string =>
   `${right(self, 9)}${errors}${right(total, 10)}  % self ${right(calls, 10)}${right(perCall, 10)}  `
 
@@ -309,7 +327,7 @@ function* treeSection(
   const rest = hidden > 0 ? `, ${plural(hidden, 'smaller node')} left out` : ''
   yield `\n${paint('bold', cut(title, o.width))}${paint('dim', rest)}\n`
   const errors = errorsOf(tree) === undefined ? '' : right('±', ERROR_CELLS)
-  yield `${paint('dim', `${treeHeader(COST_WORDS[COST_OF[profile.mode]], errors)}method`)}\n`
+  yield `${paint('dim', `${treeHeader(COST_WORDS[COST_OF[profile.mode]], errors, isWholeJvm(profile) ? '% all ' : '% root')}method`)}\n`
   yield* treeRows(profile, tree, pruned, o.width, paint)
 }
 
@@ -326,8 +344,9 @@ function* treeRows(
   const errors = errorsOf(tree)
   const nameCells =
     errors === undefined ? Math.max(16, cells - NUMBER_CELLS) : cells - NUMBER_CELLS - ERROR_CELLS
-  // One frame a level: its nodes to show, how far we are, and the total of the root above.
-  const frames = [{ nodes: keptChildren(tree, -1, pruned), at: 0, rootCost: -1 }]
+  // One frame a level: its nodes to show, how far we are, and the total of the root above: of all, where there is none.
+  const whole = isWholeJvm(profile) ? rootTotal(tree) : -1
+  const frames = [{ nodes: keptChildren(tree, -1, pruned), at: 0, rootCost: whole }]
   while (frames.length > 0) {
     const frame = frames[frames.length - 1]!
     const node = frame.nodes[frame.at++]

@@ -142,11 +142,24 @@ function statusLines(scene: Scene): Line[] {
     run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
     ...sureness(scene),
   ]
+  const sampled = [
+    run(' whole JVM  ', 'dim'),
+    run(count(status.events, 9)),
+    run(' samples  ', 'dim'),
+    run(shortCount(status.eventsPerSecond)),
+    run(' a second', 'dim'),
+    ...(short ? [] : [run(`  ${count(status.calledMethods, 7)}`), run(' methods', 'dim')]),
+  ]
   const thread =
     model.thread !== undefined
       ? run(`  ${cut(threadName(model), wide ? 40 : 24)} `, 'title')
       : run(wide ? '  all threads ' : '', 'dim')
-  return [between(first, atRight, columns), between(second, [thread], columns)]
+  return [between(first, atRight, columns), between(isWholeJvm(status) ? sampled : second, [thread], columns)]
+}
+
+/** Nothing is instrumented: all of the JVM's threads are looked at. */
+function isWholeJvm({ mode, roots }: LiveStatus): boolean {
+  return mode === 'sample' && roots.length === 0
 }
 
 /** By how much the times of the roots that have been timed may be off. */
@@ -223,6 +236,11 @@ function wordsOf({ status }: Scene): CostWords {
   return COST_WORDS[COST_OF[status.mode]]
 }
 
+function shareTitle({ model, status }: Scene): string {
+  if (model.view !== 'tree') return '% self'
+  return isWholeJvm(status) ? '% all' : '% root'
+}
+
 function headerLine(scene: Scene): Line {
   const { columns, model } = scene
   const { sort } = model
@@ -232,7 +250,7 @@ function headerLine(scene: Scene): Line {
       ? run((sort.reversed ? glyphs.up : glyphs.down) + title, 'sorted')
       : run(title, 'header')
   const line: Run[] = []
-  for (const each of numberColumns(columns, wordsOf(scene), model.view === 'tree' ? '% root' : '% self')) {
+  for (const each of numberColumns(columns, wordsOf(scene), shareTitle(scene))) {
     const title = head(each.sort, each.title)
     line.push(run(' '.repeat(each.cells - width(title.text)), 'header'), title)
   }
@@ -248,9 +266,10 @@ function bodyLines(scene: Scene): Line[] {
   if (model.view === 'tree') {
     const { self, total } = costsOf(model.tree)
     const calls = column(model.tree, 'calls')
+    const all = rootTotal(model.tree)
     return model.rows.window(first, model.bodyRows).map((row, i) => {
       const { node } = row
-      const rootCost = total[row.root]!
+      const rootCost = isWholeJvm(scene.status) ? all : total[row.root]!
       const share = percent(total[node]!, rootCost)
       const numbers = [total[node]!, self[node]!, calls[node]!] as const
       return draw(numbers, share, rootCost, model.tree.method[node]!, first + i === index, row)
@@ -312,7 +331,12 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
     for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, style)])
   }
   const waiting = status.phase === 'waiting for root' && ended === undefined
-  if (model.thread !== undefined) say('This thread has not called a root. T chooses another.')
+  if (isWholeJvm(status)) {
+    const whom = model.thread === undefined ? 'No thread' : 'This thread'
+    say(
+      `${whom} has been found running Java code${ended === undefined ? ' yet: samples come once a second.' : '.'}`,
+    )
+  } else if (model.thread !== undefined) say('This thread has not called a root. T chooses another.')
   else if (ended !== undefined || status.phase === 'ended') say('No root was called.')
   else if (status.phase === 'starting') say('Attaching and instrumenting ...')
   else if (waiting) {

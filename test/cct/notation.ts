@@ -27,6 +27,11 @@ export function idOf(name: string): number {
   return names.indexOf(name)
 }
 
+/** What `idOf` was given. */
+export function nameOf(id: number): string {
+  return names[id]
+}
+
 /** Feeds events; without a leading `@n` they are thread 1's. */
 export function play(sink: EventSink, text: string): void {
   const words = text.trim().split(/\s+/)

@@ -1,0 +1,57 @@
+// The stacks of all threads at one moment, as the attach operation `threaddump` prints them: every thread waits at
+// a safepoint meanwhile. It is the text that jstack shows (JavaThread::print_stack_on in javaThread.cpp).
+//
+//   "main" #1 prio=5 os_prio=0 cpu=… elapsed=… tid=0x… nid=… runnable  [0x…]
+//      java.lang.Thread.State: RUNNABLE
+//   	at shop.Main.serve(Main.java:12)
+//   	- locked <0x…> (a java.lang.Object)
+//   	at java.lang.Thread.run(java.base@17.0.15/Thread.java:840)
+//
+// A carrier has a line `   Carrying virtual thread #22` in place of its state, and from JDK 24 on a second stack below a line
+// `   Mounted virtual thread #22`. Other virtual threads are not there. A frame has no descriptor. A thread that is blocked in native code, as in a read of a socket, is RUNNABLE to the JVM.
+
+import { attachCommand } from './command.ts'
+import type { AttachConnection } from './handshake.ts'
+
+export interface DumpedThread {
+  /** Java thread id. */
+  readonly id: number
+  /** '' for a virtual thread. */
+  readonly name: string
+  readonly virtual: boolean
+  /** `RUNNABLE`, `WAITING`, …; `CARRYING`: a virtual thread runs in its place. */
+  readonly state: string
+  /** `package.Class.method`, innermost first. */
+  readonly frames: readonly string[]
+}
+
+export async function dumpThreads({ socketPath }: AttachConnection): Promise<DumpedThread[]> {
+  const { text } = await attachCommand(socketPath, 'threaddump')
+  return parseThreadDump(text)
+}
+
+/** The state of a carrier, which has none of its own. */
+const CARRYING = 'CARRYING'
+
+/** Threads with Java frames; what does not look like one is passed over. */
+export function parseThreadDump(text: string): DumpedThread[] {
+  const threads: DumpedThread[] = []
+  for (const paragraph of text.split(/\n(?=")/)) {
+    const [, name, id] = /^"(.*)" #(\d+) /.exec(paragraph) ?? []
+    if (name === undefined) continue
+    const [own = '', mounted = ''] = paragraph.split('\n   Mounted virtual thread ', 2)
+    const state = /^ {3}java\.lang\.Thread\.State: (\w+)/m.exec(own)?.[1] ?? CARRYING
+    const frames = framesIn(own)
+    if (frames.length > 0) threads.push({ id: Number(id), name, virtual: false, state, frames })
+    const carried = framesIn(mounted)
+    const [, number] = /^#(\d+)/.exec(mounted) ?? []
+    if (carried.length > 0) {
+      threads.push({ id: Number(number), name: '', virtual: true, state: 'RUNNABLE', frames: carried })
+    }
+  }
+  return threads
+}
+
+function framesIn(text: string): string[] {
+  return [...text.matchAll(/^\tat ([^(\n]+)\(/gm)].map((match) => match[1]!)
+}

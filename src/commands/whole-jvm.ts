@@ -1,0 +1,292 @@
+// attach, record and run of --mode sample without a root: the same screens, files and exit statuses, and no agent.
+
+import type { ChildProcess } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { NoSuchProcess } from '../attach/admission.ts'
+import { readTargetProcess } from '../attach/target-process.ts'
+import { parseDuration } from '../base/duration.ts'
+import type { Profile } from '../profile/profile.ts'
+import { reportPieces, terminalOptions } from '../profile/report.ts'
+import { writePieces } from '../profile/write.ts'
+import { JvmSampling, type JvmSamplingOptions } from '../session/jvm-sampling.ts'
+import { openRecordingDoor, type RecordingDoor } from '../session/recording-door.ts'
+import { type Leave, type LiveSource, runLiveView } from '../tui/app.ts'
+import { createProgress } from '../tui/progress.ts'
+import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
+import type { AttachFlags } from './attach.ts'
+import { keepProfile } from './finish.ts'
+import { parsePid } from './options.ts'
+import { outcome } from './outcome.ts'
+import { PassOn } from './pass-on.ts'
+import type { RecordFlags } from './record.ts'
+import { exitOf, NoJvmStarted, type RunFlags, start } from './run.ts'
+import { stopSignal } from './signals.ts'
+import { wholeJvmSampling } from './whole-jvm-options.ts'
+
+const STATUS_MS = 500
+/** Between looks for the JVM of a program that has just been started. */
+const LOOK_MS = 10
+/** From the look of a JVM until it records, if it does as told. */
+const OPTIONS_MS = 20_000
+
+export async function attachWholeJvm(pidText: string, flags: AttachFlags): Promise<void> {
+  const pid = parsePid(pidText)
+  const sampling = wholeJvmSampling(flags)
+  const problem = terminalProblem(process.stdin, process.stdout, process.env)
+  if (problem !== null) throw problem
+  preloadScreen()
+  const progress = createProgress(process.stderr)
+  progress.phase(`attaching to ${pid}`)
+  let session: JvmSampling
+  try {
+    session = await JvmSampling.start(pid, { sampling })
+  } finally {
+    progress.close()
+  }
+  const left = await view(session, flags.out)
+  const told = outcome(session, left === 'quit' ? null : left, flags.out ?? null)
+  if (told !== null) throw told
+}
+
+export async function recordWholeJvm(pidText: string, flags: RecordFlags): Promise<void> {
+  const pid = parsePid(pidText)
+  const sampling = wholeJvmSampling(flags)
+  const durationMs = parseDuration(flags.duration)
+  const progress = createProgress(process.stderr)
+  const stop = stopSignal()
+  try {
+    progress.phase(`attaching to ${pid}`)
+    const session = await JvmSampling.start(pid, { sampling })
+    progress.phase('sampling')
+    const ticker = setInterval(() => {
+      const { elapsedMs, samples, methods } = session.status()
+      progress.update(
+        `${Math.round(elapsedMs / 1000)}/${Math.round(durationMs / 1000)} s  ${samples} samples  ${methods} methods`,
+      )
+    }, STATUS_MS)
+    const timer = new Promise<string>((resolve) => {
+      setTimeout(resolve, durationMs, 'the time is over').unref()
+    })
+    const stopped = stop.fired.then((name) => `${name} was received`)
+    const why = await Promise.race([timer, stopped, session.ended])
+    const { signal } = stop // one that comes later does not change why we end
+    clearInterval(ticker)
+    progress.phase(`ending: ${why}`)
+    const profile = await finish(session)
+    await keepProfile(profile, flags.out)
+    progress.done(describeLeaving(session))
+    for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
+    progress.note(`profile written to ${flags.out}; read it with: jfluid report ${flags.out}`)
+    const problem = outcome(session, signal, flags.out)
+    if (problem !== null) throw problem
+  } finally {
+    stop.dispose()
+    progress.close()
+  }
+}
+
+/**
+ * The JVM samples itself from its first moment on. By dumps of its threads it cannot, and is attached to as soon as it lets us.
+ *
+ * @returns the program's own exit status, 128 + n if signal n ended it
+ */
+export async function runWholeJvm(command: readonly string[], flags: RunFlags): Promise<number> {
+  const sampling = wholeJvmSampling(flags)
+  const headless = flags.record !== undefined
+  if (!headless) {
+    const problem = terminalProblem(process.stdin, process.stdout, process.env)
+    if (problem !== null) throw problem
+  }
+  const output = flags.output ?? `jfluid-run-${process.pid}.log`
+  const door = sampling.by === 'stacks' ? null : openRecordingDoor(sampling)
+  const signals = new PassOn()
+  const progress = createProgress(process.stderr)
+  try {
+    const child = start(
+      command,
+      door?.options ?? [],
+      headless ? (flags.outputToStderr ? 'stderr' : 'inherit') : { file: output },
+    )
+    signals.to(child)
+    const exit = exitOf(child, command[0]!)
+    const session = await startWith(child, exit, door, { sampling, untilExit: true })
+    if (session === null) {
+      const status = await exit
+      if (signals.ending === null) throw new NoJvmStarted(command.join(' '))
+      progress.note(`${signals.ending} ended the program before anything was recorded`)
+      return status
+    }
+    signals.knows(session.pid)
+    const noteSignal = (): void => {
+      if (child.signalCode !== null) session.endedBy(child.signalCode)
+    }
+    if (headless) {
+      await session.ended
+      if (session.ending?.how === 'target ended') {
+        await exit // the JVM has gone; how, is known in a moment
+        noteSignal()
+      }
+      const profile = await finish(session)
+      await keepProfile(profile, flags.record!)
+      for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
+      progress.note(`profile written to ${flags.record}; read it with: jfluid report ${flags.record}`)
+    } else {
+      await view(session, undefined, noteSignal)
+      const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
+      progress.note(`the program's output is in ${output}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
+    }
+    return await exit
+  } finally {
+    signals.dispose()
+    progress.close()
+    door?.leave()
+  }
+}
+
+/** A session with the first JVM at or below the child; null if the child ends without one that lived long enough. */
+async function startWith(
+  child: ChildProcess,
+  exit: Promise<number>,
+  door: RecordingDoor | null,
+  options: JvmSamplingOptions,
+): Promise<JvmSampling | null> {
+  let ended = false
+  void exit.then(
+    () => {
+      ended = true
+    },
+    () => {
+      ended = true
+    },
+  )
+  if (child.pid === undefined) await exit // which says why
+  let patience = Number.POSITIVE_INFINITY
+  while (!ended) {
+    const started = door?.look() ?? null
+    if (started !== null) return JvmSampling.adopt(started, options)
+    const pid = findJvm(child.pid!)
+    if (pid !== undefined) patience = Math.min(patience, performance.now() + OPTIONS_MS)
+    // Options of its own may have taken the place of ours.
+    if (pid === undefined || (door !== null && performance.now() < patience)) {
+      await sleep(LOOK_MS)
+      continue
+    }
+    try {
+      return await JvmSampling.start(pid, options)
+    } catch (error) {
+      if (error instanceof NoSuchProcess) {
+        await sleep(LOOK_MS)
+        continue
+      }
+      child.kill('SIGTERM')
+      throw error
+    }
+  }
+  return null
+}
+
+function findJvm(pid: number): number | undefined {
+  if (readTargetProcess(pid)?.vmLibrary != null) return pid
+  for (const child of childrenOf(pid)) {
+    const found = findJvm(child)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    )
+  } catch {
+    return []
+  }
+}
+
+/** Shows a session until the user leaves, then reports to the scrollback. */
+async function view(
+  session: JvmSampling,
+  out: string | undefined,
+  onLeft: () => void = () => {},
+): Promise<Leave> {
+  const screen = await openScreen()
+  const stop = stopSignal() // a closed terminal is told twice, see attach.ts
+  try {
+    let left: Leave
+    try {
+      left = await runLiveView(liveSource(session), screen)
+    } finally {
+      screen.destroy()
+    }
+    onLeft()
+    const profile = await finish(session)
+    if (out !== undefined) await keepProfile(profile, out)
+    await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
+    process.stderr.write(`${describeLeaving(session)}\n`)
+    if (out !== undefined) process.stderr.write(`profile written to ${out}\n`)
+    return left
+  } finally {
+    stop.dispose()
+  }
+}
+
+async function finish(session: JvmSampling): Promise<Profile> {
+  await session.leave()
+  const profile = session.profile()
+  if (profile.events.count > 0) return profile
+  return { ...profile, warnings: [...profile.warnings, 'no thread was found running Java code'] }
+}
+
+function describeLeaving({ pid, ending, sampling }: JvmSampling): string {
+  switch (ending?.how) {
+    case 'target ended':
+      return `JVM ${pid} has ended`
+    case 'by itself':
+      return `sampling of JVM ${pid} had ended by itself`
+    case 'target silent':
+      return `left JVM ${pid} without its answer`
+    default:
+      return sampling.by === 'stacks'
+        ? `left JVM ${pid}`
+        : `left JVM ${pid}: the recording has ended; the flight recorder stays ready in it, with its threads and buffers`
+  }
+}
+
+function liveSource(session: JvmSampling): LiveSource {
+  let lastSamples = 0
+  let lastMs = 0
+  let rate = 0
+  return {
+    snapshot: async (perThread) => session.snapshot(perThread),
+    methodName: (id) => session.methodName(id),
+    status: () => {
+      const { samples, methods, elapsedMs, phase, warnings } = session.status()
+      if (elapsedMs < lastMs) lastSamples = lastMs = 0 // all was set to zero
+      if (elapsedMs - lastMs > 2000) {
+        rate = ((samples - lastSamples) * 1000) / (elapsedMs - lastMs)
+        lastSamples = samples
+        lastMs = elapsedMs
+      }
+      return {
+        pid: session.pid,
+        mainClass: session.target.mainClass,
+        jdk: session.target.jdk,
+        scheme: 'b',
+        mode: 'sample',
+        roots: [],
+        instrumentedMethods: 0,
+        calledMethods: methods,
+        events: samples,
+        eventsPerSecond: Math.max(0, rate),
+        waitPercent: 0,
+        elapsedMs,
+        phase,
+        warnings,
+      }
+    },
+    reset: () => session.reset(),
+    ended: session.ended,
+  }
+}

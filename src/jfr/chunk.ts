@@ -1,0 +1,169 @@
+// One chunk of a recording, finished or still growing: its samples, each read once.
+//
+// A chunk is its header (chunk-header.ts) and events, each with its size and its type first. Two types are the format's own:
+// 0 is metadata, 1 a checkpoint with constants. A sample may come before the constants it names, but never before
+// a flush that has both; so what has been flushed since the last look is read twice, first for its constants.
+
+import { type ChunkHeader, HEADER_BYTES, parseChunkHeader } from './chunk-header.ts'
+import { Constants } from './constants.ts'
+import { Cursor } from './cursor.ts'
+import { parseMetadata, type Type, type Types } from './metadata.ts'
+import { BadRecording } from './problem.ts'
+import { type Value, Values } from './values.ts'
+
+const CHECKPOINT = 1
+/** So much is read at a time, and more only for an event that is larger. */
+const WINDOW_BYTES = 1 << 20
+/** Checkpoints of a JVM with 100,000 classes have a few MiB. */
+const LARGEST_EVENT = 256 << 20
+
+/** What the JVM was found doing: Java code, native code, or either (CPU time). */
+export type SampleKind = 'java' | 'native' | 'cpu'
+
+const SAMPLES: ReadonlyMap<string, SampleKind> = new Map([
+  ['jdk.ExecutionSample', 'java'],
+  ['jdk.NativeMethodSample', 'native'],
+  ['jdk.CPUTimeSample', 'cpu'],
+])
+const LOST = 'jdk.CPUTimeSamplesLost'
+
+/** Receives what is in a chunk, in the order of the file: that of time for each thread. */
+export interface SampleSink {
+  /**
+   * @param ticks   when, in the JVM's ticks
+   * @param thread  key of a thread
+   * @param stack   key of a stack trace; 0 if the JVM could not walk it
+   */
+  sample(kind: SampleKind, ticks: number, thread: number, stack: number): void
+  /** Samples that were due and have not been taken. */
+  lost(count: number): void
+}
+
+/** Bytes of the file; fewer at its end. */
+export type ReadAt = (offset: number, length: number) => Buffer
+
+interface Wanted {
+  readonly type: Type
+  readonly kind: SampleKind | 'lost'
+}
+
+export class Chunk {
+  readonly #read: ReadAt
+  readonly #begin: number
+  #at: number
+  #metadataAt = 0
+  #types: Types = new Map()
+  #wanted: ReadonlyMap<number, Wanted> = new Map()
+  #constants: Constants | null = null
+  #header: ChunkHeader | null = null
+
+  /** @param begin of the chunk in its file */
+  constructor(read: ReadAt, begin = 0) {
+    this.#read = read
+    this.#begin = begin
+    this.#at = HEADER_BYTES
+  }
+
+  /** As of the last `poll`; null before the first. */
+  get header(): ChunkHeader | null {
+    return this.#header
+  }
+
+  /** Constants that have been read. Keys mean nothing in another chunk. */
+  get constants(): Constants {
+    this.#constants ??= new Constants(this.#types)
+    return this.#constants
+  }
+
+  /**
+   * Reads what has been flushed since the last time.
+   *
+   * @returns whether the chunk is finished: there will be nothing more
+   * @throws BadRecording
+   */
+  poll(sink: SampleSink): boolean {
+    const bytes = this.#read(this.#begin, HEADER_BYTES)
+    if (bytes.length === 0) return false // the file has just been made
+    const header = parseChunkHeader(bytes)
+    if (!this.#read(this.#begin, HEADER_BYTES).equals(bytes)) return false // it was written while we read it
+    if (header === null || header.metadata === 0) return false
+    if (header.size < this.#at) throw new BadRecording('a chunk has become smaller')
+    this.#header = header
+    if (header.metadata !== this.#metadataAt) this.#describe(header)
+    const { constants } = this
+    this.#events(header.size, (type, event) => {
+      if (type === CHECKPOINT) constants.add(event)
+    })
+    this.#events(header.size, (type, event) => {
+      const wanted = this.#wanted.get(type)
+      if (wanted !== undefined) this.#tell(wanted, event, sink)
+    })
+    this.#at = header.size
+    return header.finished
+  }
+
+  #describe({ metadata, size }: ChunkHeader): void {
+    this.#types = parseMetadata(this.#event(metadata, size))
+    this.#metadataAt = metadata
+    this.constants.retype(this.#types)
+    const wanted = new Map<number, Wanted>()
+    for (const type of this.#types.values()) {
+      const kind = SAMPLES.get(type.name) ?? (type.name === LOST ? 'lost' : undefined)
+      if (kind !== undefined) wanted.set(type.id, { type, kind })
+    }
+    this.#wanted = wanted
+  }
+
+  #tell({ type, kind }: Wanted, event: Buffer, sink: SampleSink): void {
+    const cursor = new Cursor(event)
+    cursor.varint() // size
+    cursor.varint() // type
+    const values = new Values(this.#types).struct(cursor, type)
+    const of = (name: string): number => {
+      const value: Value | undefined = values[type.fields.findIndex((it) => it.name === name)]
+      return typeof value === 'number' ? value : 0
+    }
+    if (kind === 'lost') sink.lost(of('lostSamples'))
+    else sink.sample(kind, of('startTime'), of('sampledThread') || of('eventThread'), of('stackTrace'))
+  }
+
+  /** All events from where we are up to `end`. */
+  #events(end: number, visit: (type: number, event: Buffer) => void): void {
+    let window: Buffer = Buffer.alloc(0)
+    let from = this.#at
+    for (let at = from; at < end; ) {
+      if (at - from >= window.length - 16) {
+        window = this.#bytes(at, Math.min(WINDOW_BYTES, end - at))
+        from = at
+      }
+      const cursor = new Cursor(window, at - from)
+      const size = cursor.varint()
+      const type = cursor.varint()
+      if (size < cursor.at - (at - from) || at + size > end) {
+        throw new BadRecording(`an event at ${at} claims ${size} bytes`)
+      }
+      if (type === CHECKPOINT || this.#wanted.has(type)) {
+        if (at - from + size > window.length) {
+          window = this.#event(at, end)
+          from = at
+        }
+        visit(type, window.subarray(at - from, at - from + size))
+      }
+      at += size
+    }
+  }
+
+  /** The whole event there. */
+  #event(at: number, end: number): Buffer {
+    const size = new Cursor(this.#bytes(at, Math.min(16, end - at))).varint()
+    if (size < 2 || at + size > end) throw new BadRecording(`an event at ${at} claims ${size} bytes`)
+    if (size > LARGEST_EVENT) throw new BadRecording(`an event has ${size} bytes`)
+    return this.#bytes(at, Math.min(Math.max(size, WINDOW_BYTES), end - at))
+  }
+
+  #bytes(at: number, length: number): Buffer {
+    const bytes = this.#read(this.#begin + at, length)
+    if (bytes.length < length) throw new BadRecording('it ends in the middle of an event')
+    return bytes
+  }
+}

@@ -1,0 +1,195 @@
+// The constants of a chunk that stacks are made of: threads, stack traces, methods, classes, loaders, names.
+//
+// A checkpoint event is: size, 1, start, duration, offset of the checkpoint before it, a byte that says what kind it is, and
+// then pools, each a type and its constants:
+//
+//   number of pools, (type, number of constants, (key, value)…)…
+//
+// Reading a chunk from its begin meets all of them, so the offsets are not followed.
+
+import { Cursor } from './cursor.ts'
+import type { Type, Types } from './metadata.ts'
+import { BadRecording } from './problem.ts'
+import { type Value, Values } from './values.ts'
+
+/** A method as the JVM names it. */
+export interface MethodConstant {
+  /** With dots. */
+  readonly class: string
+  readonly method: string
+  readonly descriptor: string
+  /** `bootstrap`, `platform`, `app`, or class and number of another loader. */
+  readonly loader: string
+}
+
+export interface ThreadConstant {
+  /** Java thread id; 0 for a thread of the JVM's own. */
+  readonly id: number
+  readonly name: string
+  readonly virtual: boolean
+}
+
+export interface StackConstant {
+  /** The outermost frames are missing: deeper than the recorder looks. */
+  readonly truncated: boolean
+  /** Three numbers a frame, innermost first: key of the method, line (-1 or 0: none), bytecode index. */
+  readonly frames: Float64Array
+}
+
+export const FRAME_NUMBERS = 3
+
+const STRING = 'java.lang.String'
+const SYMBOL = 'jdk.types.Symbol'
+const CLASS = 'java.lang.Class'
+const LOADER = 'jdk.types.ClassLoader'
+const METHOD = 'jdk.types.Method'
+const THREAD = 'java.lang.Thread'
+const STACK = 'jdk.types.StackTrace'
+
+const KEPT = new Set([STRING, SYMBOL, CLASS, LOADER, METHOD, THREAD])
+
+interface Pool {
+  readonly type: Type
+  readonly values: Map<number, readonly Value[]>
+}
+
+export class Constants {
+  #types: Types
+  #values: Values
+  readonly #pools = new Map<string, Pool>()
+  readonly #stacks = new Map<number, StackConstant>()
+
+  constructor(types: Types) {
+    this.#types = types
+    this.#values = new Values(types)
+  }
+
+  /**
+   * @param event  one whole checkpoint event
+   * @throws BadRecording
+   */
+  add(event: Buffer): void {
+    const cursor = new Cursor(event)
+    for (let i = 0; i < 5; i++) cursor.varint() // size, type, start, duration, offset
+    cursor.byte()
+    for (let pools = cursor.count(); pools > 0; pools--) {
+      const id = cursor.varint()
+      const type = this.#types.get(id)
+      if (type === undefined) throw new BadRecording(`there are constants of type ${id}, which is none`)
+      for (let left = cursor.count(); left > 0; left--) {
+        const key = cursor.varint()
+        if (type.name === STACK) this.#stacks.set(key, this.#stack(cursor, type))
+        else if (KEPT.has(type.name)) this.#pool(type).values.set(key, this.#values.struct(cursor, type))
+        else this.#values.skip(cursor, type)
+      }
+    }
+  }
+
+  /** The JVM has described its types anew: more events, the same constants. */
+  retype(types: Types): void {
+    this.#types = types
+    this.#values = new Values(types)
+  }
+
+  stack(key: number): StackConstant | undefined {
+    return this.#stacks.get(key)
+  }
+
+  /** A method whose constant was lost has a name all the same. */
+  method(key: number): MethodConstant {
+    const type = this.#key(METHOD, key, 'type')
+    return {
+      class: this.#className(type) ?? '?',
+      method: this.#text(this.#get(METHOD, key, 'name')) ?? `#${key}`,
+      descriptor: this.#text(this.#get(METHOD, key, 'descriptor')) ?? '()V',
+      loader: this.#loader(this.#key(CLASS, type, 'classLoader')),
+    }
+  }
+
+  thread(key: number): ThreadConstant | undefined {
+    if (this.#pools.get(THREAD)?.values.has(key) !== true) return undefined
+    const javaName = this.#text(this.#get(THREAD, key, 'javaName'))
+    const id = this.#key(THREAD, key, 'javaThreadId')
+    return {
+      id: Number.isSafeInteger(id) ? id : 0,
+      name: javaName || this.#text(this.#get(THREAD, key, 'osName')) || `thread ${key}`,
+      virtual: this.#get(THREAD, key, 'virtual') === 1,
+    }
+  }
+
+  #stack(cursor: Cursor, type: Type): StackConstant {
+    let truncated = false
+    let frames: Float64Array = new Float64Array(0)
+    for (const [i, value] of this.#values.struct(cursor, type).entries()) {
+      const field = type.fields[i]!
+      if (field.name === 'truncated') truncated = value === 1
+      else if (field.name === 'frames' && Array.isArray(value)) {
+        frames = framesOf(value, this.#types.get(field.type)!)
+      }
+    }
+    return { truncated, frames }
+  }
+
+  #className(key: number): string | null {
+    return this.#text(this.#get(CLASS, key, 'name'))?.replaceAll('/', '.') ?? null
+  }
+
+  #loader(key: number): string {
+    if (key === 0) return 'bootstrap'
+    const name = this.#text(this.#get(LOADER, key, 'name'))
+    if (name === 'bootstrap' || name === 'platform' || name === 'app') return name
+    return `${this.#className(this.#key(LOADER, key, 'type')) ?? name ?? 'loader'}@${key}`
+  }
+
+  /** A symbol, a string of its own, or one of the pool. */
+  #text(value: Value | undefined): string | null {
+    if (typeof value === 'string') return value
+    if (typeof value === 'number') {
+      const text = this.#get(SYMBOL, value, 'string')
+      return typeof text === 'string' ? text : this.#pooled(value)
+    }
+    if (value !== null && typeof value === 'object' && 'key' in value) return this.#pooled(value.key)
+    return null
+  }
+
+  #pooled(key: number): string | null {
+    const [text] = this.#pools.get(STRING)?.values.get(key) ?? []
+    return typeof text === 'string' ? text : null
+  }
+
+  #key(pool: string, key: number, field: string): number {
+    const value = this.#get(pool, key, field)
+    return typeof value === 'number' ? value : 0
+  }
+
+  #get(name: string, key: number, field: string): Value | undefined {
+    const pool = this.#pools.get(name)
+    const at = pool?.type.fields.findIndex((it) => it.name === field) ?? -1
+    return at < 0 ? undefined : pool!.values.get(key)?.[at]
+  }
+
+  #pool(type: Type): Pool {
+    let pool = this.#pools.get(type.name)
+    if (pool === undefined) {
+      pool = { type, values: new Map() }
+      this.#pools.set(type.name, pool)
+    }
+    return pool
+  }
+}
+
+function framesOf(frames: readonly Value[], { fields }: Type): Float64Array {
+  const place = ['method', 'lineNumber', 'bytecodeIndex'].map((name) =>
+    fields.findIndex((it) => it.name === name),
+  )
+  const numbers = new Float64Array(frames.length * FRAME_NUMBERS)
+  for (const [i, frame] of frames.entries()) {
+    if (!Array.isArray(frame)) continue
+    for (const [j, at] of place.entries()) {
+      const value = frame[at]
+      const number = typeof value === 'number' ? value : 0
+      numbers[i * FRAME_NUMBERS + j] = j === 0 ? number : number | 0 // an int, and no more bits of it
+    }
+  }
+  return numbers
+}

@@ -1,0 +1,91 @@
+// The encodings of a flight recording (JDK: jdk.jfr.internal.consumer.RecordingInput). Integers are little-endian base
+// 128, at most nine bytes, the ninth whole; what has a fixed width is big-endian.
+//
+// Every read is checked against the end, every count against the bytes that are left, so that no bytes, whatever they
+// are, make a loop long or a string large.
+
+import { BadRecording } from './problem.ts'
+
+const STRING_NULL = 0
+const STRING_EMPTY = 1
+const STRING_CONSTANT = 2
+const STRING_UTF8 = 3
+const STRING_CHARS = 4
+const STRING_LATIN1 = 5
+
+/** Of a constant pool: the string is elsewhere. */
+export interface StringKey {
+  readonly key: number
+}
+
+export class Cursor {
+  at: number
+  readonly bytes: Buffer
+  readonly end: number
+
+  constructor(bytes: Buffer, at = 0, end = bytes.length) {
+    this.bytes = bytes
+    this.at = at
+    this.end = end
+  }
+
+  get left(): number {
+    return this.end - this.at
+  }
+
+  byte(): number {
+    if (this.at >= this.end) throw new BadRecording('a value runs over the end of its event')
+    return this.bytes[this.at++]!
+  }
+
+  /** A whole number; beyond 2^53, where only keys and addresses are, the nearest that a double holds. */
+  varint(): number {
+    let value = 0
+    let unit = 1
+    for (let i = 0; i < 8; i++) {
+      const byte = this.byte()
+      value += (byte & 0x7f) * unit
+      if (byte < 0x80) return value
+      unit *= 128
+    }
+    return value + this.byte() * unit
+  }
+
+  skip(count: number): void {
+    if (count > this.left) throw new BadRecording('a value runs over the end of its event')
+    this.at += count
+  }
+
+  /** How many elements or bytes follow: each takes one at least. */
+  count(): number {
+    const count = this.varint()
+    if (count > this.left) throw new BadRecording(`${count} elements in ${this.left} bytes`)
+    return count
+  }
+
+  string(): string | null | StringKey {
+    const encoding = this.byte()
+    switch (encoding) {
+      case STRING_NULL:
+        return null
+      case STRING_EMPTY:
+        return ''
+      case STRING_CONSTANT:
+        return { key: this.varint() }
+      case STRING_UTF8:
+      case STRING_LATIN1: {
+        const length = this.count()
+        const begin = this.at
+        this.skip(length)
+        return this.bytes.toString(encoding === STRING_UTF8 ? 'utf8' : 'latin1', begin, this.at)
+      }
+      case STRING_CHARS: {
+        const codes = new Uint16Array(this.count())
+        for (let i = 0; i < codes.length; i++) codes[i] = this.varint()
+        return Buffer.from(codes.buffer).toString('utf16le')
+      }
+      default:
+        throw new BadRecording(`a string of encoding ${encoding}`)
+    }
+  }
+}

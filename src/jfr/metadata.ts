@@ -1,0 +1,91 @@
+// What the events and constants of a chunk look like, by the chunk's own description: types with their fields.
+//
+// A metadata event is: size, 0, start, duration, id, a table of strings, then a tree of elements, each
+//
+//   name, number of attributes, (key, value)…, number of children, children…
+//
+// with all names, keys and values as indices into the table. Wanted are the elements `class` (id, name) and, in them, `field`
+// (name, class, constantPool, dimension). (JDK: jdk.jfr.internal.consumer / MetadataReader.)
+
+import { Cursor } from './cursor.ts'
+import { BadRecording } from './problem.ts'
+
+export interface Field {
+  readonly name: string
+  /** Of its type. */
+  readonly type: number
+  readonly isArray: boolean
+  /** There is a key where the value would be. */
+  readonly isConstant: boolean
+}
+
+export interface Type {
+  readonly id: number
+  readonly name: string
+  readonly fields: readonly Field[]
+}
+
+export type Types = ReadonlyMap<number, Type>
+
+/** Elements are four deep. */
+const DEEPEST = 16
+
+interface Element {
+  readonly name: string
+  readonly attributes: ReadonlyMap<string, string>
+  readonly children: readonly Element[]
+}
+
+/**
+ * @param event  one whole event of type 0
+ * @throws BadRecording
+ */
+export function parseMetadata(event: Buffer): Types {
+  const cursor = new Cursor(event)
+  cursor.varint() // size
+  if (cursor.varint() !== 0) throw new BadRecording('there is no metadata where it should be')
+  for (let i = 0; i < 3; i++) cursor.varint() // start, duration, id
+  const strings: string[] = []
+  for (let left = cursor.count(); left > 0; left--) {
+    const text = cursor.string()
+    strings.push(typeof text === 'string' ? text : '')
+  }
+  const types = new Map<number, Type>()
+  collect(elementAt(cursor, strings, 0), types)
+  return types
+}
+
+function elementAt(cursor: Cursor, strings: readonly string[], depth: number): Element {
+  if (depth > DEEPEST) throw new BadRecording('its metadata are too deep')
+  const text = (): string => {
+    const found = strings[cursor.varint()]
+    if (found === undefined) throw new BadRecording('its metadata name a string that is not there')
+    return found
+  }
+  const name = text()
+  const attributes = new Map<string, string>()
+  for (let left = cursor.count(); left > 0; left--) attributes.set(text(), text())
+  const children: Element[] = []
+  for (let left = cursor.count(); left > 0; left--) children.push(elementAt(cursor, strings, depth + 1))
+  return { name, attributes, children }
+}
+
+function collect(element: Element, types: Map<number, Type>): void {
+  for (const child of element.children) {
+    if (child.name === 'class') {
+      const id = Number(child.attributes.get('id'))
+      if (!Number.isSafeInteger(id)) throw new BadRecording('a type without a number')
+      const fields = child.children.filter((it) => it.name === 'field').map(fieldOf)
+      types.set(id, { id, name: child.attributes.get('name') ?? '', fields })
+    } else collect(child, types)
+  }
+}
+
+function fieldOf({ attributes }: Element): Field {
+  return {
+    name: attributes.get('name') ?? '',
+    type: Number(attributes.get('class')),
+    isArray: attributes.has('dimension') && attributes.get('dimension') !== '0',
+    isConstant: attributes.get('constantPool') === 'true',
+  }
+}

@@ -1,0 +1,93 @@
+// Values as the types of a chunk lay them out: read where somebody wants them, else passed over.
+
+import type { Cursor, StringKey } from './cursor.ts'
+import type { Field, Type, Types } from './metadata.ts'
+import { BadRecording } from './problem.ts'
+
+/** A key where the field is a constant; of a structure its fields in the order of its type. */
+export type Value = number | string | null | StringKey | readonly Value[]
+
+/** Structures in structures: a stack trace has frames, and that is all there is. */
+const DEEPEST = 8
+
+export class Values {
+  readonly #types: Types
+
+  constructor(types: Types) {
+    this.#types = types
+  }
+
+  /** The fields of a structure or an event, one after the other. */
+  struct(cursor: Cursor, { fields }: Type, depth = 0): Value[] {
+    return fields.map((field) => this.#field(cursor, field, depth))
+  }
+
+  skip(cursor: Cursor, { fields }: Type, depth = 0): void {
+    for (const field of fields) this.#skipField(cursor, field, depth)
+  }
+
+  #field(cursor: Cursor, field: Field, depth: number): Value {
+    if (!field.isArray) return this.#one(cursor, field, depth)
+    const values: Value[] = []
+    for (let left = cursor.count(); left > 0; left--) {
+      const before = cursor.at
+      values.push(this.#one(cursor, field, depth))
+      if (cursor.at === before) break // of a type without fields
+    }
+    return values
+  }
+
+  #one(cursor: Cursor, field: Field, depth: number): Value {
+    if (field.isConstant) return cursor.varint()
+    const type = this.#type(field, depth)
+    switch (type.name) {
+      case 'java.lang.String':
+        return cursor.string()
+      case 'boolean':
+      case 'byte':
+        return cursor.byte()
+      case 'float':
+        cursor.skip(4)
+        return 0 // nobody wants one
+      case 'double':
+        cursor.skip(8)
+        return 0
+      case 'char':
+      case 'short':
+      case 'int':
+      case 'long':
+        return cursor.varint()
+      default:
+        return this.struct(cursor, type, depth + 1)
+    }
+  }
+
+  #skipField(cursor: Cursor, field: Field, depth: number): void {
+    if (!field.isArray) {
+      this.#skipOne(cursor, field, depth)
+      return
+    }
+    for (let left = cursor.count(); left > 0; left--) {
+      const before = cursor.at
+      this.#skipOne(cursor, field, depth)
+      if (cursor.at === before) break
+    }
+  }
+
+  #skipOne(cursor: Cursor, field: Field, depth: number): void {
+    if (field.isConstant) {
+      cursor.varint()
+      return
+    }
+    const type = this.#type(field, depth)
+    if (type.fields.length > 0) this.skip(cursor, type, depth + 1)
+    else this.#one(cursor, field, depth)
+  }
+
+  #type(field: Field, depth: number): Type {
+    if (depth > DEEPEST) throw new BadRecording(`structures in ${field.name} have no end`)
+    const type = this.#types.get(field.type)
+    if (type === undefined) throw new BadRecording(`field ${field.name} is of an unknown type`)
+    return type
+  }
+}

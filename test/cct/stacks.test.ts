@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { snapshotOf } from '../../src/cct/snapshot.ts'
+import { StackWriter } from '../../src/cct/stacks.ts'
+import type { Tree } from '../../src/cct/tree.ts'
+import { FREE, idOf, nameOf } from './notation.ts'
+
+const path = (text: string): Int32Array => Int32Array.from(text.split('/').filter(Boolean), idOf)
+
+/** `main 3: run 2` is a line a node: its name, calls seen, own samples, samples of its subtree. */
+function lines(tree: Tree): string[] {
+  const { calls, selfSamples, totalSamples } = tree.metrics
+  const depth: number[] = []
+  return Array.from(tree.method, (method, i) => {
+    depth[i] = tree.parent[i] < 0 ? 0 : depth[tree.parent[i]] + 1
+    return `${'  '.repeat(depth[i])}${nameOf(method)} ${calls[i]}x ${selfSamples[i]}/${totalSamples[i]}`
+  })
+}
+
+function built(play: (writer: StackWriter, builder: CctBuilder) => void): string[] {
+  const builder = new CctBuilder(undefined, undefined, true)
+  play(new StackWriter(builder), builder)
+  return lines(snapshotOf(builder, { cost: 'samples', calibration: FREE, nsPerTick: 1 }).merged)
+}
+
+describe('stacks become a tree', () => {
+  it('a frame counts as a call when the sample before did not have it, and only then', () => {
+    const tree = built((writer) => {
+      writer.sample(1, path('main/serve/find'))
+      writer.sample(1, path('main/serve/find'))
+      writer.sample(1, path('main/serve'))
+      writer.sample(1, path('main/serve/find/scan'))
+      writer.sample(1, path('main/idle'))
+      writer.sample(1, path('main/serve/find'))
+    })
+    expect(tree).toEqual([
+      'main 1x 0/6',
+      '  serve 2x 1/5',
+      '    find 3x 3/4',
+      '      scan 1x 1/1',
+      '  idle 1x 1/1',
+    ])
+  })
+
+  it('each thread is where it was, whatever others do meanwhile', () => {
+    const tree = built((writer) => {
+      writer.sample(1, path('main/serve'))
+      writer.sample(2, path('main/idle'))
+      writer.sample(1, path('main/serve'))
+      writer.sample(2, path('main/idle'))
+    })
+    expect(tree).toEqual(['main 2x 0/4', '  serve 1x 2/2', '  idle 1x 2/2'])
+  })
+
+  it('recursion is as deep as it was', () => {
+    const tree = built((writer) => {
+      writer.sample(1, path('a/a/a'))
+      writer.sample(1, path('a/a'))
+      writer.sample(1, path('a/a/a'))
+    })
+    expect(tree).toEqual(['a 1x 0/3', '  a 1x 1/3', '    a 2x 2/2'])
+  })
+
+  it('a number that is given to another thread begins anew', () => {
+    const tree = built((writer) => {
+      writer.sample(1, path('main/serve'))
+      writer.leave(1)
+      writer.sample(1, path('main/serve'))
+    })
+    expect(tree).toEqual(['main 2x 0/2', '  serve 2x 2/2'])
+  })
+
+  it('after a reset all that is found is new', () => {
+    const tree = built((writer, builder) => {
+      writer.sample(1, path('main/serve'))
+      writer.leaveAll()
+      builder.reset()
+      writer.sample(1, path('main/serve'))
+    })
+    expect(tree).toEqual(['main 1x 0/1', '  serve 1x 1/1'])
+  })
+
+  it('a stack of thousands of frames is one sample', () => {
+    const tree = built((writer) => writer.sample(1, new Int32Array(5000).fill(idOf('deep'))))
+    expect(tree.length).toBe(5000)
+    expect(tree[4999].trim()).toBe('deep 1x 1/1')
+  })
+})

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import { BadInterval } from '../../src/commands/every.ts'
+import { commandOptions, DEFAULT_LOOK_AHEAD, NoRoot, type SessionFlags } from '../../src/commands/options.ts'
+import {
+  IntervalNotTaken,
+  isWholeJvm,
+  NotForWholeJvm,
+  OnlyForWholeJvm,
+  wholeJvmSampling,
+} from '../../src/commands/whole-jvm-options.ts'
+
+const flags = (given: Partial<SessionFlags>): SessionFlags => ({
+  ...{ scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, rare: 'arm', mode: 'sample' },
+  ...given,
+})
+
+describe('--mode sample without a root', () => {
+  it('is the whole JVM, and nothing else is', () => {
+    expect(isWholeJvm(flags({}))).toBe(true)
+    expect(isWholeJvm(flags({ root: ['A.b'] }))).toBe(false)
+    expect(isWholeJvm(flags({ mode: 'exact' }))).toBe(false)
+  })
+
+  it.each([
+    [{}, { every: 10_000_000, unit: 'ns', by: 'jfr' }],
+    [{ every: '1ms' }, { every: 1_000_000, unit: 'ns', by: 'jfr' }],
+    [
+      { every: '0.1ms', sampler: 'cpu' },
+      { every: 100_000, unit: 'ns', by: 'cpu' },
+    ],
+    [
+      { every: '1.5ms', sampler: 'stacks' },
+      { every: 1_500_000, unit: 'ns', by: 'stacks' },
+    ],
+  ])('%j', (given, sampling) => {
+    expect(wholeJvmSampling(flags(given))).toEqual(sampling)
+  })
+
+  it.each<[Partial<SessionFlags>, string]>([
+    [{ scheme: 'a' }, '--scheme a'],
+    [{ jdk: true }, '--jdk'],
+    [{ include: ['a.*'] }, '--include'],
+    [{ exclude: ['a.*'] }, '--exclude'],
+    [{ lookAhead: 0 }, '--look-ahead'],
+    [{ followThreads: true }, '--follow-threads'],
+    [{ rare: 'watch' }, '--rare watch'],
+    [{ waits: true }, '--waits'],
+    [{ errorBars: true }, '--error-bars'],
+    [{ random: 1 }, '--random'],
+    [{ bba: 'precise' }, '--bba'],
+    [{ profiler: 'a.jar' }, '--profiler'],
+    [{ reproducible: true }, '--reproducible'],
+  ])('%j is refused by name', (given, option) => {
+    expect(() => wholeJvmSampling(flags(given))).toThrow(new NotForWholeJvm(option))
+  })
+
+  it.each([
+    ['10000bc', 'jfr'],
+    ['0.5ms', 'jfr'],
+    ['1.5ms', 'jfr'],
+    ['0.5ms', 'stacks'],
+    ['0.05ms', 'cpu'],
+    ['1bc', 'cpu'],
+  ])('%s is no interval for %s', (every, sampler) => {
+    expect(() => wholeJvmSampling(flags({ every, sampler }))).toThrow(IntervalNotTaken)
+  })
+
+  it('what is no interval at all is refused as such', () => {
+    expect(() => wholeJvmSampling(flags({ every: '1' }))).toThrow(BadInterval)
+  })
+})
+
+it('a root and a sampler of the whole JVM exclude each other; other modes want a root', async () => {
+  await expect(commandOptions(flags({ root: ['A.b'], sampler: 'jfr' }))).rejects.toThrow(OnlyForWholeJvm)
+  await expect(commandOptions(flags({ mode: 'exact', sampler: 'jfr' }))).rejects.toThrow(NoRoot)
+})
