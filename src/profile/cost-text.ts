@@ -4,7 +4,7 @@ import type { CostKind } from '../cct/metric.ts'
 import { count, ms, msPerCall, shortCount } from './text.ts'
 
 export interface CostWords {
-  /** At most nine cells each. */
+  /** At most eight cells each: of nine, one is for the mark of what is sorted by. */
   readonly total: string
   readonly self: string
   readonly perCall: string
@@ -48,7 +48,7 @@ export const COST_WORDS: Readonly<Record<CostKind, CostWords>> = {
   // Calls are those that were seen: what a call costs is not known.
   samples: {
     ...{
-      total: 'total smp',
+      total: 'samples',
       self: 'self smp',
       perCall: 'smp/seen',
       calls: 'seen',

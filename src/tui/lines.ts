@@ -332,10 +332,9 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
   }
   const waiting = status.phase === 'waiting for root' && ended === undefined
   if (isWholeJvm(status)) {
-    const whom = model.thread === undefined ? 'No thread' : 'This thread'
-    say(
-      `${whom} has been found running Java code${ended === undefined ? ' yet: samples come once a second.' : '.'}`,
-    )
+    const whom = model.thread === undefined ? 'No thread has' : 'This thread has not'
+    const yet = ended === undefined ? ' yet: samples come once a second.' : '.'
+    say(`${whom} been found running Java code${yet}`)
   } else if (model.thread !== undefined) say('This thread has not called a root. T chooses another.')
   else if (ended !== undefined || status.phase === 'ended') say('No root was called.')
   else if (status.phase === 'starting') say('Attaching and instrumenting ...')

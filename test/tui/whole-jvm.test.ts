@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { LiveStatus } from '../../src/tui/app.ts'
+import { LiveView } from '../../src/tui/app.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+async function shown(columns: number, notation: string, facts: Partial<LiveStatus>): Promise<FakeScreen> {
+  const methods = new Methods()
+  const timed = treeOf(notation, methods)
+  const { calls, selfNs, totalNs } = timed.metrics
+  const metrics = { calls: calls!, selfSamples: selfNs!, totalSamples: totalNs! }
+  const source = new FakeSource(methods, { ...timed, metrics })
+  source.facts = { mode: 'sample', ...facts }
+  const screen = new FakeScreen(columns, 24, true)
+  await new LiveView(source, screen).refresh()
+  return screen
+}
+
+const SAMPLES = 'Main.main 1x 10ns ( Shop.order 3x 20ns ) Pool.run 2x 70ns'
+const WHOLE_JVM = { roots: [], events: 1234, eventsPerSecond: 98.7, calledMethods: 57 }
+
+describe('samples of the whole JVM', () => {
+  it('say how many there are, and shares are of all of them', async () => {
+    const screen = await shown(80, SAMPLES, WHOLE_JVM)
+    const [, status, heads, ...rows] = screen.text.split('\n')
+    assert.equal(status!.trimEnd(), ' whole JVM  1,234 samples  99 a second  57 methods')
+    assert.equal(heads!.trimEnd(), ' ▾samples self smp   % all     seen smp/seen  method')
+    assert.equal(rows[0]!.trimEnd(), '       70       70    70.0        2       35    com.acme.Pool.run')
+    assert.equal(rows[1]!.trimEnd(), '       30       10    30.0        1       30  ▸ com.acme.Main.main')
+    assert.ok(screen.widest <= 80)
+  })
+
+  it.each([80, 99, 100, 200])('fit %d columns', async (columns) => {
+    assert.ok((await shown(columns, SAMPLES, WHOLE_JVM)).widest <= columns)
+  })
+
+  it('those inside a root have its share', async () => {
+    const screen = await shown(80, SAMPLES, {})
+    assert.match(screen.text, /% root/)
+    assert.match(screen.text, /^ {7}70 {7}70 {3}100\.0 /m)
+  })
+
+  it('without one there is a word about it', async () => {
+    const screen = await shown(80, '', { ...WHOLE_JVM, events: 0 })
+    assert.match(screen.text, /No thread has been found running Java code yet/)
+  })
+})
