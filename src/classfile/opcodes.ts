@@ -3,6 +3,7 @@
 export const NOP = 0
 export const ICONST_M1 = 2
 export const ICONST_0 = 3
+export const LCONST_0 = 9
 export const LCONST_1 = 10
 export const BIPUSH = 16
 export const SIPUSH = 17

@@ -38,6 +38,10 @@
 //            ones. ENTERs follow for those that are there instead
 //   SAMPLE   weight: the thread is in the innermost frame now. Bytecodes it has executed since its last sample, or
 //            ticks since this one was due
+//
+// In a session that times regions there is nothing but EXIT, EPOCH and ADJUST. The method of an EXIT is the number of a
+// region, its ticks are how long the execution was; an EPOCH is not of the clock but of this number, and holds until
+// the next.
 
 export const KIND_CATCH = 0
 export const KIND_ENTER = 1

@@ -20,7 +20,8 @@ import {
 import { instrumentMethod, type MethodProbes } from './method.ts'
 import { idProbe, idSlots, MAX_ID, receiverProbe } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
-import { RUNTIME_CLASS, type RuntimeBlock, runtimeBlock } from './runtime.ts'
+import { type CodeRegion, REGION_SLOTS } from './regions.ts'
+import { RUNTIME_CLASS, type RuntimeBlock, regionBlock, runtimeBlock } from './runtime.ts'
 import { SAMPLE_SLOTS, type SampleTrigger } from './sampling.ts'
 import { returnedClasses } from './shared-exits.ts'
 import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } from './waits.ts'
@@ -73,13 +74,23 @@ export interface InstrumentedClass {
  * What the probes of methods and roots tell.
  *
  * `time`: when they ran, and with `waits` where their threads waited. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
- * analysis. `samples`: where a thread is, whenever that is due.
+ * analysis. `samples`: where a thread is, whenever that is due. `regions`: how long stretches of roots took; methods in
+ * which there are none stay as they are.
  */
 export type Recipe =
   | { readonly tells: 'time'; readonly waits?: WaitRecipe }
   | { readonly tells: 'calls' }
   | { readonly tells: 'samples'; readonly due: SampleTrigger }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
+  | RegionRecipe
+
+export interface RegionRecipe {
+  readonly tells: 'regions'
+  /** What the target's runtime calls this session. */
+  readonly session: number
+  /** The regions of a method; none if it is none of theirs. */
+  regionsOf(classFile: ClassFile, method: MethodInfo, id: number): readonly CodeRegion[]
+}
 
 export const EXACT_TIME: Recipe = { tells: 'time' }
 
@@ -88,18 +99,7 @@ export function instrumentClass(
   tasks: readonly MethodTask[],
   recipe: Recipe = EXACT_TIME,
 ): InstrumentedClass {
-  const handsOver = HAND_OVER_CLASSES.has(classFile.name)
-  const clock = recipe.tells === 'time' ? 'time' : 'executed'
-  const block = runtimeBlock(
-    classFile.pool,
-    returnedClasses(classFile, recipe.tells === 'bytecodes' || recipe.tells === 'samples'),
-    handsOver,
-    clock,
-    {
-      waitsOf: waitsOf(recipe) === undefined ? undefined : classFile.name,
-      samples: recipe.tells === 'samples' ? recipe.due : undefined,
-    },
-  )
+  const block = blockFor(classFile, recipe)
   const bodies: InstrumentedBody[] = []
   const skipped: SkippedMethod[] = []
   const refusal = refuse(classFile, block)
@@ -108,7 +108,9 @@ export function instrumentClass(
     try {
       if (refusal !== undefined) throw new NotInstrumentable(refusal)
       const method = instrumentable(classFile, work)
-      const code = instrumentMethod(classFile, method, probesOf(work, block, recipe), block)
+      const probes = probesOf(work, block, recipe, classFile, method)
+      if (probes === undefined) continue
+      const code = instrumentMethod(classFile, method, probes, block)
       bodies.push({ methodIndex, id, code })
     } catch (problem) {
       skipped.push({ methodIndex, id, reason: reasonOf(problem) })
@@ -120,6 +122,22 @@ export function instrumentClass(
 
 function waitsOf(recipe: Recipe): WaitRecipe | undefined {
   return recipe.tells === 'time' ? recipe.waits : undefined
+}
+
+function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
+  const { pool, name } = classFile
+  // Only what may make a small method large needs the classes of more exits.
+  if (recipe.tells === 'regions') return regionBlock(pool, returnedClasses(classFile, true))
+  return runtimeBlock(
+    pool,
+    returnedClasses(classFile, recipe.tells === 'bytecodes' || recipe.tells === 'samples'),
+    HAND_OVER_CLASSES.has(name),
+    recipe.tells === 'time' ? 'time' : 'executed',
+    {
+      waitsOf: waitsOf(recipe) === undefined ? undefined : name,
+      samples: recipe.tells === 'samples' ? recipe.due : undefined,
+    },
+  )
 }
 
 /** What is to be done to one method. */
@@ -177,7 +195,19 @@ function tellsOfAnObject({ access, name, descriptor }: MethodInfo): boolean {
   return (access & ACC_STATIC) === 0 ? name !== '<init>' : /^\([L[]/.test(descriptor)
 }
 
-function probesOf(work: Work, refs: RuntimeBlock, recipe: Recipe): MethodProbes {
+/** Undefined if there is nothing to be done. */
+function probesOf(
+  work: Work,
+  refs: RuntimeBlock,
+  recipe: Recipe,
+  classFile: ClassFile,
+  method: MethodInfo,
+): MethodProbes | undefined {
+  if (recipe.tells === 'regions' && work.timing !== undefined) {
+    const regions = recipe.regionsOf(classFile, method, work.id)
+    const task = { regions, session: recipe.session }
+    return regions.length === 0 ? undefined : { entry: [], exit: [], regions: task, slots: REGION_SLOTS }
+  }
   const timed = timingProbes(work, refs, recipe)
   const waiting = work.wait === undefined ? timed : withWait(timed, work.wait, refs)
   return work.handOver === undefined ? waiting : withHandOver(waiting, work.handOver, refs)

@@ -49,9 +49,10 @@ import { moveAttribute } from './code-attributes.ts'
 import { THIS_INITIALIZED, THIS_UNINITIALIZED, thisStates } from './constructor.ts'
 import { type Counting, countingOf, NO_COUNT } from './counting.ts'
 import { lengthLimit, MAX_CODE_BYTES } from './limits.ts'
-import { withNewLocal } from './new-local.ts'
+import { withNewLocals } from './new-local.ts'
 import { resumePoints } from './own-handlers.ts'
 import { NotInstrumentable, TooLong } from './problem.ts'
+import { type RegionTask, timingOf } from './regions.ts'
 import { type Inserted, type Probes, Relocation } from './relocation.ts'
 import type { RuntimeBlock } from './runtime.ts'
 import { type SampledMethod, type SampleProbes, sampleProbes } from './sampling.ts'
@@ -59,6 +60,8 @@ import { returnedClass, type SharedExits, sharedExits } from './shared-exits.ts'
 import { monitorEntry, WAIT_SLOTS, type WaitProbes, type WaitRecipe, waitProbes } from './waits.ts'
 
 const MAX_U2 = 65535
+/** Variables that a frame can add without naming all (JVMS 4.7.4, append_frame). */
+const MOST_APPENDED = 3
 
 export interface MethodProbes extends Probes {
   /** Stack slots that the probes use themselves. */
@@ -72,6 +75,8 @@ export interface MethodProbes extends Probes {
   readonly waits?: WaitRecipe
   /** The method samples itself: its probes go around these. */
   readonly samples?: SampledMethod
+  /** Of regions that are timed; the other probes are then empty. */
+  readonly regions?: RegionTask
 }
 
 /** Code thrown into from [start, end), new positions. */
@@ -137,7 +142,7 @@ export function instrumentMethod(
   // What lies below a returned value is not known without following the stack, so leave room for all.
   out.u2(atMost(MAX_U2, Math.max(code.maxStack, thrown) + Math.max(probes.slots, waitSlots), 'max_stack'))
   const newLocal = more?.local ?? -1
-  out.u2(code.maxLocals + (newLocal < 0 ? 0 : 1))
+  out.u2(code.maxLocals + (more === undefined || newLocal < 0 ? 0 : slotsOf(more.localTypes)))
   out.u4(length)
   out.copy(bytecode)
   writeExceptionTable(out, code, moved, handlers)
@@ -175,15 +180,22 @@ function orIfTooLong<T>(first: () => T, otherwise: () => T): T {
  * was before.
  */
 function framesWith(
-  { local, localType }: Addition,
+  { local, localTypes, localsSet = [] }: Addition,
   frames: readonly Frame[],
   initial: readonly VerificationType[],
   begin: number,
 ): Frame[] {
-  const withLocal = (locals: readonly VerificationType[]) => withNewLocal(locals, local, localType)
+  const withLocal = (locals: readonly VerificationType[], types = localTypes) =>
+    withNewLocals(locals, local, types)
   const all = frames.map(({ bci, locals, stack }) => ({ bci, locals: withLocal(locals), stack }))
   if (all[0].bci !== begin) all.unshift({ bci: begin, locals: withLocal(initial), stack: [] })
-  return all
+  // A frame can name three variables more than the one before: with many, some are put between.
+  const between: Frame[] = []
+  for (let known = MOST_APPENDED; known < localTypes.length; known += MOST_APPENDED) {
+    const locals = withLocal(initial, localTypes.slice(0, known))
+    between.push({ bci: localsSet[known - 1], locals, stack: [] })
+  }
+  return [...between, ...all]
 }
 
 function framesOf(frames: readonly Frame[], initial: readonly VerificationType[]): Uint8Array {
@@ -199,9 +211,15 @@ function framesOf(frames: readonly Frame[], initial: readonly VerificationType[]
 interface Addition {
   readonly probes: MethodProbes
   readonly inserted: Inserted | undefined
-  /** The new variable; -1 if there is none. */
+  /** The new variables, side by side; -1 if there is none. */
   readonly local: number
-  readonly localType: VerificationType
+  readonly localTypes: readonly VerificationType[]
+  /** Of more than three: where in the entry probe each has its value. */
+  readonly localsSet?: readonly number[]
+}
+
+function slotsOf(types: readonly VerificationType[]): number {
+  return types.reduce((sum, type) => sum + (typeTag(type) === LONG || typeTag(type) === DOUBLE ? 2 : 1), 0)
 }
 
 function additionOf(
@@ -211,18 +229,22 @@ function additionOf(
   asked: MethodProbes,
   refs: RuntimeBlock,
 ): Addition | undefined {
-  const { counts, samples, waits } = asked
+  const { counts, samples, waits, regions } = asked
+  if (regions !== undefined) {
+    const timing = timingOf(classFile, method, code, regions, refs)
+    return { ...timing, probes: { ...asked, ...timing.probes } }
+  }
   if (samples !== undefined && refs.samples !== null) {
     const sampling = sampleProbes(classFile, method, code, samples, refs.samples)
-    return { probes: aroundProbes(asked, sampling), ...sampling }
+    return { probes: aroundProbes(asked, sampling), ...sampling, localTypes: [sampling.localType] }
   }
   if (waits !== undefined && refs.waits !== null) {
     const entry = [...monitorEntry(classFile, method, refs.waits), ...asked.entry]
-    return { ...NO_COUNT, probes: { ...asked, entry }, localType: verificationType(INTEGER) }
+    return { ...NO_COUNT, probes: { ...asked, entry }, localTypes: [INTEGER] }
   }
   if (counts === undefined) return undefined
   const counting = counts === 'nothing' ? NO_COUNT : countingOf(classFile, method, code, counts, refs)
-  return { probes: withCount(asked, counting), ...counting, localType: verificationType(INTEGER) }
+  return { probes: withCount(asked, counting), ...counting, localTypes: [INTEGER] }
 }
 
 function aroundProbes(probes: MethodProbes, { entry, exit, thrown, resume }: SampleProbes): MethodProbes {
@@ -280,8 +302,8 @@ function layOut(
   const limit = lengthLimit(bytecode.length)
   const put = more?.inserted ?? waits?.inserted
   const attempt = (shared?: SharedExits, inserted = put): Layout => {
-    const local = more?.local
-    const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, local, waits?.behind)
+    const newLocals = more && { first: more.local, slots: slotsOf(more.localTypes) }
+    const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, newLocals, waits?.behind)
     const handlers = thrown.length === 0 ? [] : catchAlls(classFile, method, code, moved, thrown)
     const length = moved.length + handlers.length * (thrown.length + 1)
     if (length > MAX_CODE_BYTES) throw new TooLong('would pass 65535 bytes')

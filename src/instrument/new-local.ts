@@ -1,4 +1,4 @@
-// Room for one more local variable: behind the parameters, with all others moved up by one.
+// Room for one more local variable, or some: behind the parameters, with all others moved up.
 //
 // Behind everything else it would be simpler, but not for frames. A frame says how it differs at the end from the
 // one before; a variable that is always last would make every frame a full one, and a full frame needs the classes of
@@ -38,10 +38,10 @@ interface Access {
   readonly increment: number
 }
 
-/** The index of the new variable. @throws NotInstrumentable */
-export function newLocalOf(method: MethodInfo, code: Code): number {
+/** The index of the new variable of so many slots. @throws NotInstrumentable */
+export function newLocalOf(method: MethodInfo, code: Code, slots = 1): number {
   const { bytecode, maxLocals } = code
-  if (maxLocals >= MAX_LOCALS) throw new NotInstrumentable('has no room for another local variable')
+  if (maxLocals + slots > MAX_LOCALS) throw new NotInstrumentable('has no room for another local variable')
   const first = argumentSlots(method.descriptor) + ((method.access & ACC_STATIC) === 0 ? 1 : 0)
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
     const access = accessAt(bytecode, bci)
@@ -75,11 +75,16 @@ function short(first: number, at: number): Access {
   return { opcode: first + (at >> 2), local: at & 3, increment: 0 }
 }
 
-/** The instruction at `bci` with the new variable in place, undefined if it is as it was. */
-export function movedAccess(bytecode: Uint8Array, bci: number, newLocal: number): number[] | undefined {
+/** The instruction at `bci` with the new variable of so many slots in place, undefined if it is as it was. */
+export function movedAccess(
+  bytecode: Uint8Array,
+  bci: number,
+  newLocal: number,
+  slots = 1,
+): number[] | undefined {
   const access = accessAt(bytecode, bci)
   if (access === undefined || access.local < newLocal) return undefined
-  return accessCode(access.opcode, access.local + 1, access.increment)
+  return accessCode(access.opcode, access.local + slots, access.increment)
 }
 
 /** An instruction that uses a local variable, in its shortest form. */
@@ -93,11 +98,11 @@ export function accessCode(opcode: number, local: number, increment = 0): number
   return [opcode < ISTORE ? ILOAD_0 + (opcode - ILOAD) * 4 + local : ISTORE_0 + (opcode - ISTORE) * 4 + local]
 }
 
-/** A frame's locals with the new variable, of a type that takes one slot. */
-export function withNewLocal(
+/** A frame's locals with the new variables, of these types. */
+export function withNewLocals(
   locals: readonly VerificationType[],
   newLocal: number,
-  type: VerificationType,
+  types: readonly VerificationType[],
 ): VerificationType[] {
   const all: VerificationType[] = []
   let slots = 0
@@ -107,7 +112,7 @@ export function withNewLocal(
     slots += typeTag(locals[at]) === LONG || typeTag(locals[at]) === DOUBLE ? 2 : 1
   }
   for (; slots < newLocal; slots++) all.push(TOP)
-  all.push(type)
+  all.push(...types)
   for (; at < locals.length; at++) all.push(locals[at])
   return all
 }

@@ -62,6 +62,12 @@ export interface Probes {
 /** By old bci: what goes before the instruction there, for whoever branches to it, too. */
 export type Inserted = readonly (readonly number[] | undefined)[]
 
+/** New variables that lie together. */
+export interface NewLocals {
+  readonly first: number
+  readonly slots: number
+}
+
 export class Relocation {
   readonly #bytecode: Uint8Array
   readonly #probes: Probes
@@ -69,6 +75,7 @@ export class Relocation {
   readonly #inserted: Inserted | undefined
   readonly #newLocal: number
   readonly #behind: Inserted | undefined
+  readonly #newSlots: number
   /** By old bci: the new one, or -1 where no instruction starts. One more entry for the end. */
   readonly #moved: Int32Array
   /** By old bci: the branch there becomes a 32-bit one. */
@@ -78,7 +85,7 @@ export class Relocation {
    * @param hasFrame  whether an old bci has a frame, or needs none; asked only of code above 32 KiB
    * @param shared    returns that jump; without, each has its own probe
    * @param inserted  code without branches
-   * @param newLocal  index of a variable for which others make room, -1 if there is none
+   * @param newLocals variables for which others make room; none if the first is -1
    * @param behind    code behind instructions that neither branch, return nor switch
    * @throws ClassFormatProblem | TooLong
    */
@@ -88,15 +95,16 @@ export class Relocation {
     hasFrame: (bci: number) => boolean,
     shared: SharedExits | undefined,
     inserted: Inserted | undefined,
-    newLocal = -1,
+    newLocals: NewLocals = { first: -1, slots: 1 },
     behind?: Inserted,
   ) {
     this.#bytecode = bytecode
     this.#probes = probes
     this.#shared = shared
     this.#inserted = inserted
-    this.#newLocal = newLocal
+    this.#newLocal = newLocals.first
     this.#behind = behind
+    this.#newSlots = newLocals.slots
     this.#moved = new Int32Array(bytecode.length + 1).fill(-1)
     this.#layOut()
     while (this.length > 0x7fff && this.#widen(hasFrame)) this.#layOut()
@@ -157,7 +165,7 @@ export class Relocation {
 
   /** New index of a local variable. */
   local(index: number): number {
-    return this.#newLocal >= 0 && index >= this.#newLocal ? index + 1 : index
+    return this.#newLocal >= 0 && index >= this.#newLocal ? index + this.#newSlots : index
   }
 
   #insertedBytes(bci: number): number {
@@ -196,7 +204,7 @@ export class Relocation {
       } else if (this.#wide?.[bci - length] === 1) {
         length = isConditional(opcode) ? WIDE_CONDITIONAL_BYTES : WIDE_JUMP_BYTES
       } else if (this.#newLocal >= 0) {
-        length = movedAccess(bytecode, bci - length, this.#newLocal)?.length ?? length
+        length = movedAccess(bytecode, bci - length, this.#newLocal, this.#newSlots)?.length ?? length
       }
       position += length + (this.#behind?.[start]?.length ?? 0)
     }
@@ -251,7 +259,8 @@ export class Relocation {
           out.set(exit, at)
           at += exit.length
         }
-        const moved = this.#newLocal < 0 ? undefined : movedAccess(bytecode, bci, this.#newLocal)
+        const moved =
+          this.#newLocal < 0 ? undefined : movedAccess(bytecode, bci, this.#newLocal, this.#newSlots)
         if (moved !== undefined) out.set(moved, at)
         else for (let i = bci; i < next; i++) out[at++] = bytecode[i]
         const behind = this.#behind?.[bci]

@@ -33,6 +33,16 @@ const NOTHING = '()V'
  */
 export type EventClock = 'time' | 'executed'
 
+/** Of code that times regions. */
+const REGION_PROBES = {
+  enter: ['regionEnter', '(JI)J'],
+  leave: ['regionLeave', '(JI)J'],
+  exit: ['regionExit', '(JI)V'],
+} as const
+
+/** Pool indices that the probes of regions refer to. */
+export type RegionRefs = { readonly [probe in keyof typeof REGION_PROBES]: number }
+
 const PROBES = {
   time: {
     methodEntry: ['methodEntry', ID],
@@ -108,6 +118,8 @@ export interface RuntimeRefs {
   readonly throwable: number
   /** The Utf8 that names the attribute. */
   readonly stackMapTable: number
+  /** Null but for a class with regions. */
+  readonly region: RegionRefs | null
   /** Classes for the frames of shared exits, by name: all that `returnedClasses` asked for. */
   readonly returned: ReadonlyMap<string, number>
 }
@@ -197,6 +209,7 @@ export function runtimeBlock(
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
+    region: null,
     returned: new Map(returned.map((name) => [name, block.class(name)])),
     samples: samples === undefined ? null : sampleRefs(block, samples),
     handOver: handsOver ? refsOf(HAND_OVER_METHODS, block, runtime) : null,
@@ -215,6 +228,30 @@ function sampleRefs(block: Block, trigger: SampleTrigger): SampleRefs {
   ])
   const stackClass = trigger === 'bytecodes' ? block.class(STACK_CLASS) : owner
   return { ...(Object.fromEntries(refs) as Record<SampleProbeName, number>), trigger, stackClass }
+}
+
+/** The block of a class of which regions are timed: it has no other probes. */
+export function regionBlock(pool: ConstantPool, returned: readonly string[]): RuntimeBlock {
+  const block = new Block(pool, returned, false, 'regions', {})
+  const runtime = block.class(RUNTIME_CLASS)
+  const probe = (key: keyof RegionRefs): number => {
+    const [name, descriptor] = REGION_PROBES[key]
+    return block.method(runtime, name, descriptor)
+  }
+  return {
+    ...{ methodEntry: 0, methodExit: 0, methodResume: 0, rootEntry: 0, rootExit: 0 },
+    ...{ countLoop: 0, countCall: 0 },
+    region: { enter: probe('enter'), leave: probe('leave'), exit: probe('exit') },
+    reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
+    throwable: block.class('java/lang/Throwable'),
+    stackMapTable: block.utf8('StackMapTable'),
+    returned: new Map(returned.map((name) => [name, block.class(name)])),
+    handOver: null,
+    waits: null,
+    samples: null,
+    poolBytes: block.writer.finish(),
+    poolEntries: block.entries,
+  }
 }
 
 function refsOf<K extends string>(
@@ -240,11 +277,12 @@ function wanted(text: string): Wanted {
   return { text, bytes: encodeModifiedUtf8(text) }
 }
 
-const wantedFor = (clock: EventClock): Wanted[] =>
-  [...new Set([...TEXTS, ...Object.values(PROBES[clock]).flat()])].map(wanted)
-const WANTED: Readonly<Record<EventClock, Wanted[]>> = {
-  time: wantedFor('time'),
-  executed: wantedFor('executed'),
+const wantedFor = (probes: object): Wanted[] =>
+  [...new Set<string>([...TEXTS, ...Object.values(probes).flat()])].map(wanted)
+const WANTED: Readonly<Record<EventClock | 'regions', Wanted[]>> = {
+  time: wantedFor(PROBES.time),
+  executed: wantedFor(PROBES.executed),
+  regions: wantedFor(REGION_PROBES),
 }
 const wantedToSample = (trigger: SampleTrigger): Wanted[] =>
   [...new Set([SAMPLES_CLASS, STACK_CLASS, ...Object.values(SAMPLE_PROBES[trigger]).flat()])].map(wanted)
@@ -265,7 +303,7 @@ class Block {
     pool: ConstantPool,
     returned: readonly string[],
     handsOver: boolean,
-    clock: EventClock,
+    clock: keyof typeof WANTED,
     { waitsOf, samples }: MoreProbes,
   ) {
     this.#pool = pool

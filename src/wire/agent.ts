@@ -342,6 +342,12 @@ export class Agent {
     })
   }
 
+  /** Regions are timed, and nothing else: calibrates for that. `session` is what the probes carry. */
+  async timeRegions(ms: number): Promise<{ session: number; innerTicks: number; outerTicks: number }> {
+    const v = list(await this.request('timeRegions', ms))
+    return { session: number(v[0]), innerTicks: number(v[1]), outerTicks: number(v[2]) }
+  }
+
   async status(): Promise<{
     clock: ClockPair
     threads: ThreadRow[]

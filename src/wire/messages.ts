@@ -30,6 +30,7 @@
 //   takeOut [[class, [method that keeps its body, …]], …]  → as redefineMethods; their own code for all others
 //   putBack [class, …]   → as redefineMethods
 //   bareTimes            → [[root, calls, ticks], …]      since the session began, while roots were closed
+//   timeRegions ms       → [number of the session, for its probes, t_I, t_O in ticks]
 //   status               → [[ticks, nanos, width], [[number, tid, name, virtual], …], gaps, heap bytes,
 //                           [[class, …], [loader, …]],   unloaded since the last call; no row follows
 //                           [kept in the heap, kept outside of it]]   bytes, for this session

@@ -255,6 +255,11 @@ final class Session extends GuestThread {
                 return JFluid1.inside();
             case "bareTimes":
                 return bareTimes();
+            case "timeRegions": {
+                int number = JFluid1.timeRegions();
+                long[] times = JFluid1.calibrateRegions(MessagePack.asLong(m[2]) * 1_000_000L);
+                return new Object[] {number, times[0] / 1000.0, times[1] / 1000.0};
+            }
             case "status":
                 return status();
             case "stackTraces":

@@ -200,7 +200,9 @@ public final class JFluid1 {
     private static final int COUNTER_WAITING = 2;
     /** Those of them that wait for a chunk. */
     private static final int COUNTER_STARVING = 3;
-    private static final int[] counters = new int[4];
+    /** Threads that keep their chunk between two executions of a region. */
+    private static final int COUNTER_KEEPERS = 4;
+    private static final int[] counters = new int[5];
     /** [0] requests for the agent, newest first. [1] threads it has not been told of. */
     private static final Object[] mailbox = new Object[2];
     private static Reflected[] reflected = NOTHING;
@@ -267,6 +269,10 @@ public final class JFluid1 {
         int timedRound;
         int timedRoot;
         long timedSince;
+        /** Where regions are timed: the chunk is its own, and stays so. */
+        boolean keeps;
+        /** Executions of regions before it keeps its chunk. */
+        int executions;
         /** Virtual thread: the writer that has its latest segment. */
         int lastWriter;
         int segment;
@@ -820,6 +826,199 @@ public final class JFluid1 {
         }
         own(ti);
         return ti;
+    }
+
+    // ---- gross time of regions (report, section 5) ----
+    //
+    // A region is a method or some lines of one. A local variable of the activation holds when it was entered, 0 while
+    // control is outside; so it needs no record of the thread, and a virtual thread may leave it on another carrier. An
+    // execution that ends is one word: an EXIT with the region's number, and how long it was instead of when. One of
+    // 2^40 ticks or more stands between two EPOCHs that say the rest. Threads write into the chunk of their carrier;
+    // whose execution it was is not told.
+
+    /** Executions after which a thread keeps its chunk, if not too many do. */
+    private static final int KEEPS_AFTER = 32;
+    /** Which session times regions, by its number among those of this JVM; 0 if the present one does not. */
+    private static int regionSession;
+    private static int regionSessions;
+    private static long regionsSince;
+
+    /**
+     * Control is in a region: coming from outside, its time begins. Cost: a clock reading, the last thing that is done.
+     *
+     * @param since what {@link #regionEnter} or {@link #regionLeave} has returned last in this activation, at first 0
+     * @param session the number of the session that has put the probe in
+     */
+    public static long regionEnter(long since, int session) {
+        return since != 0 ? since : session == regionSession && open ? ticks() : 0;
+    }
+
+    /** Control is outside of a region: coming from inside, its time is told. */
+    public static long regionLeave(long since, int id) {
+        if (since != 0) {
+            regionExit(since, id);
+        }
+        return 0;
+    }
+
+    /**
+     * The same for one that ends with the method. Cost: a clock reading, the first thing that is done, one table
+     * look-up by thread id, one 8-byte store; for a virtual thread, that of its carrier, too.
+     */
+    public static void regionExit(long since, int id) {
+        if (since == 0) {
+            return; // entered before the session, or after it
+        }
+        long took = ticks() - since;
+        ThreadInfo ti = current();
+        if (ti == null) {
+            ti = knownCarrier();
+        }
+        if (ti == null || !ti.keeps || took >>> TICK_BITS != 0 || since - regionsSince < 0) {
+            regionTold(ti, since, took, id);
+            return;
+        }
+        long at = ti.next;
+        if (at >= ti.limit) {
+            regionTold(ti, since, took, id);
+            return;
+        }
+        U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | took);
+        ti.next = at + EVENT_BYTES;
+    }
+
+    /** The record of the platform thread below, null if there is none yet. */
+    private static ThreadInfo knownCarrier() {
+        return find(U.getLong(Carrier.thread(), TID));
+    }
+
+    /** Where the hot path could not tell: no chunk, a full one, or a very long execution. */
+    @ReservedStackAccess
+    private static void regionTold(ThreadInfo known, long since, long took, int id) {
+        if (regionSession == 0 || !open || since - regionsSince < 0) {
+            return; // of an earlier session
+        }
+        ThreadInfo w = known;
+        try {
+            Thread t = Carrier.thread();
+            if (t == agent || t == swapper) {
+                return; // as in enterGraph
+            }
+            virtualSeen |= t != Thread.currentThread();
+            if (w == null) {
+                w = register(t);
+            }
+            if (w == null || w.guard) {
+                return;
+            }
+            w.guard = true;
+            boolean kept = w.keeps;
+            w.keeps = false;
+            if (!kept) {
+                own(w);
+            }
+            boolean told = room(w, w, 4);
+            if (told) {
+                long ticks = Math.max(0, took); // clocks of processors may differ a little
+                long epoch = ticks >>> TICK_BITS;
+                if (epoch != 0) {
+                    put(w, CONTROL_EPOCH | epoch);
+                }
+                put(w, KIND_EXIT | (long) id << TICK_BITS | ticks & TICK_MASK);
+                if (epoch != 0) {
+                    put(w, CONTROL_EPOCH);
+                }
+            }
+            keepOrRest(w, kept, told);
+            w.guard = false;
+        } catch (Throwable t) {
+            gap();
+            if (w != null) {
+                w.guard = false;
+            }
+            passOn(t);
+        }
+    }
+
+    /**
+     * A thread that comes often keeps its chunk, which saves it two atomic operations each time. Half of the chunks are
+     * for those that come seldom, or are one too many: their chunks can be taken back.
+     */
+    private static void keepOrRest(ThreadInfo w, boolean kept, boolean told) {
+        if (kept) {
+            w.keeps = told && enabled;
+            if (!w.keeps) {
+                U.getAndAddInt(counters, INTS_AT + COUNTER_KEEPERS * 4L, -1);
+            }
+        } else if (told) {
+            if (++w.executions > KEEPS_AFTER && counters[COUNTER_KEEPERS] < chunkCount / 2) {
+                U.getAndAddInt(counters, INTS_AT + COUNTER_KEEPERS * 4L, 1);
+                w.keeps = enabled;
+            } else {
+                rest(w);
+            }
+        }
+    }
+
+    /**
+     * This session times regions. After begin(), and before the code that has the probes.
+     *
+     * @return its number, which the probes carry: what is left of an earlier session's code is not listened to
+     */
+    public static int timeRegions() {
+        regionsSince = ticks();
+        regionSession = ++regionSessions & 0x3fffff;
+        return regionSession;
+    }
+
+    /**
+     * Measures what an execution costs: t_I, which falls into its time, and the rest. As {@link #calibrate}, and before
+     * {@link #open}.
+     *
+     * @return {inner, outer} in ticks an execution, scaled by 1000
+     */
+    public static long[] calibrateRegions(long budgetNanos) {
+        int block = 200;
+        long bytes = (block + 1L) * EVENT_BYTES;
+        long scratch = U.allocateMemory(bytes);
+        ThreadInfo ti = register(Thread.currentThread());
+        double inner = Double.MAX_VALUE;
+        double total = Double.MAX_VALUE;
+        double bare = Double.MAX_VALUE;
+        try {
+            long until = System.nanoTime() + budgetNanos;
+            open = true; // no probe is in yet
+            for (int round = 0; round < 400 || System.nanoTime() < until; round++) {
+                ti.next = scratch;
+                ti.limit = scratch + bytes;
+                ti.keeps = true;
+                long t0 = ticks();
+                Calibration.regions(block, regionSession);
+                long t1 = ticks();
+                ti.keeps = false;
+                Calibration.bare(block);
+                long t2 = ticks();
+                Calibration.bare(block);
+                long t3 = ticks();
+                if (ti.next != scratch + block * EVENT_BYTES) {
+                    continue; // as in calibrate
+                }
+                long sum = 0;
+                for (long at = scratch; at < ti.next; at += EVENT_BYTES) {
+                    sum += U.getLong(at) & TICK_MASK;
+                }
+                inner = Math.min(inner, (double) sum / block);
+                total = Math.min(total, (double) (t1 - t0) / block);
+                bare = Math.min(bare, (double) (t3 - t2) / block);
+            }
+        } finally {
+            open = false;
+            ti.keeps = false;
+            ti.next = ti.limit = 0;
+            U.freeMemory(scratch);
+        }
+        double outer = Math.max(0, total - bare - inner);
+        return new long[] {Math.round(inner * 1000), Math.round(outer * 1000)};
     }
 
     // ---- slow paths: rare, guarded, bounded ----
@@ -2674,7 +2873,8 @@ public final class JFluid1 {
         reflected = new Reflected[1024];
         knownMembers = new java.lang.ref.WeakReference<?>[1024];
         mailbox[0] = mailbox[1] = null;
-        counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = 0;
+        counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = counters[COUNTER_KEEPERS] = 0;
+        regionSession = 0;
         ring = address;
         states = address + RING_STATES;
         chunks = address + chunksAt;
@@ -2724,7 +2924,7 @@ public final class JFluid1 {
         enabled = open = timesBare = false;
         for (ThreadInfo head : table) {
             for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
-                ti.active = ti.virtualActive = false;
+                ti.active = ti.virtualActive = ti.keeps = false;
             }
         }
     }
@@ -2965,6 +3165,10 @@ public final class JFluid1 {
         // A started thread is known before it lives; with its token unspent it may not have begun to.
         boolean idle = ti.started ? ti.token == 0 : !ti.virtualActive && !ti.active;
         boolean over = t == null || !t.isAlive() && idle;
+        if (over && ti.keeps) {
+            ti.keeps = false;
+            U.getAndAddInt(counters, INTS_AT + COUNTER_KEEPERS * 4L, -1);
+        }
         if (over && ti.chunk >= 0) {
             // A carrier's chunk is BUSY as long as it lives, and that of a root call that failed.
             int c = ti.chunk;
@@ -3242,6 +3446,23 @@ public final class JFluid1 {
                 throw t;
             }
             methodExit(0);
+        }
+
+        static void regions(int n, int session) {
+            for (int i = 0; i < n; i++) {
+                regionBody(i, session);
+            }
+        }
+
+        private static void regionBody(int i, int session) {
+            long since = regionEnter(0, session);
+            try {
+                sink = i;
+            } catch (Throwable t) {
+                regionExit(since, 1);
+                throw t;
+            }
+            regionExit(since, 1);
         }
 
         private static void bareBody(int i) {

@@ -1,0 +1,193 @@
+// What makes a method time regions of its own code (JFluid report, section 5): a method as a whole, or some lines of it.
+//
+//     lconst_0; [push session; regionEnter]; lstore n     the variable of the region: when it was entered, 0 if outside
+//     …
+//   i: lload n; push session; regionEnter; lstore n       where control may come in from outside
+//     insn
+//     …
+//   o: lload n; push id; regionLeave; lstore n            where control may come out
+//     insn
+//     …
+//     lload n; push id; regionExit                        before a return, and in our handler
+//
+// The probes make no difference to who is inside already, or outside: so one before an instruction does for all ways
+// there. Lines may be several pieces of code, as javac copies what is in a `finally`.
+
+import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
+import { type Code, instructionLength } from '../classfile/code.ts'
+import { INVOKESTATIC, isReturn, LCONST_0, LLOAD, LSTORE } from '../classfile/opcodes.ts'
+import { Reader } from '../classfile/reader.ts'
+import { LONG, type VerificationType } from '../classfile/stack-map.ts'
+import { isSubroutineCall, successors } from './flow.ts'
+import { accessCode, newLocalOf } from './new-local.ts'
+import { pushId } from './probe.ts'
+import { NotInstrumentable } from './problem.ts'
+import type { Inserted, Probes } from './relocation.ts'
+import type { RuntimeRefs } from './runtime.ts'
+
+/** Both lines belong to it. */
+export interface LineRange {
+  readonly from: number
+  readonly to: number
+}
+
+export interface CodeRegion {
+  /** Of the region: below 2^22, from 1. */
+  readonly id: number
+  /** Null for the whole method. */
+  readonly lines: LineRange | null
+}
+
+/** What is to be timed in a method. */
+export interface RegionTask {
+  readonly regions: readonly CodeRegion[]
+  /** What the target's runtime calls this session. */
+  readonly session: number
+}
+
+/** Slots that these probes use at most, on what the method has on its stack. */
+export const REGION_SLOTS = 4
+
+/**
+ * By bci: the line of the instruction there, 0 where that is not known.
+ *
+ * @returns undefined if the class was compiled without line numbers
+ */
+export function linesOf({ bytes }: ClassFile, code: Code): Int32Array | undefined {
+  const rows: { start: number; line: number }[] = []
+  for (const { name, offset, length } of code.attributes) {
+    if (name !== 'LineNumberTable') continue
+    const content = new Reader(bytes, offset, offset + length)
+    for (let left = content.u2(); left > 0; left--) rows.push({ start: content.u2(), line: content.u2() })
+  }
+  if (rows.length === 0) return undefined
+  // A row holds up to the next one; where two begin, the later one.
+  const lines = new Int32Array(code.bytecode.length)
+  rows.sort((a, b) => a.start - b.start)
+  rows.forEach(({ start, line }, i) => {
+    lines.fill(line, start, rows[i + 1]?.start ?? lines.length)
+  })
+  return lines
+}
+
+export function isWithin(line: number, { from, to }: LineRange): boolean {
+  return line >= from && line <= to
+}
+
+/** What a method needs in order to time its regions. */
+export interface RegionTiming {
+  readonly probes: Probes
+  readonly inserted: Inserted
+  /** The variables, one a region, side by side. */
+  readonly local: number
+  readonly localTypes: readonly VerificationType[]
+  /** Where in the entry probe each has its value. */
+  readonly localsSet: readonly number[]
+}
+
+/** @throws NotInstrumentable if there is no code on the lines of a region */
+export function timingOf(
+  classFile: ClassFile,
+  method: MethodInfo,
+  code: Code,
+  { regions, session }: RegionTask,
+  { region: refs }: RuntimeRefs,
+): RegionTiming {
+  if (refs === null) throw new NotInstrumentable('its class has no probes for regions')
+  const local = newLocalOf(method, code, regions.length * 2)
+  const lines = regions.some((it) => it.lines !== null) ? linesOf(classFile, code) : undefined
+  const inserted: (readonly number[] | undefined)[] = []
+  const insert = (bci: number, probe: readonly number[]) => {
+    inserted[bci] = [...(inserted[bci] ?? []), ...probe]
+  }
+  const call = (ref: number) => [INVOKESTATIC, ref >>> 8, ref & 0xff]
+  const begin: number[] = []
+  const localsSet: number[] = []
+  const returns: number[] = []
+  const thrown: number[] = []
+  regions.forEach(({ id, lines: range }, i) => {
+    const load = accessCode(LLOAD, local + 2 * i)
+    const store = accessCode(LSTORE, local + 2 * i)
+    const enter = [...pushId(session), ...call(refs.enter)]
+    const exit = [...load, ...pushId(id), ...call(refs.exit)]
+    thrown.push(...exit)
+    if (range === null) {
+      begin.push(LCONST_0, ...enter, ...store)
+      localsSet.push(begin.length)
+      returns.push(...exit)
+      return
+    }
+    const crossings = crossingsOf(code, insideOf(code, lines, range))
+    begin.push(LCONST_0, ...(crossings.beginsInside ? enter : []), ...store)
+    localsSet.push(begin.length)
+    for (const bci of crossings.entered) insert(bci, [...load, ...enter, ...store])
+    // After that: a lone return is entered, and left.
+    for (const bci of crossings.left) insert(bci, [...load, ...pushId(id), ...call(refs.leave), ...store])
+  })
+  const localTypes = regions.map(() => LONG)
+  return { probes: { entry: begin, exit: returns, thrown }, inserted, local, localTypes, localsSet }
+}
+
+/** By bci: 1 where an instruction of the region begins. @throws NotInstrumentable if there is none */
+function insideOf({ bytecode }: Code, lines: Int32Array | undefined, range: LineRange): Uint8Array {
+  if (lines === undefined) throw new NotInstrumentable('was compiled without line numbers')
+  const inside = new Uint8Array(bytecode.length)
+  let found = false
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    if (!isWithin(lines[bci], range)) continue
+    inside[bci] = 1
+    found = true
+  }
+  if (!found) throw new NotInstrumentable(`has no code on lines ${range.from} to ${range.to}`)
+  return inside
+}
+
+interface Crossings {
+  readonly beginsInside: boolean
+  /** Instructions inside that control may come to from outside. */
+  readonly entered: readonly number[]
+  /** Those outside that it may come to from inside, and returns inside. */
+  readonly left: readonly number[]
+}
+
+function crossingsOf({ bytecode, handlers }: Code, inside: Uint8Array): Crossings {
+  const { length } = bytecode
+  /** By bci: whether control may come there from inside, or from outside. */
+  const fromInside = new Uint8Array(length)
+  const fromOutside = new Uint8Array(length)
+  const flow = (to: number, isInside: boolean) => {
+    if (to < 0 || to >= length) return // malformed, and refused when branches are moved
+    if (isInside) fromInside[to] = 1
+    else fromOutside[to] = 1
+  }
+  /** By bci: instructions before it that are inside, and all of them. */
+  const insideBefore = new Int32Array(length + 1)
+  const allBefore = new Int32Array(length + 1)
+  for (let bci = 0; bci < length; ) {
+    const isInside = inside[bci] === 1
+    const next = bci + instructionLength(bytecode, bci)
+    for (const to of successors(bytecode, bci)) flow(to, isInside)
+    // Where a subroutine comes back, it may come from either side.
+    if (isSubroutineCall(bytecode[bci])) {
+      flow(next, true)
+      flow(next, false)
+    }
+    insideBefore.fill(insideBefore[bci] + inside[bci], bci + 1, next + 1)
+    allBefore.fill(allBefore[bci] + 1, bci + 1, next + 1)
+    bci = next
+  }
+  for (const { startBci, endBci, handlerBci } of handlers) {
+    const covered = insideBefore[endBci] - insideBefore[startBci]
+    if (covered > 0) flow(handlerBci, true)
+    if (allBefore[endBci] - allBefore[startBci] > covered) flow(handlerBci, false)
+  }
+  const entered: number[] = []
+  const left: number[] = []
+  for (let bci = 0; bci < length; bci += instructionLength(bytecode, bci)) {
+    if (inside[bci] === 1) {
+      if (fromOutside[bci] === 1) entered.push(bci)
+      if (isReturn(bytecode[bci])) left.push(bci)
+    } else if (fromInside[bci] === 1) left.push(bci)
+  }
+  return { beginsInside: inside[0] === 1, entered, left }
+}
