@@ -4,13 +4,14 @@
 //
 //   offset  size  type   field
 //        0     8  bytes  magic    89 4A 46 4C 55 49 44 0A, "\x89JFLUID\n"
-//        8     4  u32    version  1; 2 of modes that readers of version 1 do not know
+//        8     4  u32    version  1; 2 of modes that readers of version 1 do not know; 3 of regions
 //       12     4  u32    crc      CRC-32 of the body
 //       16     8  u64    length   bytes of the body, which ends the file
 //       24     n  bytes  body     MessagePack map
 //
 // The body is `Profile` with the same keys, except that
 //   methodNames   is an array of [class, method, descriptor, loader], id 1 first;
+//   regions[].intervals   are arrays of [count, totalNs, maxNs];
 //   merged and threads[].tree   are {count, method, size, metrics: {name: column}}, where method and
 //     size are i32 arrays and a column is an f64 array, each as MessagePack `bin`; the parents follow
 //     from the sizes and are not kept.
@@ -27,6 +28,7 @@ import { Packr, Unpackr } from 'msgpackr'
 import { METRICS } from '../cct/metric.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import { WAIT_COLUMNS } from '../cct/waits.ts'
+import { PERCENTILES } from '../regions/times.ts'
 import {
   CannotReadProfile,
   CannotWriteProfile,
@@ -43,12 +45,13 @@ import {
   MODES,
   type Mode,
   type Profile,
+  type RegionTimes,
   type Sampling,
   type SkippedMethod,
 } from './profile.ts'
 
 export const MAGIC = Buffer.from('\x89JFLUID\n', 'latin1')
-export const VERSION = 2
+export const VERSION = 3
 const OFFSET_VERSION = 8
 const OFFSET_CRC = 12
 const OFFSET_LENGTH = 16
@@ -63,19 +66,26 @@ const CODEC = {
 
 /** The bytes of a `.jfluid` file. */
 export function encodeProfile(profile: Profile): Buffer {
-  const { methodNames, merged, threads, ...facts } = profile
+  const { methodNames, merged, threads, regions, ...facts } = profile
   const body = new Packr(CODEC).pack({
     ...facts,
+    ...(regions !== undefined && { regions: regions.map(packRegion) }),
     methodNames: methodNames.slice(1).map((name) => [name.class, name.method, name.descriptor, name.loader]),
     merged: packTree(merged),
     threads: threads.map(({ id, name, tree }) => ({ id, name, tree: packTree(tree) })),
   })
   const header = Buffer.alloc(HEADER_BYTES)
   MAGIC.copy(header)
-  header.writeUInt32LE(profile.mode === 'exact' ? 1 : VERSION, OFFSET_VERSION)
+  header.writeUInt32LE(versionOf(profile), OFFSET_VERSION)
   header.writeUInt32LE(crc32(body), OFFSET_CRC)
   header.writeBigUInt64LE(BigInt(body.length), OFFSET_LENGTH)
   return Buffer.concat([header, body])
+}
+
+/** The least that a reader must know. */
+function versionOf({ mode, regions }: Profile): number {
+  if (regions !== undefined) return 3
+  return mode === 'exact' ? 1 : 2
 }
 
 /**
@@ -202,6 +212,10 @@ async function syncDirectory(path: string): Promise<void> {
   } catch {}
 }
 
+function packRegion({ intervals, ...region }: RegionTimes): object {
+  return { ...region, intervals: intervals.map(({ count, totalNs, maxNs }) => [count, totalNs, maxNs]) }
+}
+
 function packTree(tree: Tree): object {
   const metrics: Record<string, Uint8Array> = {}
   for (const [name, values] of Object.entries(tree.metrics)) metrics[name] = bytesOf(values, tree.count)
@@ -294,10 +308,48 @@ class Reader {
         followedTasks: this.#count(all.followedTasks, 'followedTasks'),
       }),
       ...(all.openCalls !== undefined && { openCalls: this.#count(all.openCalls, 'openCalls') }),
+      ...(all.regions !== undefined && {
+        regions: this.#array(all.regions, 'regions').map((each) => this.#region(each, methodNames.length)),
+      }),
       methodNames,
       merged: tree(all.merged, 'the merged tree'),
       threads: this.#array(all.threads, 'threads').map((each) => this.#thread(each, tree)),
     }
+  }
+
+  #region(value: unknown, methods: number): RegionTimes {
+    const all = this.#fields(value, 'a region')
+    const percentiles = this.#fields(all.percentilesNs, 'percentiles of a region')
+    const number = (key: string) => this.#number(all[key], `${key} of a region`)
+    const moment = (key: string) => (all[key] === null ? null : number(key))
+    const method = this.#count(all.method, 'the method of a region')
+    if (method < 1 || method >= methods) throw this.#bad('a region has a method without a name')
+    const triples = (key: string) =>
+      this.#array(all[key], `${key} of a region`).map((each) => {
+        const parts = this.#array(each, `one of ${key}`).map((it) => this.#number(it, `one of ${key}`))
+        if (parts.length !== 3) throw this.#bad(`one of ${key} does not have three parts`)
+        return parts as [number, number, number]
+      })
+    return {
+      region: this.#string(all.region, 'the name of a region'),
+      method,
+      lines: all.lines === null ? null : this.#lines(all.lines),
+      count: this.#count(all.count, 'the count of a region'),
+      ...{ totalNs: number('totalNs'), minNs: number('minNs'), meanNs: number('meanNs') },
+      ...{ maxNs: number('maxNs'), firstMs: moment('firstMs'), lastMs: moment('lastMs') },
+      percentilesNs: Object.fromEntries(
+        PERCENTILES.map((it) => [it, this.#number(percentiles[it], `percentile ${it} of a region`)]),
+      ) as RegionTimes['percentilesNs'],
+      buckets: triples('buckets'),
+      lastNs: this.#array(all.lastNs, 'lastNs').map((it) => this.#number(it, 'one of lastNs')),
+      intervalMs: number('intervalMs'),
+      intervals: triples('intervals').map(([count, totalNs, maxNs]) => ({ count, totalNs, maxNs })),
+    }
+  }
+
+  #lines(value: unknown): NonNullable<RegionTimes['lines']> {
+    const lines = this.#fields(value, 'the lines of a region')
+    return { from: this.#count(lines.from, 'a line'), to: this.#count(lines.to, 'a line') }
   }
 
   #methodNames(value: unknown): MethodName[] {

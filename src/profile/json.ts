@@ -10,6 +10,7 @@ import type { Tree } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
 import { allWarnings, column, type ErrorBarFacts, nameOf, type Profile } from './profile.ts'
+import { regionFacts } from './region-report.ts'
 import { isWait } from './text.ts'
 
 export const FORMAT = 'jfluid-profile'
@@ -69,6 +70,7 @@ export function factsJson(profile: Profile): string {
     followThreads: profile.followedTasks !== undefined,
     followedTasks: profile.followedTasks ?? 0,
     ...(tellsWaits(profile.merged) && { waits: true }),
+    ...(profile.regions !== undefined && { regions: regionFacts(profile) }),
   }
   return Object.entries(facts)
     .map(([key, value]) => `"${key}":${JSON.stringify(value)}`)

@@ -6,6 +6,7 @@
 
 import { type CostKind, costsOf } from '../cct/metric.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
+import type { Durations } from '../regions/times.ts'
 
 /**
  * What is asked of every call: how long it took, how much of that its thread was blocked or waiting, how many bytecodes it
@@ -116,6 +117,8 @@ export interface Profile {
   readonly followedTasks?: number
   /** Calls that had not ended at the end, where what they have executed is known when they end; absent if none. */
   readonly openCalls?: number
+  /** Of regions that were timed: then there are no trees. Absent in profiles of roots. */
+  readonly regions?: readonly RegionTimes[]
   /** Index is the method id; [0] is unused. */
   readonly methodNames: readonly MethodName[]
   /** All threads together. */
@@ -166,6 +169,16 @@ export interface ErrorBarFacts {
     /** How far apart the two are, with twice the standard error of each. */
     readonly errorNs: number
   }[]
+}
+
+/** One method that a --region means, or lines of it. */
+export interface RegionTimes extends Durations {
+  /** As the user wrote it. */
+  readonly region: string
+  /** Id of the method. */
+  readonly method: number
+  /** Both belong to it; null for the whole method. */
+  readonly lines: { readonly from: number; readonly to: number } | null
 }
 
 export interface SkippedMethod {

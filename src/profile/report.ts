@@ -21,6 +21,7 @@ import {
   type Sampling,
 } from './profile.ts'
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
+import { executions, regionLines } from './region-report.ts'
 import { skippedWarnings } from './skipped.ts'
 import {
   clean,
@@ -82,6 +83,10 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
   const o = { ...DEFAULTS, ...options }
   const paint = o.color ? colored : plain
   yield* headerLines(profile, o.width, paint)
+  if (profile.regions !== undefined) {
+    yield* regionLines(profile, o.width, paint)
+    return
+  }
   if (profile.merged.count === 0) {
     yield `\nNothing was recorded: ${isWholeJvm(profile) ? 'no sample was taken' : 'no root was called'}.\n`
     return
@@ -240,7 +245,7 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
   const busyMs = profile.durationMs * Math.max(1, threads)
   const title = `jfluid profile of ${clean(target.mainClass)}`
   yield `${paint('bold', cut(title, cells))}\n`
-  const facts: [string, string][] = [
+  const ofRoots: [string, string][] = [
     ['target', `pid ${target.pid}, JDK ${clean(target.jdk)}, ${clean(target.vm)}`],
     [roots.length === 1 ? 'root' : 'roots', roots.join(', ')],
     [
@@ -266,8 +271,11 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
         `(${percent(events.waitMs, busyMs)} %)`,
     ],
   ]
+  const facts = profile.regions === undefined ? ofRoots : regionHeader(profile, ofRoots)
   if (isWholeJvm(profile)) facts.splice(0, facts.length, ...wholeJvmFacts(profile, threads))
-  if (isTimed(profile.mode)) {
+  if (profile.regions !== undefined) {
+    // It has said so.
+  } else if (isTimed(profile.mode)) {
     const { innerNs, outerNs, innerSpreadNs, outerSpreadNs, clock } = calibration
     const sure = (ns: number, spread: number | undefined): string =>
       spread === undefined ? `${ns.toFixed(1)} ns` : `${ns.toFixed(1)} ± ${spread.toFixed(1)} ns`
@@ -301,6 +309,27 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
     const lines = wrap(clean(warning), cells - 10)
     yield `${paint('warning', pad('warning', 10))}${lines.join(`\n${' '.repeat(10)}`)}\n`
   }
+}
+
+/** The same for regions. */
+function regionHeader(profile: Profile, ofRoots: readonly [string, string][]): [string, string][] {
+  const { instrumentation, calibration, events, durationMs } = profile
+  const { innerNs, outerNs, clock } = calibration
+  const of = (label: string) => ofRoots.filter(([it]) => it === label)
+  return [
+    ...of('target'),
+    [profile.roots.length === 1 ? 'region' : 'regions', profile.roots.map(clean).join(', ')],
+    ['recorded', `${span(durationMs)} from ${clean(profile.startedAt)}`],
+    [
+      'executed',
+      `${count(executions(profile))} times; ${plural(instrumentation.instrumentedMethods, 'method')}`,
+    ],
+    [
+      'overhead',
+      `${(innerNs + outerNs).toFixed(0)} ns an execution (clock: ${clock}); threads waited ${span(events.waitMs)} in all`,
+    ],
+    ['removed', `t_I ${innerNs.toFixed(1)} ns an execution`],
+  ]
 }
 
 /** Cells before the name. */

@@ -1,6 +1,7 @@
 // Errors of revelation: what a user can mistype in a root or a filter.
 
 import { EX_NOCODE, EX_NOROOT, EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { RootOption } from './patterns.ts'
 
 /** A `--root`, `--include` or `--exclude` that cannot be read. */
 export class BadPattern extends JfluidError {
@@ -24,13 +25,14 @@ export class RootNotFound extends JfluidError {
     searched: readonly string[],
     /** Complete roots that would do, closest first. */
     readonly suggestions: readonly string[],
+    option: RootOption = 'root',
   ) {
     const where = searched.length === 1 ? searched[0] : `any of ${searched.length} classes of that name`
-    super(`root '${root}' not found: no such method in ${where}`)
+    super(`${option} '${root}' not found: no such method in ${where}`)
     this.reason = `no such method in ${where}`
     this.hint =
       suggestions.length > 0
-        ? `Try --root '${suggestions[0]}'${suggestions.length > 1 ? `; also close: ${suggestions.slice(1).join(', ')}` : ''}`
+        ? `Try --${option} '${suggestions[0]}'${suggestions.length > 1 ? `; also close: ${suggestions.slice(1).join(', ')}` : ''}`
         : 'Name a method that the class itself declares.'
   }
 }
@@ -53,14 +55,15 @@ export class AbstractOrNativeRoot extends JfluidError {
     readonly kind: 'abstract' | 'native',
     /** For an abstract root the methods that implement it, as roots; for a native one nothing. */
     readonly implementations: readonly string[],
+    option: RootOption = 'root',
   ) {
-    super(`root '${root}' is ${kind}: it has no bytecode to instrument`)
+    super(`${option} '${root}' is ${kind}: it has no bytecode to instrument`)
     this.reason = `it is ${kind}`
     this.hint =
       kind === 'native'
         ? 'Name a Java method that calls it.'
         : implementations.length > 0
-          ? `Name an implementation: ${implementations.map((it) => `--root '${it}'`).join(', ')}`
+          ? `Name an implementation: ${implementations.map((it) => `--${option} '${it}'`).join(', ')}`
           : 'Name an implementation; no loaded class has one yet.'
   }
 }
@@ -70,7 +73,7 @@ export class RootNeverInstrumented extends JfluidError {
   readonly exitCode = EX_NOCODE
   readonly hint = 'Name a method that calls it.'
   readonly reason = 'it is never instrumented'
-  constructor(root: string) {
-    super(`root '${root}' is never instrumented: the compiler replaces it, or the probes run on it`)
+  constructor(root: string, option: RootOption = 'root') {
+    super(`${option} '${root}' is never instrumented: the compiler replaces it, or the probes run on it`)
   }
 }

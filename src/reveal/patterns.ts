@@ -24,7 +24,12 @@ export interface RootPattern {
   readonly parameters: string | null
   /** Return descriptor, if one was written after the parentheses. */
   readonly returns: string | null
+  /** What the user named it with, for words to the user; absent for --root. */
+  readonly option?: 'region'
 }
+
+/** What `text` is called in a message: "root 'Foo.process'". */
+export type RootOption = 'root' | 'region'
 
 export interface ClassPattern {
   readonly text: string
@@ -42,7 +47,11 @@ const CLASS_HINT = "Write a class or package pattern such as 'com.foo.*', 'com.f
 
 /** @throws BadPattern */
 export function parseRoot(text: string): RootPattern {
-  const bad = (reason: string) => new BadPattern('root', text, reason, ROOT_HINT)
+  return parseMethod(text, (reason) => new BadPattern('root', text, reason, ROOT_HINT))
+}
+
+/** @throws what `bad` gives */
+export function parseMethod(text: string, bad: (reason: string) => Error): RootPattern {
   const trimmed = text.trim()
   const open = trimmed.indexOf('(')
   let head = trimmed

@@ -12,6 +12,7 @@ import {
   matchesMethod,
   RANK_NONE,
   RANK_SIMPLE,
+  type RootOption,
   type RootPattern,
   readableParameters,
   rootRank,
@@ -20,6 +21,8 @@ import {
 export interface RootReport {
   /** The root as the user wrote it. */
   readonly text: string
+  /** What it was named with. */
+  readonly option: RootOption
   /** Methods it stands for, overloads and classes of one name in several packages included. */
   readonly methods: number
   /** Classes those methods are in, dotted. */
@@ -121,6 +124,7 @@ export class Roots {
       const problem = armed ? this.#problemOf(state) : null
       return {
         text: state.pattern.text,
+        option: state.pattern.option ?? 'root',
         methods: state.ids.size,
         classes: [...state.classes],
         armed,
@@ -196,13 +200,14 @@ export class Roots {
     const { pattern, useless, searched } = state
     const refs = [...useless.values()]
     const [codeless] = refs.filter((it) => !hasCode(it))
-    if (refs.length > 0 && refs.some(hasCode)) return new RootNeverInstrumented(pattern.text)
+    if (refs.length > 0 && refs.some(hasCode)) return new RootNeverInstrumented(pattern.text, pattern.option)
     if (codeless !== undefined) {
       const kind = kindOf(codeless)
       return new AbstractOrNativeRoot(
         pattern.text,
         kind,
         kind === 'abstract' ? this.#implementationsOf(refs) : [],
+        pattern.option,
       )
     }
     const all = [...searched.values()]
@@ -250,6 +255,7 @@ export class Roots {
       pattern.text,
       searched.map((it) => dotted(it.name)),
       [...exact, ...near].slice(0, 5),
+      pattern.option,
     )
   }
 

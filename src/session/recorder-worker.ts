@@ -15,6 +15,7 @@ import type { Tree } from '../cct/tree.ts'
 import type { Weights } from '../cct/weights.ts'
 import { openRing, type Ring } from '../events/ring.ts'
 import { RingReader } from '../events/ring-reader.ts'
+import { RegionBuilder } from '../regions/builder.ts'
 import {
   factsOf,
   type RecorderCommand,
@@ -37,6 +38,8 @@ const port = parentPort
 class RecordingThread {
   readonly #ring: Ring
   readonly #builder: CctBuilder
+  /** In place of it, where regions are timed. */
+  readonly #regions: RegionBuilder | undefined
   readonly #reader: RingReader
   readonly #rootSums = new RootSums()
   #timer: NodeJS.Timeout | undefined
@@ -48,10 +51,11 @@ class RecordingThread {
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
 
-  constructor({ ringPath, executed, firstMethod }: RecorderData) {
+  constructor({ ringPath, executed, firstMethod, regions }: RecorderData) {
     this.#ring = openRing(ringPath)
     this.#builder = new CctBuilder(undefined, () => this.#beat(), executed, firstMethod)
-    this.#reader = new RingReader(this.#ring, this.#builder, () => this.#beat())
+    this.#regions = regions ? new RegionBuilder() : undefined
+    this.#reader = new RingReader(this.#ring, this.#regions ?? this.#builder, () => this.#beat())
     const stat = readFileSync('/proc/thread-self/stat', 'utf8')
     this.#ring.sign({
       process: process.pid,
@@ -113,6 +117,7 @@ class RecordingThread {
         return
       case 'reset':
         this.#builder.reset(command.nowTicks)
+        this.#regions?.reset()
         this.#eventsBeforeReset = this.#reader.events
         return
       case 'request':
@@ -141,6 +146,9 @@ class RecordingThread {
         send({ kind: 'reply', id, value: { snapshot, events } }, [...buffers])
         return
       }
+      case 'regions':
+        send({ kind: 'reply', id, value: this.#regions?.states() ?? [] })
+        return
       case 'stats':
         send({ kind: 'reply', id, value: this.#stats() })
         return
@@ -151,7 +159,7 @@ class RecordingThread {
         send({ kind: 'reply', id, value: this.#rootSums.of(this.#builder) })
         return
       case 'called':
-        send({ kind: 'reply', id, value: request.methods.filter((it) => this.#builder.rank(it) > 0) })
+        send({ kind: 'reply', id, value: request.methods.filter((it) => this.#wasCalled(it)) })
         return
       case 'finish':
         if (this.#running) this.#readTheRest()
@@ -166,6 +174,10 @@ class RecordingThread {
     }
   }
 
+  #wasCalled(id: number): boolean {
+    return this.#regions?.has(id) ?? this.#builder.rank(id) > 0
+  }
+
   #readTheRest(): void {
     this.#halt()
     try {
@@ -178,7 +190,7 @@ class RecordingThread {
   #stats(): RecorderStats {
     return {
       events: this.#events(),
-      waitTicks: this.#builder.waitTicks,
+      waitTicks: this.#builder.waitTicks + (this.#regions?.waitTicks ?? 0),
       healed: this.#builder.healed,
       followed: this.#builder.followed,
       orphans: this.#builder.orphans,
@@ -186,7 +198,7 @@ class RecordingThread {
       samples: samplesOf(this.#builder.weights),
       gaps: this.#ring.gaps(),
       nodes: this.#builder.contexts,
-      calledMethods: this.#builder.methods,
+      calledMethods: this.#regions?.executed ?? this.#builder.methods,
       lastTicks: this.#reader.lastTicks,
       freeChunks: this.#reader.freeChunks,
       disordered: this.#reader.disordered,

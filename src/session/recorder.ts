@@ -10,6 +10,7 @@ import type { RootSum } from '../cct/root-sums.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import type { RootErrors } from '../cct/uncertainty.ts'
+import type { RegionState } from '../regions/builder.ts'
 
 /** A thread of the target as its agent describes it. */
 export interface RecordedThread {
@@ -80,10 +81,13 @@ export interface RecorderData {
   readonly executed: boolean
   /** Ids below stand for waiting. */
   readonly firstMethod: number
+  /** They tell durations of regions, and there are no trees. */
+  readonly regions: boolean
 }
 
 export type RecorderRequest =
   | { readonly kind: 'snapshot'; readonly options: SnapshotOptions }
+  | { readonly kind: 'regions' }
   | { readonly kind: 'stats' }
   | { readonly kind: 'threads' }
   | { readonly kind: 'rootSums' }
@@ -151,6 +155,7 @@ export class Recorder {
    *
    * @param executed events tell what was executed, and not the time
    * @param firstMethod ids below stand for waiting
+   * @param regions  they tell durations of regions
    * @throws RecorderFailed if the buffer cannot be opened
    */
   static async start(
@@ -158,8 +163,9 @@ export class Recorder {
     workerUrl = builtWorker(),
     executed = false,
     firstMethod = 1,
+    regions = false,
   ): Promise<Recorder> {
-    const workerData: RecorderData = { ringPath, executed, firstMethod }
+    const workerData: RecorderData = { ringPath, executed, firstMethod, regions }
     const worker = new Worker(workerUrl, { workerData, name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {
@@ -208,6 +214,11 @@ export class Recorder {
       waitNs: snapshot.waitNs,
       healed: snapshot.healed,
     }
+  }
+
+  /** Regions that have been executed, in sessions that time regions. */
+  regions(): Promise<RegionState[]> {
+    return this.#ask({ kind: 'regions' }) as Promise<RegionState[]>
   }
 
   stats(): Promise<RecorderStats> {

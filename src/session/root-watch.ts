@@ -25,6 +25,8 @@ export interface RootPort {
   problemOf(root: string): string | null
   isJdk(className: string): boolean
   nowMs(): number
+  /** Roots are regions: nothing would do in their place. */
+  readonly areRegions?: boolean
 }
 
 interface Watched {
@@ -103,7 +105,11 @@ export class RootWatch {
       if (found.length === 0 && !isLast) continue
       if (found.length > 0 && watched.note !== null) continue // it has been said
       const calls = (await this.#port.callees(root.ids, CALLEES)).map(stackMethod)
-      watched.note = found.length > 0 ? describeRootOnStack(found, calls) : describeIdleRoot(root.text, calls)
+      const isRegion = this.#port.areRegions === true
+      watched.note =
+        found.length > 0
+          ? describeRootOnStack(found, calls, isRegion)
+          : describeIdleRoot(root.text, calls, isRegion)
     }
   }
 

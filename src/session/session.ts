@@ -20,6 +20,7 @@ import {
   isTimed as isTimedMode,
   type Mode,
   type Profile,
+  type RegionTimes,
   type Sampling,
   type SkippedMethod,
 } from '../profile/profile.ts'
@@ -27,6 +28,7 @@ import { inOneLine } from '../reveal/errors.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import { NO_PAST, type Past } from '../reveal/past.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
+import type { RegionPattern } from '../reveal/region-pattern.ts'
 import { Revealer, type Revelation } from '../reveal/revealer.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import { Agent } from '../wire/agent.ts'
@@ -41,6 +43,7 @@ import { Installation, type Workshop } from './installation.ts'
 import { Instrumenter, isTimed, type Task } from './instrumenter.ts'
 import { RareWatch } from './rare-watch.ts'
 import { Recorder, type RecorderStats } from './recorder.ts'
+import { type RegionProblem, RegionTable } from './regions.ts'
 import { RootWatch } from './root-watch.ts'
 import { sourceName, TargetClasses } from './target-classes.ts'
 import { compiledPast } from './target-past.ts'
@@ -76,6 +79,8 @@ export interface SessionOptions {
   readonly profiler?: string
   readonly scheme: 'a' | 'b'
   readonly roots: readonly RootPattern[]
+  /** Times these and records no calls; the roots are then their methods, the scheme b, the look-ahead 0. */
+  readonly regions?: readonly RegionPattern[]
   readonly include: readonly ClassPattern[]
   readonly exclude: readonly ClassPattern[]
   readonly jdk: boolean
@@ -230,12 +235,13 @@ export class Session {
     private readonly recorder: Recorder,
     private readonly clock: TargetClock,
     private readonly calibration: MeasuredCalibration,
+    private readonly regionTable: RegionTable | null,
   ) {
     this.agent = agent
     // HotSpot verifies redefined classes of every loader but the bootstrap one.
     this.instrumenter = new Instrumenter(agent, {
       unverified: (classId) => this.classes.loaderOf(classId) === 0,
-      recipe: recipeOf(options, facts.feature),
+      recipe: regionTable ?? recipeOf(options, facts.feature),
       onTasks: (tasks) => this.nameTasks(tasks),
     })
     this.revealer = new Revealer(
@@ -254,15 +260,17 @@ export class Session {
     this.rootWatch = new RootWatch({
       progress: () => this.revealer.rootProgress(),
       method: (id) => this.revealer.method(id),
-      called: (ids) => this.recorder.called(ids),
+      called: (ids) => this.called(ids),
       stacks: () => this.agent.stackTraces(400),
-      callees: (ids, enough) => this.turns.ask(() => this.revealer.callees(ids, enough)),
+      callees: async (ids, enough) =>
+        regionTable === null ? await this.turns.ask(() => this.revealer.callees(ids, enough)) : [],
       problemOf: (root) => {
         const problem = this.rootReport().find((it) => it.text === root)?.problem ?? null
         return problem && inOneLine(problem)
       },
       isJdk: (name) => this.classes.isJdk(name),
       nowMs: () => performance.now(),
+      areRegions: regionTable !== null,
     })
     this.ended = new Promise((resolve) => {
       this.endWith = resolve
@@ -288,8 +296,9 @@ export class Session {
       const perf = door.perf(door.pid ?? facts.pid)
       createRing(ringPath, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT })
       door.share(ringPath)
-      const counts = !isTimedMode(options.mode ?? 'exact')
-      starting = Recorder.start(ringPath, undefined, counts, firstMethodOf(options))
+      const timesRegions = options.regions !== undefined
+      const counts = timesRegions || !isTimedMode(options.mode ?? 'exact')
+      starting = Recorder.start(ringPath, undefined, counts, firstMethodOf(options), timesRegions)
       const [recorder, configured] = await Promise.all([
         starting,
         agent.configure({
@@ -309,10 +318,17 @@ export class Session {
       door.leave()
       if (options.sampling !== undefined) await agent.sampling(options.sampling)
       if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
-      if (!counts) onPhase('calibrating')
-      const calibration = counts ? NO_CALIBRATION : await agent.calibrate(CALIBRATION_MS)
+      if (!counts || timesRegions) onPhase('calibrating')
+      const regions = timesRegions ? await agent.timeRegions(CALIBRATION_MS) : null
+      const calibration =
+        regions !== null
+          ? { ...NO_CALIBRATION, innerTicks: regions.innerTicks, outerTicks: regions.outerTicks }
+          : counts
+            ? NO_CALIBRATION
+            : await agent.calibrate(CALIBRATION_MS)
+      const table = regions && new RegionTable(options.regions ?? [], regions.session)
       const clock = new TargetClock(configured.clock, facts.clock)
-      const session = new Session(door, options, facts, agent, recorder, clock, calibration)
+      const session = new Session(door, options, facts, agent, recorder, clock, calibration, table)
       if (!configured.pausesKnown && !counts) {
         session.warnings.add(
           'this JVM keeps no safepoint counter (hsperfdata): pauses of redefinitions are part of the times',
@@ -380,6 +396,7 @@ export class Session {
       await this.installation.refreshClasses()
       onPhase(this.instrumentingPhase())
       const roots = await this.turns.ask(() => this.revealer.start())
+      await this.checkRegions(roots)
       await this.classLoads.beforeRecording(async () => {
         // A redefinition is timed in ticks of which the length must be known.
         await this.readStatus()
@@ -394,6 +411,7 @@ export class Session {
       })
       await this.installation.catchUp()
       await this.rareWatch.settle()
+      if (this.regionTable !== null) this.recorder.reset()
       await this.agent.go()
       this.startedNow()
     })
@@ -403,6 +421,21 @@ export class Session {
     await this.rootWatch.look()
     this.statusTimer = setInterval(() => void this.tick(), STATUS_MS)
     onPhase('recording')
+  }
+
+  /** @throws RegionProblem before anything is changed */
+  private async checkRegions({ instrument }: Revelation): Promise<void> {
+    if (this.regionTable === null) return
+    const bytes = await this.instrumenter.classBytes(instrument.map((it) => it.classId))
+    this.regionTable.check(instrument, bytes)
+  }
+
+  /** Of methods with regions: those of which one has been executed. */
+  private async called(ids: readonly number[]): Promise<number[]> {
+    const table = this.regionTable
+    if (table === null) return await this.recorder.called(ids)
+    const executed = new Set(await this.recorder.called(ids.flatMap((id) => table.idsOf(id))))
+    return ids.filter((id) => table.idsOf(id).some((it) => executed.has(it)))
   }
 
   private async leaveRareAlone(): Promise<void> {
@@ -634,7 +667,7 @@ export class Session {
   }
 
   get rootNames(): string[] {
-    return this.options.roots.map((r) => r.text)
+    return (this.options.regions ?? this.options.roots).map((r) => r.text)
   }
 
   /** What each --root matched, for the user. */
@@ -695,6 +728,28 @@ export class Session {
       perThread,
       firstMethod: firstMethodOf(this.options),
     })
+  }
+
+  /** Whether regions are timed, and no calls recorded. */
+  get timesRegions(): boolean {
+    return this.regionTable !== null
+  }
+
+  /** What the probes cost a call, or an execution of a region. */
+  get overheadNs(): number {
+    return this.clock.toNs(this.calibration.innerTicks + this.calibration.outerTicks)
+  }
+
+  /** What is known of the regions so far. */
+  async regions(): Promise<RegionTimes[]> {
+    const { innerTicks } = this.calibration
+    const scale = { innerTicks, nsPerTick: this.clock.nsPerTick }
+    return this.regionTable?.times(await this.recorder.regions(), scale) ?? []
+  }
+
+  /** Of regions whose methods are there, and the lines are not. */
+  regionProblems(): RegionProblem[] {
+    return this.regionTable?.problems() ?? []
   }
 
   methodName(id: number): MethodName {
@@ -808,6 +863,8 @@ export class Session {
   /** The finished profile. Call after `detach`. */
   async profile(): Promise<Profile> {
     const snapshot = await this.snapshot()
+    const regions = this.timesRegions ? await this.regions() : undefined
+    for (const { message, hint } of this.regionProblems()) this.warnings.add(`${message}. ${hint}`)
     const stats = await this.recorder.stats()
     if (stats.orphans > 0) {
       this.warnings.add(
@@ -887,6 +944,7 @@ export class Session {
       ...(this.errorBars !== null && { errorBars: this.errorBarFacts(this.errorBars) }),
       ...(openCalls > 0 && { openCalls }),
       ...(this.options.followThreads === true && { followedTasks: stats.followed }),
+      ...(regions !== undefined && { regions }),
       methodNames,
       merged: snapshot.merged,
       threads: snapshot.threads,

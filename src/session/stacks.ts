@@ -59,16 +59,21 @@ export function rootsOnStacks(
 export function describeRootOnStack(
   found: readonly RootOnStack[],
   calls: readonly StackMethod[] = [],
+  isRegion = false,
 ): string {
   const { root, thread, callees } = found[0]!
   const more = found.length > 1 ? ` (and ${found.length - 1} more)` : ''
+  if (isRegion) {
+    return `${root} is running in thread "${thread}"${more} since before the attach: it is timed from its next call on`
+  }
   const all = [...new Set([...callees, ...calls.map(nameOf)])].slice(0, CALLEES)
   const advice = all.length > 0 ? `; its callees would do as roots: ${all.join(', ')}` : ''
   return `${root} is running in thread "${thread}"${more} since before the attach: its next call is profiled${advice}`
 }
 
 /** One sentence about a root that is on no stack either; what it calls may have other callers. */
-export function describeIdleRoot(root: string, calls: readonly StackMethod[]): string {
+export function describeIdleRoot(root: string, calls: readonly StackMethod[], isRegion = false): string {
+  if (isRegion) return `region ${root} has not been executed yet`
   const advice =
     calls.length > 0
       ? `; if others call them, its callees would do as roots: ${calls.slice(0, CALLEES).map(nameOf).join(', ')}`

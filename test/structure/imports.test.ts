@@ -20,7 +20,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   vmstructs: ['classfile', 'base'],
   jfr: ['base'],
   cct: ['events', 'base'],
-  profile: ['cct', 'base'],
+  regions: ['events', 'base'],
+  profile: ['cct', 'regions', 'base'],
   export: ['profile', 'cct', 'base'],
   tui: ['profile', 'cct', 'base'],
   session: [
@@ -34,6 +35,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'reveal',
     'events',
     'cct',
+    'regions',
     'profile',
     'base',
   ],

@@ -18,11 +18,11 @@ describe('the probes of the built agent', () => {
   execFileSync(join(newest.home, 'bin', 'jar'), ['xf', jar, 'runtime/java/lang/JFluid1.class'], { cwd: dir })
   const runtime = parseClassFile(readFileSync(join(dir, 'runtime/java/lang/JFluid1.class')))
 
-  it.each(['methodEntry', 'methodExit', 'methodResume', 'rootEntry', 'rootExit'])(
-    '%s can be inlined',
-    (name) => {
-      const method = runtime.methods.find((m) => m.name === name && m.descriptor === '(I)V')!
-      expect(parseCode(runtime, method).bytecode.length).toBeLessThan(FREQ_INLINE_SIZE)
-    },
-  )
+  it.each([
+    ...['methodEntry(I)V', 'methodExit(I)V', 'methodResume(I)V', 'rootEntry(I)V', 'rootExit(I)V'],
+    ...['regionEnter(JI)J', 'regionLeave(JI)J', 'regionExit(JI)V'],
+  ])('%s can be inlined', (selector) => {
+    const method = runtime.methods.find((m) => m.name + m.descriptor === selector)!
+    expect(parseCode(runtime, method).bytecode.length).toBeLessThan(FREQ_INLINE_SIZE)
+  })
 })

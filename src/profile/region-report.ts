@@ -1,0 +1,112 @@
+// Regions on a page: one table, then for each its histogram, its course and its latest durations.
+
+import type { MethodName } from '../cct/tree.ts'
+import { nameOf, type Profile, type RegionTimes } from './profile.ts'
+import { BARS, bar, barRows, gathered, perSecond, sparkline, time } from './region-text.ts'
+import { count, cut, pad, percent, right, shortName, signature, span } from './text.ts'
+
+type Paint = (style: 'bold' | 'dim' | 'heat', text: string) => string
+
+const ROWS = 12
+const LATEST = 8
+
+/** "shop.OrderService.process", ":120-140" behind it if it is lines. */
+export function regionName(method: MethodName, region: RegionTimes, cells: number): string {
+  const lines = linesText(region)
+  return shortName(method, Math.max(8, cells - lines.length)) + lines
+}
+
+export function linesText({ lines }: Pick<RegionTimes, 'lines'>): string {
+  if (lines === null) return ''
+  return lines.from === lines.to ? `:${lines.from}` : `:${lines.from}-${lines.to}`
+}
+
+/** Executions a second over the recording. */
+export function rateOf(region: RegionTimes, durationMs: number): number {
+  return durationMs > 0 ? (region.count * 1000) / durationMs : 0
+}
+
+/** Lines that end with a line feed. */
+export function* regionLines(profile: Profile, width: number, paint: Paint): Generator<string> {
+  const regions = profile.regions ?? []
+  if (regions.length === 0) {
+    yield '\nNothing was recorded: no region has code in a class that was loaded.\n'
+    return
+  }
+  yield `\n${paint('bold', 'Gross time of regions')}\n`
+  yield `${paint('dim', '    count      rate/s      mean       p50       p99       max  region')}\n`
+  for (const region of regions) {
+    const { percentilesNs: p } = region
+    const times = [region.meanNs, p['50'], p['99'], region.maxNs]
+    const numbers = [
+      right(count(region.count, 9), 9),
+      right(perSecond(rateOf(region, profile.durationMs)), 12),
+      ...times.map((ns) => right(region.count === 0 ? '-' : time(ns), 10)),
+    ].join('')
+    yield `${numbers}  ${regionName(nameOf(profile.methodNames, region.method), region, Math.max(16, width - 63))}\n`
+  }
+  for (const region of regions) if (region.count > 0) yield* details(profile, region, width, paint)
+}
+
+function* details(profile: Profile, region: RegionTimes, width: number, paint: Paint): Generator<string> {
+  const { percentilesNs: p, buckets, intervals, intervalMs, lastNs } = region
+  const title = signature(nameOf(profile.methodNames, region.method)) + linesText(region)
+  yield `\n${paint('bold', cut(title, width))}\n`
+  const facts = (pairs: readonly (readonly [string, number])[]) =>
+    pairs.map(([label, ns]) => `${paint('dim', label)} ${pad(time(ns), 9)}`).join(' ')
+  yield `  ${facts([
+    ['min', region.minNs],
+    ['mean', region.meanNs],
+    ['max', region.maxNs],
+  ])} ${paint('dim', 'in all')} ${time(region.totalNs)}\n`
+  yield `  ${facts([
+    ['p50', p['50']],
+    ['p90', p['90']],
+    ['p99', p['99']],
+    ['p99.9', p['99.9']],
+    ['p99.99', p['99.99']],
+  ]).trimEnd()}\n\n`
+  const rows = barRows(buckets, ROWS)
+  const most = Math.max(...rows.map((it) => it.count))
+  for (const row of rows) {
+    const bounds = `${right(time(row.fromNs), 9)} ${right(time(row.toNs), 9)}`
+    const share = right(percent(row.count, region.count), 6)
+    const drawn = bar(row.count / most, Math.max(10, width - 42), BARS)
+    yield `${paint('dim', bounds)}${right(count(row.count, 11), 12)} ${share} %${drawn === '' ? '' : ` ${paint('heat', drawn)}`}\n`
+  }
+  const cells = width - 12
+  const groups = gathered(intervals, cells)
+  const counts = groups.map((group) => group.reduce((sum, it) => sum + it.count, 0))
+  const longest = groups.map((group) => Math.max(...group.map((it) => it.maxNs)))
+  const each = span(intervalMs * (groups[0]?.length ?? 1))
+  yield `\n${paint('dim', 'count     ')}${sparkline(counts, BARS)}\n`
+  yield `${paint('dim', 'longest   ')}${sparkline(longest, BARS)}  ${paint('dim', `a sign is ${each}`)}\n`
+  const latest = lastNs.slice(-LATEST).map((ns) => time(ns))
+  yield `${paint('dim', 'latest    ')}${cut(latest.join('  '), cells)}\n`
+}
+
+/** The regions of a profile for programs; keys as in the README. */
+export function regionFacts(profile: Profile): object[] {
+  return (profile.regions ?? []).map((it) => {
+    const { region, method, lines, buckets, lastNs, intervals, ...durations } = it
+    const name = nameOf(profile.methodNames, method)
+    return {
+      region,
+      class: name.class,
+      loader: name.loader,
+      method: name.method,
+      descriptor: name.descriptor,
+      lines,
+      ...durations,
+      ratePerSecond: rateOf(it, profile.durationMs),
+      buckets: buckets.map(([fromNs, toNs, executions]) => ({ fromNs, toNs, count: executions })),
+      intervals,
+      lastNs,
+    }
+  })
+}
+
+/** For a line of facts. */
+export function executions(profile: Profile): number {
+  return (profile.regions ?? []).reduce((sum, it) => sum + it.count, 0)
+}

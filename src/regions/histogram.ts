@@ -1,0 +1,78 @@
+// How often each duration came: exact below 512, beyond that 256 buckets to every doubling, so that no bucket is wider
+// than 0.4 % of what it holds (the layout of HdrHistogram, in its own words: between two and three digits).
+
+const SUB_BITS = 8
+const SUB_BUCKETS = 1 << SUB_BITS
+const EXACT_BELOW = 2 * SUB_BUCKETS
+const TWO_32 = 2 ** 32
+/** Of the largest value, 2^53 - 1. */
+const MAX_BUCKETS = SUB_BUCKETS * (52 - SUB_BITS) + EXACT_BELOW
+
+/** The bucket of a whole number from 0 on, below 2^53. */
+export function bucketOf(value: number): number {
+  if (value < EXACT_BELOW) return value
+  const exponent = value < TWO_32 ? 31 - Math.clz32(value) : 63 - Math.clz32(value / TWO_32)
+  const shift = exponent - SUB_BITS
+  return SUB_BUCKETS * shift + Math.floor(value / 2 ** shift)
+}
+
+/** The least value of a bucket. */
+export function bucketStart(bucket: number): number {
+  if (bucket < EXACT_BELOW) return bucket
+  const shift = Math.floor(bucket / SUB_BUCKETS) - 1
+  return (bucket - SUB_BUCKETS * shift) * 2 ** shift
+}
+
+/** Buckets with something in them, in order. */
+export interface Buckets {
+  readonly bucket: Int32Array
+  readonly count: Float64Array
+}
+
+export class Histogram {
+  count = 0
+  sum = 0
+  /** Infinity, and -Infinity, while there is nothing. */
+  min = Number.POSITIVE_INFINITY
+  max = Number.NEGATIVE_INFINITY
+  #counts = new Float64Array(2048)
+
+  /** Hot: once for each execution of a region. Allocates nothing, but where a value is larger than any before. */
+  record(value: number): void {
+    const bucket = bucketOf(value)
+    if (bucket >= this.#counts.length) this.#grow(bucket)
+    this.#counts[bucket]++
+    this.count++
+    this.sum += value
+    if (value < this.min) this.min = value
+    if (value > this.max) this.max = value
+  }
+
+  #grow(bucket: number): void {
+    const counts = new Float64Array(Math.min(MAX_BUCKETS, Math.max(bucket + 1, this.#counts.length * 2)))
+    counts.set(this.#counts)
+    this.#counts = counts
+  }
+
+  clear(): void {
+    this.#counts.fill(0)
+    this.count = this.sum = 0
+    this.min = Number.POSITIVE_INFINITY
+    this.max = Number.NEGATIVE_INFINITY
+  }
+
+  buckets(): Buckets {
+    const counts = this.#counts
+    let filled = 0
+    for (let i = 0; i < counts.length; i++) if (counts[i]! > 0) filled++
+    const bucket = new Int32Array(filled)
+    const count = new Float64Array(filled)
+    let at = 0
+    for (let i = 0; i < counts.length; i++) {
+      if (counts[i] === 0) continue
+      bucket[at] = i
+      count[at++] = counts[i]!
+    }
+    return { bucket, count }
+  }
+}

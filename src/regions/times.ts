@@ -1,0 +1,111 @@
+// What is told of a region: its durations in ns, with the cost of the probes taken out.
+
+import type { RegionState } from './builder.ts'
+import { bucketStart } from './histogram.ts'
+
+/** Executions that took from `fromNs` to `toNs`, that one not included unless they are the same. */
+export type TimeBucket = readonly [fromNs: number, toNs: number, count: number]
+
+/** What happened in one stretch of the recording. */
+export interface Interval {
+  readonly count: number
+  readonly totalNs: number
+  readonly maxNs: number
+}
+
+/** The durations of one region. Numbers are 0 while it has not been executed. */
+export interface Durations {
+  readonly count: number
+  readonly totalNs: number
+  readonly minNs: number
+  readonly meanNs: number
+  readonly maxNs: number
+  /** To 0.4 %; the keys are per cent. */
+  readonly percentilesNs: Readonly<Record<Percentile, number>>
+  /** Ends of executions, since the recording began; null while there is none. */
+  readonly firstMs: number | null
+  readonly lastMs: number | null
+  readonly buckets: readonly TimeBucket[]
+  /** The latest 1,024, oldest first. */
+  readonly lastNs: readonly number[]
+  /** The course of the recording. */
+  readonly intervalMs: number
+  readonly intervals: readonly Interval[]
+}
+
+export const PERCENTILES = ['50', '90', '95', '99', '99.9', '99.99'] as const
+export type Percentile = (typeof PERCENTILES)[number]
+
+export interface TickScale {
+  /** Of an execution, what falls into its time without being it. */
+  readonly innerTicks: number
+  readonly nsPerTick: number
+}
+
+const NOTHING: Omit<Durations, 'intervalMs' | 'intervals'> = {
+  ...{ count: 0, totalNs: 0, minNs: 0, meanNs: 0, maxNs: 0, firstMs: null, lastMs: null },
+  percentilesNs: percentiles(() => 0),
+  buckets: [],
+  lastNs: [],
+}
+
+export const NO_DURATIONS: Durations = { ...NOTHING, intervalMs: 500, intervals: [] }
+
+function percentiles(of: (part: number) => number): Record<Percentile, number> {
+  const entries = PERCENTILES.map((percent) => [percent, of(Number(percent) / 100)] as const)
+  return Object.fromEntries(entries) as Record<Percentile, number>
+}
+
+export function durationsOf(state: RegionState, { innerTicks, nsPerTick }: TickScale): Durations {
+  const { count, sum, begunAt, intervalMs } = state
+  // Shorter than the error of the calibration: next to nothing, and not less.
+  const ns = (ticks: number) => Math.max(0, ticks - innerTicks) * nsPerTick
+  const total = (ticks: number, executions: number) =>
+    Math.max(0, ticks - executions * innerTicks) * nsPerTick
+  const intervals = Array.from(state.counts, (executions, i) => ({
+    count: executions,
+    totalNs: total(state.sums[i]!, executions),
+    maxNs: executions === 0 ? 0 : ns(state.maxima[i]!),
+  }))
+  if (count === 0) return { ...NOTHING, intervalMs, intervals }
+  const buckets = bucketsOf(state, ns)
+  const [minNs, maxNs] = [ns(state.min), ns(state.max)]
+  const totalNs = total(sum, count)
+  return {
+    ...{ count, totalNs, minNs, maxNs, meanNs: totalNs / count, buckets, intervalMs, intervals },
+    percentilesNs: percentiles((part) => percentileOf(buckets, count, part, minNs, maxNs)),
+    firstMs: Math.max(0, state.firstAt - begunAt),
+    lastMs: Math.max(0, state.lastAt - begunAt),
+    lastNs: Array.from(state.last, ns),
+  }
+}
+
+function bucketsOf({ buckets }: RegionState, ns: (ticks: number) => number): TimeBucket[] {
+  const found: TimeBucket[] = []
+  buckets.bucket.forEach((bucket, i) => {
+    const from = ns(bucketStart(bucket))
+    const to = ns(bucketStart(bucket + 1))
+    const before = found.at(-1)
+    // All that comes out as nothing is one bucket.
+    if (to === 0 && before !== undefined) found[found.length - 1] = [0, 0, before[2] + buckets.count[i]!]
+    else found.push([from, to, buckets.count[i]!])
+  })
+  return found
+}
+
+/** The middle of the bucket that the execution at this rank is in. */
+function percentileOf(
+  buckets: readonly TimeBucket[],
+  count: number,
+  part: number,
+  minNs: number,
+  maxNs: number,
+): number {
+  // 0.999 of 1,000 is 999, whatever the floating point says.
+  let left = Math.max(1, Math.ceil(part * count - 1e-9 * count))
+  for (const [from, to, executions] of buckets) {
+    left -= executions
+    if (left <= 0) return Math.min(maxNs, Math.max(minNs, (from + to) / 2))
+  }
+  return maxNs
+}
