@@ -6,9 +6,10 @@ import { attachDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import { type Leave, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
+import { runRegionView } from '../tui/region-app.ts'
 import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/screen.ts'
 import { describeDetach, finish, keepProfile } from './finish.ts'
-import { liveSource } from './live.ts'
+import { liveSource, regionSource } from './live.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, parsePid, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
@@ -72,7 +73,9 @@ async function shown(
 ): Promise<Leave> {
   let left: Leave
   try {
-    left = await runLiveView(liveSource(session), screen)
+    left = session.timesRegions
+      ? await runRegionView(regionSource(session), screen)
+      : await runLiveView(liveSource(session), screen)
   } finally {
     screen.destroy()
   }

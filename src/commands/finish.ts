@@ -60,16 +60,17 @@ async function silence(session: Session, profile: Profile): Promise<string[]> {
   const armed = session.rootReport().filter((it) => it.armed)
   const absent = armed.filter((it) => it.problem === null).map((it) => it.text)
   const said = [
-    ...(profile.events.count > 0 ? [] : ['no root was called']),
+    ...(profile.events.count > 0
+      ? []
+      : [session.timesRegions ? 'no region was executed' : 'no root was called']),
     ...(absent.length === 0 ? [] : [`never loaded was the class of ${absent.join(', ')}`]),
   ]
   const problems = armed.map((it) => it.problem).filter((it) => it !== null)
   const uncalled = profile.events.count > 0 ? await session.uncalledRoots() : []
-  return [
-    ...(said.length === 0 ? [] : [said.join('; ')]),
-    ...uncalled.map((it) => `root ${it} was not called`),
-    ...problems.map(inOneLine),
-  ]
+  const idle = session.timesRegions
+    ? uncalled.map((it) => `region ${it} was not executed`)
+    : uncalled.map((it) => `root ${it} was not called`)
+  return [...(said.length === 0 ? [] : [said.join('; ')]), ...idle, ...problems.map(inOneLine)]
 }
 
 /** Filters that silently match nothing are a trap. */

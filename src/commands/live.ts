@@ -3,6 +3,20 @@
 import { skippedWarnings } from '../profile/skipped.ts'
 import type { Session } from '../session/session.ts'
 import type { LiveSource, LiveStatus } from '../tui/app.ts'
+import type { RegionSource } from '../tui/region-app.ts'
+
+/** The same for the view of regions. */
+export function regionSource(session: Session): RegionSource {
+  const { snapshot, ...source } = liveSource(session)
+  return {
+    ...source,
+    overheadNs: session.overheadNs,
+    async regions() {
+      const [regions] = await Promise.all([session.regions(), snapshot(false)])
+      return regions
+    },
+  }
+}
 
 /** What the view reads. Rates are over the time between two status calls. */
 export function liveSource(session: Session): LiveSource {

@@ -7,14 +7,14 @@ import { filterText } from './outcome.ts'
 export function describeMatches(session: Session): string[] {
   const roots = session.rootReport().map((r) => {
     if (r.problem !== null)
-      return `root ${r.text}: ${r.problem.reason}, waiting for another class of that name`
+      return `${r.option} ${r.text}: ${r.problem.reason}, waiting for another class of that name`
     if (r.armed) {
       const near = r.near.length > 0 ? `; loaded are ${r.near.join(', ')}` : ''
-      return `root ${r.text}: its class is not loaded yet, waiting for it${near}`
+      return `${r.option} ${r.text}: its class is not loaded yet, waiting for it${near}`
     }
     const where = r.classes.length > 1 ? ` in ${r.classes.length} classes` : ''
     const unusable = r.unusable.length > 0 ? `; not usable: ${r.unusable.join('; ')}` : ''
-    return `root ${r.text}: ${r.methods === 1 ? '1 method' : `${r.methods} methods`}${where}${unusable}`
+    return `${r.option} ${r.text}: ${r.methods === 1 ? '1 method' : `${r.methods} methods`}${where}${unusable}`
   })
   const filters = session
     .filterReport()

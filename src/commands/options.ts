@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { isTimed, MODES, type Mode } from '../profile/profile.ts'
 import { parseClassPattern, parseRoot } from '../reveal/patterns.ts'
+import { parseRegion } from '../reveal/region-pattern.ts'
 import type { SessionOptions } from '../session/session.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { OnlyForSamples, parseEvery, RandomTime, SamplesFollowNobody } from './every.ts'
@@ -20,7 +21,8 @@ export class BadPid extends JfluidError {
 
 export class NoRoot extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Name the method where the task starts: --root com.foo.Service.process'
+  readonly hint =
+    'Name the method where the task starts: --root com.foo.Service.process; or time one stretch of code: --region'
   constructor() {
     super('no root method was given')
   }
@@ -82,7 +84,18 @@ export class ErrorBarsNotWith extends JfluidError {
   }
 }
 
+/** What says how calls are followed has no meaning where none are. */
+export class RegionStandsAlone extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint =
+    'Leave them out, or take --root instead: a region is timed as a whole, and nothing that it calls.'
+  constructor(options: readonly string[]) {
+    super(`--region does not go with ${options.join(', ')}`)
+  }
+}
+
 export interface SessionFlags {
+  readonly region?: readonly string[]
   readonly root?: readonly string[]
   readonly scheme: 'a' | 'b'
   readonly include?: readonly string[]
@@ -114,6 +127,11 @@ export function withSessionFlags(command: Command): Command {
     .option(
       '-r, --root <method>',
       'root of the call subgraph, Class.method or Class.method(descriptor); repeatable',
+      collect,
+    )
+    .option(
+      '--region <method[:lines]>',
+      'instead of roots, time one stretch of code and nothing else: Class.method, or Class.method:120-140; repeatable',
       collect,
     )
     .addOption(
@@ -205,10 +223,11 @@ export function count(value: string): number {
 /**
  * All options, with the block analysis that --bba names.
  *
- * @throws NoRoot, BadPattern, OnlyForBytecodes, NotReproducible, WaitsNeedTime, ProfilerNeedsBytecodes, ErrorBarsNeedTimes,
+ * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, NotReproducible, WaitsNeedTime, ProfilerNeedsBytecodes, ErrorBarsNeedTimes,
  * ErrorBarsNotWith, BadAnalysis, BadInterval, OnlyForSamples, OnlyForWholeJvm
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
+  if (flags.region !== undefined) return regionOptions(flags, flags.region)
   const chosen = sessionOptions(flags)
   const options = { ...chosen, ...samplingOptions(flags) }
   const { mode = 'exact' } = options
@@ -261,6 +280,38 @@ function samplingOptions({ mode = 'exact', every, random, followThreads }: Sessi
   if (due.unit === 'bytecodes') return { sampling: { ...due, random: random ?? DEFAULT_RANDOM } }
   if (random !== undefined) throw new RandomTime()
   return { sampling: due }
+}
+
+/** @throws BadPattern, RegionStandsAlone */
+function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOptions {
+  const { mode = 'exact' } = flags
+  const others: readonly (readonly [string, boolean])[] = [
+    ['--root', flags.root !== undefined],
+    [`--mode ${mode}`, mode !== 'exact'],
+    ['--waits', flags.waits === true],
+    ['--every', flags.every !== undefined],
+    ['--sampler', flags.sampler !== undefined],
+    ['--random', flags.random !== undefined],
+    ['--error-bars', flags.errorBars === true],
+    ['--bba', flags.bba !== undefined],
+    ['--scheme a', flags.scheme === 'a'],
+    ['--include', flags.include !== undefined],
+    ['--exclude', flags.exclude !== undefined],
+    ['--jdk', flags.jdk === true],
+    ['--look-ahead', flags.lookAhead !== DEFAULT_LOOK_AHEAD],
+    ['--rare watch', flags.rare === 'watch'],
+    ['--profiler', flags.profiler !== undefined],
+    ['--reproducible', flags.reproducible === true],
+    ['--follow-threads', flags.followThreads === true],
+  ]
+  const wrong = others.filter(([, given]) => given).map(([option]) => option)
+  if (wrong.length > 0) throw new RegionStandsAlone(wrong)
+  const regions = texts.map(parseRegion)
+  return {
+    ...{ scheme: 'b', lookAhead: 0, include: [], exclude: [], jdk: false, mode: 'exact' },
+    roots: regions.map((it) => it.method),
+    regions,
+  }
 }
 
 /** @throws NoRoot, BadPattern */

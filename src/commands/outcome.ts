@@ -52,11 +52,11 @@ export class EndedBySignal extends JfluidError {
 export class RootNeverLoaded extends JfluidError {
   readonly exitCode = EX_NOROOT
   readonly hint: string
-  constructor({ text, near }: RootReport) {
-    super(`root '${text}' was waited for in vain: no class that was loaded has it`)
+  constructor({ text, option, near }: RootReport) {
+    super(`${option} '${text}' was waited for in vain: no class that was loaded has it`)
     this.hint =
       near.length > 0
-        ? `Try --root '${near[0]}'${near.length > 1 ? `; also close: ${near.slice(1).join(', ')}` : ''}`
+        ? `Try --${option} '${near[0]}'${near.length > 1 ? `; also close: ${near.slice(1).join(', ')}` : ''}`
         : 'Check its name, and that the program does load that class.'
   }
 }
@@ -84,7 +84,9 @@ export function filterText({ option, text }: FilterReport): string {
  * @param signal  what ended the recording, null if no signal did
  */
 export function outcome(
-  session: Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'>,
+  session: Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'> & {
+    regionProblems?: Session['regionProblems']
+  },
   signal: NodeJS.Signals | null,
   kept: Kept,
 ): JfluidError | null {
@@ -94,6 +96,8 @@ export function outcome(
   if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, kept)
   const root = session.rootReport().find((it) => it.armed)
   if (root !== undefined) return root.problem ?? new RootNeverLoaded(root)
+  const [region] = session.regionProblems?.() ?? []
+  if (region !== undefined) return region
   const filters = session.filterReport().filter((it) => it.classes === 0)
   return filters.length > 0 ? new NoClassMatched(filters) : null
 }

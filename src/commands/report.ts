@@ -2,7 +2,7 @@
 
 import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
-import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
+import { EX_CANTCREAT, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { exportProfile as exportTo, formatNamed } from '../export/formats.ts'
 import { readProfile } from '../profile/file.ts'
 import { reportJsonPieces, reportPieces, terminalOptions } from '../profile/report.ts'
@@ -14,6 +14,16 @@ export class CannotWriteExport extends JfluidError {
   readonly hint = 'Choose a place that you can write to and that has room: --out <file>'
   constructor(path: string, reason: string) {
     super(`cannot write ${path}: ${reason}`)
+  }
+}
+
+/** A profile of regions, for a format of trees. */
+export class NoTreeInProfile extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(path: string, format: string) {
+    super(`${path} holds the times of regions and no tree: there is nothing to write as ${format}`)
+    this.hint = `Read it with jfluid report ${path}, or take --format json.`
   }
 }
 
@@ -35,6 +45,7 @@ export async function exportProfile(
 ): Promise<void> {
   const format = formatNamed(flags.format)
   const profile = await readProfile(file)
+  if (profile.regions !== undefined && format.name !== 'json') throw new NoTreeInProfile(file, format.name)
   if (flags.out === undefined) {
     await exportTo(profile, format, process.stdout)
     return

@@ -16,6 +16,7 @@ const SECTIONS = {
   inlining: async (jdks) => (await import('./inlining.mjs')).inlining(jdks),
   tables: async (jdks) => (await import('./tables.mjs')).tables(jdks),
   modes: async (jdks) => (await import('./modes.mjs')).modes(jdks),
+  regions: async (jdks) => (await import('./regions.mjs')).regions(jdks),
   server: async (jdks) => (await import('./server.mjs')).server(jdks),
   curve: async (jdks) => (await import('./server.mjs')).curve(jdks),
   wait: async (jdks) => (await import('./wait.mjs')).wait(jdks),

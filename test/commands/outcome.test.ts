@@ -27,7 +27,16 @@ const session = ({
   pid: 4711,
   ending,
   rootReport: () => [
-    { text: 'A.b', methods: armed ? 0 : 1, classes: [], armed, problem, unusable: [], near },
+    {
+      text: 'A.b',
+      option: 'root' as const,
+      methods: armed ? 0 : 1,
+      classes: [],
+      armed,
+      problem,
+      unusable: [],
+      near,
+    },
   ],
   filterReport: () => [{ option: 'include' as const, text: 'com.**', classes: idle ? 0 : 1 }],
 })

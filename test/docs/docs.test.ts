@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest'
 import * as codes from '../../src/base/errors.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
 import { BINDINGS } from '../../src/tui/keys.ts'
+import { REGION } from '../profile/region.ts'
 import { profileOf } from '../profile/trees.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -176,6 +177,7 @@ it('the documented keys of the JSON are those of an export', () => {
       ...{ rounds: 1, leftOutCalls: 1 },
       roots: [{ method: 1, rounds: 1, bareCalls: 1, bareNs: 1, instrumentedNs: 1, errorNs: 1 }],
     },
+    regions: [REGION],
   }
   const ones = new Float64Array(full.merged.count).fill(1)
   Object.assign(full.merged.metrics, { selfErrorNs: ones, errorNs: ones })
@@ -198,7 +200,9 @@ it('the documented keys of the JSON are those of an export', () => {
     ...table(readme.slice(readme.indexOf('A node of')), '| key | type |'),
   ].map(([key]) => unquoted(key!))
   // An array of objects needs no row of its own where its members have some.
-  const paths = [...found].filter((path) => path !== 'instrumentation.skipped[]' && path !== 'threads[]')
+  const objects =
+    /^(instrumentation\.skipped|threads|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
+  const paths = [...found].filter((path) => !objects.test(path))
   expect([...documented].sort()).toEqual(paths.sort())
 })
 

@@ -10,6 +10,7 @@ import {
   encodeProfile,
   HEADER_BYTES,
   readProfile,
+  VERSION,
   writeProfile,
 } from '../../src/profile/file.ts'
 import type { Profile } from '../../src/profile/profile.ts'
@@ -112,10 +113,10 @@ describe('a file that cannot be read says why', () => {
 
   it('from a later jfluid: exit 65, and both versions', () => {
     const file = encodeProfile(small)
-    file.writeUInt32LE(3, 8)
+    file.writeUInt32LE(VERSION + 1, 8)
     const error = errorOf(file)
     assert.equal(error.name, 'NewerProfile')
-    assert.match(error.message, /format 3, .* up to 2/)
+    assert.match(error.message, new RegExp(`format ${VERSION + 1}, .* up to ${VERSION}`))
   })
 
   it('cut at any byte: exit 65, and where it ends', () => {

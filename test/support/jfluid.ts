@@ -58,6 +58,29 @@ export interface JsonNode {
   children: JsonNode[]
 }
 
+/** One of `regions`. */
+export interface JsonRegion {
+  region: string
+  class: string
+  loader: string
+  method: string
+  descriptor: string
+  lines: { from: number; to: number } | null
+  count: number
+  ratePerSecond: number
+  totalNs: number
+  minNs: number
+  meanNs: number
+  maxNs: number
+  percentilesNs: Record<string, number>
+  firstMs: number | null
+  lastMs: number | null
+  buckets: { fromNs: number; toNs: number; count: number }[]
+  intervalMs: number
+  intervals: { count: number; totalNs: number; maxNs: number }[]
+  lastNs: number[]
+}
+
 export interface JsonProfile {
   format: string
   version: number
@@ -117,6 +140,8 @@ export interface JsonProfile {
   followThreads: boolean
   followedTasks: number
   waits?: true
+  /** With `--region`. */
+  regions?: JsonRegion[]
   methods: {
     class: string
     loader: string

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { commandOptions, DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+
+const plain: SessionFlags = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, mode: 'exact', rare: 'arm' }
+
+describe('--region', () => {
+  it('takes the methods as roots that lead nowhere', async () => {
+    const options = await commandOptions({ ...plain, region: ['Foo.bar:3-4', 'Foo.baz'] })
+    expect(options).toMatchObject({ scheme: 'b', lookAhead: 0, mode: 'exact', jdk: false })
+    expect(options.roots.map(({ text, option }) => [text, option])).toEqual([
+      ['Foo.bar', 'region'],
+      ['Foo.baz', 'region'],
+    ])
+    expect(options.regions?.map(({ lines }) => lines)).toEqual([{ from: 3, to: 4 }, null])
+  })
+
+  it.each<[string, Partial<SessionFlags>]>([
+    ['--root', { root: ['Foo.baz'] }],
+    ['--mode count', { mode: 'count' }],
+    ['--waits', { waits: true }],
+    ['--every', { every: '10ms' }],
+    ['--sampler', { sampler: 'jfr' }],
+    ['--random', { random: 3 }],
+    ['--error-bars', { errorBars: true }],
+    ['--bba', { bba: 'precise' }],
+    ['--scheme a', { scheme: 'a' }],
+    ['--include', { include: ['x'] }],
+    ['--exclude', { exclude: ['x'] }],
+    ['--jdk', { jdk: true }],
+    ['--look-ahead', { lookAhead: 0 }],
+    ['--rare watch', { rare: 'watch' }],
+    ['--profiler', { profiler: 'x.jar' }],
+    ['--reproducible', { reproducible: true }],
+    ['--follow-threads', { followThreads: true }],
+  ])('does not go with %s', async (option, flags) => {
+    const asked = commandOptions({ ...plain, region: ['Foo.bar'], ...flags })
+    await expect(asked).rejects.toThrow(`--region does not go with ${option}`)
+  })
+})

@@ -1,0 +1,289 @@
+// --region: how often stretches of code are executed, against a debugger that steps through the program
+// (test/oracle/LineTrace.java), and how long they take, against programs that know.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { seeded } from '../profile/trees.ts'
+import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { jdks, newest, oldest } from '../support/jdks.ts'
+import { type JsonRegion, jfluid, readProfileJson, startJfluid, startRecording } from '../support/jfluid.ts'
+import { Terminal } from '../support/terminal.ts'
+
+interface Place {
+  /** "fix.Blocks.loops(I)J" */
+  readonly method: string
+  /** Undefined for the whole method. */
+  readonly lines?: readonly [from: number, to: number]
+}
+
+const textOf = ({ method, lines }: Place): string =>
+  lines === undefined ? method : `${method}:${lines[0]}-${lines[1]}`
+
+/** What LineTrace has printed. */
+class Trace {
+  readonly #rows: readonly string[]
+  /** Lines by method. */
+  readonly lines = new Map<string, Set<number>>()
+
+  constructor(text: string) {
+    this.#rows = text.trim().split('\n').slice(0, -1)
+    this.#walk({
+      begin: (method) => this.lines.set(method, this.lines.get(method) ?? new Set()),
+      at: (method, line) => this.lines.get(method)!.add(line),
+      end: () => {},
+    })
+  }
+
+  /** Tells of each activation; `state` is what `begin` and `at` keep of it. */
+  #walk(told: {
+    begin(method: string, state: { inside: boolean }): void
+    at(method: string, line: number, state: { inside: boolean }): void
+    end(method: string, state: { inside: boolean }): void
+  }): void {
+    const stack: { depth: number; method: string; state: { inside: boolean } }[] = []
+    const popTo = (depth: number) => {
+      while (stack.length > 0 && stack.at(-1)!.depth > depth) {
+        const { method, state } = stack.pop()!
+        told.end(method, state)
+      }
+    }
+    for (const row of this.#rows) {
+      const begins = row.startsWith('> ')
+      const [depth, rest] = (begins ? row.slice(2) : row).split(' ') as [string, string]
+      popTo(begins ? Number(depth) - 1 : Number(depth))
+      if (begins) {
+        stack.push({ depth: Number(depth), method: rest, state: { inside: false } })
+        told.begin(rest, stack.at(-1)!.state)
+      } else {
+        const top = stack.at(-1)!
+        told.at(top.method, Number(rest), top.state)
+      }
+    }
+    popTo(0)
+  }
+
+  /** How often control comes to a place from outside. */
+  executions({ method: wanted, lines }: Place): number {
+    let count = 0
+    this.#walk({
+      begin: (method) => {
+        if (method === wanted && lines === undefined) count++
+      },
+      at: (method, line, state) => {
+        if (method !== wanted || lines === undefined) return
+        const inside = line >= lines[0] && line <= lines[1]
+        if (inside && !state.inside) count++
+        state.inside = inside
+      },
+      end: () => {},
+    })
+    return count
+  }
+}
+
+/** Some ranges of the lines of each method, and the whole of it. */
+function placesIn(trace: Trace, seed: number): Place[] {
+  const random = seeded(seed)
+  const places: Place[] = []
+  for (const [method, set] of trace.lines) {
+    if (!/^fix\.Blocks(\$\w+)?\./.test(method) || method.includes('.main(')) continue
+    // Its this(…) throws, where no handler may see it: such an execution is not counted.
+    if (method === 'fix.Blocks.<init>(I)V') continue
+    const lines = [...set].sort((a, b) => a - b)
+    const any = () => lines[Math.floor(random() * lines.length)]!
+    places.push({ method })
+    for (let i = 0; i < Math.min(4, lines.length); i++) {
+      const [a, b] = [any(), any()]
+      places.push({ method, lines: [Math.min(a, b), Math.max(a, b)] })
+    }
+  }
+  return places
+}
+
+async function tracedBlocks(): Promise<{ classes: string; trace: Trace }> {
+  const classes = await compileFixture(oldest, 'Blocks')
+  const source = join(import.meta.dirname, '../oracle/LineTrace.java')
+  const tools = await compileJava(
+    newest,
+    {},
+    { release: null, options: ['--add-modules', 'jdk.jdi', source] },
+  )
+  const args = ['--add-modules', 'jdk.jdi', '-cp', tools, 'LineTrace', newest.home, classes]
+  const stepping = startJava(newest, [...args, 'fix.Blocks run 2', 'fix.Blocks*'])
+  await stepping.line(/^end/)
+  return { classes, trace: new Trace(stepping.stdout()) }
+}
+
+describe('executions', () => {
+  let classes: string
+  let trace: Trace
+  beforeAll(async () => {
+    ;({ classes, trace } = await tracedBlocks())
+  }, 60_000)
+
+  it.each(jdks.map((jdk) => [jdk.version, jdk] as const))(
+    'JDK %i: as often as a debugger sees control come to the lines, exceptions and recursion included',
+    async (_, jdk) => {
+      const seed = Number(process.env.REGION_SEED ?? Date.now() % 1e9)
+      const places = placesIn(trace, seed)
+      expect(places.length).toBeGreaterThan(60)
+      const file = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
+      const flags = [...new Set(places.map(textOf))].flatMap((text) => ['--region', text])
+      const program = [jdk.java, '-cp', classes, 'fix.Blocks', 'run', '2']
+      const ran = await jfluid('run', '--record', file, ...flags, '--', ...program)
+      expect(ran.code, ran.stderr).toBe(0)
+      const { regions, instrumentation } = await readProfileJson(file)
+      expect(instrumentation).toMatchObject({ gaps: 0, skipped: [] })
+      const counted = new Map(regions!.map((it) => [it.region, it.count]))
+      const expected = new Map(places.map((place) => [textOf(place), trace.executions(place)]))
+      expect(Object.fromEntries(counted), `seed ${seed}`).toEqual(Object.fromEntries(expected))
+    },
+  )
+})
+
+/** The lines of a fixture that have this in them. */
+function linesWith(fixture: string, text: string): [from: number, to: number] {
+  const source = readFileSync(join(import.meta.dirname, '../fixtures', fixture), 'utf8').split('\n')
+  const found = source.flatMap((line, i) => (line.includes(text) ? [i + 1] : []))
+  return [found[0]!, found.at(-1)!]
+}
+
+const NAP = linesWith('Regions.java', '// nap')
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Regions')
+  })
+
+  it('by attach: counts and times, of threads of all kinds', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Regions'])
+    await java.line(/ready/)
+    let done = 0
+    const tell = async (command: string): Promise<number[]> => {
+      java.send(command)
+      const line = await java.line(/^done/, ++done)
+      return line.split(' ').slice(1).map(Number)
+    }
+    await tell('hold')
+    const methods = ['spin', 'tick', `nap:${NAP[0]}-${NAP[1]}`, 'held', 'thrower', 'fib', `nap:${NAP[1]}`]
+    const flags = methods.flatMap((it) => ['--region', `fix.Regions.${it}`])
+    const recording = startRecording(java.pid, ...flags)
+    await recording.started
+    const [inside, around] = (await tell('spin 200 500')) as [number, number]
+    await tell('threads 6 50000')
+    await tell('short 1200')
+    await tell('throws 300')
+    const [fibs] = await tell('fib 15')
+    if (jdk.version >= 21) await tell('virtual 200 20')
+    await tell('release')
+    const { regions, instrumentation, methods: called, merged } = await recording.stop()
+    expect(instrumentation).toMatchObject({ gaps: 0, skipped: [], instrumentedMethods: 6 })
+    expect([called, merged]).toEqual([[], []])
+    const [spin, tick, nap, held, thrower, fib, naps] = regions as JsonRegion[]
+
+    const virtual = jdk.version >= 21 ? 200 * 20 : 0
+    const counts = [200, 6 * 50_000 + 1200, virtual, 0, 300, fibs, virtual]
+    expect(regions!.map((it) => it.count)).toEqual(counts)
+    // Held since before the attach: not counted.
+    expect(held).toMatchObject({ count: 0, firstMs: null, lastNs: [] })
+    // What the program has measured inside of it is less, and what it has measured around it is more.
+    expect(spin!.totalNs).toBeGreaterThan(inside * 0.999)
+    expect(spin!.totalNs).toBeLessThan(around * 1.001)
+    expect(spin!.minNs).toBeGreaterThan(500_000 * 0.999)
+    expect(tick!.percentilesNs['50']).toBeLessThan(10_000)
+    // The outermost call holds all the others.
+    expect(fib!.maxNs).toBeGreaterThan(fib!.percentilesNs['50']! * 10)
+    expect(thrower!.lines).toBeNull()
+    if (virtual > 0) {
+      expect(nap).toMatchObject({ method: 'nap', lines: { from: NAP[0], to: NAP[1] } })
+      expect(nap!.minNs).toBeGreaterThan(200_000 * 0.999)
+      expect(naps!.percentilesNs['50']).toBeLessThan(nap!.minNs)
+    }
+    for (const region of regions!) isConsistent(region)
+
+    // Its code is its own again, and it can be timed anew.
+    const again = startRecording(java.pid, '--region', 'fix.Regions.tick')
+    await again.started
+    await tell('threads 2 1000')
+    expect((await again.stop()).regions!.map((it) => it.count)).toEqual([2000])
+    await tell('throws 3')
+  }, 60_000)
+})
+
+/** What is told in several ways is told alike. */
+function isConsistent(region: JsonRegion): void {
+  const { count, buckets, intervals, lastNs, percentilesNs, minNs, meanNs, maxNs, totalNs } = region
+  const sum = (numbers: number[]) => numbers.reduce((all, it) => all + it, 0)
+  expect(sum(buckets.map((it) => it.count))).toBe(count)
+  expect(sum(intervals.map((it) => it.count))).toBe(count)
+  expect(lastNs).toHaveLength(Math.min(count, 1024))
+  if (count === 0) return
+  const rising = [minNs, ...Object.values(percentilesNs), maxNs]
+  // Keys that look like whole numbers come first.
+  const sorted = [...rising].sort((a, b) => a - b)
+  expect(sorted[0]).toBe(minNs)
+  expect(sorted.at(-1)).toBe(maxNs)
+  expect(meanNs).toBeCloseTo(totalNs / count, 3)
+  expect(Math.max(...intervals.map((it) => it.maxNs))).toBeCloseTo(maxNs, 3)
+  for (const it of lastNs) {
+    expect(it).toBeGreaterThanOrEqual(minNs)
+    expect(it).toBeLessThanOrEqual(maxNs)
+  }
+}
+
+describe('what is asked for', () => {
+  it('is refused if no method has the lines; else report reads it, and export as far as it has no tree', async () => {
+    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Regions'), 'fix.Regions'])
+    await java.line(/ready/)
+    const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
+    const record = (...flags: string[]) =>
+      jfluid('record', String(java.pid), '--duration', '100ms', '--out', out, ...flags)
+    const wrong = await record('--region', 'Regions.tick', '--region', `Regions.spin:${NAP[0]}`)
+    const said = expect.stringContaining(`no code on line ${NAP[0]} in fix.Regions.spin`)
+    expect([wrong.code, wrong.stderr]).toEqual([67, said])
+    expect(wrong.stderr).toContain('fix.Regions.spin has lines ')
+    const right = await record('--region', 'Regions.spin')
+    expect([right.code, right.stderr]).toEqual([
+      0,
+      expect.stringContaining('warning: no region was executed'),
+    ])
+    expect((await jfluid('report', out)).stdout).toContain('Gross time of regions')
+    const { code, stderr } = await jfluid('export', out, '--format', 'collapsed')
+    expect([code, stderr]).toEqual([64, expect.stringContaining('no tree')])
+  })
+
+  it('is refused if the class has no line numbers, and told if it comes too late for that', async () => {
+    const classes = await compileFixture(newest, 'Regions', ['-g:none'])
+    const java = startJava(newest, ['-cp', classes, 'fix.Regions'])
+    await java.line(/ready/)
+    const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
+    const refused = await jfluid('record', String(java.pid), '--region', 'Regions.spin:40-50', '--out', out)
+    const said = expect.stringContaining('was compiled without line numbers')
+    expect([refused.code, refused.stderr]).toEqual([79, said])
+    const program = [newest.java, '-cp', classes, 'fix.Regions']
+    const run = startJfluid('run', '--region', 'Regions.main:3', '--record', out, '--', ...program)
+    run.send('quit')
+    const { code } = await run.exit
+    expect([code, run.stderr()]).toEqual([0, said])
+  })
+})
+
+describe('the live view', () => {
+  it('shows counts that rise, and the histogram, on 80 × 24; q prints the report', async () => {
+    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Regions'), 'fix.Regions'])
+    await java.line(/ready/)
+    const terminal = Terminal.jfluid(['attach', String(java.pid), '--region', 'fix.Regions.tick'])
+    await terminal.until((lines) => lines.some((line) => line.includes('has not been executed yet')))
+    java.send('threads 2 5000')
+    await terminal.until((lines) => lines.some((line) => /^ {2}10,000 .* fix\.Regions\.tick$/.test(line)))
+    expect(terminal.screen().join('\n')).toMatch(/[█▏]/)
+    expect(Math.max(...terminal.screen().map((line) => [...line].length))).toBeLessThanOrEqual(80)
+    terminal.send('q')
+    const { code } = await terminal.exit
+    expect(code).toBe(0)
+    expect([...terminal.scrollback(), ...terminal.screen()].join('\n')).toContain('Gross time of regions')
+  })
+})

@@ -1,0 +1,120 @@
+// The view of regions, on a screen that keeps what is drawn.
+
+import { describe, expect, it } from 'vitest'
+import type { RegionTimes } from '../../src/profile/profile.ts'
+import { type RegionSource, RegionView } from '../../src/tui/region-app.ts'
+import { REGION } from '../profile/region.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+class FakeRegions extends FakeSource implements RegionSource {
+  readonly overheadNs = 57.4
+  all: readonly RegionTimes[]
+
+  constructor(count: number) {
+    const methods = new Methods()
+    const ids = Array.from({ length: count }, (_, i) => methods.id(`App.part${i + 1}`))
+    super(methods, treeOf('', methods))
+    this.all = ids.map((method) => ({ ...REGION, method }))
+  }
+
+  async regions(): Promise<RegionTimes[]> {
+    if (this.failure) throw this.failure
+    return [...this.all]
+  }
+}
+
+async function shown(count = 2, columns = 80, rows = 24, unicode = true) {
+  const screen = new FakeScreen(columns, rows, unicode)
+  const source = new FakeRegions(count)
+  const view = new RegionView(source, screen)
+  const left = view.run()
+  await view.refresh()
+  return { screen, source, view, left }
+}
+
+describe('the view of regions', () => {
+  it.each([
+    [80, 24],
+    [200, 60],
+  ])('fits %i × %i, and fills it with what there is to say', async (columns, rows) => {
+    const { screen } = await shown(9, columns, rows)
+    expect([screen.lines.length, screen.widest <= columns]).toEqual([rows, true])
+    expect(screen.text).toContain('57 ns overhead each')
+    expect(screen.text).toContain('com.acme.App.part1(int):3-4')
+    expect(screen.text).toMatch(/p99\.9 +50\.0 µs/)
+    expect(screen.text).toMatch(/4\.00 µs +6\.00 µs|5\.00 µs +\d+\.\d+ µs +2 +50\.0 % █/)
+    expect(screen.text).toMatch(/rate +█ +most 6\.00\/s/)
+    expect(screen.text).toContain('latest  1.00 µs  5.00 µs  5.00 µs  50.0 µs')
+  })
+
+  it('shows the region that is chosen, and scrolls the table with it', async () => {
+    const { screen } = await shown(9)
+    expect(screen.text).not.toContain('App.part9')
+    screen.press('down down down down down down down down down')
+    expect(screen.styled('selected')).toContain('App.part9:3-4')
+    expect(screen.styled('title')).toContain('com.acme.App.part9(int):3-4')
+    screen.mouse('wheel-up', 3, 3)
+    expect(screen.styled('selected')).toContain('App.part8:3-4')
+    screen.press('k')
+    expect(screen.styled('selected')).toContain('App.part7:3-4')
+  })
+
+  it('keeps what it shows while it is paused', async () => {
+    const { screen, source, view } = await shown(1)
+    screen.press('p')
+    source.all = [{ ...source.all[0]!, count: 77 }]
+    await view.refresh()
+    expect(screen.text).toContain('PAUSED')
+    expect(screen.text).not.toContain('77')
+    screen.press('p')
+    await view.refresh()
+    expect(screen.text).toMatch(/^ +77 /m)
+  })
+
+  it('has pages of help and warnings, begins at zero, and says what a key does not do', async () => {
+    const { screen, source } = await shown(1)
+    screen.press('?')
+    expect(screen.text).toContain('begin all counts and times at zero')
+    screen.press('q') // closes the page only
+    source.facts = { warnings: ['something is odd'] }
+    screen.press('w')
+    expect(screen.text).toContain('! something is odd')
+    screen.press('escape z')
+    expect([source.resets, screen.text.includes('begin at zero')]).toEqual([1, true])
+    screen.press('x')
+    expect(screen.text).toContain('x does nothing')
+    screen.press('C-z')
+    expect(screen.suspended).toBe(1)
+  })
+
+  it('says why the session is over, and is left by q or a signal', async () => {
+    const { screen, source, left } = await shown(1)
+    source.end('the JVM ended')
+    await expect.poll(() => screen.text).toContain('The session has ended: the JVM ended')
+    screen.press('q')
+    expect(await left).toBe('quit')
+    const other = await shown(1)
+    other.screen.signal('SIGTERM')
+    expect(await other.left).toBe('SIGTERM')
+  })
+
+  it('says what has not been executed, what went wrong, and when the terminal is too small', async () => {
+    const { screen, source, view } = await shown(1)
+    source.all = [{ ...source.all[0]!, count: 0, intervals: [], buckets: [], lastNs: [] }]
+    await view.refresh()
+    expect(screen.text).toContain('has not been executed yet')
+    source.failure = new Error('the recorder has stopped')
+    await view.refresh()
+    expect(screen.text).toContain('the recorder has stopped')
+    screen.resize(60, 10)
+    expect(screen.text).toContain('jfluid needs 80x24')
+    screen.press('q')
+  })
+
+  it('does without what is not ASCII', async () => {
+    const { screen } = await shown(1, 80, 24, false)
+    expect(screen.text).toMatch(/^[\n -~]*$/)
+    expect(screen.text).toMatch(/50\.0 us/)
+  })
+})
