@@ -168,11 +168,12 @@ export class ErrorBars {
    * The recording is over: if no root has been timed, that is done now, and children stay without probes.
    */
   async finish(): Promise<void> {
+    // What comes from now on is left out of nothing.
+    if (!this.#isOver) await this.#countLeftOut()
     this.#ending = true
     this.#wake.abort()
     await this.#running
     if (this.#hurried && this.#rounds === 0) this.#problem = 'they were not waited for'
-    if (!this.#isOver) await this.#countLeftOut() // one that began while roots were closed may have ended later
   }
 
   /** The user will not wait, or there is nothing to wait for any more. */
@@ -266,14 +267,17 @@ export class ErrorBars {
       this.#learnCold()
     } finally {
       if (!this.#isOver) {
-        if (!this.#ending) await this.#putBack(out)
-        await this.#countLeftOut()
+        if (!this.#ending) {
+          await this.#putBack(out)
+          await this.#countLeftOut()
+        }
         this.#isBare = false
       }
       this.#conclude()
     }
   }
 
+  /** Of all rounds: a call that began while roots were closed may have ended later. */
   async #countLeftOut(): Promise<void> {
     this.#leftOut = callsOf(await this.#workshop.agent.bareTimes()) - this.#leftOutBefore
   }

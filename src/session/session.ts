@@ -832,7 +832,7 @@ export class Session {
 
   /** Whether error bars keep the end waiting. */
   get mayTakeLong(): boolean {
-    return this.errorBars?.isOwed === true && this.phase !== 'ended'
+    return this.errorBars?.rounds === 0 && this.phase !== 'ended'
   }
 
   /** How the session ended; null while it has not. */
