@@ -140,8 +140,8 @@ const HAND_OVER_METHODS = {
 
 /** The runtime's methods for probes where threads wait. */
 const WAIT_METHODS = {
-  lockWanted: '(Ljava/lang/Object;)Ljava/lang/Object;',
-  lockTaken: OBJECTS,
+  lockWanted: OBJECT,
+  lockTaken: NOTHING,
   calling: ID,
   monitorHeld: '(Ljava/lang/Object;I)V',
   waitBegins: '(Ljava/lang/Object;I)V',

@@ -1,7 +1,7 @@
 // Probes where a thread may wait, so that waiting can be told from running.
 //
-//     dup; dup; lockWanted; swap           a look at the object's header
-//     monitorenter
+//     dup; lockWanted                      a look at the object's header
+//     monitorenter                         with nothing of ours on the stack, see lockWanted in JFluid1.java
 //     lockTaken                            if somebody else had it: how long that took
 //
 // A synchronized method has its monitor before its first instruction. So calls are announced, and the method says when it
@@ -36,7 +36,6 @@ import {
   MONITORENTER,
   POP,
   POP2,
-  SWAP,
 } from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { pushId } from './probe.ts'
@@ -86,7 +85,7 @@ export function waitProbes(
   const behind: number[][] = []
   forEachInstruction(bytecode, (bci, opcode) => {
     if (opcode === MONITORENTER) {
-      inserted[bci] = [DUP, DUP, ...call(refs.lockWanted), SWAP]
+      inserted[bci] = [DUP, ...call(refs.lockWanted)]
       behind[bci] = call(refs.lockTaken)
       return
     }

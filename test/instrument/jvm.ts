@@ -26,8 +26,8 @@ export const SILENT_RUNTIME = `
     public static void rootEntry(int id) {}
     public static void rootExit(int id) {}
     public static void reflectiveCall(Object method) {}
-    public static Object lockWanted(Object lock) { return null; }
-    public static void lockTaken(Object lock, Object wanted) {}
+    public static void lockWanted(Object lock) {}
+    public static void lockTaken() {}
     public static void calling(int target) {}
     public static void monitorHeld(Object lock, int target) {}
     public static void waitBegins(Object on, int kind) {}

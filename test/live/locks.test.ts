@@ -149,11 +149,25 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(quiet).not.toHaveProperty('totalBlockedNs')
   })
 
-  it.runIf(jdk.version >= 21)('virtual threads, whatever carries them', async () => {
-    const { profile } = await record(['virtual 20 2'], '--root', 'Task.root', '--mode', 'locks')
-    expect(profile.instrumentation.gaps).toBe(0)
-    const [tree] = profile.threads.filter(({ roots }) => roots.length > 0)
-    expect(tree).toMatchObject({ id: 0 })
-    expectWaits(tree!.roots, 2, 20)
-  })
+  it.runIf(jdk.version >= 21)(
+    'virtual threads, whatever carries them, also many that wait for each other',
+    async () => {
+      const roots = ['--root', 'Task.root', '--root', 'Task.crowd']
+      const { profile } = await record(['virtual 20 2', 'crowd 400 4'], ...roots, '--mode', 'locks')
+      expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+      const [tree] = profile.threads.filter(({ roots }) => roots.length > 0)
+      expect(tree).toMatchObject({ id: 0 })
+      expectWaits(
+        tree!.roots.filter(({ method }) => method === 'root'),
+        2,
+        20,
+      )
+      const crowd = nodeOf(tree!.roots, 'crowd')
+      expect(
+        crowd.children.filter(({ method }) => method === '(sleeping)').map(({ calls }) => calls),
+      ).toEqual([5 * 4 * 400])
+      // One after the other has the monitor for 0.1 ms at least: on average, half of the others are waited for.
+      expect(crowd.blockedNs).toBeGreaterThan(400 * 200 * 0.1e6)
+    },
+  )
 })

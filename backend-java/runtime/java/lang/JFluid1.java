@@ -276,7 +276,8 @@ public final class JFluid1 {
         /** Virtual thread: the writer that has its latest segment. */
         int lastWriter;
         int segment;
-        /** When it has found a monitor taken that it wants. */
+        /** A monitor that it wants and has found taken, and when; null once it has it. */
+        Object wanted;
         long lockSince;
         /** The latest call that may want a monitor: by a hash of its name and type, when, and where events were. */
         int called;
@@ -2547,30 +2548,34 @@ public final class JFluid1 {
     /**
      * Before a monitorenter. Cost where the monitor is free: a look at the object's header.
      *
-     * @return what {@link #lockTaken} must be given
+     * What lockTaken() must know is kept here and not on the stack of the method: JDK 25 takes a virtual thread off its
+     * carrier in the middle of a monitorenter, and does not give back what an interpreted frame has on its stack then.
      */
-    public static Object lockWanted(Object lock) {
+    public static void lockWanted(Object lock) {
         if (lock == null || (U.getLong(lock, 0L) & LOCK_BITS) == UNLOCKED) {
-            return null;
+            return;
         }
         ThreadInfo ti = current();
-        if (ti == null || !(ti.active || ti.virtualActive)) {
-            return null;
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            ti.wanted = lock;
+            ti.lockSince = ticks();
         }
-        ti.lockSince = ticks();
-        return ti;
     }
 
     /** Behind it. In a frame no larger than that before: on a full stack, it is the other that throws. */
-    public static void lockTaken(Object lock, Object wanted) {
-        if (wanted != null) {
-            lockTaken((ThreadInfo) wanted, lock);
+    public static void lockTaken() {
+        ThreadInfo ti = current();
+        if (ti != null && ti.wanted != null) {
+            lockTaken(ti);
         }
     }
 
-    private static void lockTaken(ThreadInfo ti, Object lock) {
+    private static void lockTaken(ThreadInfo ti) {
         long now = ticks();
-        if (now - ti.lockSince >= shortestWait) {
+        Object lock = ti.wanted;
+        ti.wanted = null;
+        // Left by a monitorenter whose second probe could not run, it would be held by others, or nobody.
+        if (now - ti.lockSince >= shortestWait && Thread.holdsLock(lock)) {
             try {
                 lockAwaited(ti, lock, ti.lockSince, now);
             } catch (StackOverflowError full) {
