@@ -37,8 +37,8 @@ export class IntervalNotTaken extends JfluidError {
   }
 }
 
-export function isWholeJvm({ mode, root }: SessionFlags): boolean {
-  return mode === 'sample' && (root === undefined || root.length === 0)
+export function isWholeJvm({ mode, root, region }: SessionFlags): boolean {
+  return mode === 'sample' && region === undefined && (root === undefined || root.length === 0)
 }
 
 /** @throws NotForWholeJvm, BadInterval, IntervalNotTaken */
