@@ -122,6 +122,8 @@ const NO_WARM_UP: WarmUp = {
   probeHalves: new Map(),
 }
 
+const toText = (unit: number | undefined): string => String.fromCharCode(unit ?? 0x3f)
+
 export class CctBuilder implements EventSink {
   /** Records of all nodes. Replaced when they grow. */
   ints: Int32Array
@@ -138,6 +140,12 @@ export class CctBuilder implements EventSink {
   orphans = 0
   /** Those of samples. */
   readonly weights = new Weights()
+  /** What the JVM says that roots have allocated: those that have ended. */
+  allocatedBytes = 0
+  /** By thread: how often it has said so. */
+  readonly allocatedTold = new Map<number, number>()
+  /** Calls of roots by virtual threads, of which the JVM does not say. */
+  virtualRoots = 0
   /** Where events tell what was executed: calls that had not ended at the end, and what they executed themselves is lost. */
   openCalls = 0
 
@@ -168,6 +176,9 @@ export class CctBuilder implements EventSink {
   readonly #tokens = new Map<number, number>()
   /** By node that has handed work over: the node that stands for it, see #origin. */
   readonly #origins = new Map<number, number>()
+  /** UTF-16 units of names of classes that were allocated, by id. */
+  readonly #classNames = new Map<number, number[]>()
+  readonly #renamed = new Set<number>()
   #pseudoNodes = 0
   readonly #executed: boolean
   readonly #firstMethod: number
@@ -327,6 +338,7 @@ export class CctBuilder implements EventSink {
   root(): void {
     const { ints } = this
     const top = this.#tops[this.#thread]
+    if (top === this.#virtualTop) this.virtualRoots++
     for (; this.#node !== top; this.#node = ints[this.#node * INTS + PARENT]) {
       if (ints[this.#node * INTS + METHOD] > HANDED_OVER) this.healed++
     }
@@ -377,6 +389,26 @@ export class CctBuilder implements EventSink {
 
   drop(token: number): void {
     this.#tokens.delete(token)
+  }
+
+  className(id: number, at: number, unit: number): void {
+    const name = this.#classNames.get(id) ?? []
+    this.#classNames.set(id, name)
+    this.#renamed.add(id)
+    name[at] = unit
+  }
+
+  allocated(bytes: number): void {
+    this.allocatedBytes += bytes
+    this.allocatedTold.set(this.#thread, (this.allocatedTold.get(this.#thread) ?? 0) + 1)
+  }
+
+  /** Names of classes as the target tells them, by id: those of which more is known than at the last call. */
+  takeClassNames(): (readonly [id: number, name: string])[] {
+    const ids = [...this.#renamed]
+    this.#renamed.clear()
+    // A unit may not have come yet.
+    return ids.map((id) => [id, Array.from(this.#classNames.get(id)!, toText).join('')])
   }
 
   // ---- what the session tells ----
@@ -435,6 +467,7 @@ export class CctBuilder implements EventSink {
     }
     this.#last = this.#lasts[this.#thread]
     this.healed = 0
+    this.allocatedBytes = this.virtualRoots = 0
     this.waitTicks = 0
     this.followed = 0
     this.orphans = 0
@@ -478,7 +511,9 @@ export class CctBuilder implements EventSink {
 
   /** Distinct methods seen so far. */
   get methods(): number {
-    return this.#methods
+    let classes = 0
+    for (const id of this.#classNames.keys()) if (this.rank(id) > 0) classes++
+    return this.#methods - classes
   }
 
   /** Whether there are pseudo nodes of work that was handed over. */

@@ -3,6 +3,7 @@
 // Children come in the order in which their methods were first seen anywhere, so a view does not jump
 // while the tree grows. Nothing here recurses: a context can be 100,000 calls deep.
 
+import { allocationTree } from './allocation.ts'
 import {
   ALIVE_NODES,
   type CctBuilder,
@@ -30,6 +31,8 @@ export interface SnapshotOptions {
   readonly nowTicks?: number
   /** If given, the trees of times say what they may be wrong by. */
   readonly errors?: RootErrors
+  /** Of allocations: one of so many was recorded. Default: all. */
+  readonly every?: number
   /** Default: true. A live view needs only the thread it shows. */
   readonly perThread?: boolean
   /** Ids below stand for waiting, and time blocked and waiting is summed; 1, unless given. */
@@ -232,6 +235,7 @@ function layOut(
   const tree = timeTree(forest, rank, { calibration: NO_PROBES, nsPerTick: 1 }, alive)
   const { calls, selfNs, totalNs } = tree.metrics
   const { self, total } = METRICS[cost]
+  if (cost === 'bytes') return allocationTree(tree, selfNs, options.every ?? 1)
   if (cost !== 'calls') return { ...tree, metrics: { calls, [self]: selfNs, [total]: totalNs } }
   totalNs.set(calls)
   for (let node = tree.count - 1; node > 0; node--) {
@@ -401,6 +405,8 @@ export interface HotMethod {
   readonly self: number
   /** Of outermost activations only, so that recursion does not count twice. */
   readonly total: number
+  /** Objects that its own sites have allocated, where those are counted. */
+  readonly objects?: number
 }
 
 /**
@@ -415,20 +421,28 @@ export function hotMethods(tree: Tree, costs = costsOf(tree)): HotMethod[] {
   const { self, total } = costs
   let ids = 0
   for (let node = 0; node < count; node++) if (method[node] >= ids) ids = method[node] + 1
-  /** Calls, self and total cost, and the end of the outermost activation's subtree that we are in; 0 before the first. */
-  const sums = new Float64Array(ids * 4)
+  const objects = tree.metrics.objects
+  /** Calls, self and total cost, objects, and the end of the outermost activation's subtree that we are in; 0 before the first. */
+  const sums = new Float64Array(ids * 5)
   const found: number[] = []
   for (let node = 0; node < count; node++) {
-    const at = method[node] * 4
-    if (sums[at + 3] === 0) found.push(method[node])
+    const at = method[node] * 5
+    if (sums[at + 4] === 0) found.push(method[node])
     sums[at] += calls[node]
     sums[at + 1] += self[node]
-    if (node >= sums[at + 3]) {
+    if (objects !== undefined) sums[at + 3] += objects[node]
+    if (node >= sums[at + 4]) {
       sums[at + 2] += total[node]
-      sums[at + 3] = node + size[node]
+      sums[at + 4] = node + size[node]
     }
   }
   return found
-    .map((id) => ({ method: id, calls: sums[id * 4], self: sums[id * 4 + 1], total: sums[id * 4 + 2] }))
+    .map((id) => ({
+      method: id,
+      calls: sums[id * 5],
+      self: sums[id * 5 + 1],
+      total: sums[id * 5 + 2],
+      ...(objects !== undefined && { objects: sums[id * 5 + 3] }),
+    }))
     .sort((a, b) => b.self - a.self || a.method - b.method)
 }

@@ -70,6 +70,7 @@ export const INVOKEDYNAMIC = 186
 export const NEW = 187
 export const NEWARRAY = 188
 export const ANEWARRAY = 189
+export const ARRAYLENGTH = 190
 export const ATHROW = 191
 export const MONITORENTER = 194
 export const MONITOREXIT = 195

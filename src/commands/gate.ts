@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { type Comparison, compareProfiles, isWithin } from '../profile/compare.ts'
 import { readProfile } from '../profile/file.ts'
-import { isTimed, type Profile } from '../profile/profile.ts'
+import type { Profile } from '../profile/profile.ts'
 import { clean, count, plural } from '../profile/text.ts'
 import { DEFAULT_LOOK_AHEAD, type SessionFlags } from './options.ts'
 import { run } from './run.ts'
@@ -114,9 +114,11 @@ function mustCount({ mode }: Profile, path: string): void {
       'Record the baseline with --mode bytecodes, or --mode count.',
     )
   }
-  if (!isTimed(mode)) return
+  if (mode === 'bytecodes' || mode === 'count') return
   throw new NotComparable(
-    `${path} holds times, and these depend on the machine and its load`,
+    mode === 'alloc'
+      ? `${path} holds allocations, which are not compared yet`
+      : `${path} holds times, and these depend on the machine and its load`,
     'Record the baseline with --mode bytecodes, or --mode count.',
   )
 }

@@ -68,6 +68,14 @@ export class ProfilerFollowsNobody extends JfluidError {
   }
 }
 
+export class OnlyForAllocations extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Add --mode alloc, or leave --sample-every out.'
+  constructor(mode: Mode) {
+    super(`--sample-every says which allocations are recorded, and --mode ${mode} records none`)
+  }
+}
+
 export class ErrorBarsNeedTimes extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Leave --error-bars out, or --mode.'
@@ -113,6 +121,7 @@ export interface SessionFlags {
   readonly errorBars?: boolean
   readonly random?: number
   readonly sampler?: string
+  readonly sampleEvery?: number
 }
 
 const DEFAULT_EVERY = '1ms'
@@ -137,7 +146,8 @@ export function withSessionFlags(command: Command): Command {
     .addOption(
       new Option(
         '--mode <mode>',
-        'exact: time of every call; locks: how much of it was waiting; bytecodes: what it executes, the same in every run; count: calls only',
+        'exact: time of every call; locks: how much of it was waiting; bytecodes: what it executes, the same in every run; count: calls only; ' +
+          'alloc: objects it allocates, by class',
       )
         .choices(MODES)
         .default('exact'),
@@ -158,6 +168,11 @@ export function withSessionFlags(command: Command): Command {
       '--random <n>',
       'for --every in bytecodes, add 0 to n-1 at random each time, from a fixed seed; 0: none',
       count,
+    )
+    .option(
+      '--sample-every <n>',
+      'for --mode alloc: record one of n allocations, by chance, and give n times as many',
+      every,
     )
     .option(
       '--scheme <a|b>',
@@ -201,6 +216,11 @@ function scheme(value: string): 'a' | 'b' {
   throw new InvalidArgumentError('It is a or b.')
 }
 
+function every(value: string): number {
+  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
+  throw new InvalidArgumentError('It is a whole number from 1 to 999999.')
+}
+
 function rare(value: string): 'arm' | 'watch' {
   const lower = value.toLowerCase()
   if (lower === 'arm' || lower === 'watch') return lower
@@ -223,14 +243,15 @@ export function count(value: string): number {
 /**
  * All options, with the block analysis that --bba names.
  *
- * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, NotReproducible, WaitsNeedTime, ProfilerNeedsBytecodes, ErrorBarsNeedTimes,
- * ErrorBarsNotWith, BadAnalysis, BadInterval, OnlyForSamples, OnlyForWholeJvm
+ * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, NotReproducible, WaitsNeedTime,
+ * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BadAnalysis, BadInterval, OnlyForSamples, OnlyForWholeJvm
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
   const chosen = sessionOptions(flags)
   const options = { ...chosen, ...samplingOptions(flags) }
   const { mode = 'exact' } = options
+  if (flags.sampleEvery !== undefined && mode !== 'alloc') throw new OnlyForAllocations(mode)
   if (flags.reproducible && (isTimed(mode) || options.sampling?.unit === 'ns')) {
     throw new NotReproducible(mode)
   }
@@ -329,6 +350,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     mode: flags.mode ?? 'exact',
     waits: flags.waits === true,
     ...(flags.errorBars === true && { errorBars: true }),
+    ...(flags.sampleEvery !== undefined && { sampleEvery: flags.sampleEvery }),
     ...(flags.profiler !== undefined && { profiler: resolve(flags.profiler) }),
   }
 }

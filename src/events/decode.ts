@@ -8,9 +8,11 @@ import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from './event-halves.ts'
 import {
   CONTROL_ADJUST,
+  CONTROL_ALLOCATED,
   CONTROL_BEGIN,
   CONTROL_DROP,
   CONTROL_EPOCH,
+  CONTROL_NAME,
   CONTROL_RESUME,
   CONTROL_ROOT,
   CONTROL_SAMPLE,
@@ -20,6 +22,8 @@ import {
   CONTROL_UNWIND,
   KIND_CATCH,
   KIND_CONTROL,
+  NAME_AT_SHIFT,
+  NAME_CLASS_SHIFT,
   THREAD_NUMBER_BITS,
   TICK_BITS,
 } from './event-layout.ts'
@@ -66,6 +70,10 @@ export interface EventSink {
   begin(token: number): void
   /** Nobody will take up that work. */
   drop(token: number): void
+  /** One UTF-16 unit of the name of a class of which something was allocated. */
+  className(id: number, at: number, unit: number): void
+  /** The call of a root has ended, and the JVM says that it has allocated this. */
+  allocated(bytes: number): void
 }
 
 /** What the decoder remembers of a writer between two pieces of its events. */
@@ -221,6 +229,14 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
       return true
     case CONTROL_DROP:
       sink.drop(payload)
+      return true
+    case CONTROL_NAME: {
+      const at = (low >>> NAME_AT_SHIFT) & (2 ** (NAME_CLASS_SHIFT - NAME_AT_SHIFT) - 1)
+      sink.className(Math.floor(payload / 2 ** NAME_CLASS_SHIFT), at, low & 0xffff)
+      return true
+    }
+    case CONTROL_ALLOCATED:
+      sink.allocated(payload)
       return true
     default:
       return false

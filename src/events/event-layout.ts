@@ -38,6 +38,13 @@
 //            ones. ENTERs follow for those that are there instead
 //   SAMPLE   weight: the thread is in the innermost frame now. Bytecodes it has executed since its last sample, or
 //            ticks since this one was due
+//   NAME     class (bits 25-39), position (bits 16-24) and one UTF-16 unit (bits 0-15): of the name of a class of which
+//            something was allocated. Each word stands for itself
+//   ALLOCATED bytes that the JVM says the thread has allocated in the call of a root that has just ended
+//
+// Where allocations are counted, the ticks are what the thread's allocation sites have allocated, in bytes; an allocation
+// is an ENTER and an EXIT of its class. Classes have the ids below FIRST_METHOD_BESIDE_CLASSES, given by the target in the
+// order they are met, and methods those from there on.
 //
 // In a session that times regions there is nothing but EXIT, EPOCH and ADJUST. The method of an EXIT is the number of a
 // region, its ticks are how long the execution was; an EPOCH is not of the clock but of this number, and holds until
@@ -63,5 +70,11 @@ export const CONTROL_BEGIN = 8
 export const CONTROL_DROP = 9
 export const CONTROL_UNWIND = 10
 export const CONTROL_SAMPLE = 11
+export const CONTROL_NAME = 12
+export const CONTROL_ALLOCATED = 13
+
+export const NAME_CLASS_SHIFT = 25
+export const NAME_AT_SHIFT = 16
+export const FIRST_METHOD_BESIDE_CLASSES = 32768
 
 export const THREAD_NUMBER_BITS = 24

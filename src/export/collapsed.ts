@@ -5,8 +5,9 @@
 // and a context without self time adds nothing. Sums may therefore exceed those of other formats by
 // what was negative. With `threads`, the first frame of a line is the thread.
 
-import { costsOf } from '../cct/metric.ts'
-import type { Tree } from '../cct/tree.ts'
+import { isAllocation } from '../cct/allocation.ts'
+import { costsOf, metricOf } from '../cct/metric.ts'
+import type { MethodName, Tree } from '../cct/tree.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
 import { fullName } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
@@ -14,7 +15,8 @@ import type { ExportFormat } from './format.ts'
 export const collapsed: ExportFormat = {
   name: 'collapsed',
   extension: '.collapsed',
-  description: 'one line a context with its self time in ns (waits, bytecodes, calls), for flame graphs',
+  description:
+    'one line a context with its self time in ns (waits, bytecodes, calls, bytes), for flame graphs',
   *pieces(profile, options) {
     const frame = frameNames(profile)
     if (!options.threads) {
@@ -33,14 +35,18 @@ export const collapsed: ExportFormat = {
  */
 const FRAMES_EACH_END = 256
 
-function* collapsedTree(tree: Tree, frame: (id: number) => string, first: string): Generator<string> {
+function* collapsedTree(tree: Tree, frames: FrameNames, first: string): Generator<string> {
+  const { frame, nameOf } = frames
   const { self } = costsOf(tree)
+  const isBytes = metricOf(tree).kind === 'bytes'
   const path: number[] = []
   for (let i = 0; i < tree.count; i++) {
     while (path.length > 0 && i >= path[path.length - 1]! + tree.size[path[path.length - 1]!]!) path.pop()
     path.push(i)
     const cost = Math.round(self[i]!)
     if (cost <= 0) continue
+    // What a method allocates is what the rows of classes below it say.
+    if (isBytes && !isAllocation(nameOf(tree.method[i]!))) continue
     let line = first
     const skipFrom = path.length > 2 * FRAMES_EACH_END ? FRAMES_EACH_END : path.length
     const skipTo = path.length > 2 * FRAMES_EACH_END ? path.length - FRAMES_EACH_END : path.length
@@ -56,13 +62,19 @@ function* collapsedTree(tree: Tree, frame: (id: number) => string, first: string
   }
 }
 
-function frameNames(profile: Profile): (id: number) => string {
+interface FrameNames {
+  frame(id: number): string
+  nameOf(id: number): MethodName
+}
+
+function frameNames(profile: Profile): FrameNames {
   const known: (string | undefined)[] = []
-  return (id) => {
-    const name = nameOf(profile.methodNames, id)
-    known[id] ??= frameText(fullName(name))
+  const nameOfId = (id: number) => nameOf(profile.methodNames, id)
+  const frame = (id: number): string => {
+    known[id] ??= frameText(fullName(nameOfId(id)))
     return known[id]
   }
+  return { frame, nameOf: nameOfId }
 }
 
 /** A frame holds no separator of the format: no semicolon, line end or other control character. */

@@ -74,14 +74,15 @@ export interface InstrumentedClass {
  * What the probes of methods and roots tell.
  *
  * `time`: when they ran, and with `waits` where their threads waited. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
- * analysis. `samples`: where a thread is, whenever that is due. `regions`: how long stretches of roots took; methods in
- * which there are none stay as they are.
+ * analysis. `samples`: where a thread is, whenever that is due. `allocations`: what it has allocated, where the JDK has
+ * probes, too, or not. `regions`: how long stretches of roots took; methods in which there are none stay as they are.
  */
 export type Recipe =
   | { readonly tells: 'time'; readonly waits?: WaitRecipe }
   | { readonly tells: 'calls' }
   | { readonly tells: 'samples'; readonly due: SampleTrigger }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
+  | { readonly tells: 'allocations'; readonly jdk: boolean }
   | RegionRecipe
 
 export interface RegionRecipe {
@@ -91,6 +92,14 @@ export interface RegionRecipe {
   /** The regions of a method; none if it is none of theirs. */
   regionsOf(classFile: ClassFile, method: MethodInfo, id: number): readonly CodeRegion[]
 }
+
+const CLOCKS = {
+  time: 'time',
+  calls: 'executed',
+  bytecodes: 'executed',
+  samples: 'executed',
+  allocations: 'allocated',
+} as const
 
 export const EXACT_TIME: Recipe = { tells: 'time' }
 
@@ -127,12 +136,12 @@ function waitsOf(recipe: Recipe): WaitRecipe | undefined {
 function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
   const { pool, name } = classFile
   // Only what may make a small method large needs the classes of more exits.
-  if (recipe.tells === 'regions') return regionBlock(pool, returnedClasses(classFile, true))
+  if (recipe.tells === 'regions') return regionBlock(pool, returnedClasses(classFile, recipe.tells))
   return runtimeBlock(
     pool,
-    returnedClasses(classFile, recipe.tells === 'bytecodes' || recipe.tells === 'samples'),
+    returnedClasses(classFile, recipe.tells),
     HAND_OVER_CLASSES.has(name),
-    recipe.tells === 'time' ? 'time' : 'executed',
+    CLOCKS[recipe.tells],
     {
       waitsOf: waitsOf(recipe) === undefined ? undefined : name,
       samples: recipe.tells === 'samples' ? recipe.due : undefined,
@@ -229,6 +238,8 @@ function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, reci
     slots: idSlots(id),
     ...(recipe.tells !== 'time' && { counts: countsOf(recipe) }),
     ...(recipe.tells === 'time' && recipe.waits !== undefined && { waits: recipe.waits }),
+    ...(recipe.tells === 'allocations' &&
+      refs.allocations !== null && { allocations: { refs: refs.allocations, jdk: recipe.jdk } }),
   }
 }
 
@@ -269,6 +280,7 @@ function withHandOver(
     ...(timed.counts !== undefined && { counts: timed.counts }),
     ...(timed.waits !== undefined && { waits: timed.waits }),
     ...(timed.samples !== undefined && { samples: timed.samples }),
+    ...(timed.allocations !== undefined && { allocations: timed.allocations }),
     slots: Math.max(timed.slots, HAND_OVER_SLOTS),
   }
 }

@@ -44,6 +44,7 @@ import {
   verificationType,
 } from '../classfile/stack-map.ts'
 import { Writer } from '../classfile/writer.ts'
+import { ALLOCATION_SLOTS, allocationProbes } from './allocations.ts'
 import type { BlockAnalysis } from './blocks.ts'
 import { moveAttribute } from './code-attributes.ts'
 import { THIS_INITIALIZED, THIS_UNINITIALIZED, thisStates } from './constructor.ts'
@@ -54,7 +55,7 @@ import { resumePoints } from './own-handlers.ts'
 import { NotInstrumentable, TooLong } from './problem.ts'
 import { type RegionTask, timingOf } from './regions.ts'
 import { type Inserted, type Probes, Relocation } from './relocation.ts'
-import type { RuntimeBlock } from './runtime.ts'
+import type { AllocationRefs, RuntimeBlock } from './runtime.ts'
 import { type SampledMethod, type SampleProbes, sampleProbes } from './sampling.ts'
 import { returnedClass, type SharedExits, sharedExits } from './shared-exits.ts'
 import { monitorEntry, WAIT_SLOTS, type WaitProbes, type WaitRecipe, waitProbes } from './waits.ts'
@@ -77,6 +78,8 @@ export interface MethodProbes extends Probes {
   readonly samples?: SampledMethod
   /** Of regions that are timed; the other probes are then empty. */
   readonly regions?: RegionTask
+  /** Tells of allocations; whether the JDK has probes, too. Absent where they are not of interest. */
+  readonly allocations?: { readonly refs: AllocationRefs; readonly jdk: boolean }
 }
 
 /** Code thrown into from [start, end), new positions. */
@@ -117,12 +120,14 @@ export function instrumentMethod(
   const more = additionOf(classFile, method, code, asked, refs)
   const probes = more?.probes ?? asked
   const thrownProbe = probes.thrown ?? probes.exit
+  const { allocations } = asked
+  const added = allocations && allocationProbes(classFile, method, code, allocations.refs, allocations.jdk)
   const waitRefs = asked.waits === undefined ? undefined : (refs.waits ?? undefined)
   const waits = (announces: boolean) =>
     waitRefs ? waitProbes(classFile, code, asked.waits!, waitRefs, announces) : undefined
-  const waitSlots = waitRefs ? WAIT_SLOTS : 0
+  const moreSlots = Math.max(waitRefs ? WAIT_SLOTS : 0, added === undefined ? 0 : ALLOCATION_SLOTS)
   const place = (announces: boolean) =>
-    layOut(classFile, method, code, probes, refs, hasFrame, more, waits(announces))
+    layOut(classFile, method, code, probes, refs, hasFrame, more, waits(announces), added)
   const { moved, handlers, length } = waitRefs
     ? orIfTooLong(
         () => place(true),
@@ -140,7 +145,7 @@ export function instrumentMethod(
   const out = new Writer(length + 256)
   const thrown = handlers.length === 0 ? 0 : 1
   // What lies below a returned value is not known without following the stack, so leave room for all.
-  out.u2(atMost(MAX_U2, Math.max(code.maxStack, thrown) + Math.max(probes.slots, waitSlots), 'max_stack'))
+  out.u2(atMost(MAX_U2, Math.max(code.maxStack, thrown) + Math.max(probes.slots, moreSlots), 'max_stack'))
   const newLocal = more?.local ?? -1
   out.u2(code.maxLocals + (more === undefined || newLocal < 0 ? 0 : slotsOf(more.localTypes)))
   out.u4(length)
@@ -296,6 +301,7 @@ function layOut(
   hasFrame: (bci: number) => boolean,
   more: Addition | undefined,
   waits: WaitProbes | undefined,
+  added: Inserted | undefined,
 ): Layout {
   const { bytecode } = code
   const { exit, thrown = exit, resume } = probes
@@ -303,7 +309,8 @@ function layOut(
   const put = more?.inserted ?? waits?.inserted
   const attempt = (shared?: SharedExits, inserted = put): Layout => {
     const newLocals = more && { first: more.local, slots: slotsOf(more.localTypes) }
-    const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, newLocals, waits?.behind)
+    const behind = waits?.behind ?? added
+    const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, newLocals, behind)
     const handlers = thrown.length === 0 ? [] : catchAlls(classFile, method, code, moved, thrown)
     const length = moved.length + handlers.length * (thrown.length + 1)
     if (length > MAX_CODE_BYTES) throw new TooLong('would pass 65535 bytes')

@@ -7,8 +7,8 @@
 //                   return
 //   h: insn    h →  inserted code        where a handler begins (own-handlers.ts), or a block (counting.ts)
 //                   insn
-//   m: insn    m →  inserted code        for an instruction that may wait (waits.ts); what comes behind it is no part of
-//                   insn                 what others branch to
+//   m: insn    m →  inserted code        for an instruction that may wait (waits.ts), or allocates (allocations.ts); what
+//                   insn                 comes behind it is no part of what others branch to
 //                   code behind it
 //   s: return  s →  goto exit            if it shares its exit with others (shared-exits.ts)
 //   end        end →

@@ -31,7 +31,32 @@ const NOTHING = '()V'
  * What events are to tell: when they were, or what was executed since the last. They have probes of their own, of the
  * same meaning.
  */
-export type EventClock = 'time' | 'executed'
+export type EventClock = 'time' | 'executed' | 'allocated'
+
+const EXECUTED = {
+  methodEntry: ['countEntry', ID],
+  methodExit: ['countExit', COUNT_AND_ID],
+  methodResume: ['countResume', ID],
+  rootEntry: ['countRootEntry', ID],
+  rootExit: ['countRootExit', COUNT_AND_ID],
+  countLoop: ['countLoop', COUNT],
+  countCall: ['countCall', COUNT],
+} as const
+
+/** Follow an allocation (allocations.ts). */
+const ALLOCATIONS = {
+  allocated: ['allocated', '(Ljava/lang/Class;)V'],
+  allocatedPrimitives: ['allocatedPrimitives', COUNT_AND_ID],
+  allocatedArray: ['allocatedArray', '([Ljava/lang/Object;)V'],
+  allocatedArrays: ['allocatedArrays', '(Ljava/lang/Object;I)V'],
+  allocatedArraysOf: ['allocatedArraysOf', OBJECT],
+  allocatedObject: ['allocatedObject', OBJECT],
+  allocatedBox: ['allocatedBox', OBJECT],
+  allocatedString: ['allocatedString', OBJECT],
+} as const
+
+/** Pool indices that those refer to. */
+export type AllocationRefs = { readonly [probe in keyof typeof ALLOCATIONS]: number }
 
 /** Of code that times regions. */
 const REGION_PROBES = {
@@ -51,15 +76,8 @@ const PROBES = {
     rootEntry: ['rootEntry', ID],
     rootExit: ['rootExit', ID],
   },
-  executed: {
-    methodEntry: ['countEntry', ID],
-    methodExit: ['countExit', COUNT_AND_ID],
-    methodResume: ['countResume', ID],
-    rootEntry: ['countRootEntry', ID],
-    rootExit: ['countRootExit', COUNT_AND_ID],
-    countLoop: ['countLoop', COUNT],
-    countCall: ['countCall', COUNT],
-  },
+  executed: EXECUTED,
+  allocated: { ...EXECUTED, ...ALLOCATIONS },
 } as const
 
 /** The probes of mode `sample`. */
@@ -163,6 +181,8 @@ export type HandOverRefs = { readonly [method in keyof typeof HAND_OVER_METHODS]
 export interface RuntimeBlock extends RuntimeRefs {
   /** Null but for mode `sample`. */
   readonly samples: SampleRefs | null
+  /** Null where allocations are not told. */
+  readonly allocations: AllocationRefs | null
   /** Null for classes where no work changes hands. */
   readonly handOver: HandOverRefs | null
   /** Null unless waits are told. */
@@ -194,7 +214,7 @@ export function runtimeBlock(
 ): RuntimeBlock {
   const block = new Block(pool, returned, handsOver, clock, { waitsOf, samples })
   const runtime = block.class(RUNTIME_CLASS)
-  const probe = (key: keyof (typeof PROBES)[EventClock]): number => {
+  const probe = (key: keyof (typeof PROBES)['time']): number => {
     const [name, descriptor] = PROBES[clock][key]
     return block.method(runtime, name, descriptor)
   }
@@ -204,8 +224,8 @@ export function runtimeBlock(
     methodResume: probe('methodResume'),
     rootEntry: probe('rootEntry'),
     rootExit: probe('rootExit'),
-    countLoop: clock === 'time' ? 0 : block.method(runtime, ...PROBES.executed.countLoop),
-    countCall: clock === 'time' ? 0 : block.method(runtime, ...PROBES.executed.countCall),
+    countLoop: clock === 'time' ? 0 : block.method(runtime, ...EXECUTED.countLoop),
+    countCall: clock === 'time' ? 0 : block.method(runtime, ...EXECUTED.countCall),
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
@@ -213,11 +233,20 @@ export function runtimeBlock(
     returned: new Map(returned.map((name) => [name, block.class(name)])),
     samples: samples === undefined ? null : sampleRefs(block, samples),
     handOver: handsOver ? refsOf(HAND_OVER_METHODS, block, runtime) : null,
+    allocations: clock === 'allocated' ? allocationRefs(block, runtime) : null,
     waits:
       waitsOf === undefined ? null : { ...refsOf(WAIT_METHODS, block, runtime), own: block.class(waitsOf) },
     poolBytes: block.writer.finish(),
     poolEntries: block.entries,
   }
+}
+
+function allocationRefs(block: Block, runtime: number): AllocationRefs {
+  const refs = Object.entries(ALLOCATIONS).map(([name, [method, type]]) => [
+    name,
+    block.method(runtime, method, type),
+  ])
+  return Object.fromEntries(refs) as AllocationRefs
 }
 
 function sampleRefs(block: Block, trigger: SampleTrigger): SampleRefs {
@@ -248,6 +277,7 @@ export function regionBlock(pool: ConstantPool, returned: readonly string[]): Ru
     returned: new Map(returned.map((name) => [name, block.class(name)])),
     handOver: null,
     waits: null,
+    allocations: null,
     samples: null,
     poolBytes: block.writer.finish(),
     poolEntries: block.entries,
@@ -282,6 +312,7 @@ const wantedFor = (probes: object): Wanted[] =>
 const WANTED: Readonly<Record<EventClock | 'regions', Wanted[]>> = {
   time: wantedFor(PROBES.time),
   executed: wantedFor(PROBES.executed),
+  allocated: wantedFor(PROBES.allocated),
   regions: wantedFor(REGION_PROBES),
 }
 const wantedToSample = (trigger: SampleTrigger): Wanted[] =>

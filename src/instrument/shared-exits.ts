@@ -16,6 +16,8 @@ import { ClassFormatProblem, MAJOR_6 } from '../classfile/class-file.ts'
 import { type Code, instructionLength, parseCode } from '../classfile/code.ts'
 import { parseMethodDescriptor } from '../classfile/descriptor.ts'
 import { isReturn, isShortBranch, LOOKUPSWITCH, TABLESWITCH } from '../classfile/opcodes.ts'
+import { LONGEST_ALLOCATION } from './allocations.ts'
+import type { Recipe } from './class.ts'
 import { LONGEST_ADDITION, LONGEST_COUNT, LONGEST_HAND_OVER } from './counting.ts'
 import { stackEffect, successors } from './flow.ts'
 import { HUGE_METHOD_BYTES } from './limits.ts'
@@ -100,18 +102,25 @@ function stackDepths(classFile: ClassFile, code: Code): Int32Array {
  * Classes that frames of shared exits may need, whatever the ids: of one class file always the same.
  * Most need none, for few methods come near a limit.
  *
- * @param counts whether methods count what they execute, which makes them longer
+ * @param tells what probes tell: methods that count what they execute, and those with allocations, get longer
  */
-export function returnedClasses(classFile: ClassFile, counts = false): string[] {
+export function returnedClasses(classFile: ClassFile, tells: Recipe['tells'] = 'time'): string[] {
+  const counts = tells === 'bytecodes' || tells === 'samples' || tells === 'regions'
+  const allocates = tells === 'allocations' ? LONGEST_ALLOCATION : 0
   const names = new Set<string>()
   if (classFile.major < MAJOR_6) return []
-  const longest = 1 + LONGEST_PROBE + (counts ? LONGEST_COUNT + LONGEST_ADDITION + LONGEST_HAND_OVER : 0)
+  const longest =
+    1 + LONGEST_PROBE + allocates + (counts ? LONGEST_COUNT + LONGEST_ADDITION + LONGEST_HAND_OVER : 0)
   for (const method of classFile.methods) {
     // Length first: this looks at every method of a class, and few are long.
     if (method.code === undefined || method.code.length * longest <= HUGE_METHOD_BYTES) continue
     try {
       const name = returnedClass(method)
-      if (name !== undefined && !names.has(name) && mayOutgrow(parseCode(classFile, method), counts))
+      if (
+        name !== undefined &&
+        !names.has(name) &&
+        mayOutgrow(parseCode(classFile, method), counts, allocates)
+      )
         names.add(name)
     } catch (problem) {
       if (!(problem instanceof ClassFormatProblem)) throw problem // else it is refused when its turn comes
@@ -128,13 +137,14 @@ export function returnedClass({ descriptor }: MethodInfo): string | undefined {
 }
 
 /** Could it need shared exits? Never a false no. */
-function mayOutgrow({ bytecode }: Code, counts: boolean): boolean {
+function mayOutgrow({ bytecode }: Code, counts: boolean, allocates: number): boolean {
   const { length } = bytecode
   const probe = LONGEST_PROBE + (counts ? LONGEST_COUNT : 0)
   let now = length + 4 * probe // entry, receiver, two handlers
   let returns = 0
   for (let bci = 0; bci < length; bci += instructionLength(bytecode, bci)) {
     const opcode = bytecode[bci]
+    now += allocates // few instructions do
     if (counts) now += LONGEST_ADDITION + (isShortBranch(opcode) ? LONGEST_HAND_OVER : 0)
     if (isReturn(opcode)) {
       now += probe

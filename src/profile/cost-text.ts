@@ -58,6 +58,11 @@ export const COST_WORDS: Readonly<Record<CostKind, CostWords>> = {
   },
   // A subtree's calls include its own top.
   calls: { total: 'subtree', self: 'own', perCall: 'per call', calls: 'calls', by: 'calls', ...counted },
+  // Of a class: bytes of an object; of a method: of a call.
+  bytes: {
+    ...{ total: 'total B', self: 'self B', perCall: 'B/call', calls: 'calls', by: 'bytes of their own' },
+    ...counted,
+  },
 }
 
 /** A cost with its unit, for a line of text. */

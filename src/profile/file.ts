@@ -4,7 +4,7 @@
 //
 //   offset  size  type   field
 //        0     8  bytes  magic    89 4A 46 4C 55 49 44 0A, "\x89JFLUID\n"
-//        8     4  u32    version  1; 2 of modes that readers of version 1 do not know; 3 of regions
+//        8     4  u32    version  1; 2 of modes that readers of version 1 do not know; 3 of regions and allocations
 //       12     4  u32    crc      CRC-32 of the body
 //       16     8  u64    length   bytes of the body, which ends the file
 //       24     n  bytes  body     MessagePack map
@@ -38,9 +38,9 @@ import {
   NotAProfile,
 } from './errors.ts'
 import {
+  type AllocationFacts,
   COST_OF,
   type ErrorBarFacts,
-  isTimed,
   type Latency,
   MODES,
   type Mode,
@@ -84,7 +84,7 @@ export function encodeProfile(profile: Profile): Buffer {
 
 /** The least that a reader must know. */
 function versionOf({ mode, regions }: Profile): number {
-  if (regions !== undefined) return 3
+  if (regions !== undefined || mode === 'alloc') return 3
   return mode === 'exact' ? 1 : 2
 }
 
@@ -232,6 +232,11 @@ function bytesOf(values: Int32Array | Float64Array, count: number): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, count * values.BYTES_PER_ELEMENT)
 }
 
+const MORE_COLUMNS: Partial<Readonly<Record<Mode, readonly string[]>>> = {
+  exact: ['measuredNs'],
+  alloc: ['objects', 'totalObjects'],
+}
+
 type Fields = { readonly [key: string]: unknown }
 
 /** Turns what MessagePack held into a `Profile`, believing nothing. */
@@ -265,6 +270,7 @@ class Reader {
       mode,
       ...(all.blocks !== undefined && { blocks: this.#string(all.blocks, 'blocks') }),
       ...(all.sampling !== undefined && { sampling: this.#sampling(all.sampling) }),
+      ...(all.allocation !== undefined && { allocation: this.#allocation(all.allocation) }),
       scheme: this.#oneOf(all.scheme, ['a', 'b'], 'scheme'),
       roots: this.#strings(all.roots, 'roots'),
       ...(all.selection !== undefined && { selection: this.#selection(all.selection) }),
@@ -371,6 +377,14 @@ class Reader {
     }
   }
 
+  #allocation(value: unknown): AllocationFacts {
+    const { sampleEvery, jvmBytes } = this.#fields(value, 'allocation')
+    return {
+      sampleEvery: this.#count(sampleEvery, 'allocation.sampleEvery'),
+      ...(jvmBytes !== undefined && { jvmBytes: this.#count(jvmBytes, 'allocation.jvmBytes') }),
+    }
+  }
+
   #errorBars(value: unknown, methods: number): ErrorBarFacts {
     const facts = this.#fields(value, 'errorBars')
     return {
@@ -456,12 +470,7 @@ class Reader {
       metrics[name] = column
     }
     const { self, total } = METRICS[COST_OF[mode]]
-    for (const name of [
-      'calls',
-      self,
-      total,
-      ...(isTimed(mode) ? ['selfNs', 'totalNs', 'measuredNs'] : []),
-    ]) {
+    for (const name of ['calls', self, total, ...(MORE_COLUMNS[mode] ?? [])]) {
       if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
     }
     const waits = mode === 'locks' || metrics[WAIT_COLUMNS[0]] !== undefined

@@ -4,12 +4,13 @@
 // Produced in pieces and without recursion: a tree may be 100,000 nodes deep, where JSON.stringify
 // runs out of stack, and have millions of nodes, where one string would be too long.
 
-import { METRICS, type Metric, metricOf } from '../cct/metric.ts'
+import { ALLOCATION, isAllocation } from '../cct/allocation.ts'
+import { costsOf, METRICS, type Metric, metricOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
-import { allWarnings, column, type ErrorBarFacts, nameOf, type Profile } from './profile.ts'
+import { allWarnings, column, type ErrorBarFacts, nameOf, type Profile, rootTotal } from './profile.ts'
 import { regionFacts } from './region-report.ts'
 import { isWait } from './text.ts'
 
@@ -22,6 +23,10 @@ export function* jsonPieces(profile: Profile): Generator<string> {
   yield factsJson(profile)
   yield ',\n"methods":['
   yield* methodPieces(profile, Number.POSITIVE_INFINITY)
+  if (profile.mode === 'alloc') {
+    yield '],\n"classes":['
+    yield* classPieces(profile, Number.POSITIVE_INFINITY)
+  }
   yield '],\n"threads":['
   const heads = nodeHeads(profile)
   let separator = '\n'
@@ -43,6 +48,7 @@ export function factsJson(profile: Profile): string {
     mode,
     blocks,
     sampling,
+    allocation,
     scheme,
     roots,
     startedAt,
@@ -55,6 +61,7 @@ export function factsJson(profile: Profile): string {
     mode,
     ...(blocks !== undefined && { blocks }),
     ...(sampling !== undefined && { sampling }),
+    ...(allocation !== undefined && { allocation: { ...allocation, siteBytes: rootTotal(profile.merged) } }),
     scheme,
     roots,
     startedAt,
@@ -92,9 +99,10 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
   const metric = writtenMetric(profile.merged)
   const waits = waitsByMethod(profile.merged)
   const errors = methodErrors(profile.merged)
-  for (const { method, calls, self, total } of methodsInOrder(profile.merged, metric)) {
-    if (left-- <= 0) return
+  for (const { method, calls, self, total, objects } of methodsInOrder(profile.merged, metric)) {
     const name = nameOf(profile.methodNames, method)
+    if (isAllocation(name)) continue
+    if (left-- <= 0) return
     const { class: className, loader, descriptor } = name
     yield separator +
       JSON.stringify({
@@ -103,6 +111,7 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
         method: name.method,
         descriptor,
         calls,
+        ...(metric.kind === 'bytes' && { objects }),
         [metric.self]: self,
         [metric.total]: total,
         ...(!isWait(name) && waits(method)),
@@ -147,6 +156,19 @@ function errorsJson(error: { readonly self: number; readonly total: number } | u
   return error === undefined || error.total < 0 ? {} : { selfErrorNs: error.self, errorNs: error.total }
 }
 
+/** Elements of the list of classes of which something was allocated, most bytes first, at most `limit`. */
+export function* classPieces(profile: Profile, limit: number): Generator<string> {
+  let left = limit
+  let separator = '\n'
+  for (const { method, objects, self } of hotMethods(profile.merged)) {
+    const { class: name, loader, ...rest } = nameOf(profile.methodNames, method)
+    if (!isAllocation({ class: name, loader, ...rest })) continue
+    if (left-- <= 0) return
+    yield separator + JSON.stringify({ class: name, loader, objects, bytes: self })
+    separator = ',\n'
+  }
+}
+
 /** What every node of a method starts with, made once a method. */
 export function nodeHeads(profile: Profile): (id: number) => string {
   const heads: (string | undefined)[] = []
@@ -158,6 +180,24 @@ export function nodeHeads(profile: Profile): (id: number) => string {
     heads[id] = head
     return head
   }
+}
+
+/** How the head of a class's node ends: no method is without a descriptor. */
+const ALLOCATION_HEAD = `,"method":"${ALLOCATION}","descriptor":""`
+
+/** What a node's own sites have allocated, by class. */
+function allocatedBy(tree: Tree, node: number, head: (id: number) => string): string[] {
+  const objects = column(tree, 'objects')
+  const { self } = costsOf(tree)
+  const found: string[] = []
+  const end = node + tree.size[node]!
+  for (let child = node + 1; child < end; child += tree.size[child]!) {
+    const name = head(tree.method[child]!)
+    if (!name.endsWith(ALLOCATION_HEAD)) continue
+    const owner = name.slice(0, -ALLOCATION_HEAD.length)
+    found.push(`${owner},"objects":${objects[child]!},"bytes":${self[child]!}}`)
+  }
+  return found
 }
 
 /**
@@ -177,6 +217,8 @@ export function* nodePieces(
   const errors = errorsOf(tree)
   const isTime = metric.kind === 'time'
   const waits = tellsWaits(tree) ? WAIT_COLUMNS.map((name) => ({ name, of: column(tree, name) })) : []
+  const objects = column(tree, 'objects')
+  const totalObjects = column(tree, 'totalObjects')
   const measured = column(tree, 'measuredNs')
   const warmupCalls = column(tree, 'warmupCalls')
   const warmupSelf = column(tree, 'warmupSelfNs')
@@ -190,13 +232,17 @@ export function* nodePieces(
       separator = ',\n'
     }
     if (closing) yield closing
-    if (!keep(i)) {
+    if (!keep(i) || head(method[i]!).endsWith(ALLOCATION_HEAD)) {
       i += size[i]!
       continue
     }
     let node = `${separator}${head(method[i]!)},"calls":${calls[i]!}`
     if (metric.kind !== 'calls') node += `,"${metric.self}":${self[i]!}`
     node += `,"${metric.total}":${total[i]!}`
+    if (metric.kind === 'bytes') {
+      node += `,"objects":${objects[i]!},"totalObjects":${totalObjects[i]!}`
+      node += `,"allocated":[${allocatedBy(tree, i, head).join(',')}]`
+    }
     if (isTime) node += `,"measuredNs":${measured[i]!}`
     for (const { name, of } of waits) if (of[i] !== 0) node += `,"${name}":${of[i]!}`
     if (errors !== undefined && errors.total[i]! >= 0) {

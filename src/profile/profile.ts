@@ -10,12 +10,12 @@ import type { Durations } from '../regions/times.ts'
 
 /**
  * What is asked of every call: how long it took, how much of that its thread was blocked or waiting, how many bytecodes it
- * has executed, or nothing but that it was. Or now
+ * has executed, nothing but that it was, or what it has allocated. Or now
  * and then, where a thread is. The trees have the metric of the mode (cct/metric.ts).
  */
-export type Mode = 'exact' | 'locks' | 'bytecodes' | 'count' | 'sample'
+export type Mode = 'exact' | 'locks' | 'bytecodes' | 'count' | 'alloc' | 'sample'
 
-export const MODES: readonly Mode[] = ['exact', 'locks', 'bytecodes', 'count', 'sample']
+export const MODES: readonly Mode[] = ['exact', 'locks', 'bytecodes', 'count', 'alloc', 'sample']
 
 export const COST_OF: Readonly<Record<Mode, CostKind>> = {
   exact: 'time',
@@ -23,11 +23,22 @@ export const COST_OF: Readonly<Record<Mode, CostKind>> = {
   bytecodes: 'bytecodes',
   count: 'calls',
   sample: 'samples',
+  alloc: 'bytes',
 }
 
 /** Whether its events are times. */
 export function isTimed(mode: Mode): boolean {
   return mode === 'exact' || mode === 'locks'
+}
+
+export interface AllocationFacts {
+  /** One of so many allocations was recorded; objects and bytes are that many times what was. */
+  readonly sampleEvery: number
+  /**
+   * What the JVM says that the threads have allocated inside roots, whoever did it and whatever the compilers have
+   * made of it; absent where it does not say of all of them.
+   */
+  readonly jvmBytes?: number
 }
 
 export interface Profile {
@@ -45,6 +56,8 @@ export interface Profile {
   readonly blocks?: string
   /** Of mode `sample`: when a sample is due, and who takes it. */
   readonly sampling?: Sampling
+  /** Of mode `alloc`. */
+  readonly allocation?: AllocationFacts
   /** How the subgraph was revealed (paper, section 6): all at once, or on first invocations. */
   readonly scheme: 'a' | 'b'
   /** Roots as the user gave them. */

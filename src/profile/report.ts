@@ -1,6 +1,7 @@
 // A profile on a page: facts, warnings, the pruned calling context tree, the hot methods. For a
 // terminal, a pipe or a ticket; `jfluid report` prints it, and the live view when it is left.
 
+import { isAllocation } from '../cct/allocation.ts'
 import { costsOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -8,7 +9,7 @@ import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { tellsWaits } from '../cct/waits.ts'
 import { COST_WORDS, type CostWords } from './cost-text.ts'
 import { hotLocks, namesOf } from './hot-locks.ts'
-import { factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
+import { classPieces, factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
 import {
   allWarnings,
   COST_OF,
@@ -99,7 +100,8 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
       yield* treeSection(title, profile, thread.tree, o, paint)
     }
   }
-  if (profile.mode !== 'locks') yield* hotSection(profile, o, paint)
+  if (profile.mode === 'alloc') yield* hotSection(profile, o, paint, 'classes')
+  if (profile.mode !== 'locks') yield* hotSection(profile, o, paint, 'methods')
   if (tellsWaits(profile.merged)) yield* locksSection(profile, o, paint)
 }
 
@@ -122,6 +124,10 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
   yield factsJson(profile)
   yield ',\n"methods":['
   yield* methodPieces(profile, o.top)
+  if (profile.mode === 'alloc') {
+    yield '],\n"classes":['
+    yield* classPieces(profile, o.top)
+  }
   yield '],\n'
   if (o.threads) {
     yield '"threads":['
@@ -139,6 +145,13 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
   yield ']}\n'
 }
 
+/** "12.3 MB": decimal units. */
+function bytesText(bytes: number): string {
+  if (bytes < 10_000) return `${bytes} B`
+  const [unit, size] = bytes < 1e7 ? ['kB', 1e3] : bytes < 1e10 ? ['MB', 1e6] : ['GB', 1e9]
+  return `${(bytes / (size as number)).toFixed(1)} ${unit}`
+}
+
 const kib = (bytes: number): string => count(Math.ceil(bytes / 1024))
 
 /** Whether the thread has called a root itself; one that only runs tasks has its path without calls. */
@@ -148,8 +161,17 @@ function callsRoot(tree: Tree): boolean {
   return false
 }
 
-function measuredText({ mode, blocks, sampling }: Profile): string {
+function measuredText({ mode, blocks, sampling, allocation, merged }: Profile): string {
   if (mode === 'sample') return sampling === undefined ? 'samples' : samplingText(sampling)
+  if (mode === 'alloc') {
+    const { sampleEvery = 1, jvmBytes } = allocation ?? {}
+    const objects = column(merged, 'totalObjects')
+    let all = 0
+    for (let i = 0; i < merged.count; i += merged.size[i]!) all += objects[i]!
+    const sites = `sites executed: ${plural(all, 'object')}, ${bytesText(rootTotal(merged))}`
+    const sampled = sampleEvery > 1 ? `, from one of ${count(sampleEvery)} allocations` : ''
+    return `${sites}${sampled}; really allocated, as the JVM counts: ${jvmBytes === undefined ? 'not known' : bytesText(jvmBytes)}`
+  }
   if (mode === 'count') return 'calls only, no time'
   return `executed bytecodes, no time (basic blocks: ${clean(blocks ?? 'default')})`
 }
@@ -343,6 +365,8 @@ const treeHeader = ({ total, self, perCall, calls }: CostWords, errors: string, 
 const hotHeader = ({ total, self, perCall, calls }: CostWords, errors: string): string =>
   `${right(self, 9)}${errors}${right(total, 10)}  % self ${right(calls, 10)}${right(perCall, 10)}  `
 
+const classHeader = `${right('bytes', 9)}${right('', 10)}  % self    objects${right('B each', 10)}  class`
+
 function* treeSection(
   title: string,
   profile: Profile,
@@ -413,23 +437,33 @@ function indentation(depth: number, most: number): string {
   return ' '.repeat(Math.max(0, most - label.length)) + label
 }
 
-function* hotSection(profile: Profile, o: typeof DEFAULTS, paint: Paint): Generator<string> {
+function* hotSection(
+  profile: Profile,
+  o: typeof DEFAULTS,
+  paint: Paint,
+  of: 'methods' | 'classes',
+): Generator<string> {
   const tree = profile.merged
   const whole = rootTotal(tree)
   const words = COST_WORDS[COST_OF[profile.mode]]
-  const hot = hotMethods(tree)
+  const isClasses = of === 'classes'
+  const hot = hotMethods(tree).filter(
+    ({ method }) => isAllocation(nameOf(profile.methodNames, method)) === isClasses,
+  )
   const shown = hot.slice(0, o.top)
   if (shown.length === 0) return
-  yield `\n${paint('bold', `Hot methods, by ${words.by}`)}${paint('dim', `, ${shown.length} of ${hot.length}`)}\n`
+  const title = isClasses ? 'Allocated classes, by bytes' : `Hot methods, by ${words.by}`
+  yield `\n${paint('bold', title)}${paint('dim', `, ${shown.length} of ${hot.length}`)}\n`
   const errors = errorsOf(tree) === undefined ? undefined : methodErrors(tree)
-  yield `${paint('dim', `${hotHeader(words, errors === undefined ? '' : right('±', ERROR_CELLS))}method`)}\n`
+  const header = `${hotHeader(words, errors === undefined ? '' : right('±', ERROR_CELLS))}method`
+  yield `${paint('dim', isClasses ? classHeader : header)}\n`
   const nameCells =
     errors === undefined ? Math.max(16, o.width - NUMBER_CELLS) : o.width - NUMBER_CELLS - ERROR_CELLS
   for (const { method, calls, self, total } of shown) {
     const numbers = [
       right(words.cost(self), 9),
       errors === undefined ? '' : right(plusMinus(errors.get(method)?.self ?? Number.NaN), ERROR_CELLS),
-      right(words.cost(total), 10),
+      right(isClasses ? '' : words.cost(total), 10),
       right(percent(self, whole), 8),
       right(count(calls, 10), 11),
       right(words.each(total, calls), 10),

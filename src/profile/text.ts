@@ -1,6 +1,7 @@
 // Numbers and names as a person reads them in a monospaced terminal. Pure; every cell that text takes
 // is counted here, and nothing that could move the cursor gets past `clean`.
 
+import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName } from '../cct/tree.ts'
 
 /**
@@ -215,8 +216,9 @@ export function isWait({ method, descriptor }: MethodName): boolean {
   return descriptor === '' && method.startsWith('(')
 }
 
-/** `com.acme.Foo.bar`; of a row of waiting `(blocked on com.acme.Foo)`. */
+/** `com.acme.Foo.bar`; of a row of waiting `(blocked on com.acme.Foo)`, of a class that is allocated `new com.acme.Foo`. */
 export function fullName(name: MethodName): string {
+  if (isAllocation(name)) return `new ${name.class}`
   if (!isWait(name)) return `${name.class}.${name.method}`
   return name.class === '' ? name.method : `${name.method.slice(0, -1)} ${name.class})`
 }
@@ -233,6 +235,13 @@ function shortWait(name: MethodName, cells: number, ellipsis: string): string {
   return shorten(fits ? bare : `${begin}${ellipsis}${inner})`, cells, ellipsis)
 }
 
+/** Without the package where that is too long. */
+function shortAllocation(name: MethodName, cells: number, ellipsis: string): string {
+  const full = clean(fullName(name))
+  if (width(full) <= cells) return full
+  return shorten(`new ${clean(name.class.slice(name.class.lastIndexOf('.') + 1))}`, cells, ellipsis)
+}
+
 /**
  * `com.acme.shop.OrderService.process` in at most `cells`: first the package is abbreviated, then
  * dropped, then outer classes, and only then the middle is cut, so that the simple class name and
@@ -240,6 +249,7 @@ function shortWait(name: MethodName, cells: number, ellipsis: string): string {
  */
 export function shortName(name: MethodName, cells: number, ellipsis = '…'): string {
   if (isWait(name)) return shortWait(name, cells, ellipsis)
+  if (isAllocation(name)) return shortAllocation(name, cells, ellipsis)
   const className = clean(name.class)
   const method = clean(name.method)
   const full = `${className}.${method}`

@@ -190,6 +190,10 @@ export class RegionBuilder implements EventSink {
 
   drop(): void {}
 
+  className(): void {}
+
+  allocated(): void {}
+
   unwind(): void {}
 
   sample(): void {}

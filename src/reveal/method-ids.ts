@@ -1,4 +1,4 @@
-// Ids of instrumented methods: dense from 1 (or, where waiting has ids as well, from behind those) in the order of
+// Ids of instrumented methods: dense from 1 (or, where waiting or classes have ids as well, from behind those) in the order of
 // revelation, never reused in a session, so that they index arrays here and in the target alike.
 
 export interface MethodTarget {

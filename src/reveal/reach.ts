@@ -136,6 +136,8 @@ export class Reach {
     readonly ids: MethodIds,
     /** A body may be expanded in the load hook of its class: scheme A, or code that is left out. */
     readonly expandsInHook: boolean,
+    /** Methods that get probes although they are intrinsics, by class, name and descriptor. */
+    readonly intrinsicsToTake: ReadonlySet<string> = new Set(),
   ) {}
 
   /** A reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
@@ -267,7 +269,7 @@ export class Reach {
     const denied = deniedMethod(node.name, method.name)
     if (denied !== null) return denied
     if ((node.flags & CLASS_HIDDEN) !== 0) return HIDDEN
-    if (method.intrinsic) {
+    if (method.intrinsic && !this.intrinsicsToTake.has(`${node.name}.${method.name}${method.descriptor}`)) {
       this.#passThrough.push(ref)
       return 'intrinsic: the compiler may replace it, its time is its caller’s'
     }

@@ -41,6 +41,8 @@ export interface RevealOptions {
   readonly lookAhead: number
   /** Id of the first method; 1, unless given. */
   readonly firstId?: number
+  /** Intrinsics to take all the same, as "java/lang/Foo.bar()V". */
+  readonly intrinsics?: ReadonlySet<string>
 }
 
 export interface Revelation {
@@ -111,7 +113,7 @@ export class Revealer {
     this.#filters = new Filters(options.include, options.exclude, options.jdk)
     this.#linker = new Linker(this.#hierarchy, this.#mirrors, options.jdk)
     const filtered = options.include.length + options.exclude.length > 0
-    this.#reach = new Reach(this.#linker, this.#ids, options.scheme === 'a' || filtered)
+    this.#reach = new Reach(this.#linker, this.#ids, options.scheme === 'a' || filtered, options.intrinsics)
     const fetch = (ids: readonly number[]) => this.#mirrors.fetch(ids, (id) => this.#isJdk(id), false)
     this.#roots = new Roots(
       options.roots,

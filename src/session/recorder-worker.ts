@@ -143,7 +143,8 @@ class RecordingThread {
         const buffers = new Set<ArrayBuffer>()
         for (const tree of [snapshot.merged, ...snapshot.threads.map((t) => t.tree)])
           addBuffers(tree, buffers)
-        send({ kind: 'reply', id, value: { snapshot, events } }, [...buffers])
+        const names = this.#builder.takeClassNames()
+        send({ kind: 'reply', id, value: { snapshot, events, names } }, [...buffers])
         return
       }
       case 'regions':
@@ -196,6 +197,9 @@ class RecordingThread {
       orphans: this.#builder.orphans,
       openCalls: this.#builder.openCalls,
       samples: samplesOf(this.#builder.weights),
+      allocatedBytes: this.#builder.allocatedBytes,
+      allocatedTold: this.#builder.allocatedTold,
+      virtualRoots: this.#builder.virtualRoots,
       gaps: this.#ring.gaps(),
       nodes: this.#builder.contexts,
       calledMethods: this.#regions?.executed ?? this.#builder.methods,

@@ -35,6 +35,8 @@ export interface RecorderSnapshotOptions {
   readonly perThread?: boolean
   /** Ids below stand for waiting. */
   readonly firstMethod?: number
+  /** Of allocations: one of so many was recorded. */
+  readonly every?: number
 }
 
 export interface RecorderStats {
@@ -57,6 +59,11 @@ export interface RecorderStats {
     readonly p99: number
     readonly max: number
   }
+  /** What the JVM says that calls of roots have allocated, those that have ended; and calls of which it does not say. */
+  readonly allocatedBytes: number
+  /** By thread number: how many of them. */
+  readonly allocatedTold: ReadonlyMap<number, number>
+  readonly virtualRoots: number
   /** What the target could not record. */
   readonly gaps: number
   /** Contexts, over all threads. */
@@ -144,6 +151,8 @@ export class Recorder {
   readonly #waiting = new Map<number, Waiting>()
   #requests = 0
   #threads: ReadonlyMap<number, RecordedThread> = new Map()
+  /** By id: classes of which something was allocated, as of the latest `snapshot`. */
+  readonly classNames = new Map<number, string>()
   #gone: Error | undefined
 
   private constructor(worker: Worker) {
@@ -193,9 +202,9 @@ export class Recorder {
   }
 
   async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
-    const { threads, cost, calibration, nsPerTick, nowTicks, errors, perThread, firstMethod } = options
+    const { threads, cost, calibration, nsPerTick, nowTicks, errors, perThread, firstMethod, every } = options
     this.#threads = threads
-    const { snapshot, events } = (await this.#ask({
+    const { snapshot, events, names } = (await this.#ask({
       kind: 'snapshot',
       options: {
         calibration,
@@ -205,8 +214,10 @@ export class Recorder {
         ...(errors !== undefined && { errors }),
         ...(perThread !== undefined && { perThread }),
         ...(firstMethod !== undefined && { firstMethod }),
+        ...(every !== undefined && { every }),
       },
-    })) as { snapshot: NumberedSnapshot; events: number }
+    })) as { snapshot: NumberedSnapshot; events: number; names: [number, string][] }
+    for (const [id, name] of names) this.classNames.set(id, name)
     return {
       merged: snapshot.merged,
       threads: snapshot.threads.map(({ number, tree }) => ({ ...this.#name(number), tree })),

@@ -7,15 +7,19 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { EX_DATAERR, EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
+import { allocationName, isClassId, withDenseIds } from '../cct/allocation.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
+import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
 import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
+import { ALLOCATING_INTRINSICS } from '../instrument/allocations.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
 import { EXACT_TIME, type Recipe } from '../instrument/class.ts'
 import type { BlockCounting } from '../instrument/counting.ts'
 import {
+  type AllocationFacts,
   COST_OF,
   isTimed as isTimedMode,
   type Mode,
@@ -33,7 +37,7 @@ import { Revealer, type Revelation } from '../reveal/revealer.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import { Agent } from '../wire/agent.ts'
 import { AgentRefused, LINK_CLOSED, LinkLost } from '../wire/link.ts'
-import type { AgentFacts, DetachReport, ThreadRow, Unloaded } from '../wire/messages.ts'
+import type { AgentFacts, DetachReport, OpenAllocation, ThreadRow, Unloaded } from '../wire/messages.ts'
 import { ClassLoads } from './class-loads.ts'
 import { TargetClock } from './clock.ts'
 import type { OpenDoor } from './door.ts'
@@ -75,6 +79,8 @@ export interface SessionOptions {
   readonly waits?: boolean
   /** Of mode `sample`: when one is due. */
   readonly sampling?: Pick<Sampling, 'every' | 'unit' | 'random'>
+  /** Of mode `alloc`: one of so many allocations is recorded. Default: all. */
+  readonly sampleEvery?: number
   /** Path of a jar with a jfluid.api.Profiler, for mode `bytecodes`. */
   readonly profiler?: string
   readonly scheme: 'a' | 'b'
@@ -174,7 +180,8 @@ const NO_CALIBRATION: MeasuredCalibration = {
 }
 
 function recipeOf(options: SessionOptions, feature: number): Recipe {
-  const { mode, blocks, sampling } = options
+  const { mode, blocks, sampling, jdk } = options
+  if (mode === 'alloc') return { tells: 'allocations', jdk }
   if (mode === 'sample')
     return { tells: 'samples', due: sampling?.unit === 'bytecodes' ? 'bytecodes' : 'time' }
   if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
@@ -216,6 +223,9 @@ export class Session {
   private readonly rootWatch: RootWatch
   private gaps = 0
   private kept = { heapBytes: 0, outsideBytes: 0 }
+  /** Of roots that have not ended; and what of it was before a reset. */
+  private openAllocations: readonly OpenAllocation[] | null = null
+  private forgottenBytes = 0
   private truncated: string | null = null
   private endedHow: Ending | null = null
   private stopping = false
@@ -244,8 +254,9 @@ export class Session {
       recipe: regionTable ?? recipeOf(options, facts.feature),
       onTasks: (tasks) => this.nameTasks(tasks),
     })
+    const ofAllocations = { firstId: FIRST_METHOD_BESIDE_CLASSES, intrinsics: ALLOCATING_INTRINSICS }
     this.revealer = new Revealer(
-      { ...options, firstId: firstMethodOf(options) },
+      { ...options, firstId: firstMethodOf(options), ...(options.mode === 'alloc' && ofAllocations) },
       { classBytes: (ids) => this.instrumenter.classBytes(ids) },
     )
     const workshop: Workshop = {
@@ -318,6 +329,7 @@ export class Session {
       door.leave()
       if (options.sampling !== undefined) await agent.sampling(options.sampling)
       if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
+      if (options.mode === 'alloc') await agent.allocations(options.sampleEvery ?? 1)
       if (!counts || timesRegions) onPhase('calibrating')
       const regions = timesRegions ? await agent.timeRegions(CALIBRATION_MS) : null
       const calibration =
@@ -597,6 +609,7 @@ export class Session {
     const status = await this.agent.status()
     this.clock.update(status.clock)
     this.gaps = status.gaps
+    this.openAllocations = status.openAllocations
     this.kept = {
       heapBytes: Math.max(this.kept.heapBytes, status.kept.heap),
       outsideBytes: Math.max(this.kept.outsideBytes, status.kept.outside),
@@ -727,6 +740,7 @@ export class Session {
       ...(this.errorBars !== null && { errors: this.errorBars.errors }),
       perThread,
       firstMethod: firstMethodOf(this.options),
+      ...(this.options.sampleEvery !== undefined && { every: this.options.sampleEvery }),
     })
   }
 
@@ -752,8 +766,10 @@ export class Session {
     return this.regionTable?.problems() ?? []
   }
 
+  /** Of a method, or of a class of which something was allocated. */
   methodName(id: number): MethodName {
     if (id < firstMethodOf(this.options)) return waitName(id, this.waited.get(id))
+    if (this.mode === 'alloc' && isClassId(id)) return allocationName(this.recorder.classNames.get(id) ?? '?')
     const m = this.revealer.method(id)
     return {
       class: sourceName(m.className),
@@ -767,6 +783,7 @@ export class Session {
   reset(): void {
     this.recorder.reset(this.isTimed ? this.clock.nowTicks : undefined)
     this.errorBars?.reset()
+    this.forgottenBytes = this.openAllocations?.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0
     this.startedNow()
   }
 
@@ -871,7 +888,7 @@ export class Session {
         `${stats.orphans} tasks began whose submission was lost: what they called stands for itself`,
       )
     }
-    const openCalls = this.mode === 'sample' ? 0 : stats.openCalls
+    const openCalls = this.mode === 'sample' || this.mode === 'alloc' ? 0 : stats.openCalls
     if (openCalls > 0) {
       this.warnings.add(
         `calls that had not ended: ${openCalls}; what they have executed themselves is missing, in part or as a whole`,
@@ -881,6 +898,8 @@ export class Session {
     const methodNames: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
     for (let id = 1; id < firstMethodOf(this.options); id++) methodNames[id] = this.methodName(id)
     for (const m of this.revealer.methods()) methodNames[m.id] = this.methodName(m.id)
+    const { merged, threads } = snapshot
+    for (const id of this.recorder.classNames.keys()) methodNames[id] = this.methodName(id)
     return {
       target: {
         pid: this.pid,
@@ -893,6 +912,7 @@ export class Session {
       ...(this.options.sampling !== undefined && {
         sampling: { ...this.options.sampling, by: 'probes', ...this.sampled(stats) },
       }),
+      ...(this.mode === 'alloc' && { allocation: this.allocationFacts(stats) }),
       scheme: this.options.scheme,
       roots: this.rootNames,
       selection: {
@@ -945,9 +965,7 @@ export class Session {
       ...(openCalls > 0 && { openCalls }),
       ...(this.options.followThreads === true && { followedTasks: stats.followed }),
       ...(regions !== undefined && { regions }),
-      methodNames,
-      merged: snapshot.merged,
-      threads: snapshot.threads,
+      ...(this.mode === 'alloc' ? withDenseIds(methodNames, snapshot) : { methodNames, merged, threads }),
     }
   }
 
@@ -956,6 +974,16 @@ export class Session {
     if (this.options.sampling?.unit === 'bytecodes') return { samples: count, bytecodes: sum }
     const [ns50, ns90, ns99, nsMax] = [p50, p90, p99, max].map((ticks) => this.clock.toNs(ticks))
     return { samples: count, latencyNs: { p50: ns50!, p90: ns90!, p99: ns99!, max: nsMax! } }
+  }
+
+  private allocationFacts({ allocatedBytes, allocatedTold, virtualRoots }: RecorderStats): AllocationFacts {
+    const { sampleEvery = 1, followThreads } = this.options
+    // Of work that was handed over, and of virtual threads, nothing is known.
+    if (this.openAllocations === null || virtualRoots > 0 || followThreads) return { sampleEvery }
+    let bytes = allocatedBytes - this.forgottenBytes
+    for (const open of this.openAllocations)
+      if (open.told === (allocatedTold.get(open.number) ?? 0)) bytes += open.bytes
+    return { sampleEvery, jvmBytes: Math.max(0, bytes) }
   }
 
   private errorBarFacts({ rounds, leftOut, roots }: ErrorBars): NonNullable<Profile['errorBars']> {

@@ -383,6 +383,10 @@ const HELP: Readonly<Record<LiveStatus['mode'], readonly string[]>> = {
     'smp: samples, total with callees, self without. seen: calls that one sample shows and the one before did not;',
     'there may have been more in between.',
   ],
+  alloc: [
+    'B: bytes of objects, total with callees, self of the method itself; below it a row for each class it makes, whose',
+    'calls are objects and whose B/call is the size of one.',
+  ],
   count: ['subtree is the calls of a context and of all below it, own those of the context.'],
 }
 

@@ -10,6 +10,7 @@ import type {
   ClockPair,
   DetachReport,
   KeptBytes,
+  OpenAllocation,
   RedefineResult,
   SamplingRequest,
   StackRow,
@@ -355,6 +356,8 @@ export class Agent {
     heapBytes: number
     unloaded: Unloaded
     kept: KeptBytes
+    /** Null where the JVM does not tell, or nobody asked it. */
+    openAllocations: OpenAllocation[] | null
   }> {
     const v = list(await this.request('status'))
     const [classes, loaders] = list(v[4])
@@ -369,6 +372,7 @@ export class Agent {
       heapBytes: number(v[3]),
       unloaded: { classes: list(classes).map(number), loaders: list(loaders).map(number) },
       kept: { heap: number(heap), outside: number(outside) },
+      openAllocations: v[6] === null ? null : list(v[6]).map(openAllocation),
     }
   }
 
@@ -417,6 +421,11 @@ export class Agent {
       'frames',
       methods.map((it) => [it.id, it.className, it.name, it.descriptor, it.isRoot]),
     )
+  }
+
+  /** @param every  one of so many allocations is told, by chance */
+  async allocations(every: number): Promise<void> {
+    await this.link.request('allocations', every)
   }
 
   names(methods: readonly NamedMethod[]): void {
@@ -472,6 +481,11 @@ function string(v: unknown): string {
 function bytes(v: unknown): Uint8Array {
   if (v instanceof Uint8Array) return v
   throw new UnexpectedMessage('bytes', v)
+}
+
+function openAllocation(row: unknown): OpenAllocation {
+  const r = list(row)
+  return { number: number(r[0]), told: number(r[1]), bytes: number(r[2]) }
 }
 
 function clockPair(v: unknown): ClockPair {

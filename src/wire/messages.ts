@@ -33,12 +33,15 @@
 //   timeRegions ms       → [number of the session, for its probes, t_I, t_O in ticks]
 //   status               → [[ticks, nanos, width], [[number, tid, name, virtual], …], gaps, heap bytes,
 //                           [[class, …], [loader, …]],   unloaded since the last call; no row follows
-//                           [kept in the heap, kept outside of it]]   bytes, for this session
+//                           [kept in the heap, kept outside of it],   bytes, for this session
+//                           [[number, ALLOCATED words so far, bytes], …]]  what threads inside roots have allocated since
+//                           they came; nil if that is not known
 //   stackTraces depth    → [[tid, name, [[class, method], …]], …]
 //   reclaim              → chunks taken back from threads outside the graph
 //   sampling whether by bytecodes, every, random
 //                        → nil                  samples are due after so many bytecodes, or nanoseconds
 //   profiler jar         → nil                  a profiling agent of the user's, to be called by threads in the graph
+//   allocations every    → nil                  the clock of events is what is allocated; one of so many is told
 //   detach               → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil]
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)
@@ -92,6 +95,15 @@ export interface KeptBytes {
   readonly heap: number
   /** Outside of it: instrumented bodies. */
   readonly outside: number
+}
+
+/** What a thread inside a root has allocated since it came there, as the JVM says. */
+export interface OpenAllocation {
+  /** Of the thread. */
+  readonly number: number
+  /** Words ALLOCATED that it has written: with the next, this is out of date. */
+  readonly told: number
+  readonly bytes: number
 }
 
 /** Numbers of classes and loaders that no longer exist in the target. */

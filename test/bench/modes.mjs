@@ -1,4 +1,4 @@
-// What each mode costs on whole programs, beside exact time: waiting told apart, calls only, and bytecodes by default and by precise basic blocks;
+// What each mode costs on whole programs, beside exact time: waiting told apart, calls only, allocations, all or a sample of them, and bytecodes by default and by precise basic blocks;
 // and by how much the default analysis counts too many where programs throw (JP, section 6: factors of 1.9 to 3.3, and errors
 // of 0 to 6.5e-3).
 //
@@ -17,6 +17,8 @@ const MODES = [
   { title: 'exact', flags: {} },
   { title: 'exact --waits', flags: { waits: true } },
   { title: 'count', flags: { mode: 'count' } },
+  { title: 'alloc', flags: { mode: 'alloc' } },
+  { title: 'alloc, 1 of 100', flags: { mode: 'alloc' }, options: { sampleEvery: 100 } },
   { title: 'default', flags: { mode: 'bytecodes' } },
   {
     title: 'precise',
@@ -95,8 +97,8 @@ async function countedRound(jvm, session) {
   const round = await jvm.round(ROUND_MS)
   await sleep(DRAIN_MS)
   const { merged } = await session.snapshot(false)
-  const { calls: counts, totalNs, totalBytecodes, totalCalls } = merged.metrics
-  const total = totalNs ?? totalBytecodes ?? totalCalls
+  const { calls: counts, totalNs, totalBytecodes, totalCalls, totalBytes } = merged.metrics
+  const total = totalNs ?? totalBytecodes ?? totalCalls ?? totalBytes
   let calls = 0
   let cost = 0
   for (let i = 0; i < merged.count; i++) calls += counts[i]

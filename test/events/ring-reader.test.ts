@@ -560,6 +560,14 @@ function tee(a: EventSink, b: EventSink): EventSink {
       a.drop(token)
       b.drop(token)
     },
+    className: (id, at, unit) => {
+      a.className(id, at, unit)
+      b.className(id, at, unit)
+    },
+    allocated: (bytes) => {
+      a.allocated(bytes)
+      b.allocated(bytes)
+    },
   }
 }
 

@@ -57,6 +57,12 @@ export class RecordingSink implements EventSink {
   sample(weight: number): void {
     this.#note(`sample ${weight}`)
   }
+  className(id: number, at: number, unit: number): void {
+    this.#note(`name ${id}[${at}] ${String.fromCharCode(unit)}`)
+  }
+  allocated(bytes: number): void {
+    this.#note(`allocated ${bytes}`)
+  }
   submit(token: number): void {
     this.tokens.add(token)
     this.#note(`submit ${token}`)
@@ -112,6 +118,8 @@ export class SummingSink implements EventSink {
     return true
   }
   begin(): void {}
+  className(): void {}
+  allocated(): void {}
   drop(): void {}
   root(): void {}
 }

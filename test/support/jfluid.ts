@@ -55,7 +55,19 @@ export interface JsonNode {
   /** The same, with `--mode sample`; `calls` are then those that were seen. */
   selfSamples?: number
   totalSamples?: number
+  /** With `--mode alloc`: of its own sites, of its subtree, and its own by class. */
+  objects?: number
+  bytes?: number
+  totalObjects?: number
+  totalBytes?: number
+  allocated?: JsonAllocation[]
   children: JsonNode[]
+}
+
+export interface JsonAllocation {
+  class: string
+  objects: number
+  bytes: number
 }
 
 /** One of `regions`. */
@@ -96,6 +108,8 @@ export interface JsonProfile {
     bytecodes?: number
     latencyNs?: { p50: number; p90: number; p99: number; max: number }
   }
+  allocation?: { sampleEvery: number; siteBytes: number; jvmBytes?: number }
+  classes?: JsonAllocation[]
   scheme: string
   roots: string[]
   durationMs: number

@@ -54,6 +54,8 @@ final class Session extends GuestThread {
     /** Of the user's; null mostly. */
     private SampleTimer timer;
     private Profiling profiling;
+    /** Null but where allocations are counted. */
+    private Allocations allocations;
     private boolean detached;
     private volatile boolean left;
     private final Map<Integer, JFluid1.Request> openHooks = new HashMap<>();
@@ -271,6 +273,10 @@ final class Session extends GuestThread {
                 profiling = new Profiling(Path.of((String) m[2]));
                 profiling.endWithJvm();
                 JFluid1.reportTo(profiling);
+                return null;
+            case "allocations":
+                allocations = new Allocations(instrumentation);
+                JFluid1.allocations(allocations, allocations.alignment(), MessagePack.asInt(m[2]));
                 return null;
             case "names":
                 for (Object row : (Object[]) m[2]) {
@@ -561,7 +567,8 @@ final class Session extends GuestThread {
         runtime.dropGone();
         Runtime heap = Runtime.getRuntime();
         return new Object[] {
-            clockPair(), threads, JFluid1.gaps(), heap.totalMemory() - heap.freeMemory(), classes.takeGone(), held()
+            clockPair(), threads, JFluid1.gaps(), heap.totalMemory() - heap.freeMemory(), classes.takeGone(), held(),
+            allocations == null ? null : allocations.open()
         };
     }
 

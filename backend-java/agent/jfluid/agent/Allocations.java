@@ -1,0 +1,77 @@
+package jfluid.agent;
+
+import java.lang.instrument.Instrumentation;
+
+/**
+ * What the JVM knows of allocation: sizes of objects, and how much each thread has allocated. The latter only where the
+ * target has the module jdk.management.
+ */
+final class Allocations extends JFluid1.Gauge {
+    private final Instrumentation instrumentation;
+    private final Meter meter;
+
+    Allocations(Instrumentation instrumentation) {
+        this.instrumentation = instrumentation;
+        Meter found = null;
+        try {
+            found = new Meter();
+            found.allocated();
+        } catch (LinkageError | RuntimeException notThere) {
+            found = null; // no such module, or a JVM that does not count
+        }
+        meter = found;
+        sizeOf(this); // linked before a thread of the application comes
+    }
+
+    @Override
+    public long sizeOf(Object o) {
+        return instrumentation.getObjectSize(o);
+    }
+
+    @Override
+    public long allocated() {
+        return meter == null ? -1 : meter.allocated();
+    }
+
+    /** Of threads that are inside the graph: [number, how often they have told, bytes since]; null if the JVM does not tell. */
+    Object open() {
+        if (meter == null) {
+            return null;
+        }
+        long[] inside = JFluid1.allocatedBefore();
+        Object[] rows = new Object[inside.length / 4];
+        for (int i = 0; i < rows.length; i++) {
+            int at = i * 4;
+            long now = meter.allocated(inside[at]);
+            rows[i] = new Object[] {inside[at + 1], inside[at + 2], Math.max(0, now - inside[at + 3])};
+        }
+        return rows;
+    }
+
+    /** The distance of two sizes that follow each other; a power of two from 8 to 256. */
+    int alignment() {
+        long first = sizeOf(new byte[0]);
+        for (int length = 1; length < 1024; length++) {
+            long size = sizeOf(new byte[length]);
+            if (size > first && first > sizeOf(new byte[0])) {
+                return (int) (size - first);
+            }
+            first = size;
+        }
+        return 8;
+    }
+
+    /** A class of its own, since its types may be missing. */
+    private static final class Meter {
+        private final com.sun.management.ThreadMXBean threads =
+                (com.sun.management.ThreadMXBean) java.lang.management.ManagementFactory.getThreadMXBean();
+
+        long allocated() {
+            return threads.getCurrentThreadAllocatedBytes();
+        }
+
+        long allocated(long thread) {
+            return threads.getThreadAllocatedBytes(thread);
+        }
+    }
+}

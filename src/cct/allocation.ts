@@ -1,0 +1,100 @@
+// Allocations in a tree (--mode alloc): what is below a method and stands for a class of which it allocates.
+//
+// The target tells an allocation as a call, so builders need not know. Here the calls become objects: a method has the
+// columns `objects`, `bytes` of its own sites and `totalObjects`, `totalBytes` of its subtree; the row of a class has the
+// same numbers in both, and its objects as `calls`. So a method's own cost is that of its class rows, not beside it.
+
+import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
+import type { MethodName, Snapshot, ThreadTree, Tree } from './tree.ts'
+
+/** Rows of classes are called this, as no method is: it has no descriptor either. */
+export const ALLOCATION = 'new'
+
+/** Whether an id of the target stands for a class. In a profile, ask its name: `isAllocation`. */
+export function isClassId(id: number): boolean {
+  return id > 0 && id < FIRST_METHOD_BESIDE_CLASSES
+}
+
+export function isAllocation({ method, descriptor }: MethodName): boolean {
+  return descriptor === '' && method === ALLOCATION
+}
+
+/** "java.lang.String\nbootstrap", as the target tells it. */
+export function allocationName(told: string): MethodName {
+  const [name = '?', loader = '?'] = told.split('\n')
+  return { class: sourceArray(name), method: ALLOCATION, descriptor: '', loader }
+}
+
+const PRIMITIVES: Readonly<Record<string, string>> = {
+  ...{ Z: 'boolean', C: 'char', F: 'float', D: 'double', B: 'byte', S: 'short', I: 'int', J: 'long' },
+}
+
+/** As one writes it: "[[I" is "int[][]". */
+function sourceArray(name: string): string {
+  const element = name.replace(/^\[+/, '')
+  const dimensions = name.length - element.length
+  if (dimensions === 0) return name
+  const of = PRIMITIVES[element] ?? element.replace(/^L|;$/g, '')
+  return of + '[]'.repeat(dimensions)
+}
+
+/**
+ * A tree with the columns of allocations, from one whose classes are calls that "execute" bytes.
+ *
+ * @param every  one of so many allocations was recorded: objects and bytes are as many times more
+ */
+export function allocationTree(
+  { count, method, parent, size, metrics }: Tree,
+  self: Float64Array,
+  every: number,
+): Tree {
+  const calls = metrics.calls!.slice()
+  const objects = new Float64Array(count)
+  const bytes = new Float64Array(count)
+  const totalObjects = new Float64Array(count)
+  const totalBytes = new Float64Array(count)
+  for (let node = count - 1; node >= 0; node--) {
+    const above = parent[node]!
+    if (isClassId(method[node]!)) {
+      calls[node]! *= every
+      objects[node] = totalObjects[node] = calls[node]!
+      bytes[node] = totalBytes[node] = self[node]! * every
+      if (above >= 0) {
+        objects[above]! += objects[node]!
+        bytes[above]! += bytes[node]!
+      }
+    }
+    if (above < 0) continue
+    totalObjects[above]! += totalObjects[node]!
+    totalBytes[above]! += totalBytes[node]!
+  }
+  return { count, method, parent, size, metrics: { calls, objects, bytes, totalObjects, totalBytes } }
+}
+
+/**
+ * Names and trees with the ids of methods right behind those of classes: the target leaves room between them, for which
+ * a profile has no use.
+ */
+export function withDenseIds(
+  names: readonly MethodName[],
+  { merged, threads }: Pick<Snapshot, 'merged' | 'threads'>,
+): { methodNames: MethodName[]; merged: Tree; threads: ThreadTree[] } {
+  let classes = 0
+  for (let id = 1; id < FIRST_METHOD_BESIDE_CLASSES; id++) if (names[id] !== undefined) classes = id
+  for (const tree of [merged, ...threads.map((it) => it.tree)])
+    for (const id of tree.method) if (isClassId(id) && id > classes) classes = id
+  const methodNames = names.slice(0, classes + 1)
+  for (let id = 1; id <= classes; id++) methodNames[id] ??= allocationName('?')
+  methodNames.push(...names.slice(FIRST_METHOD_BESIDE_CLASSES))
+  const renumber = (tree: Tree): Tree => ({
+    ...tree,
+    method: tree.method.map((id) => (isClassId(id) ? id : id - FIRST_METHOD_BESIDE_CLASSES + classes + 1)),
+  })
+  const done = new Map<Tree, Tree>() // one thread's tree is the merged one, too
+  const once = (tree: Tree): Tree => {
+    const known = done.get(tree) ?? renumber(tree)
+    done.set(tree, known)
+    return known
+  }
+  return { methodNames, merged: once(merged), threads: threads.map((it) => ({ ...it, tree: once(it.tree) })) }
+}

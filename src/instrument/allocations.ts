@@ -1,0 +1,172 @@
+// Allocation sites of a method, and what is put behind each (--mode alloc).
+//
+//     new C            ldc C; allocated                      the instance has no constructor yet and is not touched
+//     newarray t       dup; arraylength; push t; allocatedPrimitives
+//     anewarray C      dup; allocatedArray
+//     multianewarray   dup; push dimensions; allocatedArrays
+//     a call           dup; allocatedObject                  of code that has no probes and makes what it returns
+//
+// Behind, so that what has thrown has allocated nothing, and initialisers that `new` runs come first.
+//
+// Calls: those that the JVM implements itself, or replaces by code of its own (intrinsics): clone() of arrays and of
+// Object, Array.newInstance, Arrays.copyOf of objects, boxing, Unsafe; those of reflection; lambdas that capture. What these
+// do inside is left alone then, or it would count twice. Where the JDK has no probes, also Arrays.copyOf of all kinds, and
+// the strings that invokedynamic concatenates.
+
+import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
+import { type Code, instructionLength } from '../classfile/code.ts'
+import {
+  ANEWARRAY,
+  ARRAYLENGTH,
+  BIPUSH,
+  DUP,
+  INVOKEDYNAMIC,
+  INVOKESPECIAL,
+  INVOKESTATIC,
+  INVOKEVIRTUAL,
+  LDC_W,
+  MULTIANEWARRAY,
+  NEW,
+  NEWARRAY,
+} from '../classfile/opcodes.ts'
+import { u2At } from '../classfile/reader.ts'
+import { pushId } from './probe.ts'
+import type { Inserted } from './relocation.ts'
+import type { AllocationRefs } from './runtime.ts'
+
+/** Bytes of the longest code behind a site. */
+export const LONGEST_ALLOCATION = 7
+/** Stack slots that it takes, above what the site leaves there. */
+export const ALLOCATION_SLOTS = 2
+
+/** A class constant can be loaded from here on (Java 5). Instances that older code makes are not seen, arrays are. */
+const MAJOR_CLASS_CONSTANTS = 49
+
+const OBJECT_CLONE = '()Ljava/lang/Object;'
+
+type Tell = keyof AllocationRefs
+
+/** By owner, name and descriptor: what makes what it returns, and has no probes of its own, or none for that. */
+const MAKERS: ReadonlyMap<string, Tell> = new Map<string, Tell>([
+  ['java/lang/reflect/Array.newInstance(Ljava/lang/Class;I)Ljava/lang/Object;', 'allocatedObject'],
+  ['java/lang/reflect/Array.newInstance(Ljava/lang/Class;[I)Ljava/lang/Object;', 'allocatedArraysOf'],
+  ['java/lang/reflect/Constructor.newInstance([Ljava/lang/Object;)Ljava/lang/Object;', 'allocatedObject'],
+  ['java/lang/Class.newInstance()Ljava/lang/Object;', 'allocatedObject'],
+  ['java/util/Arrays.copyOf([Ljava/lang/Object;ILjava/lang/Class;)[Ljava/lang/Object;', 'allocatedObject'],
+  [
+    'java/util/Arrays.copyOfRange([Ljava/lang/Object;IILjava/lang/Class;)[Ljava/lang/Object;',
+    'allocatedObject',
+  ],
+  ['jdk/internal/misc/Unsafe.allocateInstance(Ljava/lang/Class;)Ljava/lang/Object;', 'allocatedObject'],
+  [
+    'jdk/internal/misc/Unsafe.allocateUninitializedArray(Ljava/lang/Class;I)Ljava/lang/Object;',
+    'allocatedObject',
+  ],
+  ['sun/misc/Unsafe.allocateInstance(Ljava/lang/Class;)Ljava/lang/Object;', 'allocatedObject'],
+])
+
+const BOXES: ReadonlySet<string> = new Set(
+  [
+    ['Integer', 'I'],
+    ['Long', 'J'],
+    ['Short', 'S'],
+    ['Character', 'C'],
+    ['Float', 'F'],
+    ['Double', 'D'],
+  ].map(([box, of]) => `java/lang/${box}.valueOf(${of})Ljava/lang/${box};`),
+)
+
+/**
+ * Intrinsics that allocate by themselves and that the compilers only replace where they find that the object is not
+ * needed. They have no probes otherwise. Boxes are told of where valueOf is called.
+ */
+export const ALLOCATING_INTRINSICS: ReadonlySet<string> = new Set([
+  'java/lang/Integer.toString(I)Ljava/lang/String;',
+  'java/lang/StringBuilder.toString()Ljava/lang/String;',
+  'java/lang/StringBuffer.toString()Ljava/lang/String;',
+])
+
+/** @param jdk  whether the JDK's own methods have probes */
+export function allocationProbes(
+  classFile: ClassFile,
+  method: MethodInfo,
+  { bytecode }: Code,
+  refs: AllocationRefs,
+  jdk: boolean,
+): Inserted | undefined {
+  if (MAKERS.has(`${classFile.name}.${method.name}${method.descriptor}`)) return undefined
+  const added: (readonly number[] | undefined)[] = []
+  let found = false
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    const probe = probeBehind(classFile, bytecode, bci, refs, jdk)
+    if (probe === undefined) continue
+    added[bci] = probe
+    found = true
+  }
+  return found ? added : undefined
+}
+
+function probeBehind(
+  classFile: ClassFile,
+  bytecode: Uint8Array,
+  bci: number,
+  refs: AllocationRefs,
+  jdk: boolean,
+): number[] | undefined {
+  switch (bytecode[bci]) {
+    case NEW:
+      if (classFile.major < MAJOR_CLASS_CONSTANTS) return undefined
+      return [LDC_W, bytecode[bci + 1], bytecode[bci + 2], ...call(refs.allocated)]
+    case NEWARRAY:
+      return [DUP, ARRAYLENGTH, BIPUSH, bytecode[bci + 1], ...call(refs.allocatedPrimitives)]
+    case ANEWARRAY:
+      return [DUP, ...call(refs.allocatedArray)]
+    case MULTIANEWARRAY:
+      return [DUP, ...pushId(bytecode[bci + 3]), ...call(refs.allocatedArrays)]
+    case INVOKEVIRTUAL:
+    case INVOKESPECIAL:
+    case INVOKESTATIC: {
+      const { owner, name, descriptor } = classFile.pool.memberRef(u2At(bytecode, bci + 1))
+      const tell = toldOf(owner, name + descriptor, jdk)
+      return tell === undefined ? undefined : [DUP, ...call(refs[tell])]
+    }
+    case INVOKEDYNAMIC: {
+      const tell = toldOfDynamic(classFile, u2At(bytecode, bci + 1), jdk)
+      return tell === undefined ? undefined : [DUP, ...call(refs[tell])]
+    }
+    default:
+      return undefined
+  }
+}
+
+function toldOf(owner: string, selector: string, jdk: boolean): Tell | undefined {
+  if (selector === `clone${OBJECT_CLONE}`) {
+    return owner === 'java/lang/Object' || owner[0] === '[' ? 'allocatedObject' : undefined
+  }
+  if (!/^(?:java|jdk|sun)\//.test(owner)) return undefined
+  const callee = `${owner}.${selector}`
+  const maker = MAKERS.get(callee)
+  if (maker !== undefined) return maker
+  if (BOXES.has(callee)) return 'allocatedBox'
+  if (jdk) return undefined
+  return /^java\/util\/Arrays\.copyOf(?:Range)?\(/.test(callee) ? 'allocatedObject' : undefined
+}
+
+function toldOfDynamic(classFile: ClassFile, index: number, jdk: boolean): Tell | undefined {
+  const { bootstrapIndex, descriptor } = classFile.pool.invokeDynamic(index)
+  const bootstrap = classFile.bootstrapMethods[bootstrapIndex]
+  if (bootstrap === undefined) return undefined
+  switch (classFile.pool.methodHandle(bootstrap.methodRef).owner) {
+    case 'java/lang/invoke/LambdaMetafactory':
+      // Without captures it is one object, made when the site is linked.
+      return descriptor.startsWith('()') ? undefined : 'allocatedObject'
+    case 'java/lang/invoke/StringConcatFactory':
+      return jdk ? undefined : 'allocatedString'
+    default:
+      return undefined
+  }
+}
+
+function call(method: number): number[] {
+  return [INVOKESTATIC, method >>> 8, method & 0xff]
+}

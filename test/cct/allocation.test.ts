@@ -1,0 +1,117 @@
+// Rows of classes below the methods that allocate, and the ids of a profile.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { allocationName, withDenseIds } from '../../src/cct/allocation.ts'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { hotMethods, snapshotOf } from '../../src/cct/snapshot.ts'
+import type { MethodName } from '../../src/cct/tree.ts'
+import { FIRST_METHOD_BESIDE_CLASSES } from '../../src/events/event-layout.ts'
+import { enter, exit } from '../events/sinks.ts'
+
+const ROOT = FIRST_METHOD_BESIDE_CLASSES
+const LEAF = FIRST_METHOD_BESIDE_CLASSES + 1
+const BYTES = 1
+const STRING = 2
+
+/** root: a string of 24, leaf of 40 + 16 bytes, and another string. */
+function recorded(): CctBuilder {
+  const builder = new CctBuilder(undefined, undefined, true)
+  builder.thread(1, -1)
+  builder.root()
+  let at = 0
+  const allocate = (id: number, bytes: number) => {
+    enter(builder, id, at)
+    at += bytes
+    exit(builder, id, at)
+  }
+  enter(builder, ROOT, 0)
+  allocate(STRING, 24)
+  enter(builder, LEAF, at)
+  allocate(BYTES, 40)
+  allocate(BYTES, 16)
+  exit(builder, LEAF, at)
+  allocate(STRING, 24)
+  exit(builder, ROOT, at)
+  return builder
+}
+
+const snapshot = (every = 1) =>
+  snapshotOf(recorded(), {
+    cost: 'bytes',
+    calibration: { innerTicks: 0, outerTicks: 0 },
+    nsPerTick: 1,
+    every,
+  })
+
+describe('a tree of allocations', () => {
+  it("gives a method the sum of its classes' rows, and its callers the totals", () => {
+    const { metrics, method } = snapshot().merged
+    assert.deepEqual([...method], [ROOT, STRING, LEAF, BYTES])
+    assert.deepEqual([...metrics.calls!], [1, 2, 1, 2])
+    assert.deepEqual([...metrics.objects!], [2, 2, 2, 2])
+    assert.deepEqual([...metrics.bytes!], [48, 48, 56, 56])
+    assert.deepEqual([...metrics.totalObjects!], [4, 2, 2, 2])
+    assert.deepEqual([...metrics.totalBytes!], [104, 48, 56, 56])
+  })
+
+  it('multiplies what is sampled, and not the calls of methods', () => {
+    const { metrics } = snapshot(10).merged
+    assert.deepEqual([...metrics.calls!], [1, 20, 1, 20])
+    assert.deepEqual([...metrics.totalBytes!], [1040, 480, 560, 560])
+  })
+
+  it('counts objects of classes over all contexts', () => {
+    const strings = hotMethods(snapshot().merged).find(({ method }) => method === STRING)
+    assert.deepEqual(strings, { method: STRING, calls: 2, self: 48, total: 48, objects: 2 })
+  })
+
+  it('does not count classes among the methods called', () => {
+    const builder = recorded()
+    assert.equal(builder.methods, 4)
+    for (const id of [BYTES, STRING]) builder.className(id, 0, 0x41)
+    assert.equal(builder.methods, 2)
+  })
+})
+
+describe('names of classes', () => {
+  it('are those of sources', () => {
+    const name = (told: string) => allocationName(told).class
+    assert.equal(name('[[I\nbootstrap'), 'int[][]')
+    assert.equal(name('[Ljava.lang.String;\nbootstrap'), 'java.lang.String[]')
+    assert.equal(name('com.foo.I\napp'), 'com.foo.I')
+    assert.deepEqual(allocationName('fix.A$$Lambda\napp'), {
+      ...{ class: 'fix.A$$Lambda', method: 'new', descriptor: '', loader: 'app' },
+    })
+  })
+
+  it('come in units, in any order', () => {
+    const builder = new CctBuilder()
+    for (const [at, text] of [...'[J'].entries()) builder.className(7, at, text.charCodeAt(0))
+    assert.deepEqual(builder.takeClassNames(), [[7, '[J']])
+    assert.deepEqual(builder.takeClassNames(), [])
+    builder.className(7, 2, 0x21)
+    assert.deepEqual(builder.takeClassNames(), [[7, '[J!']])
+  })
+})
+
+describe('ids of a profile', () => {
+  it('have methods right behind classes', () => {
+    const names: MethodName[] = []
+    const method = (id: string): MethodName => ({ class: 'A', method: id, descriptor: '()V', loader: 'app' })
+    names[0] = method('')
+    names[STRING] = allocationName('java.lang.String\nbootstrap')
+    names[ROOT] = method('root')
+    names[LEAF] = method('leaf')
+    const { merged } = snapshot()
+    const dense = withDenseIds(names, { merged, threads: [{ id: 1, name: 'main', tree: merged }] })
+    const { methodNames } = dense
+    assert.deepEqual(
+      methodNames.map((it) => it.method),
+      ['', 'new', 'new', 'root', 'leaf'],
+    )
+    assert.deepEqual([...dense.merged.method], [3, 2, 4, 1])
+    assert.equal(dense.threads[0]!.tree, dense.merged)
+    assert.equal(methodNames[BYTES]!.class, '?') // its name was lost
+  })
+})

@@ -1,0 +1,142 @@
+// Code behind allocations, run with HotSpot's verifier on; and what is a site.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { spliceClass } from '../../src/classfile/splice.ts'
+import { instrumentClass, type Recipe } from '../../src/instrument/class.ts'
+import { compileJava } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import { type Assembly, assemble } from './assembler.ts'
+import { compileRuntime, runJava, VERIFY_ALL, writeClass } from './jvm.ts'
+
+const RUNTIME = `
+  package java.lang;
+  public class JFluid1 {
+    public static StringBuilder told = new StringBuilder();
+    public static void countEntry(int id) {}
+    public static void countExit(int n, int id) {}
+    public static void countResume(int id) {}
+    public static void countRootEntry(int id) {}
+    public static void countRootExit(int n, int id) {}
+    public static int countLoop(int n) { return 0; }
+    public static int countCall(int n) { return 0; }
+    public static void reflectiveCall(Object method) {}
+    public static void allocated(Class<?> c) { told.append(" ").append(c.getSimpleName()); }
+    public static void allocatedPrimitives(int n, int type) { told.append(" " + type + "x" + n); }
+    public static void allocatedArray(Object[] a) { told.append(" " + a.getClass().getSimpleName() + "x" + a.length); }
+    public static void allocatedArrays(Object a, int n) { told.append(" " + a.getClass().getSimpleName() + "/" + n); }
+    public static void allocatedArraysOf(Object a) { told.append(" of"); }
+    public static void allocatedObject(Object o) { told.append(" made"); }
+    public static void allocatedBox(Object o) { told.append(" box"); }
+    public static void allocatedString(Object o) { told.append(" string"); }
+  }`
+
+const MAIN = `
+  public class AllocMain {
+    public static void main(String[] calls) throws Exception {
+      StringBuilder told = (StringBuilder) Class.forName("java.lang.JFluid1").getField("told").get(null);
+      for (String call : calls) {
+        String[] part = call.split(":");
+        java.lang.reflect.Method run = Class.forName(part[0]).getMethod("run", int.class);
+        told.setLength(0);
+        Object result;
+        try {
+          result = run.invoke(null, Integer.parseInt(part[1]));
+        } catch (java.lang.reflect.InvocationTargetException e) {
+          result = e.getCause().getClass().getSimpleName();
+        }
+        System.out.println(call + " " + result + told);
+      }
+    }
+  }`
+
+interface Shape extends Partial<Assembly> {
+  readonly code: string
+  /** Argument, and what comes of it: the result and what is told. */
+  readonly calls: readonly (readonly [argument: number, outcome: string])[]
+}
+
+const SHAPES: Readonly<Record<string, Shape>> = {
+  // The instance has no constructor yet when it is told of.
+  Instance: {
+    code: 'new java/lang/Object | dup | invokespecial java/lang/Object.<init>()V | pop | iconst_1 | ireturn',
+    major: 49,
+    calls: [[0, '1 Object']],
+  },
+  // Before Java 5 no class can be a constant.
+  OldInstance: {
+    code: 'new java/lang/Object | dup | invokespecial java/lang/Object.<init>()V | pop | iconst_1 | ireturn',
+    major: 48,
+    calls: [[0, '1']],
+  },
+  // The instruction behind an allocation is branched to as well: that is no allocation.
+  BranchBehind: {
+    code: 'iload_0 | ifeq make | aconst_null | goto behind | make: iconst_3 | newarray 10 | behind: pop | iload_0 | ireturn',
+    calls: [
+      [0, '0 10x3'],
+      [1, '1'],
+    ],
+  },
+  // What is thrown has allocated nothing.
+  Negative: {
+    code: 'from: iload_0 | newarray 8 | arraylength | to: ireturn | handler: pop | iconst_m1 | ireturn',
+    handlers: 'from..to -> handler',
+    calls: [
+      [5, '5 8x5'],
+      [-5, '-1'],
+    ],
+  },
+  Arrays: {
+    code: 'iload_0 | anewarray java/lang/String | arraylength | ireturn',
+    calls: [[4, '4 String[]x4']],
+  },
+  Boxes: {
+    code: 'iload_0 | invokestatic java/lang/Integer.valueOf(I)Ljava/lang/Integer; | pop | iload_0 | ireturn',
+    calls: [[4, '4 box']],
+  },
+  // In a loop, and the whole stack in use.
+  Loop: {
+    code: 'top: iload_0 | newarray 4 | pop | iinc 0 -1 | iload_0 | ifgt top | iload_0 | ireturn',
+    calls: [[3, '0 4x3 4x2 4x1']],
+  },
+}
+
+const RECIPE: Recipe = { tells: 'allocations', jdk: false }
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let outcomes: Map<string, string>
+
+  beforeAll(async () => {
+    const [runtime, classes] = await Promise.all([
+      compileRuntime(jdk, RUNTIME),
+      compileJava(jdk, { AllocMain: MAIN }),
+    ])
+    for (const [className, { code, handlers, major }] of Object.entries(SHAPES)) {
+      const classFile = assemble({
+        ...{ className, method: 'run(I)I', code },
+        ...(handlers !== undefined && { handlers }),
+        ...(major !== undefined && { major }),
+      })
+      const tasks = [{ methodIndex: 0, id: 40_000, probe: 'method' as const }]
+      const { poolEntries, poolBytes, bodies, skipped } = instrumentClass(classFile, tasks, RECIPE)
+      expect(skipped, className).toEqual([])
+      writeClass(classes, className, spliceClass(classFile, poolEntries, poolBytes, bodies))
+    }
+    const calls = Object.entries(SHAPES).flatMap(([name, it]) => it.calls.map(([n]) => `${name}:${n}`))
+    const patch = ['--patch-module', `java.base=${runtime}`]
+    const ran = await runJava(jdk, [...VERIFY_ALL, ...patch, '-cp', classes, 'AllocMain', ...calls])
+    expect(ran.code, ran.stderr).toBe(0)
+    outcomes = new Map(
+      ran.stdout
+        .trim()
+        .split('\n')
+        .map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]),
+    )
+  })
+
+  const cases = Object.entries(SHAPES).flatMap(([name, { calls }]) =>
+    calls.map((it) => [name, ...it] as const),
+  )
+  it.each(cases)('%s(%i): %s', (name, argument, outcome) => {
+    expect(outcomes.get(`${name}:${argument}`)).toBe(outcome)
+  })
+})
