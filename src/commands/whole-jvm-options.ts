@@ -54,6 +54,7 @@ export function wholeJvmSampling(flags: SessionFlags): Sampling {
     ['--waits', flags.waits === true],
     ['--error-bars', flags.errorBars === true],
     ['--random', flags.random !== undefined],
+    ['--sample-every', flags.sampleEvery !== undefined],
     ['--bba', flags.bba !== undefined],
     ['--profiler', flags.profiler !== undefined],
     ['--reproducible', flags.reproducible === true],

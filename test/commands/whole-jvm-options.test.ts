@@ -47,6 +47,7 @@ describe('--mode sample without a root', () => {
     [{ waits: true }, '--waits'],
     [{ errorBars: true }, '--error-bars'],
     [{ random: 1 }, '--random'],
+    [{ sampleEvery: 2 }, '--sample-every'],
     [{ bba: 'precise' }, '--bba'],
     [{ profiler: 'a.jar' }, '--profiler'],
     [{ reproducible: true }, '--reproducible'],

@@ -104,11 +104,11 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 
   it("another's recording goes on, and the profile says that there is one", async () => {
-    const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=1s']
+    const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=20s']
     await startAnother(connection, { name: 'others', settings, durationSeconds: 60, keptSeconds: 60 })
     const profile = await record('1s')
     expect(profile.warnings).toEqual([expect.stringContaining('records for others, too (others)')])
-    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(10)
+    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(1) // as often as we ask
     expect(await recordings(connection)).toEqual(['others'])
     expect(await stopRecording(connection, 'others')).toBe(true)
   })
