@@ -18,7 +18,8 @@
 //
 // and one of a single block needs no variable: push size; push id; invokestatic leaf.
 //
-// By time: a flag is looked at where a method begins, ends, and loops.
+// By time: a flag is looked at where a method begins, ends, and loops. The end of a short method is not worth a look, nor is one
+// that runs nothing else: the compilers make them part of their callers, and so do we.
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -26,10 +27,13 @@ import {
   ALOAD,
   ASTORE,
   ATHROW,
+  GETSTATIC,
   INVOKEDYNAMIC,
   INVOKESTATIC,
   INVOKEVIRTUAL,
   isReturn,
+  NEW,
+  PUTSTATIC,
 } from '../classfile/opcodes.ts'
 import { OBJECT, type VerificationType, verificationType } from '../classfile/stack-map.ts'
 import { type Blocks, blocksOf, defaultBlocks } from './blocks.ts'
@@ -41,6 +45,8 @@ import type { SampleRefs } from './runtime.ts'
 
 /** Bytecodes that are executed between two looks at the count, at most: as in the paper's evaluation. */
 export const MAX_PATH = 50
+/** Instructions of a method that is short. */
+export const SHORT_METHOD = 24
 /** Stack slots that probes need. */
 export const SAMPLE_SLOTS = 4
 
@@ -76,16 +82,18 @@ export function sampleProbes(
   const localType = verificationType(OBJECT, refs.stackClass)
   const probe = (ref: number) => [...pushId(id), ...call(ref)]
   if (refs.trigger === 'time') {
+    const nothing = { entry: [], exit: [], thrown: [], inserted: [], local: -1, localType }
+    const isSmall = !isRoot && isShort(blocks)
+    if (isSmall && runsNothing(code.bytecode)) return nothing
     const exit = probe(isRoot ? refs.rootExit : refs.methodExit)
     return {
+      ...nothing,
       entry: probe(isRoot ? refs.rootEntry : refs.methodEntry),
-      exit,
+      exit: isSmall ? [] : exit,
       thrown: isRoot ? exit : [],
       inserted: Array.from(code.bytecode, (_, bci) =>
         blocks.loops[bci] === 1 ? probe(refs.check) : undefined,
       ),
-      local: -1,
-      localType,
     }
   }
   const pieces = withChecks(code, blocks)
@@ -126,6 +134,20 @@ function isLeaf(bytecode: Uint8Array, { loops }: Blocks): boolean {
   if (loops.includes(1)) return false
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
     if (isCall(bytecode[bci])) return false
+  }
+  return true
+}
+
+/** Its own time is that of a few probes: it would be measured by what it costs to look. */
+function isShort({ loops, sizes }: Blocks): boolean {
+  return !loops.includes(1) && sizes.reduce((sum, size) => sum + size, 0) <= SHORT_METHOD
+}
+
+/** No other method, and no initialiser of a class. */
+function runsNothing(bytecode: Uint8Array): boolean {
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    const opcode = bytecode[bci]
+    if (isCall(opcode) || opcode === GETSTATIC || opcode === PUTSTATIC || opcode === NEW) return false
   }
   return true
 }

@@ -50,6 +50,25 @@ export function hotEdgeCoverage(exact: Profile, sampled: Profile, threshold = 0.
   return hot!.size === 0 ? 1 : common / hot!.size
 }
 
+/**
+ * Pearson's correlation of what contexts cost themselves, over those that either profile has: how far two segments of one run agree
+ * (Whaley, section 6). NaN if one of them has but a single value.
+ */
+export function correlation(one: Profile, other: Profile): number {
+  const paths = new Paths()
+  const [x, y] = [one, other].map((profile) => sharesOf(profile.merged, paths.of(profile)))
+  const all = [...new Set([...x!.keys(), ...y!.keys()])]
+  const mean = 1 / all.length // shares sum up to 1
+  let [xy, xx, yy] = [0, 0, 0]
+  for (const path of all) {
+    const [dx, dy] = [(x!.get(path) ?? 0) - mean, (y!.get(path) ?? 0) - mean]
+    xy += dx * dy
+    xx += dx * dx
+    yy += dy * dy
+  }
+  return xy / Math.sqrt(xx * yy)
+}
+
 /** By path: its part of all self cost. */
 function sharesOf(tree: Tree, paths: Int32Array): Map<number, number> {
   const { self } = costsOf(tree)

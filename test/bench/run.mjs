@@ -18,6 +18,7 @@ const SECTIONS = {
   modes: async (jdks) => (await import('./modes.mjs')).modes(jdks),
   regions: async (jdks) => (await import('./regions.mjs')).regions(jdks),
   'sampling-jvm': async (jdks) => (await import('./sampling-jvm.mjs')).samplingJvm(jdks),
+  sampling: async (jdks) => (await import('./sampling.mjs')).sampling(jdks),
   server: async (jdks) => (await import('./server.mjs')).server(jdks),
   curve: async (jdks) => (await import('./server.mjs')).curve(jdks),
   wait: async (jdks) => (await import('./wait.mjs')).wait(jdks),

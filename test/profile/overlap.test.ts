@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { hotEdgeCoverage, overlap } from '../../src/profile/overlap.ts'
+import { correlation, hotEdgeCoverage, overlap } from '../../src/profile/overlap.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { Methods, profileOf, treeOf } from './trees.ts'
 
@@ -29,6 +29,14 @@ describe('how much two profiles agree', () => {
     const other = profile('main 1x 0ns ( b 1x 0ns ( leaf 1x 10ns ) )')
     assert.equal(overlap(one, other), 0)
     assert.equal(hotEdgeCoverage(one, other), 0)
+  })
+
+  it('correlates with itself wholly, with its opposite not at all', () => {
+    const one = profile('main 1x 10ns ( a 1x 60ns b 1x 30ns )')
+    assert.ok(Math.abs(correlation(one, profile('main 1x 20ns ( b 1x 60ns a 1x 120ns )')) - 1) < 1e-12)
+    // Around a mean of a third: -7/30, 8/30, -1/30 and 8/30, -7/30, -1/30.
+    const other = correlation(one, profile('main 1x 60ns ( a 1x 10ns b 1x 30ns )'))
+    assert.ok(Math.abs(other - -111 / 114) < 1e-12, String(other))
   })
 
   it('a hot edge has its part of the cost with callees; the top is no edge', () => {

@@ -94,7 +94,7 @@ public final class JFluid1Samples {
 
     /** Of a thread that has been inside; stacks deeper than FIRST_FRAMES take more. */
     static long bytesOfThread() {
-        return known != NO_FRAMES ? 632 : every < Integer.MAX_VALUE ? 328 : 0;
+        return known != NO_FRAMES ? 632 + 2 * (16 + 4 * REMEMBERED) : every < Integer.MAX_VALUE ? 328 : 0;
     }
 
     /** As in JFluid1.begin: what is first used on an application's thread is initialised before. */
@@ -142,6 +142,9 @@ public final class JFluid1Samples {
     /** Then nobody is left who runs: others that do would pay for the flag until the next sample. */
     private static final int MOST_PASSES = 64;
     private static final int BUCKETS = 1 << 12;
+    /** Methods of frames that a thread remembers, and for how many samples: powers of two. */
+    private static final int REMEMBERED = 1 << 9;
+    private static final int FORGET_EVERY = 1 << 12;
     private static final Frame[] NO_FRAMES = new Frame[1];
     /** By class name and method name. Replaced by each session, prepended to by the agent's thread. */
     private static volatile Frame[] known = NO_FRAMES;
@@ -398,24 +401,71 @@ public final class JFluid1Samples {
         ti.guard = false;
     }
 
+    /**
+     * The object by which the JVM knows the method of a frame: of one method always the same, and of a redefined one another
+     * (HotSpot's ResolvedMethodTable). Null where a JDK keeps it elsewhere; then frames are told by their names each time.
+     */
+    private static final class Members {
+        private static final long FRAME = Math.max(
+                offset("java.lang.StackFrameInfo", "memberName"), offset("java.lang.ClassFrameInfo", "classOrMemberName"));
+        private static final long RESOLVED = offset("java.lang.invoke.MemberName", "method");
+        private static final Class<?> MEMBER = type("java.lang.invoke.MemberName");
+
+        static Object of(StackWalker.StackFrame frame) {
+            if (FRAME < 0 || RESOLVED < 0) {
+                return null;
+            }
+            Object member = U.getReference(frame, FRAME);
+            return member != null && member.getClass() == MEMBER ? U.getReference(member, RESOLVED) : member;
+        }
+
+        private static long offset(String owner, String field) {
+            try {
+                return U.objectFieldOffset(Class.forName(owner, false, null), field);
+            } catch (ClassNotFoundException | InternalError otherJdk) {
+                return -1;
+            }
+        }
+
+        private static Class<?> type(String name) {
+            try {
+                return Class.forName(name, false, null);
+            } catch (ClassNotFoundException otherJdk) {
+                return null;
+            }
+        }
+    }
+
     /** The present thread's instrumented methods, innermost first, up to the root by which it came in. */
     private static final class Walk implements java.util.function.Function<Stream<StackWalker.StackFrame>, Object> {
         int[] ids = new int[FIRST_FRAMES];
         int count;
         int inner;
         int roots;
+        /** What frames of the JVM's methods stand for, as found lately: names are dear to come by. */
+        private Object[] methods = new Object[REMEMBERED];
+        private Frame[] meanings = new Frame[REMEMBERED];
+        private int walks;
 
         @Override
         public Object apply(Stream<StackWalker.StackFrame> stack) {
             Iterator<StackWalker.StackFrame> frames = stack.iterator();
-            Frame[] in = known;
+            if ((++walks & FORGET_EVERY - 1) == 0) { // classes may unload
+                methods = new Object[REMEMBERED];
+                meanings = new Frame[REMEMBERED];
+            }
             while (roots > 0 && frames.hasNext()) {
                 StackWalker.StackFrame frame = frames.next();
-                Class<?> owner = frame.getDeclaringClass();
-                if (owner == JFluid1Samples.class) {
-                    continue;
+                Object method = Members.of(frame);
+                int at = method == null ? 0 : System.identityHashCode(method) & REMEMBERED - 1;
+                Frame found;
+                if (method != null && methods[at] == method) {
+                    found = meanings[at];
+                } else {
+                    found = find(known, frame.getDeclaringClass().getName(), frame);
+                    methods[at] = method;
+                    meanings[at] = found;
                 }
-                Frame found = find(in, owner.getName(), frame);
                 if (found == null) {
                     continue;
                 }

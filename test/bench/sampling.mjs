@@ -1,0 +1,250 @@
+// What samples are worth, and what they cost, on whole programs.
+//
+// By bytecodes, as in Komorium's figures 10 to 14 and table I: overlap with the exact profile at each granularity, with a random
+// number added (r: 0 to 99) and without; the error of the count; contexts; CPU time of a run beside bare. By time, as
+// in Hofer's figures 9 to 13 and Whaley's section 6: CPU time, how late samples are, overlap and hot edges with exact time, and how
+// far two segments of a run agree.
+//
+// One JVM a program. A change of granularity is one for the session that runs: what is measured is reset in between.
+// BENCH_PROGRAMS chooses rows, BENCH_SAMPLES=bytecodes or time one half.
+
+import { PROGRAMS, ProgramJvm, preparePrograms, profileProgram, WHOLE, wanted } from './programs.mjs'
+import { load, median, sleep, verdict } from './support.mjs'
+
+const GRANULARITIES = [500, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000]
+const INTERVALS_MS = [10, 1, 0.1]
+const RANDOM = 100
+/** By each session, and for accuracy at each granularity. */
+const BYTECODES = 5e8
+const ROUNDS = 3
+const ROUND_MS = 500
+const SEGMENT_MS = 3000
+const BARE_SETTLE_MS = 12_000
+const SETTLE_MS = 12_000
+const DRAIN_MS = 100
+
+const halves = process.env.BENCH_SAMPLES?.split(',') ?? ['bytecodes', 'time']
+
+export async function sampling(jdks) {
+  for (const jdk of jdks) {
+    const prepared = await preparePrograms(jdk)
+    if (halves.includes('bytecodes')) await byBytecodes(jdk, prepared)
+    if (halves.includes('time')) await byTime(jdk, prepared)
+  }
+}
+
+// ---- by bytecodes ----
+
+async function byBytecodes(jdk, prepared) {
+  console.log(
+    `\n${jdk.name}: samples by bytecodes, scheme B, about ${BYTECODES.toExponential(0)} bytecodes each`,
+  )
+  const rows = []
+  for (const program of PROGRAMS.filter(wanted)) {
+    try {
+      rows.push({ title: program.title, ...(await sampledByBytecodes(jdk, prepared, program)) })
+      console.log(`  ${program.title}: ${rows.at(-1).runs} runs a profile, ${rows.at(-1).contexts} contexts`)
+    } catch (error) {
+      console.log(`  ${program.title} FAILED: ${error.message.split('\n')[0]}`)
+    }
+  }
+  const settings = rows[0].settings.map(({ name }) => name)
+  const of = (name, value) =>
+    rows.map((row) =>
+      value(
+        row.settings.find((it) => it.name === name),
+        row,
+      ),
+    )
+  const head = (what) => {
+    const titles = [what, ...rows.map(({ title }) => title), 'geometric mean']
+    console.log(`\n| ${titles.join(' | ')} |\n| ${titles.map(() => '---').join(' | ')} |`)
+  }
+  head('overlap %')
+  for (const name of settings) {
+    const values = of(name, ({ overlap }) => overlap * 100)
+    console.log(`| ${name} | ${[...values, geometric(values)].map((it) => it.toFixed(2)).join(' | ')} |`)
+  }
+  for (const [name, least] of [
+    ['500+r', 96],
+    ['10000+r', 92],
+  ]) {
+    const mean = geometric(of(name, ({ overlap }) => overlap * 100))
+    console.log(`${name}: ${mean.toFixed(2)} %, ${verdict(mean >= least, `${least} %`)}`)
+  }
+  head('error of the count')
+  for (const name of settings.filter((it) => !it.endsWith('r'))) {
+    console.log(`| ${name} | ${of(name, ({ error }) => error.toExponential(1)).join(' | ')} | |`)
+  }
+  head('contexts, % of the exact profile’s')
+  for (const name of settings.filter((it) => it.endsWith('r'))) {
+    const values = of(name, ({ contexts }, row) => (contexts / row.contexts) * 100)
+    console.log(`| ${name} | ${[...values, geometric(values)].map((it) => it.toFixed(1)).join(' | ')} |`)
+  }
+  head('CPU time / bare')
+  for (const name of settings.filter((it) => it.endsWith('r'))) {
+    const values = of(name, ({ factor }) => factor)
+    console.log(`| ${name} | ${[...values, geometric(values)].map((it) => it.toFixed(2)).join(' | ')} |`)
+  }
+  const dearest = geometric(of('500+r', ({ factor }) => factor))
+  console.log(
+    `500+r: ${((dearest - 1) * 100).toFixed(0)} % overhead, ${verdict(dearest < 1.47, 'less than 47 %')}`,
+  )
+}
+
+async function sampledByBytecodes(jdk, prepared, program) {
+  const { overlap } = await load('profile/overlap.js')
+  const jvm = new ProgramJvm(jdk, prepared, program)
+  try {
+    await jvm.ready()
+    await jvm.settle(BARE_SETTLE_MS)
+    const bare = median(await cpus(jvm))
+    const flags = { ...program.flags }
+    const counting = await profileProgram(jvm.pid, WHOLE, 'b', { ...flags, mode: 'bytecodes' })
+    await jvm.round(2000) // all that is called has probes
+    const one = await profileOf(counting, () => jvm.run())
+    const runs = Math.max(2, Math.round(BYTECODES / one.total))
+    const exact = await profileOf(counting, () => repeat(runs, () => jvm.run()))
+    await end(counting)
+
+    const session = await profileProgram(...[jvm.pid, WHOLE, 'b', { ...flags, mode: 'sample' }], {
+      sampling: { every: GRANULARITIES[0], unit: 'bytecodes', random: RANDOM },
+    })
+    const settings = []
+    for (const random of [RANDOM, 0]) {
+      for (const every of GRANULARITIES) {
+        await session.agent.sampling({ unit: 'bytecodes', every, random })
+        await jvm.settle(SETTLE_MS / (settings.length === 0 ? 1 : 4))
+        const sampled = await profileOf(session, () => repeat(runs, () => jvm.run()))
+        settings.push({
+          name: `${every}${random > 0 ? '+r' : ''}`,
+          overlap: overlap(exact, sampled),
+          error: sampled.sampling.sum / exact.total - 1,
+          contexts: sampled.merged.count,
+          factor: random > 0 ? median(await cpus(jvm)) / bare : Number.NaN,
+        })
+      }
+    }
+    await end(session)
+    return { runs, contexts: exact.merged.count, settings }
+  } finally {
+    await jvm.end()
+  }
+}
+
+// ---- by time ----
+
+async function byTime(jdk, prepared) {
+  console.log(
+    `\n${jdk.name}: samples by time, scheme B; CPU time of a run / bare; segments of ${SEGMENT_MS} ms`,
+  )
+  console.log(
+    '| program | every | CPU / bare | samples | late, µs: p50 | p99 | max | overlap with exact time % | hot edges % | overlap with 0.1 ms % | correlation of segments |',
+  )
+  console.log(`| ${Array(11).fill('---').join(' | ')} |`)
+  const factors = new Map(INTERVALS_MS.map((it) => [it, []]))
+  for (const program of PROGRAMS.filter(wanted)) {
+    try {
+      for (const row of await sampledByTime(jdk, prepared, program)) {
+        factors.get(row.ms).push(row.factor)
+        const late = [row.p50, row.p99, row.max].map((ns) => (ns / 1000).toFixed(1))
+        const parts = [row.overlap, row.hot, row.finest].map((it) => (it * 100).toFixed(1))
+        console.log(
+          `| ${program.title} | ${row.ms} ms | ${row.factor.toFixed(3)} | ${row.samples} | ${late.join(' | ')} | ${parts.join(' | ')} | ${row.correlation.toFixed(4)} |`,
+        )
+      }
+    } catch (error) {
+      console.log(`| ${program.title} | FAILED: ${error.message.split('\n')[0]} |`)
+    }
+  }
+  for (const [ms, most] of [
+    [10, 2],
+    [1, 10],
+    [0.1, undefined],
+  ]) {
+    const percent = (geometric(factors.get(ms)) - 1) * 100
+    const goal = most === undefined ? '' : `, ${verdict(percent < most, `less than ${most} %`)}`
+    console.log(`${ms} ms: ${percent.toFixed(1)} % overhead (geometric mean)${goal}`)
+  }
+}
+
+async function sampledByTime(jdk, prepared, program) {
+  const { correlation, hotEdgeCoverage, overlap } = await load('profile/overlap.js')
+  const jvm = new ProgramJvm(jdk, prepared, program)
+  try {
+    await jvm.ready()
+    await jvm.settle(BARE_SETTLE_MS)
+    const before = await cpus(jvm)
+    const exactSession = await profileProgram(jvm.pid, WHOLE, 'b', program.flags)
+    await jvm.settle(SETTLE_MS)
+    const exact = await profileOf(exactSession, () => jvm.round(SEGMENT_MS))
+    await end(exactSession)
+    const rows = []
+    for (const ms of INTERVALS_MS) {
+      const session = await profileProgram(...[jvm.pid, WHOLE, 'b', { ...program.flags, mode: 'sample' }], {
+        sampling: { every: ms * 1e6, unit: 'ns' },
+      })
+      await jvm.settle(SETTLE_MS)
+      const cpu = await cpus(jvm)
+      const one = await profileOf(session, () => jvm.round(SEGMENT_MS))
+      const two = await profileOf(session, () => jvm.round(SEGMENT_MS))
+      await end(session)
+      rows.push({ ms, cpu, one, two })
+    }
+    // Bare again: compilers get better with time.
+    await jvm.settle(SETTLE_MS)
+    const bare = median([...before, ...(await cpus(jvm))])
+    const finest = rows.at(-1)
+    return rows.map(({ ms, cpu, one, two }) => ({
+      ms,
+      factor: median(cpu) / bare,
+      samples: one.sampling.count,
+      p50: one.sampling.p50 * one.nsPerTick,
+      p99: one.sampling.p99 * one.nsPerTick,
+      max: one.sampling.max * one.nsPerTick,
+      overlap: overlap(exact, one),
+      hot: hotEdgeCoverage(exact, one, 0.05),
+      finest: overlap(finest.two, one),
+      correlation: correlation(one, two),
+    }))
+  } finally {
+    await jvm.end()
+  }
+}
+
+// ---- both ----
+
+function geometric(values) {
+  return Math.exp(values.reduce((sum, it) => sum + Math.log(it), 0) / values.length)
+}
+
+async function cpus(jvm) {
+  const rounds = []
+  while (rounds.length < ROUNDS) rounds.push((await jvm.round(ROUND_MS)).cpu)
+  return rounds
+}
+
+async function repeat(times, one) {
+  for (let i = 0; i < times; i++) await one()
+}
+
+async function end(session) {
+  await session.detach()
+  await session.close()
+}
+
+/** What the session sees of some work: a profile as far as profiles are compared, the sum of the roots' cost, and of samples. */
+async function profileOf(session, work) {
+  await sleep(DRAIN_MS) // what has been written is read within a few milliseconds
+  session.reset()
+  await work()
+  await sleep(DRAIN_MS)
+  const { merged } = await session.snapshot(false)
+  const { samples } = await session.recorder.stats()
+  const methodNames = []
+  for (const id of merged.method) methodNames[id] ??= session.methodName(id)
+  const total = merged.metrics.totalBytecodes ?? merged.metrics.totalSamples ?? merged.metrics.totalNs
+  let sum = 0
+  for (let i = 0; i < merged.count; i += merged.size[i]) sum += total[i]
+  return { merged, methodNames, total: sum, sampling: samples, nsPerTick: session.clock.nsPerTick }
+}
