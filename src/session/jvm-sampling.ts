@@ -3,7 +3,7 @@
 // It owns the order of things and what is known of the target; who takes the samples is a `Sampler`. To views and commands it
 // is what `Session` is, as far as they ask both.
 
-import { NoSuchProcess, thisClient } from '../attach/admission.ts'
+import { NoSuchProcess, type TargetFacts, thisClient } from '../attach/admission.ts'
 import { systemProperties } from '../attach/command.ts'
 import { openAttachSocket } from '../attach/handshake.ts'
 import { mainClassOf } from '../attach/java-command.ts'
@@ -24,6 +24,7 @@ import { ThreadDumps } from './thread-dumps.ts'
 /** The recorder flushes once a second. */
 const POLL_MS = 200
 const CPU_TIME_SINCE = 25
+const UNKNOWN = '?'
 
 /** JDK 25 and newer have it, on Linux. */
 export class NoCpuTimeSamples extends JfluidError {
@@ -49,10 +50,15 @@ export interface JvmSamplingStatus {
   readonly warnings: readonly string[]
 }
 
+function described(facts: TargetFacts): Profile['target'] {
+  const { pid, version, vm, mainClass } = describeJvm(facts, thisClient())
+  return { pid, jdk: version ?? UNKNOWN, vm: vm ?? UNKNOWN, mainClass: mainClass ?? '' }
+}
+
 export class JvmSampling {
   readonly #process: TargetProcess
   readonly #options: JvmSamplingOptions
-  readonly #target: Profile['target']
+  #target: Profile['target']
   readonly #tree: SampledTree
   readonly #sampler: Sampler
   readonly #warnings = new Set<string>()
@@ -121,11 +127,9 @@ export class JvmSampling {
   static adopt({ pid, name, repository }: StartedRecording, options: JvmSamplingOptions): JvmSampling | null {
     const facts = readTargetFacts(pid)
     if (facts === undefined) return null
-    const { version, vm, mainClass } = describeJvm(facts, thisClient())
-    const target = { pid, jdk: version ?? '?', vm: vm ?? '?', mainClass: mainClass ?? '' }
     const tree = new SampledTree()
     const recording = new FlightRecording(() => openAttachSocket(pid), tree, options.sampling)
-    const session = new JvmSampling(facts.process, options, target, tree, recording)
+    const session = new JvmSampling(facts.process, options, described(facts), tree, recording)
     recording.adopt(name, repository)
     session.#arm()
     return session
@@ -144,7 +148,14 @@ export class JvmSampling {
       if (stillRuns(this.#process)) this.#endByItself(error)
     }
     if (!stillRuns(this.#process)) this.#noteTargetEnded()
+    else if (this.#target.vm === UNKNOWN) this.#describe()
     if (this.#ending === null && this.#stopped === undefined) this.#arm()
+  }
+
+  /** A JVM that has just begun does not tell all of itself. */
+  #describe(): void {
+    const facts = readTargetFacts(this.pid)
+    if (facts !== undefined) this.#target = described(facts)
   }
 
   #endByItself(error: unknown): void {

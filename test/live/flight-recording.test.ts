@@ -83,7 +83,8 @@ describe.each(jdks)('a recording of JDK $version', (jdk) => {
     file = join(temporaryDirectory('jfluid-jfr-'), 'r.jfr')
     await attachCommand(connection.socketPath, 'jcmd', [`JFR.dump name=test filename=${file}`])
     await stopRecording(connection, 'test')
-    await java.kill()
+    java.child.stdin?.end() // its own end removes what its flight recorder has left
+    await java.exit
     bytes = readFileSync(file)
   })
 

