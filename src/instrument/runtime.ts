@@ -97,6 +97,8 @@ const SAMPLE_PROBES = {
     leafEntry: ['leafEntry', `(I)${STACK}`],
     leafCheck: ['leafCheck', `(${STACK}II)V`],
     leaf: ['leaf', '(II)V'],
+    quietEntry: ['quietEntry', `()${STACK}`],
+    quiet: ['quiet', '(II)V'],
   },
   time: {
     methodEntry: ['dueEntry', ID],
@@ -109,6 +111,8 @@ const SAMPLE_PROBES = {
     leafEntry: ['dueEntry', ID],
     leafCheck: ['dueLoop', ID],
     leaf: ['dueLoop', ID],
+    quietEntry: ['dueLoop', ID],
+    quiet: ['dueLoop', ID],
   },
 } as const
 

@@ -12,7 +12,7 @@
 //
 // A method that calls nothing and has no loop is not put on the stack, and has no exit probe (5.1):
 //
-//     push id; invokestatic leafEntry; astore n
+//     push id; invokestatic leafEntry; astore n         quietEntry if it runs no initialiser either
 //   block:
 //     aload n; push size; push id; invokestatic leafCheck
 //
@@ -98,8 +98,9 @@ export function sampleProbes(
   }
   const pieces = withChecks(code, blocks)
   if (!isRoot && isLeaf(code.bytecode, blocks)) {
+    const isQuiet = runsNothing(code.bytecode)
     if (pieces.count === 1) {
-      const entry = [...pushId(pieces.sizes[0]), ...probe(refs.leaf)]
+      const entry = [...pushId(pieces.sizes[0]), ...probe(isQuiet ? refs.quiet : refs.leaf)]
       return { entry, exit: [], thrown: [], inserted: [], local: -1, localType }
     }
     const local = newLocalOf(method, code)
@@ -108,7 +109,8 @@ export function sampleProbes(
       ...pushId(size),
       ...probe(refs.leafCheck),
     ])
-    const entry = [...probe(refs.leafEntry), ...accessCode(ASTORE, local)]
+    const begin = isQuiet ? call(refs.quietEntry) : probe(refs.leafEntry)
+    const entry = [...begin, ...accessCode(ASTORE, local)]
     return { entry, exit: [], thrown: [], inserted, local, localType }
   }
   const local = newLocalOf(method, code)

@@ -233,12 +233,23 @@ async function end(session) {
   await session.close()
 }
 
+/** The program stands still: waits until the client has read what it has written. */
+async function drained(session) {
+  let before = -1
+  for (;;) {
+    await sleep(DRAIN_MS)
+    const { events, samples } = await session.recorder.stats()
+    if (events + samples.count === before) return
+    before = events + samples.count
+  }
+}
+
 /** What the session sees of some work: a profile as far as profiles are compared, the sum of the roots' cost, and of samples. */
 async function profileOf(session, work) {
-  await sleep(DRAIN_MS) // what has been written is read within a few milliseconds
+  await drained(session)
   session.reset()
   await work()
-  await sleep(DRAIN_MS)
+  await drained(session)
   const { merged } = await session.snapshot(false)
   const { samples } = await session.recorder.stats()
   const methodNames = []

@@ -270,6 +270,16 @@ public final class JFluid1Samples {
         }
     }
 
+    /** The same where the method runs no initialiser of a class either: there is nothing to reveal. */
+    public static Stack quietEntry() {
+        JFluid1.ThreadInfo ti = JFluid1.current();
+        return ti != null && (ti.active || ti.virtualActive) ? ti.stack : null;
+    }
+
+    public static void quiet(int bytecodes, int id) {
+        leafCheck(quietEntry(), bytecodes, id);
+    }
+
     /** A leaf of one block, as a whole. */
     public static void leaf(int bytecodes, int id) {
         leafCheck(leafEntry(id), bytecodes, id);
@@ -552,6 +562,9 @@ public final class JFluid1Samples {
                 on = startReporting(ti, s);
             }
             if (on) {
+                if (s.left > s.granularity) {
+                    s.next(every); // it was put off while nothing was recorded
+                }
                 s.frames[0] = id;
                 s.depth = 1;
                 ti.nesting = 1;
