@@ -196,6 +196,34 @@ export class Installation {
   }
 
   /**
+   * Gives methods their own code, and others their probes again, in one redefinition. What was recorded before is no
+   * warm-up because of that.
+   *
+   * @returns ids of those that stay as they were, and how long the target stood still
+   */
+  async fold(
+    out: readonly number[],
+    back: readonly number[],
+  ): Promise<{ refused: number[]; pauseMs: number }> {
+    const { instrumenter } = this.#workshop
+    const tasks = instrumenter.fold(out, back)
+    const classIds = new Set(tasks.map((t) => t.classId))
+    if (classIds.size === 0) return { refused: [], pauseMs: 0 }
+    await this.aroundSwap.before(classIds)
+    try {
+      const { refusals, results } = await instrumenter.install(tasks, [])
+      const refused = refusals.map(({ task }) => task)
+      instrumenter.keepFolded(refused)
+      for (const r of results) this.noteSwap(r)
+      if (results.some((r) => r.loadedClasses)) await this.refreshClasses()
+      const pauseMs = results.reduce((sum, { pauseNs }) => sum + (pauseNs ?? 0) / 1e6, 0)
+      return { refused: refused.map(({ id }) => id), pauseMs }
+    } finally {
+      this.aroundSwap.after(classIds)
+    }
+  }
+
+  /**
    * What a class leads to that could not wait for it. It is in before anything is ready that was revealed later.
    *
    * @param readyOwn  methods of the class itself, whose first calls wait

@@ -79,6 +79,8 @@ export class Instrumenter {
   tellsMovedCalls = false
   /** By class: numbers of methods that are roots. */
   private readonly roots = new Map<number, Set<number>>()
+  /** Ids of methods that have their own code at the moment, though they are installed. */
+  private readonly folded = new Set<number>()
   private unloadedClasses = 0
   private highestId = 0
 
@@ -240,6 +242,45 @@ export class Instrumenter {
     })
   }
 
+  /** Of the methods with probes, those that could have their own code: not roots, and not what has probes for another reason, too. */
+  foldable(): Set<number> {
+    const ids = new Set<number>()
+    for (const tasks of this.installed.values()) {
+      const others = new Set(tasks.filter((it) => it.probe !== 'method').map(selectorOf))
+      for (const task of tasks) if (task.probe === 'method' && !others.has(selectorOf(task))) ids.add(task.id)
+    }
+    return ids
+  }
+
+  /**
+   * From now on these methods have their own code, or their probes again, whenever their classes are redefined.
+   *
+   * @returns what is to be installed for that, or given to `keepFolded` if it is refused
+   */
+  fold(out: readonly number[], back: readonly number[]): Task[] {
+    const changed = new Set([...out, ...back])
+    for (const id of out) this.folded.add(id)
+    for (const id of back) this.folded.delete(id)
+    return [...this.installed].flatMap(([classId, tasks]) => {
+      const found = tasks.filter((it) => isTimed(it) && changed.has(it.id))
+      if (found.length > 0)
+        this.installed.set(
+          classId,
+          tasks.filter((it) => !found.includes(it)),
+        )
+      return found
+    })
+  }
+
+  /** The JVM would not have it: these are as they were. */
+  keepFolded(tasks: readonly Task[]): void {
+    for (const task of tasks) {
+      if (!this.folded.delete(task.id)) this.folded.add(task.id)
+      const installed = this.installed.get(task.classId)
+      if (installed?.includes(task) === false) this.installed.set(task.classId, [...installed, task])
+    }
+  }
+
   /** The target has dropped the class, and with it what was installed. */
   classUnloaded(classId: number): void {
     this.forget(classId)
@@ -306,7 +347,7 @@ export class Instrumenter {
     )
     const all = [...kept, ...tasks]
     const check = (unverified?.(classId) ?? true) ? 'all' : loading ? 'judged' : 'none'
-    const rewritten = rewriteClass(base, all, refusals, check, (classFile, work) =>
+    const rewritten = rewriteClass(base, all, refusals, check, this.folded, (classFile, work) =>
       rewriter(classFile, work, recipe),
     )
     rewritten.done.forEach((task, i) => {
@@ -324,6 +365,10 @@ export class Instrumenter {
     this.moved.set(classId, moved)
     for (const { methodIndex, code } of bodies) {
       const method = classFile.methods[methodIndex]
+      if (code.length === 0) {
+        moved.delete(method.name + method.descriptor)
+        continue
+      }
       const calls = movedCalls(parseCode(classFile, method).bytecode, code, classFile.pool.count)
       // Of what cannot be told, nothing is known.
       moved.set(method.name + method.descriptor, calls ?? new Map())
@@ -372,6 +417,13 @@ interface RewrittenClass {
   done: Task[]
 }
 
+/** In place of a body: the method has its own code. */
+const OWN_CODE = new Uint8Array()
+
+function selectorOf({ name, descriptor }: Task): string {
+  return name + descriptor
+}
+
 /** Which bodies we type-check: `judged` leaves those to the JVM that our checker cannot judge (subroutines). */
 type Check = 'all' | 'judged' | 'none'
 
@@ -380,6 +432,7 @@ function rewriteClass(
   tasks: readonly Task[],
   refusals: Refusal[],
   check: Check,
+  folded: ReadonlySet<number>,
   rewriter: (classFile: ClassFile, tasks: readonly MethodTask[]) => InstrumentedClass,
 ): RewrittenClass {
   const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
@@ -397,9 +450,11 @@ function rewriteClass(
     refusals.push({ task, reason: 'the class no longer has this method' })
     return []
   })
+  const isFolded = ({ task }: { task: Task }) => isTimed(task) && folded.has(task.id)
+  const probed = indexed.filter((it) => !isFolded(it))
   const result = rewriter(
     classFile,
-    indexed.map(({ task, methodIndex }) => {
+    probed.map(({ task, methodIndex }) => {
       const { id, probe, handOver, wait } = task
       const base = { methodIndex, id, probe }
       return { ...base, ...(handOver !== undefined && { handOver }), ...(wait !== undefined && { wait }) }
@@ -413,10 +468,14 @@ function rewriteClass(
     check === 'none' ? new Map<number, string>() : refusedBodies(classFile, result, check === 'all')
   for (const [methodIndex, reason] of refused) refusals.push({ task: taskAt.get(methodIndex)!, reason })
   const bodies = result.bodies.filter(({ methodIndex }) => !refused.has(methodIndex))
+  const own = indexed.filter((it) => isFolded(it) && !probed.some((o) => o.methodIndex === it.methodIndex))
   return {
     poolBytes: result.poolBytes,
     poolEntries: result.poolEntries,
-    bodies: bodies.map(({ methodIndex, code }) => ({ methodIndex, code })),
-    done: bodies.map((b) => taskAt.get(b.methodIndex)!),
+    bodies: [
+      ...bodies.map(({ methodIndex, code }) => ({ methodIndex, code })),
+      ...own.map(({ methodIndex }) => ({ methodIndex, code: OWN_CODE })),
+    ],
+    done: [...bodies.map((b) => taskAt.get(b.methodIndex)!), ...own.map(({ task }) => task)],
   }
 }

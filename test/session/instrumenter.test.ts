@@ -293,3 +293,38 @@ describe('a method that is timed and hooked for reflection', () => {
     assert.notDeepEqual((await installed([timed]))?.code, both.code)
   })
 })
+
+describe('a folded method', () => {
+  it('has its own code in place of a body, until it is unfolded', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent))
+    await instrumenter.install([TASK], [])
+    assert.deepEqual([...instrumenter.foldable()], [TASK.id])
+    const out = instrumenter.fold([TASK.id], [])
+    assert.deepEqual(out, [TASK])
+    await instrumenter.install(out, [])
+    assert.equal(sent[1]!.code.length, 0)
+    // Another agent has redefined the class: what was installed goes in again.
+    const again = instrumenter.takeBack([CLASS_ID])
+    assert.deepEqual(again, [TASK])
+    await instrumenter.install(again, [])
+    assert.equal(sent[2]!.code.length, 0)
+    await instrumenter.install(instrumenter.fold([], [TASK.id]), [])
+    assert.deepEqual(sent[3]!.code, sent[0]!.code)
+  })
+
+  it('is as it was where the JVM refuses', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent))
+    await instrumenter.install([TASK], [])
+    instrumenter.keepFolded(instrumenter.fold([TASK.id], []))
+    await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
+    assert.ok(sent[1]!.code.length > 0)
+  })
+
+  it('is no root, and has no other probes', async () => {
+    const instrumenter = new Instrumenter(agentWith(half(), []))
+    await instrumenter.install([{ ...TASK, probe: 'root' }], [])
+    assert.deepEqual([...instrumenter.foldable()], [])
+  })
+})

@@ -54,6 +54,8 @@ final class HotSwap {
         long hookedAt;
         /** While children are bare: the methods that keep their probes, the roots; null at other times. */
         private Set<Integer> roots;
+        /** The class has its own code, as it should have at the moment. */
+        private boolean ownCode;
         /** Set by transform(): why the bodies could not be put on the bytes it was shown. */
         volatile String problem;
 
@@ -76,7 +78,7 @@ final class HotSwap {
         }
 
         synchronized boolean isBare() {
-            return roots != null;
+            return roots != null || ownCode;
         }
 
         synchronized void prepare(TreeMap<Integer, byte[]> bodies) {
@@ -127,9 +129,11 @@ final class HotSwap {
             byte[] pool = all.remove(POOL);
             if (roots != null) {
                 all.keySet().retainAll(roots);
-                if (all.isEmpty()) {
-                    return null;
-                }
+            }
+            all.values().removeIf(body -> body.length == 0); // methods that have their own code for now
+            ownCode = all.isEmpty();
+            if (ownCode) {
+                return null;
             }
             return Splicer.splice(base, poolEntries, pool, all);
         }
