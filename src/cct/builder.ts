@@ -134,6 +134,8 @@ export class CctBuilder implements EventSink {
   healed = 0
   /** Ticks that threads waited for us, charged to nobody. */
   waitTicks = 0
+  /** Ticks of threads inside roots that pauses were taken out of. */
+  pauseTicks = 0
   /** Work taken up below the context it comes from. */
   followed = 0
   /** Work whose SUBMIT was lost: what it called stands for itself. */
@@ -469,6 +471,7 @@ export class CctBuilder implements EventSink {
     this.healed = 0
     this.allocatedBytes = this.virtualRoots = 0
     this.waitTicks = 0
+    this.pauseTicks = 0
     this.followed = 0
     this.orphans = 0
     this.weights.clear()
@@ -789,6 +792,7 @@ export class CctBuilder implements EventSink {
   }
 
   #correct(node: number, ticks: number, beforeWarm: boolean): void {
+    this.pauseTicks -= ticks
     this.floats[node * FLOATS + TICKS] += ticks
     if (beforeWarm) this.#warm.ticks[node] += ticks
   }

@@ -22,6 +22,8 @@ export interface Forest {
   /** Of `calls`, those that the parent did not make itself; null if there are none anywhere. */
   readonly handed: Float64Array | null
   readonly warmHanded: Float64Array | null
+  /** Calls that were not counted, see folding.ts; null if all were. */
+  readonly extra: Float64Array | null
 }
 
 /**
@@ -53,6 +55,7 @@ export function withPaths(forest: Forest, alive: () => void): Forest {
     into[from] = node
     out.calls[node] += forest.calls[from]
     out.ticks[node] += forest.ticks[from]
+    out.extra[node] += forest.extra?.[from] ?? 0
     const isHanded = handedOverFrom(forest.method[parent]) >= 0
     if (isHanded) out.handed[node] += forest.calls[from]
     if (from >= forest.warmCalls.length) continue
@@ -94,6 +97,7 @@ class Growing implements Forest {
   warmTicks: Float64Array
   handed: Float64Array
   warmHanded: Float64Array
+  extra: Float64Array
   /** (parent, method) to node + 1: open addressing, 0 is empty. */
   #table: Int32Array
 
@@ -106,6 +110,7 @@ class Growing implements Forest {
     this.warmTicks = new Float64Array(room)
     this.handed = new Float64Array(room)
     this.warmHanded = new Float64Array(room)
+    this.extra = new Float64Array(room)
     this.#table = new Int32Array(2 ** Math.ceil(Math.log2(room * 1.5 + 2)))
   }
 
@@ -163,6 +168,7 @@ class Growing implements Forest {
     this.warmTicks = floats(this.warmTicks)
     this.handed = floats(this.handed)
     this.warmHanded = floats(this.warmHanded)
+    this.extra = floats(this.extra)
   }
 }
 

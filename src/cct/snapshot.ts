@@ -16,6 +16,7 @@ import {
   VIRTUAL_TOP,
 } from './builder.ts'
 import { type Calibration, exactTime } from './compensation.ts'
+import type { Folding } from './folding.ts'
 import { type Forest, withPaths } from './handover.ts'
 import { type CostKind, costsOf, METRICS } from './metric.ts'
 import type { Tree } from './tree.ts'
@@ -65,6 +66,7 @@ const NO_FOREST: Forest = {
   warmTicks: new Float64Array(0),
   handed: null,
   warmHanded: null,
+  extra: null,
 }
 
 /** Stands for all virtual threads, in place of a thread number. */
@@ -76,31 +78,42 @@ export const VIRTUAL = 0
  * @param alive   called every few milliseconds, for a caller that must not be silent for long
  * @param between called instead once all is copied, which takes a tenth of the time: the builder may be given events
  *                by it, and they are not in this picture
+ * @param folding if given, the trees of times say which methods are folded, and what calls that left out
  */
 export function snapshotOf(
   builder: CctBuilder,
   options: SnapshotOptions,
   alive: () => void = () => {},
   between: () => void = alive,
+  folding?: Folding,
 ): NumberedSnapshot {
   const { cost = 'time', calibration } = options
-  const copied = forestOf(builder, isTime(cost) ? calibration : NO_PROBES, alive)
+  const bare = forestOf(builder, isTime(cost) ? calibration : NO_PROBES, alive)
+  const extra = folding?.extra(options.nowTicks ?? 0).slice() ?? null
+  const copied = { ...bare, extra }
+  const folded = folding && new Set(folding.folded)
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
       copied.ticks[node] += ticks
     })
   }
   const { hasHandOvers, waitTicks, healed } = builder
-  return pictureOf(hasHandOvers ? withPaths(copied, between) : copied, builder, options, between, {
+  const forest = hasHandOvers ? withPaths(copied, between) : copied
+  return pictureOf(forest, builder, { ...options, ...(folded !== undefined && { folded }) }, between, {
     waitNs: waitTicks * options.nsPerTick,
     healed,
   })
 }
 
+interface PictureOptions extends SnapshotOptions {
+  /** Methods that are without probes at the moment; absent where none ever is. */
+  readonly folded?: ReadonlySet<number>
+}
+
 function pictureOf(
   forest: Forest,
   builder: CctBuilder,
-  options: SnapshotOptions,
+  options: PictureOptions,
   alive: () => void,
   counts: { readonly waitNs: number; readonly healed: number },
 ): NumberedSnapshot {
@@ -154,7 +167,18 @@ function forestOf(builder: CctBuilder, calibration: Calibration, alive: () => vo
   }
   takeOutProbes(ticks, builder.probeHalves, calibration)
   takeOutProbes(warmTicks, probeHalves, calibration)
-  return { count, method, parent, calls, ticks, warmCalls, warmTicks, handed: null, warmHanded: null }
+  return {
+    count,
+    method,
+    parent,
+    calls,
+    ticks,
+    warmCalls,
+    warmTicks,
+    handed: null,
+    warmHanded: null,
+    extra: null,
+  }
 }
 
 /** What probes in handlers have cost, so that the rest is calls times t_I and t_O. */
@@ -186,6 +210,7 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
   const warmTicks = new Float64Array(forest.count)
   const handed = forest.handed && new Float64Array(forest.count)
   const warmHanded = forest.warmHanded && new Float64Array(forest.count)
+  const extra = forest.extra && new Float64Array(forest.count)
   const table = new Int32Array(2 ** Math.ceil(Math.log2(forest.count * 1.5))) // node + 1; 0 is empty
   const mask = table.length - 1
   let count = 0
@@ -209,6 +234,7 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
     into[from] = node
     calls[node] += forest.calls[from]
     ticks[node] += forest.ticks[from]
+    if (extra !== null) extra[node] += forest.extra?.[from] ?? 0
     if (handed !== null) handed[node] += forest.handed?.[from] ?? 0
     if (from < forest.warmCalls.length) {
       warmCalls[node] += forest.warmCalls[from]
@@ -216,14 +242,14 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
       if (warmHanded !== null) warmHanded[node] += forest.warmHanded?.[from] ?? 0
     }
   }
-  return { count, method, parent, calls, ticks, warmCalls, warmTicks, handed, warmHanded }
+  return { count, method, parent, calls, ticks, warmCalls, warmTicks, handed, warmHanded, extra }
 }
 
 /** Preorder, sorted, with the columns of the metric. Contexts that nothing was counted in are left out. */
 function layOut(
   forest: Forest,
   rank: (method: number) => number,
-  options: SnapshotOptions,
+  options: PictureOptions,
   alive: () => void,
 ): Tree {
   const { cost = 'time', firstMethod = 1 } = options
@@ -248,15 +274,15 @@ function layOut(
 function timeTree(
   forest: Forest,
   rank: (method: number) => number,
-  options: SnapshotOptions,
+  options: PictureOptions,
   alive: () => void,
 ): TimeTree {
-  const { count, method, parent, calls, ticks } = forest
+  const { count, method, parent, calls, ticks, extra } = forest
   const shown = new Uint8Array(count)
   let size = 0
   for (let node = count - 1; node >= 0; node--) {
     if ((node & ALIVE) === ALIVE) alive()
-    if (calls[node] !== 0 || ticks[node] !== 0) shown[node] = 1
+    if (calls[node] !== 0 || ticks[node] !== 0 || (extra !== null && extra[node] !== 0)) shown[node] = 1
     if (shown[node] === 0) continue
     size++
     if (parent[node] >= 0) shown[parent[node]] = 1
@@ -267,7 +293,8 @@ function timeTree(
   const tree = treeOf(size)
   alive()
   const { calls: outCalls, selfNs, totalNs, measuredNs, warmupCalls, warmupSelfNs } = tree.metrics
-  const { nsPerTick } = options
+  const { nsPerTick, folded } = options
+  const extraCalls = new Float64Array(folded === undefined ? 0 : size)
   const place = new Int32Array(count)
   // A call that another thread made costs its caller nothing.
   const callsOut = new Float64Array(size)
@@ -280,6 +307,7 @@ function timeTree(
     tree.parent[at] = parent[node] < 0 ? -1 : place[parent[node]]
     outCalls[at] = calls[node]
     measuredNs[at] = ticks[node]
+    if (folded !== undefined && extra !== null) extraCalls[at] = extra[node]
     if (node < forest.warmCalls.length) {
       warmupCalls[at] = forest.warmCalls[node]
       warmupSelfNs[at] = forest.warmTicks[node]
@@ -313,10 +341,14 @@ function timeTree(
     totalNs[above] += totalNs[at]
     tree.size[above] += tree.size[at]
   }
-  if (options.errors === undefined) return tree
   alive()
-  const columns = errorColumns(tree, callsOut, options.errors, nsPerTick)
-  return { ...tree, metrics: { ...tree.metrics, ...columns } }
+  const folds = folded && {
+    extrapolatedCalls: extraCalls,
+    folded: Float64Array.from(tree.method, (it) => (folded.has(it) ? 1 : 0)),
+  }
+  const errors = options.errors && errorColumns(tree, callsOut, options.errors, nsPerTick)
+  if (folds === undefined && errors === undefined) return tree
+  return { ...tree, metrics: { ...tree.metrics, ...errors, ...folds } }
 }
 
 /** Links shown nodes to their siblings, by rank; a thread's top has none and keeps its place. */

@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { parseStartTicks } from '../attach/target-process.ts'
 import { CctBuilder } from '../cct/builder.ts'
+import { Folding } from '../cct/folding.ts'
 import { RootSums } from '../cct/root-sums.ts'
 import { snapshotOf } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -42,6 +43,7 @@ class RecordingThread {
   readonly #regions: RegionBuilder | undefined
   readonly #reader: RingReader
   readonly #rootSums = new RootSums()
+  #folding: Folding | undefined
   #timer: NodeJS.Timeout | undefined
   #immediate: NodeJS.Immediate | undefined
   #running = true
@@ -115,9 +117,17 @@ class RecordingThread {
       case 'markWarmup':
         this.#builder.markWarmup()
         return
+      case 'mayFold':
+        this.#folding = new Folding(this.#builder, command.ticksOfCall, () => this.#beat())
+        return
+      case 'fold':
+        this.#folding?.fold(command.out, command.nowTicks)
+        this.#folding?.unfold(command.back, command.nowTicks)
+        return
       case 'reset':
         this.#builder.reset(command.nowTicks)
         this.#regions?.reset()
+        this.#folding?.reset(command.nowTicks ?? 0)
         this.#eventsBeforeReset = this.#reader.events
         return
       case 'request':
@@ -139,6 +149,7 @@ class RecordingThread {
           request.options,
           () => this.#beat(),
           () => this.#keepUp(),
+          this.#folding,
         )
         const buffers = new Set<ArrayBuffer>()
         for (const tree of [snapshot.merged, ...snapshot.threads.map((t) => t.tree)])
@@ -158,6 +169,9 @@ class RecordingThread {
         return
       case 'rootSums':
         send({ kind: 'reply', id, value: this.#rootSums.of(this.#builder) })
+        return
+      case 'methodSums':
+        send({ kind: 'reply', id, value: this.#folding?.sums(request.nowTicks) })
         return
       case 'called':
         send({ kind: 'reply', id, value: request.methods.filter((it) => this.#wasCalled(it)) })

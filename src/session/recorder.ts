@@ -5,6 +5,7 @@
 import { Worker } from 'node:worker_threads'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import type { Calibration } from '../cct/compensation.ts'
+import type { MethodSums } from '../cct/folding.ts'
 import type { CostKind } from '../cct/metric.ts'
 import type { RootSum } from '../cct/root-sums.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
@@ -98,6 +99,7 @@ export type RecorderRequest =
   | { readonly kind: 'stats' }
   | { readonly kind: 'threads' }
   | { readonly kind: 'rootSums' }
+  | { readonly kind: 'methodSums'; readonly nowTicks: number }
   | { readonly kind: 'called'; readonly methods: readonly number[] }
   | { readonly kind: 'finish'; readonly endTicks: number | undefined }
   | { readonly kind: 'stop' }
@@ -105,6 +107,13 @@ export type RecorderRequest =
 export type RecorderCommand =
   | { readonly kind: 'pause'; readonly startTicks: number; readonly endTicks: number }
   | { readonly kind: 'markWarmup' }
+  | { readonly kind: 'mayFold'; readonly ticksOfCall: number }
+  | {
+      readonly kind: 'fold'
+      readonly out: readonly number[]
+      readonly back: readonly number[]
+      readonly nowTicks: number
+    }
   | { readonly kind: 'reset'; readonly nowTicks: number | undefined }
   | { readonly kind: 'request'; readonly id: number; readonly request: RecorderRequest }
 
@@ -239,6 +248,21 @@ export class Recorder {
   /** What outermost calls of roots have taken so far, by root. */
   rootSums(): Promise<RootSum[]> {
     return this.#ask({ kind: 'rootSums' }) as Promise<RootSum[]>
+  }
+
+  /** From now on methods may be folded, and trees say so: before anything is recorded. */
+  mayFold(ticksOfCall: number): void {
+    this.#post({ kind: 'mayFold', ticksOfCall })
+  }
+
+  /** Methods have lost their probes, or have them back. */
+  fold(out: readonly number[], back: readonly number[], nowTicks: number): void {
+    this.#post({ kind: 'fold', out, back, nowTicks })
+  }
+
+  /** After `mayFold`: what all methods have taken so far. */
+  methodSums(nowTicks: number): Promise<MethodSums> {
+    return this.#ask({ kind: 'methodSums', nowTicks }) as Promise<MethodSums>
   }
 
   /** Those of the methods that have been called, before a `reset` included. */

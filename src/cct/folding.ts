@@ -1,0 +1,238 @@
+// Methods that have been folded into their callers: they have no probes for now, so there are no events of their calls,
+// and their time is their callers' own. Their contexts stay in the tree, and how many calls they would have counted is
+// told from what called them: by so many a call of the caller, or a tick of its time where that is called seldom or never ends.
+//
+// And what is needed to know which methods to fold: sums by method, and who called whom.
+
+import {
+  ALIVE_NODES,
+  type CctBuilder,
+  handedOverFrom,
+  NODE_CALLS,
+  NODE_FLOATS,
+  NODE_INTS,
+  NODE_METHOD,
+  NODE_PARENT,
+  NODE_TICKS,
+} from './builder.ts'
+
+// An imported constant is a cell to V8, loaded at each use; see builder.ts.
+const INTS = NODE_INTS
+const FLOATS = NODE_FLOATS
+const ALIVE = ALIVE_NODES
+
+/** With fewer calls of a caller it is its time that tells. */
+const ENOUGH_CALLS = 8
+
+/** Since the session began, or since `reset`. Ticks are those of threads inside roots. */
+export interface MethodSums {
+  /** By method id. */
+  readonly calls: Float64Array
+  /** Of methods themselves, as measured. */
+  readonly ticks: Float64Array
+  /** Calls, with those that folded methods would have had. */
+  readonly estimated: Float64Array
+  /** Pairs of caller and callee that have not been told before. A callee 0 stands for work that was handed over. */
+  readonly edges: Int32Array
+  readonly totalCalls: number
+  readonly insideTicks: number
+  /** Taken out of the times: threads waited for us, or stood still during redefinitions. */
+  readonly waitTicks: number
+  readonly pauseTicks: number
+}
+
+/** A folded context: how many calls it has for each `unit` of its caller's, of which there were `from` when it was folded. */
+interface Rate {
+  readonly byTime: boolean
+  readonly each: number
+  from: number
+}
+
+export class Folding {
+  readonly #builder: CctBuilder
+  readonly #ticksOfCall: number
+  readonly #alive: () => void
+  readonly #folded = new Set<number>()
+  /** Of contexts whose method is folded. */
+  readonly #rates = new Map<number, Rate>()
+  /** The latest of contexts that have been folded. */
+  readonly #known = new Map<number, Rate>()
+  /** Of contexts: calls that were not counted, while their methods were folded before, and the caller's calls and ticks meanwhile. */
+  readonly #past = new Map<number, { extra: number; calls: number; ticks: number }>()
+  readonly #callees = new Map<number, Set<number>>()
+  #edges: number[] = []
+  #learned = 1
+  #estimated = new Float64Array(0)
+  #inclusive = new Float64Array(0)
+
+  /** @param ticksOfCall  what the probes of a call cost */
+  constructor(builder: CctBuilder, ticksOfCall: number, alive: () => void = () => {}) {
+    this.#builder = builder
+    this.#ticksOfCall = ticksOfCall
+    this.#alive = alive
+  }
+
+  get folded(): ReadonlySet<number> {
+    return this.#folded
+  }
+
+  /** These have lost their probes. */
+  fold(methods: readonly number[], nowTicks: number): void {
+    this.#estimate(nowTicks)
+    const chosen = new Set(methods)
+    for (const method of methods) this.#folded.add(method)
+    const { ints, floats, count } = this.#builder
+    for (let node = 1; node < count; node++) {
+      if (!chosen.has(ints[node * INTS + NODE_METHOD])) continue
+      const rate = this.#rateOf(node, ints[node * INTS + NODE_PARENT], floats[node * FLOATS + NODE_CALLS])
+      if (rate === null) continue
+      this.#rates.set(node, rate)
+      this.#known.set(node, rate)
+    }
+  }
+
+  /** These have them again. */
+  unfold(methods: readonly number[], nowTicks: number): void {
+    this.#estimate(nowTicks)
+    const chosen = new Set(methods)
+    for (const method of methods) this.#folded.delete(method)
+    const { ints } = this.#builder
+    for (const [node, { byTime, each, from }] of this.#rates) {
+      if (!chosen.has(ints[node * INTS + NODE_METHOD])) continue
+      const parent = ints[node * INTS + NODE_PARENT]
+      const spent = Math.max(0, (byTime ? this.#inclusive : this.#estimated)[parent] - from)
+      const past = this.#past.get(node) ?? { extra: 0, calls: 0, ticks: 0 }
+      this.#past.set(node, {
+        extra: past.extra + each * spent,
+        calls: past.calls + (byTime ? 0 : spent),
+        ticks: past.ticks + (byTime ? spent : 0),
+      })
+      this.#rates.delete(node)
+    }
+  }
+
+  /** Counting begins anew: what a context has for each call of its caller is as true as before. */
+  reset(nowTicks: number): void {
+    this.#past.clear()
+    for (const rate of this.#rates.values()) rate.from = 0
+    this.#estimate(nowTicks)
+    const { ints } = this.#builder
+    for (const [node, rate] of this.#rates) {
+      if (rate.byTime) rate.from = this.#inclusive[ints[node * INTS + NODE_PARENT]]
+    }
+  }
+
+  /** By node: calls that it would have counted as well. A view that the next call changes. */
+  extra(nowTicks: number): Float64Array {
+    this.#estimate(nowTicks)
+    const { floats, count } = this.#builder
+    const estimated = this.#estimated
+    for (let node = 0; node < count; node++) estimated[node] -= floats[node * FLOATS + NODE_CALLS]
+    return estimated.subarray(0, count)
+  }
+
+  sums(nowTicks: number): MethodSums {
+    this.#learn()
+    this.#estimate(nowTicks)
+    const { ints, floats, count, waitTicks, pauseTicks } = this.#builder
+    let methods = 1
+    for (let node = 1; node < count; node++) methods = Math.max(methods, ints[node * INTS + NODE_METHOD] + 1)
+    const calls = new Float64Array(methods)
+    const ticks = new Float64Array(methods)
+    const estimated = new Float64Array(methods)
+    let totalCalls = 0
+    let insideTicks = 0
+    for (let node = 1; node < count; node++) {
+      if ((node & ALIVE) === ALIVE) this.#alive()
+      const method = ints[node * INTS + NODE_METHOD]
+      if (method <= 0) continue
+      calls[method] += floats[node * FLOATS + NODE_CALLS]
+      ticks[method] += floats[node * FLOATS + NODE_TICKS]
+      estimated[method] += this.#estimated[node]
+      totalCalls += floats[node * FLOATS + NODE_CALLS]
+      insideTicks += floats[node * FLOATS + NODE_TICKS]
+    }
+    this.#builder.forEachOpen(nowTicks, (node, open) => {
+      const method = ints[node * INTS + NODE_METHOD]
+      if (method <= 0) return
+      ticks[method] += open
+      insideTicks += open
+    })
+    const edges = Int32Array.from(this.#edges.splice(0))
+    return { calls, ticks, estimated, edges, totalCalls, insideTicks, waitTicks, pauseTicks }
+  }
+
+  #rateOf(node: number, parent: number, calls: number): Rate | null {
+    const { calls: pastCalls, ticks: pastTicks } = this.#past.get(node) ?? { calls: 0, ticks: 0 }
+    const [estimated, inclusive] = [this.#estimated[parent], this.#inclusive[parent]]
+    const callerCalls = estimated - pastCalls
+    const byTime = callerCalls < ENOUGH_CALLS
+    const from = byTime ? inclusive : estimated
+    const before = this.#known.get(node)
+    // Since all was set to zero it may not have been called enough to tell.
+    if (before !== undefined && Math.max(calls, callerCalls) < ENOUGH_CALLS)
+      return { ...before, from: before.byTime ? inclusive : estimated }
+    const units = byTime ? inclusive - pastTicks : callerCalls
+    return units > 0 ? { byTime, each: calls / units, from } : null
+  }
+
+  /** Calls of each node, with those that were not counted, and its time with callees and without what probes cost. */
+  #estimate(nowTicks: number): void {
+    const { ints, floats, count } = this.#builder
+    if (count > this.#estimated.length) {
+      this.#estimated = new Float64Array(count * 2)
+      this.#inclusive = new Float64Array(count * 2)
+    }
+    const [estimated, inclusive] = [this.#estimated, this.#inclusive]
+    for (let node = 0; node < count; node++) {
+      const calls = floats[node * FLOATS + NODE_CALLS]
+      estimated[node] = calls
+      inclusive[node] = floats[node * FLOATS + NODE_TICKS] - calls * this.#ticksOfCall
+    }
+    this.#builder.forEachOpen(nowTicks, (node, ticks) => {
+      inclusive[node] += ticks
+    })
+    for (let node = count - 1; node > 0; node--) {
+      if ((node & ALIVE) === ALIVE) this.#alive()
+      const parent = ints[node * INTS + NODE_PARENT]
+      if (parent >= 0 && ints[parent * INTS + NODE_PARENT] >= 0) inclusive[parent] += inclusive[node]
+    }
+    for (const [node, { extra }] of this.#past) estimated[node] += extra
+    // Callers come first.
+    for (const node of this.#ordered()) {
+      const { byTime, each, from } = this.#rates.get(node)!
+      const parent = ints[node * INTS + NODE_PARENT]
+      estimated[node] += each * Math.max(0, (byTime ? inclusive : estimated)[parent] - from)
+    }
+  }
+
+  #ordered(): Int32Array {
+    return Int32Array.from(this.#rates.keys()).sort()
+  }
+
+  #learn(): void {
+    const { ints, count } = this.#builder
+    for (let node = this.#learned; node < count; node++) {
+      const parent = ints[node * INTS + NODE_PARENT]
+      if (parent < 0) continue
+      const method = ints[node * INTS + NODE_METHOD]
+      const from = handedOverFrom(method)
+      // What a method hands over stays below it, so it must stay where it is.
+      if (from >= 0) this.#learnEdge(ints[from * INTS + NODE_METHOD], 0)
+      else this.#learnEdge(ints[parent * INTS + NODE_METHOD], method)
+    }
+    this.#learned = count
+  }
+
+  #learnEdge(caller: number, callee: number): void {
+    if (caller <= 0) return
+    let callees = this.#callees.get(caller)
+    if (callees === undefined) {
+      callees = new Set()
+      this.#callees.set(caller, callees)
+    }
+    if (callees.has(callee)) return
+    callees.add(callee)
+    this.#edges.push(caller, callee)
+  }
+}
