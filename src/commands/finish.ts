@@ -8,8 +8,9 @@ import { CannotWriteProfile } from '../profile/errors.ts'
 import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import { reproducible } from '../profile/reproducible.ts'
+import { plural } from '../profile/text.ts'
 import { inOneLine } from '../reveal/errors.ts'
-import type { Session } from '../session/session.ts'
+import type { Session, SessionStatus } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import { filterText } from './outcome.ts'
 import type { StopSignal } from './signals.ts'
@@ -103,6 +104,7 @@ export async function keepProfile(whole: Profile, path: string, isReproducible =
 /** Tells each thing the session has to say (a root that is not called, say) once. Stop it with the result. */
 export function tellMessages(session: Session, tell: (line: string) => void): () => void {
   const told = new Set<string>()
+  let folds = 0
   const timer = setInterval(async () => {
     const status = await session.status().catch(() => null)
     if (status === null || status.phase === 'ended') return
@@ -110,6 +112,7 @@ export function tellMessages(session: Session, tell: (line: string) => void): ()
       told.add('rounds')
       tell('roots have been timed by themselves: error bars are known')
     }
+    folds = tellFolds(status, folds, tell)
     for (const note of status.notes) {
       if (told.has(note)) continue
       told.add(note)
@@ -121,6 +124,17 @@ export function tellMessages(session: Session, tell: (line: string) => void): ()
 }
 
 const MESSAGES_MS = 250
+
+/** @returns how many folded methods the user knows of */
+function tellFolds({ overhead }: SessionStatus, known: number, tell: (line: string) => void): number {
+  if (overhead === undefined || overhead.folded === known || overhead.part > overhead.budget) return known
+  const [part, budget] = [overhead.part, overhead.budget].map(
+    (it) => `${Number((it * 100).toPrecision(2))} %`,
+  )
+  const folded = overhead.folded === 0 ? 'no method' : plural(overhead.folded, 'method')
+  tell(`overhead ${part} (budget ${budget}): ${folded} folded`)
+  return overhead.folded
+}
 
 /** One line about the target after we have left it. */
 export function describeDetach(

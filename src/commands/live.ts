@@ -52,6 +52,7 @@ export function liveSource(session: Session): LiveSource {
       elapsedMs: s.elapsedMs,
       phase: s.phase,
       isBare: s.isBare,
+      ...(s.overhead === undefined ? {} : { overhead: s.overhead }),
       ...(s.message === null ? {} : { message: s.message }),
       warnings: [...s.warnings, ...skippedWarnings(s.skipped)],
     }

@@ -102,6 +102,22 @@ export class RegionStandsAlone extends JfluidError {
   }
 }
 
+export class BudgetNeedsTimes extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave --max-overhead out, or --mode.'
+  constructor(mode: Mode) {
+    super(`what profiling costs is known of --mode exact, and --max-overhead is not for --mode ${mode}`)
+  }
+}
+
+export class BudgetNotWith extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
+  constructor(option: string, why: string) {
+    super(`--max-overhead does not go with ${option}: ${why}`)
+  }
+}
+
 export interface SessionFlags {
   readonly region?: readonly string[]
   readonly root?: readonly string[]
@@ -122,8 +138,11 @@ export interface SessionFlags {
   readonly random?: number
   readonly sampler?: string
   readonly sampleEvery?: number
+  /** 0.05 is 5 %. */
+  readonly maxOverhead?: number
 }
 
+const MOST_OVERHEAD = 10
 const DEFAULT_EVERY = '1ms'
 /** As in Komorium's evaluation: programs are periodic, too. */
 const DEFAULT_RANDOM = 100
@@ -203,6 +222,11 @@ export function withSessionFlags(command: Command): Command {
       '--error-bars',
       'say how sure each time is: now and then, for up to 2 s, roots are timed with nothing else instrumented',
     )
+    .option(
+      '--max-overhead <percent>',
+      'hold what profiling costs below that in every second, as 5%: cheap hot methods lose their probes',
+      overhead,
+    )
     .option('--reproducible', 'leave out of the profile what differs from run to run: not for times')
     .option(
       '--follow-threads',
@@ -227,6 +251,12 @@ function rare(value: string): 'arm' | 'watch' {
   throw new InvalidArgumentError('It is arm or watch.')
 }
 
+function overhead(text: string): number {
+  const part = percentage(text)
+  if (part > 0 && part <= MOST_OVERHEAD) return part
+  throw new InvalidArgumentError('It is a percentage above 0, up to 1000%.')
+}
+
 /** "0.5%" or "0.5": the part that is. */
 export function percentage(text: string): number {
   const number = /^(\d{1,6}(?:\.\d{1,9})?)\s*%?$/.exec(text)?.[1]
@@ -244,7 +274,7 @@ export function count(value: string): number {
  * All options, with the block analysis that --bba names.
  *
  * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, NotReproducible, WaitsNeedTime,
- * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BadAnalysis, BadInterval, OnlyForSamples, OnlyForWholeJvm
+ * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, BadAnalysis, BadInterval, OnlyForSamples, OnlyForWholeJvm
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
@@ -280,9 +310,31 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
       )
     }
   }
+  if (options.maxOverhead !== undefined) checkBudget(options)
   return flags.bba === undefined
     ? options
     : { ...options, blocks: await blockAnalysis(flags.bba, flags.mode) }
+}
+
+/** @throws BudgetNeedsTimes, BudgetNotWith */
+function checkBudget({ mode = 'exact', waits, errorBars, followThreads, rare }: SessionOptions): void {
+  if (mode !== 'exact') throw new BudgetNeedsTimes(mode)
+  if (waits) throw new BudgetNotWith('--waits', 'a method without probes would not tell that it waits')
+  if (followThreads) {
+    throw new BudgetNotWith('--follow-threads', 'a method without probes would not tell what it hands over')
+  }
+  if (rare === 'watch') {
+    throw new BudgetNotWith(
+      '--rare watch',
+      'methods that run without probes look like the first calls that are watched for',
+    )
+  }
+  if (errorBars) {
+    throw new BudgetNotWith(
+      '--error-bars',
+      'it compares calls with and without probes, which must not change',
+    )
+  }
 }
 
 /**
@@ -314,6 +366,7 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--sampler', flags.sampler !== undefined],
     ['--random', flags.random !== undefined],
     ['--error-bars', flags.errorBars === true],
+    ['--max-overhead', flags.maxOverhead !== undefined],
     ['--bba', flags.bba !== undefined],
     ['--scheme a', flags.scheme === 'a'],
     ['--include', flags.include !== undefined],
@@ -351,6 +404,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     waits: flags.waits === true,
     ...(flags.errorBars === true && { errorBars: true }),
     ...(flags.sampleEvery !== undefined && { sampleEvery: flags.sampleEvery }),
+    ...(flags.maxOverhead !== undefined && { maxOverhead: flags.maxOverhead }),
     ...(flags.profiler !== undefined && { profiler: resolve(flags.profiler) }),
   }
 }

@@ -52,6 +52,7 @@ export function wholeJvmSampling(flags: SessionFlags): Sampling {
     ['--follow-threads', flags.followThreads === true],
     ['--rare watch', flags.rare === 'watch'],
     ['--waits', flags.waits === true],
+    ['--max-overhead', flags.maxOverhead !== undefined],
     ['--error-bars', flags.errorBars === true],
     ['--random', flags.random !== undefined],
     ['--sample-every', flags.sampleEvery !== undefined],

@@ -44,6 +44,7 @@ import {
   type Latency,
   MODES,
   type Mode,
+  type OverheadFacts,
   type Profile,
   type RegionTimes,
   type Sampling,
@@ -310,6 +311,7 @@ class Reader {
       },
       ...(all.kept !== undefined && { kept: this.#kept(all.kept) }),
       ...(all.errorBars !== undefined && { errorBars: this.#errorBars(all.errorBars, methodNames.length) }),
+      ...(all.overhead !== undefined && { overhead: this.#overhead(all.overhead, methodNames.length) }),
       ...(all.followedTasks !== undefined && {
         followedTasks: this.#count(all.followedTasks, 'followedTasks'),
       }),
@@ -406,6 +408,29 @@ class Reader {
     }
   }
 
+  #overhead(value: unknown, methods: number): OverheadFacts {
+    const facts = this.#fields(value, 'overhead')
+    return {
+      budget: this.#number(facts.budget, 'overhead.budget'),
+      windows: this.#array(facts.windows, 'overhead.windows').map((each) => {
+        const window = this.#fields(each, 'a window of the overhead')
+        return {
+          atMs: this.#number(window.atMs, 'atMs of a window'),
+          part: this.#number(window.part, 'part of a window'),
+          folded: this.#count(window.folded, 'folded of a window'),
+        }
+      }),
+      aboveBudget: this.#count(facts.aboveBudget, 'overhead.aboveBudget'),
+      changes: this.#count(facts.changes, 'overhead.changes'),
+      folded: this.#array(facts.folded, 'overhead.folded').map((each) => {
+        const fold = this.#fields(each, 'a folded method')
+        const method = this.#count(fold.method, 'a folded method')
+        if (method < 1 || method >= methods) throw this.#bad('a folded method has no name')
+        return { method, callsPerSecond: this.#number(fold.callsPerSecond, 'the rate of a folded method') }
+      }),
+    }
+  }
+
   #selection(value: unknown): NonNullable<Profile['selection']> {
     const selection = this.#fields(value, 'selection')
     return {
@@ -472,6 +497,9 @@ class Reader {
     const { self, total } = METRICS[COST_OF[mode]]
     for (const name of ['calls', self, total, ...(MORE_COLUMNS[mode] ?? [])]) {
       if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
+    }
+    if ((metrics.extrapolatedCalls === undefined) !== (metrics.folded === undefined)) {
+      throw this.#bad(`${what} has only one of extrapolatedCalls and folded`)
     }
     const waits = mode === 'locks' || metrics[WAIT_COLUMNS[0]] !== undefined
     for (const name of waits ? WAIT_COLUMNS : [])

@@ -5,12 +5,21 @@
 // runs out of stack, and have millions of nodes, where one string would be too long.
 
 import { ALLOCATION, isAllocation } from '../cct/allocation.ts'
+import { foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf, METRICS, type Metric, metricOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
-import { allWarnings, column, type ErrorBarFacts, nameOf, type Profile, rootTotal } from './profile.ts'
+import {
+  allWarnings,
+  column,
+  type ErrorBarFacts,
+  nameOf,
+  type OverheadFacts,
+  type Profile,
+  rootTotal,
+} from './profile.ts'
 import { regionFacts } from './region-report.ts'
 import { isWait } from './text.ts'
 
@@ -73,6 +82,7 @@ export function factsJson(profile: Profile): string {
     warnings: allWarnings(profile),
     events: profile.events,
     ...(profile.errorBars !== undefined && { errorBars: errorBarsJson(profile, profile.errorBars) }),
+    ...(profile.overhead !== undefined && { overhead: overheadJson(profile, profile.overhead) }),
     kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },
     followThreads: profile.followedTasks !== undefined,
     followedTasks: profile.followedTasks ?? 0,
@@ -92,6 +102,14 @@ function errorBarsJson({ methodNames }: Profile, { roots, ...facts }: ErrorBarFa
   return { ...facts, roots: named }
 }
 
+function overheadJson({ methodNames }: Profile, { folded, ...facts }: OverheadFacts): object {
+  const named = folded.map(({ method: id, callsPerSecond }) => {
+    const { class: className, method, descriptor } = nameOf(methodNames, id)
+    return { class: className, method, descriptor, callsPerSecond }
+  })
+  return { ...facts, folded: named }
+}
+
 /** Elements of the hot-method list, at most `limit`. */
 export function* methodPieces(profile: Profile, limit: number): Generator<string> {
   let left = limit
@@ -99,6 +117,7 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
   const metric = writtenMetric(profile.merged)
   const waits = waitsByMethod(profile.merged)
   const errors = methodErrors(profile.merged)
+  const folds = methodFolds(profile.merged)
   for (const { method, calls, self, total, objects } of methodsInOrder(profile.merged, metric)) {
     const name = nameOf(profile.methodNames, method)
     if (isAllocation(name)) continue
@@ -116,6 +135,7 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
         [metric.total]: total,
         ...(!isWait(name) && waits(method)),
         ...errorsJson(errors.get(method)),
+        ...foldsJson(folds.get(method)),
       })
     separator = ',\n'
   }
@@ -169,6 +189,11 @@ export function* classPieces(profile: Profile, limit: number): Generator<string>
   }
 }
 
+function foldsJson(fold: { readonly extra: number; readonly folded: boolean } | undefined): object {
+  if (fold === undefined) return {}
+  return { extrapolatedCalls: Math.round(fold.extra), folded: fold.folded }
+}
+
 /** What every node of a method starts with, made once a method. */
 export function nodeHeads(profile: Profile): (id: number) => string {
   const heads: (string | undefined)[] = []
@@ -215,6 +240,7 @@ export function* nodePieces(
   const metric = writtenMetric(tree)
   const [self, total] = [column(tree, metric.self), column(tree, metric.total)]
   const errors = errorsOf(tree)
+  const folds = foldsOf(tree)
   const isTime = metric.kind === 'time'
   const waits = tellsWaits(tree) ? WAIT_COLUMNS.map((name) => ({ name, of: column(tree, name) })) : []
   const objects = column(tree, 'objects')
@@ -247,6 +273,9 @@ export function* nodePieces(
     for (const { name, of } of waits) if (of[i] !== 0) node += `,"${name}":${of[i]!}`
     if (errors !== undefined && errors.total[i]! >= 0) {
       node += `,"selfErrorNs":${errors.self[i]!},"errorNs":${errors.total[i]!}`
+    }
+    if (folds !== undefined && (folds.extra[i] !== 0 || folds.folded[i] !== 0)) {
+      node += `,"extrapolatedCalls":${Math.round(folds.extra[i]!)},"folded":${folds.folded[i] === 1}`
     }
     if (warmupCalls[i] !== 0) node += `,"warmupCalls":${warmupCalls[i]!}`
     if (warmupSelf[i] !== 0) node += `,"warmupSelfNs":${warmupSelf[i]!}`

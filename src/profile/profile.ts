@@ -123,6 +123,8 @@ export interface Profile {
   }
   /** Absent if not asked for. */
   readonly errorBars?: ErrorBarFacts
+  /** Absent if there was no budget. */
+  readonly overhead?: OverheadFacts
   /**
    * Tasks and threads that were taken up below the context they were handed over from; absent if threads
    * were not followed.
@@ -192,6 +194,19 @@ export interface RegionTimes extends Durations {
   readonly method: number
   /** Both belong to it; null for the whole method. */
   readonly lines: { readonly from: number; readonly to: number } | null
+}
+
+/** What profiling cost, and what was done to hold that below a budget. Parts: 0.05 is 5 % of the time without profiling. */
+export interface OverheadFacts {
+  readonly budget: number
+  /** A second or so each, of the latest hour. `atMs` is the end, `folded` how many methods had no probes then. */
+  readonly windows: readonly { readonly atMs: number; readonly part: number; readonly folded: number }[]
+  /** Windows with more than the budget, without those of the first 5 s of calls. */
+  readonly aboveBudget: number
+  /** Redefinitions that took probes out, or put them back. */
+  readonly changes: number
+  /** Methods without probes at the end, with the rates for which they were folded. */
+  readonly folded: readonly { readonly method: number; readonly callsPerSecond: number }[]
 }
 
 export interface SkippedMethod {

@@ -2,6 +2,7 @@
 // terminal, a pipe or a ticket; `jfluid report` prints it, and the live view when it is left.
 
 import { isAllocation } from '../cct/allocation.ts'
+import { foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -17,6 +18,7 @@ import {
   type ErrorBarFacts,
   isTimed,
   nameOf,
+  type OverheadFacts,
   type Profile,
   rootTotal,
   type Sampling,
@@ -102,6 +104,7 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
   }
   if (profile.mode === 'alloc') yield* hotSection(profile, o, paint, 'classes')
   if (profile.mode !== 'locks') yield* hotSection(profile, o, paint, 'methods')
+  if (profile.overhead !== undefined) yield* foldedSection(profile, profile.overhead, o, paint)
   if (tellsWaits(profile.merged)) yield* locksSection(profile, o, paint)
 }
 
@@ -253,6 +256,21 @@ function wholeJvmFacts(profile: Profile, threads: number): [string, string][] {
   ]
 }
 
+/** "3.8 % in the last second (budget 5 %, above it in 2 of 40); 12 methods folded". */
+function budgetText({ budget, windows, aboveBudget, folded }: OverheadFacts): string {
+  const last = windows.at(-1)
+  const now = last === undefined ? 'not known' : `${partText(last.part)} % in the last second`
+  const most = windows.reduce((all, { part }) => Math.max(all, part), 0)
+  const above = aboveBudget === 0 ? '' : `, above it in ${aboveBudget} of ${plural(windows.length, 'second')}`
+  return `${now}, ${partText(most)} % at most (budget ${partText(budget)} %${above}); ${plural(folded.length, 'method')} folded`
+}
+
+/** Two digits that count. */
+function partText(part: number): string {
+  const value = part * 100
+  return value >= 10 ? value.toFixed(0) : `${Number(value.toPrecision(2))}`
+}
+
 function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<string> {
   const { target, instrumentation, calibration, events, kept } = profile
   const { longestPauseMs } = instrumentation
@@ -293,6 +311,7 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
         `(${percent(events.waitMs, busyMs)} %)`,
     ],
   ]
+  if (profile.overhead !== undefined) ofRoots.push(['budget', budgetText(profile.overhead)])
   const facts = profile.regions === undefined ? ofRoots : regionHeader(profile, ofRoots)
   if (isWholeJvm(profile)) facts.splice(0, facts.length, ...wholeJvmFacts(profile, threads))
   if (profile.regions !== undefined) {
@@ -395,6 +414,7 @@ function* treeRows(
   const { self, total } = costsOf(tree)
   const words = COST_WORDS[COST_OF[profile.mode]]
   const errors = errorsOf(tree)
+  const folds = foldsOf(tree)
   const nameCells =
     errors === undefined ? Math.max(16, cells - NUMBER_CELLS) : cells - NUMBER_CELLS - ERROR_CELLS
   // One frame a level: its nodes to show, how far we are, and the total of the root above: of all, where there is none.
@@ -414,16 +434,26 @@ function* treeRows(
       errors === undefined ? '' : right(plusMinus(errors.total[node]!), ERROR_CELLS),
       right(words.cost(self[node]!), 10),
       right(share, 8),
-      right(count(calls[node]!, 10), 11),
+      right(callsText(calls[node]!, folds?.extra[node]), 11),
       right(words.each(total[node]!, calls[node]!), 10),
     ].join('')
+    const mark = folds?.folded[node] === 1 ? FOLDED : ''
     const indent = indentation(frames.length - 1, Math.floor(nameCells / 2))
-    const name = shortName(nameOf(profile.methodNames, tree.method[node]!), nameCells - widthOf(indent))
+    const room = nameCells - widthOf(indent) - mark.length
+    const name = shortName(nameOf(profile.methodNames, tree.method[node]!), room) + mark
     const hot = total[node]! >= rootCost / 2 || self[node]! >= rootCost / 10
     yield `${hot ? paint('heat', numbers) : numbers}  ${paint('dim', indent)}${name}\n`
     const below = keptChildren(tree, node, pruned)
     if (below.length > 0) frames.push({ nodes: below, at: 0, rootCost })
   }
+}
+
+/** Behind the name of a method that has no probes at the moment. */
+const FOLDED = ' (folded)'
+
+/** With those that were not counted, if there are any. */
+function callsText(calls: number, extra = 0): string {
+  return Math.round(extra) === 0 ? count(calls, 10) : `~${count(Math.round(calls + extra), 9)}`
 }
 
 function keptChildren(tree: Tree, node: number, pruned: Pruned): number[] {
@@ -459,17 +489,38 @@ function* hotSection(
   yield `${paint('dim', isClasses ? classHeader : header)}\n`
   const nameCells =
     errors === undefined ? Math.max(16, o.width - NUMBER_CELLS) : o.width - NUMBER_CELLS - ERROR_CELLS
+  const folds = methodFolds(tree)
   for (const { method, calls, self, total } of shown) {
+    const fold = folds.get(method)
+    const mark = fold?.folded === true ? FOLDED : ''
     const numbers = [
       right(words.cost(self), 9),
       errors === undefined ? '' : right(plusMinus(errors.get(method)?.self ?? Number.NaN), ERROR_CELLS),
       right(isClasses ? '' : words.cost(total), 10),
       right(percent(self, whole), 8),
-      right(count(calls, 10), 11),
+      right(callsText(calls, fold?.extra), 11),
       right(words.each(total, calls), 10),
     ].join('')
-    const name = shortName(nameOf(profile.methodNames, method), nameCells)
+    const name = shortName(nameOf(profile.methodNames, method), nameCells - mark.length) + mark
     yield `${self >= whole / 10 ? paint('heat', numbers) : numbers}  ${name}\n`
+  }
+}
+
+function* foldedSection(
+  profile: Profile,
+  { folded }: OverheadFacts,
+  o: typeof DEFAULTS,
+  paint: Paint,
+): Generator<string> {
+  if (folded.length === 0) return
+  const sums = methodFolds(profile.merged)
+  const shown = folded.toSorted((a, b) => b.callsPerSecond - a.callsPerSecond).slice(0, o.top)
+  yield `\n${paint('bold', 'Folded into their callers')}${paint('dim', `, ${shown.length} of ${folded.length}: their time is their callers' since`)}\n`
+  yield `${paint('dim', `${right('calls/s', 10)}${right('not counted', 14)}  method`)}\n`
+  for (const { method, callsPerSecond } of shown) {
+    const extra = Math.round(sums.get(method)?.extra ?? 0)
+    const name = shortName(nameOf(profile.methodNames, method), Math.max(16, o.width - 26))
+    yield `${right(count(Math.round(callsPerSecond), 9), 10)}${right(`~${count(extra, 12)}`, 14)}  ${name}\n`
   }
 }
 

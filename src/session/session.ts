@@ -23,6 +23,7 @@ import {
   COST_OF,
   isTimed as isTimedMode,
   type Mode,
+  type OverheadFacts,
   type Profile,
   type RegionTimes,
   type Sampling,
@@ -38,6 +39,7 @@ import type { RootReport } from '../reveal/roots.ts'
 import { Agent } from '../wire/agent.ts'
 import { AgentRefused, LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { AgentFacts, DetachReport, OpenAllocation, ThreadRow, Unloaded } from '../wire/messages.ts'
+import { Budget } from './budget.ts'
 import { ClassLoads } from './class-loads.ts'
 import { TargetClock } from './clock.ts'
 import type { OpenDoor } from './door.ts'
@@ -101,6 +103,8 @@ export interface SessionOptions {
   readonly rare?: 'arm' | 'watch'
   /** Roots are timed without the probes of what they call, now and then. Of exact time. */
   readonly errorBars?: boolean
+  /** The overhead is held below that, by taking probes out of methods: 0.05 is 5 %. Of exact time. */
+  readonly maxOverhead?: number
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
 }
@@ -116,6 +120,8 @@ export interface SessionStatus {
   readonly isBare: boolean
   /** How often roots have been timed. */
   readonly rounds: number
+  /** With a budget: what the latest second or so cost, as a part, and how many methods are folded. */
+  readonly overhead?: { readonly part: number; readonly budget: number; readonly folded: number }
   /** What there is to say while nothing has been recorded. */
   readonly message: string | null
   /** What there is to say of each root that has not been called. */
@@ -189,6 +195,14 @@ function recipeOf(options: SessionOptions, feature: number): Recipe {
   return tellsWaits(options) ? { tells: 'time', waits: waitRecipe(feature, options.jdk) } : EXACT_TIME
 }
 
+function overheadNow({ budget, windows, folded }: Budget): NonNullable<SessionStatus['overhead']> {
+  return { part: windows.at(-1)?.part ?? 0, budget, folded: folded.length }
+}
+
+function overheadFacts({ budget, windows, folded, changes, above }: Budget): OverheadFacts {
+  return { budget, windows, aboveBudget: above.windows, changes, folded }
+}
+
 function tellsWaits({ mode, waits }: SessionOptions): boolean {
   return mode === 'locks' || waits === true
 }
@@ -212,6 +226,7 @@ export class Session {
   private readonly rareWatch: RareWatch
   /** Null unless asked for. */
   private readonly errorBars: ErrorBars | null
+  private readonly budget: Budget | null
   private ticks = 0
   private readonly firsts = new Set<number>()
   /** What ids of waiting stand for. */
@@ -267,6 +282,10 @@ export class Session {
     this.rareWatch = new RareWatch(workshop, this.installation)
     this.errorBars =
       options.errorBars === true ? new ErrorBars(workshop, this.installation, calibration) : null
+    this.budget =
+      options.maxOverhead === undefined
+        ? null
+        : new Budget(workshop, this.installation, calibration, options.maxOverhead)
     this.classLoads = new ClassLoads(workshop, this.installation, (error) => this.noteUnanswered(error))
     this.rootWatch = new RootWatch({
       progress: () => this.revealer.rootProgress(),
@@ -430,6 +449,7 @@ export class Session {
     this.rareWatch.lookFurther().catch(() => {}) // the turns have told
     this.phase = 'waiting for root'
     this.errorBars?.start()
+    this.budget?.start()
     await this.rootWatch.look()
     this.statusTimer = setInterval(() => void this.tick(), STATUS_MS)
     onPhase('recording')
@@ -652,6 +672,7 @@ export class Session {
     this.phase = 'ended'
     this.turns.close()
     this.errorBars?.lost()
+    this.budget?.stop()
     this.durationMs ??= performance.now() - this.begun
     this.endTicks ??= this.clock.nowTicks
     clearInterval(this.statusTimer)
@@ -712,10 +733,17 @@ export class Session {
       elapsedMs: this.durationMs ?? performance.now() - this.begun,
       isBare: this.errorBars?.isBare === true,
       rounds: this.errorBars?.rounds ?? 0,
+      ...(this.budget !== null && { overhead: overheadNow(this.budget) }),
       message: waits ? notes.join('; ') || nothing : null,
       notes,
       // A root among others that is not called must not stand in the way of what the others give.
-      warnings: [...this.warnings, ...this.barWarnings, ...this.rareWatch.warnings, ...(waits ? [] : notes)],
+      warnings: [
+        ...this.warnings,
+        ...this.barWarnings,
+        ...(this.budget?.warnings ?? []),
+        ...this.rareWatch.warnings,
+        ...(waits ? [] : notes),
+      ],
       skipped: this.skipped(),
     }
   }
@@ -784,6 +812,7 @@ export class Session {
     this.recorder.reset(this.isTimed ? this.clock.nowTicks : undefined)
     this.errorBars?.reset()
     this.forgottenBytes = this.openAllocations?.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0
+    this.budget?.reset()
     this.startedNow()
   }
 
@@ -801,6 +830,7 @@ export class Session {
     if (this.stopping) return this.detachReport
     this.stopping = true
     clearInterval(this.statusTimer)
+    this.budget?.stop()
     await this.timeRootsAtLast()
     this.turns.close()
     if (this.phase !== 'ended') {
@@ -956,12 +986,14 @@ export class Session {
       warnings: [
         ...this.warnings,
         ...this.barWarnings,
+        ...(this.budget?.warnings ?? []),
         ...this.rareWatch.warnings,
         ...this.rareWatch.lastWarnings,
       ],
       events: { count: stats.events, waitMs: this.clock.toNs(stats.waitTicks) / 1e6 },
       kept: this.kept,
       ...(this.errorBars !== null && { errorBars: this.errorBarFacts(this.errorBars) }),
+      ...(this.budget !== null && { overhead: overheadFacts(this.budget) }),
       ...(openCalls > 0 && { openCalls }),
       ...(this.options.followThreads === true && { followedTasks: stats.followed }),
       ...(regions !== undefined && { regions }),

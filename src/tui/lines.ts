@@ -3,6 +3,7 @@
 // Top to bottom: two lines of status, the heads of the columns, the rows or a page, one line of detail
 // or message, one line of keys.
 
+import { foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
@@ -129,8 +130,8 @@ function statusLines(scene: Scene): Line[] {
     phase(scene),
     run(` ${span(status.elapsedMs)} `),
   ]
-  // A thread's name needs the room of two words.
-  const short = !wide && model.thread !== undefined
+  // A thread's name needs the room of two words, and so does a budget.
+  const short = !wide && (model.thread !== undefined || status.overhead !== undefined)
   const second = [
     run(` scheme ${status.scheme.toUpperCase()}  `, 'dim'),
     run(count(status.instrumentedMethods, 7)),
@@ -141,6 +142,7 @@ function statusLines(scene: Scene): Line[] {
     run(' events/s  wait ', 'dim'),
     run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
     ...sureness(scene),
+    ...budget(scene),
   ]
   const sampled = [
     run(' whole JVM  ', 'dim'),
@@ -160,6 +162,19 @@ function statusLines(scene: Scene): Line[] {
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
 function isWholeJvm({ mode, roots }: LiveStatus): boolean {
   return mode === 'sample' && roots.length === 0
+}
+
+/** "  ovh 3.8 % of 5 %, 12 folded". */
+function budget({ columns, status }: Scene): Run[] {
+  if (status.overhead === undefined) return []
+  const { part, budget: most, folded } = status.overhead
+  const digits = (it: number): string => `${Number((it * 100).toPrecision(2))}`
+  const label = columns >= 100 ? 'overhead' : 'ovh'
+  return [
+    run(`  ${label} `, 'dim'),
+    run(`${digits(part)}/${digits(most)} %`, part > most ? 'warning' : 'good'),
+    run(folded > 0 ? `, ${folded} folded` : ''),
+  ]
 }
 
 /** By how much the times of the roots that have been timed may be off. */
@@ -265,6 +280,7 @@ function bodyLines(scene: Scene): Line[] {
   const draw = rowDrawer(scene)
   if (model.view === 'tree') {
     const { self, total } = costsOf(model.tree)
+    const folds = foldsOf(model.tree)
     const calls = column(model.tree, 'calls')
     const all = rootTotal(model.tree)
     return model.rows.window(first, model.bodyRows).map((row, i) => {
@@ -272,13 +288,16 @@ function bodyLines(scene: Scene): Line[] {
       const rootCost = isWholeJvm(scene.status) ? all : total[row.root]!
       const share = percent(total[node]!, rootCost)
       const numbers = [total[node]!, self[node]!, calls[node]!] as const
-      return draw(numbers, share, rootCost, model.tree.method[node]!, first + i === index, row)
+      const fold = folds && { extra: folds.extra[node]!, folded: folds.folded[node] === 1 }
+      return draw(numbers, share, rootCost, model.tree.method[node]!, first + i === index, row, fold)
     })
   }
   const whole = rootTotal(model.tree)
+  const folds = methodFolds(model.tree)
   return model.hot.methods.slice(first, first + model.bodyRows).map((hot, i) => {
     const numbers = [hot.total, hot.self, hot.calls] as const
-    return draw(numbers, percent(hot.self, whole), whole, hot.method, first + i === index)
+    const fold = folds.get(hot.method)
+    return draw(numbers, percent(hot.self, whole), whole, hot.method, first + i === index, undefined, fold)
   })
 }
 
@@ -289,6 +308,7 @@ type RowDrawer = (
   method: number,
   selected: boolean,
   row?: Row,
+  fold?: { readonly extra: number; readonly folded: boolean },
 ) => Line
 
 function rowDrawer(scene: Scene): RowDrawer {
@@ -298,17 +318,18 @@ function rowDrawer(scene: Scene): RowDrawer {
   const nameCells = columns - nameColumn(columns)
   const matches = matcher(model.search, model.nameText)
   const words = wordsOf(scene)
-  return ([totalCost, selfCost, times], part, whole, method, selected, row) => {
+  return ([totalCost, selfCost, times], part, whole, method, selected, row, fold) => {
     const numbers =
       right(words.cost(totalCost, total.cells - 1), total.cells) +
       right(words.cost(selfCost, self.cells - 1), self.cells) +
       right(part, share.cells) +
-      right(count(times, calls.cells - 1), calls.cells) +
+      right(timesText(times, calls.cells - 1, fold?.extra), calls.cells) +
       right(words.each(totalCost, times), each.cells)
     const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
     const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
-    const room = nameCells - width(before) - width(marker)
-    const name = shortName(nameOf(method), room, glyphs.ellipsis)
+    const mark = fold?.folded === true ? FOLDED : ''
+    const room = nameCells - width(before) - width(marker) - mark.length
+    const name = shortName(nameOf(method), room, glyphs.ellipsis) + mark
     if (selected) return [run(pad(`${numbers}  ${before}${marker}${name}`, columns), 'selected')]
     return [
       run(numbers, heatOf(selfCost, whole)),
@@ -317,6 +338,13 @@ function rowDrawer(scene: Scene): RowDrawer {
       run(name, matches(method) ? 'match' : 'plain'),
     ]
   }
+}
+
+const FOLDED = ' (folded)'
+
+/** With calls that were not counted, if there are any. */
+function timesText(times: number, cells: number, extra = 0): string {
+  return Math.round(extra) === 0 ? count(times, cells) : `~${count(Math.round(times + extra), cells - 1)}`
 }
 
 /** By its own cost, since a total is hot wherever something below it is. */

@@ -178,9 +178,18 @@ it('the documented keys of the JSON are those of an export', () => {
       roots: [{ method: 1, rounds: 1, bareCalls: 1, bareNs: 1, instrumentedNs: 1, errorNs: 1 }],
     },
     regions: [REGION],
+    overhead: {
+      ...{ budget: 0.05, windows: [{ atMs: 1, part: 0.1, folded: 1 }], aboveBudget: 1, changes: 1 },
+      folded: [{ method: 1, callsPerSecond: 1 }],
+    },
   }
   const ones = new Float64Array(full.merged.count).fill(1)
-  Object.assign(full.merged.metrics, { selfErrorNs: ones, errorNs: ones })
+  Object.assign(full.merged.metrics, {
+    selfErrorNs: ones,
+    errorNs: ones,
+    extrapolatedCalls: ones,
+    folded: ones,
+  })
   full.merged.metrics.warmupCalls!.fill(1)
   full.merged.metrics.warmupSelfNs!.fill(1)
   const found = new Set<string>()

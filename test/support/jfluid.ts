@@ -52,6 +52,9 @@ export interface JsonNode {
   /** With `--error-bars`, of roots that were timed bare. */
   selfErrorNs?: number
   errorNs?: number
+  /** With `--max-overhead`, of methods that are or were folded. */
+  extrapolatedCalls?: number
+  folded?: boolean
   /** The same, with `--mode sample`; `calls` are then those that were seen. */
   selfSamples?: number
   totalSamples?: number
@@ -149,6 +152,13 @@ export interface JsonProfile {
       instrumentedNs: number
       errorNs: number
     }[]
+  }
+  overhead?: {
+    budget: number
+    windows: { atMs: number; part: number; folded: number }[]
+    aboveBudget: number
+    changes: number
+    folded: { class: string; method: string; descriptor: string; callsPerSecond: number }[]
   }
   kept: { heapBytes: number; outsideBytes: number }
   followThreads: boolean

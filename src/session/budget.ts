@@ -1,0 +1,301 @@
+// A budget for the overhead: what profiling costs is watched, and held below a level by taking probes out of methods (they
+// are folded into their callers), and putting them back when there is room.
+//
+// What is counted as cost: probes, by the calibration; waiting for the client; standing still for redefinitions. It is compared with
+// what threads would have taken inside roots without: 5 % makes 1.05 s of 1 s. What the JVM cannot inline any more because of probes is not
+// in it, nor are the processors that the client uses.
+//
+// One redefinition at a time, of all methods that it takes, and a look at its effect before the next. To come back there must be more
+// room than would be used, and a method that had to be folded again waits twice as long the next time: so nothing swings.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Calibration } from '../cct/compensation.ts'
+import type { MethodSums } from '../cct/folding.ts'
+import { LinkLost } from '../wire/link.ts'
+import { type Graph, type Load, narrow, widen } from './budget-plan.ts'
+import type { Installation, Workshop } from './installation.ts'
+
+/** Between two looks, or longer where a look takes long: millions of contexts. */
+const LOOK_MS = 150
+const LOOK_SHARE = 20
+const WINDOW_MS = 1_000
+/** The windows that are kept: of an hour. */
+const MOST_WINDOWS = 3_600
+/** Code that has just been redefined is not what it will be. */
+const SETTLE_MS = 300
+/** So long a time tells whether there is too much; and whether there is room. */
+const NARROW_MS = 300
+const WIDEN_MS = 2_000
+/** Parts of the budget: from where on methods are folded, what is aimed at, and what there may be with those that come back. */
+const TOO_MUCH = 0.85
+const AIM = 0.5
+const ROOM = 0.55
+/** A folded method comes back after that, at the earliest; after twice as long if it had to be folded again. */
+const FIRST_BACK_MS = 5_000
+const LONGEST_BACK_MS = 600_000
+/** Until then more than the budget is no failure. */
+const GRACE_MS = 5_000
+
+/** What profiling cost in a second or so. */
+export interface BudgetWindow {
+  /** From when recording began, or counting anew, to the end of the window. */
+  readonly atMs: number
+  /** How much longer threads were inside roots because of it: 0.05 is 5 %. */
+  readonly part: number
+  /** Methods folded at the end. */
+  readonly folded: number
+}
+
+export interface FoldedMethod {
+  readonly method: number
+  /** The rate for which it was folded. */
+  readonly callsPerSecond: number
+}
+
+interface Look {
+  readonly at: number
+  readonly sums: MethodSums
+  readonly redefinitions: number
+}
+
+interface Fold extends FoldedMethod {
+  readonly backAt: number
+}
+
+export class Budget {
+  readonly #workshop: Workshop
+  readonly #installation: Installation
+  readonly #ticksOfCall: number
+  readonly #budget: number
+  readonly #folded = new Map<number, Fold>()
+  /** How long a method is to stay folded the next time. */
+  readonly #patience = new Map<number, number>()
+  readonly #callees = new Map<number, Set<number>>()
+  readonly #callers = new Map<number, Set<number>>()
+  /** What the JVM would not fold, or not bring back. */
+  readonly #stubborn = new Set<number>()
+  /** Since the code has been what it is, oldest first. */
+  #looks: Look[] = []
+  #windowFrom: Look | undefined
+  #windows: BudgetWindow[] = []
+  #begun = 0
+  #firstCallMs: number | undefined
+  #changedAt = Number.NEGATIVE_INFINITY
+  #changes = 0
+  /** How long the latest redefinition of ours stopped the target. */
+  #pauseMs = 0
+  #isStuck = false
+  #problem: string | null = null
+  #stopped = false
+
+  /** @param budget  0.05 for 5 % */
+  constructor(workshop: Workshop, installation: Installation, calibration: Calibration, budget: number) {
+    this.#workshop = workshop
+    this.#installation = installation
+    this.#ticksOfCall = calibration.innerTicks + calibration.outerTicks
+    this.#budget = budget
+    workshop.recorder.mayFold(this.#ticksOfCall)
+  }
+
+  get budget(): number {
+    return this.#budget
+  }
+
+  /** Oldest first; of the latest hour. */
+  get windows(): readonly BudgetWindow[] {
+    return this.#windows
+  }
+
+  get folded(): FoldedMethod[] {
+    return [...this.#folded.values()].map(({ method, callsPerSecond }) => ({ method, callsPerSecond }))
+  }
+
+  /** Redefinitions that took probes out or put them back. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  get warnings(): string[] {
+    if (this.#problem !== null) return [`the overhead is no longer watched: ${this.#problem}`]
+    return this.#isStuck
+      ? ['the budget cannot be held: what is left are roots, and methods between them and other roots']
+      : []
+  }
+
+  /** Recording begins. */
+  start(): void {
+    this.#begun = performance.now()
+    this.#run().catch((error: unknown) => {
+      if (!this.#isOver && !(error instanceof LinkLost)) this.#problem = String(error)
+    })
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** Counting begins anew. */
+  reset(): void {
+    this.#begun = performance.now()
+    this.#looks = []
+    this.#windowFrom = undefined
+    this.#windows = []
+    this.#firstCallMs = undefined
+  }
+
+  /** How many windows after the first seconds were above the budget, and how many there are. */
+  get above(): { readonly windows: number; readonly of: number } {
+    const from = (this.#firstCallMs ?? 0) + GRACE_MS + WINDOW_MS
+    const counted = this.#windows.filter(({ atMs }) => atMs >= from)
+    return { windows: counted.filter(({ part }) => part > this.#budget).length, of: counted.length }
+  }
+
+  get #isOver(): boolean {
+    return this.#stopped || this.#workshop.turns.closed
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isOver) {
+      const begun = performance.now()
+      await this.#look()
+      if (this.#isOver) return
+      const spent = performance.now() - begun
+      await this.#steer()
+      await sleep(Math.max(LOOK_MS, spent * LOOK_SHARE), undefined, { ref: false })
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { recorder, clock } = this.#workshop
+    const sums = await recorder.methodSums(clock.nowTicks)
+    const look = { at: performance.now(), sums, redefinitions: this.#installation.redefinitions }
+    for (let i = 0; i < sums.edges.length; i += 2) {
+      const [caller, callee] = [sums.edges[i], sums.edges[i + 1]]
+      add(this.#callees, caller, callee)
+      add(this.#callers, callee, caller)
+    }
+    const last = this.#looks.at(-1) ?? this.#windowFrom
+    // All was set to zero meanwhile.
+    if (last !== undefined && sums.totalCalls < last.sums.totalCalls) {
+      this.#looks = []
+      this.#windowFrom = undefined
+    }
+    if (sums.totalCalls > 0) this.#firstCallMs ??= look.at - this.#begun
+    this.#windowFrom ??= look
+    if (look.at - this.#windowFrom.at >= WINDOW_MS) this.#closeWindow(this.#windowFrom, look)
+    if (look.at < this.#changedAt + SETTLE_MS) return
+    this.#looks.push(look)
+    while (this.#looks.length > 2 && look.at - this.#looks[1].at >= WIDEN_MS) this.#looks.shift()
+  }
+
+  #closeWindow(from: Look, to: Look): void {
+    const part = partOf(this.#loadOf(from, to))
+    this.#windows.push({ atMs: to.at - this.#begun, part, folded: this.#folded.size })
+    if (this.#windows.length > MOST_WINDOWS) this.#windows.shift()
+    if (part <= this.#budget) this.#isStuck = false
+    this.#windowFrom = to
+  }
+
+  async #steer(): Promise<void> {
+    const latest = this.#looks.at(-1)
+    const recent = this.#looks.findLast(({ at }) => latest !== undefined && latest.at - at >= NARROW_MS)
+    if (latest === undefined || recent === undefined) return
+    const load = this.#loadOf(recent, latest)
+    // Threads also wait for answers while methods go in, and those waits end by themselves.
+    const isCalm = latest.redefinitions === recent.redefinitions
+    const cost = load.probeTicks + (isCalm ? load.waitTicks : 0)
+    if (cost > TOO_MUCH * this.#budget * load.bareTicks) {
+      await this.#narrow(load, cost / load.probeTicks, latest.at - recent.at)
+      return
+    }
+    const before = this.#looks[0]
+    if (this.#folded.size > 0 && latest.at - before.at >= WIDEN_MS)
+      await this.#widen(this.#loadOf(before, latest))
+  }
+
+  /** @param each  what a probe costs by what it is calibrated to: waiting comes of events, too */
+  async #narrow(load: Load, each: number, ms: number): Promise<void> {
+    const foldable = this.#workshop.instrumenter.foldable()
+    for (const method of this.#stubborn) foldable.delete(method)
+    const most = (AIM * this.#budget * load.bareTicks) / each
+    const methods = narrow(load, this.#ticksOfCall, this.#graph, foldable, new Set(this.#folded.keys()), most)
+    if (methods.length === 0) {
+      this.#isStuck = partOf(load) > this.#budget
+      return
+    }
+    const rate = (method: number) => ((load.calls[method] ?? 0) * 1000) / ms
+    await this.#change(methods, [], rate)
+  }
+
+  async #widen(load: Load): Promise<void> {
+    const now = performance.now()
+    const cost = load.probeTicks + load.waitTicks + load.pauseTicks
+    // The redefinition is a cost of the second it is in.
+    const left = Math.min(ROOM, TOO_MUCH - this.#pauseMs / WINDOW_MS / this.#budget)
+    const room = left * this.#budget * load.bareTicks - cost
+    if (room <= 0) return
+    const folded = new Set(this.#folded.keys())
+    const mayReturn = (method: number) =>
+      !this.#stubborn.has(method) && (this.#folded.get(method)?.backAt ?? 0) <= now
+    const methods = widen(load, this.#ticksOfCall, this.#graph, folded, mayReturn, room)
+    if (methods.length > 0) await this.#change([], methods, () => 0)
+  }
+
+  get #graph(): Graph {
+    return { callees: this.#callees, callers: this.#callers }
+  }
+
+  async #change(
+    out: readonly number[],
+    back: readonly number[],
+    rate: (method: number) => number,
+  ): Promise<void> {
+    const { turns, recorder, clock } = this.#workshop
+    await turns.enqueue(async () => {
+      const done = await this.#installation.fold(out, back)
+      const refused = new Set(done.refused)
+      this.#pauseMs = done.pauseMs
+      for (const method of refused) this.#stubborn.add(method)
+      const gone = out.filter((it) => !refused.has(it))
+      const come = back.filter((it) => !refused.has(it))
+      recorder.fold(gone, come, clock.nowTicks)
+      const now = performance.now()
+      for (const method of gone) {
+        const wait = this.#patience.get(method) ?? FIRST_BACK_MS
+        this.#patience.set(method, Math.min(2 * wait, LONGEST_BACK_MS))
+        this.#folded.set(method, { method, callsPerSecond: rate(method), backAt: now + wait })
+      }
+      for (const method of come) this.#folded.delete(method)
+      this.#changes++
+    })
+    this.#changedAt = performance.now()
+    this.#looks = []
+  }
+
+  #loadOf(from: Look, to: Look): Load {
+    const minus = (after: Float64Array, before: Float64Array) =>
+      after.map((value, i) => value - (before[i] ?? 0))
+    const probeTicks = (to.sums.totalCalls - from.sums.totalCalls) * this.#ticksOfCall
+    const waitTicks = to.sums.waitTicks - from.sums.waitTicks
+    const pauseTicks = Math.max(0, to.sums.pauseTicks - from.sums.pauseTicks)
+    const measured = Math.max(0, to.sums.insideTicks - from.sums.insideTicks)
+    return {
+      calls: minus(to.sums.calls, from.sums.calls),
+      estimated: minus(to.sums.estimated, from.sums.estimated),
+      ticks: minus(to.sums.ticks, from.sums.ticks),
+      ...{ probeTicks, waitTicks, pauseTicks },
+      // Probes may cost less than calibration found, but not all of the time.
+      bareTicks: Math.max(measured - probeTicks, measured / 100),
+    }
+  }
+}
+
+function partOf({ probeTicks, waitTicks, pauseTicks, bareTicks }: Load): number {
+  return bareTicks > 0 ? (probeTicks + waitTicks + pauseTicks) / bareTicks : 0
+}
+
+function add(map: Map<number, Set<number>>, key: number, value: number): void {
+  const found = map.get(key)
+  if (found === undefined) map.set(key, new Set([value]))
+  else found.add(value)
+}

@@ -1,0 +1,73 @@
+// --max-overhead: a program with far more calls than work. It counts its own calls, so what is still counted must be the
+// same to the call, and what is not any more must come near.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import type { JavaProcess } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import { type JsonNode, type JsonProfile, startRecording, stderrLine } from '../support/jfluid.ts'
+import { liveCode, probed, startDebuggable } from './live-code.ts'
+
+const ROOT = 'fix.Dense.root'
+const LEAF = 'Lfix/Dense;.leaf(I)I'
+
+/** The program stands still, and says how often its methods were called. */
+async function calls(java: JavaProcess, nth: number): Promise<Record<string, number>> {
+  java.send('calls')
+  const [, root, middle, twig, leaf, work] = (await java.line(/^calls/, nth)).split(' ').map(Number)
+  return { root: root!, middle: middle!, twig: twig!, leaf: leaf!, work: work! }
+}
+
+function nodesOf({ merged }: JsonProfile): JsonNode[] {
+  const all = (nodes: readonly JsonNode[]): JsonNode[] => nodes.flatMap((it) => [it, ...all(it.children)])
+  return all(merged)
+}
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Dense')
+  })
+
+  it('methods are folded until the overhead is below the budget, and come back when there is room', async () => {
+    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Dense', '2'])
+    const code = await liveCode(jvm, 'Lfix/Dense;')
+    const before = await calls(java, 1)
+    const recording = startRecording(java.pid, '--root', ROOT, '--max-overhead', '20%')
+    await recording.started
+    java.send('go')
+    // Told only when the overhead of a whole window was at most the budget.
+    await stderrLine(recording.process, /overhead [\d.]+ % \(budget 20 %\): \d methods? folded/)
+    const folded = await liveCode(jvm, 'Lfix/Dense;')
+    expect(folded.get(LEAF)).toBe(code.get(LEAF))
+    expect(probed(folded)).toContain('Lfix/Dense;.root(ZI)I')
+
+    java.send('calm')
+    await stderrLine(recording.process, /overhead [\d.]+ % \(budget 20 %\): no method folded/)
+    expect(probed(await liveCode(jvm, 'Lfix/Dense;'))).toHaveLength(5)
+    const after = await calls(java, 2)
+    const profile = await recording.stop()
+    expect(await liveCode(jvm, 'Lfix/Dense;')).toEqual(code)
+
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+    const nodes = nodesOf(profile)
+    expect(nodes.map(({ method }) => method).toSorted()).toEqual(['leaf', 'middle', 'root', 'twig', 'work'])
+    for (const { method, calls: counted, extrapolatedCalls: extra = 0, folded: isFolded } of nodes) {
+      const truth = after[method]! - before[method]!
+      if (extra === 0) expect(counted, method).toBe(truth)
+      else expect(Math.abs(counted + extra - truth) / truth, method).toBeLessThan(0.15)
+      expect(isFolded ?? false, method).toBe(false)
+    }
+    const node = (name: string) => nodes.find(({ method }) => method === name)!
+    expect(node('root').extrapolatedCalls ?? 0).toBe(0)
+    expect(node('leaf').extrapolatedCalls).toBeGreaterThan(0)
+
+    const { budget, windows, folded: atEnd, changes } = profile.overhead!
+    expect(budget).toBe(0.2)
+    expect(atEnd).toEqual([])
+    expect(windows.some(({ part, folded: methods }) => methods > 0 && part <= budget)).toBe(true)
+    // Out in a few steps, back in a few.
+    expect(changes).toBeLessThan(9)
+    expect(profile.warnings).toEqual([])
+  })
+})

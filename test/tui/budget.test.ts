@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import type { Tree } from '../../src/cct/tree.ts'
+import { LiveView } from '../../src/tui/app.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+let source: FakeSource
+let screen: FakeScreen
+let view: LiveView
+
+function withFolds(tree: Tree): Tree {
+  const columns = { extrapolatedCalls: Float64Array.of(0, 3_000_000), folded: Float64Array.of(0, 1) }
+  return { ...tree, metrics: { ...tree.metrics, ...columns } }
+}
+
+describe('a budget in the live view', () => {
+  beforeEach(async () => {
+    const methods = new Methods()
+    const tree = treeOf('Shop.order 3x 2000000ns ( Shop.price 9x 10400000ns )', methods)
+    source = new FakeSource(methods, withFolds(tree))
+    source.facts = { overhead: { part: 0.0291, budget: 0.05, folded: 1 } }
+    screen = new FakeScreen(80, 24)
+    view = new LiveView(source, screen)
+    await view.refresh()
+  })
+
+  it('is beside the overhead of the latest second', async () => {
+    assert.match(screen.text, /wait 0\.3 % {2}ovh 2\.9\/5 %, 1 folded *$/m)
+    source.facts = { overhead: { part: 0.31, budget: 0.05, folded: 0 } }
+    await view.refresh()
+    assert.match(screen.text, /ovh 31\/5 % *$/m)
+    assert.ok(screen.widest <= 80)
+  })
+
+  it('marks what is folded, in the tree and among the hot methods', () => {
+    assert.match(screen.text, / ~3\.00M .* com\.acme\.Shop\.price \(folded\)$/m)
+    assert.doesNotMatch(screen.text, /Shop\.order \(folded\)/)
+    screen.press('m')
+    assert.match(screen.text, /~3\S+ .*Shop\.price \(folded\)/)
+    assert.ok(screen.widest <= 80)
+  })
+})
