@@ -17,6 +17,7 @@ import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
+import { purge } from './purge.ts'
 import { Weights } from './weights.ts'
 
 // A node is a record of 32 bytes, so that an event touches one cache line per node:
@@ -85,6 +86,8 @@ const TOKENS = 2 ** 18
 const HASH_FULL = 0.7
 const GROWTH = 1.5
 const FIRST_NODES = 1024
+/** Contexts of samples, from which on those with few of them are given up: 64 MiB with the table. */
+const MOST_SAMPLED = 2 ** 20
 /** A loop over all nodes shows that we live at every node whose low bits are these: 65,536 apart. */
 export const ALIVE_NODES = 0xffff
 /** So many are copied at once when the records grow: 4 MiB, a few milliseconds. */
@@ -140,6 +143,8 @@ export class CctBuilder implements EventSink {
   followed = 0
   /** Work whose SUBMIT was lost: what it called stands for itself. */
   orphans = 0
+  /** Contexts with few samples that have become part of their callers, see purge.ts. */
+  purged = 0
   /** Those of samples. */
   readonly weights = new Weights()
   /** What the JVM says that roots have allocated: those that have ended. */
@@ -183,6 +188,7 @@ export class CctBuilder implements EventSink {
   readonly #renamed = new Set<number>()
   #pseudoNodes = 0
   readonly #executed: boolean
+  #mostSampled: number
   readonly #firstMethod: number
   readonly #maxNodes: number
   readonly #alive: () => void
@@ -211,10 +217,18 @@ export class CctBuilder implements EventSink {
    *                 so do those that memory has no room for
    * @param alive    called now and then during work that takes long: growing a tree of millions of
    *                 nodes does, and a target that waits for us must see that we live
+   * @param mostSampled contexts of a tree of samples, about
    * @param executed events tell what was executed, and not the time: waiting takes nothing of it
    * @param firstMethod ids below stand for waiting (events/wait-ids.ts)
    */
-  constructor(maxNodes = 2 ** 26, alive: () => void = () => {}, executed = false, firstMethod = 1) {
+  constructor(
+    maxNodes = 2 ** 26,
+    alive: () => void = () => {},
+    executed = false,
+    firstMethod = 1,
+    mostSampled = MOST_SAMPLED,
+  ) {
+    this.#mostSampled = mostSampled
     this.#executed = executed
     this.#firstMethod = firstMethod
     this.#maxNodes = maxNodes
@@ -358,6 +372,7 @@ export class CctBuilder implements EventSink {
     if (this.#node === this.#tops[this.#thread]) return
     this.floats[this.#node * FLOATS + TICKS]++
     this.weights.add(weight)
+    if (this.count > this.#mostSampled) this.#purge()
   }
 
   submit(token: number): void {
@@ -679,8 +694,35 @@ export class CctBuilder implements EventSink {
     }
   }
 
+  /** Threads stay where they are; nothing else may hold a node. */
+  #purge(): void {
+    this.#putDown()
+    this.#alive()
+    const places = this.#threads.map((number) => this.#nodes[number])
+    const { bytes, count, moved } = purge(this.ints, this.floats, this.count, places)
+    this.#alive()
+    this.purged += this.count - count
+    this.ints = new Int32Array(bytes)
+    this.floats = new Float64Array(bytes)
+    this.count = count
+    this.#virtualTop = moved[this.#virtualTop]
+    for (const number of this.#threads) {
+      this.#tops[number] = moved[this.#tops[number]]
+      this.#nodes[number] = moved[this.#nodes[number]]
+    }
+    this.#node = this.#nodes[this.#thread]
+    this.#warm = NO_WARM_UP
+    this.#makeTable(this.#table.length)
+    // Threads stand in most of them: then it must be larger, or the next sample would try again.
+    if (count > this.#mostSampled * 0.75) this.#mostSampled *= 2
+  }
+
   #growTable(): void {
-    const table = new Int32Array(this.#room(this.#table.length * 2 * 4))
+    this.#makeTable(this.#table.length * 2)
+  }
+
+  #makeTable(length: number): void {
+    const table = new Int32Array(this.#room(length * 4))
     const mask = table.length - 1
     for (let node = 1; node < this.count; node++) {
       if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()

@@ -210,6 +210,7 @@ class RecordingThread {
       followed: this.#builder.followed,
       orphans: this.#builder.orphans,
       openCalls: this.#builder.openCalls,
+      purged: this.#builder.purged,
       samples: samplesOf(this.#builder.weights),
       allocatedBytes: this.#builder.allocatedBytes,
       allocatedTold: this.#builder.allocatedTold,

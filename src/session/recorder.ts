@@ -51,6 +51,8 @@ export interface RecorderStats {
   readonly orphans: number
   /** Calls that had not ended at the end, where what they have executed is told when they end. */
   readonly openCalls: number
+  /** Contexts of samples that have become part of their callers. */
+  readonly purged: number
   /** How many samples, and of their weights (event-layout.ts) the sum and percentiles. */
   readonly samples: {
     readonly count: number

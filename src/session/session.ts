@@ -919,6 +919,11 @@ export class Session {
       )
     }
     const openCalls = this.mode === 'sample' || this.mode === 'alloc' ? 0 : stats.openCalls
+    if (stats.purged > 0) {
+      this.warnings.add(
+        `the tree of samples has grown too large: ${stats.purged} contexts with the fewest samples are part of their callers now`,
+      )
+    }
     if (openCalls > 0) {
       this.warnings.add(
         `calls that had not ended: ${openCalls}; what they have executed themselves is missing, in part or as a whole`,

@@ -375,4 +375,30 @@ describe('samples', () => {
     })
     assert.deepEqual([...merged.metrics.totalSamples], [1])
   })
+
+  it('of more contexts than there may be, those with the fewest become part of their callers', () => {
+    const builder = new CctBuilder(undefined, undefined, true, undefined, 24)
+    play(builder, 'main> 0 hot> 0 inner> 0')
+    // Two calls each of 30 methods, now below cold, now below hot; inner is where the thread is in between.
+    let samples = 0
+    for (let i = 0; i < 60; i++) {
+      play(builder, `@2 main> 0 ${i % 2 ? 'hot> 0' : 'cold> 0'} m${i % 30}> 0 sample 1 unwind 3`)
+      play(builder, '@1 sample 1')
+      samples += 2
+    }
+    const { merged } = snapshotOf(builder, { cost: 'samples', calibration: FREE, nsPerTick: 1 })
+    assert.ok(builder.purged > 10, `${builder.purged} purged`)
+    assert.ok(builder.contexts <= 25, `${builder.contexts} contexts`)
+    assert.equal(merged.metrics.totalSamples[0], samples)
+    // Thread 1 has stayed in its place: main, hot, inner with 60 samples.
+    const methods = [...merged.method]
+    const inner = methods.indexOf(idOf('inner'))
+    assert.equal(merged.metrics.selfSamples[inner], 60)
+    assert.equal(merged.method[merged.parent[inner]], idOf('hot'))
+    play(builder, '@1 unwind 1 last> 0 sample 1')
+    const later = snapshotOf(builder, { cost: 'samples', calibration: FREE, nsPerTick: 1 }).merged
+    const last = [...later.method].indexOf(idOf('last'))
+    assert.equal(later.method[later.parent[last]], idOf('hot'))
+    assert.equal(later.metrics.totalSamples[0], samples + 1)
+  })
 })

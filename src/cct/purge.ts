@@ -1,0 +1,62 @@
+// Makes a tree of samples small again: contexts that were seldom seen become part of their callers (Whaley's purge).
+
+import { NODE_CALLS, NODE_FLOATS, NODE_INTS, NODE_METHOD, NODE_PARENT, NODE_TICKS } from './builder.ts'
+
+export interface Purged {
+  /** Records of the nodes that stay, of the same room as before; links between siblings are forgotten. */
+  readonly bytes: ArrayBuffer
+  readonly count: number
+  /** By old node: the new one, of itself or of the nearest caller that stays. */
+  readonly moved: Int32Array
+}
+
+/**
+ * Keeps about half of the nodes, those with most samples below them, and whatever threads stand at. The samples of the others are
+ * their callers'. A node's index is higher than its parent's, before and after.
+ *
+ * @param count   nodes, node 0 included, which is nobody
+ * @param places  nodes where threads are
+ */
+export function purge(
+  ints: Int32Array,
+  floats: Float64Array,
+  count: number,
+  places: Iterable<number>,
+): Purged {
+  const totals = new Float64Array(count)
+  for (let node = count - 1; node > 0; node--) {
+    totals[node] += floats[node * NODE_FLOATS + NODE_TICKS]
+    const parent = ints[node * NODE_INTS + NODE_PARENT]
+    if (parent >= 0) totals[parent] += totals[node]
+  }
+  const stays = new Uint8Array(count)
+  const least = totals.slice(1).sort()[count >> 1] ?? 0
+  for (let node = 1; node < count; node++) {
+    // With as many samples as the median some must go, too, or of equals all would stay.
+    if (totals[node] > least || ints[node * NODE_INTS + NODE_PARENT] < 0) stays[node] = 1
+  }
+  for (const place of places) {
+    for (let node = place; node > 0 && stays[node] === 0; node = ints[node * NODE_INTS + NODE_PARENT])
+      stays[node] = 1
+  }
+  const bytes = new ArrayBuffer(ints.byteLength)
+  const [newInts, newFloats] = [new Int32Array(bytes), new Float64Array(bytes)]
+  newInts[NODE_METHOD] = newInts[NODE_PARENT] = -1
+  const moved = new Int32Array(count)
+  let next = 1
+  for (let node = 1; node < count; node++) {
+    const parent = ints[node * NODE_INTS + NODE_PARENT]
+    if (stays[node] === 0) {
+      moved[node] = moved[parent]
+      newFloats[moved[node] * NODE_FLOATS + NODE_TICKS] += floats[node * NODE_FLOATS + NODE_TICKS]
+      continue
+    }
+    moved[node] = next
+    newInts[next * NODE_INTS + NODE_METHOD] = ints[node * NODE_INTS + NODE_METHOD]
+    newInts[next * NODE_INTS + NODE_PARENT] = parent < 0 ? -1 : moved[parent]
+    newFloats[next * NODE_FLOATS + NODE_CALLS] = floats[node * NODE_FLOATS + NODE_CALLS]
+    newFloats[next * NODE_FLOATS + NODE_TICKS] += floats[node * NODE_FLOATS + NODE_TICKS]
+    next++
+  }
+  return { bytes, count: next, moved }
+}
