@@ -16,15 +16,17 @@
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
-import { KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
+import { CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
+import { CallIds, type CallTable } from './call-ids.ts'
 import { purge } from './purge.ts'
 import { Weights } from './weights.ts'
 
 // A node is a record of 32 bytes, so that an event touches one cache line per node:
 //
 //   offset  size  type  field
-//        0     4  i32   method     id; of a top: minus its thread's number, or VIRTUAL_TOP; of work handed
-//                                  over: HANDED_OVER minus the node it comes from
+//        0     4  i32   method     id, of a method or of a method and a call site (call-ids.ts); of a top: minus its
+//                                  thread's number, or VIRTUAL_TOP; of work handed over: HANDED_OVER minus the
+//                                  node it comes from
 //        4     4  i32   parent     node, -1 for a top
 //        8     4  i32   recent     child entered latest; 0: none
 //       12     4  i32   successor  sibling entered after this node the last time; 0: none
@@ -45,6 +47,8 @@ const CALLS = 2
 const TICKS = 3
 const ENTER = KIND_ENTER
 const EXIT = KIND_EXIT
+const CONTROL = KIND_CONTROL
+const SITE = CONTROL_SITE
 const ID_SHIFT = METHOD_SHIFT
 const ID_MASK = METHOD_MASK
 const HIGH_TICKS = HIGH_TICKS_MASK
@@ -73,6 +77,8 @@ export function handedOverFrom(method: number): number {
  * contain a pause: 50 us of nanoTime, 20 us of a 2.5 GHz counter.
  */
 const GAP_TICKS = 50_000
+/** No word has said from where the next call comes. */
+const UNTOLD = -1
 const GAPS = 65_536
 /** Pauses that a thread may still have to live through: those of the last minutes, at least. */
 const PAUSES = 256
@@ -155,6 +161,8 @@ export class CctBuilder implements EventSink {
   virtualRoots = 0
   /** Where events tell what was executed: calls that had not ended at the end, and what they executed themselves is lost. */
   openCalls = 0
+  /** Words that told of call sites and were taken as if they were calls. */
+  siteWords = 0
 
   /**
    * By node: how many halves of a probe pair its ticks hold that no call of its own or its callees stands for,
@@ -166,6 +174,8 @@ export class CctBuilder implements EventSink {
   #thread = 0
   #node = 0
   #last = 0.5 // a fraction, so that the field holds doubles from the start
+  /** Where the next call comes from, where calls are told apart by that. */
+  #site = UNTOLD
   /** `last` as the latest ADJUST left it, and its ticks: they belong to the gap that starts there. */
   #adjustedLast = -0.5
   #adjusted = 0.5
@@ -174,6 +184,7 @@ export class CctBuilder implements EventSink {
   #tops = new Int32Array(64)
   #nodes = new Int32Array(64)
   #lasts = new Float64Array(64)
+  #sites = new Int32Array(64).fill(UNTOLD)
   #suspended = new Uint8Array(64)
   #virtual = new Uint8Array(64)
   /** Numbers of threads seen, in the order they came. */
@@ -190,6 +201,10 @@ export class CctBuilder implements EventSink {
   readonly #executed: boolean
   #mostSampled: number
   readonly #firstMethod: number
+  /** Null where a method is the same wherever it is called from. */
+  readonly #ids: CallIds | null
+  /** By method: it has been called. */
+  #called = new Uint8Array(1024)
   readonly #maxNodes: number
   readonly #alive: () => void
 
@@ -220,6 +235,7 @@ export class CctBuilder implements EventSink {
    * @param mostSampled contexts of a tree of samples, about
    * @param executed events tell what was executed, and not the time: waiting takes nothing of it
    * @param firstMethod ids below stand for waiting (events/wait-ids.ts)
+   * @param bySite   the same method called from two places is two contexts
    */
   constructor(
     maxNodes = 2 ** 26,
@@ -227,10 +243,12 @@ export class CctBuilder implements EventSink {
     executed = false,
     firstMethod = 1,
     mostSampled = MOST_SAMPLED,
+    bySite = false,
   ) {
     this.#mostSampled = mostSampled
     this.#executed = executed
     this.#firstMethod = firstMethod
+    this.#ids = bySite ? new CallIds(firstMethod) : null
     this.#maxNodes = maxNodes
     this.#alive = alive
     const bytes = new ArrayBuffer(FIRST_NODES * INTS * 4)
@@ -248,6 +266,7 @@ export class CctBuilder implements EventSink {
    * Speed: test/bench/decode.mjs.
    */
   calls(words: Uint32Array, from: number, to: number, base: number): number {
+    if (this.#ids !== null) return this.#callsFromSites(this.#ids, words, from, to, base)
     let { ints, floats } = this
     let node = this.#node
     let last = this.#last
@@ -296,6 +315,75 @@ export class CctBuilder implements EventSink {
     return at
   }
 
+  /** The same where calls are told apart by where they come from: a loop of its own, as the other must know nothing of it. */
+  #callsFromSites(ids: CallIds, words: Uint32Array, from: number, to: number, base: number): number {
+    let { ints, floats } = this
+    let { methods, sites } = ids
+    let node = this.#node
+    let last = this.#last
+    let site = this.#site
+    let at = from
+    for (; at < to; at += 2) {
+      const high = words[at + 1]
+      const kind = high >>> SHIFT
+      const method = (high >>> ID_SHIFT) & ID_MASK
+      if (kind === ENTER) {
+        const ticks = base + (high & HIGH_TICKS) * TWO_32 + words[at]
+        const recent = ints[node * INTS + RECENT]
+        const known = recent === 0 ? 0 : ints[recent * INTS + METHOD]
+        let callee = recent
+        if (recent === 0 || methods[known] !== method || (site !== sites[known] && site !== UNTOLD)) {
+          this.#node = node
+          this.#last = last
+          this.#site = site
+          callee = this.#calleeFrom(ids, node, recent, method, site)
+          ints = this.ints
+          floats = this.floats
+          methods = ids.methods
+          sites = ids.sites
+        }
+        // A wait before the callee has its monitor is no call.
+        if (method >= this.#firstMethod) site = UNTOLD
+        const net = ticks - last
+        if (net >= GAP_TICKS) this.#noteGap(node, last, ticks)
+        floats[node * FLOATS + TICKS] += net
+        floats[callee * FLOATS + CALLS]++
+        node = callee
+        last = ticks
+      } else if (kind === EXIT) {
+        const ticks = base + (high & HIGH_TICKS) * TWO_32 + words[at]
+        if (method >= this.#firstMethod) site = UNTOLD
+        const here = ints[node * INTS + METHOD]
+        if (here <= 0 || methods[here] !== method) {
+          this.#node = node
+          this.#last = last
+          this.#heal(method, ticks)
+          node = this.#node
+          last = this.#last
+          continue
+        }
+        const net = ticks - last
+        if (net >= GAP_TICKS) this.#noteGap(node, last, ticks)
+        floats[node * FLOATS + TICKS] += net
+        node = ints[node * INTS + PARENT]
+        last = ticks
+      } else if (kind === CONTROL && method === SITE) {
+        // The last that is taken here must be a call: whoever feeds us looks at its time.
+        if (at + 2 >= to || words[at + 3] >>> SHIFT !== ENTER) break
+        site = words[at]
+        this.siteWords++
+      } else break
+    }
+    this.#node = node
+    this.#last = last
+    this.#site = site
+    return at
+  }
+
+  site(site: number): void {
+    this.#site = site
+  }
+
   /**
    * Frames above the handler's have ended without an exit event, as a constructor does whose super() throws.
    * They and their time end here, as at an exit. Mostly there are none. A method that is not on the stack was
@@ -308,7 +396,8 @@ export class CctBuilder implements EventSink {
     const { ints } = this
     const top = this.#tops[this.#thread]
     let node = this.#node
-    while (ints[node * INTS + METHOD] !== method) {
+    this.#site = UNTOLD
+    while (this.#methodOf(node) !== method) {
       if (node === top) return
       node = ints[node * INTS + PARENT]
     }
@@ -330,6 +419,7 @@ export class CctBuilder implements EventSink {
     this.#thread = number
     this.#node = this.#nodes[number]
     this.#last = this.#lasts[number]
+    this.#site = this.#sites[number]
     this.#adjustedLast = -1
   }
 
@@ -359,6 +449,7 @@ export class CctBuilder implements EventSink {
       if (ints[this.#node * INTS + METHOD] > HANDED_OVER) this.healed++
     }
     this.#suspended[this.#thread] = 0
+    this.#site = UNTOLD
   }
 
   unwind(frames: number): void {
@@ -546,7 +637,16 @@ export class CctBuilder implements EventSink {
     return this.count - 1 - tops - this.#pseudoNodes
   }
 
-  /** 1 for the method that was seen first, 2 for the next …; 0 for one that has not been called. */
+  /** What the ids of nodes stand for; null if that is methods. */
+  get callTable(): CallTable | null {
+    return this.#ids === null ? null : this.#ids.table
+  }
+
+  isCalled(method: number): boolean {
+    return this.#called[method] === 1
+  }
+
+  /** By the id of a node: 1 for what was seen first, 2 for the next …; 0 for what has not been called. */
   rank(method: number): number {
     return this.#ranks[method] ?? 0
   }
@@ -589,6 +689,20 @@ export class CctBuilder implements EventSink {
     return callee
   }
 
+  /** Where no word tells the site, it is that of the caller's latest call. */
+  #calleeFrom(ids: CallIds, caller: number, recent: number, method: number, site: number): number {
+    if (method < this.#firstMethod) return this.#find(caller, method)
+    if (site !== UNTOLD) return this.#callee(caller, recent, ids.of(method, site))
+    const latest = recent === 0 ? 0 : ids.sites[this.ints[recent * INTS + METHOD]]
+    return this.#callee(caller, recent, ids.of(method, latest))
+  }
+
+  /** Negative for what is no method. */
+  #methodOf(node: number): number {
+    const id = this.ints[node * INTS + METHOD]
+    return this.#ids === null || id < 0 ? id : this.#ids.methods[id]
+  }
+
   #find(parent: number, method: number): number {
     const { ints } = this
     const table = this.#table
@@ -613,9 +727,16 @@ export class CctBuilder implements EventSink {
     if (method >= this.#ranks.length) this.#ranks = enlarged(this.#ranks, method)
     if (this.#ranks[method] === 0) {
       this.#ranks[method] = ++this.#ranked
-      if (method >= this.#firstMethod) this.#methods++
+      this.#noteCalled(this.#methodOf(node))
     }
     return node
+  }
+
+  #noteCalled(method: number): void {
+    if (method >= this.#called.length) this.#called = enlarged(this.#called, method)
+    if (this.#called[method] === 1) return
+    this.#called[method] = 1
+    if (method >= this.#firstMethod) this.#methods++
   }
 
   #newNode(parent: number, method: number): number {
@@ -744,7 +865,7 @@ export class CctBuilder implements EventSink {
     const top = this.#tops[this.#thread]
     let above = 0
     for (let node = this.#node; node !== top; node = ints[node * INTS + PARENT]) {
-      if (ints[node * INTS + METHOD] === method) {
+      if (this.#methodOf(node) === method) {
         this.#charge(ticks)
         this.healed += above
         // The one exit probe ends the frame on top; all others lack half a pair, the one that exits among them.
@@ -776,6 +897,7 @@ export class CctBuilder implements EventSink {
   #putDown(): void {
     this.#nodes[this.#thread] = this.#node
     this.#lasts[this.#thread] = this.#last
+    this.#sites[this.#thread] = this.#site
   }
 
   #newThread(number: number, virtual: boolean): void {
@@ -795,6 +917,9 @@ export class CctBuilder implements EventSink {
     this.#virtual = enlarged(this.#virtual, number)
     this.#suspended = enlarged(this.#suspended, number)
     this.#lasts = enlarged(this.#lasts, number)
+    const threads = this.#sites.length
+    this.#sites = enlarged(this.#sites, number)
+    this.#sites.fill(UNTOLD, threads)
   }
 
   // ---- pauses ----

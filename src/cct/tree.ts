@@ -4,11 +4,15 @@
 // the next sibling of c is c + size[c]. There may be several top nodes (parent -1), the roots.
 // Metrics are named columns, so that a new mode adds a column and no new tree.
 
+import type { CallTable } from './call-ids.ts'
+
 export interface Tree {
   /** Number of nodes; every array below has this length. */
   readonly count: number
-  /** Method id (dense from 1), see `MethodName` for what it is called. */
+  /** Method id (dense from 1), see `MethodName` for what it is called. Of a method and a call site, where these are told. */
   readonly method: Int32Array
+  /** Where call sites are told: by id, the id that stands for the method wherever it is called. */
+  readonly methodOf?: Int32Array
   /** Index of the parent node, -1 for a top node. */
   readonly parent: Int32Array
   /** Nodes in the subtree, itself included. */
@@ -35,6 +39,10 @@ export interface MethodName {
   readonly descriptor: string
   /** Name of the defining class loader, "bootstrap", "app", or "com.foo.Loader@7". */
   readonly loader: string
+  /** Of what is called from one place: the bytecode index of the call in its caller's own code. */
+  readonly bci?: number
+  /** Its line, if the caller's class has line numbers. */
+  readonly line?: number
 }
 
 export interface ThreadTree {
@@ -54,4 +62,6 @@ export interface Snapshot {
   readonly waitNs: number
   /** Simulated stack frames that had no matching exit and were closed at one below them, or at a root. */
   readonly healed: number
+  /** Where call sites are told: what ids stand for. */
+  readonly calls?: CallTable
 }

@@ -16,6 +16,7 @@ import {
   CONTROL_RESUME,
   CONTROL_ROOT,
   CONTROL_SAMPLE,
+  CONTROL_SITE,
   CONTROL_SUBMIT,
   CONTROL_SUSPEND,
   CONTROL_THREAD,
@@ -62,6 +63,8 @@ export interface EventSink {
   unwind(frames: number): void
   /** The thread is found where it is. What the weight is says who samples: bytecodes since the last, or ticks since it was due. */
   sample(weight: number): void
+  /** The next `enter` of the thread is a call from this site, 0 for none. `calls` may take these words, too, if an enter follows. */
+  site(site: number): void
   /** The thread hands work over from where it is. */
   submit(token: number): void
   /** Whether `begin` of this token can be told: its `submit` has been, and no `drop`. */
@@ -216,6 +219,9 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
       return true
     case CONTROL_SAMPLE:
       sink.sample(payload)
+      return true
+    case CONTROL_SITE:
+      sink.site(payload)
       return true
     case CONTROL_SUBMIT:
       sink.submit(payload)

@@ -49,6 +49,8 @@
 // In a session that times regions there is nothing but EXIT, EPOCH and ADJUST. The method of an EXIT is the number of a
 // region, its ticks are how long the execution was; an EPOCH is not of the clock but of this number, and holds until
 // the next.
+//   SITE     number of a call site, 0 for none: the next ENTER is a call from there. An ENTER without one is a call from
+//            where its caller's latest was: code of the JDK calls back more than once
 
 export const KIND_CATCH = 0
 export const KIND_ENTER = 1
@@ -76,5 +78,6 @@ export const CONTROL_ALLOCATED = 13
 export const NAME_CLASS_SHIFT = 25
 export const NAME_AT_SHIFT = 16
 export const FIRST_METHOD_BESIDE_CLASSES = 32768
+export const CONTROL_SITE = 14
 
 export const THREAD_NUMBER_BITS = 24

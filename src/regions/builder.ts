@@ -197,4 +197,5 @@ export class RegionBuilder implements EventSink {
   unwind(): void {}
 
   sample(): void {}
+  site(): void {}
 }

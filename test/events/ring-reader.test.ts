@@ -543,6 +543,10 @@ function tee(a: EventSink, b: EventSink): EventSink {
       a.unwind(frames)
       b.unwind(frames)
     },
+    site: (site) => {
+      a.site(site)
+      b.site(site)
+    },
     sample: (weight) => {
       a.sample(weight)
       b.sample(weight)

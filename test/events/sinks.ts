@@ -63,6 +63,9 @@ export class RecordingSink implements EventSink {
   allocated(bytes: number): void {
     this.#note(`allocated ${bytes}`)
   }
+  site(site: number): void {
+    this.#note(`site ${site}`)
+  }
   submit(token: number): void {
     this.tokens.add(token)
     this.#note(`submit ${token}`)
@@ -113,6 +116,7 @@ export class SummingSink implements EventSink {
   resume(): void {}
   unwind(): void {}
   sample(): void {}
+  site(): void {}
   submit(): void {}
   knows(): boolean {
     return true

@@ -1,0 +1,85 @@
+// Where calls are told apart by the place they come from, a node of a tree is not of a method, but of a method called
+// from one place. Such a pair has an id of its own, dense from 1 in the order in which pairs are first seen; the rest of
+// the engine takes it for a method's.
+
+/** What ids of pairs stand for, index 0 being unused. */
+export interface CallTable {
+  readonly method: Int32Array
+  /** Number of the call site (instrument/sites.ts), 0 if there is none: a root, or what the JVM itself calls. */
+  readonly site: Int32Array
+}
+
+export class CallIds {
+  /** By id. Replaced when they grow. */
+  methods = new Int32Array(1024)
+  sites = new Int32Array(1024)
+  count: number
+  /** (method, site) to id: open addressing, 0 is empty. */
+  #table = new Int32Array(4096)
+
+  /** @param firstMethod ids below stand for waiting (events/wait-ids.ts), which has no place: they are what they were */
+  constructor(firstMethod: number) {
+    for (let id = 0; id < firstMethod; id++) this.methods[id] = id
+    this.count = firstMethod
+  }
+
+  of(method: number, site: number): number {
+    const table = this.#table
+    const mask = table.length - 1
+    for (let at = hash(method, site) & mask; ; at = (at + 1) & mask) {
+      const id = table[at]
+      if (id === 0) return this.#add(at, method, site)
+      if (this.methods[id] === method && this.sites[id] === site) return id
+    }
+  }
+
+  get table(): CallTable {
+    return { method: this.methods.slice(0, this.count), site: this.sites.slice(0, this.count) }
+  }
+
+  #add(at: number, method: number, site: number): number {
+    const id = this.count++
+    if (id === this.methods.length) {
+      this.methods = doubled(this.methods)
+      this.sites = doubled(this.sites)
+    }
+    this.methods[id] = method
+    this.sites[id] = site
+    this.#table[at] = id
+    if (this.count * 2 > this.#table.length) this.#growTable()
+    return id
+  }
+
+  #growTable(): void {
+    const table = new Int32Array(this.#table.length * 2)
+    const mask = table.length - 1
+    for (const old of this.#table) {
+      if (old === 0) continue
+      let at = hash(this.methods[old], this.sites[old]) & mask
+      while (table[at] !== 0) at = (at + 1) & mask
+      table[at] = old
+    }
+    this.#table = table
+  }
+}
+
+/** By id, the least id of the same method: the one that stands for the method as a whole. */
+export function leastOfMethod({ method }: CallTable): Int32Array {
+  const least = new Map<number, number>()
+  return method.map((of, id) => {
+    const known = least.get(of)
+    if (known === undefined) least.set(of, id)
+    return known ?? id
+  })
+}
+
+function hash(method: number, site: number): number {
+  const mixed = Math.imul(method, 0x9e3779b1) ^ Math.imul(site, 0x85ebca6b)
+  return mixed ^ (mixed >>> 15)
+}
+
+function doubled(old: Int32Array): Int32Array<ArrayBuffer> {
+  const array = new Int32Array(old.length * 2)
+  array.set(old)
+  return array
+}

@@ -1,0 +1,118 @@
+// The same method called from two places: two contexts, and one method.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { CallIds, leastOfMethod } from '../../src/cct/call-ids.ts'
+import { hotMethods, snapshotOf } from '../../src/cct/snapshot.ts'
+import type { Tree } from '../../src/cct/tree.ts'
+import { decodeEvents, WriterState } from '../../src/events/decode.ts'
+import { CONTROL_SITE, KIND_CATCH, KIND_CONTROL } from '../../src/events/event-layout.ts'
+import { enterWord, exitWord } from '../events/fake-target.ts'
+import { FREE } from './notation.ts'
+
+const NAMES = ['', 'main', 'work', 'leaf']
+const OPEN = { mayBegin: () => true, mayTakeUp: () => true }
+
+/** "main> work@7> work< main<": an entry from site 7, then exits; "work^" is a handler of work. A word is a tick. */
+function words(text: string): Uint32Array {
+  const out: number[] = []
+  for (const [tick, word] of text.trim().split(/\s+/).entries()) {
+    const [, name, site] = /^(\w+)(?:@(\d+))?[<>^]$/.exec(word)!
+    const method = NAMES.indexOf(name)
+    if (site !== undefined) out.push(Number(site), ((KIND_CONTROL << 30) | (CONTROL_SITE << 8)) >>> 0)
+    if (word.endsWith('>')) out.push(...enterWord(method, tick))
+    else if (word.endsWith('<')) out.push(...exitWord(method, tick))
+    else out.push(tick, ((KIND_CATCH << 30) | (method << 8)) >>> 0)
+  }
+  return Uint32Array.from(out)
+}
+
+/** @param piece words that are read at once; 0 for all */
+function built(text: string, piece = 0): CctBuilder {
+  const builder = new CctBuilder(undefined, undefined, false, 1, undefined, true)
+  const all = words(text)
+  const state = new WriterState(1)
+  for (let at = 0; at < all.length; ) {
+    const to = piece === 0 ? all.length : Math.min(all.length, at + 2 * piece)
+    const stop = decodeEvents(all, at, to, state, builder, OPEN)
+    assert.equal(stop, to)
+    at = stop
+  }
+  assert.equal(state.lastTicks, text.trim().split(/\s+/).length - 1)
+  assert.equal(state.events - builder.siteWords, text.match(/[<>]/g)!.length)
+  return builder
+}
+
+function treeOf(builder: CctBuilder): Tree {
+  const { merged } = snapshotOf(builder, { calibration: FREE, nsPerTick: 1 })
+  return { ...merged, methodOf: leastOfMethod(builder.callTable!) }
+}
+
+/** "main 1 (work@7 2 (leaf@9 2))" */
+function show(builder: CctBuilder): string {
+  const { method, site } = builder.callTable!
+  const tree = treeOf(builder)
+  let text = ''
+  for (let node = 0; node < tree.count; node++) {
+    const id = tree.method[node]
+    const depth = (at: number): number => (at < 0 ? 0 : 1 + depth(tree.parent[at]))
+    const place = site[id] === 0 ? '' : `@${site[id]}`
+    text += `${'.'.repeat(depth(tree.parent[node]))}${NAMES[method[id]]}${place} ${tree.metrics.calls[node]} `
+  }
+  return text.trim()
+}
+
+describe('calls told apart by where they come from', () => {
+  const TWO = 'main> work@7> work< work@8> work< work@7> work< main<'
+
+  it('two places are two contexts, however the words are cut into pieces', () => {
+    for (const piece of [0, 1, 2, 3]) {
+      assert.equal(show(built(TWO, piece)), 'main 1 .work@7 2 .work@8 1', `${piece}`)
+    }
+  })
+
+  it('a method is one for the hot list and for what has been called', () => {
+    const builder = built(TWO)
+    assert.deepEqual(
+      hotMethods(treeOf(builder)).map(({ calls }) => calls),
+      [1, 3],
+    )
+    assert.equal(builder.methods, 2)
+    assert.equal(builder.isCalled(2), true)
+    assert.equal(builder.isCalled(3), false)
+  })
+
+  it('a call without a word comes from where its caller has called last', () => {
+    const back = 'main> work@7> leaf@9> leaf< work< work> leaf@9> leaf< work< main<'
+    assert.equal(show(built(back)), 'main 1 .work@7 2 ..leaf@9 2')
+    // Nobody has called before it.
+    assert.equal(show(built('main> work> work< main<')), 'main 1 .work 1')
+  })
+
+  it('recursion comes from two places as well', () => {
+    const text = 'main> work@7> work@3> work< work@4> work< work< main<'
+    assert.equal(show(built(text)), 'main 1 .work@7 1 ..work@3 1 ..work@4 1')
+  })
+
+  it('frames without exits are closed by method: at an exit further out, and where something is caught', () => {
+    const lost = built('main> work@7> leaf@9> work< work@8> leaf@9> work^ leaf@2> leaf< work< main<')
+    assert.equal(show(lost), 'main 1 .work@7 1 ..leaf@9 1 .work@8 1 ..leaf@9 1 ..leaf@2 1')
+    assert.equal(lost.healed, 1)
+  })
+})
+
+describe('CallIds', () => {
+  it('a pair keeps its id while the table grows; ids of waiting are their own', () => {
+    const ids = new CallIds(256)
+    const first = Array.from({ length: 5000 }, (_, i) => ids.of(256 + (i % 70), i))
+    assert.equal(new Set(first).size, 5000)
+    assert.deepEqual(
+      first,
+      Array.from({ length: 5000 }, (_, i) => ids.of(256 + (i % 70), i)),
+    )
+    const { method, site } = ids.table
+    assert.equal(method[200], 200)
+    assert.deepEqual([method[first[4321]], site[first[4321]]], [256 + (4321 % 70), 4321])
+  })
+})
