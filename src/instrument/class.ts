@@ -24,6 +24,7 @@ import { type CodeRegion, REGION_SLOTS } from './regions.ts'
 import { RUNTIME_CLASS, type RuntimeBlock, regionBlock, runtimeBlock } from './runtime.ts'
 import { SAMPLE_SLOTS, type SampleTrigger } from './sampling.ts'
 import { returnedClasses } from './shared-exits.ts'
+import { type SiteNumbers, siteEntry } from './sites.ts'
 import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } from './waits.ts'
 
 /**
@@ -75,15 +76,17 @@ export interface InstrumentedClass {
  *
  * `time`: when they ran, and with `waits` where their threads waited. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
  * analysis. `samples`: where a thread is, whenever that is due. `allocations`: what it has allocated, where the JDK has
- * probes, too, or not. `regions`: how long stretches of roots took; methods in which there are none stay as they are.
+ * probes, too, or not. `regions`: how long stretches of roots took; methods in which there are none stay as they are. With
+ * `sites`, where each method was called from as well.
  */
-export type Recipe =
+export type Recipe = { readonly sites?: SiteNumbers } & (
   | { readonly tells: 'time'; readonly waits?: WaitRecipe }
   | { readonly tells: 'calls' }
   | { readonly tells: 'samples'; readonly due: SampleTrigger }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
   | { readonly tells: 'allocations'; readonly jdk: boolean }
   | RegionRecipe
+)
 
 export interface RegionRecipe {
   readonly tells: 'regions'
@@ -145,6 +148,7 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
     {
       waitsOf: waitsOf(recipe) === undefined ? undefined : name,
       samples: recipe.tells === 'samples' ? recipe.due : undefined,
+      sites: recipe.sites !== undefined,
     },
   )
 }
@@ -224,15 +228,16 @@ function probesOf(
 
 function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, recipe: Recipe): MethodProbes {
   const receiver = reflection ? receiverProbe(refs.reflectiveCall) : []
+  const sites = recipe.sites && { sites: { numbers: recipe.sites, id } }
   if (timing === undefined) return { entry: receiver, exit: [], slots: 1 }
   if (recipe.tells === 'samples') {
     const samples = { id, isRoot: timing === 'root' }
-    return { entry: receiver, exit: [], slots: SAMPLE_SLOTS, samples }
+    return { entry: receiver, exit: [], slots: SAMPLE_SLOTS, samples, ...sites }
   }
   const [entry, exit] =
     timing === 'root' ? [refs.rootEntry, refs.rootExit] : [refs.methodEntry, refs.methodExit]
   return {
-    entry: [...idProbe(id, entry), ...receiver],
+    entry: [...(refs.sites === null ? [] : siteEntry(refs.sites)), ...idProbe(id, entry), ...receiver],
     exit: idProbe(id, exit),
     resume: idProbe(id, refs.methodResume),
     slots: idSlots(id),
@@ -240,6 +245,7 @@ function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, reci
     ...(recipe.tells === 'time' && recipe.waits !== undefined && { waits: recipe.waits }),
     ...(recipe.tells === 'allocations' &&
       refs.allocations !== null && { allocations: { refs: refs.allocations, jdk: recipe.jdk } }),
+    ...sites,
   }
 }
 
@@ -281,6 +287,7 @@ function withHandOver(
     ...(timed.waits !== undefined && { waits: timed.waits }),
     ...(timed.samples !== undefined && { samples: timed.samples }),
     ...(timed.allocations !== undefined && { allocations: timed.allocations }),
+    ...(timed.sites !== undefined && { sites: timed.sites }),
     slots: Math.max(timed.slots, HAND_OVER_SLOTS),
   }
 }

@@ -24,7 +24,7 @@
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { MAJOR_6 } from '../classfile/class-file.ts'
 import { type Code, instructionLength, parseCode } from '../classfile/code.ts'
-import { ATHROW, DRETURN, FRETURN, IRETURN, isReturn, LRETURN, RETURN } from '../classfile/opcodes.ts'
+import { ALOAD, ATHROW, DRETURN, FRETURN, IRETURN, isReturn, LRETURN, RETURN } from '../classfile/opcodes.ts'
 import {
   DOUBLE,
   decodeStackMap,
@@ -50,7 +50,7 @@ import { moveAttribute } from './code-attributes.ts'
 import { THIS_INITIALIZED, THIS_UNINITIALIZED, thisStates } from './constructor.ts'
 import { type Counting, countingOf, NO_COUNT } from './counting.ts'
 import { lengthLimit, MAX_CODE_BYTES } from './limits.ts'
-import { withNewLocals } from './new-local.ts'
+import { accessCode, withNewLocals } from './new-local.ts'
 import { resumePoints } from './own-handlers.ts'
 import { NotInstrumentable, TooLong } from './problem.ts'
 import { type RegionTask, timingOf } from './regions.ts'
@@ -58,7 +58,8 @@ import { type Inserted, type Probes, Relocation } from './relocation.ts'
 import type { AllocationRefs, RuntimeBlock } from './runtime.ts'
 import { type SampledMethod, type SampleProbes, sampleProbes } from './sampling.ts'
 import { returnedClass, type SharedExits, sharedExits } from './shared-exits.ts'
-import { monitorEntry, WAIT_SLOTS, type WaitProbes, type WaitRecipe, waitProbes } from './waits.ts'
+import { joined, SITE_SLOTS, type SiteNumbers, siteProbes } from './sites.ts'
+import { monitorEntry, WAIT_SLOTS, type WaitRecipe, waitProbes } from './waits.ts'
 
 const MAX_U2 = 65535
 /** Variables that a frame can add without naming all (JVMS 4.7.4, append_frame). */
@@ -80,6 +81,8 @@ export interface MethodProbes extends Probes {
   readonly regions?: RegionTask
   /** Tells of allocations; whether the JDK has probes, too. Absent where they are not of interest. */
   readonly allocations?: { readonly refs: AllocationRefs; readonly jdk: boolean }
+  /** Calls tell where they come from, as those of this method. */
+  readonly sites?: { readonly numbers: SiteNumbers; readonly id: number }
 }
 
 /** Code thrown into from [start, end), new positions. */
@@ -125,10 +128,20 @@ export function instrumentMethod(
   const waitRefs = asked.waits === undefined ? undefined : (refs.waits ?? undefined)
   const waits = (announces: boolean) =>
     waitRefs ? waitProbes(classFile, code, asked.waits!, waitRefs, announces) : undefined
-  const moreSlots = Math.max(waitRefs ? WAIT_SLOTS : 0, added === undefined ? 0 : ALLOCATION_SLOTS)
-  const place = (announces: boolean) =>
-    layOut(classFile, method, code, probes, refs, hasFrame, more, waits(announces), added)
-  const { moved, handlers, length } = waitRefs
+  const sites = sitesOf(classFile, code, asked, more, refs)
+  const moreSlots = Math.max(
+    waitRefs ? WAIT_SLOTS : 0,
+    added === undefined ? 0 : ALLOCATION_SLOTS,
+    sites ? SITE_SLOTS : 0,
+  )
+  const place = (announces: boolean) => {
+    const waiting = waits(announces)
+    const own = more?.inserted ?? waiting?.inserted
+    const put = joined(own, announces ? sites?.told : sites?.untold)
+    return layOut(classFile, method, code, probes, refs, hasFrame, more, put, waiting?.behind ?? added)
+  }
+  const announcing = waitRefs !== undefined || sites !== undefined
+  const { moved, handlers, length } = announcing
     ? orIfTooLong(
         () => place(true),
         () => place(false),
@@ -252,6 +265,29 @@ function additionOf(
   return { probes: withCount(asked, counting), ...counting, localTypes: [INTEGER] }
 }
 
+/** What goes before calls, and where there is no room for that; undefined if nothing does. */
+function sitesOf(
+  classFile: ClassFile,
+  code: Code,
+  { sites, samples }: MethodProbes,
+  more: Addition | undefined,
+  refs: RuntimeBlock,
+): { readonly told: Inserted; readonly untold?: Inserted } | undefined {
+  if (sites === undefined) return undefined
+  const numbers = sites.numbers.of(sites.id, classFile, code)
+  if (numbers.size === 0) return undefined
+  if (samples === undefined) {
+    return refs.sites === null ? undefined : { told: siteProbes(numbers, [], refs.sites.callSite) }
+  }
+  const site = refs.samples?.site ?? 0
+  const local = more?.local ?? -1
+  if (site === 0 || local < 0) return undefined
+  const load = accessCode(ALOAD, local)
+  // Else what it calls would seem to be called from where others have called at this depth.
+  const none = siteProbes(new Map([[0, 0]]), load, site)
+  return { told: siteProbes(numbers, load, site), untold: none }
+}
+
 function aroundProbes(probes: MethodProbes, { entry, exit, thrown, resume }: SampleProbes): MethodProbes {
   return {
     ...probes,
@@ -300,16 +336,14 @@ function layOut(
   refs: RuntimeBlock,
   hasFrame: (bci: number) => boolean,
   more: Addition | undefined,
-  waits: WaitProbes | undefined,
-  added: Inserted | undefined,
+  put: Inserted | undefined,
+  behind: Inserted | undefined,
 ): Layout {
   const { bytecode } = code
   const { exit, thrown = exit, resume } = probes
   const limit = lengthLimit(bytecode.length)
-  const put = more?.inserted ?? waits?.inserted
   const attempt = (shared?: SharedExits, inserted = put): Layout => {
     const newLocals = more && { first: more.local, slots: slotsOf(more.localTypes) }
-    const behind = waits?.behind ?? added
     const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, newLocals, behind)
     const handlers = thrown.length === 0 ? [] : catchAlls(classFile, method, code, moved, thrown)
     const length = moved.length + handlers.length * (thrown.length + 1)

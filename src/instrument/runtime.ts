@@ -85,6 +85,9 @@ const SAMPLES_CLASS = 'java/lang/JFluid1Samples'
 const STACK_CLASS = `${SAMPLES_CLASS}$Stack`
 const STACK = `L${STACK_CLASS};`
 
+/** Where call sites are told. */
+const SITE_PROBES = { callSite: ID, siteEntry: NOTHING } as const
+
 const SAMPLE_PROBES = {
   bytecodes: {
     methodEntry: ['methodEntry', `(I)${STACK}`],
@@ -116,6 +119,8 @@ const SAMPLE_PROBES = {
   },
 } as const
 
+const SAMPLE_SITE = `(${STACK}I)V`
+
 type SampleProbeName = keyof (typeof SAMPLE_PROBES)['bytecodes']
 
 /** Pool indices that the probes of mode `sample` refer to; by time, only some have a meaning. */
@@ -123,7 +128,12 @@ export interface SampleRefs extends Readonly<Record<SampleProbeName, number>> {
   readonly trigger: SampleTrigger
   /** The class of what is kept in the variable. */
   readonly stackClass: number
+  /** Tells a call site; 0 unless asked for. */
+  readonly site: number
 }
+
+/** Pool indices that probes of call sites refer to. */
+export type SiteRefs = { readonly [method in keyof typeof SITE_PROBES]: number }
 
 /** Pool indices that probes refer to. */
 export interface RuntimeRefs {
@@ -187,6 +197,8 @@ export interface RuntimeBlock extends RuntimeRefs {
   readonly samples: SampleRefs | null
   /** Null where allocations are not told. */
   readonly allocations: AllocationRefs | null
+  /** Null unless call sites are told, and by all modes but `sample`. */
+  readonly sites: SiteRefs | null
   /** Null for classes where no work changes hands. */
   readonly handOver: HandOverRefs | null
   /** Null unless waits are told. */
@@ -202,6 +214,8 @@ interface MoreProbes {
   /** The class's own name, where waits are told. */
   readonly waitsOf?: string | undefined
   readonly samples?: SampleTrigger | undefined
+  /** Probes tell call sites. */
+  readonly sites?: boolean
 }
 
 /**
@@ -214,9 +228,9 @@ export function runtimeBlock(
   returned: readonly string[],
   handsOver = false,
   clock: EventClock = 'time',
-  { waitsOf, samples }: MoreProbes = {},
+  { waitsOf, samples, sites = false }: MoreProbes = {},
 ): RuntimeBlock {
-  const block = new Block(pool, returned, handsOver, clock, { waitsOf, samples })
+  const block = new Block(pool, returned, handsOver, clock, { waitsOf, samples, sites })
   const runtime = block.class(RUNTIME_CLASS)
   const probe = (key: keyof (typeof PROBES)['time']): number => {
     const [name, descriptor] = PROBES[clock][key]
@@ -235,7 +249,8 @@ export function runtimeBlock(
     stackMapTable: block.utf8('StackMapTable'),
     region: null,
     returned: new Map(returned.map((name) => [name, block.class(name)])),
-    samples: samples === undefined ? null : sampleRefs(block, samples),
+    samples: samples === undefined ? null : sampleRefs(block, samples, sites),
+    sites: sites && samples === undefined ? refsOf(SITE_PROBES, block, runtime) : null,
     handOver: handsOver ? refsOf(HAND_OVER_METHODS, block, runtime) : null,
     allocations: clock === 'allocated' ? allocationRefs(block, runtime) : null,
     waits:
@@ -253,14 +268,15 @@ function allocationRefs(block: Block, runtime: number): AllocationRefs {
   return Object.fromEntries(refs) as AllocationRefs
 }
 
-function sampleRefs(block: Block, trigger: SampleTrigger): SampleRefs {
+function sampleRefs(block: Block, trigger: SampleTrigger, sites: boolean): SampleRefs {
   const owner = block.class(SAMPLES_CLASS)
   const refs = Object.entries(SAMPLE_PROBES[trigger]).map(([key, [name, descriptor]]) => [
     key,
     block.method(owner, name, descriptor),
   ])
   const stackClass = trigger === 'bytecodes' ? block.class(STACK_CLASS) : owner
-  return { ...(Object.fromEntries(refs) as Record<SampleProbeName, number>), trigger, stackClass }
+  const site = sites && trigger === 'bytecodes' ? block.method(owner, 'site', SAMPLE_SITE) : 0
+  return { ...(Object.fromEntries(refs) as Record<SampleProbeName, number>), trigger, stackClass, site }
 }
 
 /** The block of a class of which regions are timed: it has no other probes. */
@@ -283,6 +299,7 @@ export function regionBlock(pool: ConstantPool, returned: readonly string[]): Ru
     waits: null,
     allocations: null,
     samples: null,
+    sites: null,
     poolBytes: block.writer.finish(),
     poolEntries: block.entries,
   }
@@ -325,6 +342,7 @@ const WANTED_TO_SAMPLE: Readonly<Record<SampleTrigger, Wanted[]>> = {
   bytecodes: wantedToSample('bytecodes'),
   time: wantedToSample('time'),
 }
+const WANTED_TO_TELL_SITES = ['site', SAMPLE_SITE, ...Object.entries(SITE_PROBES).flat()].map(wanted)
 const WANTED_TO_HAND_OVER = [...Object.keys(HAND_OVER_METHODS), OBJECTS, NOTHING].map(wanted)
 const WANTED_TO_WAIT = [...new Set(Object.entries(WAIT_METHODS).flat())].map(wanted)
 
@@ -339,13 +357,14 @@ class Block {
     returned: readonly string[],
     handsOver: boolean,
     clock: keyof typeof WANTED,
-    { waitsOf, samples }: MoreProbes,
+    { waitsOf, samples, sites }: MoreProbes,
   ) {
     this.#pool = pool
     const more = [
       ...(handsOver ? WANTED_TO_HAND_OVER : []),
       ...(waitsOf === undefined ? [] : [...WANTED_TO_WAIT, wanted(waitsOf)]),
       ...(samples === undefined ? [] : WANTED_TO_SAMPLE[samples]),
+      ...(sites ? WANTED_TO_TELL_SITES : []),
     ]
     this.#texts = findTexts(pool, [...WANTED[clock], ...more, ...returned.map(wanted)])
   }

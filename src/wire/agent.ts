@@ -41,6 +41,13 @@ export interface NamedMethod {
   readonly descriptor: string
 }
 
+/** A method that a thread may find on its stack. */
+export interface SampledFrame extends NamedMethod {
+  readonly isRoot: boolean
+  /** Where its calls are in its present code, in order, with their numbers; none unless call sites are told. */
+  readonly calls: readonly (readonly [bci: number, site: number])[]
+}
+
 /** What the load hook answers. */
 export interface LoadAnswer {
   readonly poolEntries: number
@@ -410,16 +417,25 @@ export class Agent {
     await this.link.request('sampling', unit === 'bytecodes', every, random)
   }
 
+  /** Before calibration: callers tell where they call. */
+  async tellSites(): Promise<void> {
+    await this.link.request('tellSites')
+  }
+
   /** @throws AgentRefused if there is no profiler in the jar */
   async profiler(jar: string): Promise<void> {
     await this.link.request('profiler', jar)
   }
 
   /** Methods that threads which sample themselves by time may find on their stacks. Before these have probes. */
-  frames(methods: readonly (NamedMethod & { readonly isRoot: boolean })[]): void {
+  frames(methods: readonly SampledFrame[]): void {
     this.link.send(
       'frames',
-      methods.map((it) => [it.id, it.className, it.name, it.descriptor, it.isRoot]),
+      methods.map((it) => [
+        ...[it.id, it.className, it.name, it.descriptor, it.isRoot],
+        it.calls.map(([bci]) => bci),
+        it.calls.map(([, site]) => site),
+      ]),
     )
   }
 

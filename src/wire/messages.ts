@@ -40,12 +40,14 @@
 //   reclaim              → chunks taken back from threads outside the graph
 //   sampling whether by bytecodes, every, random
 //                        → nil                  samples are due after so many bytecodes, or nanoseconds
+//   tellSites            → nil                  callers tell where they call
 //   profiler jar         → nil                  a profiling agent of the user's, to be called by threads in the graph
 //   allocations every    → nil                  the clock of events is what is allocated; one of so many is told
 //   detach               → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil]
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)
-//   frames [[method id, class, method, descriptor, whether it is a root], …]   (no reply), for samples by time
+//   frames [[method id, class, method, descriptor, whether it is a root, bcis of its calls, their numbers], …]
+//                                                                              (no reply), for samples by time
 //   names [[method id, class, method, descriptor], …]                          (no reply), for the profiler
 //
 // Events:

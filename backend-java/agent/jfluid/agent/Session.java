@@ -269,6 +269,9 @@ final class Session extends GuestThread {
             case "sampling":
                 sampleEvery((Boolean) m[2], MessagePack.asLong(m[3]), MessagePack.asInt(m[4]));
                 return null;
+            case "tellSites":
+                JFluid1.tellSites();
+                return null;
             case "profiler":
                 profiling = new Profiling(Path.of((String) m[2]));
                 profiling.endWithJvm();
@@ -288,7 +291,8 @@ final class Session extends GuestThread {
                 for (Object row : (Object[]) m[2]) {
                     Object[] f = (Object[]) row;
                     JFluid1Samples.knowFrame(
-                            (String) f[1], (String) f[2], (String) f[3], MessagePack.asInt(f[0]), (Boolean) f[4]);
+                            (String) f[1], (String) f[2], (String) f[3], MessagePack.asInt(f[0]), (Boolean) f[4],
+                            ints(f[5]), ints(f[6]));
                 }
                 return null;
             case "reclaim":

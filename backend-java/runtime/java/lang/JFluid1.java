@@ -83,6 +83,7 @@ public final class JFluid1 {
     private static final int NAME_AT_SHIFT = 16;
     private static final int LONGEST_NAME = 511;
     private static final int FIRST_METHOD_BESIDE_CLASSES = 32768;
+    static final long CONTROL_SITE = KIND_CONTROL | 14L << TICK_BITS;
     private static final long TICK_MASK = (1L << TICK_BITS) - 1;
 
     // wait-ids.ts
@@ -229,7 +230,7 @@ public final class JFluid1 {
     /** Ticks that a thread must have waited for a monitor: the JVM takes one that is free in less. */
     private static long shortestWait;
     /** A ThreadInfo, two cache lines wider than its fields on either side, and its weak reference. */
-    private static final long THREAD_BYTES = 480;
+    private static final long THREAD_BYTES = 496;
     /** A Reflected, perhaps with its selector. */
     private static final long MEMBER_BYTES = 64;
     private static long threadsKnown;
@@ -301,6 +302,9 @@ public final class JFluid1 {
         int called;
         long calledTicks;
         long calledAt;
+        /** Where the latest call comes from, if that is told, and where events were then. */
+        int site;
+        long siteAt;
         /** Methods that wait, one in the other. */
         int waits;
         /** What the outermost of them waits for. */
@@ -2071,8 +2075,12 @@ public final class JFluid1 {
 
     /** Writes one word; the caller has made room. */
     static void put(ThreadInfo w, long word) {
-        U.putLongRelease(null, w.next, word);
-        w.next += EVENT_BYTES;
+        long at = w.next;
+        U.putLongRelease(null, at, word);
+        w.next = at + EVENT_BYTES;
+        if (w.siteAt == at && (word & KIND_CONTROL) == KIND_CONTROL) {
+            w.siteAt = w.next; // what is no event may come between a call and its callee
+        }
     }
 
     /** Writes an event of `ti` with the present time; the caller has made room for three words. */
@@ -2104,6 +2112,7 @@ public final class JFluid1 {
             return false;
         }
         long t0 = ticks();
+        boolean calling = w.siteAt == w.next;
         if (w.chunk >= 0) {
             U.putIntRelease(null, states + w.chunk * 4L, CHUNK_FULL);
             w.chunk = -1;
@@ -2111,6 +2120,9 @@ public final class JFluid1 {
         }
         if ((isTurnOver(w) || !claim(w)) && !awaitChunk(w)) {
             return false;
+        }
+        if (calling) {
+            w.siteAt = w.next;
         }
         if (ti != w) {
             switchTo(w, ti);
@@ -2428,7 +2440,7 @@ public final class JFluid1 {
     @ReservedStackAccess
     private static void virtualEvent(ThreadInfo ti, long word) {
         ti.virtualActive = false;
-        ti.called = 0; // whose events come from wherever it is mounted
+        ti.called = ti.site = 0; // whose events come from wherever it is mounted
         ti.guard = true;
         boolean on = false;
         try {
@@ -3132,12 +3144,16 @@ public final class JFluid1 {
             ThreadInfo w = virtual ? carrier() : ti;
             on = w != null && room(w, ti, 8);
             if (on) {
+                boolean calling = ti.siteAt == ti.next;
                 if (virtual) {
                     switchTo(w, ti);
                 }
                 eventAt(w, KIND_ENTER | id, since);
                 eventAt(w, KIND_EXIT | id, now);
                 switchBack(w);
+                if (calling) {
+                    ti.siteAt = ti.next; // it is the callee that has waited
+                }
             }
         } catch (Throwable t) {
             gap();
@@ -3232,11 +3248,15 @@ public final class JFluid1 {
             ThreadInfo w = virtual ? carrier() : ti;
             isOn = w != null && room(w, ti, 6);
             if (isOn) {
+                boolean calling = ti.siteAt == ti.next;
                 if (virtual) {
                     switchTo(w, ti);
                 }
                 event(w, ti, event | (long) ti.waitId << TICK_BITS);
                 switchBack(w);
+                if (calling) {
+                    ti.siteAt = ti.next;
+                }
             }
         } catch (Throwable t) {
             gap();
@@ -3338,6 +3358,75 @@ public final class JFluid1 {
         waited = new Waited[64];
     }
 
+    // ---- call sites (--call-sites) ----
+    //
+    // A caller says where it calls, in a field of its thread; the callee writes that to the ring, if no event has come in
+    // between: then it is its own call. JDK code that is not instrumented calls back from where it was called itself.
+
+    /** Sites are told: calibration goes with their probes. */
+    private static boolean tellsSites;
+
+    /** Before a call. Cost: a look-up and two stores. */
+    public static void callSite(int site) {
+        ThreadInfo ti = current();
+        if (ti != null) {
+            ti.site = site;
+            ti.siteAt = ti.next;
+        }
+    }
+
+    /** Start of every instrumented method, before its entry, and after it has told of its monitor. */
+    public static void siteEntry() {
+        ThreadInfo ti = current();
+        if (ti == null || ti.siteAt != ti.next || ti.site == 0) {
+            return;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                tellSite(ti, true);
+            }
+            return;
+        }
+        long at = ti.next;
+        if (at >= ti.limit) {
+            tellSite(ti, false);
+            return;
+        }
+        U.putLongRelease(null, at, CONTROL_SITE | ti.site);
+        ti.next = at + EVENT_BYTES;
+    }
+
+    @ReservedStackAccess
+    private static void tellSite(ThreadInfo ti, boolean virtual) {
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = false;
+        try {
+            ThreadInfo w = virtual ? carrier() : ti;
+            if (w != null && room(w, ti, 5)) {
+                if (virtual) {
+                    switchTo(w, ti);
+                }
+                put(w, CONTROL_SITE | ti.site);
+                switchBack(w);
+                on = enabled;
+            }
+        } catch (Throwable t) {
+            on = false;
+            gap();
+            ti.guard = false;
+            passOn(t);
+        }
+        ti.site = 0;
+        goOn(ti, virtual, on);
+    }
+
+    /** From now on, call sites are told. Between begin() and calibration. */
+    public static void tellSites() {
+        tellsSites = true;
+        JFluid1Samples.tellSites();
+    }
+
     // ---- for the agent ----
 
     /**
@@ -3428,6 +3517,7 @@ public final class JFluid1 {
         swapping = jammed = timesBare = false;
         swapper = null;
         timedSums = null;
+        tellsSites = false;
         // Linked and initialised here: an application's thread may be short of stack or memory, and an
         // initialiser that fails for that is never tried again.
         for (int i = 0; i < HANDLE_CALLS; i++) {
@@ -3882,7 +3972,8 @@ public final class JFluid1 {
      */
     public static long[] calibrate(long budgetNanos) {
         int block = 200;
-        long bytes = block * 2L * EVENT_BYTES;
+        int words = tellsSites ? 3 : 2;
+        long bytes = block * words * (long) EVENT_BYTES;
         long scratch = U.allocateMemory(bytes);
         methods(0);
         byte saved = state[0];
@@ -3902,7 +3993,9 @@ public final class JFluid1 {
                 ti.limit = scratch + bytes;
                 ti.active = true;
                 long t0 = ticks();
-                if (waited == null) {
+                if (tellsSites) {
+                    Calibration.sited(block, waited != null);
+                } else if (waited == null) {
                     Calibration.probed(block);
                 } else {
                     Calibration.announced(block);
@@ -3917,7 +4010,7 @@ public final class JFluid1 {
                 Calibration.bare(block);
                 long t3 = ticks();
                 long sum = 0;
-                for (long at = scratch; at < ti.next; at += 2 * EVENT_BYTES) {
+                for (long at = scratch + (words - 2) * EVENT_BYTES; at < ti.next; at += words * EVENT_BYTES) {
                     sum += (U.getLong(at + EVENT_BYTES) & TICK_MASK) - (U.getLong(at) & TICK_MASK);
                 }
                 inner = Math.min(inner, (double) sum / block);
@@ -3977,6 +4070,17 @@ public final class JFluid1 {
             }
         }
 
+        /** As where call sites are told, and perhaps waits. */
+        static void sited(int n, boolean waits) {
+            for (int i = 0; i < n; i++) {
+                if (waits) {
+                    calling(1);
+                }
+                callSite(1);
+                sitedBody(i);
+            }
+        }
+
         static void bare(int n) {
             for (int i = 0; i < n; i++) {
                 bareBody(i);
@@ -4009,6 +4113,18 @@ public final class JFluid1 {
                 throw t;
             }
             regionExit(since, 1);
+        }
+
+        private static void sitedBody(int i) {
+            siteEntry();
+            methodEntry(0);
+            try {
+                sink = i;
+            } catch (Throwable t) {
+                methodExit(0);
+                throw t;
+            }
+            methodExit(0);
         }
 
         private static void bareBody(int i) {

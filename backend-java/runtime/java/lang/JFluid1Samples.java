@@ -28,6 +28,11 @@ public final class JFluid1Samples {
         final JFluid1.ThreadInfo thread;
         /** Ids, outermost first; negative once a sample has told of them, and until something else is there. */
         int[] frames = new int[FIRST_FRAMES];
+        /**
+         * By depth, where the frame there was called from: written by its caller, before. Null unless that is told. As long
+         * as `frames`.
+         */
+        int[] sites = tellsSites ? new int[FIRST_FRAMES] : null;
         int depth;
         /** Frames that the last sample showed, -1 if the client need not know them all. */
         int sampled;
@@ -52,14 +57,21 @@ public final class JFluid1Samples {
             int count = walk.count;
             if (frames.length < count) {
                 frames = new int[walk.ids.length];
+                if (sites != null) {
+                    sites = new int[frames.length];
+                }
                 sampled = -1;
             }
             int same = 0;
-            while (same < sampled && same < count && frames[same] == -walk.ids[count - 1 - same]) {
+            while (same < sampled && same < count && frames[same] == -walk.ids[count - 1 - same]
+                    && (sites == null || sites[same] == walk.sites[count - 1 - same])) {
                 same++;
             }
             for (int i = same; i < count; i++) {
                 frames[i] = walk.ids[count - 1 - i];
+                if (sites != null) {
+                    sites[i] = walk.sites[count - 1 - i];
+                }
             }
             depth = count;
         }
@@ -84,6 +96,12 @@ public final class JFluid1Samples {
     /** Bytecodes. */
     private static int every = Integer.MAX_VALUE;
     private static int spread;
+    private static boolean tellsSites;
+
+    /** Frames say where they were called from, as long as the session lasts. */
+    static void tellSites() {
+        tellsSites = true;
+    }
 
     /** @param random upper bound of what is added each time, itself excluded; 0 for nothing */
     public static void everyBytecodes(int bytecodes, int random) {
@@ -94,7 +112,9 @@ public final class JFluid1Samples {
 
     /** Of a thread that has been inside; stacks deeper than FIRST_FRAMES take more. */
     static long bytesOfThread() {
-        return known != NO_FRAMES ? 632 + 2 * (16 + 4 * REMEMBERED) : every < Integer.MAX_VALUE ? 328 : 0;
+        int sites = tellsSites ? 16 + 4 * FIRST_FRAMES : 0;
+        return known != NO_FRAMES ? 632 + 2 * (16 + 4 * REMEMBERED) + 2 * sites
+                : every < Integer.MAX_VALUE ? 328 + sites : 0;
     }
 
     /** As in JFluid1.begin: what is first used on an application's thread is initialised before. */
@@ -110,16 +130,36 @@ public final class JFluid1Samples {
         final String descriptor;
         final int id;
         final boolean root;
+        /** Where its calls are, in its present code, in order; and their numbers. */
+        final int[] bcis;
+        final int[] sites;
         /** Another of the same bucket. */
         final Frame chain;
 
-        Frame(String owner, String name, String descriptor, int id, boolean root, Frame chain) {
+        Frame(String owner, String name, String descriptor, int id, boolean root, int[] bcis, int[] sites, Frame chain) {
             this.owner = owner;
             this.name = name;
             this.descriptor = descriptor;
             this.id = id;
             this.root = root;
+            this.bcis = bcis;
+            this.sites = sites;
             this.chain = chain;
+        }
+
+        /** The number of the call at this bci; 0 if it has none. */
+        int site(int bci) {
+            int from = 0;
+            int to = bcis.length;
+            while (from < to) {
+                int middle = (from + to) >>> 1;
+                if (bcis[middle] < bci) {
+                    from = middle + 1;
+                } else {
+                    to = middle;
+                }
+            }
+            return from < bcis.length && bcis[from] == bci ? sites[from] : 0;
         }
     }
 
@@ -148,6 +188,8 @@ public final class JFluid1Samples {
     private static final Frame[] NO_FRAMES = new Frame[1];
     /** By class name and method name. Replaced by each session, prepended to by the agent's thread. */
     private static volatile Frame[] known = NO_FRAMES;
+    /** How often methods have become known. */
+    private static volatile int framesKnown;
     private static StackWalker walker;
 
     public static void byTime() {
@@ -168,14 +210,20 @@ public final class JFluid1Samples {
         every = Integer.MAX_VALUE;
         known = NO_FRAMES;
         NO_FRAMES[0] = null;
+        tellsSites = false;
     }
 
-    /** @param owner as Class.getName() */
-    public static void knowFrame(String owner, String name, String descriptor, int id, boolean root) {
+    /**
+     * @param owner as Class.getName()
+     * @param bcis  where its calls are, in order, and `sites` their numbers: none unless these are told
+     */
+    public static void knowFrame(
+            String owner, String name, String descriptor, int id, boolean root, int[] bcis, int[] sites) {
         Frame[] in = known;
         int bucket = (owner.hashCode() * 31 + name.hashCode()) & (in.length - 1);
         U.putReferenceRelease(in, JFluid1.OBJECTS_AT + bucket * JFluid1.OBJECT_BYTES,
-                new Frame(owner, name, descriptor, id, root, in[bucket]));
+                new Frame(owner, name, descriptor, id, root, bcis, sites, in[bucket]));
+        framesKnown++;
     }
 
     /** Called by the timer. */
@@ -241,6 +289,17 @@ public final class JFluid1Samples {
     public static void count(Stack s, int bytecodes) {
         if (s != null) {
             s.left -= bytecodes;
+        }
+    }
+
+    /** Before a call: what is called will lie above what is on the stack. */
+    public static void site(Stack s, int site) {
+        if (s != null) {
+            int[] sites = s.sites;
+            int depth = s.depth;
+            if (sites != null && depth < sites.length) {
+                sites[depth] = site;
+            }
         }
     }
 
@@ -449,6 +508,7 @@ public final class JFluid1Samples {
     /** The present thread's instrumented methods, innermost first, up to the root by which it came in. */
     private static final class Walk implements java.util.function.Function<Stream<StackWalker.StackFrame>, Object> {
         int[] ids = new int[FIRST_FRAMES];
+        int[] sites = new int[FIRST_FRAMES];
         int count;
         int inner;
         int roots;
@@ -456,11 +516,13 @@ public final class JFluid1Samples {
         private Object[] methods = new Object[REMEMBERED];
         private Frame[] meanings = new Frame[REMEMBERED];
         private int walks;
+        private int seenKnown;
 
         @Override
         public Object apply(Stream<StackWalker.StackFrame> stack) {
             Iterator<StackWalker.StackFrame> frames = stack.iterator();
-            if ((++walks & FORGET_EVERY - 1) == 0) { // classes may unload
+            if ((++walks & FORGET_EVERY - 1) == 0 || seenKnown != framesKnown) { // classes may unload, methods have other code
+                seenKnown = framesKnown;
                 methods = new Object[REMEMBERED];
                 meanings = new Frame[REMEMBERED];
             }
@@ -479,6 +541,9 @@ public final class JFluid1Samples {
                 if (found == null) {
                     continue;
                 }
+                if (count > 0 && found.bcis.length > 0) {
+                    sites[count - 1] = found.site(frame.getByteCodeIndex());
+                }
                 if (found.root) {
                     roots--;
                 }
@@ -496,7 +561,11 @@ public final class JFluid1Samples {
                 int[] more = new int[count * 2];
                 System.arraycopy(ids, 0, more, 0, count);
                 ids = more;
+                more = new int[count * 2];
+                System.arraycopy(sites, 0, more, 0, count);
+                sites = more;
             }
+            sites[count] = 0;
             ids[count++] = id;
         }
 
@@ -649,7 +718,13 @@ public final class JFluid1Samples {
         try {
             int[] more = new int[s.frames.length * 2];
             System.arraycopy(s.frames, 0, more, 0, s.frames.length);
+            int[] sites = s.sites;
+            if (sites != null) {
+                sites = new int[more.length];
+                System.arraycopy(s.sites, 0, sites, 0, s.sites.length);
+            }
             s.frames = more;
+            s.sites = sites;
             ti.active = !virtual;
             ti.virtualActive = virtual;
             return more;
@@ -744,6 +819,9 @@ public final class JFluid1Samples {
                 return false;
             }
             int id = frames[i];
+            if (s.sites != null) {
+                JFluid1.put(w, JFluid1.CONTROL_SITE | s.sites[i]);
+            }
             JFluid1.put(w, JFluid1.enter(id < 0 ? -id : id));
             frames[i] = id < 0 ? id : -id;
         }

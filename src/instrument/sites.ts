@@ -1,0 +1,133 @@
+// Where calls come from: each instruction of an instrumented method that calls has a number, which the caller tells
+// before the call.
+//
+//     push site; callSite
+//     invoke…
+//
+//     siteEntry; push id; methodEntry       start of a method: if nothing has happened since, that is where it was called
+//
+// Threads that sample themselves by bytecodes keep the number beside the id of what is called (sampling.ts); by time there are
+// no such probes, as the JVM knows where its frames are.
+
+import type { ClassFile } from '../classfile/class-file.ts'
+import { type Code, forEachInstruction } from '../classfile/code.ts'
+import {
+  INVOKEDYNAMIC,
+  INVOKEINTERFACE,
+  INVOKESPECIAL,
+  INVOKESTATIC,
+  INVOKEVIRTUAL,
+} from '../classfile/opcodes.ts'
+import { Reader, u2At } from '../classfile/reader.ts'
+import { MAX_ID, pushId } from './probe.ts'
+import type { Inserted } from './relocation.ts'
+import type { SiteRefs } from './runtime.ts'
+
+/** A call in a method's own code. */
+export interface CallSite {
+  readonly bci: number
+  /** Undefined if the class has no line numbers. */
+  readonly line: number | undefined
+}
+
+/** Stack slots that the probes need at most. */
+export const SITE_SLOTS = 3
+
+/** Gives calls their numbers, from 1 on, the same ones when a method is rewritten again. */
+export class SiteNumbers {
+  readonly #sites: CallSite[] = [{ bci: -1, line: undefined }]
+  /** By method id: the numbers of its calls, by bci. */
+  readonly #ofMethods = new Map<number, ReadonlyMap<number, number>>()
+
+  /** By bci. Empty if there are no numbers left. */
+  of(methodId: number, classFile: ClassFile, code: Code): ReadonlyMap<number, number> {
+    const bcis = callsIn(classFile, code)
+    const known = this.#ofMethods.get(methodId)
+    if (known !== undefined && bcis.length === known.size && bcis.every((bci) => known.has(bci))) return known
+    const numbers = new Map<number, number>()
+    if (this.#sites.length + bcis.length <= MAX_ID) {
+      const lineAt = lineNumbers(classFile, code)
+      for (const bci of bcis) {
+        numbers.set(bci, this.#sites.length)
+        this.#sites.push({ bci, line: lineAt(bci) })
+      }
+    }
+    this.#ofMethods.set(methodId, numbers)
+    return numbers
+  }
+
+  /** What a method's calls have got last. */
+  known(methodId: number): ReadonlyMap<number, number> {
+    return this.#ofMethods.get(methodId) ?? new Map()
+  }
+
+  site(number: number): CallSite | undefined {
+    return number === 0 ? undefined : this.#sites[number]
+  }
+}
+
+/**
+ * What goes before the calls of a method.
+ *
+ * @param before  instructions that come before the number
+ */
+export function siteProbes(
+  numbers: ReadonlyMap<number, number>,
+  before: readonly number[],
+  methodref: number,
+): Inserted {
+  const inserted: number[][] = []
+  for (const [bci, number] of numbers)
+    inserted[bci] = [...before, ...pushId(number), INVOKESTATIC, methodref >>> 8, methodref & 0xff]
+  return inserted
+}
+
+/** Before a method's entry. */
+export function siteEntry({ siteEntry: methodref }: SiteRefs): number[] {
+  return [INVOKESTATIC, methodref >>> 8, methodref & 0xff]
+}
+
+/** Both, the first ones first. */
+export function joined(first: Inserted | undefined, second: Inserted | undefined): Inserted | undefined {
+  if (first === undefined || second === undefined) return first ?? second
+  return Array.from({ length: Math.max(first.length, second.length) }, (_, bci) => {
+    const [a, b] = [first[bci], second[bci]]
+    return a === undefined || b === undefined ? (a ?? b) : [...a, ...b]
+  })
+}
+
+/** The bcis of what may lead to a call of another method, in order. */
+function callsIn({ pool }: ClassFile, { bytecode }: Code): number[] {
+  const bcis: number[] = []
+  forEachInstruction(bytecode, (bci, opcode) => {
+    if (opcode === INVOKEDYNAMIC) bcis.push(bci)
+    if (opcode < INVOKEVIRTUAL || opcode > INVOKEINTERFACE) return
+    const { owner, name, descriptor } = pool.memberRef(u2At(bytecode, bci + 1))
+    if (!endsInItself(opcode, owner, name, descriptor)) bcis.push(bci)
+  })
+  return bcis
+}
+
+const QUIET =
+  /^java\/lang\/(?:String|StringBuilder|StringBuffer|Math|StrictMath|Integer|Long|Short|Byte|Character|Boolean|Float|Double)$/
+/** Parameters that have no code of an application's. */
+const QUIET_PARAMETERS = /^\((?:\[*[BCDFIJSZ]|Ljava\/lang\/String;)*\)/
+
+/** Common calls that lead nowhere: of arrays, of Object's constructor, of numbers and texts. */
+function endsInItself(opcode: number, owner: string, name: string, descriptor: string): boolean {
+  if (owner[0] === '[') return true
+  if (owner === 'java/lang/Object') return opcode === INVOKESPECIAL && name === '<init>'
+  return QUIET.test(owner) && QUIET_PARAMETERS.test(descriptor)
+}
+
+/** The line of an instruction: that of the nearest entry at it or before. */
+function lineNumbers({ bytes }: ClassFile, { attributes }: Code): (bci: number) => number | undefined {
+  const rows: { bci: number; line: number }[] = []
+  for (const { name, offset, length } of attributes) {
+    if (name !== 'LineNumberTable') continue
+    const content = new Reader(bytes, offset, offset + length)
+    for (let left = content.u2(); left > 0; left--) rows.push({ bci: content.u2(), line: content.u2() })
+  }
+  rows.sort((a, b) => a.bci - b.bci)
+  return (bci) => rows.findLast((row) => row.bci <= bci)?.line
+}
