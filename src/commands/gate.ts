@@ -96,6 +96,7 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
       ...(mode === 'bytecodes' && blocks !== undefined && { bba: blocks }),
       ...(selection !== undefined && {
         ...{ include: selection.include, exclude: selection.exclude, jdk: selection.jdk },
+        ...(baseline.callSites && { callSites: true }),
         ...{ rare: selection.rare, followThreads: baseline.followedTasks !== undefined },
       }),
     }
@@ -136,6 +137,12 @@ function mustMatch(before: Profile, after: Profile): void {
     throw new NotComparable(`the baseline is of root ${one}, the other profile of ${other}`, again)
   if (choiceOf(before) !== choiceOf(after)) {
     throw new NotComparable('the two profiles chose methods in different ways', again)
+  }
+  if (before.callSites !== after.callSites) {
+    const [told, other] = before.callSites
+      ? ['the baseline', 'the other profile']
+      : ['the other profile', 'the baseline']
+    throw new NotComparable(`${told} tells call sites apart, ${other} does not`, again)
   }
   for (const [which, { instrumentation, truncated, events, openCalls = 0 }] of [
     ['the baseline', before],

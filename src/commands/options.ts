@@ -118,6 +118,14 @@ export class BudgetNotWith extends JfluidError {
   }
 }
 
+export class CallSitesNotWith extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave --call-sites out.'
+  constructor(option: string, why: string) {
+    super(`--call-sites does not go with ${option}: ${why}`)
+  }
+}
+
 export interface SessionFlags {
   readonly region?: readonly string[]
   readonly root?: readonly string[]
@@ -135,6 +143,7 @@ export interface SessionFlags {
   readonly profiler?: string
   readonly every?: string
   readonly errorBars?: boolean
+  readonly callSites?: boolean
   readonly random?: number
   readonly sampler?: string
   readonly sampleEvery?: number
@@ -227,6 +236,10 @@ export function withSessionFlags(command: Command): Command {
       'hold what profiling costs below that in every second, as 5%: cheap hot methods lose their probes',
       overhead,
     )
+    .option(
+      '--call-sites',
+      'tell calls of one method from different places apart, by line and bytecode index',
+    )
     .option('--reproducible', 'leave out of the profile what differs from run to run: not for times')
     .option(
       '--follow-threads',
@@ -274,7 +287,8 @@ export function count(value: string): number {
  * All options, with the block analysis that --bba names.
  *
  * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, NotReproducible, WaitsNeedTime,
- * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, BadAnalysis, BadInterval, OnlyForSamples, OnlyForWholeJvm
+ * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, CallSitesNotWith, BadAnalysis, BadInterval, OnlyForSamples,
+ * OnlyForWholeJvm
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
@@ -295,6 +309,9 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
     if (!counts) throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
     if (options.followThreads) throw new ProfilerFollowsNobody()
   }
+  if (options.callSites && mode === 'alloc') {
+    throw new CallSitesNotWith('--mode alloc', 'a class is not called')
+  }
   if (options.errorBars) {
     if (options.mode !== 'exact') throw new ErrorBarsNeedTimes(options.mode ?? 'exact')
     if (options.followThreads) {
@@ -302,6 +319,9 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
         '--follow-threads',
         'what a root takes is then the time of other threads, too',
       )
+    }
+    if (options.callSites) {
+      throw new ErrorBarsNotWith('--call-sites', 'what a root takes by itself is told by method')
     }
     if (options.rare === 'watch') {
       throw new ErrorBarsNotWith(
@@ -317,7 +337,8 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
 }
 
 /** @throws BudgetNeedsTimes, BudgetNotWith */
-function checkBudget({ mode = 'exact', waits, errorBars, followThreads, rare }: SessionOptions): void {
+function checkBudget(options: SessionOptions): void {
+  const { mode = 'exact', waits, errorBars, followThreads, rare, callSites } = options
   if (mode !== 'exact') throw new BudgetNeedsTimes(mode)
   if (waits) throw new BudgetNotWith('--waits', 'a method without probes would not tell that it waits')
   if (followThreads) {
@@ -329,6 +350,8 @@ function checkBudget({ mode = 'exact', waits, errorBars, followThreads, rare }: 
       'methods that run without probes look like the first calls that are watched for',
     )
   }
+  if (callSites)
+    throw new BudgetNotWith('--call-sites', 'a method without probes does not tell where it calls')
   if (errorBars) {
     throw new BudgetNotWith(
       '--error-bars',
@@ -367,6 +390,7 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--random', flags.random !== undefined],
     ['--error-bars', flags.errorBars === true],
     ['--max-overhead', flags.maxOverhead !== undefined],
+    ['--call-sites', flags.callSites === true],
     ['--bba', flags.bba !== undefined],
     ['--scheme a', flags.scheme === 'a'],
     ['--include', flags.include !== undefined],
@@ -405,6 +429,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     ...(flags.errorBars === true && { errorBars: true }),
     ...(flags.sampleEvery !== undefined && { sampleEvery: flags.sampleEvery }),
     ...(flags.maxOverhead !== undefined && { maxOverhead: flags.maxOverhead }),
+    ...(flags.callSites === true && { callSites: true }),
     ...(flags.profiler !== undefined && { profiler: resolve(flags.profiler) }),
   }
 }

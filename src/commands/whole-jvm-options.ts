@@ -54,6 +54,7 @@ export function wholeJvmSampling(flags: SessionFlags): Sampling {
     ['--waits', flags.waits === true],
     ['--max-overhead', flags.maxOverhead !== undefined],
     ['--error-bars', flags.errorBars === true],
+    ['--call-sites', flags.callSites === true],
     ['--random', flags.random !== undefined],
     ['--sample-every', flags.sampleEvery !== undefined],
     ['--bba', flags.bba !== undefined],

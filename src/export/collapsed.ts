@@ -9,7 +9,7 @@ import { isAllocation } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
-import { fullName } from '../profile/text.ts'
+import { fullName, placeText } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
 
 export const collapsed: ExportFormat = {
@@ -71,7 +71,7 @@ function frameNames(profile: Profile): FrameNames {
   const known: (string | undefined)[] = []
   const nameOfId = (id: number) => nameOf(profile.methodNames, id)
   const frame = (id: number): string => {
-    known[id] ??= frameText(fullName(nameOfId(id)))
+    known[id] ??= frameText(fullName(nameOfId(id)) + placeText(nameOfId(id)))
     return known[id]
   }
   return { frame, nameOf: nameOfId }

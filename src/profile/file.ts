@@ -12,6 +12,8 @@
 // The body is `Profile` with the same keys, except that
 //   methodNames   is an array of [class, method, descriptor, loader], id 1 first;
 //   regions[].intervals   are arrays of [count, totalNs, maxNs];
+//   callSites     is {bci, line}, i32 arrays as `bin` of a number each method name, -1 for none; absent unless
+//     calls are told apart by where they come from;
 //   merged and threads[].tree   are {count, method, size, metrics: {name: column}}, where method and
 //     size are i32 arrays and a column is an f64 array, each as MessagePack `bin`; the parents follow
 //     from the sizes and are not kept.
@@ -44,6 +46,7 @@ import {
   type Latency,
   MODES,
   type Mode,
+  methodsByName,
   type OverheadFacts,
   type Profile,
   type RegionTimes,
@@ -67,11 +70,17 @@ const CODEC = {
 
 /** The bytes of a `.jfluid` file. */
 export function encodeProfile(profile: Profile): Buffer {
-  const { methodNames, merged, threads, regions, ...facts } = profile
+  const { methodNames, merged, threads, regions, callSites, ...facts } = profile
+  const places = (of: 'bci' | 'line') =>
+    bytesOf(
+      Int32Array.from(methodNames.slice(1), (name) => name[of] ?? -1),
+      methodNames.length - 1,
+    )
   const body = new Packr(CODEC).pack({
     ...facts,
     ...(regions !== undefined && { regions: regions.map(packRegion) }),
     methodNames: methodNames.slice(1).map((name) => [name.class, name.method, name.descriptor, name.loader]),
+    ...(callSites && { callSites: { bci: places('bci'), line: places('line') } }),
     merged: packTree(merged),
     threads: threads.map(({ id, name, tree }) => ({ id, name, tree: packTree(tree) })),
   })
@@ -84,9 +93,9 @@ export function encodeProfile(profile: Profile): Buffer {
 }
 
 /** The least that a reader must know. */
-function versionOf({ mode, regions }: Profile): number {
+function versionOf({ mode, regions, callSites }: Profile): number {
   if (regions !== undefined || mode === 'alloc') return 3
-  return mode === 'exact' ? 1 : 2
+  return mode === 'exact' && !callSites ? 1 : 2
 }
 
 /**
@@ -258,9 +267,15 @@ class Reader {
     const calibration = this.#fields(all.calibration, 'calibration')
     const instrumentation = this.#fields(all.instrumentation, 'instrumentation')
     const events = this.#fields(all.events, 'events')
-    const methodNames = this.#methodNames(all.methodNames)
+    const plainNames = this.#methodNames(all.methodNames)
+    const told = all.callSites !== undefined
+    const methodNames = told ? this.#withPlaces(plainNames, all.callSites) : plainNames
+    const methodOf = told ? methodsByName(methodNames) : undefined
     const mode = this.#oneOf(all.mode, MODES, 'mode')
-    const tree = (value: unknown, what: string) => this.#tree(value, mode, methodNames.length, what)
+    const tree = (value: unknown, what: string): Tree => {
+      const read = this.#tree(value, mode, methodNames.length, what)
+      return methodOf === undefined ? read : { ...read, methodOf }
+    }
     return {
       target: {
         pid: this.#number(target.pid, 'target.pid'),
@@ -319,6 +334,7 @@ class Reader {
       ...(all.regions !== undefined && {
         regions: this.#array(all.regions, 'regions').map((each) => this.#region(each, methodNames.length)),
       }),
+      ...(told && { callSites: true as const }),
       methodNames,
       merged: tree(all.merged, 'the merged tree'),
       threads: this.#array(all.threads, 'threads').map((each) => this.#thread(each, tree)),
@@ -369,6 +385,18 @@ class Reader {
       names.push({ class: className, method, descriptor, loader })
     }
     return names
+  }
+
+  #withPlaces(names: readonly MethodName[], value: unknown): MethodName[] {
+    const fields = this.#fields(value, 'callSites')
+    const [bci, line] = (['bci', 'line'] as const).map(
+      (of) => new Int32Array(this.#numbers(fields[of], names.length - 1, 4, `${of} of callSites`)),
+    ) as [Int32Array, Int32Array]
+    return names.map((name, id) => ({
+      ...name,
+      ...(id > 0 && bci[id - 1]! >= 0 && { bci: bci[id - 1]! }),
+      ...(id > 0 && line[id - 1]! >= 0 && { line: line[id - 1]! }),
+    }))
   }
 
   #kept(value: unknown): { heapBytes: number; outsideBytes: number } {

@@ -1,5 +1,6 @@
 // What threads waited for, and which methods did: the rows of waiting of a tree, summed by what they wait for.
 
+import { methodsOf } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { column, nameOf } from './profile.ts'
 import { isWait } from './text.ts'
@@ -22,7 +23,8 @@ export interface HotLock extends Waiter {
  * @param only  an id of waiting: of no others
  */
 export function hotLocks(tree: Tree, names: (id: number) => MethodName, only?: number): HotLock[] {
-  const { count, method, parent } = tree
+  const { count, parent } = tree
+  const method = methodsOf(tree)
   const calls = column(tree, 'calls')
   const self = column(tree, 'selfNs')
   const found = new Map<number, Map<number, { times: number; ns: number }>>()

@@ -88,6 +88,7 @@ export function factsJson(profile: Profile): string {
     followedTasks: profile.followedTasks ?? 0,
     ...(tellsWaits(profile.merged) && { waits: true }),
     ...(profile.regions !== undefined && { regions: regionFacts(profile) }),
+    ...(profile.callSites && { callSites: true }),
   }
   return Object.entries(facts)
     .map(([key, value]) => `"${key}":${JSON.stringify(value)}`)
@@ -201,7 +202,9 @@ export function nodeHeads(profile: Profile): (id: number) => string {
     const known = heads[id]
     if (known !== undefined) return known
     const name = nameOf(profile.methodNames, id)
-    const head = `{"class":${JSON.stringify(name.class)},"method":${JSON.stringify(name.method)},"descriptor":${JSON.stringify(name.descriptor)}`
+    const place = name.bci === undefined ? '' : `,"bci":${name.bci}`
+    const line = name.line === undefined ? '' : `,"line":${name.line}`
+    const head = `{"class":${JSON.stringify(name.class)},"method":${JSON.stringify(name.method)},"descriptor":${JSON.stringify(name.descriptor)}${place}${line}`
     heads[id] = head
     return head
   }

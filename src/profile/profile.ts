@@ -121,6 +121,8 @@ export interface Profile {
     /** Outside of it: instrumented bodies. */
     readonly outsideBytes: number
   }
+  /** Ids of `methodNames` are of methods and the places they are called from; absent if not asked for. */
+  readonly callSites?: true
   /** Absent if not asked for. */
   readonly errorBars?: ErrorBarFacts
   /** Absent if there was no budget. */
@@ -224,6 +226,17 @@ export function allWarnings(profile: Profile): readonly string[] {
 /** Name of a method id; an id nobody named still shows as something. */
 export function nameOf(names: readonly MethodName[], id: number): MethodName {
   return names[id] ?? { class: '?', method: `#${id}`, descriptor: '()V', loader: '?' }
+}
+
+/** As `Tree.methodOf` has it. */
+export function methodsByName(names: readonly MethodName[]): Int32Array {
+  const numbers = new Map<string, number>()
+  return Int32Array.from(names, (name, id) => {
+    const key = [name.class, name.method, name.descriptor, name.loader].join('\n')
+    const known = numbers.get(key)
+    if (known === undefined) numbers.set(key, id)
+    return known ?? id
+  })
 }
 
 const NO_NUMBERS = new Float64Array(0)

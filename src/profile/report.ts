@@ -11,6 +11,7 @@ import { tellsWaits } from '../cct/waits.ts'
 import { COST_WORDS, type CostWords } from './cost-text.ts'
 import { hotLocks, namesOf } from './hot-locks.ts'
 import { classPieces, factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
+import { placeOf } from './places.ts'
 import {
   allWarnings,
   COST_OF,
@@ -415,6 +416,7 @@ function* treeRows(
   const words = COST_WORDS[COST_OF[profile.mode]]
   const errors = errorsOf(tree)
   const folds = foldsOf(tree)
+  const names = namesOf(profile.methodNames)
   const nameCells =
     errors === undefined ? Math.max(16, cells - NUMBER_CELLS) : cells - NUMBER_CELLS - ERROR_CELLS
   // One frame a level: its nodes to show, how far we are, and the total of the root above: of all, where there is none.
@@ -439,10 +441,11 @@ function* treeRows(
     ].join('')
     const mark = folds?.folded[node] === 1 ? FOLDED : ''
     const indent = indentation(frames.length - 1, Math.floor(nameCells / 2))
-    const room = nameCells - widthOf(indent) - mark.length
-    const name = shortName(nameOf(profile.methodNames, tree.method[node]!), room) + mark
+    const called = nameOf(profile.methodNames, tree.method[node]!)
+    const place = placeOf(tree, node, names)
+    const name = shortName(called, nameCells - widthOf(indent) - mark.length - place.length) + mark
     const hot = total[node]! >= rootCost / 2 || self[node]! >= rootCost / 10
-    yield `${hot ? paint('heat', numbers) : numbers}  ${paint('dim', indent)}${name}\n`
+    yield `${hot ? paint('heat', numbers) : numbers}  ${paint('dim', indent)}${name}${paint('dim', place)}\n`
     const below = keptChildren(tree, node, pruned)
     if (below.length > 0) frames.push({ nodes: below, at: 0, rootCost })
   }

@@ -5,13 +5,14 @@
 // their trees. So the same trees are the same bytes. Loaders are told by their kind: their numbers are in the order they were met.
 
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
-import { nameOf, type Profile } from './profile.ts'
+import { methodsByName, nameOf, type Profile } from './profile.ts'
 
 /** Facts of the run are set to nothing; warnings and gaps stay: they change how far to trust it. */
 export function reproducible(profile: Profile): Profile {
   const { target, instrumentation, events } = profile
   const { order, methodNames } = namesInOrder(profile)
-  const tree = (of: Tree): Tree => ordered(of, order)
+  const methodOf = profile.callSites && methodsByName(methodNames)
+  const tree = (of: Tree): Tree => ({ ...ordered(of, order), ...(methodOf !== undefined && { methodOf }) })
   const { longestPauseMs: _, ...facts } = instrumentation
   const { kept: __, ...rest } = profile
   return {
@@ -48,8 +49,9 @@ function namesInOrder(profile: Profile): Pick<Profile, 'methodNames'> & { order:
   for (const tree of [profile.merged, ...profile.threads.map((it) => it.tree)])
     for (const id of tree.method) called.add(id)
   const key = (id: number): string => {
-    const { class: owner, method, descriptor, loader } = withoutNumber(nameOf(profile.methodNames, id))
-    return `${owner}\n${method}\n${descriptor}\n${loader}`
+    const name = withoutNumber(nameOf(profile.methodNames, id))
+    const place = name.bci === undefined ? '' : String(name.bci).padStart(5, '0')
+    return `${name.class}\n${name.method}\n${name.descriptor}\n${name.loader}\n${place}\n${name.line ?? ''}`
   }
   const keys = new Map([...called].map((id) => [id, key(id)]))
   const ids = [...called].sort((a, b) => compare(keys.get(a)!, keys.get(b)!) || a - b)

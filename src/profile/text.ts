@@ -211,6 +211,12 @@ export function shorten(text: string, cells: number, ellipsis = '…'): string {
   return head + ellipsis + tail
 }
 
+/** Where a call comes from: ":42", or "@17" without line numbers; '' if that is not told. */
+export function placeText({ bci, line }: MethodName): string {
+  if (line !== undefined) return `:${line}`
+  return bci === undefined ? '' : `@${bci}`
+}
+
 /** A row of waiting: no method lacks a descriptor. Its class is what is waited for. */
 export function isWait({ method, descriptor }: MethodName): boolean {
   return descriptor === '' && method.startsWith('(')

@@ -53,9 +53,9 @@ class RecordingThread {
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
 
-  constructor({ ringPath, executed, firstMethod, regions }: RecorderData) {
+  constructor({ ringPath, executed, firstMethod, regions, bySite }: RecorderData) {
     this.#ring = openRing(ringPath)
-    this.#builder = new CctBuilder(undefined, () => this.#beat(), executed, firstMethod)
+    this.#builder = new CctBuilder(undefined, () => this.#beat(), executed, firstMethod, undefined, bySite)
     this.#regions = regions ? new RegionBuilder() : undefined
     this.#reader = new RingReader(this.#ring, this.#regions ?? this.#builder, () => this.#beat())
     const stat = readFileSync('/proc/thread-self/stat', 'utf8')
@@ -128,7 +128,7 @@ class RecordingThread {
         this.#builder.reset(command.nowTicks)
         this.#regions?.reset()
         this.#folding?.reset(command.nowTicks ?? 0)
-        this.#eventsBeforeReset = this.#reader.events
+        this.#eventsBeforeReset = this.#reader.events - this.#builder.siteWords
         return
       case 'request':
         try {
@@ -155,7 +155,8 @@ class RecordingThread {
         for (const tree of [snapshot.merged, ...snapshot.threads.map((t) => t.tree)])
           addBuffers(tree, buffers)
         const names = this.#builder.takeClassNames()
-        send({ kind: 'reply', id, value: { snapshot, events, names } }, [...buffers])
+        const calls = this.#builder.callTable
+        send({ kind: 'reply', id, value: { snapshot, events, names, calls } }, [...buffers])
         return
       }
       case 'regions':
@@ -190,7 +191,7 @@ class RecordingThread {
   }
 
   #wasCalled(id: number): boolean {
-    return this.#regions?.has(id) ?? this.#builder.rank(id) > 0
+    return this.#regions?.has(id) ?? this.#builder.isCalled(id)
   }
 
   #readTheRest(): void {
@@ -227,7 +228,7 @@ class RecordingThread {
   }
 
   #events(): number {
-    return this.#reader.events - this.#eventsBeforeReset
+    return this.#reader.events - this.#builder.siteWords - this.#eventsBeforeReset
   }
 
   #tellScarce(): void {

@@ -4,12 +4,13 @@
 
 import { Worker } from 'node:worker_threads'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
+import { type CallTable, leastOfMethod } from '../cct/call-ids.ts'
 import type { Calibration } from '../cct/compensation.ts'
 import type { MethodSums } from '../cct/folding.ts'
 import type { CostKind } from '../cct/metric.ts'
 import type { RootSum } from '../cct/root-sums.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
-import type { Snapshot } from '../cct/tree.ts'
+import type { Snapshot, Tree } from '../cct/tree.ts'
 import type { RootErrors } from '../cct/uncertainty.ts'
 import type { RegionState } from '../regions/builder.ts'
 
@@ -93,6 +94,8 @@ export interface RecorderData {
   readonly firstMethod: number
   /** They tell durations of regions, and there are no trees. */
   readonly regions: boolean
+  /** The same method called from two places is two contexts. */
+  readonly bySite: boolean
 }
 
 export type RecorderRequest =
@@ -176,6 +179,7 @@ export class Recorder {
    * @param executed events tell what was executed, and not the time
    * @param firstMethod ids below stand for waiting
    * @param regions  they tell durations of regions
+   * @param bySite   the same method called from two places is two contexts
    * @throws RecorderFailed if the buffer cannot be opened
    */
   static async start(
@@ -184,8 +188,9 @@ export class Recorder {
     executed = false,
     firstMethod = 1,
     regions = false,
+    bySite = false,
   ): Promise<Recorder> {
-    const workerData: RecorderData = { ringPath, executed, firstMethod, regions }
+    const workerData: RecorderData = { ringPath, executed, firstMethod, regions, bySite }
     const worker = new Worker(workerUrl, { workerData, name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {
@@ -215,7 +220,7 @@ export class Recorder {
   async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
     const { threads, cost, calibration, nsPerTick, nowTicks, errors, perThread, firstMethod, every } = options
     this.#threads = threads
-    const { snapshot, events, names } = (await this.#ask({
+    const { snapshot, events, names, calls } = (await this.#ask({
       kind: 'snapshot',
       options: {
         calibration,
@@ -227,11 +232,22 @@ export class Recorder {
         ...(firstMethod !== undefined && { firstMethod }),
         ...(every !== undefined && { every }),
       },
-    })) as { snapshot: NumberedSnapshot; events: number; names: [number, string][] }
+    })) as {
+      snapshot: NumberedSnapshot
+      events: number
+      names: [number, string][]
+      calls: CallTable | null
+    }
     for (const [id, name] of names) this.classNames.set(id, name)
+    const methodOf = calls && leastOfMethod(calls)
+    const withMethods = (tree: Tree): Tree => (methodOf === null ? tree : { ...tree, methodOf })
     return {
-      merged: snapshot.merged,
-      threads: snapshot.threads.map(({ number, tree }) => ({ ...this.#name(number), tree })),
+      ...(calls !== null && { calls }),
+      merged: withMethods(snapshot.merged),
+      threads: snapshot.threads.map(({ number, tree }) => ({
+        ...this.#name(number),
+        tree: withMethods(tree),
+      })),
       events,
       waitNs: snapshot.waitNs,
       healed: snapshot.healed,

@@ -8,6 +8,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { EX_DATAERR, EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { allocationName, isClassId, withDenseIds } from '../cct/allocation.ts'
+import type { CallTable } from '../cct/call-ids.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
@@ -18,6 +19,7 @@ import { ALLOCATING_INTRINSICS } from '../instrument/allocations.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
 import { EXACT_TIME, type Recipe } from '../instrument/class.ts'
 import type { BlockCounting } from '../instrument/counting.ts'
+import { SiteNumbers } from '../instrument/sites.ts'
 import {
   type AllocationFacts,
   COST_OF,
@@ -79,6 +81,8 @@ export interface SessionOptions {
   readonly blocks?: { readonly name: string; readonly analysis: BlockCounting | BlockAnalysis }
   /** With mode `exact`: waiting has rows of its own. Mode `locks` has them anyway. */
   readonly waits?: boolean
+  /** Calls of a method from different places are told apart. Not with `errorBars`. */
+  readonly callSites?: boolean
   /** Of mode `sample`: when one is due. */
   readonly sampling?: Pick<Sampling, 'every' | 'unit' | 'random'>
   /** Of mode `alloc`: one of so many allocations is recorded. Default: all. */
@@ -185,7 +189,12 @@ const NO_CALIBRATION: MeasuredCalibration = {
   spread: { innerTicks: 0, outerTicks: 0 },
 }
 
-function recipeOf(options: SessionOptions, feature: number): Recipe {
+function recipeOf(options: SessionOptions, feature: number, sites: SiteNumbers | null): Recipe {
+  const recipe = whatIsTold(options, feature)
+  return sites === null ? recipe : { ...recipe, sites }
+}
+
+function whatIsTold(options: SessionOptions, feature: number): Recipe {
   const { mode, blocks, sampling, jdk } = options
   if (mode === 'alloc') return { tells: 'allocations', jdk }
   if (mode === 'sample')
@@ -227,6 +236,10 @@ export class Session {
   /** Null unless asked for. */
   private readonly errorBars: ErrorBars | null
   private readonly budget: Budget | null
+  /** Numbers of call sites; null unless these are told. */
+  private readonly sites: SiteNumbers | null
+  /** What ids of nodes stand for, of the latest picture; null where that is methods. */
+  private calls: CallTable | null = null
   private ticks = 0
   private readonly firsts = new Set<number>()
   /** What ids of waiting stand for. */
@@ -263,12 +276,15 @@ export class Session {
     private readonly regionTable: RegionTable | null,
   ) {
     this.agent = agent
+    this.sites = options.callSites === true ? new SiteNumbers() : null
     // HotSpot verifies redefined classes of every loader but the bootstrap one.
     this.instrumenter = new Instrumenter(agent, {
       unverified: (classId) => this.classes.loaderOf(classId) === 0,
-      recipe: regionTable ?? recipeOf(options, facts.feature),
+      recipe: regionTable ?? recipeOf(options, facts.feature, this.sites),
       onTasks: (tasks) => this.nameTasks(tasks),
     })
+    // Threads find bytecode indices of the rewritten code on their stacks.
+    if (this.sites !== null && options.sampling?.unit === 'ns') this.instrumenter.tellsMovedCalls = true
     const ofAllocations = { firstId: FIRST_METHOD_BESIDE_CLASSES, intrinsics: ALLOCATING_INTRINSICS }
     this.revealer = new Revealer(
       { ...options, firstId: firstMethodOf(options), ...(options.mode === 'alloc' && ofAllocations) },
@@ -328,7 +344,8 @@ export class Session {
       door.share(ringPath)
       const timesRegions = options.regions !== undefined
       const counts = timesRegions || !isTimedMode(options.mode ?? 'exact')
-      starting = Recorder.start(ringPath, undefined, counts, firstMethodOf(options), timesRegions)
+      const bySite = options.callSites === true
+      starting = Recorder.start(ringPath, undefined, counts, firstMethodOf(options), timesRegions, bySite)
       const [recorder, configured] = await Promise.all([
         starting,
         agent.configure({
@@ -347,6 +364,7 @@ export class Session {
       rmSync(ringPath, { force: true })
       door.leave()
       if (options.sampling !== undefined) await agent.sampling(options.sampling)
+      if (options.callSites === true) await agent.tellSites()
       if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
       if (options.mode === 'alloc') await agent.allocations(options.sampleEvery ?? 1)
       if (!counts || timesRegions) onPhase('calibrating')
@@ -517,7 +535,23 @@ export class Session {
       className: sourceName(className),
     }))
     if (profiler !== undefined) this.agent.names(names)
-    if (sampling?.unit === 'ns') this.agent.frames(names)
+    if (sampling?.unit === 'ns') {
+      const calls = tasks.filter(isTimed).map((task) => this.callsOf(task))
+      this.agent.frames(names.map((name, i) => ({ ...name, calls: calls[i]! })))
+    }
+  }
+
+  /** Bytecode indices of calls in the code that is about to be installed, in order, with their numbers. */
+  private callsOf({ id, classId, name, descriptor }: Task): [bci: number, site: number][] {
+    const numbers = this.sites?.known(id)
+    const moved = this.instrumenter.movedCalls(classId, name + descriptor)
+    if (numbers === undefined || moved === undefined) return []
+    return [...moved]
+      .flatMap(([now, before]): [number, number][] => {
+        const site = numbers.get(before)
+        return site === undefined ? [] : [[now, site]]
+      })
+      .sort(([a], [b]) => a - b)
   }
 
   /** A user deserves to be told before it happens. */
@@ -757,8 +791,8 @@ export class Session {
     return [...this.installation.skipped].map(([method, reason]) => ({ method, reason }))
   }
 
-  snapshot(perThread = true): Promise<Snapshot> {
-    return this.recorder.snapshot({
+  async snapshot(perThread = true): Promise<Snapshot> {
+    const snapshot = await this.recorder.snapshot({
       cost: COST_OF[this.mode],
       calibration: this.calibration,
       nsPerTick: this.clock.nsPerTick,
@@ -770,6 +804,8 @@ export class Session {
       firstMethod: firstMethodOf(this.options),
       ...(this.options.sampleEvery !== undefined && { every: this.options.sampleEvery }),
     })
+    this.calls = snapshot.calls ?? null
+    return snapshot
   }
 
   /** Whether regions are timed, and no calls recorded. */
@@ -794,8 +830,17 @@ export class Session {
     return this.regionTable?.problems() ?? []
   }
 
-  /** Of a method, or of a class of which something was allocated. */
+  /** Of a node's id: a method, with the place it was called from, or a class of which something was allocated. */
   methodName(id: number): MethodName {
+    if (this.calls === null) return this.ownName(id)
+    const name = this.ownName(this.calls.method[id] ?? 0)
+    const site = this.sites?.site(this.calls.site[id] ?? 0)
+    // The JVM calls these by itself, where a class is first used.
+    if (site === undefined || name.method === '<clinit>') return name
+    return { ...name, bci: site.bci, ...(site.line !== undefined && { line: site.line }) }
+  }
+
+  private ownName(id: number): MethodName {
     if (id < firstMethodOf(this.options)) return waitName(id, this.waited.get(id))
     if (this.mode === 'alloc' && isClassId(id)) return allocationName(this.recorder.classNames.get(id) ?? '?')
     const m = this.revealer.method(id)
@@ -932,7 +977,10 @@ export class Session {
     const { counters } = this.revealer
     const methodNames: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
     for (let id = 1; id < firstMethodOf(this.options); id++) methodNames[id] = this.methodName(id)
-    for (const m of this.revealer.methods()) methodNames[m.id] = this.methodName(m.id)
+    const methods = snapshot.calls
+      ? snapshot.calls.method.keys()
+      : Array.from(this.revealer.methods(), ({ id }) => id)
+    for (const id of methods) if (id > 0) methodNames[id] = this.methodName(id)
     const { merged, threads } = snapshot
     for (const id of this.recorder.classNames.keys()) methodNames[id] = this.methodName(id)
     return {
@@ -997,6 +1045,7 @@ export class Session {
       ],
       events: { count: stats.events, waitMs: this.clock.toNs(stats.waitTicks) / 1e6 },
       kept: this.kept,
+      ...(this.sites !== null && { callSites: true as const }),
       ...(this.errorBars !== null && { errorBars: this.errorBarFacts(this.errorBars) }),
       ...(this.budget !== null && { overhead: overheadFacts(this.budget) }),
       ...(openCalls > 0 && { openCalls }),

@@ -9,6 +9,7 @@ import type { MethodName } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { COST_WORDS, type CostWords } from '../profile/cost-text.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
+import { placeOf } from '../profile/places.ts'
 import { COST_OF, column, rootTotal } from '../profile/profile.ts'
 import { isWait } from '../profile/text.ts'
 import {
@@ -328,14 +329,17 @@ function rowDrawer(scene: Scene): RowDrawer {
     const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
     const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
     const mark = fold?.folded === true ? FOLDED : ''
+    const called = nameOf(method)
+    const place = row ? placeOf(model.tree, row.node, nameOf) : ''
     const room = nameCells - width(before) - width(marker) - mark.length
-    const name = shortName(nameOf(method), room, glyphs.ellipsis) + mark
-    if (selected) return [run(pad(`${numbers}  ${before}${marker}${name}`, columns), 'selected')]
+    const name = shortName(called, room - place.length, glyphs.ellipsis) + mark
+    if (selected) return [run(pad(`${numbers}  ${before}${marker}${name}${place}`, columns), 'selected')]
     return [
       run(numbers, heatOf(selfCost, whole)),
       run(`  ${before}`, 'dim'),
       run(marker, 'key'),
       run(name, matches(method) ? 'match' : 'plain'),
+      ...(place === '' ? [] : [run(place, 'dim')]),
     ]
   }
 }
@@ -489,9 +493,17 @@ function detailLine(scene: Scene): Line {
   const inFull = signature(name)
   const loader = name.loader === 'app' || name.loader === '' ? '' : `  [${clean(name.loader)}]`
   const whole = (text: string) => width(text) <= room
-  const shown = waiterTexts(scene, method, inFull).find(whole) ?? [inFull + loader, inFull].find(whole)
+  const from = model.view === 'tree' ? calledFrom(name) : ''
+  const more = from === '' ? waiterTexts(scene, method, inFull) : [inFull + from]
+  const shown = more.find(whole) ?? [inFull + loader, inFull].find(whole)
   const fitting = shown ?? shortName(name, room, glyphsOf(scene).ellipsis)
   return between([run(sure), run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
+}
+
+/** "  called in line 42 (bci 17)". */
+function calledFrom({ bci, line }: MethodName): string {
+  if (bci === undefined) return ''
+  return line === undefined ? `  called at bci ${bci}` : `  called in line ${line} (bci ${bci})`
 }
 
 /** " 12.411 ±0.8 ms, self 3.100 ±0.2" of the selected row. */

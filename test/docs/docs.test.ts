@@ -171,6 +171,8 @@ it('the documented keys of the JSON are those of an export', () => {
   const profile = profileOf('main 2x 10ns ( work 3x -4ns )', { warnings: ['one'] })
   const full = {
     ...profile,
+    callSites: true as const,
+    methodNames: profile.methodNames.map((name) => ({ ...name, bci: 1, line: 1 })),
     instrumentation: { ...profile.instrumentation, skipped: [{ method: 'a.B.c()V', reason: 'native' }] },
     calibration: { ...profile.calibration, innerSpreadNs: 1, outerSpreadNs: 1 },
     errorBars: {

@@ -34,6 +34,9 @@ export interface JsonNode {
   class: string
   method: string
   descriptor: string
+  /** With `--call-sites`; no line without line numbers. */
+  bci?: number
+  line?: number
   calls: number
   selfNs: number
   totalNs: number
@@ -166,6 +169,7 @@ export interface JsonProfile {
   waits?: true
   /** With `--region`. */
   regions?: JsonRegion[]
+  callSites?: true
   methods: {
     class: string
     loader: string

@@ -1,0 +1,135 @@
+// --call-sites, in all modes: the profiled program says itself, by its own stack, what called what from where, and how often.
+
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { readProfile, writeProfile } from '../../src/profile/file.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { jdks, newest } from '../support/jdks.ts'
+import { type JsonNode, type JsonProfile, jfluid, readProfileJson } from '../support/jfluid.ts'
+
+const ROOT = 'fix.Sites.root'
+const isFull = process.env.JFLUID_FULL === '1'
+
+/** "caller line bci callee" to how often, as the program itself writes it. */
+type Calls = ReadonlyMap<string, number>
+
+function callsIn(profile: JsonProfile): Calls {
+  const calls = new Map<string, number>()
+  const add = (node: JsonNode, caller: string): void => {
+    // What the program does not note: where it would note itself, and what has no caller.
+    if (node.method !== 'note' && node.method !== '<clinit>') {
+      const key = `${caller} ${node.line ?? '-'} ${node.bci ?? '-'} ${node.method}`
+      calls.set(key, (calls.get(key) ?? 0) + node.calls)
+    }
+    for (const child of node.children) add(child, node.method)
+  }
+  for (const node of profile.merged) add(node, '-')
+  return calls
+}
+
+const sorted = (calls: Calls) => [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let classes: string
+  let expected: Calls
+
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Sites')
+    const oracle = startProcess(jdk.java, ['-cp', classes, 'fix.Sites', 'oracle'])
+    await oracle.exit
+    const lines = oracle.stdout().trim().split('\n')
+    expected = new Map(
+      lines.map((line) => {
+        const at = line.lastIndexOf(' ')
+        return [line.slice(0, at), Number(line.slice(at + 1))]
+      }),
+    )
+  })
+
+  const profile = async (program: readonly string[], ...flags: string[]): Promise<string> => {
+    const file = join(temporaryDirectory('jfluid-sites-'), 'p.jfluid')
+    const java = [jdk.java, '-cp', classes, 'fix.Sites', ...program]
+    const ran = await jfluid('run', '--call-sites', '--record', file, ...flags, '--', ...java)
+    expect(ran.code, ran.stderr).toBe(0)
+    return file
+  }
+  const profileOf = async (program: readonly string[], ...flags: string[]) =>
+    await readProfileJson(await profile(program, '--root', ROOT, ...flags))
+
+  it('the program knows its own calls', () => {
+    expect(expected.size).toBeGreaterThan(50)
+    // fib(6) is 25 calls, of which 13 are of 0 or 1; two of the others' calls are in one line.
+    const fib = [...expected].filter(([call]) => /^fib \d+ \d+ (fib|leaf)$/.test(call))
+    expect(fib.map(([, times]) => times)).toEqual([12, 12, 13])
+  })
+
+  const modes = [
+    { name: 'exact', flags: ['--mode', 'exact'], on: 'oldest' },
+    { name: 'bytecodes', flags: ['--mode', 'bytecodes'], on: 'oldest' },
+    { name: 'exact with waits', flags: ['--waits'], on: 'newest' },
+    { name: 'count, scheme A', flags: ['--mode', 'count', '--scheme', 'a'], on: 'newest' },
+  ].filter(({ on }) => isFull || (on === 'newest') === (jdk === newest))
+  it.each(modes)('$name: every call has its place', async ({ flags }) => {
+    const recorded = await profileOf(['run'], ...flags)
+    expect(recorded.callSites).toBe(true)
+    expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+    expect(sorted(callsIn(recorded))).toEqual(sorted(expected))
+    // Each method is one, wherever it is called from.
+    const leaf = recorded.methods.filter((it) => it.method === 'leaf')
+    const all = sorted(expected).filter(([call]) => call.endsWith(' leaf'))
+    expect(leaf.map((it) => it.calls)).toEqual([all.reduce((sum, [, times]) => sum + times, 0)])
+  })
+
+  it('samples by bytecodes: after each of them all places are seen', async () => {
+    const recorded = await profileOf(['run'], '--mode', 'sample', '--every', '1bc', '--random', '0')
+    expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+    expect(sorted(callsIn(recorded)).map(([call]) => call)).toEqual(sorted(expected).map(([call]) => call))
+    expect(recorded.warnings).toEqual([])
+  })
+
+  it('samples by time: a method that is busy has two callers in one method', async () => {
+    const file = await profile(
+      ['spin', '700'],
+      '--root',
+      'fix.Sites.spin',
+      '--mode',
+      'sample',
+      '--every',
+      '0.5ms',
+    )
+    const { merged } = await readProfileJson(file)
+    const work = merged[0]!.children.filter((it) => it.method === 'work')
+    const lines = work.map(({ line }) => line!).sort((a, b) => a - b)
+    expect(lines).toEqual([lines[0], lines[0]! + 2])
+    const samples = work.map((it) => it.totalSamples!)
+    expect(Math.min(...samples) / Math.max(...samples)).toBeGreaterThan(0.5)
+    expect(Math.max(...samples)).toBeGreaterThan(50)
+    // Their own callee has one place in each.
+    const mixed = work.flatMap((it) => it.children).filter((it) => it.method === 'mixed')
+    expect(new Set(mixed.map((it) => it.line)).size).toBe(1)
+  })
+
+  it.runIf(jdk === newest)('a virtual thread tells where it calls, too', async () => {
+    const recorded = await profileOf(['virtual'], '--mode', 'count')
+    expect(sorted(callsIn(recorded))).toEqual(sorted(expected))
+  })
+
+  it.runIf(jdk === newest)(
+    'report and flame graphs show lines; a gate wants both profiles alike',
+    async () => {
+      const file = await profile(['run'], '--root', ROOT, '--mode', 'count')
+      const report = await jfluid('report', file)
+      expect(report.stdout).toMatch(/ 20 .*fix\.Sites\.leaf:\d+\n/)
+      expect(report.stdout).toMatch(/fix\.Sites\.fib:\d+@17\n/)
+      const stacks = await jfluid('export', file, '--format', 'collapsed')
+      expect(stacks.stdout).toMatch(/^fix\.Sites\.root;fix\.Sites\.loops:\d+;fix\.Sites\.leaf:\d+ 20$/m)
+      const { callSites: _, ...rest } = await readProfile(file)
+      const plain = join(temporaryDirectory('jfluid-sites-'), 'plain.jfluid')
+      await writeProfile(rest, plain)
+      const gate = await jfluid('gate', file, plain)
+      expect(gate.code).toBe(65)
+      expect(gate.stderr).toContain('the baseline tells call sites apart, the other profile does not')
+    },
+  )
+})
