@@ -21,8 +21,8 @@ const INTS = NODE_INTS
 const FLOATS = NODE_FLOATS
 const ALIVE = ALIVE_NODES
 
-/** With fewer calls of a caller it is its time that tells. */
-const ENOUGH_CALLS = 8
+/** With fewer calls of a caller its time tells, too: both tell too little then, of a call that has not ended, and of code that was cold. */
+const ENOUGH_CALLS = 3
 
 /** Since the session began, or since `reset`. Ticks are those of threads inside roots. */
 export interface MethodSums {
@@ -41,11 +41,13 @@ export interface MethodSums {
   readonly pauseTicks: number
 }
 
-/** A folded context: how many calls it has for each `unit` of its caller's, of which there were `from` when it was folded. */
+/** A folded context: its calls for each call of its caller, and for each tick of its time; and how much of both there was when it was folded. */
 interface Rate {
-  readonly byTime: boolean
-  readonly each: number
-  from: number
+  readonly eachCall: number
+  /** 0 where calls alone tell. */
+  readonly eachTick: number
+  fromCalls: number
+  fromTicks: number
 }
 
 export class Folding {
@@ -97,15 +99,14 @@ export class Folding {
     const chosen = new Set(methods)
     for (const method of methods) this.#folded.delete(method)
     const { ints } = this.#builder
-    for (const [node, { byTime, each, from }] of this.#rates) {
+    for (const [node, rate] of this.#rates) {
       if (!chosen.has(ints[node * INTS + NODE_METHOD])) continue
       const parent = ints[node * INTS + NODE_PARENT]
-      const spent = Math.max(0, (byTime ? this.#inclusive : this.#estimated)[parent] - from)
       const past = this.#past.get(node) ?? { extra: 0, calls: 0, ticks: 0 }
       this.#past.set(node, {
-        extra: past.extra + each * spent,
-        calls: past.calls + (byTime ? 0 : spent),
-        ticks: past.ticks + (byTime ? spent : 0),
+        extra: past.extra + this.#extraOf(rate, parent),
+        calls: past.calls + Math.max(0, this.#estimated[parent] - rate.fromCalls),
+        ticks: past.ticks + Math.max(0, this.#inclusive[parent] - rate.fromTicks),
       })
       this.#rates.delete(node)
     }
@@ -114,12 +115,11 @@ export class Folding {
   /** Counting begins anew: what a context has for each call of its caller is as true as before. */
   reset(nowTicks: number): void {
     this.#past.clear()
-    for (const rate of this.#rates.values()) rate.from = 0
+    for (const rate of this.#rates.values()) Object.assign(rate, { fromCalls: 0, fromTicks: 0 })
     this.#estimate(nowTicks)
     const { ints } = this.#builder
-    for (const [node, rate] of this.#rates) {
-      if (rate.byTime) rate.from = this.#inclusive[ints[node * INTS + NODE_PARENT]]
-    }
+    for (const [node, rate] of this.#rates) rate.fromTicks = this.#inclusive[ints[node * INTS + NODE_PARENT]]
+    this.#estimate(nowTicks)
   }
 
   /** By node: calls that it would have counted as well. A view that the next call changes. */
@@ -166,14 +166,14 @@ export class Folding {
     const { calls: pastCalls, ticks: pastTicks } = this.#past.get(node) ?? { calls: 0, ticks: 0 }
     const [estimated, inclusive] = [this.#estimated[parent], this.#inclusive[parent]]
     const callerCalls = estimated - pastCalls
-    const byTime = callerCalls < ENOUGH_CALLS
-    const from = byTime ? inclusive : estimated
+    const from = { fromCalls: estimated, fromTicks: inclusive }
     const before = this.#known.get(node)
     // Since all was set to zero it may not have been called enough to tell.
-    if (before !== undefined && Math.max(calls, callerCalls) < ENOUGH_CALLS)
-      return { ...before, from: before.byTime ? inclusive : estimated }
-    const units = byTime ? inclusive - pastTicks : callerCalls
-    return units > 0 ? { byTime, each: calls / units, from } : null
+    if (before !== undefined && Math.max(calls, callerCalls) < ENOUGH_CALLS) return { ...before, ...from }
+    const ticks = callerCalls < ENOUGH_CALLS ? inclusive - pastTicks : 0
+    const eachCall = callerCalls > 0 ? calls / callerCalls : 0
+    const eachTick = ticks > 0 ? calls / ticks : 0
+    return eachCall + eachTick > 0 ? { eachCall, eachTick, ...from } : null
   }
 
   /** Calls of each node, with those that were not counted, and its time with callees and without what probes cost. */
@@ -200,10 +200,13 @@ export class Folding {
     for (const [node, { extra }] of this.#past) estimated[node] += extra
     // Callers come first.
     for (const node of this.#ordered()) {
-      const { byTime, each, from } = this.#rates.get(node)!
-      const parent = ints[node * INTS + NODE_PARENT]
-      estimated[node] += each * Math.max(0, (byTime ? inclusive : estimated)[parent] - from)
+      estimated[node] += this.#extraOf(this.#rates.get(node)!, ints[node * INTS + NODE_PARENT])
     }
+  }
+
+  #extraOf({ eachCall, eachTick, fromCalls, fromTicks }: Rate, caller: number): number {
+    const calls = eachCall * Math.max(0, this.#estimated[caller] - fromCalls)
+    return Math.max(calls, eachTick * Math.max(0, this.#inclusive[caller] - fromTicks))
   }
 
   #ordered(): Int32Array {

@@ -23,6 +23,8 @@ const WINDOW_MS = 1_000
 const MOST_WINDOWS = 3_600
 /** Code that has just been redefined is not what it will be. */
 const SETTLE_MS = 300
+/** The first calls are cold. */
+const FIRST_MS = 1_000
 /** So long a time tells whether there is too much; and whether there is room. */
 const NARROW_MS = 300
 const WIDEN_MS = 2_000
@@ -205,7 +207,8 @@ export class Budget {
     const isCalm = latest.redefinitions === recent.redefinitions
     const cost = load.probeTicks + (isCalm ? load.waitTicks : 0)
     if (cost > TOO_MUCH * this.#budget * load.bareTicks) {
-      await this.#narrow(load, cost / load.probeTicks, latest.at - recent.at)
+      const sinceCalls = latest.at - this.#begun - (this.#firstCallMs ?? 0)
+      if (sinceCalls >= FIRST_MS) await this.#narrow(load, latest.at - recent.at)
       return
     }
     const before = this.#looks[0]
@@ -213,11 +216,11 @@ export class Budget {
       await this.#widen(this.#loadOf(before, latest))
   }
 
-  /** @param each  what a probe costs by what it is calibrated to: waiting comes of events, too */
-  async #narrow(load: Load, each: number, ms: number): Promise<void> {
+  async #narrow(load: Load, ms: number): Promise<void> {
     const foldable = this.#workshop.instrumenter.foldable()
     for (const method of this.#stubborn) foldable.delete(method)
-    const most = (AIM * this.#budget * load.bareTicks) / each
+    // Threads that wait for room in the buffer do so because of too many events: with half of them they hardly do.
+    const most = Math.min(AIM * this.#budget * load.bareTicks, load.probeTicks / 2)
     const methods = narrow(load, this.#ticksOfCall, this.#graph, foldable, new Set(this.#folded.keys()), most)
     if (methods.length === 0) {
       this.#isStuck = partOf(load) > this.#budget
