@@ -54,7 +54,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
 
   it('every bytecode: all are accounted for, in contexts that there are', async () => {
     const exact = await readProfileJson(await runFor(12, '--mode', 'bytecodes'))
-    for (const scheme of ['a', 'b']) {
+    for (const scheme of jdk === newest ? ['a', 'b'] : ['b']) {
       const flags = sample('--every', '1bc', '--random', '0', '--scheme', scheme)
       const sampled = await readProfileJson(await runFor(12, ...flags))
       expect(sampled.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
@@ -76,8 +76,11 @@ describe.each(jdks)('JDK $version', (jdk) => {
     const [a, b] = [await readProfileJson(one), await readProfileJson(other)]
     expect(a.sampling!.samples).toBeGreaterThan(100)
     expect(JSON.stringify(a.merged)).toBe(JSON.stringify(b.merged))
-    const constant = await readProfileJson(await runFor(12, ...flags, '--random', '0'))
-    expect(JSON.stringify(constant.merged)).not.toBe(JSON.stringify(a.merged))
+    // With no random number, the same granularity finds something else.
+    if (jdk === newest) {
+      const constant = await readProfileJson(await runFor(12, ...flags, '--random', '0'))
+      expect(JSON.stringify(constant.merged)).not.toBe(JSON.stringify(a.merged))
+    }
   })
 
   it('every 500 bytecodes: the profile is nearly that of all of them', async () => {

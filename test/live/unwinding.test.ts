@@ -450,7 +450,10 @@ function caughtTree(calls: number, ...paths: string[]): string[] {
   return [`${CAUGHT_ROOT} ${calls}`, ...long].sort()
 }
 
-describe.each(['a', 'b'])('what a constructor leaves open, scheme %s', (scheme) => {
+// What is left open does not depend on how methods are found.
+const SCHEMES = process.env.JFLUID_FULL === '1' ? ['a', 'b'] : ['b']
+
+describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => {
   forEachJdk((jdk) => {
     let classes: string
     beforeAll(async () => {
