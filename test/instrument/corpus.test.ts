@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { beforeAll, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { EXACT_TIME, type Recipe } from '../../src/instrument/class.ts'
+import { SiteNumbers } from '../../src/instrument/sites.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, oldest } from '../support/jdks.ts'
 import {
@@ -23,6 +24,8 @@ import {
 import { assertRoundTrip } from './round-trip.ts'
 
 const WAITS: Recipe = { tells: 'time', waits: { nativeWaits: true, jdk: true } }
+const SITES: Recipe = { tells: 'time', sites: new SiteNumbers() }
+const RECIPES = [EXACT_TIME, WAITS, SITES]
 const FULL = process.env.JFLUID_FULL === '1'
 
 /** Its class file is damaged on purpose, to see that the verifier is at work in both loaders. */
@@ -54,8 +57,8 @@ forEachJdk((jdk) => {
     for (const { module, bytes } of image) {
       const started = performance.now()
       const classFile = parseClassFile(bytes)
-      // Of every other class those of waits, too.
-      const recipe = names.length % 2 === 0 ? EXACT_TIME : WAITS
+      // Of every third class those of waits, too, of another those of call sites.
+      const recipe = RECIPES[names.length % RECIPES.length]
       const result = instrumentAll(classFile, (index) => ((methods + index) * 37) % (1 << 22), recipe)
       milliseconds += performance.now() - started
       methods += classFile.methods.length

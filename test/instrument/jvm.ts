@@ -34,6 +34,8 @@ export const SILENT_RUNTIME = `
     public static void waitEnds() {}
     public static void callWaits(Object on, int kind) {}
     public static void callWaited() {}
+    public static void callSite(int site) {}
+    public static void siteEntry() {}
   }`
 
 /**
