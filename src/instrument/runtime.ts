@@ -91,10 +91,10 @@ const SITE_PROBES = { callSite: ID, siteEntry: NOTHING } as const
 const SAMPLE_PROBES = {
   bytecodes: {
     methodEntry: ['methodEntry', `(I)${STACK}`],
-    methodExit: ['methodExit', `(${STACK})V`],
+    methodExit: ['methodExit', `(${STACK}I)V`],
     methodResume: ['methodResume', `(${STACK}I)V`],
     rootEntry: ['rootEntry', `(I)${STACK}`],
-    rootExit: ['rootExit', `(${STACK})V`],
+    rootExit: ['rootExit', `(${STACK}I)V`],
     count: ['count', `(${STACK}I)V`],
     check: ['check', `(${STACK}I)V`],
     leafEntry: ['leafEntry', `(I)${STACK}`],

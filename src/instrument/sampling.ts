@@ -8,7 +8,7 @@
 //   block:                                 a branch to it passes here
 //     aload n; push size; invokestatic count, or check
 //     …
-//     aload n; invokestatic methodExit     before each return, and in our handler
+//     aload n; push id; invokestatic methodExit     before each return, and in our handler
 //
 // A method that calls nothing and has no loop is not put on the stack, and has no exit probe (5.1):
 //
@@ -115,7 +115,7 @@ export function sampleProbes(
   }
   const local = newLocalOf(method, code)
   const load = accessCode(ALOAD, local)
-  const exit = [...load, ...call(isRoot ? refs.rootExit : refs.methodExit)]
+  const exit = [...load, ...probe(isRoot ? refs.rootExit : refs.methodExit)]
   return {
     entry: [...probe(isRoot ? refs.rootEntry : refs.methodEntry), ...accessCode(ASTORE, local)],
     exit,

@@ -237,10 +237,10 @@ final class Session extends GuestThread {
                 recording = true;
                 return null;
             case "go":
-                JFluid1.open();
                 if (timer != null) {
-                    timer.start();
+                    timer.start(); // first: there may be no thread to be had
                 }
+                JFluid1.open();
                 go.countDown();
                 return null;
             case "calibrate": {
@@ -355,7 +355,7 @@ final class Session extends GuestThread {
         if (bytecodes) {
             JFluid1Samples.everyBytecodes((int) every, random);
         } else {
-            JFluid1Samples.byTime();
+            JFluid1Samples.byTime(every);
             timer = new SampleTimer(every);
         }
     }

@@ -809,8 +809,10 @@ public final class JFluid1 {
     /** UNWIND: all there are. */
     static final long MOST_FRAMES = TICK_MASK;
 
+    /** So is a method of an earlier session: old code may go on long after its session, and ask of ids that this one has not. */
     static boolean isReady(int id) {
-        return state[id] >= READY;
+        byte[] states = state;
+        return id >= states.length || states[id] >= READY;
     }
 
     static boolean isOpen() {
@@ -833,7 +835,7 @@ public final class JFluid1 {
 
     /** Whether it is a thread of the session's own. */
     static boolean isOurs(Thread t) {
-        return t == agent || t == swapper;
+        return t == agent || t == swapper || JFluid1Samples.isTimer(t);
     }
 
     /** The thread is inside the graph, or inside again, unless the session is over. */
@@ -1769,7 +1771,7 @@ public final class JFluid1 {
                 long t0 = ticks();
                 post(request);
                 await(request);
-                ThreadInfo w = virtual ? carrier() : ti;
+                ThreadInfo w = writer(ti);
                 on = enabled && w != null && room(w, ti, 4);
                 if (on) {
                     if (virtual) {
@@ -3444,7 +3446,7 @@ public final class JFluid1 {
         ti.active = ti.virtualActive = false;
         ti.guard = true;
         try {
-            ThreadInfo w = virtual ? carrier() : ti;
+            ThreadInfo w = writer(ti);
             if (w != null && room(w, ti, 5)) {
                 if (virtual) {
                     switchTo(w, ti);
@@ -3469,7 +3471,7 @@ public final class JFluid1 {
         }
         try {
             boolean virtual = ti.virtual;
-            ThreadInfo w = virtual ? carrier() : ti;
+            ThreadInfo w = writer(ti);
             if (enabled && w != null && room(w, ti, 5)) {
                 if (virtual) {
                     switchTo(w, ti);
@@ -3820,7 +3822,7 @@ public final class JFluid1 {
         long words = (long) table.length + reflected.length + knownMembers.length;
         long[] timed = timedSums;
         long tables = words * OBJECT_BYTES + state.length + (timed == null ? 0 : timed.length * 8L);
-        return tables + threadsKnown * (THREAD_BYTES + JFluid1Samples.bytesOfThread()) + membersKnown * MEMBER_BYTES
+        return tables + threadsKnown * (THREAD_BYTES + JFluid1Samples.bytesOfThread()) + JFluid1Samples.bytesOfMethods() + membersKnown * MEMBER_BYTES
                 + allocated.length * OBJECT_BYTES + classesKnown * ALLOCATED_BYTES;
     }
 

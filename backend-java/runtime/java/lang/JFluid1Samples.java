@@ -111,6 +111,10 @@ public final class JFluid1Samples {
     }
 
     /** Of a thread that has been inside; stacks deeper than FIRST_FRAMES take more. */
+    static long bytesOfMethods() {
+        return known == NO_FRAMES ? 0 : (framesKnown - framesBefore) * FRAME_BYTES;
+    }
+
     static long bytesOfThread() {
         int sites = tellsSites ? 16 + 4 * FIRST_FRAMES : 0;
         return known != NO_FRAMES ? 632 + 2 * (16 + 4 * REMEMBERED) + 2 * sites
@@ -174,13 +178,22 @@ public final class JFluid1Samples {
         int answers;
         /** Looks of threads that have answered, or are outside of the graph. */
         int passes;
+        /** Threads inside a root, about. */
+        int inside;
+        /** System.nanoTime() at which it was made due, and how much later nobody is waited for any more. */
+        long sinceNanos;
+        long patienceNanos;
+        Thread thread;
     }
 
     private static final Timer TIMER = new Timer();
     private static final long DUE = U.objectFieldOffset(Timer.class, "due");
     private static final long ANSWERS = U.objectFieldOffset(Timer.class, "answers");
-    /** Then nobody is left who runs: others that do would pay for the flag until the next sample. */
-    private static final int MOST_PASSES = 64;
+    private static final long INSIDE = U.objectFieldOffset(Timer.class, "inside");
+    /** Of so many looks that give no sample one reads the clock. A power of two. */
+    private static final int PASSES = 64;
+    /** This part of the interval others that run may take to answer: those that have answered pay for the flag meanwhile. */
+    private static final int PATIENCE_PART = 50;
     private static final int BUCKETS = 1 << 12;
     /** Methods of frames that a thread remembers, and for how many samples: powers of two. */
     private static final int REMEMBERED = 1 << 9;
@@ -188,25 +201,38 @@ public final class JFluid1Samples {
     private static final Frame[] NO_FRAMES = new Frame[1];
     /** By class name and method name. Replaced by each session, prepended to by the agent's thread. */
     private static volatile Frame[] known = NO_FRAMES;
-    /** How often methods have become known. */
+    /** How often methods have become known, and before this session. */
     private static volatile int framesKnown;
+    private static int framesBefore;
+    /** A Frame with a descriptor of its own; its other names are mostly shared. */
+    private static final long FRAME_BYTES = 120;
     private static StackWalker walker;
 
-    public static void byTime() {
+    public static void byTime(long nanos) {
+        TIMER.inside = 0;
+        TIMER.patienceNanos = nanos / PATIENCE_PART;
         every = Integer.MAX_VALUE;
         spread = 0;
         known = new Frame[BUCKETS];
+        framesBefore = framesKnown;
         if (walker == null) {
             walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
         }
         prepare();
+        // All that a sample needs is initialised here.
         Walk first = new Walk();
+        first.roots = 1;
         walker.walk(first);
+    }
+
+    static boolean isTimer(Thread t) {
+        return t == TIMER.thread;
     }
 
     /** The session is over. */
     public static void end() {
         TIMER.due = 0;
+        TIMER.thread = null;
         every = Integer.MAX_VALUE;
         known = NO_FRAMES;
         NO_FRAMES[0] = null;
@@ -228,10 +254,12 @@ public final class JFluid1Samples {
 
     /** Called by the timer. */
     public static void makeDue(int processors) {
+        TIMER.thread = Thread.currentThread();
         TIMER.since = JFluid1.ticks();
+        TIMER.sinceNanos = System.nanoTime();
         TIMER.passes = 0;
         TIMER.generation++;
-        U.putIntVolatile(TIMER, ANSWERS, processors);
+        U.putIntVolatile(TIMER, ANSWERS, Math.max(1, Math.min(processors, TIMER.inside)));
         U.putIntVolatile(TIMER, DUE, 1);
     }
 
@@ -264,10 +292,20 @@ public final class JFluid1Samples {
         return s;
     }
 
-    /** End of such a method. */
-    public static void methodExit(Stack s) {
-        if (s != null && s.depth > 0) {
-            s.depth--;
+    /** End of such a method, and of what it has called that could not say so, as a constructor whose super() has thrown. */
+    public static void methodExit(Stack s, int id) {
+        if (s == null) {
+            return;
+        }
+        int top = s.depth - 1;
+        if (top >= 0 && (s.frames[top] == id || s.frames[top] == -id)) {
+            s.depth = top;
+        } else {
+            methodResume(s, id);
+            top = s.depth - 1;
+            if (top >= 0 && (s.frames[top] == id || s.frames[top] == -id)) {
+                s.depth = top;
+            }
         }
     }
 
@@ -357,11 +395,11 @@ public final class JFluid1Samples {
         return JFluid1.isOpen() ? enter(ti, id) : null;
     }
 
-    public static void rootExit(Stack s) {
+    public static void rootExit(Stack s, int id) {
         if (s == null) {
             return;
         }
-        methodExit(s);
+        methodExit(s, id);
         leave(s.thread);
     }
 
@@ -416,15 +454,15 @@ public final class JFluid1Samples {
             return;
         }
         if (TIMER.due != 0) {
-            found(1);
+            found(id);
         }
     }
 
-    /** @param inner frames that do not count: of methods that only begin */
+    /** @param inner a method that only begins, and does not count; 0 for none */
     private static void found(int inner) {
         JFluid1.ThreadInfo ti = JFluid1.current();
         if (ti == null || !(ti.active || ti.virtualActive) || ti.stack.answered == TIMER.generation) {
-            if (++TIMER.passes > MOST_PASSES) {
+            if ((++TIMER.passes & PASSES - 1) == 0 && System.nanoTime() - TIMER.sinceNanos > TIMER.patienceNanos) {
                 TIMER.due = 0;
             }
             return;
@@ -471,7 +509,7 @@ public final class JFluid1Samples {
     }
 
     /**
-     * The object by which the JVM knows the method of a frame: of one method always the same, and of a redefined one another
+     * The object by which the JVM knows the method of a frame: of one method always the same, redefined or not
      * (HotSpot's ResolvedMethodTable). Null where a JDK keeps it elsewhere; then frames are told by their names each time.
      */
     private static final class Members {
@@ -544,14 +582,15 @@ public final class JFluid1Samples {
                 if (count > 0 && found.bcis.length > 0) {
                     sites[count - 1] = found.site(frame.getByteCodeIndex());
                 }
+                boolean begins = found.id == inner;
+                inner = 0;
+                if (begins) {
+                    continue;
+                }
                 if (found.root) {
                     roots--;
                 }
-                if (inner > 0) {
-                    inner--;
-                } else {
-                    add(found.id);
-                }
+                add(found.id);
             }
             return null;
         }
@@ -571,22 +610,9 @@ public final class JFluid1Samples {
 
         private static Frame find(Frame[] in, String owner, StackWalker.StackFrame frame) {
             String name = frame.getMethodName();
-            Frame found = null;
-            for (Frame f = in[(owner.hashCode() * 31 + name.hashCode()) & (in.length - 1)]; f != null; f = f.chain) {
-                if (!f.name.equals(name) || !f.owner.equals(owner)) {
-                    continue;
-                }
-                if (found != null) { // one of several of this name
-                    return exactly(in, owner, name, frame.getDescriptor());
-                }
-                found = f;
-            }
-            return found;
-        }
-
-        private static Frame exactly(Frame[] in, String owner, String name, String descriptor) {
             Frame f = in[(owner.hashCode() * 31 + name.hashCode()) & (in.length - 1)];
-            while (f != null && !(f.descriptor.equals(descriptor) && f.name.equals(name) && f.owner.equals(owner))) {
+            while (f != null
+                    && !(f.name.equals(name) && f.owner.equals(owner) && f.descriptor.equals(frame.getDescriptor()))) {
                 f = f.chain;
             }
             return f;
@@ -602,10 +628,17 @@ public final class JFluid1Samples {
         if (left > 0) {
             return;
         }
+        countInside(-1);
         if (ti.active && !ti.resting) {
             JFluid1.rest(ti);
         }
         ti.active = ti.virtualActive = false;
+    }
+
+    private static void countInside(int more) {
+        if (every == Integer.MAX_VALUE) { // by time
+            U.getAndAddInt(TIMER, INSIDE, more);
+        }
     }
 
     @ReservedStackAccess
@@ -637,6 +670,7 @@ public final class JFluid1Samples {
                 s.frames[0] = id;
                 s.depth = 1;
                 ti.nesting = 1;
+                countInside(1);
                 JFluid1.activate(ti);
             }
             ti.guard = false;
