@@ -53,6 +53,7 @@ export function allocationTree(
   const bytes = new Float64Array(count)
   const totalObjects = new Float64Array(count)
   const totalBytes = new Float64Array(count)
+  const alive = aliveBySite(metrics)
   for (let node = count - 1; node >= 0; node--) {
     const above = parent[node]!
     if (isClassId(method[node]!)) {
@@ -62,13 +63,31 @@ export function allocationTree(
       if (above >= 0) {
         objects[above]! += objects[node]!
         bytes[above]! += bytes[node]!
+        alive?.add(above, node)
       }
     }
     if (above < 0) continue
     totalObjects[above]! += totalObjects[node]!
     totalBytes[above]! += totalBytes[node]!
   }
-  return { count, method, parent, size, metrics: { calls, objects, bytes, totalObjects, totalBytes } }
+  const columns = { calls, objects, bytes, totalObjects, totalBytes, ...alive?.columns(every) }
+  return { count, method, parent, size, metrics: columns }
+}
+
+/** `liveObjects`, `liveBytes` and `age` of a method are those of its class rows: sums, and the average. */
+function aliveBySite({ liveObjects, liveBytes, age }: Tree['metrics']) {
+  if (!liveObjects || !liveBytes || !age) return undefined
+  const sums = [liveObjects, liveBytes, age]
+  return {
+    add(to: number, from: number): void {
+      for (const sum of sums) sum[to]! += sum[from]!
+    },
+    columns: (every: number) => ({
+      liveObjects: liveObjects.map((it) => it * every),
+      liveBytes: liveBytes.map((it) => it * every),
+      age: age.map((it, node) => (it === 0 ? 0 : it / liveObjects[node]!)),
+    }),
+  }
 }
 
 /**

@@ -19,6 +19,7 @@ import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../event
 import { CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
 import { CallIds, type CallTable } from './call-ids.ts'
 import { purge } from './purge.ts'
+import { Survivors } from './survivors.ts'
 import { Weights } from './weights.ts'
 
 // A node is a record of 32 bytes, so that an event touches one cache line per node:
@@ -157,6 +158,8 @@ export class CctBuilder implements EventSink {
   allocatedBytes = 0
   /** By thread: how often it has said so. */
   readonly allocatedTold = new Map<number, number>()
+  /** Null while no object is looked after. */
+  survivors: Survivors | null = null
   /** Calls of roots by virtual threads, of which the JVM does not say. */
   virtualRoots = 0
   /** Where events tell what was executed: calls that had not ended at the end, and what they executed themselves is lost. */
@@ -511,6 +514,12 @@ export class CctBuilder implements EventSink {
     this.allocatedTold.set(this.#thread, (this.allocatedTold.get(this.#thread) ?? 0) + 1)
   }
 
+  track(classId: number, token: number): void {
+    if (this.#node === this.#tops[this.#thread]) return
+    this.survivors ??= new Survivors()
+    this.survivors.place(token, this.#find(this.#node, classId))
+  }
+
   /** Names of classes as the target tells them, by id: those of which more is known than at the last call. */
   takeClassNames(): (readonly [id: number, name: string])[] {
     const ids = [...this.#renamed]
@@ -576,6 +585,7 @@ export class CctBuilder implements EventSink {
     this.#last = this.#lasts[this.#thread]
     this.healed = 0
     this.allocatedBytes = this.virtualRoots = 0
+    this.survivors?.forget()
     this.waitTicks = 0
     this.pauseTicks = 0
     this.followed = 0

@@ -24,6 +24,8 @@ export interface Forest {
   readonly warmHanded: Float64Array | null
   /** Calls that were not counted, see folding.ts; null if all were. */
   readonly extra: Float64Array | null
+  /** Of objects that were made here and are alive: how many, their bytes, the sum of their ages. Null if not looked after. */
+  readonly alive: readonly [Float64Array, Float64Array, Float64Array] | null
 }
 
 /**
@@ -33,7 +35,7 @@ export interface Forest {
  * @param alive called every few milliseconds
  */
 export function withPaths(forest: Forest, alive: () => void): Forest {
-  const out = new Growing(forest.count)
+  const out = new Growing(forest.count, forest.alive !== null)
   const into = new Int32Array(forest.count).fill(-1)
   /** By thread's top and submitting node, both of `out`: its twin below that top. */
   const twins = new Map<number, number>()
@@ -56,6 +58,7 @@ export function withPaths(forest: Forest, alive: () => void): Forest {
     out.calls[node] += forest.calls[from]
     out.ticks[node] += forest.ticks[from]
     out.extra[node] += forest.extra?.[from] ?? 0
+    for (const [i, of] of forest.alive?.entries() ?? []) out.alive![i]![node]! += of[from]!
     const isHanded = handedOverFrom(forest.method[parent]) >= 0
     if (isHanded) out.handed[node] += forest.calls[from]
     if (from >= forest.warmCalls.length) continue
@@ -98,10 +101,13 @@ class Growing implements Forest {
   handed: Float64Array
   warmHanded: Float64Array
   extra: Float64Array
+  alive: [Float64Array, Float64Array, Float64Array] | null
   /** (parent, method) to node + 1: open addressing, 0 is empty. */
   #table: Int32Array
 
-  constructor(room: number) {
+  constructor(room: number, looksAfter: boolean) {
+    const column = () => new Float64Array(room)
+    this.alive = looksAfter ? [column(), column(), column()] : null
     this.method = new Int32Array(room)
     this.parent = new Int32Array(room)
     this.calls = new Float64Array(room)
@@ -169,6 +175,8 @@ class Growing implements Forest {
     this.handed = floats(this.handed)
     this.warmHanded = floats(this.warmHanded)
     this.extra = floats(this.extra)
+    if (this.alive !== null)
+      this.alive = [floats(this.alive[0]), floats(this.alive[1]), floats(this.alive[2])]
   }
 }
 

@@ -67,6 +67,7 @@ const NO_FOREST: Forest = {
   handed: null,
   warmHanded: null,
   extra: null,
+  alive: null,
 }
 
 /** Stands for all virtual threads, in place of a thread number. */
@@ -178,7 +179,20 @@ function forestOf(builder: CctBuilder, calibration: Calibration, alive: () => vo
     handed: null,
     warmHanded: null,
     extra: null,
+    alive: aliveOf(builder),
   }
+}
+
+/** How many objects of each node live, their bytes, and the sum of their ages. */
+function aliveOf({ survivors, count }: CctBuilder): Forest['alive'] {
+  if (survivors === null) return null
+  const [objects, bytes, ages] = [0, 1, 2].map(() => new Float64Array(count))
+  survivors.forEach((node, size, age) => {
+    objects![node]!++
+    bytes![node]! += size
+    ages![node]! += age
+  })
+  return [objects!, bytes!, ages!]
 }
 
 /** What probes in handlers have cost, so that the rest is calls times t_I and t_O. */
@@ -211,6 +225,8 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
   const handed = forest.handed && new Float64Array(forest.count)
   const warmHanded = forest.warmHanded && new Float64Array(forest.count)
   const extra = forest.extra && new Float64Array(forest.count)
+  const column = () => new Float64Array(forest.count)
+  const sums: Forest['alive'] = forest.alive && [column(), column(), column()]
   const table = new Int32Array(2 ** Math.ceil(Math.log2(forest.count * 1.5))) // node + 1; 0 is empty
   const mask = table.length - 1
   let count = 0
@@ -236,13 +252,14 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
     ticks[node] += forest.ticks[from]
     if (extra !== null) extra[node] += forest.extra?.[from] ?? 0
     if (handed !== null) handed[node] += forest.handed?.[from] ?? 0
+    for (const [i, of] of forest.alive?.entries() ?? []) sums![i]![node]! += of[from]!
     if (from < forest.warmCalls.length) {
       warmCalls[node] += forest.warmCalls[from]
       warmTicks[node] += forest.warmTicks[from]
       if (warmHanded !== null) warmHanded[node] += forest.warmHanded?.[from] ?? 0
     }
   }
-  return { count, method, parent, calls, ticks, warmCalls, warmTicks, handed, warmHanded, extra }
+  return { count, method, parent, calls, ticks, warmCalls, warmTicks, handed, warmHanded, extra, alive: sums }
 }
 
 /** Preorder, sorted, with the columns of the metric. Contexts that nothing was counted in are left out. */
@@ -282,7 +299,9 @@ function timeTree(
   let size = 0
   for (let node = count - 1; node >= 0; node--) {
     if ((node & ALIVE) === ALIVE) alive()
-    if (calls[node] !== 0 || ticks[node] !== 0 || (extra !== null && extra[node] !== 0)) shown[node] = 1
+    const isAlive = (forest.alive?.[0][node] ?? 0) > 0
+    if (calls[node] !== 0 || ticks[node] !== 0 || isAlive || (extra !== null && extra[node] !== 0))
+      shown[node] = 1
     if (shown[node] === 0) continue
     size++
     if (parent[node] >= 0) shown[parent[node]] = 1
@@ -341,6 +360,8 @@ function timeTree(
     totalNs[above] += totalNs[at]
     tree.size[above] += tree.size[at]
   }
+  if (forest.alive !== null)
+    return { ...tree, metrics: { ...tree.metrics, ...aliveColumns(forest, tree, place, shown) } }
   alive()
   const folds = folded && {
     extrapolatedCalls: extraCalls,
@@ -349,6 +370,16 @@ function timeTree(
   const errors = options.errors && errorColumns(tree, callsOut, options.errors, nsPerTick)
   if (folds === undefined && errors === undefined) return tree
   return { ...tree, metrics: { ...tree.metrics, ...errors, ...folds } }
+}
+
+function aliveColumns({ alive }: Forest, { count }: Tree, place: Int32Array, shown: Uint8Array) {
+  const [liveObjects, liveBytes, age] = [0, 1, 2].map((of) => {
+    const column = new Float64Array(count)
+    for (let node = 0; node < place.length; node++)
+      if (shown[node] === 1) column[place[node]!] = alive![of]![node]!
+    return column
+  })
+  return { liveObjects: liveObjects!, liveBytes: liveBytes!, age: age! }
 }
 
 /** Links shown nodes to their siblings, by rank; a thread's top has none and keeps its place. */

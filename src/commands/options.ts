@@ -76,6 +76,14 @@ export class OnlyForAllocations extends JfluidError {
   }
 }
 
+export class LivenessNeedsAllocations extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Add --mode alloc, or leave --liveness out.'
+  constructor(mode: Mode) {
+    super(`--liveness says which recorded objects are alive, and --mode ${mode} records none`)
+  }
+}
+
 export class ErrorBarsNeedTimes extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Leave --error-bars out, or --mode.'
@@ -149,6 +157,7 @@ export interface SessionFlags {
   readonly sampleEvery?: number
   /** 0.05 is 5 %. */
   readonly maxOverhead?: number
+  readonly liveness?: boolean
 }
 
 const MOST_OVERHEAD = 10
@@ -156,6 +165,8 @@ const DEFAULT_EVERY = '1ms'
 /** As in Komorium's evaluation: programs are periodic, too. */
 const DEFAULT_RANDOM = 100
 export const DEFAULT_LOOK_AHEAD = 32
+/** A place in the target for each object that is looked after, and there are 65,536. */
+const LIVENESS_EVERY = 100
 
 /** Adds the options that say what is profiled. */
 export function withSessionFlags(command: Command): Command {
@@ -201,6 +212,10 @@ export function withSessionFlags(command: Command): Command {
       '--sample-every <n>',
       'for --mode alloc: record one of n allocations, by chance, and give n times as many',
       every,
+    )
+    .option(
+      '--liveness',
+      'for --mode alloc: which recorded objects are still alive, and for how many collections; one of 100, unless --sample-every says otherwise',
     )
     .option(
       '--scheme <a|b>',
@@ -286,7 +301,7 @@ export function count(value: string): number {
 /**
  * All options, with the block analysis that --bba names.
  *
- * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, NotReproducible, WaitsNeedTime,
+ * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, WaitsNeedTime,
  * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, CallSitesNotWith, BadAnalysis, BadInterval, OnlyForSamples,
  * OnlyForWholeJvm
  */
@@ -296,6 +311,7 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
   const options = { ...chosen, ...samplingOptions(flags) }
   const { mode = 'exact' } = options
   if (flags.sampleEvery !== undefined && mode !== 'alloc') throw new OnlyForAllocations(mode)
+  if (flags.liveness && mode !== 'alloc') throw new LivenessNeedsAllocations(mode)
   if (flags.reproducible && (isTimed(mode) || options.sampling?.unit === 'ns')) {
     throw new NotReproducible(mode)
   }
@@ -401,6 +417,7 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--profiler', flags.profiler !== undefined],
     ['--reproducible', flags.reproducible === true],
     ['--follow-threads', flags.followThreads === true],
+    ['--liveness', flags.liveness === true],
   ]
   const wrong = others.filter(([, given]) => given).map(([option]) => option)
   if (wrong.length > 0) throw new RegionStandsAlone(wrong)
@@ -430,6 +447,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     ...(flags.sampleEvery !== undefined && { sampleEvery: flags.sampleEvery }),
     ...(flags.maxOverhead !== undefined && { maxOverhead: flags.maxOverhead }),
     ...(flags.callSites === true && { callSites: true }),
+    ...(flags.liveness === true && { liveness: true, sampleEvery: flags.sampleEvery ?? LIVENESS_EVERY }),
     ...(flags.profiler !== undefined && { profiler: resolve(flags.profiler) }),
   }
 }

@@ -57,6 +57,7 @@ export function wholeJvmSampling(flags: SessionFlags): Sampling {
     ['--call-sites', flags.callSites === true],
     ['--random', flags.random !== undefined],
     ['--sample-every', flags.sampleEvery !== undefined],
+    ['--liveness', flags.liveness === true],
     ['--bba', flags.bba !== undefined],
     ['--profiler', flags.profiler !== undefined],
     ['--reproducible', flags.reproducible === true],

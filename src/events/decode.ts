@@ -20,6 +20,7 @@ import {
   CONTROL_SUBMIT,
   CONTROL_SUSPEND,
   CONTROL_THREAD,
+  CONTROL_TRACK,
   CONTROL_UNWIND,
   KIND_CATCH,
   KIND_CONTROL,
@@ -77,6 +78,8 @@ export interface EventSink {
   className(id: number, at: number, unit: number): void
   /** The call of a root has ended, and the JVM says that it has allocated this. */
   allocated(bytes: number): void
+  /** An object of this class, allocated where the thread is, goes by this token as long as it lives. */
+  track(classId: number, token: number): void
 }
 
 /** What the decoder remembers of a writer between two pieces of its events. */
@@ -243,6 +246,9 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
     }
     case CONTROL_ALLOCATED:
       sink.allocated(payload)
+      return true
+    case CONTROL_TRACK:
+      sink.track(Math.floor(payload / 2 ** NAME_CLASS_SHIFT), low & (2 ** NAME_CLASS_SHIFT - 1))
       return true
     default:
       return false

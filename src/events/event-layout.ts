@@ -41,6 +41,8 @@
 //   NAME     class (bits 25-39), position (bits 16-24) and one UTF-16 unit (bits 0-15): of the name of a class of which
 //            something was allocated. Each word stands for itself
 //   ALLOCATED bytes that the JVM says the thread has allocated in the call of a root that has just ended
+//   TRACK    class (bits 25-39) and token: an instance of it that this thread has just allocated, where it is now, is looked
+//            after. A token is a place (bits 9-24) and how many objects had it before, modulo 2^9
 //
 // Where allocations are counted, the ticks are what the thread's allocation sites have allocated, in bytes; an allocation
 // is an ENTER and an EXIT of its class. Classes have the ids below FIRST_METHOD_BESIDE_CLASSES, given by the target in the
@@ -74,6 +76,7 @@ export const CONTROL_UNWIND = 10
 export const CONTROL_SAMPLE = 11
 export const CONTROL_NAME = 12
 export const CONTROL_ALLOCATED = 13
+export const CONTROL_TRACK = 15
 
 export const NAME_CLASS_SHIFT = 25
 export const NAME_AT_SHIFT = 16

@@ -4,6 +4,7 @@
 //     newarray t       dup; arraylength; push t; allocatedPrimitives
 //     anewarray C      dup; allocatedArray
 //     multianewarray   dup; push dimensions; allocatedArrays
+//     C.<init>         dup; constructed                      for --liveness: where `new` was in the same method (constructed.ts)
 //     a call           dup; allocatedObject                  of code that has no probes and makes what it returns
 //
 // Behind, so that what has thrown has allocated nothing, and initialisers that `new` runs come first.
@@ -30,6 +31,7 @@ import {
   NEWARRAY,
 } from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
+import { constructorCalls } from './constructed.ts'
 import { pushId } from './probe.ts'
 import type { Inserted } from './relocation.ts'
 import type { AllocationRefs } from './runtime.ts'
@@ -41,6 +43,8 @@ export const ALLOCATION_SLOTS = 2
 
 /** A class constant can be loaded from here on (Java 5). Instances that older code makes are not seen, arrays are. */
 const MAJOR_CLASS_CONSTANTS = 49
+
+const NONE: ReadonlySet<number> = new Set()
 
 const OBJECT_CLONE = '()Ljava/lang/Object;'
 
@@ -86,19 +90,26 @@ export const ALLOCATING_INTRINSICS: ReadonlySet<string> = new Set([
   'java/lang/StringBuffer.toString()Ljava/lang/String;',
 ])
 
-/** @param jdk  whether the JDK's own methods have probes */
+/**
+ * @param jdk      whether the JDK's own methods have probes
+ * @param liveness whether what is allocated is looked after, so that probes need the object
+ */
 export function allocationProbes(
   classFile: ClassFile,
   method: MethodInfo,
-  { bytecode }: Code,
+  code: Code,
   refs: AllocationRefs,
-  jdk: boolean,
+  { jdk, liveness = false }: { readonly jdk: boolean; readonly liveness?: boolean },
 ): Inserted | undefined {
+  const { bytecode } = code
   if (MAKERS.has(`${classFile.name}.${method.name}${method.descriptor}`)) return undefined
   const added: (readonly number[] | undefined)[] = []
   let found = false
+  const constructors = liveness ? constructorCalls(classFile, code) : NONE
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
-    const probe = probeBehind(classFile, bytecode, bci, refs, jdk)
+    const probe = constructors.has(bci)
+      ? [DUP, ...call(refs.constructed)]
+      : probeBehind(classFile, bytecode, bci, refs, jdk, liveness)
     if (probe === undefined) continue
     added[bci] = probe
     found = true
@@ -112,12 +123,14 @@ function probeBehind(
   bci: number,
   refs: AllocationRefs,
   jdk: boolean,
+  liveness: boolean,
 ): number[] | undefined {
   switch (bytecode[bci]) {
     case NEW:
       if (classFile.major < MAJOR_CLASS_CONSTANTS) return undefined
       return [LDC_W, bytecode[bci + 1], bytecode[bci + 2], ...call(refs.allocated)]
     case NEWARRAY:
+      if (liveness) return [DUP, ...call(refs.allocatedPrimitiveArray)]
       return [DUP, ARRAYLENGTH, BIPUSH, bytecode[bci + 1], ...call(refs.allocatedPrimitives)]
     case ANEWARRAY:
       return [DUP, ...call(refs.allocatedArray)]

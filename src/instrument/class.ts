@@ -84,7 +84,7 @@ export type Recipe = { readonly sites?: SiteNumbers } & (
   | { readonly tells: 'calls' }
   | { readonly tells: 'samples'; readonly due: SampleTrigger }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
-  | { readonly tells: 'allocations'; readonly jdk: boolean }
+  | { readonly tells: 'allocations'; readonly jdk: boolean; readonly liveness?: boolean }
   | RegionRecipe
 )
 
@@ -244,7 +244,7 @@ function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, reci
     ...(recipe.tells !== 'time' && { counts: countsOf(recipe) }),
     ...(recipe.tells === 'time' && recipe.waits !== undefined && { waits: recipe.waits }),
     ...(recipe.tells === 'allocations' &&
-      refs.allocations !== null && { allocations: { refs: refs.allocations, jdk: recipe.jdk } }),
+      refs.allocations !== null && { allocations: { ...recipe, refs: refs.allocations } }),
     ...sites,
   }
 }

@@ -80,7 +80,7 @@ export interface MethodProbes extends Probes {
   /** Of regions that are timed; the other probes are then empty. */
   readonly regions?: RegionTask
   /** Tells of allocations; whether the JDK has probes, too. Absent where they are not of interest. */
-  readonly allocations?: { readonly refs: AllocationRefs; readonly jdk: boolean }
+  readonly allocations?: { readonly refs: AllocationRefs; readonly jdk: boolean; readonly liveness?: boolean }
   /** Calls tell where they come from, as those of this method. */
   readonly sites?: { readonly numbers: SiteNumbers; readonly id: number }
 }
@@ -124,7 +124,7 @@ export function instrumentMethod(
   const probes = more?.probes ?? asked
   const thrownProbe = probes.thrown ?? probes.exit
   const { allocations } = asked
-  const added = allocations && allocationProbes(classFile, method, code, allocations.refs, allocations.jdk)
+  const added = allocations && allocationProbes(classFile, method, code, allocations.refs, allocations)
   const waitRefs = asked.waits === undefined ? undefined : (refs.waits ?? undefined)
   const waits = (announces: boolean) =>
     waitRefs ? waitProbes(classFile, code, asked.waits!, waitRefs, announces) : undefined

@@ -47,6 +47,8 @@ const EXECUTED = {
 const ALLOCATIONS = {
   allocated: ['allocated', '(Ljava/lang/Class;)V'],
   allocatedPrimitives: ['allocatedPrimitives', COUNT_AND_ID],
+  allocatedPrimitiveArray: ['allocatedPrimitiveArray', OBJECT],
+  constructed: ['constructed', OBJECT],
   allocatedArray: ['allocatedArray', '([Ljava/lang/Object;)V'],
   allocatedArrays: ['allocatedArrays', '(Ljava/lang/Object;I)V'],
   allocatedArraysOf: ['allocatedArraysOf', OBJECT],

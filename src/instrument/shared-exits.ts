@@ -75,7 +75,7 @@ export function sharedExits(
 }
 
 /** Slots on the stack before each instruction, by bci. */
-function stackDepths(classFile: ClassFile, code: Code): Int32Array {
+export function stackDepths(classFile: ClassFile, code: Code): Int32Array {
   const { bytecode, handlers } = code
   const depths = new Int32Array(bytecode.length).fill(UNKNOWN)
   const pending: number[] = []

@@ -53,6 +53,7 @@ import {
   type Sampling,
   type SkippedMethod,
 } from './profile.ts'
+import { LIVE_COLUMNS } from './survivors.ts'
 
 export const MAGIC = Buffer.from('\x89JFLUID\n', 'latin1')
 export const VERSION = 3
@@ -408,10 +409,19 @@ class Reader {
   }
 
   #allocation(value: unknown): AllocationFacts {
-    const { sampleEvery, jvmBytes } = this.#fields(value, 'allocation')
+    const { sampleEvery, jvmBytes, liveness } = this.#fields(value, 'allocation')
     return {
+      ...(liveness !== undefined && { liveness: this.#liveness(liveness) }),
       sampleEvery: this.#count(sampleEvery, 'allocation.sampleEvery'),
       ...(jvmBytes !== undefined && { jvmBytes: this.#count(jvmBytes, 'allocation.jvmBytes') }),
+    }
+  }
+
+  #liveness(value: unknown): NonNullable<AllocationFacts['liveness']> {
+    const { collections, untracked } = this.#fields(value, 'allocation.liveness')
+    return {
+      collections: this.#count(collections, 'allocation.liveness.collections'),
+      untracked: this.#count(untracked, 'allocation.liveness.untracked'),
     }
   }
 
@@ -528,6 +538,9 @@ class Reader {
     }
     if ((metrics.extrapolatedCalls === undefined) !== (metrics.folded === undefined)) {
       throw this.#bad(`${what} has only one of extrapolatedCalls and folded`)
+    }
+    if (metrics.liveBytes !== undefined) {
+      for (const name of LIVE_COLUMNS) if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
     }
     const waits = mode === 'locks' || metrics[WAIT_COLUMNS[0]] !== undefined
     for (const name of waits ? WAIT_COLUMNS : [])

@@ -21,6 +21,7 @@ import {
   rootTotal,
 } from './profile.ts'
 import { regionFacts } from './region-report.ts'
+import { LIVE_COLUMNS, survivorsOf } from './survivors.ts'
 import { isWait } from './text.ts'
 
 export const FORMAT = 'jfluid-profile'
@@ -181,11 +182,20 @@ function errorsJson(error: { readonly self: number; readonly total: number } | u
 export function* classPieces(profile: Profile, limit: number): Generator<string> {
   let left = limit
   let separator = '\n'
+  const alive = new Map(
+    survivorsOf(profile.merged, (id) => nameOf(profile.methodNames, id), 'class').map((it) => [
+      it.method,
+      it,
+    ]),
+  )
+  const isLooked = profile.merged.metrics.liveBytes !== undefined
   for (const { method, objects, self } of hotMethods(profile.merged)) {
     const { class: name, loader, ...rest } = nameOf(profile.methodNames, method)
     if (!isAllocation({ class: name, loader, ...rest })) continue
     if (left-- <= 0) return
-    yield separator + JSON.stringify({ class: name, loader, objects, bytes: self })
+    const { liveObjects = 0, liveBytes = 0, age = 0 } = alive.get(method) ?? {}
+    const live = isLooked && { liveObjects, liveBytes, age }
+    yield separator + JSON.stringify({ class: name, loader, objects, bytes: self, ...live })
     separator = ',\n'
   }
 }
@@ -223,9 +233,15 @@ function allocatedBy(tree: Tree, node: number, head: (id: number) => string): st
     const name = head(tree.method[child]!)
     if (!name.endsWith(ALLOCATION_HEAD)) continue
     const owner = name.slice(0, -ALLOCATION_HEAD.length)
-    found.push(`${owner},"objects":${objects[child]!},"bytes":${self[child]!}}`)
+    found.push(`${owner},"objects":${objects[child]!},"bytes":${self[child]!}${liveJson(tree, child)}}`)
   }
   return found
+}
+
+/** Of a node's own objects, those that are alive; nothing where that was not asked. */
+function liveJson({ metrics }: Tree, node: number): string {
+  if (metrics.liveBytes === undefined) return ''
+  return LIVE_COLUMNS.map((name) => `,"${name}":${metrics[name]![node]!}`).join('')
 }
 
 /**
@@ -269,7 +285,7 @@ export function* nodePieces(
     if (metric.kind !== 'calls') node += `,"${metric.self}":${self[i]!}`
     node += `,"${metric.total}":${total[i]!}`
     if (metric.kind === 'bytes') {
-      node += `,"objects":${objects[i]!},"totalObjects":${totalObjects[i]!}`
+      node += `,"objects":${objects[i]!},"totalObjects":${totalObjects[i]!}${liveJson(tree, i)}`
       node += `,"allocated":[${allocatedBy(tree, i, head).join(',')}]`
     }
     if (isTime) node += `,"measuredNs":${measured[i]!}`

@@ -39,6 +39,8 @@ export interface AllocationFacts {
    * made of it; absent where it does not say of all of them.
    */
   readonly jvmBytes?: number
+  /** Of objects that were looked after: collections of the JVM so far, and for how many there was no room. */
+  readonly liveness?: { readonly collections: number; readonly untracked: number }
 }
 
 export interface Profile {

@@ -27,6 +27,7 @@ import {
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
 import { executions, regionLines } from './region-report.ts'
 import { skippedWarnings } from './skipped.ts'
+import { survivorHeader, survivorLines, survivorsOf } from './survivors.ts'
 import {
   clean,
   count,
@@ -103,6 +104,7 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
       yield* treeSection(title, profile, thread.tree, o, paint)
     }
   }
+  if (profile.allocation?.liveness !== undefined) yield* survivorSection(profile, o, paint)
   if (profile.mode === 'alloc') yield* hotSection(profile, o, paint, 'classes')
   if (profile.mode !== 'locks') yield* hotSection(profile, o, paint, 'methods')
   if (profile.overhead !== undefined) yield* foldedSection(profile, profile.overhead, o, paint)
@@ -524,6 +526,21 @@ function* foldedSection(
     const extra = Math.round(sums.get(method)?.extra ?? 0)
     const name = shortName(nameOf(profile.methodNames, method), Math.max(16, o.width - 26))
     yield `${right(count(Math.round(callsPerSecond), 9), 10)}${right(`~${count(extra, 12)}`, 14)}  ${name}\n`
+  }
+}
+
+function* survivorSection(profile: Profile, o: typeof DEFAULTS, paint: Paint): Generator<string> {
+  const { merged } = profile
+  const names = namesOf(profile.methodNames)
+  const contexts = survivorsOf(merged, names, 'context').length
+  const collections = plural(profile.allocation?.liveness?.collections ?? 0, 'collection')
+  const title = 'Still alive at the end, by context'
+  const shown = `, ${Math.min(o.top, contexts)} of ${contexts}`
+  yield `\n${paint('bold', title)}${paint('dim', contexts === 0 ? ': nothing' : `${shown}; ${collections} so far`)}\n`
+  if (contexts === 0) return
+  yield `${paint('dim', survivorHeader)}\n`
+  for (const [numbers, name, context] of survivorLines(merged, names, o.top, o.width)) {
+    yield `${numbers}   ${name}\n${paint('dim', context)}\n`
   }
 }
 

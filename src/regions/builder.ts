@@ -193,6 +193,7 @@ export class RegionBuilder implements EventSink {
   className(): void {}
 
   allocated(): void {}
+  track(): void {}
 
   unwind(): void {}
 

@@ -12,6 +12,7 @@ import { CctBuilder } from '../cct/builder.ts'
 import { Folding } from '../cct/folding.ts'
 import { RootSums } from '../cct/root-sums.ts'
 import { snapshotOf } from '../cct/snapshot.ts'
+import { Survivors } from '../cct/survivors.ts'
 import type { Tree } from '../cct/tree.ts'
 import type { Weights } from '../cct/weights.ts'
 import { openRing, type Ring } from '../events/ring.ts'
@@ -113,6 +114,10 @@ class RecordingThread {
     switch (command.kind) {
       case 'pause':
         this.#builder.pause(command.startTicks, command.endTicks)
+        return
+      case 'survivors':
+        this.#builder.survivors ??= new Survivors()
+        this.#builder.survivors.hear(command.news)
         return
       case 'markWarmup':
         this.#builder.markWarmup()

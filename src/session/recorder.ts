@@ -10,6 +10,7 @@ import type { MethodSums } from '../cct/folding.ts'
 import type { CostKind } from '../cct/metric.ts'
 import type { RootSum } from '../cct/root-sums.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
+import type { SurvivorNews } from '../cct/survivors.ts'
 import type { Snapshot, Tree } from '../cct/tree.ts'
 import type { RootErrors } from '../cct/uncertainty.ts'
 import type { RegionState } from '../regions/builder.ts'
@@ -119,6 +120,7 @@ export type RecorderCommand =
       readonly back: readonly number[]
       readonly nowTicks: number
     }
+  | { readonly kind: 'survivors'; readonly news: SurvivorNews }
   | { readonly kind: 'reset'; readonly nowTicks: number | undefined }
   | { readonly kind: 'request'; readonly id: number; readonly request: RecorderRequest }
 
@@ -300,6 +302,11 @@ export class Recorder {
   /** Takes a stop-the-world pause out of every active thread's time; may be told late. */
   pause(startTicks: number, endTicks: number): void {
     this.#post({ kind: 'pause', startTicks, endTicks })
+  }
+
+  /** Which of the objects that are looked after have come and gone. */
+  survivors(news: SurvivorNews): void {
+    this.#post({ kind: 'survivors', news })
   }
 
   /** What was measured so far becomes the warm-up share. */

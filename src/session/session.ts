@@ -87,6 +87,8 @@ export interface SessionOptions {
   readonly sampling?: Pick<Sampling, 'every' | 'unit' | 'random'>
   /** Of mode `alloc`: one of so many allocations is recorded. Default: all. */
   readonly sampleEvery?: number
+  /** Of mode `alloc`: recorded objects are looked after, which of them are alive. */
+  readonly liveness?: boolean
   /** Path of a jar with a jfluid.api.Profiler, for mode `bytecodes`. */
   readonly profiler?: string
   readonly scheme: 'a' | 'b'
@@ -196,7 +198,7 @@ function recipeOf(options: SessionOptions, feature: number, sites: SiteNumbers |
 
 function whatIsTold(options: SessionOptions, feature: number): Recipe {
   const { mode, blocks, sampling, jdk } = options
-  if (mode === 'alloc') return { tells: 'allocations', jdk }
+  if (mode === 'alloc') return { tells: 'allocations', jdk, liveness: options.liveness === true }
   if (mode === 'sample')
     return { tells: 'samples', due: sampling?.unit === 'bytecodes' ? 'bytecodes' : 'time' }
   if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
@@ -253,6 +255,8 @@ export class Session {
   private kept = { heapBytes: 0, outsideBytes: 0 }
   /** Of roots that have not ended; and what of it was before a reset. */
   private openAllocations: readonly OpenAllocation[] | null = null
+  /** Of objects that are looked after: collections so far, and how many objects were not. Null if nobody asked. */
+  private liveness: NonNullable<AllocationFacts['liveness']> | null = null
   private forgottenBytes = 0
   private truncated: string | null = null
   private endedHow: Ending | null = null
@@ -366,7 +370,8 @@ export class Session {
       if (options.sampling !== undefined) await agent.sampling(options.sampling)
       if (options.callSites === true) await agent.tellSites()
       if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
-      if (options.mode === 'alloc') await agent.allocations(options.sampleEvery ?? 1)
+      if (options.mode === 'alloc')
+        await agent.allocations(options.sampleEvery ?? 1, options.liveness === true)
       if (!counts || timesRegions) onPhase('calibrating')
       const regions = timesRegions ? await agent.timeRegions(CALIBRATION_MS) : null
       const calibration =
@@ -664,6 +669,11 @@ export class Session {
     this.clock.update(status.clock)
     this.gaps = status.gaps
     this.openAllocations = status.openAllocations
+    if (status.survivors !== null) {
+      const { collections, untracked } = status.survivors
+      this.liveness = { collections, untracked }
+      this.recorder.survivors(status.survivors)
+    }
     this.kept = {
       heapBytes: Math.max(this.kept.heapBytes, status.kept.heap),
       outsideBytes: Math.max(this.kept.outsideBytes, status.kept.outside),
@@ -775,6 +785,7 @@ export class Session {
         ...this.warnings,
         ...this.barWarnings,
         ...(this.budget?.warnings ?? []),
+        ...this.untracked,
         ...this.rareWatch.warnings,
         ...(waits ? [] : notes),
       ],
@@ -785,6 +796,15 @@ export class Session {
   private get barWarnings(): string[] {
     const warning = this.errorBars?.warning ?? null
     return warning === null ? [] : [warning]
+  }
+
+  private get untracked(): string[] {
+    const { untracked = 0 } = this.liveness ?? {}
+    if (untracked === 0) return []
+    return [
+      `${untracked} objects were not looked after, since 65,536 were already: fewer are told alive than are. ` +
+        'A higher --sample-every leaves room',
+    ]
   }
 
   private skipped(): SkippedMethod[] {
@@ -1040,6 +1060,7 @@ export class Session {
         ...this.warnings,
         ...this.barWarnings,
         ...(this.budget?.warnings ?? []),
+        ...this.untracked,
         ...this.rareWatch.warnings,
         ...this.rareWatch.lastWarnings,
       ],
@@ -1064,12 +1085,13 @@ export class Session {
 
   private allocationFacts({ allocatedBytes, allocatedTold, virtualRoots }: RecorderStats): AllocationFacts {
     const { sampleEvery = 1, followThreads } = this.options
+    const facts = { sampleEvery, ...(this.liveness !== null && { liveness: this.liveness }) }
     // Of work that was handed over, and of virtual threads, nothing is known.
-    if (this.openAllocations === null || virtualRoots > 0 || followThreads) return { sampleEvery }
+    if (this.openAllocations === null || virtualRoots > 0 || followThreads) return facts
     let bytes = allocatedBytes - this.forgottenBytes
     for (const open of this.openAllocations)
       if (open.told === (allocatedTold.get(open.number) ?? 0)) bytes += open.bytes
-    return { sampleEvery, jvmBytes: Math.max(0, bytes) }
+    return { ...facts, jvmBytes: Math.max(0, bytes) }
   }
 
   private errorBarFacts({ rounds, leftOut, roots }: ErrorBars): NonNullable<Profile['errorBars']> {

@@ -27,7 +27,7 @@ export interface Actions {
 }
 
 export type ViewName = 'tree' | 'hot'
-export type PageName = 'help' | 'threads' | 'warnings'
+export type PageName = 'help' | 'threads' | 'warnings' | 'alive'
 
 export interface Binding {
   /** Names of keys, as input.ts gives them. */
@@ -60,6 +60,7 @@ export const BINDINGS: readonly Binding[] = [
   bind('z R', 'z R', 'begin all counts and times at zero', (on) => on.reset(), 'zero'),
   bind('*', '*', 'open or close everything below', (on) => on.openBelow(), 'all'),
   bind('e', 'e', 'with --error-bars: how sure the selected times are, or not', (on) => on.toggleErrors()),
+  bind('a', 'a', 'with --liveness: what is still alive, by context', (on) => on.toggle('alive')),
   bind('w', 'w', 'warnings in full', (on) => on.toggle('warnings')),
   bind('S', 'S', 'reverse the order', (on) => on.reverse()),
   bind('n', 'n', 'next match of the search', (on) => on.nextMatch(1)),

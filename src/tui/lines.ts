@@ -11,6 +11,7 @@ import { COST_WORDS, type CostWords } from '../profile/cost-text.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
 import { placeOf } from '../profile/places.ts'
 import { COST_OF, column, rootTotal } from '../profile/profile.ts'
+import { survivorHeader, survivorLines } from '../profile/survivors.ts'
 import { isWait } from '../profile/text.ts'
 import {
   ASCII,
@@ -395,6 +396,8 @@ function pageLines(scene: Scene, page: PageName): Line[] {
       return threadLines(scene)
     case 'warnings':
       return warningLines(scene)
+    case 'alive':
+      return aliveLines(scene)
   }
 }
 
@@ -456,6 +459,19 @@ function threadLines(scene: Scene): Line[] {
     const id = right(thread ? `${thread.id}` : '', 12)
     const text = pad(`${total}${id}  ${thread ? clean(thread.name) : 'all threads'}`, columns)
     lines.push([run(text, i === threadChoice ? 'selected' : 'plain')])
+  }
+  return lines
+}
+
+/** Contexts on the page of what is alive. */
+const MOST_ALIVE = 100
+
+function aliveLines({ columns, model, nameOf }: Scene): Line[] {
+  if (model.merged.metrics.liveBytes === undefined)
+    return [[run('  Nothing is known to be alive; --mode alloc --liveness looks after objects.')]]
+  const lines: Line[] = [[run(pad(survivorHeader, columns), 'header')]]
+  for (const [numbers, name, context] of survivorLines(model.merged, nameOf, MOST_ALIVE, columns)) {
+    lines.push([run(`${numbers}   ${name}`)], [run(context, 'dim')])
   }
   return lines
 }

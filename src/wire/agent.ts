@@ -14,6 +14,7 @@ import type {
   RedefineResult,
   SamplingRequest,
   StackRow,
+  SurvivorRows,
   ThreadRow,
   Unloaded,
 } from './messages.ts'
@@ -365,6 +366,8 @@ export class Agent {
     kept: KeptBytes
     /** Null where the JVM does not tell, or nobody asked it. */
     openAllocations: OpenAllocation[] | null
+    /** Null unless objects are looked after. */
+    survivors: SurvivorRows | null
   }> {
     const v = list(await this.request('status'))
     const [classes, loaders] = list(v[4])
@@ -380,6 +383,7 @@ export class Agent {
       unloaded: { classes: list(classes).map(number), loaders: list(loaders).map(number) },
       kept: { heap: number(heap), outside: number(outside) },
       openAllocations: v[6] === null ? null : list(v[6]).map(openAllocation),
+      survivors: v[7] === null ? null : survivorRows(list(v[7])),
     }
   }
 
@@ -439,9 +443,12 @@ export class Agent {
     )
   }
 
-  /** @param every  one of so many allocations is told, by chance */
-  async allocations(every: number): Promise<void> {
-    await this.link.request('allocations', every)
+  /**
+   * @param every    one of so many allocations is told, by chance
+   * @param liveness whether recorded objects are looked after
+   */
+  async allocations(every: number, liveness: boolean): Promise<void> {
+    await this.link.request('allocations', every, liveness)
   }
 
   names(methods: readonly NamedMethod[]): void {
@@ -502,6 +509,15 @@ function bytes(v: unknown): Uint8Array {
 function openAllocation(row: unknown): OpenAllocation {
   const r = list(row)
   return { number: number(r[0]), told: number(r[1]), bytes: number(r[2]) }
+}
+
+function survivorRows([collections, untracked, came, went]: readonly unknown[]): SurvivorRows {
+  return {
+    collections: number(collections),
+    untracked: number(untracked),
+    came: bytes(came),
+    went: bytes(went),
+  }
 }
 
 function clockPair(v: unknown): ClockPair {

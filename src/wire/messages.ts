@@ -36,13 +36,16 @@
 //                           [kept in the heap, kept outside of it],   bytes, for this session
 //                           [[number, ALLOCATED words so far, bytes], …]]  what threads inside roots have allocated since
 //                           they came; nil if that is not known
+//                           [collections, objects not followed, [token, born, bytes] of objects that have come, tokens of
+//                           those that have gone]   numbers of eight bytes; nil without liveness
 //   stackTraces depth    → [[tid, name, [[class, method], …]], …]
 //   reclaim              → chunks taken back from threads outside the graph
 //   sampling whether by bytecodes, every, random
 //                        → nil                  samples are due after so many bytecodes, or nanoseconds
 //   tellSites            → nil                  callers tell where they call
 //   profiler jar         → nil                  a profiling agent of the user's, to be called by threads in the graph
-//   allocations every    → nil                  the clock of events is what is allocated; one of so many is told
+//   allocations every, whether objects are looked after
+//                        → nil                  the clock of events is what is allocated; one of so many is told
 //   detach               → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil]
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)
@@ -106,6 +109,16 @@ export interface OpenAllocation {
   /** Words ALLOCATED that it has written: with the next, this is out of date. */
   readonly told: number
   readonly bytes: number
+}
+
+/** What has become of the objects that are looked after, since the last status. */
+export interface SurvivorRows {
+  readonly collections: number
+  readonly untracked: number
+  /** Token, collections at birth and bytes of each, as eight bytes with the lowest first. */
+  readonly came: Uint8Array
+  /** Tokens. */
+  readonly went: Uint8Array
 }
 
 /** Numbers of classes and loaders that no longer exist in the target. */

@@ -555,6 +555,10 @@ function tee(a: EventSink, b: EventSink): EventSink {
       a.submit(token)
       b.submit(token)
     },
+    track: (classId, token) => {
+      a.track(classId, token)
+      b.track(classId, token)
+    },
     knows: (token) => a.knows(token) && b.knows(token),
     begin: (token) => {
       a.begin(token)

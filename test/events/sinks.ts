@@ -66,6 +66,10 @@ export class RecordingSink implements EventSink {
   site(site: number): void {
     this.#note(`site ${site}`)
   }
+
+  track(classId: number, token: number): void {
+    this.#note(`track ${classId} ${token}`)
+  }
   submit(token: number): void {
     this.tokens.add(token)
     this.#note(`submit ${token}`)
@@ -124,6 +128,7 @@ export class SummingSink implements EventSink {
   begin(): void {}
   className(): void {}
   allocated(): void {}
+  track(): void {}
   drop(): void {}
   root(): void {}
 }

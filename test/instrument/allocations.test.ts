@@ -26,6 +26,8 @@ const RUNTIME = `
     public static void allocatedArrays(Object a, int n) { told.append(" " + a.getClass().getSimpleName() + "/" + n); }
     public static void allocatedArraysOf(Object a) { told.append(" of"); }
     public static void allocatedObject(Object o) { told.append(" made"); }
+    public static void allocatedPrimitiveArray(Object a) { told.append(" " + a.getClass().getSimpleName()); }
+    public static void constructed(Object o) { told.append(" is " + o.getClass().getSimpleName()); }
     public static void allocatedBox(Object o) { told.append(" box"); }
     public static void allocatedString(Object o) { told.append(" string"); }
   }`
@@ -50,6 +52,8 @@ const MAIN = `
   }`
 
 interface Shape extends Partial<Assembly> {
+  /** Whether objects are looked after. */
+  readonly liveness?: boolean
   readonly code: string
   /** Argument, and what comes of it: the result and what is told. */
   readonly calls: readonly (readonly [argument: number, outcome: string])[]
@@ -100,7 +104,55 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   },
 }
 
-const RECIPE: Recipe = { tells: 'allocations', jdk: false }
+const INSTANCE = 'new java/lang/Object | dup | invokespecial java/lang/Object.<init>()V'
+const BUILDER = 'invokespecial java/lang/StringBuilder.<init>'
+
+/** Where the instance is known to lie on the stack; elsewhere it is not told of when it has become one. */
+const CONSTRUCTED: typeof SHAPES = {
+  Constructed: { code: `${INSTANCE} | pop | iconst_1 | ireturn`, calls: [[0, '1 Object is Object']] },
+  NoDup: {
+    code: 'new java/lang/Object | invokespecial java/lang/Object.<init>()V | iconst_1 | ireturn',
+    calls: [[0, '1 Object']],
+  },
+  // One instance is made in the middle of the making of another of its class, and arguments branch.
+  Nested: {
+    code:
+      `new java/lang/StringBuilder | dup | iload_0 | ifeq other | new java/lang/StringBuilder | dup | ` +
+      `${BUILDER}()V | goto both | other: iconst_2 | invokestatic java/lang/String.valueOf(I)Ljava/lang/String; | both: ${BUILDER}(Ljava/lang/CharSequence;)V | ` +
+      'pop | iload_0 | ireturn',
+    calls: [
+      [0, '0 StringBuilder is StringBuilder'],
+      [1, '1 StringBuilder StringBuilder is StringBuilder is StringBuilder'],
+    ],
+  },
+  // The second reference goes elsewhere: what lies on top behind the constructor is something else.
+  Stored: {
+    code: 'new java/lang/Object | dup | astore_1 | pop | iconst_5 | aload_1 | invokespecial java/lang/Object.<init>()V | ireturn',
+    calls: [[0, '5 Object']],
+  },
+  // The two change places with what lies below.
+  Swapped: {
+    code: 'iconst_4 | new java/lang/Object | dup_x1 | swap | pop | invokespecial java/lang/Object.<init>()V | iconst_2 | ireturn',
+    calls: [[0, '2 Object']],
+  },
+  Moved: {
+    code: 'iconst_4 | new java/lang/Object | dup | dup2_x1 | pop2 | swap | invokespecial java/lang/Object.<init>()V | swap | pop | ireturn',
+    calls: [[0, '4 Object']],
+  },
+  // Arguments that move among themselves are no concern.
+  Arguments: {
+    code: `new java/lang/StringBuilder | dup | iload_0 | iconst_1 | swap | dup_x1 | pop | iadd | ${BUILDER}(I)V | pop | iconst_3 | ireturn`,
+    calls: [[2, '3 StringBuilder is StringBuilder']],
+  },
+  Array: { code: 'iload_0 | newarray 10 | arraylength | ireturn', calls: [[3, '3 int[]']] },
+}
+
+const ALL: typeof SHAPES = {
+  ...SHAPES,
+  ...Object.fromEntries(
+    Object.entries(CONSTRUCTED).map(([name, it]) => [name, { ...it, major: 49, liveness: true }]),
+  ),
+}
 
 describe.each(jdks)('JDK $version', (jdk) => {
   let outcomes: Map<string, string>
@@ -110,18 +162,19 @@ describe.each(jdks)('JDK $version', (jdk) => {
       compileRuntime(jdk, RUNTIME),
       compileJava(jdk, { AllocMain: MAIN }),
     ])
-    for (const [className, { code, handlers, major }] of Object.entries(SHAPES)) {
+    for (const [className, { code, handlers, major, liveness = false }] of Object.entries(ALL)) {
       const classFile = assemble({
         ...{ className, method: 'run(I)I', code },
         ...(handlers !== undefined && { handlers }),
         ...(major !== undefined && { major }),
       })
       const tasks = [{ methodIndex: 0, id: 40_000, probe: 'method' as const }]
-      const { poolEntries, poolBytes, bodies, skipped } = instrumentClass(classFile, tasks, RECIPE)
+      const recipe: Recipe = { tells: 'allocations', jdk: false, liveness }
+      const { poolEntries, poolBytes, bodies, skipped } = instrumentClass(classFile, tasks, recipe)
       expect(skipped, className).toEqual([])
       writeClass(classes, className, spliceClass(classFile, poolEntries, poolBytes, bodies))
     }
-    const calls = Object.entries(SHAPES).flatMap(([name, it]) => it.calls.map(([n]) => `${name}:${n}`))
+    const calls = Object.entries(ALL).flatMap(([name, it]) => it.calls.map(([n]) => `${name}:${n}`))
     const patch = ['--patch-module', `java.base=${runtime}`]
     const ran = await runJava(jdk, [...VERIFY_ALL, ...patch, '-cp', classes, 'AllocMain', ...calls])
     expect(ran.code, ran.stderr).toBe(0)
@@ -133,9 +186,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     )
   })
 
-  const cases = Object.entries(SHAPES).flatMap(([name, { calls }]) =>
-    calls.map((it) => [name, ...it] as const),
-  )
+  const cases = Object.entries(ALL).flatMap(([name, { calls }]) => calls.map((it) => [name, ...it] as const))
   it.each(cases)('%s(%i): %s', (name, argument, outcome) => {
     expect(outcomes.get(`${name}:${argument}`)).toBe(outcome)
   })

@@ -67,6 +67,10 @@ export interface JsonNode {
   totalObjects?: number
   totalBytes?: number
   allocated?: JsonAllocation[]
+  /** With `--liveness`, of its own sites. */
+  liveObjects?: number
+  liveBytes?: number
+  age?: number
   children: JsonNode[]
 }
 
@@ -74,6 +78,10 @@ export interface JsonAllocation {
   class: string
   objects: number
   bytes: number
+  /** With `--liveness`. */
+  liveObjects?: number
+  liveBytes?: number
+  age?: number
 }
 
 /** One of `regions`. */
@@ -114,7 +122,13 @@ export interface JsonProfile {
     bytecodes?: number
     latencyNs?: { p50: number; p90: number; p99: number; max: number }
   }
-  allocation?: { sampleEvery: number; siteBytes: number; jvmBytes?: number }
+  allocation?: {
+    sampleEvery: number
+    siteBytes: number
+    jvmBytes?: number
+    /** With `--liveness`. */
+    liveness?: { collections: number; untracked: number }
+  }
   classes?: JsonAllocation[]
   scheme: string
   roots: string[]

@@ -367,7 +367,7 @@ describe('pages', () => {
   it('help has every key of the table, and scrolls', () => {
     screen.press('?')
     assert.match(screen.text, / {2}q {8}detach and leave\n/)
-    assert.match(screen.text, /lines 1 to 19 of 30/)
+    assert.match(screen.text, /lines 1 to 19 of 31/)
     screen.press('pagedown')
     assert.match(screen.text, / {2}Ctrl-Z {3}stop jfluid as a job/)
     screen.press('q')

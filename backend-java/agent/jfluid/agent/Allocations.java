@@ -9,6 +9,8 @@ import java.lang.instrument.Instrumentation;
 final class Allocations extends JFluid1.Gauge {
     private final Instrumentation instrumentation;
     private final Meter meter;
+    /** Empty where the target does not have the module java.management. */
+    private final Object[] collectors;
 
     Allocations(Instrumentation instrumentation) {
         this.instrumentation = instrumentation;
@@ -20,6 +22,8 @@ final class Allocations extends JFluid1.Gauge {
             found = null; // no such module, or a JVM that does not count
         }
         meter = found;
+        collectors = collectors();
+        collections();
         sizeOf(this); // linked before a thread of the application comes
     }
 
@@ -31,6 +35,31 @@ final class Allocations extends JFluid1.Gauge {
     @Override
     public long allocated() {
         return meter == null ? -1 : meter.allocated();
+    }
+
+    @Override
+    public int collections() {
+        long all = 0;
+        for (int i = 0; i < collectors.length; i++) {
+            all += ((java.lang.management.GarbageCollectorMXBean) collectors[i]).getCollectionCount();
+        }
+        return (int) all;
+    }
+
+    /** A collector of ZGC's or Shenandoah's has a bean for its pauses, too, of which a collection has several. */
+    private static Object[] collectors() {
+        try {
+            java.util.List<Object> found = new java.util.ArrayList<>();
+            for (java.lang.management.GarbageCollectorMXBean it
+                    : java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()) {
+                if (!it.getName().endsWith("Pauses")) {
+                    found.add(it);
+                }
+            }
+            return found.toArray();
+        } catch (LinkageError | RuntimeException notThere) {
+            return new Object[0];
+        }
     }
 
     /** Of threads that are inside the graph: [number, how often they have told, bytes since]; null if the JVM does not tell. */

@@ -279,7 +279,7 @@ final class Session extends GuestThread {
                 return null;
             case "allocations":
                 allocations = new Allocations(instrumentation);
-                JFluid1.allocations(allocations, allocations.alignment(), MessagePack.asInt(m[2]));
+                JFluid1.allocations(allocations, allocations.alignment(), MessagePack.asInt(m[2]), (Boolean) m[3]);
                 return null;
             case "names":
                 for (Object row : (Object[]) m[2]) {
@@ -572,8 +572,22 @@ final class Session extends GuestThread {
         Runtime heap = Runtime.getRuntime();
         return new Object[] {
             clockPair(), threads, JFluid1.gaps(), heap.totalMemory() - heap.freeMemory(), classes.takeGone(), held(),
-            allocations == null ? null : allocations.open()
+            allocations == null ? null : allocations.open(), survivors()
         };
+    }
+
+    /** {@code [collections, not followed, [token, born, bytes] each, tokens of the dead]}, numbers as eight bytes. */
+    private static Object survivors() {
+        Object[] seen = JFluid1Survivors.look();
+        return seen == null ? null : new Object[] {seen[0], seen[1], packed((long[]) seen[2]), packed((long[]) seen[3])};
+    }
+
+    private static byte[] packed(long[] numbers) {
+        java.nio.ByteBuffer out = java.nio.ByteBuffer.allocate(numbers.length * 8).order(ByteOrder.LITTLE_ENDIAN);
+        for (long number : numbers) {
+            out.putLong(number);
+        }
+        return out.array();
     }
 
     /** {@code [heap bytes, bytes outside of it]} of what this session keeps, by what it counts. */

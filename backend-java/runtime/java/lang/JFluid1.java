@@ -79,6 +79,7 @@ public final class JFluid1 {
     static final long CONTROL_SAMPLE = KIND_CONTROL | 11L << TICK_BITS;
     private static final long CONTROL_NAME = KIND_CONTROL | 12L << TICK_BITS;
     private static final long CONTROL_ALLOCATED = KIND_CONTROL | 13L << TICK_BITS;
+    static final long CONTROL_TRACK = KIND_CONTROL | 15L << TICK_BITS;
     private static final int NAME_CLASS_SHIFT = 25;
     private static final int NAME_AT_SHIFT = 16;
     private static final int LONGEST_NAME = 511;
@@ -1063,6 +1064,9 @@ public final class JFluid1 {
 
         /** Bytes that the present thread has allocated since it lives; -1 if that cannot be told. */
         public abstract long allocated();
+
+        /** Collections so far; 0 if that cannot be told. */
+        public abstract int collections();
     }
 
     /** A class of which something was allocated. It may be unloaded; its number is not given away again. */
@@ -1115,8 +1119,12 @@ public final class JFluid1 {
      *
      * @param alignment sizes of objects are multiples of it
      * @param every     one of so many allocations is recorded, by chance
+     * @param follow    whether recorded objects are looked after, which of them live
      */
-    public static void allocations(Gauge by, int alignment, int every) {
+    public static void allocations(Gauge by, int alignment, int every, boolean follow) {
+        if (follow) {
+            JFluid1Survivors.begin();
+        }
         U.ensureClassInitialized(Allocated.class);
         U.ensureClassInitialized(Values.class);
         allocated = new Allocated[ALLOCATED_TABLE];
@@ -1146,7 +1154,34 @@ public final class JFluid1 {
     public static void allocatedPrimitives(int length, int type) {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive)) {
-            arrayOf(ti, PRIMITIVE_ARRAYS[type], length);
+            arrayOf(ti, PRIMITIVE_ARRAYS[type], length, null);
+        }
+    }
+
+    /** Follows newarray where survivors are of interest. */
+    public static void allocatedPrimitiveArray(Object array) {
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            arrayOf(ti, array.getClass(), lengthOf(array), array);
+        }
+    }
+
+    /**
+     * Follows a constructor that `new` was for, where survivors are of interest: the instance has become one. By chance, as
+     * with the allocation itself, and not the same ones.
+     */
+    public static void constructed(Object made) {
+        ThreadInfo ti = current();
+        if (ti == null || !(ti.active || ti.virtualActive) || sampleEvery > 1 && isPassedOver(ti)) {
+            return;
+        }
+        Class<?> c = made.getClass();
+        Allocated a = known(c);
+        if (a == null) {
+            a = learn(ti, c, made);
+        }
+        if (a != null) {
+            JFluid1Survivors.follow(ti, a.id, made, a.bytes);
         }
     }
 
@@ -1154,7 +1189,7 @@ public final class JFluid1 {
     public static void allocatedArray(Object[] array) {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive)) {
-            arrayOf(ti, array.getClass(), array.length);
+            arrayOf(ti, array.getClass(), array.length, array);
         }
     }
 
@@ -1164,18 +1199,32 @@ public final class JFluid1 {
         if (ti == null || !(ti.active || ti.virtualActive)) {
             return;
         }
+        if (JFluid1Survivors.follows()) {
+            eachOf(ti, array, dimensions);
+            return;
+        }
         Object outer = array;
         long arrays = 1;
         for (int left = dimensions; ; left--) {
             int length = lengthOf(outer);
             for (long i = 0; i < arrays; i++) {
-                arrayOf(ti, outer.getClass(), length);
+                arrayOf(ti, outer.getClass(), length, null);
             }
             arrays *= length;
             if (left == 1 || arrays == 0) {
                 return;
             }
             outer = ((Object[]) outer)[0];
+        }
+    }
+
+    private static void eachOf(ThreadInfo ti, Object array, int dimensions) {
+        arrayOf(ti, array.getClass(), lengthOf(array), array);
+        if (dimensions > 1) {
+            Object[] outer = (Object[]) array;
+            for (int i = 0; i < outer.length; i++) {
+                eachOf(ti, outer[i], dimensions - 1);
+            }
         }
     }
 
@@ -1188,7 +1237,7 @@ public final class JFluid1 {
         Class<?> c = made.getClass();
         int length = lengthOf(made);
         if (length >= 0) {
-            arrayOf(ti, c, length);
+            arrayOf(ti, c, length, made);
         } else if (sampleEvery == 1 || !isPassedOver(ti)) {
             Allocated a = known(c);
             if (a == null) {
@@ -1196,6 +1245,7 @@ public final class JFluid1 {
             }
             if (a != null) {
                 allocation(ti, a, a.bytes);
+                JFluid1Survivors.follow(ti, a.id, made, a.bytes);
             }
         }
     }
@@ -1230,7 +1280,8 @@ public final class JFluid1 {
         }
     }
 
-    private static void arrayOf(ThreadInfo ti, Class<?> c, int length) {
+    /** @param made null if it is not looked after */
+    private static void arrayOf(ThreadInfo ti, Class<?> c, int length, Object made) {
         if (sampleEvery > 1 && isPassedOver(ti)) {
             return;
         }
@@ -1239,7 +1290,11 @@ public final class JFluid1 {
             a = learn(ti, c, null);
         }
         if (a != null) {
-            allocation(ti, a, a.bytes + ((long) length << a.shift) + alignmentMask & ~alignmentMask);
+            long bytes = a.bytes + ((long) length << a.shift) + alignmentMask & ~alignmentMask;
+            allocation(ti, a, bytes);
+            if (made != null) {
+                JFluid1Survivors.follow(ti, a.id, made, bytes);
+            }
         }
     }
 
@@ -1377,6 +1432,25 @@ public final class JFluid1 {
             }
         }
         return on ? learnt : null;
+    }
+
+    /** Writes one word, on a slow path. */
+    static boolean tell(ThreadInfo ti, boolean virtual, long word) {
+        ThreadInfo w = virtual ? carrier() : ti;
+        if (w == null || !room(w, ti, 4)) {
+            return false;
+        }
+        if (virtual) {
+            switchTo(w, ti);
+        }
+        put(w, word);
+        switchBack(w);
+        return true;
+    }
+
+    static int collections() {
+        Gauge by = gauge;
+        return by == null ? 0 : by.collections();
     }
 
     private static Allocated enrol(Gauge by, Class<?> c, Object instance) throws InstantiationException {
@@ -3576,6 +3650,7 @@ public final class JFluid1 {
         agent = null;
         reporter = null;
         gauge = null;
+        JFluid1Survivors.end();
         allocated = NOTHING_ALLOCATED;
         NOTHING_ALLOCATED[0] = null;
         handedOver = null;
@@ -3823,7 +3898,7 @@ public final class JFluid1 {
         long[] timed = timedSums;
         long tables = words * OBJECT_BYTES + state.length + (timed == null ? 0 : timed.length * 8L);
         return tables + threadsKnown * (THREAD_BYTES + JFluid1Samples.bytesOfThread()) + JFluid1Samples.bytesOfMethods() + membersKnown * MEMBER_BYTES
-                + allocated.length * OBJECT_BYTES + classesKnown * ALLOCATED_BYTES;
+                + allocated.length * OBJECT_BYTES + classesKnown * ALLOCATED_BYTES + JFluid1Survivors.heapBytes();
     }
 
     /** To memory outside of the heap. */

@@ -1,0 +1,78 @@
+// Where an instance that `new` makes has become one (--liveness): behind the constructor call that is for it, where its
+// reference is known to lie on the stack.
+//
+//     new C             d      d: slots on the stack before it
+//     dup               d + 1
+//     ...               d + 2  arguments; nothing of it touches what lies below
+//     C.<init>          with its object in slot d + 1: slot d is the instance then
+//
+// Compilers write it so. Whatever differs, such as an instance that is thrown away without a dup, is not found, and the
+// method is as it was; that holds without types, since a reference without constructor can only be moved around.
+
+import type { ClassFile } from '../classfile/class-file.ts'
+import { type Code, instructionLength } from '../classfile/code.ts'
+import { argumentSlots } from '../classfile/descriptor.ts'
+import { DUP, INVOKESPECIAL, NEW, SWAP } from '../classfile/opcodes.ts'
+import { u2At } from '../classfile/reader.ts'
+import { stackEffect, successors } from './flow.ts'
+import { NotInstrumentable } from './problem.ts'
+import { stackDepths } from './shared-exits.ts'
+
+/** Slots from the top that dup, dup_x1 … swap move; a plain dup or dup2 leaves them where they are. */
+const MOVED: readonly number[] = [0, 2, 3, 0, 3, 4, 2]
+
+/** Calls of constructors behind which the new instance lies on top of the stack, by bci. */
+export function constructorCalls(classFile: ClassFile, code: Code): Set<number> {
+  const { bytecode } = code
+  const found = new Set<number>()
+  const news: number[] = []
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    if (bytecode[bci] === NEW && bytecode[bci + 3] === DUP) news.push(bci)
+  }
+  if (news.length === 0) return found
+  let depths: Int32Array
+  try {
+    depths = stackDepths(classFile, code)
+  } catch (problem) {
+    if (!(problem instanceof NotInstrumentable)) throw problem
+    return found // subroutines of old compilers
+  }
+  const jumps = jumpsOf(bytecode)
+  for (const at of news) {
+    const call = constructorOf(classFile, bytecode, at, depths)
+    const isEntered = jumps.some(
+      ([from, to]) => to > at && to <= call && !(from > at && from < call), // from elsewhere
+    )
+    if (call > 0 && !isEntered) found.add(call)
+  }
+  return found
+}
+
+/** The call for the instance of this `new`, -1 if it is not certain. */
+function constructorOf({ pool }: ClassFile, bytecode: Uint8Array, at: number, depths: Int32Array): number {
+  const owner = pool.className(u2At(bytecode, at + 1))
+  const base = depths[at]!
+  if (base < 0) return -1
+  for (let bci = at + 4; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    const depth = depths[bci]!
+    const opcode = bytecode[bci]!
+    if (depth < base + 2) return -1 // or never reached
+    if (opcode === INVOKESPECIAL) {
+      const callee = pool.memberRef(u2At(bytecode, bci + 1))
+      const receiver = depth - argumentSlots(callee.descriptor) - 1
+      if (callee.name === '<init>' && receiver === base + 1) return callee.owner === owner ? bci : -1
+    }
+    const moved = opcode >= DUP && opcode <= SWAP ? MOVED[opcode - DUP]! : 0
+    if (depth - Math.max(moved, stackEffect(pool, bytecode, bci).pops) < base + 2) return -1
+  }
+  return -1
+}
+
+function jumpsOf(bytecode: Uint8Array): (readonly [from: number, to: number])[] {
+  const jumps: (readonly [number, number])[] = []
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    const next = bci + instructionLength(bytecode, bci)
+    for (const to of successors(bytecode, bci)) if (to !== next) jumps.push([bci, to])
+  }
+  return jumps
+}

@@ -1,0 +1,107 @@
+// --mode alloc --liveness: what is still alive, by context and class, of a program that keeps what it says.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava } from '../support/java-process.ts'
+import { jdks } from '../support/jdks.ts'
+import { type JsonNode, type JsonProfile, jfluid, startRecording } from '../support/jfluid.ts'
+import { jcmd } from './remains.ts'
+
+const ROOT = 'fix.Leaks.root'
+const N = 30
+
+type Alive = Record<string, readonly [objects: number, bytes: number]>
+
+/** What is alive of one method's own objects; nothing where that is none. */
+function aliveOf({ merged }: JsonProfile, method: string): { alive: Alive; ages: number[] } {
+  const alive: Record<string, [number, number]> = {}
+  const ages: number[] = []
+  const visit = (node: JsonNode): void => {
+    if (node.method === method) {
+      for (const { class: name, liveObjects, liveBytes, age } of node.allocated!) {
+        if (liveObjects === 0) continue
+        alive[name] = [liveObjects!, liveBytes!]
+        ages.push(age!)
+      }
+    }
+    node.children.forEach(visit)
+  }
+  merged.forEach(visit)
+  return { alive, ages }
+}
+
+// Of 30: 15 keep an Inner and 15 two Nodes, 20 a byte[i], all an int[i] and an Object[2][3]. The sum of 16 + 4 i over
+// i < 30, in multiples of 8, is 2,280; of 16 + i over the i that 3 does not divide 696:
+// six times 24, five times 32, five times 40, four times 48.
+const KEPT: Alive = {
+  'fix.Leaks$Outer': [30, 30 * 24],
+  'fix.Leaks$Inner': [15, 15 * 16],
+  'fix.Leaks$Node': [30, 30 * 16],
+  'int[]': [30, 2280],
+  'byte[]': [20, 696],
+  'java.lang.Object[][]': [30, 30 * 24],
+  'java.lang.Object[]': [60, 60 * 32],
+}
+
+describe.each(jdks)('JDK $version', (jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Leaks')
+  })
+  const record = async (root: string, ...flags: string[]) => {
+    const java = startJava(jdk, ['-Xmx64m', '-cp', classes, 'fix.Leaks'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', root, '--mode', 'alloc', '--liveness', ...flags)
+    await recording.started
+    let asked = 0
+    const ask = async (...lines: string[]) => {
+      for (const line of lines) java.send(line)
+      asked += lines.length
+      await java.line(/done/, asked)
+    }
+    return { java, recording, ask }
+  }
+
+  it('what is kept is alive, what is dropped is not, and nothing of ours stays', async () => {
+    const { java, recording, ask } = await record(ROOT, '--sample-every', '1')
+    await ask(`root ${N}`, 'gc', 'gc')
+    expect(await jcmd(java.pid, 'GC.class_histogram')).toContain('JFluid1Survivors$Survivor')
+    const profile = await recording.stop()
+    expect(await jcmd(java.pid, 'GC.class_histogram')).not.toContain('JFluid1Survivors')
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+    const { alive, ages } = aliveOf(profile, 'keeps')
+    expect(alive).toEqual(KEPT)
+    expect(Math.min(...ages)).toBeGreaterThanOrEqual(2)
+    expect(aliveOf(profile, 'drops').alive).toEqual({})
+    expect(aliveOf(profile, 'copy').alive).toEqual({ 'fix.Leaks$Node': [N, N * 16] })
+    const byClass = profile.classes!.find((it) => it.class === 'fix.Leaks$Node')!
+    expect(byClass).toMatchObject({ liveObjects: 2 * N, liveBytes: 2 * N * 16 })
+    expect(profile.allocation!.liveness!.untracked).toBe(0)
+    const { stdout } = await jfluid('report', recording.file)
+    expect(stdout).toMatch(/Still alive at the end, by context, 8 of 8; \d+ collections so far/)
+    expect(stdout).toContain('in fix.Leaks$Node.copy < fix.Leaks.keeps < fix.Leaks.root')
+  })
+
+  it('places are given back, and what finds none is told of', async () => {
+    const { recording, ask } = await record('fix.Leaks.fills', '--sample-every', '1')
+    await ask('fills 40000', 'forget', 'gc')
+    await new Promise((looked) => setTimeout(looked, 1500)) // at the table: twice
+    await ask('fills 70000', 'gc')
+    const profile = await recording.stop()
+    const [fills] = profile.merged
+    expect(fills!.liveObjects).toBe(65536)
+    expect(profile.allocation!.liveness!.untracked).toBe(70000 - 65536)
+    expect(profile.warnings.join()).toContain('4464 objects were not looked after')
+  })
+
+  it('one of a hundred, unless told otherwise: as many in all, within what chance allows', async () => {
+    const { recording, ask } = await record('fix.Leaks.fills')
+    await ask('fills 50000', 'gc')
+    const profile = await recording.stop()
+    const [fills] = profile.merged
+    expect(profile.allocation!.sampleEvery).toBe(100)
+    // 500 are looked after, of 1,000 that are chosen with the calls of `new`: 18 up or down are one standard deviation.
+    expect(fills!.liveObjects! % 100).toBe(0)
+    expect(Math.abs(fills!.liveObjects! / 50000 - 1)).toBeLessThan(0.15)
+  })
+})
