@@ -21,7 +21,10 @@ const FACTS = {
   ...{ format: 'string', version: 'number', mode: 'string', scheme: 'string', roots: ['string'] },
   target: { pid: 'number', jdk: 'string', vm: 'string', mainClass: 'string' },
   ...{ startedAt: 'string', durationMs: 'number', warmupMs: 'number' },
-  calibration: { innerNs: 'number', outerNs: 'number', clock: 'string' },
+  calibration: {
+    ...{ innerNs: 'number', outerNs: 'number', clock: 'string' },
+    ...{ innerSpreadNs: 'number', outerSpreadNs: 'number' },
+  },
   instrumentation: {
     ...{ instrumentedMethods: 'number', calledMethods: 'number', redefinitions: 'number' },
     ...{ redefinedClasses: 'number', hotSwapMs: 'number', longestPauseMs: 'number', analysisMs: 'number' },

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { readProfileJson } from '../support/jfluid.ts'
 import { Terminal, type TerminalOptions } from '../support/terminal.ts'
 import { filesOf, mappedFiles, threadNames, until } from './remains.ts'
@@ -82,7 +82,7 @@ function position(lines: readonly string[]): string | undefined {
   return /(\d+ of \d+)$/.exec(lines.at(-2) ?? '')?.[1]
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let java: JavaProcess
   let port: string
   beforeAll(async () => {

@@ -86,5 +86,14 @@ if (process.env.JFLUID_TEST_JDKS_TOLD === undefined) {
 
 /** `describe` once for every JDK, titled with its version. */
 export function forEachJdk(body: (jdk: Jdk) => void): void {
-  describe.each(jdks.map((jdk) => [jdk.version, jdk] as const))('on JDK %i', (_, jdk) => body(jdk))
+  describeFor(jdks, body)
+}
+
+/** For the newest JDK: what is tried is ours and not the JDK's. For every one where all is asked for. */
+export function forNewestJdk(body: (jdk: Jdk) => void): void {
+  describeFor(process.env.JFLUID_FULL === '1' ? jdks : [newest], body)
+}
+
+function describeFor(which: readonly Jdk[], body: (jdk: Jdk) => void): void {
+  describe.each(which.map((jdk) => [jdk.version, jdk] as const))('on JDK %i', (_, jdk) => body(jdk))
 }

@@ -53,6 +53,8 @@ final class Session extends GuestThread {
     private boolean recording;
     /** Of the user's; null mostly. */
     private SampleTimer timer;
+    /** Threads sample themselves. */
+    private boolean sampling;
     private Profiling profiling;
     /** Null but where allocations are counted. */
     private Allocations allocations;
@@ -352,6 +354,7 @@ final class Session extends GuestThread {
     }
 
     private void sampleEvery(boolean bytecodes, long every, int random) {
+        sampling = true;
         if (bytecodes) {
             JFluid1Samples.everyBytecodes((int) every, random);
         } else {
@@ -809,7 +812,9 @@ final class Session extends GuestThread {
         if (timer != null) {
             timer.end();
         }
-        JFluid1Samples.end();
+        if (sampling) {
+            JFluid1Samples.end();
+        }
         awaitSwapping();
         int[] restored = null;
         boolean released = true;

@@ -3602,6 +3602,8 @@ public final class JFluid1 {
             Threads.giveWay();
         }
         passOn(new OutOfMemoryError());
+        U.ensureClassInitialized(JFluid1Samples.class); // its end is told at a time when memory may be short
+        U.ensureClassInitialized(JFluid1Survivors.class);
         U.ensureClassInitialized(Offsets.class);
         U.ensureClassInitialized(Definers.class);
         U.ensureClassInitialized(ThreadInfo.class);
