@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { jdks, newest, oldest } from '../support/jdks.ts'
+import { newest, newestOrAll, oldest } from '../support/jdks.ts'
 import { jfluid, readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
 import { NODE, PROFILE, REPORT, shapeProblems } from './shapes.ts'
 
@@ -15,7 +15,7 @@ const packageJson = JSON.parse(readFileSync(new URL('../../package.json', import
   version: string
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let java: JavaProcess
   let file: string
   let record: Awaited<ReturnType<typeof jfluid>>

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { type Jdk, jdks } from '../support/jdks.ts'
+import { type Jdk, jdks, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -61,7 +61,7 @@ function bytecodesByMethod({ merged }: JsonProfile): Map<string, [number, number
   return sums
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   const recorded = async (jar: string, ...options: string[]) => {
     const classes = await compileFixture(jdk, 'Blocks')
     const java = startJava(jdk, [...options, '-cp', classes, 'fix.Blocks', 'serve'])

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, temporaryDirectory } from '../support/java-process.ts'
-import { type Jdk, jdks } from '../support/jdks.ts'
+import { type Jdk, newestOrAll } from '../support/jdks.ts'
 import { callsByMethod, cli, readProfileJson, startDetached, stderrLine } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
@@ -32,7 +32,7 @@ public class Signals {
 const APART_MS = 1000
 const DUMP = /^Full thread dump/gm
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     // null: with the packages that --release hides, sun.misc among them

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
 
@@ -44,7 +44,7 @@ function callsOf(lines: readonly string[], method: string): number | undefined {
 const hasTree = (lines: readonly string[]): boolean =>
   callsOf(lines, ROOT) !== undefined && (callsOf(lines, 'fix.Noisy.leaf') ?? 0) > 30
 
-describe.each(jdks)('JDK $version', { timeout: 60_000 }, (jdk) => {
+describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, { 'fix/Noisy.java': NOISY })

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { jdks, oldest } from '../support/jdks.ts'
+import { newestOrAll, oldest } from '../support/jdks.ts'
 import { callsByMethod, callsByPath, jfluid, lines, readProfileJson, startJfluid } from '../support/jfluid.ts'
 
 // Counts by hand. Parent and Start are initialised before main is entered; Lazy within it.
@@ -46,7 +46,7 @@ public class Start {
   }
 }`
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   const file = (): string => join(temporaryDirectory(), 'p.jfluid')
   beforeAll(async () => {

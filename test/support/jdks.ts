@@ -89,9 +89,12 @@ export function forEachJdk(body: (jdk: Jdk) => void): void {
   describeFor(jdks, body)
 }
 
-/** For the newest JDK: what is tried is ours and not the JDK's. For every one where all is asked for. */
+/** For what is ours and not the JDK's: the newest, or every one where all is asked for. */
+export const newestOrAll: readonly Jdk[] = process.env.JFLUID_FULL === '1' ? jdks : [newest]
+
+/** The same as forEachJdk for those. */
 export function forNewestJdk(body: (jdk: Jdk) => void): void {
-  describeFor(process.env.JFLUID_FULL === '1' ? jdks : [newest], body)
+  describeFor(newestOrAll, body)
 }
 
 function describeFor(which: readonly Jdk[], body: (jdk: Jdk) => void): void {
