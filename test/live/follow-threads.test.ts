@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
-import { type Jdk, jdks, newest } from '../support/jdks.ts'
+import { type Jdk, newest, newestOrAll } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, startRecording, sumsAreExact } from '../support/jfluid.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { liveObjects } from './remains.ts'
@@ -120,7 +120,7 @@ async function run(java: JavaProcess, way: string, n: number, nth = 1): Promise<
 
 const FOLLOW = ['--root', 'fix.Hands.root', '--follow-threads']
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   it.each(['a', 'b'])('scheme %s: work stands below what handed it over, all of it', async (scheme) => {
     const java = await start(jdk)
     const recording = startRecording(java.pid, ...FOLLOW, '--scheme', scheme)

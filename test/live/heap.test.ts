@@ -7,7 +7,7 @@
 import { expect, it } from 'vitest'
 import { compileBig } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { jcmd } from './remains.ts'
 
@@ -47,7 +47,7 @@ const kib = (bytes: number): string => `${Math.round(bytes / KIB)} KiB`
 const told = (name: string, from: Heap, to: Heap): string =>
   `${name} ${kib(to.total - from.total)} (byte[] ${kib(to.byteArrays - from.byteArrays)}, own classes ${kib(to.ours)})`
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it(`${METHODS} methods and thousands of the JDK's take little of the heap, and give it back`, {
     timeout: 120_000,
   }, async () => {

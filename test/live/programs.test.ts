@@ -3,13 +3,13 @@
 import { describe, expect, it } from 'vitest'
 import { compileShop } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
 
 /** Methods that the shop's self-check counts itself. */
 const SHOP_METHODS = 44
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   it.each(['a', 'b'])(
     'scheme %s: the shop, which serves, and its self-check agree on every method',
     async (scheme) => {

@@ -14,7 +14,7 @@ import { Instrumenter, type Refusal, type Task } from '../../src/session/instrum
 import { Recorder } from '../../src/session/recorder.ts'
 import { Agent, type AgentEvents, type Body } from '../../src/wire/agent.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
 
 const CHUNK_BYTES = 4 << 10
@@ -93,7 +93,7 @@ const method = (owner: string, name: string): string => `Lfix/${owner};.${name}(
 const textOf = (code: LiveCode, owner: string, ...names: string[]): (string | undefined)[] =>
   names.map((name) => code.get(method(owner, name)))
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, PROGRAM)

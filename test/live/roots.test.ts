@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
 import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
-import { jdks, newest } from '../support/jdks.ts'
+import { newest, newestOrAll } from '../support/jdks.ts'
 import {
   callsByMethod,
   callsByPath,
@@ -42,7 +42,7 @@ const DEEP = 'fix.Names$Inner.deep()I'
 
 const ALL = process.env.JFLUID_FULL === '1'
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let names: string
   beforeAll(async () => {
     names = await compileJava(jdk, { 'fix/Names.java': NAMES })

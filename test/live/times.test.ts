@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import { type JsonNode, type JsonProfile, type Recording, startRecording } from '../support/jfluid.ts'
 
 /** One call of the root, in nanoseconds; `from` and `to` are the target's System.nanoTime(). */
@@ -75,7 +75,7 @@ function expectBetween(timeNs: number, inside: number, around: number): void {
   expect(timeNs).toBeLessThanOrEqual(around * 1.001 + 50_000)
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   async function started(...options: string[]): Promise<JavaProcess> {
     const classes = await compileFixture(jdk, 'KnownTimes')
     const java = startJava(jdk, [...options, '-cp', classes, 'fix.KnownTimes'])

@@ -3,7 +3,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { type JsonProfile, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
@@ -104,7 +104,7 @@ async function alive(java: JavaProcess): Promise<number> {
   return Number(/^alive (\d+)$/m.exec(java.stdout().slice(before))![1])
 }
 
-forEachJdk((jdk: Jdk) => {
+forNewestJdk((jdk: Jdk) => {
   let start: () => Promise<JavaProcess>
   beforeAll(async () => {
     const classes = await compileJava(jdk, { 'fix/Host': HOST })

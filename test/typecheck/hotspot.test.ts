@@ -8,7 +8,7 @@ import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../src/cl
 import { CONSTANT_METHOD_HANDLE } from '../../src/classfile/constant-pool.ts'
 import { type Hierarchy, KNOWS_NOTHING, TypeChecker } from '../../src/typecheck/check.ts'
 import { compileTools, imageClasses } from '../instrument/jvm.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { withoutFrames } from './frameless.ts'
 import { hierarchyOf } from './hierarchy.ts'
 import { type Mutant, mutate, randomFrom } from './mutate.ts'
@@ -35,7 +35,7 @@ const MODULES = FULL
 /** Larger classes cost HotSpot more time and show nothing else. */
 const LARGEST_BYTES = 20_000
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let own: ClassFile[]
   let hierarchy: Hierarchy
   beforeAll(async () => {
