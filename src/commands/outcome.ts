@@ -4,7 +4,8 @@
 import { EX_IOERR, EX_NOMATCH, EX_NOROOT, JfluidError } from '../base/errors.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import type { RootReport } from '../reveal/roots.ts'
-import type { Ending, Session } from '../session/session.ts'
+import type { Ending } from '../session/ending.ts'
+import type { Session } from '../session/session.ts'
 import { signalStatus } from './signals.ts'
 
 /** Where what was recorded can be read; null where only the report on the screen is left. */

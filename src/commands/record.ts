@@ -2,7 +2,8 @@
 
 import { parseDuration } from '../base/duration.ts'
 import { attachDoor, type OpenDoor } from '../session/door.ts'
-import { Session, type SessionOptions } from '../session/session.ts'
+import { Session } from '../session/session.ts'
+import type { SessionOptions } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
 import { describeDetach, finish, keepProfile, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'

@@ -14,11 +14,11 @@ import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { BadRecording } from '../jfr/problem.ts'
 import type { Profile, Sampling } from '../profile/profile.ts'
+import type { Ending } from './ending.ts'
 import { FlightRecording } from './flight-recording.ts'
 import type { StartedRecording } from './recording-door.ts'
 import { SampledTree } from './sampled-tree.ts'
 import type { Sampler } from './sampler.ts'
-import type { Ending } from './session.ts'
 import { ThreadDumps } from './thread-dumps.ts'
 
 /** The recorder flushes once a second. */

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { describeDetach } from '../../src/commands/finish.ts'
 import { outcome } from '../../src/commands/outcome.ts'
 import { AbstractOrNativeRoot, type RootProblem } from '../../src/reveal/errors.ts'
-import type { Ending } from '../../src/session/session.ts'
+import type { Ending } from '../../src/session/ending.ts'
 
 const GONE: Ending = { how: 'target ended' }
 const DETACHED: Ending = { how: 'detached' }

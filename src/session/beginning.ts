@@ -1,0 +1,148 @@
+// How a session begins: what there is to instrument is found, and put in, and threads are let into the roots. In a server
+// this is by far its largest step.
+
+import { NO_PAST, type Past } from '../reveal/past.ts'
+import type { Revelation } from '../reveal/revealer.ts'
+import type { Engine } from './engine.ts'
+import { handOverTasks } from './hand-over-points.ts'
+import type { Pulse } from './pulse.ts'
+import { looksAhead, tellsWaits } from './session-options.ts'
+import { compiledPast } from './target-past.ts'
+import { waitRecipe, waitTasks } from './wait-points.ts'
+
+/** Methods that are known before the first call. */
+const LARGE_ROOT = 5_000
+/** From it on, HotSpot records from the start what a redefinition invalidates (JDK-8324241). */
+const INVALIDATES_LITTLE = 23
+
+export class Beginning {
+  readonly #engine: Engine
+  readonly #pulse: Pulse
+  readonly #onPhase: (phase: string) => void
+
+  /** @param onPhase  told what is being done, for progress */
+  constructor(engine: Engine, pulse: Pulse, onPhase: (phase: string) => void) {
+    this.#engine = engine
+    this.#pulse = pulse
+    this.#onPhase = onPhase
+  }
+
+  /**
+   * @param recording  called when the target has been told to record
+   * @throws RootNotFound and other errors of the revealer, RegionProblem: before anything is changed
+   */
+  async run(recording: () => void): Promise<void> {
+    const { agent, classLoads, installation, options, rareWatch, recorder, revealer, turns } = this.#engine
+    this.#onPhase('reading classes')
+    // Before the first redefinition, which may discard what has been compiled.
+    const past = await this.#targetPast()
+    await agent.enable()
+    await agent.watch(options.jdk)
+    await turns.enqueue(async () => {
+      await installation.refreshClasses()
+      this.#onPhase(this.#instrumentingPhase())
+      const roots = await turns.ask(() => revealer.start())
+      await this.#checkRegions(roots)
+      await classLoads.beforeRecording(async () => {
+        // A redefinition is timed in ticks of which the length must be known.
+        await this.#pulse.readStatus()
+        await this.#leaveRareAlone()
+        // After that: what a class has done is forgotten when it is redefined.
+        if (options.followThreads) await this.#installHandOvers()
+        if (tellsWaits(options)) await this.#installWaits()
+        const ahead = await this.#aheadOfRoots(rareWatch.past ?? past)
+        for await (const recent of rareWatch.recent()) ahead.push(recent)
+        this.#adviseWatch()
+        await installation.begin([...ahead, roots])
+      })
+      await installation.catchUp()
+      await rareWatch.settle()
+      if (this.#engine.regionTable !== null) recorder.reset()
+      await agent.go()
+      recording()
+    })
+    rareWatch.lookFurther().catch(() => {}) // the turns have told
+  }
+
+  /** @throws RegionProblem */
+  async #checkRegions({ instrument }: Revelation): Promise<void> {
+    const { instrumenter, regionTable } = this.#engine
+    if (regionTable === null) return
+    const bytes = await instrumenter.classBytes(instrument.map((it) => it.classId))
+    regionTable.check(instrument, bytes)
+  }
+
+  async #leaveRareAlone(): Promise<void> {
+    const { options, rareWatch, warnings } = this.#engine
+    if (options.rare !== 'watch') return
+    const why = looksAhead(options) ? await rareWatch.begin() : 'it takes scheme B with a look-ahead'
+    if (why !== null) warnings.add(`--rare watch had no effect: ${why}`)
+  }
+
+  /** On a busy server such a root takes half a minute to be ready, and its service with it. */
+  #adviseWatch(): void {
+    const { options, revealer } = this.#engine
+    const { instrumentedMethods } = revealer.counters
+    if (!looksAhead(options) || options.rare === 'watch' || instrumentedMethods < LARGE_ROOT) return
+    this.#onPhase(
+      `instrumenting ${instrumentedMethods} methods that may be called; --rare watch takes those that are`,
+    )
+  }
+
+  /**
+   * Scheme B: what the roots call, and what is known to run behind it, goes in with the roots,
+   * while nobody waits for it. The paper's own scheme (`--look-ahead 0`) waits.
+   */
+  async #aheadOfRoots(past: Past): Promise<Revelation[]> {
+    const { options, revealer, turns } = this.#engine
+    const revelations: Revelation[] = []
+    if (!looksAhead(options)) return revelations
+    const steps = revealer.rootsWillRun(past)
+    for (;;) {
+      const { done, value } = await turns.ask(() => steps.next())
+      if (done) return revelations
+      revelations.push(value)
+    }
+  }
+
+  async #targetPast(): Promise<Past> {
+    const { door, options } = this.#engine
+    return looksAhead(options) ? compiledPast(await door.executed()) : NO_PAST
+  }
+
+  /** A user deserves to be told before it happens. */
+  #instrumentingPhase(): string {
+    const { door, facts, options } = this.#engine
+    const flushes = facts.feature < INVALIDATES_LITTLE && !door.woken && options.untilExit !== true
+    return flushes
+      ? `instrumenting: once in its life, a JVM of JDK ${facts.feature} discards all its compiled code now`
+      : 'instrumenting'
+  }
+
+  /** Before the roots: whatever they hand over is seen. */
+  async #installHandOvers(): Promise<void> {
+    const { classes, facts, installation, instrumenter, warnings } = this.#engine
+    const { tasks, unknown } = await handOverTasks(classes.bootClasses, (ids) => instrumenter.classBytes(ids))
+    await installation.install(tasks, [])
+    for (const kind of unknown) {
+      warnings.add(
+        `JDK ${facts.feature} hands work over in a way that is not known here (${kind}): it is not followed`,
+      )
+    }
+  }
+
+  async #installWaits(): Promise<void> {
+    const { classes, facts, installation, instrumenter, options, warnings } = this.#engine
+    const { tasks, unknown } = await waitTasks(
+      classes.bootClasses,
+      (ids) => instrumenter.classBytes(ids),
+      waitRecipe(facts.feature, options.jdk),
+    )
+    await installation.install(tasks, [])
+    for (const kind of unknown) {
+      warnings.add(
+        `JDK ${facts.feature} waits in a way that is not known here (${kind}): that time is not told apart`,
+      )
+    }
+  }
+}

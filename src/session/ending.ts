@@ -1,0 +1,191 @@
+// How a session ends: we leave, or the target leaves us, or goes.
+
+import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
+import { ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
+import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
+import type { DetachReport } from '../wire/messages.ts'
+import type { Engine } from './engine.ts'
+import { answerInTime, TargetSilent } from './patience.ts'
+import type { Pulse } from './pulse.ts'
+import { tellsTime } from './session-options.ts'
+import type { Span } from './span.ts'
+
+/** Why the target ends a session, see isLost() of its runtime. The agent says the same, if it can. */
+const WHY_ENDED = new Map([
+  [ENDED_SILENT, 'the client did not answer for 250 ms'],
+  [ENDED_STARVED, 'the client got no processor for 2 s'],
+])
+
+/**
+ * How a session ended, and its target.
+ *
+ * - `detached`: we left, and the target has its code back;
+ * - `target silent`: we left without an answer; it leaves us as soon as it runs again;
+ * - `by itself`: the target goes on, and what comes after is not in the profile;
+ * - `target ended`: its process has gone, or is about to.
+ */
+export type Ending =
+  | { readonly how: 'detached' | 'target silent' | 'target ended' }
+  | { readonly how: 'by itself'; readonly reason: string; readonly exitCode: number }
+
+export class SessionEnd {
+  readonly #engine: Engine
+  readonly #pulse: Pulse
+  readonly #span: Span
+  #ending: Ending | null = null
+  #isTruncated = false
+  #isStopping = false
+  #isOver = false
+  #report: DetachReport | null = null
+  #endWith: (reason: string) => void = () => {}
+  /** Resolves with the reason when the session ends otherwise than by `detach`. */
+  readonly ended: Promise<string>
+
+  constructor(engine: Engine, pulse: Pulse, span: Span) {
+    this.#engine = engine
+    this.#pulse = pulse
+    this.#span = span
+    this.ended = new Promise((resolve) => {
+      this.#endWith = resolve
+    })
+  }
+
+  /** Null while it has not ended. */
+  get ending(): Ending | null {
+    return this.#ending
+  }
+
+  /** What was recorded is not all. */
+  get isTruncated(): boolean {
+    return this.#isTruncated
+  }
+
+  /** We are leaving, or have left. */
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
+  /** Nothing more is recorded. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Hears of a target that ends the session, or itself. What its agent says of it goes to `byTarget`. */
+  listen(): void {
+    const { agent, recorder } = this.#engine
+    recorder.onEnded = (why) => this.byTarget(WHY_ENDED.get(why) ?? `code ${why}`)
+    recorder.onError = (error) => {
+      this.byTarget(error.message, error instanceof JfluidError ? error.exitCode : undefined)
+    }
+    void agent.closed.then((reason) => this.#linkClosed(reason))
+  }
+
+  /** The target goes on without us. */
+  byTarget(reason: string, exitCode?: number): void {
+    if (this.#isStopping || this.#ending !== null) return
+    this.#noteEndedByItself(reason, exitCode)
+    this.#lost(reason)
+  }
+
+  /** The program under `run` did not end by itself. */
+  bySignal(signal: string): void {
+    this.#isTruncated = true
+    this.#engine.warnings.add(`the program was ended by ${signal}; this is what had been recorded`)
+  }
+
+  /**
+   * We end it: the target gets its code back and the recorder reads what is left.
+   *
+   * @returns what the agent says of the restoration, null if it could say nothing: see `ending`
+   */
+  async detach(): Promise<DetachReport | null> {
+    if (this.#isStopping) return this.#report
+    this.#isStopping = true
+    const { agent, budget, door, installation, options, recorder, turns } = this.#engine
+    this.#pulse.stop()
+    budget?.stop()
+    await this.#timeRootsAtLast()
+    turns.close()
+    if (!this.#isOver) await this.#leave()
+    this.#isOver = true
+    agent.close()
+    door.leave()
+    installation.settle()
+    await recorder.finish(tellsTime(options) ? this.#span.endTicks : 0)
+    return this.#report
+  }
+
+  /** What there is to do before the code goes back: it takes about two seconds, if no root has been timed before. */
+  async #timeRootsAtLast(): Promise<void> {
+    const { errorBars, pid } = this.#engine
+    if (errorBars === null || this.#isOver) return
+    this.#span.end()
+    await answerInTime(errorBars.finish(), pid).catch(() => {}) // what follows will tell
+  }
+
+  async #leave(): Promise<void> {
+    const { agent, pid, rareWatch, turns, warnings } = this.#engine
+    try {
+      await answerInTime(turns.idle(), pid)
+      await answerInTime(this.#pulse.readStatus(), pid)
+      this.#span.end()
+      await answerInTime(rareWatch.lastLook(), pid)
+      this.#report = await answerInTime(agent.detach(), pid)
+      this.#ending = { how: 'detached' }
+      const { profilerFailure } = this.#report
+      if (profilerFailure !== undefined) warnings.add(`the profiler failed: ${profilerFailure}`)
+    } catch (error) {
+      if (error instanceof TargetSilent) {
+        // What was recorded is worth more than the answer; the agent leaves once it sees us gone.
+        warnings.add(error.message)
+        this.#ending = { how: 'target silent' }
+      } else if (error instanceof LinkLost) {
+        const why = await this.#whyItEnded()
+        if (why !== undefined) this.#noteEndedByItself(why)
+        else this.#noteTargetEnded()
+      } else {
+        throw error
+      }
+    }
+  }
+
+  async #linkClosed(reason: string): Promise<void> {
+    const why = await this.#whyItEnded()
+    if (why !== undefined) this.byTarget(why)
+    if (this.#isStopping || this.#ending !== null) return
+    this.#noteTargetEnded()
+    this.#lost(reason === LINK_CLOSED ? 'the JVM ended' : `the JVM ended (${reason})`)
+  }
+
+  /** Why, if the JVM lives on: the agent's farewell is lost if we were just writing to it. */
+  #whyItEnded(): Promise<string | undefined> {
+    return this.#engine.recorder.stats().then(
+      (stats) => WHY_ENDED.get(stats.ended),
+      () => undefined,
+    )
+  }
+
+  #noteEndedByItself(reason: string, exitCode = EX_TEMPFAIL): void {
+    this.#isTruncated = true
+    this.#ending = { how: 'by itself', reason, exitCode }
+    this.#engine.warnings.add(`the session ended by itself: ${reason}`)
+  }
+
+  #noteTargetEnded(): void {
+    this.#ending = { how: 'target ended' }
+    if (this.#engine.options.untilExit) return
+    this.#isTruncated = true
+    this.#engine.warnings.add('the JVM ended while it was profiled; this is what had been recorded')
+  }
+
+  #lost(reason: string): void {
+    const { budget, errorBars, turns } = this.#engine
+    this.#isOver = true
+    turns.close()
+    errorBars?.lost()
+    budget?.stop()
+    this.#span.end()
+    this.#pulse.stop()
+    this.#endWith(reason)
+  }
+}

@@ -1,0 +1,155 @@
+// All that a session is made of, joined once. What is done with it, and when, is in `beginning.ts`, `questions.ts`,
+// `pulse.ts` and `ending.ts`.
+
+import type { MeasuredCalibration } from '../cct/compensation.ts'
+import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
+import { ALLOCATING_INTRINSICS } from '../instrument/allocations.ts'
+import { SiteNumbers } from '../instrument/sites.ts'
+import { inOneLine } from '../reveal/errors.ts'
+import { Revealer } from '../reveal/revealer.ts'
+import type { Agent } from '../wire/agent.ts'
+import type { AgentFacts, Unloaded } from '../wire/messages.ts'
+import { Budget } from './budget.ts'
+import { ClassLoads } from './class-loads.ts'
+import type { TargetClock } from './clock.ts'
+import type { OpenDoor } from './door.ts'
+import { ErrorBars } from './error-bars.ts'
+import { Installation, type Workshop } from './installation.ts'
+import { Instrumenter } from './instrumenter.ts'
+import { Names } from './names.ts'
+import { nameInTarget } from './names-in-target.ts'
+import type { Prepared } from './preparation.ts'
+import { RareWatch } from './rare-watch.ts'
+import type { Recorder } from './recorder.ts'
+import type { RegionTable } from './regions.ts'
+import { RootWatch } from './root-watch.ts'
+import { firstMethodOf, recipeOf, type SessionOptions } from './session-options.ts'
+import { TargetClasses } from './target-classes.ts'
+import { TargetState } from './target-state.ts'
+import { Turns } from './turns.ts'
+
+/** Frames of a stack on which a root is looked for. */
+const STACK_DEPTH = 400
+
+export class Engine {
+  readonly door: OpenDoor
+  readonly options: SessionOptions
+  readonly agent: Agent
+  readonly facts: AgentFacts
+  readonly recorder: Recorder
+  readonly clock: TargetClock
+  readonly calibration: MeasuredCalibration
+  /** Null unless regions are timed. */
+  readonly regionTable: RegionTable | null
+  /** Numbers of call sites; null unless these are told. */
+  readonly sites: SiteNumbers | null
+  readonly classes = new TargetClasses()
+  readonly turns: Turns
+  readonly instrumenter: Instrumenter
+  readonly revealer: Revealer
+  readonly installation: Installation
+  readonly classLoads: ClassLoads
+  readonly rootWatch: RootWatch
+  readonly rareWatch: RareWatch
+  /** Null unless asked for. */
+  readonly errorBars: ErrorBars | null
+  readonly budget: Budget | null
+  readonly names: Names
+  readonly targetState = new TargetState()
+  /** What there is to warn of, but for what the parts know themselves: see `allWarnings`. */
+  readonly warnings = new Set<string>()
+
+  /** @param unanswered  told of errors for which a question of the target has no answer */
+  constructor(prepared: Prepared, unanswered: (error: unknown) => void) {
+    const { options, agent, facts, recorder, clock, calibration, regionTable } = prepared
+    this.door = prepared.door
+    this.options = options
+    this.agent = agent
+    this.facts = facts
+    this.recorder = recorder
+    this.clock = clock
+    this.calibration = calibration
+    this.regionTable = regionTable
+    this.sites = options.callSites === true ? new SiteNumbers() : null
+    this.turns = new Turns(unanswered)
+    // HotSpot verifies redefined classes of every loader but the bootstrap one.
+    this.instrumenter = new Instrumenter(agent, {
+      unverified: (classId) => this.classes.loaderOf(classId) === 0,
+      recipe: regionTable ?? recipeOf(options, facts.feature, this.sites),
+      onTasks: (tasks) => nameInTarget(tasks, this),
+    })
+    // Threads find bytecode indices of the rewritten code on their stacks.
+    if (this.sites !== null && options.sampling?.unit === 'ns') this.instrumenter.tellsMovedCalls = true
+    const ofAllocations = { firstId: FIRST_METHOD_BESIDE_CLASSES, intrinsics: ALLOCATING_INTRINSICS }
+    this.revealer = new Revealer(
+      { ...options, firstId: firstMethodOf(options), ...(options.mode === 'alloc' && ofAllocations) },
+      { classBytes: (ids) => this.instrumenter.classBytes(ids) },
+    )
+    const { classes, turns, instrumenter, revealer } = this
+    const workshop: Workshop = { agent, recorder, clock, classes, turns, instrumenter, revealer }
+    this.installation = new Installation(workshop)
+    this.rareWatch = new RareWatch(workshop, this.installation)
+    this.errorBars =
+      options.errorBars === true ? new ErrorBars(workshop, this.installation, calibration) : null
+    this.budget =
+      options.maxOverhead === undefined
+        ? null
+        : new Budget(workshop, this.installation, calibration, options.maxOverhead)
+    this.classLoads = new ClassLoads(workshop, this.installation, unanswered)
+    this.rootWatch = this.#watchRoots()
+    this.names = new Names(this)
+  }
+
+  get pid(): number {
+    return this.door.pid ?? this.facts.pid
+  }
+
+  allWarnings(): string[] {
+    const ofBars = this.errorBars?.warning ?? null
+    return [
+      ...this.warnings,
+      ...(ofBars === null ? [] : [ofBars]),
+      ...(this.budget?.warnings ?? []),
+      ...this.targetState.warnings,
+      ...this.rareWatch.warnings,
+    ]
+  }
+
+  /** The target has dropped classes and loaders. What was recorded of them keeps its names. */
+  async unloaded({ classes, loaders }: Unloaded): Promise<void> {
+    await this.turns.ask(() => this.revealer.unloaded(classes, loaders))
+    const gone = new Set(classes)
+    this.classLoads.unloaded(gone)
+    this.installation.unloaded(gone)
+    this.rareWatch.unloaded(gone)
+    for (const id of gone) this.instrumenter.classUnloaded(id)
+    this.classes.unloaded(gone, loaders, (id) => this.revealer.hasMethodsOf(id))
+  }
+
+  #watchRoots(): RootWatch {
+    const { agent, classes, revealer, regionTable, turns } = this
+    return new RootWatch({
+      progress: () => revealer.rootProgress(),
+      method: (id) => revealer.method(id),
+      called: (ids) => this.#called(ids),
+      stacks: () => agent.stackTraces(STACK_DEPTH),
+      callees: async (ids, enough) =>
+        regionTable === null ? await turns.ask(() => revealer.callees(ids, enough)) : [],
+      problemOf: (root) => {
+        const problem = revealer.roots().find((it) => it.text === root)?.problem ?? null
+        return problem && inOneLine(problem)
+      },
+      isJdk: (name) => classes.isJdk(name),
+      nowMs: () => performance.now(),
+      areRegions: regionTable !== null,
+    })
+  }
+
+  /** Of methods with regions: those of which one has been executed. */
+  async #called(ids: readonly number[]): Promise<number[]> {
+    const table = this.regionTable
+    if (table === null) return await this.recorder.called(ids)
+    const executed = new Set(await this.recorder.called(ids.flatMap((id) => table.idsOf(id))))
+    return ids.filter((id) => table.idsOf(id).some((it) => executed.has(it)))
+  }
+}

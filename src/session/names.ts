@@ -1,0 +1,79 @@
+// What ids of events and of nodes stand for, in words: for views and profiles.
+
+import { allocationName, isClassId } from '../cct/allocation.ts'
+import type { CallTable } from '../cct/call-ids.ts'
+import type { MethodName, Snapshot } from '../cct/tree.ts'
+import type { SiteNumbers } from '../instrument/sites.ts'
+import type { Revealer } from '../reveal/revealer.ts'
+import type { Recorder } from './recorder.ts'
+import { firstMethodOf, modeOf, type SessionOptions } from './session-options.ts'
+import { sourceName, type TargetClasses } from './target-classes.ts'
+import { type WaitedClass, waitName } from './wait-points.ts'
+
+export interface NameSources {
+  readonly options: SessionOptions
+  readonly revealer: Revealer
+  readonly classes: TargetClasses
+  readonly recorder: Recorder
+  /** Null unless call sites are told. */
+  readonly sites: SiteNumbers | null
+}
+
+export class Names {
+  readonly #from: NameSources
+  readonly #firstMethod: number
+  /** What ids of waiting stand for. */
+  readonly #waited = new Map<number, WaitedClass>()
+  /** What ids of nodes stand for, of the latest picture; null where that is methods. */
+  #calls: CallTable | null = null
+
+  constructor(from: NameSources) {
+    this.#from = from
+    this.#firstMethod = firstMethodOf(from.options)
+  }
+
+  /** From now on, ids are those of this picture. */
+  show({ calls }: Snapshot): void {
+    this.#calls = calls ?? null
+  }
+
+  waited(id: number, waited: WaitedClass): void {
+    this.#waited.set(id, waited)
+  }
+
+  /** Of a node's id: a method, with the place it was called from, or a class of which something was allocated. */
+  of(id: number): MethodName {
+    if (this.#calls === null) return this.#ownName(id)
+    const name = this.#ownName(this.#calls.method[id] ?? 0)
+    const site = this.#from.sites?.site(this.#calls.site[id] ?? 0)
+    // The JVM calls these by itself, where a class is first used.
+    if (site === undefined || name.method === '<clinit>') return name
+    return { ...name, bci: site.bci, ...(site.line !== undefined && { line: site.line }) }
+  }
+
+  /** All that there are, by id. */
+  all(): MethodName[] {
+    const names: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
+    for (let id = 1; id < this.#firstMethod; id++) names[id] = this.of(id)
+    const methods = this.#calls
+      ? this.#calls.method.keys()
+      : Array.from(this.#from.revealer.methods(), ({ id }) => id)
+    for (const id of methods) if (id > 0) names[id] = this.of(id)
+    for (const id of this.#from.recorder.classNames.keys()) names[id] = this.of(id)
+    return names
+  }
+
+  #ownName(id: number): MethodName {
+    const { options, revealer, classes, recorder } = this.#from
+    if (id < this.#firstMethod) return waitName(id, this.#waited.get(id))
+    if (modeOf(options) === 'alloc' && isClassId(id))
+      return allocationName(recorder.classNames.get(id) ?? '?')
+    const m = revealer.method(id)
+    return {
+      class: sourceName(m.className),
+      method: m.name,
+      descriptor: m.descriptor,
+      loader: classes.loaderName(m.classId),
+    }
+  }
+}

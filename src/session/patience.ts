@@ -1,0 +1,24 @@
+// How long a session waits for a target that is to let it go.
+
+/** How long a detach may take before we leave without an answer. */
+const DETACH_MS = 10_000
+
+/** A target that is stopped (SIGSTOP), or so busy that it does not answer. */
+export class TargetSilent extends Error {
+  constructor(pid: number) {
+    super(`JVM ${pid} did not answer for ${DETACH_MS / 1000} s; its agent detaches as soon as it runs again`)
+  }
+}
+
+/** @throws TargetSilent if the work takes too long; it may go on then */
+export async function answerInTime<T>(work: Promise<T>, pid: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TargetSilent(pid)), DETACH_MS)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

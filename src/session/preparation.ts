@@ -1,0 +1,150 @@
+// What there is before a session looks at a class: an agent that is configured and calibrated, and a recorder that reads
+// what its runtime writes.
+
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { EX_DATAERR, JfluidError } from '../base/errors.ts'
+import type { MeasuredCalibration } from '../cct/compensation.ts'
+import { createRing } from '../events/ring.ts'
+import { chunksOffset } from '../events/ring-layout.ts'
+import { Agent } from '../wire/agent.ts'
+import { AgentRefused } from '../wire/link.ts'
+import type { AgentFacts } from '../wire/messages.ts'
+import { TargetClock } from './clock.ts'
+import type { OpenDoor } from './door.ts'
+import { FOLLOWED_CLASSES } from './hand-over-points.ts'
+import { answerInTime } from './patience.ts'
+import { Recorder } from './recorder.ts'
+import { RegionTable } from './regions.ts'
+import { firstMethodOf, type SessionOptions, tellsTime, tellsWaits } from './session-options.ts'
+
+const CHUNK_BYTES = 32 << 10
+const CHUNK_COUNT = 512
+const CALIBRATION_MS = 80
+
+const NO_CALIBRATION: MeasuredCalibration = {
+  ...{ innerTicks: 0, outerTicks: 0 },
+  spread: { innerTicks: 0, outerTicks: 0 },
+}
+
+/** A profiler of the user's that the target could not start. */
+export class BadProfiler extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint =
+    'It is a jar that the JVM can read, with a jfluid.api.Profiler that its manifest names: see the README.'
+  constructor(reason: string) {
+    super(`the profiler cannot be used: ${reason}`)
+  }
+}
+
+async function startProfiler(agent: Agent, jar: string): Promise<void> {
+  try {
+    await agent.profiler(jar)
+  } catch (error) {
+    if (!(error instanceof AgentRefused)) throw error
+    throw new BadProfiler(error.reason.replace(/^[\w.]*IOException: /, ''))
+  }
+}
+
+export interface Prepared {
+  readonly door: OpenDoor
+  readonly options: SessionOptions
+  readonly agent: Agent
+  readonly facts: AgentFacts
+  readonly recorder: Recorder
+  readonly clock: TargetClock
+  readonly calibration: MeasuredCalibration
+  /** Null unless regions are timed. */
+  readonly regionTable: RegionTable | null
+  /** Whether the JVM tells how long it stands still for a redefinition. */
+  readonly pausesKnown: boolean
+}
+
+export class Preparation {
+  readonly #door: OpenDoor
+  readonly #options: SessionOptions
+  readonly #agent: Agent
+  /** Events tell something else than when it was. */
+  readonly #counts: boolean
+  #starting: Promise<Recorder> | undefined
+
+  constructor(door: OpenDoor, options: SessionOptions) {
+    this.#door = door
+    this.#options = options
+    this.#agent = new Agent(door.link)
+    this.#counts = options.regions !== undefined || !tellsTime(options)
+  }
+
+  /** @param onPhase  told what is being done, for progress */
+  async prepare(onPhase: (phase: string) => void): Promise<Prepared> {
+    const door = this.#door
+    const options = this.#options
+    const agent = this.#agent
+    const facts = await agent.hello()
+    const { recorder, configured } = await this.#shareRing(facts)
+    if (options.sampling !== undefined) await agent.sampling(options.sampling)
+    if (options.callSites === true) await agent.tellSites()
+    if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
+    if (options.mode === 'alloc') await agent.allocations(options.sampleEvery ?? 1, options.liveness === true)
+    const { calibration, regionTable } = await this.#calibrate(onPhase)
+    const clock = new TargetClock(configured.clock, facts.clock)
+    const { pausesKnown } = configured
+    return { door, options, agent, facts, recorder, clock, calibration, regionTable, pausesKnown }
+  }
+
+  /** After an error: the target is as it was, and nothing of ours is left. */
+  async abandon(): Promise<void> {
+    // The first error is the one to tell, and a silent target must not keep it from being told.
+    await answerInTime(this.#agent.detach(), this.#door.pid ?? 0).catch(() => {})
+    this.#agent.close()
+    this.#door.leave()
+    await this.#starting?.then(
+      (recorder) => recorder.stop(),
+      () => {}, // it is the first error, or came after it
+    )
+  }
+
+  /** Once this resolves, both sides have it open. */
+  async #shareRing(facts: AgentFacts) {
+    const door = this.#door
+    const options = this.#options
+    const counts = this.#counts
+    const perf = door.perf(door.pid ?? facts.pid)
+    const ring = join(door.dir, 'ring')
+    createRing(ring, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT })
+    door.share(ring)
+    const [timesRegions, bySite] = [options.regions !== undefined, options.callSites === true]
+    this.#starting = Recorder.start(ring, undefined, counts, firstMethodOf(options), timesRegions, bySite)
+    const [recorder, configured] = await Promise.all([
+      this.#starting,
+      this.#agent.configure({
+        ring,
+        chunkBytes: CHUNK_BYTES,
+        chunkCount: CHUNK_COUNT,
+        chunksOffset: chunksOffset(CHUNK_COUNT),
+        perfFile: perf.file,
+        safepointTimeOffset: perf.offset,
+        follow: options.followThreads === true ? FOLLOWED_CLASSES : [],
+        counts,
+        waits: tellsWaits(options),
+      }),
+    ])
+    // However we end, no file stays.
+    rmSync(ring, { force: true })
+    door.leave()
+    return { recorder, configured }
+  }
+
+  async #calibrate(onPhase: (phase: string) => void): Promise<Pick<Prepared, 'calibration' | 'regionTable'>> {
+    const { regions } = this.#options
+    if (regions !== undefined) {
+      onPhase('calibrating')
+      const { session, innerTicks, outerTicks } = await this.#agent.timeRegions(CALIBRATION_MS)
+      const calibration = { ...NO_CALIBRATION, innerTicks, outerTicks }
+      return { calibration, regionTable: new RegionTable(regions, session) }
+    }
+    if (this.#counts) return { calibration: NO_CALIBRATION, regionTable: null }
+    onPhase('calibrating')
+    return { calibration: await this.#agent.calibrate(CALIBRATION_MS), regionTable: null }
+  }
+}

@@ -1,0 +1,76 @@
+// What the target asks and tells while a session runs. Its questions are answered one after the other (report,
+// section 6.1), but for classes that a redefinition may be waiting for, and the answer to a first invocation leaves only after
+// the redefinition.
+
+import type { Revelation } from '../reveal/revealer.ts'
+import type { Engine } from './engine.ts'
+
+export class Questions {
+  readonly #engine: Engine
+  readonly #firsts = new Set<number>()
+  readonly #changed = new Set<number>()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** @param ended  told why the target has ended the session */
+  listen(ended: (reason: string) => void): void {
+    const { agent, classLoads, names, revealer } = this.#engine
+    agent.listen({
+      first: (id) => this.#firstInvocation(id),
+      reflect: (request, classId, name, descriptor) =>
+        this.#namelessCall(request, () => revealer.reflectiveTarget(classId, name, descriptor)),
+      hiddenClass: (request, hostId, bytes) =>
+        this.#namelessCall(request, () => revealer.hiddenClass(hostId, bytes)),
+      classLoading: (load) => classLoads.loading(load),
+      changed: (classId) => this.#redefined(classId),
+      lateLoad: (hook) => classLoads.late(hook),
+      waited: (id, kind, itself, className) => names.waited(id, { kind, itself, className }),
+      ended,
+    })
+  }
+
+  /** First invocations that arrive while a redefinition runs are answered together by the next. */
+  #firstInvocation(id: number): void {
+    this.#firsts.add(id)
+    if (this.#firsts.size > 1) return
+    const { installation, revealer, turns } = this.#engine
+    void turns.enqueue(async () => {
+      await installation.refreshClasses()
+      const ids = [...this.#firsts]
+      this.#firsts.clear()
+      const revelations: Revelation[] = []
+      for (const first of ids) revelations.push(await turns.ask(() => revealer.firstInvocation(first)))
+      await installation.apply(...revelations)
+    })
+  }
+
+  /** A thread is about to call what no bytecode names, and waits. */
+  #namelessCall(request: number, reveal: () => Revelation | Promise<Revelation>): void {
+    const { agent, installation, turns } = this.#engine
+    void turns.enqueue(async () => {
+      try {
+        await installation.refreshClasses()
+        await installation.apply(await turns.ask(reveal))
+      } finally {
+        agent.reflected(request)
+      }
+    })
+  }
+
+  /** Another agent has redefined the class: our probes go into what it is now, and what that calls is found. */
+  #redefined(classId: number): void {
+    this.#changed.add(classId)
+    if (this.#changed.size > 1) return
+    const { installation, instrumenter, rareWatch, revealer, turns } = this.#engine
+    void turns.enqueue(async () => {
+      await installation.refreshClasses()
+      const ids = [...this.#changed]
+      this.#changed.clear()
+      rareWatch.redefined(new Set(ids))
+      await installation.install(instrumenter.takeBack(ids), [])
+      await installation.apply(await turns.ask(() => revealer.classesChanged(ids)))
+    })
+  }
+}

@@ -1,0 +1,95 @@
+// What a session is asked for, and what that means for the engine.
+
+import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
+import type { BlockAnalysis } from '../instrument/blocks.ts'
+import { EXACT_TIME, type Recipe } from '../instrument/class.ts'
+import type { BlockCounting } from '../instrument/counting.ts'
+import type { SiteNumbers } from '../instrument/sites.ts'
+import { isTimed, type Mode, type Sampling } from '../profile/profile.ts'
+import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
+import type { RegionPattern } from '../reveal/region-pattern.ts'
+import { waitRecipe } from './wait-points.ts'
+
+export interface SessionOptions {
+  /** Default: exact time. */
+  readonly mode?: Mode
+  /** Of mode `bytecodes`, where basic blocks end, and what that is called. Default: default. */
+  readonly blocks?: { readonly name: string; readonly analysis: BlockCounting | BlockAnalysis }
+  /** With mode `exact`: waiting has rows of its own. Mode `locks` has them anyway. */
+  readonly waits?: boolean
+  /** Calls of a method from different places are told apart. Not with `errorBars`. */
+  readonly callSites?: boolean
+  /** Of mode `sample`: when one is due. */
+  readonly sampling?: Pick<Sampling, 'every' | 'unit' | 'random'>
+  /** Of mode `alloc`: one of so many allocations is recorded. Default: all. */
+  readonly sampleEvery?: number
+  /** Of mode `alloc`: recorded objects are looked after, which of them are alive. */
+  readonly liveness?: boolean
+  /** Path of a jar with a jfluid.api.Profiler, for mode `bytecodes`. */
+  readonly profiler?: string
+  readonly scheme: 'a' | 'b'
+  readonly roots: readonly RootPattern[]
+  /** Times these and records no calls; the roots are then their methods, the scheme b, the look-ahead 0. */
+  readonly regions?: readonly RegionPattern[]
+  readonly include: readonly ClassPattern[]
+  readonly exclude: readonly ClassPattern[]
+  readonly jdk: boolean
+  /** Methods that one first invocation may add beyond its direct callees. */
+  readonly lookAhead: number
+  /** Work that is handed to other threads inside the root is part of it. */
+  readonly followThreads?: boolean
+  /**
+   * What becomes of methods that have run seldom or never in a JVM whose roots run often. `arm`: probes, in case;
+   * `watch`: none before they run, which costs their first calls.
+   */
+  readonly rare?: 'arm' | 'watch'
+  /** Roots are timed without the probes of what they call, now and then. Of exact time. */
+  readonly errorBars?: boolean
+  /** The overhead is held below that, by taking probes out of methods: 0.05 is 5 %. Of exact time. */
+  readonly maxOverhead?: number
+  /** The target's end is the expected end of the session, as with `run`. */
+  readonly untilExit?: boolean
+}
+
+export function modeOf({ mode }: SessionOptions): Mode {
+  return mode ?? 'exact'
+}
+
+/** Whether events tell the time. */
+export function tellsTime(options: SessionOptions): boolean {
+  return isTimed(modeOf(options))
+}
+
+export function tellsWaits({ mode, waits }: SessionOptions): boolean {
+  return mode === 'locks' || waits === true
+}
+
+/** Ids below stand for waiting. */
+export function firstMethodOf(options: SessionOptions): number {
+  return tellsWaits(options) ? FIRST_METHOD_BESIDE_WAITS : FIRST_METHOD
+}
+
+export function looksAhead({ scheme, lookAhead }: SessionOptions): boolean {
+  return scheme === 'b' && lookAhead > 0
+}
+
+/**
+ * What the probes tell.
+ *
+ * @param feature  version of the target's JDK
+ * @param sites    null unless call sites are told
+ */
+export function recipeOf(options: SessionOptions, feature: number, sites: SiteNumbers | null): Recipe {
+  const recipe = whatIsTold(options, feature)
+  return sites === null ? recipe : { ...recipe, sites }
+}
+
+function whatIsTold(options: SessionOptions, feature: number): Recipe {
+  const { mode, blocks, sampling, jdk } = options
+  if (mode === 'alloc') return { tells: 'allocations', jdk, liveness: options.liveness === true }
+  if (mode === 'sample')
+    return { tells: 'samples', due: sampling?.unit === 'bytecodes' ? 'bytecodes' : 'time' }
+  if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
+  if (mode === 'count') return { tells: 'calls' }
+  return tellsWaits(options) ? { tells: 'time', waits: waitRecipe(feature, jdk) } : EXACT_TIME
+}

@@ -1,0 +1,167 @@
+// What a session has recorded, and what there is to know of it, as a profile.
+
+import { withDenseIds } from '../cct/allocation.ts'
+import type { Snapshot } from '../cct/tree.ts'
+import type { OverheadFacts, Profile, RegionTimes, Sampling, SkippedMethod } from '../profile/profile.ts'
+import type { Budget } from './budget.ts'
+import type { TargetClock } from './clock.ts'
+import type { Engine } from './engine.ts'
+import type { ErrorBars } from './error-bars.ts'
+import type { RecorderStats } from './recorder.ts'
+import { modeOf, type SessionOptions, tellsTime } from './session-options.ts'
+import type { Span } from './span.ts'
+
+export interface Recorded {
+  readonly snapshot: Snapshot
+  readonly stats: RecorderStats
+  /** Undefined unless regions were timed. */
+  readonly regions: RegionTimes[] | undefined
+  readonly span: Span
+  /** What was recorded is not all. */
+  readonly isTruncated: boolean
+}
+
+export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
+  const { budget, clock, errorBars, facts, installation, names, options, rareWatch, targetState } = engine
+  const { snapshot, stats, regions, span } = recorded
+  const mode = modeOf(options)
+  const openCalls = openCallsOf(options, stats)
+  const methodNames = names.all()
+  const { merged, threads } = snapshot
+  return {
+    target: {
+      pid: engine.pid,
+      jdk: facts.version,
+      vm: facts.vm,
+      mainClass: facts.command.split(' ')[0] ?? '',
+    },
+    mode,
+    ...(mode === 'bytecodes' && { blocks: options.blocks?.name ?? 'default' }),
+    ...(options.sampling !== undefined && {
+      sampling: { ...options.sampling, by: 'probes', ...sampled(stats, options, clock) },
+    }),
+    ...(mode === 'alloc' && { allocation: targetState.allocationFacts(options, stats) }),
+    scheme: options.scheme,
+    roots: rootNames(options),
+    selection: {
+      include: options.include.map((it) => it.text),
+      exclude: options.exclude.map((it) => it.text),
+      jdk: options.jdk,
+      lookAhead: options.lookAhead,
+      rare: options.rare ?? 'arm',
+    },
+    startedAt: span.startedAt.toISOString(),
+    durationMs: span.durationMs,
+    calibration: calibrationFacts(engine),
+    instrumentation: instrumentationFacts(engine, stats),
+    warmupMs: Math.max(0, installation.settledAt - span.begun),
+    truncated: recorded.isTruncated,
+    warnings: [...engine.allWarnings(), ...rareWatch.lastWarnings],
+    events: { count: stats.events, waitMs: clock.toNs(stats.waitTicks) / 1e6 },
+    kept: targetState.kept,
+    ...(engine.sites !== null && { callSites: true as const }),
+    ...(errorBars !== null && { errorBars: errorBarFacts(errorBars, clock) }),
+    ...(budget !== null && { overhead: overheadFacts(budget) }),
+    ...(openCalls > 0 && { openCalls }),
+    ...(options.followThreads === true && { followedTasks: stats.followed }),
+    ...(regions !== undefined && { regions }),
+    ...(mode === 'alloc' ? withDenseIds(methodNames, snapshot) : { methodNames, merged, threads }),
+  }
+}
+
+/** Regions stand for roots where they are timed. */
+export function rootNames({ regions, roots }: SessionOptions): string[] {
+  return (regions ?? roots).map((it) => it.text)
+}
+
+export function skippedMethods({ installation }: Engine): SkippedMethod[] {
+  return [...installation.skipped].map(([method, reason]) => ({ method, reason }))
+}
+
+/** Samples and allocations are told when they happen, and nothing of a call is owed to its end. */
+function openCallsOf(options: SessionOptions, { openCalls }: RecorderStats): number {
+  const mode = modeOf(options)
+  return mode === 'sample' || mode === 'alloc' ? 0 : openCalls
+}
+
+/** What only the end shows. */
+export function warningsAtEnd({ options, regionTable }: Engine, stats: RecorderStats): string[] {
+  const warnings = (regionTable?.problems() ?? []).map(({ message, hint }) => `${message}. ${hint}`)
+  const { orphans, purged } = stats
+  const openCalls = openCallsOf(options, stats)
+  if (orphans > 0)
+    warnings.push(`${orphans} tasks began whose submission was lost: what they called stands for itself`)
+  if (purged > 0)
+    warnings.push(
+      `the tree of samples has grown too large: ${purged} contexts with the fewest samples are part of their callers now`,
+    )
+  if (openCalls > 0)
+    warnings.push(
+      `calls that had not ended: ${openCalls}; what they have executed themselves is missing, in part or as a whole`,
+    )
+  return warnings
+}
+
+function calibrationFacts({ calibration, clock, facts, options }: Engine): Profile['calibration'] {
+  const { innerTicks, outerTicks, spread } = calibration
+  return {
+    innerNs: clock.toNs(innerTicks),
+    outerNs: clock.toNs(outerTicks),
+    ...(tellsTime(options) && {
+      innerSpreadNs: clock.toNs(spread.innerTicks),
+      outerSpreadNs: clock.toNs(spread.outerTicks),
+    }),
+    clock: facts.clock,
+  }
+}
+
+function instrumentationFacts(engine: Engine, stats: RecorderStats): Profile['instrumentation'] {
+  const { installation, instrumenter, rareWatch, revealer, targetState } = engine
+  const { longestPauseMs } = installation
+  const { counters } = revealer
+  return {
+    instrumentedMethods: counters.instrumentedMethods,
+    calledMethods: stats.calledMethods,
+    redefinitions: installation.redefinitions,
+    redefinedClasses: instrumenter.instrumentedClasses,
+    hotSwapMs: installation.hotSwapMs,
+    ...(longestPauseMs !== null && { longestPauseMs }),
+    analysisMs: counters.analysisMs,
+    skipped: skippedMethods(engine),
+    gaps: Math.max(targetState.gaps, stats.gaps) + counters.gaps + installation.lateClasses + rareWatch.gaps,
+    healed: stats.healed,
+  }
+}
+
+function sampled(
+  { samples }: RecorderStats,
+  { sampling }: SessionOptions,
+  clock: TargetClock,
+): Pick<Sampling, 'samples' | 'bytecodes' | 'latencyNs'> {
+  const { count, sum, p50, p90, p99, max } = samples
+  if (sampling?.unit === 'bytecodes') return { samples: count, bytecodes: sum }
+  const ns = (ticks: number) => clock.toNs(ticks)
+  return { samples: count, latencyNs: { p50: ns(p50), p90: ns(p90), p99: ns(p99), max: ns(max) } }
+}
+
+function errorBarFacts(
+  { rounds, leftOut, roots }: ErrorBars,
+  clock: TargetClock,
+): NonNullable<Profile['errorBars']> {
+  return {
+    rounds,
+    leftOutCalls: leftOut,
+    roots: roots.map((it) => ({
+      method: it.method,
+      rounds: it.rounds,
+      bareCalls: it.bareCalls,
+      bareNs: clock.toNs(it.bareTicks),
+      instrumentedNs: clock.toNs(it.instrumentedTicks),
+      errorNs: clock.toNs(it.errorTicks),
+    })),
+  }
+}
+
+function overheadFacts({ budget, windows, folded, changes, above }: Budget): OverheadFacts {
+  return { budget, windows, aboveBudget: above.windows, changes, folded }
+}
