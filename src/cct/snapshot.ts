@@ -99,7 +99,10 @@ export function snapshotOf(
     })
   }
   const { hasHandOvers, waitTicks, healed } = builder
-  const forest = hasHandOvers ? withPaths(copied, between) : copied
+  const { firstMethod = 1 } = options
+  const whole =
+    isTime(cost) && firstMethod > 1 ? withWholeWaits(copied, firstMethod, calibration, alive) : copied
+  const forest = hasHandOvers ? withPaths(whole, between) : whole
   return pictureOf(forest, builder, { ...options, ...(folded !== undefined && { folded }) }, between, {
     waitNs: waitTicks * options.nsPerTick,
     healed,
@@ -181,6 +184,31 @@ function forestOf(builder: CctBuilder, calibration: Calibration, alive: () => vo
     extra: null,
     alive: aliveOf(builder),
   }
+}
+
+/**
+ * What is called while a thread waits is part of the wait: with `--jdk`, Object.wait and Thread.sleep call methods that
+ * have probes, and it is in those that the thread stands still. Their contexts are left without calls and time.
+ */
+function withWholeWaits(forest: Forest, firstMethod: number, probes: Calibration, alive: () => void): Forest {
+  const { count, method, parent, calls, ticks } = forest
+  const cost = probes.innerTicks + probes.outerTicks
+  const warmCalls = forest.warmCalls.slice()
+  const { warmTicks } = forest
+  /** By node: the wait that it is part of, or is. */
+  const waits = new Int32Array(count)
+  for (let node = 1; node < count; node++) {
+    if ((node & ALIVE) === ALIVE) alive()
+    const wait = parent[node] < 0 ? 0 : waits[parent[node]]
+    waits[node] = wait === 0 && method[node] > 0 && method[node] < firstMethod ? node : wait
+    if (wait === 0) continue
+    ticks[wait] += ticks[node] - calls[node] * cost
+    ticks[node] = calls[node] = 0
+    if (node >= warmCalls.length) continue
+    warmTicks[wait] += warmTicks[node] - warmCalls[node] * cost
+    warmTicks[node] = warmCalls[node] = 0
+  }
+  return { ...forest, warmCalls }
 }
 
 /** How many objects of each node live, their bytes, and the sum of their ages. */

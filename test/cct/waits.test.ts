@@ -76,6 +76,37 @@ describe('waiting', () => {
     })
   })
 
+  it('is the whole time of what the JDK calls while it waits', () => {
+    const made = worked()
+    enter(made, MAIN, 200)
+    enter(made, WAIT_SLEEPING, 210)
+    enter(made, WORK, 220) // of the JDK, with probes
+    enter(made, BLOCKED, 230)
+    exit(made, BLOCKED, 235)
+    exit(made, WORK, 280)
+    const probes = { innerTicks: 1, outerTicks: 2 }
+    const options = { calibration: probes, nsPerTick: 1, firstMethod: FIRST_METHOD_BESIDE_WAITS }
+    const before = rows(snapshotOf(made, { ...options, nowTicks: 281 }).merged, 'calls', 'waitedNs', 'selfNs')
+    exit(made, WAIT_SLEEPING, 290)
+    enter(made, WORK, 292)
+    exit(made, WORK, 295)
+    exit(made, MAIN, 300)
+    const tree = snapshotOf(made, options).merged
+    // Two sleeps, 20 and 80, with a probe pair each, and two more in the second.
+    const slept = 20 + 80 - 2 - 2 * 3
+    assert.deepEqual(rows(tree, 'calls', 'selfNs')['main (sleeping)'], [2, slept])
+    assert.deepEqual(before['main (sleeping)'], [2, 0, slept - 9])
+    assert.deepEqual(Object.keys(rows(tree)), [
+      'main',
+      'main (sleeping)',
+      'main work',
+      'main work (sleeping)',
+      'main work (blocked)',
+    ])
+    assert.equal(rows(tree, 'waitedNs').main[0], slept)
+    assert.equal(rows(tree, 'calls')['main work'][0], 2)
+  })
+
   it('is the metric of a tree of waits: children make the parent', () => {
     const tree = snapshot(worked(), 'waits')
     assert.equal(metricOf(tree).kind, 'waits')

@@ -9,6 +9,7 @@ import { type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/
 
 const CACHE = 'fix.Locks$Cache'
 const QUEUE = 'fix.Locks$Queue'
+const CONDITION = 'java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject'
 const LOCK = 'java.util.concurrent.locks.ReentrantLock$NonfairSync'
 
 const isWait = (node: JsonNode): boolean => node.method.startsWith('(')
@@ -53,6 +54,21 @@ const EXPECTED: readonly (readonly [method: string, on: string, times: number])[
   ['lock', `(parked on ${LOCK})`, 1],
   ['sleep', '(sleeping)', 2],
 ]
+
+/** What each of them waits for, once. */
+const SPELLINGS: ReadonlyMap<string, string> = new Map([
+  ['parkNanos', '(parked)'],
+  ['parkNanosFor', `(parked on ${QUEUE})`],
+  ['parkUntil', '(parked)'],
+  ['parkUntilFor', `(parked on ${QUEUE})`],
+  ['waitMillis', `(waiting on ${QUEUE})`],
+  ['waitNanos', `(waiting on ${QUEUE})`],
+  ['join', '(waiting on java.lang.Thread)'],
+  ['awaitNanos', `(parked on ${CONDITION})`],
+  ['poll', `(parked on ${CONDITION})`],
+  ['acquire', '(parked on java.util.concurrent.Semaphore$NonfairSync)'],
+  ['future', '(parked on java.util.concurrent.CompletableFuture$Signaller)'],
+])
 
 function expectWaits(roots: readonly JsonNode[], rounds: number, ms: number): void {
   const waits = waitsOf(roots)
@@ -147,6 +163,39 @@ describe.each(jdks)('JDK $version', (jdk) => {
     ])
     expect([...waitsOf([quiet])]).toEqual([])
     expect(quiet).not.toHaveProperty('totalBlockedNs')
+  })
+
+  it('every spelling of a wait, and what comes after one that throws', async () => {
+    const { profile } = await record(['spelled 20'], '--root', 'Task.spelled', '--waits')
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+    const waits = waitsOf(profile.merged)
+    for (const [method, on] of SPELLINGS) {
+      const { calls, totalNs, selfNs } = nodeOf(profile.merged, method)
+      expect(calls, method).toBe(1)
+      const row = waits.get(method)?.get(on)
+      expect(row?.totalNs, `${method} ${on}`).toBeGreaterThan(18e6)
+      expect(selfNs, method).toBeLessThan(totalNs - 18e6)
+    }
+    expect([...waits.keys()].toSorted()).toEqual([...SPELLINGS.keys(), 'sleepThrows'].toSorted())
+    const thrown = waits.get('sleepThrows')!.get('(sleeping)')!
+    expect(thrown.calls).toBe(1)
+    const after = nodeOf(profile.merged, 'thrown')
+    expect(after.children.map(({ method }) => method).toSorted()).toEqual(['left', 'run', 'sleepThrows'])
+    expect(thrown.totalNs).toBeLessThan(after.totalNs / 2)
+  })
+
+  it('what the JDK calls while a thread waits is part of the wait, also with --jdk', async () => {
+    const jdkClasses = ['java.lang.Object', 'java.lang.Thread'].flatMap((name) => ['--include', name])
+    const flags = ['--root', 'Task.root', '--jdk', '--include', 'fix.**', ...jdkClasses, '--waits']
+    const { profile } = await record(['waits 25 2'], ...flags)
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+    const [root] = profile.merged
+    const waits = [...waitsOf([root!]).values()].flatMap((rows) => [...rows.values()])
+    expect(waits.flatMap(({ children }) => children)).toEqual([])
+    // Object.wait and Thread.sleep, methods themselves here, call others to wait.
+    expect(waits.map(textOf)).toEqual(expect.arrayContaining([`(waiting on ${QUEUE})`, '(sleeping)']))
+    // Nine waits a round, two of them asleep.
+    expect(root!.totalBlockedNs! + root!.totalWaitedNs!).toBeGreaterThan(2 * 9 * 24e6)
   })
 
   it.runIf(jdk.version >= 21)(
