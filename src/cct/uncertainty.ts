@@ -92,10 +92,20 @@ export function rootError(
   spread: Calibration,
   onceTicks: number,
 ): RootError {
-  const halves = comparisons.map((it) => Math.max(1, 2 * it.callsEach - 1))
-  const half = median(comparisons.map((it, i) => surelyOff(it) / halves[i]))
-  const part = median(comparisons.map((it) => (errorOfCall(it) - surelyOff(it)) / it.instrumented.ticks))
+  const byProbe = comparisons.map((it) => (hasTime(it) ? surelyOff(it) : errorOfCall(it)))
+  const half = median(comparisons.map((it, i) => byProbe[i] / Math.max(1, 2 * it.callsEach - 1)))
+  const part = median(
+    comparisons.map((it, i) => (hasTime(it) ? (errorOfCall(it) - byProbe[i]) / it.instrumented.ticks : 0)),
+  )
   return { innerTicks: half + spread.innerTicks, outerTicks: half + spread.outerTicks, part, onceTicks }
+}
+
+/**
+ * Whether something can go by time. Of a root whose calls are that short and that many, next to nothing is left once the
+ * probes are taken out, or less: a part of that may be any number, and below zero.
+ */
+function hasTime({ instrumented, bare }: Comparison): boolean {
+  return instrumented.ticks > 0 && instrumented.ticks >= bare.ticks / 2
 }
 
 /** By how much more the two differ than chance would have it. */
@@ -133,6 +143,12 @@ export function errorColumns(
     rootOf[node] = above < 0 || method[above] < 0 ? node : rootOf[above]
     spentNs[rootOf[node]] += Math.max(0, selfNs[node])
   }
+  /** Of all threads that are here together: what was cold is known for all of them. */
+  const spentBy = new Map<number, number>()
+  for (let node = 0; node < count; node++) {
+    if (rootOf[node] !== node) continue
+    spentBy.set(method[node], (spentBy.get(method[node]) ?? 0) + spentNs[node])
+  }
   for (let node = count - 1; node >= 0; node--) {
     const root = rootOf[node]
     const error = errors.get(method[root])
@@ -141,7 +157,8 @@ export function errorColumns(
       continue
     }
     const probes = (calls[node] * error.innerTicks + callsOut[node] * error.outerTicks) * nsPerTick
-    const once = spentNs[root] > 0 ? (error.onceTicks * nsPerTick) / spentNs[root] : 0
+    const spent = spentBy.get(method[root]) ?? 0
+    const once = spent > 0 ? (error.onceTicks * nsPerTick) / spent : 0
     selfErrorNs[node] = probes + Math.max(0, selfNs[node]) * (error.part + once)
     errorNs[node] += selfErrorNs[node]
     if (node !== root) errorNs[parent[node]] += errorNs[node]

@@ -108,7 +108,8 @@ export function tellMessages(session: Session, tell: (line: string) => void): ()
   const timer = setInterval(async () => {
     const status = await session.status().catch(() => null)
     if (status === null || status.phase === 'ended') return
-    if (status.rounds > 0 && !told.has('rounds')) {
+    // Not before the calls are recorded again.
+    if (status.rounds > 0 && !status.isBare && !told.has('rounds')) {
       told.add('rounds')
       tell('roots have been timed by themselves: error bars are known')
     }

@@ -273,7 +273,6 @@ export class ErrorBars {
         }
         this.#isBare = false
       }
-      this.#conclude()
     }
   }
 
@@ -376,15 +375,15 @@ export class ErrorBars {
     return spansOf(this.#looks.slice(from).map(({ sums }) => asTimes(sums.get(method))))
   }
 
-  /** What calls took too long since the code was redefined, until it was compiled anew. */
+  /** What calls took too long since the code was redefined, until it was compiled anew. Then all that can be is known. */
   #learnCold(): void {
     const [first] = this.#looks
     const end = this.#looks.findLast(({ at }) => at <= first.at + 2 * COLD_MS)
-    if (end === undefined || end === first) return
-    for (const [method, known] of this.#known) {
+    const told = end === undefined || end === first ? [] : this.#known
+    for (const [method, known] of told) {
       const latest = known.comparisons.at(-1)
       const cold = meanOf(
-        spansOf([first, end].map(({ sums }) => asTimes(sums.get(method)))),
+        spansOf([first, end!].map(({ sums }) => asTimes(sums.get(method)))),
         this.#calibration,
       )
       if (cold === null || latest === undefined) continue

@@ -50,6 +50,23 @@ describe('the error of a root', () => {
     assert.deepEqual(chance, { ...PROBES, part: 0.54, onceTicks: 0 })
   })
 
+  it('goes by probe alone where the root has next to no time, or less: a part of that is any number', () => {
+    // 2,000 calls a call: with probes that cost less than calibration says, less than nothing is left.
+    for (const ticks of [-300, 0, 3]) {
+      const found = rootError(
+        [{ instrumented: mean(ticks, 60), bare: mean(800, 40), callsEach: 2000 }],
+        FREE,
+        0,
+      )
+      assert.deepEqual(found, {
+        ...{ innerTicks: (900 - ticks) / 3999, outerTicks: (900 - ticks) / 3999 },
+        ...{ part: 0, onceTicks: 0 },
+      })
+    }
+    const both = rootError([{ instrumented: mean(-2, 1), bare: mean(-1, 1), callsEach: 1 }], FREE, 0)
+    assert.deepEqual(both, { innerTicks: 3, outerTicks: 3, part: 0, onceTicks: 0 })
+  })
+
   it('is that of the middle one of several', () => {
     const comparisons = [100, 50, 80].map((bare) => ({
       ...{ instrumented: mean(100), bare: mean(bare), callsEach: 1 },
@@ -82,6 +99,19 @@ describe('the errors of a tree', () => {
     assert.equal(show(merged, 'selfErrorNs'), 'main 1x 20ns ( a 2x 4.25ns ( b 1x 0.75ns ) )')
     assert.equal(errorsOf(merged)!.total[0], 25)
     assert.deepEqual(threads[0].tree.metrics.errorNs, merged.metrics.errorNs)
+  })
+
+  it('of cold code are those of all threads together, not of each', () => {
+    const error = { innerTicks: 0, outerTicks: 0, part: 0, onceTicks: 12 }
+    const { merged, threads } = errors(
+      'main> 0 a> 10 a< 30 main< 60  @2 main> 0 main< 40  @3 main> 0 a> 0 a< 20 main< 20',
+      new Map([['main', error]]),
+    )
+    assert.equal(show(merged, 'errorNs'), 'main 3x 12ns ( a 2x 4ns )')
+    assert.deepEqual(
+      threads.map(({ tree }) => tree.metrics.errorNs![0]),
+      [6, 4, 2],
+    )
   })
 
   it('are not known below a root that was not timed', () => {
