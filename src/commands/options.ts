@@ -417,6 +417,7 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--profiler', flags.profiler !== undefined],
     ['--reproducible', flags.reproducible === true],
     ['--follow-threads', flags.followThreads === true],
+    ['--sample-every', flags.sampleEvery !== undefined],
     ['--liveness', flags.liveness === true],
   ]
   const wrong = others.filter(([, given]) => given).map(([option]) => option)
