@@ -102,12 +102,20 @@ export function withDenseIds(
   for (let id = 1; id < FIRST_METHOD_BESIDE_CLASSES; id++) if (names[id] !== undefined) classes = id
   for (const tree of [merged, ...threads.map((it) => it.tree)])
     for (const id of tree.method) if (isClassId(id) && id > classes) classes = id
-  const methodNames = names.slice(0, classes + 1)
-  for (let id = 1; id <= classes; id++) methodNames[id] ??= allocationName('?')
-  methodNames.push(...names.slice(FIRST_METHOD_BESIDE_CLASSES))
+  const ofClasses = names.slice(0, classes + 1)
+  for (let id = 1; id <= classes; id++) ofClasses[id] ??= allocationName('?')
+  const methodNames = ofClasses.concat(names.slice(FIRST_METHOD_BESIDE_CLASSES))
+  const dense = (id: number) => (isClassId(id) ? id : id - FIRST_METHOD_BESIDE_CLASSES + classes + 1)
+  const methodOf = (old: Int32Array): Int32Array => {
+    const all = new Int32Array(methodNames.length)
+    for (let id = 1; id <= classes; id++) all[id] = id
+    for (let id = FIRST_METHOD_BESIDE_CLASSES; id < old.length; id++) all[dense(id)] = dense(old[id]!)
+    return all
+  }
   const renumber = (tree: Tree): Tree => ({
     ...tree,
-    method: tree.method.map((id) => (isClassId(id) ? id : id - FIRST_METHOD_BESIDE_CLASSES + classes + 1)),
+    method: tree.method.map(dense),
+    ...(tree.methodOf !== undefined && { methodOf: methodOf(tree.methodOf) }),
   })
   const done = new Map<Tree, Tree>() // one thread's tree is the merged one, too
   const once = (tree: Tree): Tree => {

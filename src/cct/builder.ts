@@ -204,6 +204,8 @@ export class CctBuilder implements EventSink {
   readonly #executed: boolean
   #mostSampled: number
   readonly #firstMethod: number
+  /** Ids below have no place. */
+  readonly #firstPlaced: number
   /** Null where a method is the same wherever it is called from. */
   readonly #ids: CallIds | null
   /** By method: it has been called. */
@@ -238,7 +240,8 @@ export class CctBuilder implements EventSink {
    * @param mostSampled contexts of a tree of samples, about
    * @param executed events tell what was executed, and not the time: waiting takes nothing of it
    * @param firstMethod ids below stand for waiting (events/wait-ids.ts)
-   * @param bySite   the same method called from two places is two contexts
+   * @param firstPlaced the same method called from two places is two contexts, but for ids below, which stand for waiting or
+   *   for classes; null: it is one
    */
   constructor(
     maxNodes = 2 ** 26,
@@ -246,12 +249,13 @@ export class CctBuilder implements EventSink {
     executed = false,
     firstMethod = 1,
     mostSampled = MOST_SAMPLED,
-    bySite = false,
+    firstPlaced: number | null = null,
   ) {
     this.#mostSampled = mostSampled
     this.#executed = executed
     this.#firstMethod = firstMethod
-    this.#ids = bySite ? new CallIds(firstMethod) : null
+    this.#firstPlaced = firstPlaced ?? firstMethod
+    this.#ids = firstPlaced === null ? null : new CallIds(firstPlaced)
     this.#maxNodes = maxNodes
     this.#alive = alive
     const bytes = new ArrayBuffer(FIRST_NODES * INTS * 4)
@@ -346,7 +350,7 @@ export class CctBuilder implements EventSink {
           sites = ids.sites
         }
         // A wait before the callee has its monitor is no call.
-        if (method >= this.#firstMethod) site = UNTOLD
+        if (method >= this.#firstPlaced) site = UNTOLD
         const net = ticks - last
         if (net >= GAP_TICKS) this.#noteGap(node, last, ticks)
         floats[node * FLOATS + TICKS] += net
@@ -355,7 +359,7 @@ export class CctBuilder implements EventSink {
         last = ticks
       } else if (kind === EXIT) {
         const ticks = base + (high & HIGH_TICKS) * TWO_32 + words[at]
-        if (method >= this.#firstMethod) site = UNTOLD
+        if (method >= this.#firstPlaced) site = UNTOLD
         const here = ints[node * INTS + METHOD]
         if (here <= 0 || methods[here] !== method) {
           this.#node = node
@@ -701,7 +705,7 @@ export class CctBuilder implements EventSink {
 
   /** Where no word tells the site, it is that of the caller's latest call. */
   #calleeFrom(ids: CallIds, caller: number, recent: number, method: number, site: number): number {
-    if (method < this.#firstMethod) return this.#find(caller, method)
+    if (method < this.#firstPlaced) return this.#find(caller, method)
     if (site !== UNTOLD) return this.#callee(caller, recent, ids.of(method, site))
     const latest = recent === 0 ? 0 : ids.sites[this.ints[recent * INTS + METHOD]]
     return this.#callee(caller, recent, ids.of(method, latest))

@@ -11,16 +11,21 @@ export interface CallTable {
 
 export class CallIds {
   /** By id. Replaced when they grow. */
-  methods = new Int32Array(1024)
-  sites = new Int32Array(1024)
+  methods: Int32Array<ArrayBuffer>
+  sites: Int32Array<ArrayBuffer>
   count: number
   /** (method, site) to id: open addressing, 0 is empty. */
   #table = new Int32Array(4096)
 
-  /** @param firstMethod ids below stand for waiting (events/wait-ids.ts), which has no place: they are what they were */
-  constructor(firstMethod: number) {
-    for (let id = 0; id < firstMethod; id++) this.methods[id] = id
-    this.count = firstMethod
+  /**
+   * @param firstPlaced ids below stand for waiting (events/wait-ids.ts) or for classes (allocation.ts), which have no place: they
+   *   are what they were
+   */
+  constructor(firstPlaced: number) {
+    this.methods = new Int32Array(Math.max(1024, 2 * firstPlaced))
+    this.sites = new Int32Array(this.methods.length)
+    for (let id = 0; id < firstPlaced; id++) this.methods[id] = id
+    this.count = firstPlaced
   }
 
   of(method: number, site: number): number {

@@ -126,14 +126,6 @@ export class BudgetNotWith extends JfluidError {
   }
 }
 
-export class CallSitesNotWith extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Leave --call-sites out.'
-  constructor(option: string, why: string) {
-    super(`--call-sites does not go with ${option}: ${why}`)
-  }
-}
-
 export interface SessionFlags {
   readonly region?: readonly string[]
   readonly root?: readonly string[]
@@ -302,7 +294,7 @@ export function count(value: string): number {
  * All options, with the block analysis that --bba names.
  *
  * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, WaitsNeedTime,
- * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, CallSitesNotWith, BadAnalysis, BadInterval, OnlyForSamples,
+ * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, BadAnalysis, BadInterval, OnlyForSamples,
  * OnlyForWholeJvm
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
@@ -324,9 +316,6 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
     const counts = options.mode === 'bytecodes' || options.sampling?.unit === 'bytecodes'
     if (!counts) throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
     if (options.followThreads) throw new ProfilerFollowsNobody()
-  }
-  if (options.callSites && mode === 'alloc') {
-    throw new CallSitesNotWith('--mode alloc', 'a class is not called')
   }
   if (options.errorBars) {
     if (options.mode !== 'exact') throw new ErrorBarsNeedTimes(options.mode ?? 'exact')

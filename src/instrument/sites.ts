@@ -38,22 +38,47 @@ export class SiteNumbers {
   readonly #sites: CallSite[] = [{ bci: -1, line: undefined }]
   /** By method id: the numbers of its calls, by bci. */
   readonly #ofMethods = new Map<number, ReadonlyMap<number, number>>()
+  readonly #most: number
+  readonly #jdk: boolean
+  #withoutNumber = 0
 
-  /** By bci. Empty if there are no numbers left. */
+  /**
+   * @param jdk   the JDK's own methods have probes: no call leads nowhere
+   * @param most  the highest number
+   */
+  constructor(jdk = false, most = MAX_ID) {
+    this.#jdk = jdk
+    this.#most = most
+  }
+
+  /** By bci. 0, which is no place, where there are no numbers left. */
   of(methodId: number, classFile: ClassFile, code: Code): ReadonlyMap<number, number> {
-    const bcis = callsIn(classFile, code)
+    const bcis = callsIn(classFile, code, this.#jdk)
+    const lineAt = lineNumbers(classFile, code)
     const known = this.#ofMethods.get(methodId)
-    if (known !== undefined && bcis.length === known.size && bcis.every((bci) => known.has(bci))) return known
-    const numbers = new Map<number, number>()
-    if (this.#sites.length + bcis.length <= MAX_ID) {
-      const lineAt = lineNumbers(classFile, code)
-      for (const bci of bcis) {
-        numbers.set(bci, this.#sites.length)
-        this.#sites.push({ bci, line: lineAt(bci) })
-      }
+    if (known?.size === bcis.length && bcis.every((bci) => this.#isStill(known.get(bci), lineAt(bci)))) {
+      return known
     }
+    const isRoom = this.#sites.length + bcis.length <= this.#most + 1
+    if (!isRoom) this.#withoutNumber++
+    // Told as none, they are not taken for others.
+    const numbers = new Map(bcis.map((bci, i) => [bci, isRoom ? this.#sites.length + i : 0]))
+    if (isRoom) for (const bci of bcis) this.#sites.push({ bci, line: lineAt(bci) })
     this.#ofMethods.set(methodId, numbers)
     return numbers
+  }
+
+  /** A class that was redefined may have other lines at the same instructions. */
+  #isStill(number: number | undefined, line: number | undefined): boolean {
+    return number !== undefined && (number === 0 || this.#sites[number]?.line === line)
+  }
+
+  get warnings(): string[] {
+    const methods = this.#withoutNumber
+    if (methods === 0) return []
+    return [
+      `${methods} methods do not tell where they call: there are no more than ${this.#most} numbers for call sites`,
+    ]
   }
 
   /** What a method's calls have got last. */
@@ -97,13 +122,13 @@ export function joined(first: Inserted | undefined, second: Inserted | undefined
 }
 
 /** The bcis of what may lead to a call of another method, in order. */
-function callsIn({ pool }: ClassFile, { bytecode }: Code): number[] {
+function callsIn({ pool }: ClassFile, { bytecode }: Code, jdk: boolean): number[] {
   const bcis: number[] = []
   forEachInstruction(bytecode, (bci, opcode) => {
     if (opcode === INVOKEDYNAMIC) bcis.push(bci)
     if (opcode < INVOKEVIRTUAL || opcode > INVOKEINTERFACE) return
     const { owner, name, descriptor } = pool.memberRef(u2At(bytecode, bci + 1))
-    if (!endsInItself(opcode, owner, name, descriptor)) bcis.push(bci)
+    if (jdk || !endsInItself(opcode, owner, name, descriptor)) bcis.push(bci)
   })
   return bcis
 }

@@ -70,7 +70,7 @@ export class Engine {
     this.clock = clock
     this.calibration = calibration
     this.regionTable = regionTable
-    this.sites = options.callSites === true ? new SiteNumbers() : null
+    this.sites = options.callSites === true ? new SiteNumbers(options.jdk) : null
     this.turns = new Turns(unanswered)
     // HotSpot verifies redefined classes of every loader but the bootstrap one.
     this.instrumenter = new Instrumenter(agent, {
@@ -110,6 +110,7 @@ export class Engine {
       ...this.warnings,
       ...(ofBars === null ? [] : [ofBars]),
       ...(this.budget?.warnings ?? []),
+      ...(this.sites?.warnings ?? []),
       ...this.targetState.warnings,
       ...this.rareWatch.warnings,
     ]

@@ -58,7 +58,8 @@ export class Names {
     const methods = this.#calls
       ? this.#calls.method.keys()
       : Array.from(this.#from.revealer.methods(), ({ id }) => id)
-    for (const id of methods) if (id > 0) names[id] = this.of(id)
+    const areClasses = modeOf(this.#from.options) === 'alloc'
+    for (const id of methods) if (id > 0 && !(areClasses && isClassId(id))) names[id] = this.of(id)
     for (const id of this.#from.recorder.classNames.keys()) names[id] = this.of(id)
     return names
   }

@@ -16,7 +16,13 @@ import { FOLLOWED_CLASSES } from './hand-over-points.ts'
 import { answerInTime } from './patience.ts'
 import { Recorder } from './recorder.ts'
 import { RegionTable } from './regions.ts'
-import { firstMethodOf, type SessionOptions, tellsTime, tellsWaits } from './session-options.ts'
+import {
+  firstMethodOf,
+  firstPlacedOf,
+  type SessionOptions,
+  tellsTime,
+  tellsWaits,
+} from './session-options.ts'
 
 const CHUNK_BYTES = 32 << 10
 const CHUNK_COUNT = 512
@@ -113,8 +119,16 @@ export class Preparation {
     const ring = join(door.dir, 'ring')
     createRing(ring, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT })
     door.share(ring)
-    const [timesRegions, bySite] = [options.regions !== undefined, options.callSites === true]
-    this.#starting = Recorder.start(ring, undefined, counts, firstMethodOf(options), timesRegions, bySite)
+    const timesRegions = options.regions !== undefined
+    const firstPlaced = options.callSites === true ? firstPlacedOf(options) : null
+    this.#starting = Recorder.start(
+      ring,
+      undefined,
+      counts,
+      firstMethodOf(options),
+      timesRegions,
+      firstPlaced,
+    )
     const [recorder, configured] = await Promise.all([
       this.#starting,
       this.#agent.configure({

@@ -54,9 +54,10 @@ class RecordingThread {
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
 
-  constructor({ ringPath, executed, firstMethod, regions, bySite }: RecorderData) {
+  constructor({ ringPath, executed, firstMethod, regions, firstPlaced }: RecorderData) {
     this.#ring = openRing(ringPath)
-    this.#builder = new CctBuilder(undefined, () => this.#beat(), executed, firstMethod, undefined, bySite)
+    const alive = () => this.#beat()
+    this.#builder = new CctBuilder(undefined, alive, executed, firstMethod, undefined, firstPlaced)
     this.#regions = regions ? new RegionBuilder() : undefined
     this.#reader = new RingReader(this.#ring, this.#regions ?? this.#builder, () => this.#beat())
     const stat = readFileSync('/proc/thread-self/stat', 'utf8')

@@ -95,8 +95,8 @@ export interface RecorderData {
   readonly firstMethod: number
   /** They tell durations of regions, and there are no trees. */
   readonly regions: boolean
-  /** The same method called from two places is two contexts. */
-  readonly bySite: boolean
+  /** The same method called from two places is two contexts, from this id on; null: it is one. */
+  readonly firstPlaced: number | null
 }
 
 export type RecorderRequest =
@@ -181,7 +181,7 @@ export class Recorder {
    * @param executed events tell what was executed, and not the time
    * @param firstMethod ids below stand for waiting
    * @param regions  they tell durations of regions
-   * @param bySite   the same method called from two places is two contexts
+   * @param firstPlaced the same method called from two places is two contexts, from this id on; null: it is one
    * @throws RecorderFailed if the buffer cannot be opened
    */
   static async start(
@@ -190,9 +190,9 @@ export class Recorder {
     executed = false,
     firstMethod = 1,
     regions = false,
-    bySite = false,
+    firstPlaced: number | null = null,
   ): Promise<Recorder> {
-    const workerData: RecorderData = { ringPath, executed, firstMethod, regions, bySite }
+    const workerData: RecorderData = { ringPath, executed, firstMethod, regions, firstPlaced }
     const worker = new Worker(workerUrl, { workerData, name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {

@@ -1,5 +1,6 @@
 // What a session is asked for, and what that means for the engine.
 
+import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
 import { EXACT_TIME, type Recipe } from '../instrument/class.ts'
@@ -67,6 +68,11 @@ export function tellsWaits({ mode, waits }: SessionOptions): boolean {
 /** Ids below stand for waiting. */
 export function firstMethodOf(options: SessionOptions): number {
   return tellsWaits(options) ? FIRST_METHOD_BESIDE_WAITS : FIRST_METHOD
+}
+
+/** Ids below have no place where they were called: of waiting, and of classes that are allocated. */
+export function firstPlacedOf(options: SessionOptions): number {
+  return modeOf(options) === 'alloc' ? FIRST_METHOD_BESIDE_CLASSES : firstMethodOf(options)
 }
 
 export function looksAhead({ scheme, lookAhead }: SessionOptions): boolean {

@@ -114,4 +114,28 @@ describe('ids of a profile', () => {
     assert.equal(dense.threads[0]!.tree, dense.merged)
     assert.equal(methodNames[BYTES]!.class, '?') // its name was lost
   })
+
+  it('are as many as there are, and say still which of them are the same method', () => {
+    const { merged } = snapshotOf(recorded(), {
+      calibration: { innerTicks: 0, outerTicks: 0 },
+      nsPerTick: 1,
+      cost: 'bytes',
+    })
+    const name: MethodName = { class: 'T', method: 'm', descriptor: '()V', loader: 'app' }
+    const names: MethodName[] = []
+    const methodOf = new Int32Array(ROOT + 300_000)
+    for (let id = ROOT; id < methodOf.length; id++) {
+      names[id] = name
+      methodOf[id] = id - (id % 2)
+    }
+    methodOf[BYTES] = BYTES
+    methodOf[STRING] = STRING
+    const { methodNames, merged: tree } = withDenseIds(names, {
+      merged: { ...merged, methodOf },
+      threads: [],
+    })
+    assert.equal(methodNames.length, 3 + 300_000)
+    assert.deepEqual([...tree.methodOf!.slice(0, 7)], [0, BYTES, STRING, 3, 3, 5, 5])
+    assert.equal(tree.methodOf!.length, methodNames.length)
+  })
 })

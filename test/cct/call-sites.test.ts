@@ -7,7 +7,12 @@ import { CallIds, leastOfMethod } from '../../src/cct/call-ids.ts'
 import { hotMethods, snapshotOf } from '../../src/cct/snapshot.ts'
 import type { Tree } from '../../src/cct/tree.ts'
 import { decodeEvents, WriterState } from '../../src/events/decode.ts'
-import { CONTROL_SITE, KIND_CATCH, KIND_CONTROL } from '../../src/events/event-layout.ts'
+import {
+  CONTROL_SITE,
+  FIRST_METHOD_BESIDE_CLASSES,
+  KIND_CATCH,
+  KIND_CONTROL,
+} from '../../src/events/event-layout.ts'
 import { enterWord, exitWord } from '../events/fake-target.ts'
 import { FREE } from './notation.ts'
 
@@ -30,7 +35,7 @@ function words(text: string): Uint32Array {
 
 /** @param piece words that are read at once; 0 for all */
 function built(text: string, piece = 0): CctBuilder {
-  const builder = new CctBuilder(undefined, undefined, false, 1, undefined, true)
+  const builder = new CctBuilder(undefined, undefined, false, 1, undefined, 1)
   const all = words(text)
   const state = new WriterState(1)
   for (let at = 0; at < all.length; ) {
@@ -103,6 +108,15 @@ describe('calls told apart by where they come from', () => {
 })
 
 describe('CallIds', () => {
+  it('classes that are allocated are their own, as many as there may be', () => {
+    const ids = new CallIds(FIRST_METHOD_BESIDE_CLASSES)
+    const id = ids.of(FIRST_METHOD_BESIDE_CLASSES + 5, 9)
+    assert.equal(id, FIRST_METHOD_BESIDE_CLASSES)
+    const { method, site } = ids.table
+    assert.deepEqual([method[30_000], site[30_000]], [30_000, 0])
+    assert.deepEqual([method[id], site[id]], [FIRST_METHOD_BESIDE_CLASSES + 5, 9])
+  })
+
   it('a pair keeps its id while the table grows; ids of waiting are their own', () => {
     const ids = new CallIds(256)
     const first = Array.from({ length: 5000 }, (_, i) => ids.of(256 + (i % 70), i))

@@ -1,5 +1,6 @@
 // --call-sites, in all modes: the profiled program says itself, by its own stack, what called what from where, and how often.
 
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readProfile, writeProfile } from '../../src/profile/file.ts'
@@ -34,17 +35,20 @@ describe.each(jdks)('JDK $version', (jdk) => {
   let classes: string
   let expected: Calls
 
-  beforeAll(async () => {
-    classes = await compileFixture(jdk, 'Sites')
+  const asNoted = async (classes: string): Promise<Calls> => {
     const oracle = startProcess(jdk.java, ['-cp', classes, 'fix.Sites', 'oracle'])
     await oracle.exit
     const lines = oracle.stdout().trim().split('\n')
-    expected = new Map(
+    return new Map(
       lines.map((line) => {
         const at = line.lastIndexOf(' ')
         return [line.slice(0, at), Number(line.slice(at + 1))]
       }),
     )
+  }
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Sites')
+    expected = await asNoted(classes)
   })
 
   const profile = async (program: readonly string[], ...flags: string[]): Promise<string> => {
@@ -68,6 +72,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     { name: 'exact', flags: ['--mode', 'exact'], on: 'oldest' },
     { name: 'bytecodes', flags: ['--mode', 'bytecodes'], on: 'oldest' },
     { name: 'exact with waits', flags: ['--waits'], on: 'newest' },
+    { name: 'alloc', flags: ['--mode', 'alloc'], on: 'newest' },
     { name: 'count, scheme A', flags: ['--mode', 'count', '--scheme', 'a'], on: 'newest' },
   ].filter(({ on }) => isFull || (on === 'newest') === (jdk === newest))
   it.each(modes)('$name: every call has its place', async ({ flags }) => {
@@ -109,6 +114,42 @@ describe.each(jdks)('JDK $version', (jdk) => {
     const mixed = work.flatMap((it) => it.children).filter((it) => it.method === 'mixed')
     expect(new Set(mixed.map((it) => it.line)).size).toBe(1)
   })
+
+  it.runIf(jdk === newest)('without line numbers there is the bytecode index', async () => {
+    const full = classes
+    classes = await compileFixture(jdk, 'Sites', ['-g:none'])
+    try {
+      const noted = await asNoted(classes)
+      const wanted: Calls = new Map(
+        [...noted].map(([call, times]) => [call.replace(/^(\S+) -1 /, '$1 - '), times]),
+      )
+      expect(wanted.size).toBeGreaterThan(50)
+      const file = await profile(['run'], '--root', ROOT, '--mode', 'count')
+      expect(sorted(callsIn(await readProfileJson(file)))).toEqual(sorted(wanted))
+      expect((await jfluid('report', file)).stdout).toMatch(/fix\.Sites\.fib@\d+\n/)
+    } finally {
+      classes = full
+    }
+  })
+
+  it.runIf(isFull || jdk === newest)(
+    'with --jdk, methods of texts and numbers have their places',
+    async () => {
+      const file = await profile(['texts'], '--root', 'fix.Sites.texts', '--mode', 'count', '--jdk')
+      const { merged } = await readProfileJson(file)
+      const source = readFileSync(join(import.meta.dirname, '../fixtures/Sites.java'), 'utf8').split('\n')
+      const lineOf = (text: string) => source.findIndex((line) => line.includes(text)) + 1
+      const places = new Map(merged[0]!.children.map((it) => [it.method, it.line]))
+      const wanted = {
+        repeat: '.repeat(3)',
+        parseInt: 'parseInt("12")',
+        reverse: '.reverse()',
+        strip: '.strip()',
+      }
+      const lines = Object.entries(wanted).map(([method, text]) => [method, lineOf(text)])
+      expect(lines.map(([method]) => [method, places.get(String(method))])).toEqual(lines)
+    },
+  )
 
   it.runIf(jdk === newest)(
     'a virtual thread tells, too; reports show lines; a gate wants both alike',

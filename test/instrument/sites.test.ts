@@ -1,0 +1,60 @@
+// Which calls have numbers, and which numbers stay what they were.
+
+import { expect, it } from 'vitest'
+import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
+import { parseCode } from '../../src/classfile/code.ts'
+import { SiteNumbers } from '../../src/instrument/sites.ts'
+import { assemble } from './assembler.ts'
+
+const CODE =
+  'invokestatic T.run()V | ldc2_w 1 | invokestatic java/lang/Long.toString(J)Ljava/lang/String; | pop | invokestatic T.run()V | return'
+
+/** @param lines of the first instruction, and of the last call */
+function withLines(first: number, last: number): ClassFile {
+  const table = [0, 2, 0, 0, 0, first, 0, 10, 0, last]
+  return parseClassFile(
+    assemble({ method: 'run()V', code: CODE, attributes: { LineNumberTable: table } }).bytes,
+  )
+}
+
+const numbered = (numbers: SiteNumbers, id: number, classFile: ClassFile) => {
+  const found = numbers.of(id, classFile, parseCode(classFile, classFile.methods[0]!))
+  return [...found].map(([bci, number]) => [bci, number, numbers.site(number)?.line])
+}
+
+it('a method that is rewritten keeps its numbers; one that has other lines at the same instructions gets new ones', () => {
+  const numbers = new SiteNumbers()
+  const first = [
+    [0, 1, 7],
+    [10, 2, 8],
+  ]
+  expect(numbered(numbers, 1, withLines(7, 8))).toEqual(first)
+  expect(numbered(numbers, 1, withLines(7, 8))).toEqual(first)
+  expect(numbered(numbers, 1, withLines(7, 9))).toEqual([
+    [0, 3, 7],
+    [10, 4, 9],
+  ])
+  // What was recorded before keeps its place.
+  expect(numbers.site(2)).toEqual({ bci: 10, line: 8 })
+})
+
+it('calls of numbers and texts lead nowhere, unless the JDK has probes', () => {
+  expect(numbered(new SiteNumbers(true), 1, withLines(7, 8)).map(([bci]) => bci)).toEqual([0, 6, 10])
+})
+
+it('once all numbers are given away, calls have none, and a warning says of how many methods', () => {
+  const numbers = new SiteNumbers(false, 3)
+  numbered(numbers, 1, withLines(7, 8))
+  expect(numbers.warnings).toEqual([])
+  const none = [
+    [0, 0, undefined],
+    [10, 0, undefined],
+  ]
+  expect(numbered(numbers, 2, withLines(7, 8))).toEqual(none)
+  expect(numbered(numbers, 2, withLines(7, 8))).toEqual(none)
+  expect(numbered(numbers, 3, withLines(7, 8))).toEqual(none)
+  expect(numbers.warnings).toEqual([
+    '2 methods do not tell where they call: there are no more than 3 numbers for call sites',
+  ])
+  expect(numbered(numbers, 1, withLines(7, 8)).map(([, number]) => number)).toEqual([1, 2])
+})
