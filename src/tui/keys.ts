@@ -1,18 +1,23 @@
-// The keys of the live view: one table, from which the help, the line of keys and the behaviour come.
+// The keys of the live views: for each one table, from which the help, the line of keys and the behaviour come.
 
 import { SORT_COLUMNS, type SortColumn } from './rows.ts'
 
-/** What keys can do to the view. */
-export interface Actions {
+/** What keys can do to any view. */
+export interface FrameActions {
   quit(): void
   suspend(): void
   pause(): void
   reset(): void
+  toggle(page: FramePage): void
+  escape(): void
+  move(rows: number): void
+}
+
+/** What keys can do to the view of calls. */
+export interface Actions extends FrameActions {
   toggle(page: PageName): void
   toggleErrors(): void
   show(view: ViewName): void
-  escape(): void
-  move(rows: number): void
   moveTo(index: number): void
   movePages(pages: number): void
   enter(): void
@@ -27,23 +32,49 @@ export interface Actions {
 }
 
 export type ViewName = 'tree' | 'hot'
-export type PageName = 'help' | 'threads' | 'warnings' | 'alive'
+/** Pages that every view has. */
+export type FramePage = 'help' | 'warnings'
+export type PageName = FramePage | 'threads' | 'alive'
 
-export interface Binding {
+export interface Binding<On = Actions> {
   /** Names of keys, as input.ts gives them. */
   readonly keys: readonly string[]
   /** How the help calls them. */
   readonly label: string
   readonly help: string
-  run(actions: Actions): void
+  run(actions: On): void
   /** Word for the line of keys at the bottom. */
   readonly short?: string
 }
 
-/** Most needed first: the line of keys shows as many as fit. */
+const QUIT = bind<FrameActions>('q C-c', 'q', 'detach and leave', (on) => on.quit(), 'quit')
+const HELP = bind<FrameActions>('? f1', '?', 'this page', (on) => on.toggle('help'), 'help')
+const PAUSE = bind<FrameActions>(
+  'p',
+  'p',
+  'freeze what is shown; recording goes on',
+  (on) => on.pause(),
+  'pause',
+)
+const ZERO = bind<FrameActions>(
+  'z R',
+  'z R',
+  'begin all counts and times at zero',
+  (on) => on.reset(),
+  'zero',
+)
+const WARNINGS = bind<FrameActions>('w', 'w', 'warnings in full', (on) => on.toggle('warnings'))
+const SUSPEND = bind<FrameActions>(
+  'C-z',
+  'Ctrl-Z',
+  'stop jfluid as a job, which ends the recording; fg returns',
+  (on) => on.suspend(),
+)
+
+/** Of the view of calls. Most needed first: the line of keys shows as many as fit. */
 export const BINDINGS: readonly Binding[] = [
-  bind('q C-c', 'q', 'detach and leave', (on) => on.quit(), 'quit'),
-  bind('? f1', '?', 'this page', (on) => on.toggle('help'), 'help'),
+  QUIT,
+  HELP,
   bind('enter space', 'Enter', 'open or close; from a hot method to its place', (on) => on.enter(), 'open'),
   bind('/', '/', 'search for a class or method, in closed rows too', (on) => on.startSearch(), 'search'),
   bind('m', 'm', 'hot methods', (on) => on.show('hot'), 'hot'),
@@ -56,12 +87,12 @@ export const BINDINGS: readonly Binding[] = [
     'sort',
   ),
   bind('T', 'T', 'all threads, or one', (on) => on.toggle('threads'), 'thread'),
-  bind('p', 'p', 'freeze what is shown; recording goes on', (on) => on.pause(), 'pause'),
-  bind('z R', 'z R', 'begin all counts and times at zero', (on) => on.reset(), 'zero'),
+  PAUSE,
+  ZERO,
   bind('*', '*', 'open or close everything below', (on) => on.openBelow(), 'all'),
   bind('e', 'e', 'with --error-bars: how sure the selected times are, or not', (on) => on.toggleErrors()),
   bind('a', 'a', 'with --liveness: what is still alive, by context', (on) => on.toggle('alive')),
-  bind('w', 'w', 'warnings in full', (on) => on.toggle('warnings')),
+  WARNINGS,
   bind('S', 'S', 'reverse the order', (on) => on.reverse()),
   bind('n', 'n', 'next match of the search', (on) => on.nextMatch(1)),
   bind('N', 'N', 'match before', (on) => on.nextMatch(-1)),
@@ -74,14 +105,29 @@ export const BINDINGS: readonly Binding[] = [
   bind('pagedown C-f', 'PgDn', 'one page down', (on) => on.movePages(1)),
   bind('home g', 'Home g', 'first row', (on) => on.moveTo(0)),
   bind('end G', 'End G', 'last row', (on) => on.moveTo(Number.POSITIVE_INFINITY)),
-  bind('C-z', 'Ctrl-Z', 'stop jfluid as a job, which ends the recording; fg returns', (on) => on.suspend()),
+  SUSPEND,
   ...SORT_COLUMNS.map((column, i) => bind(`${i + 1}`, '', '', (on) => on.sortBy(column))),
 ]
 
-function bind(keys: string, label: string, help: string, run: Binding['run'], short?: string): Binding {
-  return { keys: keys.split(' '), label, help, run, ...(short === undefined ? {} : { short }) }
-}
+/** Of the view of regions. */
+export const REGION_BINDINGS: readonly Binding<FrameActions>[] = [
+  QUIT,
+  HELP,
+  bind('up k', 'Up k', 'the region above', (on) => on.move(-1), 'above'),
+  bind('down j', 'Down j', 'the region below', (on) => on.move(1), 'below'),
+  PAUSE,
+  ZERO,
+  { ...WARNINGS, short: 'warnings' },
+  bind('escape', 'Esc', 'close a page', (on) => on.escape()),
+  SUSPEND,
+]
 
-export function bindingOf(key: string): Binding | undefined {
-  return BINDINGS.find((binding) => binding.keys.includes(key))
+function bind<On = Actions>(
+  keys: string,
+  label: string,
+  help: string,
+  run: Binding<On>['run'],
+  short?: string,
+): Binding<On> {
+  return { keys: keys.split(' '), label, help, run, ...(short === undefined ? {} : { short }) }
 }

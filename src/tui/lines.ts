@@ -14,11 +14,9 @@ import { COST_OF, column, rootTotal } from '../profile/profile.ts'
 import { survivorHeader, survivorLines } from '../profile/survivors.ts'
 import { isWait } from '../profile/text.ts'
 import {
-  ASCII,
   clean,
   count,
   cut,
-  type Glyphs,
   indent,
   ms,
   pad,
@@ -28,37 +26,40 @@ import {
   shortCount,
   shortName,
   signature,
-  span,
-  UNICODE,
   width,
   wrap,
 } from './format.ts'
+import {
+  BOTTOM_LINES,
+  between,
+  cells,
+  type FrameScene,
+  frameLines,
+  glyphsOf,
+  identityLine,
+  keyLine,
+  keyLines,
+  messageLine,
+  run,
+  say,
+  tooSmallLines,
+  warningLines,
+} from './frame-lines.ts'
 import { BINDINGS, type PageName } from './keys.ts'
 import type { LiveStatus } from './live-source.ts'
 import type { LiveModel } from './model.ts'
 import type { Row, SortColumn } from './rows.ts'
 import type { Line, Run, Style } from './screen.ts'
 import { matcher } from './search.ts'
-import { isTooSmall, SMALLEST_COLUMNS, SMALLEST_ROWS } from './size.ts'
 
 export const TOP_LINES = 3
-const BOTTOM_LINES = 2
 /** Part of the name column that may be indentation. */
 const MOST_INDENT = 0.4
 
 /** All that drawing depends on. */
-export interface Scene {
-  readonly columns: number
-  readonly rows: number
-  readonly unicode: boolean
+export interface Scene extends FrameScene {
   readonly model: LiveModel
-  readonly status: LiveStatus
   readonly nameOf: (id: number) => MethodName
-  readonly paused: boolean
-  /** Why the session is over; undefined while it is not. */
-  readonly ended: string | undefined
-  /** A word to the user, for a few seconds. */
-  readonly notice: string | undefined
 }
 
 /** Rows of the tree that fit on a screen. */
@@ -67,71 +68,17 @@ export function bodyRows(screenRows: number): number {
 }
 
 export function sceneLines(scene: Scene): Line[] {
-  if (isTooSmall(scene)) return tooSmallLines(scene)
-  const { page, pageFirst } = scene.model
-  const rows = bodyRows(scene.rows)
-  const body = page ? pageLines(scene, page).slice(pageFirst, pageFirst + rows) : bodyLines(scene)
-  const lines = [...statusLines(scene), page ? [] : headerLine(scene), ...body]
-  while (lines.length < TOP_LINES + rows) lines.push([])
-  return [...lines, detailLine(scene), keyLine(scene)]
-}
-
-function run(text: string, style: Style = 'plain'): Run {
-  return { text, style }
-}
-
-/** Left and right parts of a line; where they do not both fit, the left one is cut. */
-function between(left: readonly Run[], atRight: readonly Run[], columns: number): Line {
-  let room = columns - cellsOf(atRight)
-  const line: Run[] = []
-  for (const { text, style } of left) {
-    const shown = cut(text, room)
-    room -= width(shown)
-    line.push(run(shown, style))
-  }
-  return [...line, run(' '.repeat(Math.max(0, room))), ...atRight]
-}
-
-function cellsOf(line: Line): number {
-  return line.reduce((sum, each) => sum + width(each.text), 0)
-}
-
-function glyphsOf(scene: Scene): Glyphs {
-  return scene.unicode ? UNICODE : ASCII
-}
-
-function tooSmallLines(scene: Scene): Line[] {
-  const { columns, rows } = scene
-  const { times } = glyphsOf(scene)
-  const text = [
-    `The terminal is ${columns}${times}${rows};`,
-    `jfluid needs ${SMALLEST_COLUMNS}${times}${SMALLEST_ROWS}.`,
-    'Enlarge it, or press q.',
-  ]
-  const above = Math.max(0, Math.floor((rows - text.length) / 2))
-  const lines: Line[] = Array.from({ length: above }, () => [])
-  for (const line of text) {
-    const left = Math.max(0, Math.floor((columns - line.length) / 2))
-    lines.push([run(' '.repeat(left)), run(cut(line, columns), 'warning')])
-  }
-  return lines.slice(0, rows)
+  const small = tooSmallLines(scene)
+  if (small !== null) return small
+  const { shown, first } = scene.model.pages
+  const body = shown ? pageLines(scene, shown).slice(first) : bodyLines(scene)
+  const top = [...statusLines(scene), shown ? [] : headerLine(scene)]
+  return frameLines(scene, top, body, [detailLine(scene), bottomLine(scene)])
 }
 
 function statusLines(scene: Scene): Line[] {
   const { columns, model, status } = scene
   const wide = columns >= 100
-  const warnings = status.warnings.length
-  const first = [
-    run(' jfluid ', 'title'),
-    run(` pid ${status.pid}  `, 'dim'),
-    run(clean(status.mainClass), 'title'),
-    run(wide ? `  JDK ${clean(status.jdk)}` : '', 'dim'),
-  ]
-  const atRight = [
-    run(warnings === 0 ? '  ' : `  ${warnings} warning${warnings === 1 ? '' : 's'}: w  `, 'warning'),
-    phase(scene),
-    run(` ${span(status.elapsedMs)} `),
-  ]
   // A thread's name needs the room of two words, and so does a budget.
   const short = !wide && (model.thread !== undefined || status.overhead !== undefined)
   const second = [
@@ -158,7 +105,7 @@ function statusLines(scene: Scene): Line[] {
     model.thread !== undefined
       ? run(`  ${cut(threadName(model), wide ? 40 : 24)} `, 'title')
       : run(wide ? '  all threads ' : '', 'dim')
-  return [between(first, atRight, columns), between(isWholeJvm(status) ? sampled : second, [thread], columns)]
+  return [identityLine(scene), between(isWholeJvm(status) ? sampled : second, [thread], columns)]
 }
 
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
@@ -193,13 +140,6 @@ function sureness({ model, unicode }: Scene): Run[] {
     error += errors.total[top]!
   }
   return time > 0 ? [run(`  ${unicode ? '±' : '+-'}${percent(error, time)} %`)] : []
-}
-
-function phase({ status, paused, ended }: Scene): Run {
-  if (ended !== undefined || status.phase === 'ended') return run('ended', 'error')
-  if (paused) return run('PAUSED', 'warning')
-  if (status.isBare) return run('timing roots', 'warning')
-  return run(status.phase, status.phase === 'recording' ? 'good' : 'warning')
 }
 
 function threadName(model: LiveModel): string {
@@ -272,7 +212,7 @@ function headerLine(scene: Scene): Line {
     line.push(run(' '.repeat(each.cells - width(title.text)), 'header'), title)
   }
   line.push(run('  ', 'header'), head('name', 'method'))
-  return [...line, run(' '.repeat(columns - cellsOf(line)), 'header')]
+  return [...line, run(' '.repeat(columns - cells(line)), 'header')]
 }
 
 function bodyLines(scene: Scene): Line[] {
@@ -385,7 +325,8 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
 
 /** Lines of the page that is shown, on the screen or not. */
 export function pageRows(scene: Scene): number {
-  return scene.model.page ? pageLines(scene, scene.model.page).length : 0
+  const { shown } = scene.model.pages
+  return shown ? pageLines(scene, shown).length : 0
 }
 
 function pageLines(scene: Scene, page: PageName): Line[] {
@@ -426,19 +367,9 @@ const HELP: Readonly<Record<LiveStatus['mode'], readonly string[]>> = {
 }
 
 function helpLines({ columns, status }: Scene): Line[] {
-  const entries = BINDINGS.filter((binding) => binding.label !== '').map(
-    (binding): Line => [run(`  ${pad(binding.label, 9)}`, 'key'), run(binding.help)],
-  )
-  const lines: Line[] = []
-  const half = columns >= 150 ? Math.ceil(entries.length / 2) : entries.length
-  for (let i = 0; i < half; i++) {
-    const left = entries[i]!
-    const beside = entries[half + i]
-    lines.push(beside ? [...left, run(' '.repeat(Math.max(2, 75 - cellsOf(left)))), ...beside] : left)
-  }
-  const explanation = [...HELP[status.mode]]
+  const lines = keyLines(BINDINGS, columns)
   lines.push([])
-  for (const text of explanation)
+  for (const text of HELP[status.mode])
     for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, 'dim')])
   return lines
 }
@@ -476,30 +407,13 @@ function aliveLines({ columns, model, nameOf }: Scene): Line[] {
   return lines
 }
 
-function warningLines({ columns, status }: Scene): Line[] {
-  const lines: Line[] = []
-  if (status.warnings.length === 0) lines.push([run('  No warnings.')])
-  for (const warning of status.warnings) {
-    for (const line of wrap(clean(warning), columns - 4)) lines.push([run(`  ${line}`)])
-    lines.push([])
-  }
-  return lines
-}
-
 /** What needs saying most: a word of ours, the end, the session's hint; else the selected method in full. */
 function detailLine(scene: Scene): Line {
-  const { columns, model, status, ended, notice, nameOf } = scene
-  const say = (text: string, style: Style): Line => [run(` ${cut(clean(text), columns - 1)}`, style)]
-  if (notice !== undefined) return say(notice, 'warning')
-  if (ended !== undefined) return say(`${ended}: press q to leave and see the report`, 'error')
-  if (model.page) {
-    const all = pageRows(scene)
-    const shown = `${count(model.pageFirst + 1)} to ${count(Math.min(all, model.pageFirst + model.bodyRows))}`
-    const more = all > model.bodyRows ? [run(`lines ${shown} of ${count(all)} `, 'dim')] : []
-    return between([run(' Esc closes this page', 'dim')], more, columns)
-  }
+  const { columns, model, status, nameOf } = scene
+  const message = messageLine(scene, model.pages, pageRows(scene), model.bodyRows)
+  if (message !== null) return message
   if (model.count === 0) return []
-  if (status.message) return say(status.message, 'warning')
+  if (status.message) return say(status.message, 'warning', columns)
   const { method } = model
   if (method === undefined) return []
   const position = ` ${count(model.index + 1)} of ${count(model.count)} `
@@ -550,19 +464,10 @@ function waiterTexts({ model, nameOf }: Scene, method: number, lockName: string)
   return [text(3, 40), text(2, 40), text(2, 20), text(2, 14), text(1, 30), text(1, 16)]
 }
 
-function keyLine(scene: Scene): Line {
+function bottomLine(scene: Scene): Line {
   const { columns, model } = scene
-  if (model.typing !== undefined) {
-    const typed = cut(model.typing, columns - 44)
-    const hint = run('   Enter finds it, Esc ends the search', 'dim')
-    return [run(' /', 'key'), run(typed + glyphsOf(scene).cursor), hint]
-  }
-  const line: Run[] = []
-  for (const { label, short } of BINDINGS) {
-    if (short === undefined) continue
-    const entry = [run(` ${label.split(' ')[0]!}`, 'key'), run(` ${short} `, 'dim')]
-    if (cellsOf(line) + cellsOf(entry) > columns) break
-    line.push(...entry)
-  }
-  return line
+  if (model.typing === undefined) return keyLine(BINDINGS, columns)
+  const typed = cut(model.typing, columns - 44)
+  const hint = run('   Enter finds it, Esc ends the search', 'dim')
+  return [run(' /', 'key'), run(typed + glyphsOf(scene).cursor), hint]
 }

@@ -5,6 +5,7 @@ import { costsOf } from '../cct/metric.ts'
 import type { Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
 import { clean, count } from './format.ts'
 import type { PageName, ViewName } from './keys.ts'
+import { Pages } from './pages.ts'
 import {
   Expansion,
   HotRows,
@@ -34,11 +35,9 @@ export class LiveModel {
   /** How many rows fit on the screen. */
   bodyRows = 1
   view: ViewName = 'tree'
-  /** A page shown instead of the rows. */
-  page: PageName | undefined
+  readonly pages = new Pages<PageName>()
   /** Whether the selected row says how sure its times are, where that is known. */
   showsErrors = true
-  pageFirst = 0
   /** Selected line of the thread page; 0 is all threads. */
   threadChoice = 0
   /** Thread whose tree is shown; undefined for all. */
@@ -191,21 +190,20 @@ export class LiveModel {
   }
 
   show(view: ViewName): void {
-    this.page = undefined
+    this.pages.close()
     this.view = view
     this.#scrollTo(this.first)
     this.#keepInSight(this.index)
   }
 
   toggle(page: PageName): void {
-    this.page = this.page === page ? undefined : page
-    this.pageFirst = 0
+    this.pages.toggle(page)
     this.threadChoice = 1 + this.threads.findIndex((thread) => thread.id === this.thread)
   }
 
   chooseThread(choice: number): void {
     this.thread = this.threads[choice - 1]?.id
-    this.page = undefined
+    this.pages.close()
     this.#renew()
   }
 

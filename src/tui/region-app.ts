@@ -1,17 +1,17 @@
-// The live view of regions: asks the session, takes keys, and draws, until the user leaves.
+// The live view of regions: what it asks the session, and what keys and the mouse do to it.
 
 import type { RegionTimes } from '../profile/profile.ts'
-import type { Leave } from './app.ts'
-import { clean } from './format.ts'
-import type { LiveSource } from './live-source.ts'
-import { type RegionPage, regionSceneLines } from './region-lines.ts'
-import type { Screen } from './screen.ts'
+import { Frame, type FrameSource, type Leave } from './frame.ts'
+import type { FrameScene } from './frame-lines.ts'
+import { type FrameActions, type FramePage, REGION_BINDINGS } from './keys.ts'
+import { Pages } from './pages.ts'
+import { pageLines, type RegionScene, regionRoom, regionSceneLines } from './region-lines.ts'
+import type { Line, Mouse, Screen } from './screen.ts'
 
 /** 4 Hz: rates move slowly. */
 const PERIOD_MS = 250
-const NOTICE_MS = 4000
 
-export interface RegionSource extends Omit<LiveSource, 'snapshot'> {
+export interface RegionSource extends FrameSource {
   regions(): Promise<RegionTimes[]>
   /** What an execution costs the target. */
   readonly overheadNs: number
@@ -23,144 +23,70 @@ export function runRegionView(source: RegionSource, screen: Screen): Promise<Lea
 }
 
 /** Exported for tests, which call `refresh` when they want. */
-export class RegionView {
+export class RegionView extends Frame<readonly RegionTimes[]> implements FrameActions {
   readonly #source: RegionSource
-  readonly #screen: Screen
-  readonly #left: Promise<Leave>
-  #leave: (how: Leave) => void = () => {}
-  #timer: NodeJS.Timeout | undefined
+  readonly #pages = new Pages<FramePage>()
   #regions: readonly RegionTimes[] = []
   #selected = 0
-  #page: RegionPage | undefined
-  #paused = false
-  #done = false
-  #ended: string | undefined
-  #notice: { text: string; until: number } | undefined
 
   constructor(source: RegionSource, screen: Screen) {
+    super(source, screen, PERIOD_MS)
     this.#source = source
-    this.#screen = screen
-    this.#left = new Promise((resolve) => {
-      this.#leave = resolve
-    })
-    screen.onKey(({ name }) => this.#onKey(name))
-    screen.onMouse(({ kind }) => {
-      if (kind === 'click') return
-      this.#move(kind === 'wheel-up' ? -1 : 1)
-      this.draw()
-    })
-    screen.onResize(() => this.draw())
-    screen.onSignal((signal) => this.#end(signal))
-    source.ended.then(
-      (reason) => this.#onEnded(reason),
-      (error: unknown) => this.#onEnded(String(error)),
-    )
   }
 
-  run(): Promise<Leave> {
-    this.draw()
-    const turn = async (): Promise<void> => {
-      await this.refresh()
-      if (!this.#done) this.#timer = setTimeout(turn, PERIOD_MS)
-    }
-    void turn()
-    return this.#left
+  protected override ask(): Promise<RegionTimes[]> {
+    return this.#source.regions()
   }
 
-  async refresh(): Promise<void> {
-    if (!this.#paused && this.#ended === undefined) await this.#take()
-    this.draw()
+  protected override take(regions: readonly RegionTimes[]): void {
+    this.#regions = regions
   }
 
-  async #take(): Promise<void> {
-    try {
-      const regions = await this.#source.regions()
-      if (!this.#paused) this.#regions = regions
-    } catch (error) {
-      this.#say(error instanceof Error ? error.message : String(error))
-    }
+  protected override lines(scene: FrameScene): Line[] {
+    return regionSceneLines(this.#sceneOf(scene))
   }
 
-  draw(): void {
-    if (this.#done) return
-    if (this.#notice !== undefined && performance.now() > this.#notice.until) this.#notice = undefined
-    const { columns, rows, unicode } = this.#screen
-    const lines = regionSceneLines({
-      ...{ columns, rows, unicode, regions: this.#regions, selected: this.#selected },
-      status: this.#source.status(),
+  #sceneOf(scene: FrameScene): RegionScene {
+    return {
+      ...scene,
+      regions: this.#regions,
+      selected: this.#selected,
       overheadNs: this.#source.overheadNs,
       methodName: (id) => this.#source.methodName(id),
-      ...{ paused: this.#paused, page: this.#page, ended: this.#ended, notice: this.#notice?.text },
-    })
-    this.#screen.draw(lines)
-  }
-
-  async #onEnded(reason: string): Promise<void> {
-    if (this.#done) return
-    if (!this.#paused) await this.#take()
-    this.#notice = undefined
-    this.#ended = reason
-    this.draw()
-  }
-
-  #end(how: Leave): void {
-    if (this.#done) return
-    this.#done = true
-    clearTimeout(this.#timer)
-    this.#leave(how)
-  }
-
-  #say(text: string): void {
-    this.#notice = { text, until: performance.now() + NOTICE_MS }
-  }
-
-  #move(rows: number): void {
-    this.#selected = Math.max(0, Math.min(this.#selected + rows, this.#regions.length - 1))
-  }
-
-  #onKey(name: string): void {
-    if (this.#done) return
-    switch (name) {
-      case 'q':
-        if (this.#page === undefined) this.#end('quit')
-        this.#page = undefined
-        break
-      case 'C-c':
-        this.#end('quit')
-        break
-      case 'C-z':
-        this.#screen.suspend()
-        break
-      case '?':
-      case 'f1':
-        this.#page = this.#page === 'help' ? undefined : 'help'
-        break
-      case 'w':
-        this.#page = this.#page === 'warnings' ? undefined : 'warnings'
-        break
-      case 'escape':
-        this.#page = undefined
-        this.#notice = undefined
-        break
-      case 'p':
-        if (this.#ended === undefined) this.#paused = !this.#paused
-        break
-      case 'z':
-      case 'R':
-        this.#source.reset()
-        this.#say('counts and times begin at zero')
-        break
-      case 'up':
-      case 'k':
-        this.#move(-1)
-        break
-      case 'down':
-      case 'j':
-        this.#move(1)
-        break
-      default:
-        if ([...name].length === 1) this.#say(`${clean(name)} does nothing; ? shows the keys`)
+      pages: this.#pages,
     }
-    this.draw()
+  }
+
+  protected override press(key: string): void {
+    const { shown } = this.#pages
+    if (shown !== undefined && this.#pages.press(key, ...this.#pageSize(shown))) return
+    this.runBinding(REGION_BINDINGS, this, key, shown === undefined)
+  }
+
+  protected override point({ kind }: Mouse): void {
+    const { shown } = this.#pages
+    const rows = kind === 'wheel-up' ? -1 : 1
+    if (kind === 'click') this.#pages.close()
+    else if (shown !== undefined) this.#pages.scroll(rows, ...this.#pageSize(shown))
+    else this.move(rows)
+  }
+
+  #pageSize(page: FramePage): [all: number, room: number] {
+    const { scene } = this
+    return [pageLines(scene, page).length, regionRoom(scene)]
+  }
+
+  // The actions of the key table that are this view's own.
+
+  toggle(page: FramePage): void {
+    this.#pages.toggle(page)
+  }
+
+  escape(): void {
+    this.unsay()
+  }
+
+  move(rows: number): void {
+    this.#selected = Math.max(0, Math.min(this.#selected + rows, this.#regions.length - 1))
   }
 }

@@ -16,30 +16,36 @@ import {
   sparkline,
   time,
 } from '../profile/region-text.ts'
-import { clean, count, cut, pad, percent, right, shortCount, signature, span, width, wrap } from './format.ts'
-import type { LiveStatus } from './live-source.ts'
-import type { Line, Run, Style } from './screen.ts'
-import { isTooSmall, SMALLEST_COLUMNS, SMALLEST_ROWS } from './size.ts'
+import { count, cut, pad, percent, right, shortCount, signature, span } from './format.ts'
+import {
+  BOTTOM_LINES,
+  between,
+  type FrameScene,
+  frameLines,
+  identityLine,
+  keyLine,
+  keyLines,
+  messageLine,
+  run,
+  say,
+  tooSmallLines,
+  warningLines,
+} from './frame-lines.ts'
+import { type FramePage, REGION_BINDINGS } from './keys.ts'
+import type { Pages } from './pages.ts'
+import type { Line } from './screen.ts'
 
-export type RegionPage = 'help' | 'warnings'
+/** Lines of status. */
+const TOP_LINES = 2
 
-export interface RegionScene {
-  readonly columns: number
-  readonly rows: number
-  readonly unicode: boolean
+export interface RegionScene extends FrameScene {
   readonly regions: readonly RegionTimes[]
   /** Index of the one that is shown in full. */
   readonly selected: number
-  readonly status: LiveStatus
   /** What an execution costs the target. */
   readonly overheadNs: number
   readonly methodName: (id: number) => MethodName
-  readonly paused: boolean
-  readonly page: RegionPage | undefined
-  /** Why the session is over; undefined while it is not. */
-  readonly ended: string | undefined
-  /** A word to the user, for a few seconds. */
-  readonly notice: string | undefined
+  readonly pages: Pages<FramePage>
 }
 
 /** Rows of the table at most; it scrolls with the selection. */
@@ -49,70 +55,32 @@ const NUMBER_CELLS = 56
 /** "now" is what the last two seconds were. */
 const NOW_MS = 2000
 
-export const REGION_KEYS: readonly (readonly [label: string, help: string, short: string])[] = [
-  ['q', 'detach and leave', 'quit'],
-  ['?', 'this page', 'help'],
-  ['Up k', 'the region above', 'above'],
-  ['Down j', 'the region below', 'below'],
-  ['p', 'freeze what is shown; recording goes on', 'pause'],
-  ['z R', 'begin all counts and times at zero', 'zero'],
-  ['w', 'warnings in full', 'warnings'],
-  ['Esc', 'close a page', ''],
-  ['Ctrl-Z', 'stop jfluid as a job, which ends the recording; fg returns', ''],
-]
+/** Lines between those of status and those at the bottom. */
+export function regionRoom({ rows }: FrameScene): number {
+  return rows - TOP_LINES - BOTTOM_LINES
+}
 
 export function regionSceneLines(scene: RegionScene): Line[] {
-  if (isTooSmall(scene)) return tooSmall(scene)
-  const room = scene.rows - 4 // two of status, a message, the keys
-  const body = scene.page === undefined ? bodyLines(scene, room) : pageLines(scene, scene.page)
-  const lines = [...statusLines(scene), ...body.slice(0, room)]
-  while (lines.length < scene.rows - 2) lines.push([])
-  return [...lines, messageLine(scene), keyLine(scene.columns)]
+  const small = tooSmallLines(scene)
+  if (small !== null) return small
+  const { shown, first } = scene.pages
+  const room = regionRoom(scene)
+  const page = shown === undefined ? [] : pageLines(scene, shown)
+  const body = shown === undefined ? bodyLines(scene, room) : page.slice(first)
+  const message = messageLine(scene, scene.pages, page.length, room) ?? hintLine(scene)
+  return frameLines(scene, statusLines(scene), body, [message, keyLine(REGION_BINDINGS, scene.columns)])
 }
 
-function run(text: string, style: Style = 'plain'): Run {
-  return { text, style }
+export function pageLines(scene: FrameScene, page: FramePage): Line[] {
+  return page === 'help' ? keyLines(REGION_BINDINGS, scene.columns) : warningLines(scene)
 }
 
-function tooSmall({ columns, rows }: RegionScene): Line[] {
-  const text = [`The terminal is ${columns}x${rows};`, `jfluid needs ${SMALLEST_COLUMNS}x${SMALLEST_ROWS}.`]
-  return text.slice(0, rows).map((line) => [run(cut(line, columns), 'warning')])
+function hintLine({ columns, status }: RegionScene): Line {
+  return status.message === undefined ? [] : say(status.message, 'warning', columns)
 }
 
-/** Left and right parts of a line; where they do not both fit, the left one is cut. */
-function between(left: readonly Run[], atRight: readonly Run[], columns: number): Line {
-  let room = columns - atRight.reduce((sum, it) => sum + width(it.text), 0)
-  const line: Run[] = []
-  for (const { text, style } of left) {
-    const shown = cut(text, room)
-    room -= width(shown)
-    line.push(run(shown, style))
-  }
-  return [...line, run(' '.repeat(Math.max(0, room))), ...atRight]
-}
-
-function statusLines({ columns, status, overheadNs, paused, ended }: RegionScene): Line[] {
-  const warnings = status.warnings.length
-  const phase =
-    ended !== undefined || status.phase === 'ended'
-      ? run('ended', 'error')
-      : paused
-        ? run('PAUSED', 'warning')
-        : run(
-            status.phase === 'recording' ? 'recording' : 'waiting',
-            status.phase === 'recording' ? 'good' : 'warning',
-          )
-  const first = [
-    run(' jfluid ', 'title'),
-    run(` pid ${status.pid}  `, 'dim'),
-    run(clean(status.mainClass), 'title'),
-    run(columns >= 100 ? `  JDK ${clean(status.jdk)}` : '', 'dim'),
-  ]
-  const atRight = [
-    run(warnings === 0 ? '  ' : `  ${warnings} warning${warnings === 1 ? '' : 's'}: w  `, 'warning'),
-    phase,
-    run(` ${span(status.elapsedMs)} `),
-  ]
+function statusLines(scene: RegionScene): Line[] {
+  const { columns, status, overheadNs } = scene
   const second = [
     run(' gross time of regions  ', 'dim'),
     run(shortCount(status.eventsPerSecond)),
@@ -121,7 +89,8 @@ function statusLines({ columns, status, overheadNs, paused, ended }: RegionScene
     run(' overhead each  wait ', 'dim'),
     run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
   ]
-  return [between(first, atRight, columns), between(second, [], columns)]
+  const doing = status.phase === 'recording' ? 'recording' : 'waiting'
+  return [identityLine(scene, doing), between(second, [], columns)]
 }
 
 function bodyLines(scene: RegionScene, room: number): Line[] {
@@ -223,39 +192,4 @@ function courseLines(region: RegionTimes, columns: number, glyphs: BarGlyphs): L
     ),
     [run(` ${pad('latest', 8)}`, 'dim'), run(cut(latest.join('  '), columns - 9))],
   ]
-}
-
-function pageLines({ columns, status }: RegionScene, page: RegionPage): Line[] {
-  if (page === 'help')
-    return REGION_KEYS.map(([label, help]) => [run(` ${pad(label, 10)}`, 'key'), run(help)])
-  if (status.warnings.length === 0) return [[run(' no warnings', 'dim')]]
-  return status.warnings.flatMap((warning) =>
-    wrap(clean(warning), columns - 4).map(
-      (text, i): Line => [run(i === 0 ? ' ! ' : '   ', 'warning'), run(text)],
-    ),
-  )
-}
-
-function messageLine({ columns, ended, notice, status, page }: RegionScene): Line {
-  if (notice !== undefined) return [run(` ${cut(clean(notice), columns - 2)}`, 'warning')]
-  if (ended !== undefined) {
-    const text = ` The session has ended: ${clean(ended)}. q leaves and prints the report`
-    return [run(cut(text, columns), 'error')]
-  }
-  if (page !== undefined) return [run(' Esc closes this page', 'dim')]
-  if (status.message !== undefined) return [run(` ${cut(clean(status.message), columns - 2)}`, 'warning')]
-  return []
-}
-
-function keyLine(columns: number): Line {
-  const line: Run[] = []
-  let cells = 0
-  for (const [label, , short] of REGION_KEYS) {
-    if (short === '') continue
-    const entry = [run(` ${label.split(' ')[0]!}`, 'key'), run(` ${short} `, 'dim')]
-    cells += entry.reduce((sum, it) => sum + width(it.text), 0)
-    if (cells > columns) break
-    line.push(...entry)
-  }
-  return line
 }

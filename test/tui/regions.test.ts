@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { RegionTimes } from '../../src/profile/profile.ts'
+import { REGION_BINDINGS } from '../../src/tui/keys.ts'
 import { type RegionSource, RegionView } from '../../src/tui/region-app.ts'
 import { REGION } from '../profile/region.ts'
 import { Methods, treeOf } from '../profile/trees.ts'
@@ -63,6 +64,7 @@ describe('the view of regions', () => {
   it('keeps what it shows while it is paused', async () => {
     const { screen, source, view } = await shown(1)
     screen.press('p')
+    await expect.poll(() => screen.text).toContain('PAUSED')
     source.all = [{ ...source.all[0]!, count: 77 }]
     await view.refresh()
     expect(screen.text).toContain('PAUSED')
@@ -75,11 +77,11 @@ describe('the view of regions', () => {
   it('has pages of help and warnings, begins at zero, and says what a key does not do', async () => {
     const { screen, source } = await shown(1)
     screen.press('?')
-    expect(screen.text).toContain('begin all counts and times at zero')
+    for (const { label, help } of REGION_BINDINGS) expect(screen.text).toContain(`${label.padEnd(9)}${help}`)
     screen.press('q') // closes the page only
     source.facts = { warnings: ['something is odd'] }
     screen.press('w')
-    expect(screen.text).toContain('! something is odd')
+    expect(screen.text).toMatch(/^ {2}something is odd$/m)
     screen.press('escape z')
     expect([source.resets, screen.text.includes('begin at zero')]).toEqual([1, true])
     screen.press('x')
@@ -88,10 +90,24 @@ describe('the view of regions', () => {
     expect(screen.suspended).toBe(1)
   })
 
+  it('scrolls warnings that do not fit, by key and by wheel', async () => {
+    const { screen, source } = await shown(3)
+    source.facts = { warnings: Array.from({ length: 30 }, (_, i) => `warning ${i + 1}.`) }
+    screen.press('w')
+    expect(screen.text).toMatch(/lines 1 to 20 of 60 *$/m)
+    expect(screen.text).not.toContain('warning 30.')
+    screen.press('end')
+    expect(screen.text).toContain('warning 30.')
+    screen.mouse('wheel-up', 3, 3)
+    expect(screen.text).toMatch(/lines 40 to 59 of 60 *$/m)
+    screen.press('escape')
+    expect(screen.styled('selected')).toContain('App.part1:3-4') // the wheel was the page's
+  })
+
   it('says why the session is over, and is left by q or a signal', async () => {
     const { screen, source, left } = await shown(1)
     source.end('the JVM ended')
-    await expect.poll(() => screen.text).toContain('The session has ended: the JVM ended')
+    await expect.poll(() => screen.text).toContain('the JVM ended: press q to leave and see the report')
     screen.press('q')
     expect(await left).toBe('quit')
     const other = await shown(1)
@@ -100,7 +116,7 @@ describe('the view of regions', () => {
   })
 
   it('says what has not been executed, what went wrong, and when the terminal is too small', async () => {
-    const { screen, source, view } = await shown(1)
+    const { screen, source, view, left } = await shown(1)
     source.all = [{ ...source.all[0]!, count: 0, intervals: [], buckets: [], lastNs: [] }]
     await view.refresh()
     expect(screen.text).toContain('has not been executed yet')
@@ -108,8 +124,9 @@ describe('the view of regions', () => {
     await view.refresh()
     expect(screen.text).toContain('the recorder has stopped')
     screen.resize(60, 10)
-    expect(screen.text).toContain('jfluid needs 80x24')
-    screen.press('q')
+    expect(screen.text).toMatch(/jfluid needs 80×24\.\n +Enlarge it, or press q\./)
+    screen.press('? q')
+    expect(await left).toBe('quit')
   })
 
   it('does without what is not ASCII', async () => {

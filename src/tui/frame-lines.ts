@@ -1,0 +1,166 @@
+// What all live views draw alike, as lines with styles: who is looked at, pages, words to the user, keys, and a terminal
+// that is too small.
+
+import { ASCII, clean, count, cut, type Glyphs, pad, span, UNICODE, width, wrap } from './format.ts'
+import type { Binding } from './keys.ts'
+import type { LiveStatus } from './live-source.ts'
+import type { Pages } from './pages.ts'
+import type { Line, Run, Style } from './screen.ts'
+import { isTooSmall, SMALLEST_COLUMNS, SMALLEST_ROWS } from './size.ts'
+
+/** All that drawing depends on, in any view. */
+export interface FrameScene {
+  readonly columns: number
+  readonly rows: number
+  readonly unicode: boolean
+  readonly status: LiveStatus
+  readonly paused: boolean
+  /** Why the session is over; undefined while it is not. */
+  readonly ended: string | undefined
+  /** A word to the user, for a few seconds. */
+  readonly notice: string | undefined
+}
+
+/** Below the body: one line of detail or message, one line of keys. */
+export const BOTTOM_LINES = 2
+/** From here on there is room for a second column of keys. */
+const TWO_COLUMNS = 150
+const KEY_CELLS = 75
+
+export function run(text: string, style: Style = 'plain'): Run {
+  return { text, style }
+}
+
+export function glyphsOf({ unicode }: FrameScene): Glyphs {
+  return unicode ? UNICODE : ASCII
+}
+
+/** The top, as much of the body as fits, and the two lines at the bottom. */
+export function frameLines(
+  scene: FrameScene,
+  top: readonly Line[],
+  body: readonly Line[],
+  bottom: readonly [Line, Line],
+): Line[] {
+  const room = scene.rows - BOTTOM_LINES
+  const lines = [...top, ...body].slice(0, room)
+  while (lines.length < room) lines.push([])
+  return [...lines, ...bottom]
+}
+
+/** Instead of all other lines; null where there is room for them. */
+export function tooSmallLines(scene: FrameScene): Line[] | null {
+  if (!isTooSmall(scene)) return null
+  const { columns, rows } = scene
+  const { times } = glyphsOf(scene)
+  const text = [
+    `The terminal is ${columns}${times}${rows};`,
+    `jfluid needs ${SMALLEST_COLUMNS}${times}${SMALLEST_ROWS}.`,
+    'Enlarge it, or press q.',
+  ]
+  const above = Math.max(0, Math.floor((rows - text.length) / 2))
+  const lines: Line[] = Array.from({ length: above }, () => [])
+  for (const line of text) {
+    const left = Math.max(0, Math.floor((columns - line.length) / 2))
+    lines.push([run(' '.repeat(left)), run(cut(line, columns), 'warning')])
+  }
+  return lines.slice(0, rows)
+}
+
+/** Left and right parts of a line; where they do not both fit, the left one is cut. */
+export function between(left: readonly Run[], atRight: readonly Run[], columns: number): Line {
+  let room = columns - cells(atRight)
+  const line: Run[] = []
+  for (const { text, style } of left) {
+    const shown = cut(text, room)
+    room -= width(shown)
+    line.push(run(shown, style))
+  }
+  return [...line, run(' '.repeat(Math.max(0, room))), ...atRight]
+}
+
+export function cells(line: Line): number {
+  return line.reduce((sum, each) => sum + width(each.text), 0)
+}
+
+/** The first line: who is looked at, and what is being done. */
+export function identityLine(scene: FrameScene, doing: string = scene.status.phase): Line {
+  const { columns, status } = scene
+  const warnings = status.warnings.length
+  const who = [
+    run(' jfluid ', 'title'),
+    run(` pid ${status.pid}  `, 'dim'),
+    run(clean(status.mainClass), 'title'),
+    run(columns >= 100 ? `  JDK ${clean(status.jdk)}` : '', 'dim'),
+  ]
+  const atRight = [
+    run(warnings === 0 ? '  ' : `  ${warnings} warning${warnings === 1 ? '' : 's'}: w  `, 'warning'),
+    phase(scene, doing),
+    run(` ${span(status.elapsedMs)} `),
+  ]
+  return between(who, atRight, columns)
+}
+
+function phase({ status, paused, ended }: FrameScene, doing: string): Run {
+  if (ended !== undefined || status.phase === 'ended') return run('ended', 'error')
+  if (paused) return run('PAUSED', 'warning')
+  if (status.isBare) return run('timing roots', 'warning')
+  return run(doing, status.phase === 'recording' ? 'good' : 'warning')
+}
+
+/** What a view has to say before anything of its own: a word to the user, the end, how to leave a page. */
+export function messageLine<Name extends string>(
+  { columns, ended, notice }: FrameScene,
+  pages: Pages<Name>,
+  all: number,
+  room: number,
+): Line | null {
+  if (notice !== undefined) return say(notice, 'warning', columns)
+  if (ended !== undefined) return say(`${ended}: press q to leave and see the report`, 'error', columns)
+  if (pages.shown === undefined) return null
+  const shown = `${count(pages.first + 1)} to ${count(Math.min(all, pages.first + room))}`
+  const more = all > room ? [run(`lines ${shown} of ${count(all)} `, 'dim')] : []
+  return between([run(' Esc closes this page', 'dim')], more, columns)
+}
+
+export function say(text: string, style: Style, columns: number): Line {
+  return [run(` ${cut(clean(text), columns - 1)}`, style)]
+}
+
+/** The page of keys. */
+export function keyLines<Actions>(bindings: readonly Binding<Actions>[], columns: number): Line[] {
+  const entries = bindings
+    .filter(({ label }) => label !== '')
+    .map(({ label, help }): Line => [run(`  ${pad(label, 9)}`, 'key'), run(help)])
+  const lines: Line[] = []
+  const half = columns >= TWO_COLUMNS ? Math.ceil(entries.length / 2) : entries.length
+  for (let i = 0; i < half; i++) {
+    const left = entries[i]!
+    const beside = entries[half + i]
+    lines.push(beside ? [...left, run(' '.repeat(Math.max(2, KEY_CELLS - cells(left)))), ...beside] : left)
+  }
+  return lines
+}
+
+/** The page of warnings. */
+export function warningLines({ columns, status }: FrameScene): Line[] {
+  const lines: Line[] = []
+  if (status.warnings.length === 0) lines.push([run('  No warnings.')])
+  for (const warning of status.warnings) {
+    for (const line of wrap(clean(warning), columns - 4)) lines.push([run(`  ${line}`)])
+    lines.push([])
+  }
+  return lines
+}
+
+/** The last line: as many keys as fit. */
+export function keyLine<Actions>(bindings: readonly Binding<Actions>[], columns: number): Line {
+  const line: Run[] = []
+  for (const { label, short } of bindings) {
+    if (short === undefined) continue
+    const entry = [run(` ${label.split(' ')[0]!}`, 'key'), run(` ${short} `, 'dim')]
+    if (cells(line) + cells(entry) > columns) break
+    line.push(...entry)
+  }
+  return line
+}

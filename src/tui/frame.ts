@@ -1,0 +1,203 @@
+// What live views have in common: turns, freezing, words to the user, the end of the session and the user's leaving. What
+// there is to ask and to draw, and what other keys do, is the view's.
+
+import { clean } from './format.ts'
+import type { FrameScene } from './frame-lines.ts'
+import type { Binding } from './keys.ts'
+import type { LiveSource } from './live-source.ts'
+import type { Line, Mouse, Screen } from './screen.ts'
+import { isTooSmall } from './size.ts'
+
+/** How long a word of ours stays. */
+const NOTICE_MS = 4000
+
+/** How the user left: by key, or by the signal that ended us. */
+export type Leave = 'quit' | NodeJS.Signals
+
+/** What any view asks of a session. */
+export type FrameSource = Omit<LiveSource, 'snapshot'>
+
+/** `Picture` is what a view shows of the session at one moment. */
+export abstract class Frame<Picture> {
+  readonly #source: FrameSource
+  readonly #screen: Screen
+  readonly #periodMs: number
+  readonly #left: Promise<Leave>
+  #leave: (how: Leave) => void = () => {}
+  #timer: NodeJS.Timeout | undefined
+  #done = false
+  #paused = false
+  /** About to be paused: the picture to be frozen is on its way. */
+  #freezing = false
+  #ended: string | undefined
+  #notice: { text: string; until: number } | undefined
+
+  /** @param periodMs  from the begin of a turn to that of the next */
+  constructor(source: FrameSource, screen: Screen, periodMs: number) {
+    this.#source = source
+    this.#screen = screen
+    this.#periodMs = periodMs
+    this.#left = new Promise((resolve) => {
+      this.#leave = resolve
+    })
+    screen.onKey(({ name }) => this.#onKey(name))
+    screen.onMouse((mouse) => this.#onMouse(mouse))
+    screen.onResize(() => this.draw())
+    screen.onSignal((signal) => this.#end(signal))
+    source.ended.then(
+      (reason) => this.#onEnded(reason),
+      (error: unknown) => this.#onEnded(messageOf(error)),
+    )
+  }
+
+  /** @param stays  there may be none after it for a while: what can be chosen from it must be in it */
+  protected abstract ask(stays: boolean): Promise<Picture>
+  protected abstract take(picture: Picture): void
+  protected abstract lines(scene: FrameScene): Line[]
+  /** Keys that are not the same everywhere; not Ctrl-C. */
+  protected abstract press(key: string): void
+  protected abstract point(mouse: Mouse): void
+
+  /** Shows the session until the user leaves. */
+  run(): Promise<Leave> {
+    this.draw()
+    const turn = async (): Promise<void> => {
+      const begun = performance.now()
+      await this.refresh()
+      const spent = performance.now() - begun
+      // A tree that takes long gets as much rest: keys, and the recorder on few cores, want their half.
+      if (!this.#done) this.#timer = setTimeout(turn, Math.max(this.#periodMs - spent, spent))
+    }
+    void turn()
+    return this.#left
+  }
+
+  /** One turn: the newest picture, drawn. */
+  async refresh(): Promise<void> {
+    if (this.isMoving && !this.#freezing) await this.renew()
+    this.draw()
+  }
+
+  draw(): void {
+    if (this.#done) return
+    if (this.#notice !== undefined && performance.now() > this.#notice.until) this.#notice = undefined
+    this.#screen.draw(this.lines(this.scene))
+  }
+
+  /** Whether new pictures come. */
+  protected get isMoving(): boolean {
+    return !this.#paused && this.#ended === undefined
+  }
+
+  protected async renew(stays = false): Promise<void> {
+    const paused = this.#paused
+    let picture: Picture
+    try {
+      picture = await this.ask(stays)
+    } catch (error) {
+      // A session that is ending has no more of them; why it ends comes by `ended`.
+      this.say(messageOf(error))
+      return
+    }
+    // Meanwhile the view may have been frozen.
+    if (this.#paused === paused && !this.#done) this.take(picture)
+  }
+
+  protected get scene(): FrameScene {
+    const { columns, rows, unicode } = this.#screen
+    const status = this.#source.status()
+    return {
+      columns,
+      rows,
+      unicode,
+      status,
+      paused: this.#paused,
+      ended: this.#ended,
+      notice: this.#notice?.text,
+    }
+  }
+
+  /** A word to the user, for a few seconds. */
+  protected say(text: string): void {
+    this.#notice = { text, until: performance.now() + NOTICE_MS }
+  }
+
+  protected unsay(): void {
+    this.#notice = undefined
+  }
+
+  /** What a key does by a table; one that does nothing is told so. */
+  protected runBinding<Actions>(
+    bindings: readonly Binding<Actions>[],
+    actions: Actions,
+    key: string,
+    isTold = true,
+  ): void {
+    const binding = bindings.find(({ keys }) => keys.includes(key))
+    if (binding !== undefined) binding.run(actions)
+    else if (isTold && [...key].length === 1) this.say(`${clean(key)} does nothing; ? shows the keys`)
+  }
+
+  #onKey(key: string): void {
+    if (this.#done) return
+    if (key === 'C-c' || (key === 'q' && isTooSmall(this.#screen))) this.quit()
+    else if (!isTooSmall(this.#screen)) this.press(key)
+    this.draw()
+  }
+
+  #onMouse(mouse: Mouse): void {
+    if (this.#done || isTooSmall(this.#screen)) return
+    this.point(mouse)
+    this.draw()
+  }
+
+  async #onEnded(reason: string): Promise<void> {
+    if (this.#done) return
+    if (!this.#paused) await this.renew(true)
+    this.unsay()
+    this.#ended = reason
+    this.draw()
+  }
+
+  #end(how: Leave): void {
+    if (this.#done) return
+    this.#done = true
+    clearTimeout(this.#timer)
+    this.#leave(how)
+  }
+
+  // Actions of the key tables.
+
+  quit(): void {
+    this.#end('quit')
+  }
+
+  suspend(): void {
+    this.#screen.suspend()
+  }
+
+  /** What is frozen is one picture more. */
+  pause(): void {
+    if (this.#freezing) this.#freezing = false
+    else if (this.#paused || this.#ended !== undefined) this.#paused = !this.#paused
+    else void this.#freeze()
+  }
+
+  async #freeze(): Promise<void> {
+    this.#freezing = true
+    await this.renew(true)
+    if (!this.#freezing) return // pressed twice
+    this.#freezing = false
+    this.#paused = true
+    this.draw()
+  }
+
+  reset(): void {
+    this.#source.reset()
+    this.say('counts and times begin at zero')
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

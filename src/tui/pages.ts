@@ -1,0 +1,70 @@
+// A page that is shown instead of the rows, and how far it has been scrolled.
+
+/**
+ * How many lines on a key goes; undefined for keys that go nowhere.
+ *
+ * @param room  lines on the screen
+ */
+export function stepOf(key: string, room: number): number | undefined {
+  switch (key) {
+    case 'up':
+    case 'k':
+      return -1
+    case 'down':
+    case 'j':
+      return 1
+    case 'pageup':
+      return -room
+    case 'pagedown':
+      return room
+    case 'home':
+    case 'g':
+      return Number.NEGATIVE_INFINITY
+    case 'end':
+    case 'G':
+      return Number.POSITIVE_INFINITY
+    default:
+      return undefined
+  }
+}
+
+export class Pages<Name extends string> {
+  #shown: Name | undefined
+  #first = 0
+
+  get shown(): Name | undefined {
+    return this.#shown
+  }
+
+  /** Index of the first line on the screen. */
+  get first(): number {
+    return this.#first
+  }
+
+  toggle(page: Name): void {
+    this.#shown = this.#shown === page ? undefined : page
+    this.#first = 0
+  }
+
+  close(): void {
+    this.#shown = undefined
+  }
+
+  /** @param all  lines of the page */
+  scroll(lines: number, all: number, room: number): void {
+    this.#first = Math.max(0, Math.min(this.#first + lines, all - room))
+  }
+
+  /**
+   * A page scrolls and closes.
+   *
+   * @returns whether that is what the key does
+   */
+  press(key: string, all: number, room: number): boolean {
+    const step = stepOf(key, room)
+    if (step !== undefined) this.scroll(step, all, room)
+    else if (['escape', 'q', 'enter', 'space'].includes(key)) this.close()
+    else return false
+    return true
+  }
+}
