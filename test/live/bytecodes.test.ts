@@ -5,7 +5,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { stepThrough } from '../oracle/stepping.ts'
+import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
 import {
   type JsonNode,
@@ -54,12 +55,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
 
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Blocks')
-    const source = join(import.meta.dirname, '../oracle/StepCounter.java')
-    const tools = await compileJava(jdk, {}, { release: null, options: ['--add-modules', 'jdk.jdi', source] })
-    const args = ['--add-modules', 'jdk.jdi', '-cp', tools, 'StepCounter', jdk.home, classes]
-    const stepping = startJava(jdk, [...args, `fix.Blocks run ${N} 2`, 'fix.Blocks*'])
-    await stepping.line(/^end/)
-    const rows = stepping.stdout().trim().split('\n').slice(0, -1)
+    const rows = await stepThrough('StepCounter', jdk, classes, `fix.Blocks run ${N} 2`, 'fix.Blocks*')
     steps = Object.fromEntries(
       rows.map((row) => [row.slice(0, row.lastIndexOf(' ')), Number(row.slice(row.lastIndexOf(' ') + 1))]),
     )

@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
+import { stepThrough } from '../oracle/stepping.ts'
 import { seeded } from '../profile/trees.ts'
-import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newest, oldest } from '../support/jdks.ts'
 import { type JsonRegion, jfluid, readProfileJson, startJfluid, startRecording } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
@@ -27,8 +28,8 @@ class Trace {
   /** Lines by method. */
   readonly lines = new Map<string, Set<number>>()
 
-  constructor(text: string) {
-    this.#rows = text.trim().split('\n').slice(0, -1)
+  constructor(rows: readonly string[]) {
+    this.#rows = rows
     this.#walk({
       begin: (method) => this.lines.set(method, this.lines.get(method) ?? new Set()),
       at: (method, line) => this.lines.get(method)!.add(line),
@@ -104,16 +105,8 @@ function placesIn(trace: Trace, seed: number): Place[] {
 
 async function tracedBlocks(): Promise<{ classes: string; trace: Trace }> {
   const classes = await compileFixture(oldest, 'Blocks')
-  const source = join(import.meta.dirname, '../oracle/LineTrace.java')
-  const tools = await compileJava(
-    newest,
-    {},
-    { release: null, options: ['--add-modules', 'jdk.jdi', source] },
-  )
-  const args = ['--add-modules', 'jdk.jdi', '-cp', tools, 'LineTrace', newest.home, classes]
-  const stepping = startJava(newest, [...args, 'fix.Blocks run 2', 'fix.Blocks*'])
-  await stepping.line(/^end/)
-  return { classes, trace: new Trace(stepping.stdout()) }
+  const lines = await stepThrough('LineTrace', newest, classes, 'fix.Blocks run 2', 'fix.Blocks*')
+  return { classes, trace: new Trace(lines) }
 }
 
 describe('executions', () => {
