@@ -9,7 +9,7 @@ import { describeDetach, finish, keepProfile, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, parsePid, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
-import { signalStatus, stopSignal } from './signals.ts'
+import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 import { isWholeJvm } from './whole-jvm-options.ts'
 
 export interface RecordFlags extends SessionFlags {
@@ -65,6 +65,7 @@ export async function record(pidText: string, flags: RecordFlags): Promise<void>
     const problem = outcome(session, signal, flags.out)
     if (problem !== null) throw problem
   } finally {
+    keepStatus()
     stop.dispose()
     progress.close()
   }

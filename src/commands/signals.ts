@@ -2,6 +2,8 @@
 
 import { constants } from 'node:os'
 
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
 export interface StopSignal {
   /** Resolves when the user or the system asks us to stop. */
   readonly fired: Promise<NodeJS.Signals>
@@ -17,6 +19,16 @@ export function signalStatus(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal]
 }
 
+/**
+ * What was to be done is done, and the exit status is known in a moment: a signal that comes now ends us with that
+ * status, instead of as if nothing had been kept. For good; before the handlers of the command go.
+ */
+export function keepStatus(): void {
+  for (const name of ENDING) process.on(name, () => process.exit())
+  // Node.js that runs out of work takes its handlers back first, and is ended by a signal for some milliseconds more.
+  process.on('beforeExit', () => process.exit())
+}
+
 export function stopSignal(): StopSignal {
   let signal: NodeJS.Signals | null = null
   let resolve: (signal: NodeJS.Signals) => void = () => {}
@@ -24,7 +36,7 @@ export function stopSignal(): StopSignal {
     resolve = r
   })
   let instead: (() => void) | null = null
-  const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) => {
+  const handlers = ENDING.map((name) => {
     let again = false
     const handler = (): void => {
       if (instead !== null) {

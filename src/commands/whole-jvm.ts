@@ -21,7 +21,7 @@ import { outcome } from './outcome.ts'
 import { PassOn } from './pass-on.ts'
 import type { RecordFlags } from './record.ts'
 import { exitOf, NoJvmStarted, type RunFlags, start } from './run.ts'
-import { stopSignal } from './signals.ts'
+import { keepStatus, stopSignal } from './signals.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
 const STATUS_MS = 500
@@ -81,6 +81,7 @@ export async function recordWholeJvm(pidText: string, flags: RecordFlags): Promi
     const problem = outcome(session, signal, flags.out)
     if (problem !== null) throw problem
   } finally {
+    keepStatus()
     stop.dispose()
     progress.close()
   }
@@ -138,6 +139,7 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
     }
     return await exit
   } finally {
+    keepStatus()
     signals.dispose()
     progress.close()
     door?.leave()

@@ -8,7 +8,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newest, newestOrAll, oldest } from '../support/jdks.ts'
-import { jfluid, readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
+import { jfluid, readProfileJson, startJfluid, startRecording, stderrLine } from '../support/jfluid.ts'
 import { NODE, PROFILE, REPORT, shapeProblems } from './shapes.ts'
 
 const packageJson = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -44,6 +44,19 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     recording.process.child.kill('SIGINT')
     expect((await recording.process.exit).code).toBe(0)
     expect((await readProfileJson(recording.file)).events.count).toBeGreaterThan(0)
+  })
+
+  it('record ends with its own status when signals come in its last moments', async () => {
+    const out = join(temporaryDirectory(), 'p.jfluid')
+    const root = ['--root', 'fix.Ticker.work']
+    const p = startJfluid('record', String(java.pid), ...root, '--duration', '100ms', '--out', out)
+    await stderrLine(p, /ending: the time is over/)
+    // A closed terminal may send any number of these.
+    const hangUps = setInterval(() => p.child.kill('SIGHUP'), 1)
+    const exit = await p.exit
+    clearInterval(hangUps)
+    expect(exit).toEqual({ code: 0, signal: null })
+    expect((await readProfileJson(out)).truncated).toBe(false)
   })
 
   it('ps --json says the same to a program', async () => {
