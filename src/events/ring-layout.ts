@@ -39,7 +39,7 @@
 //        8     8  u64   epoch     session ticks >>> 40 when the chunk was taken
 //       16   8·n  u64   events    oldest first; 0 = not written yet
 //
-// The Java twin is backend-java/runtime/java/lang/JFluid1.java; a test compares the constants.
+// The Java twin is backend-java/runtime/java/lang/JFluid1Layout.java; a test compares the constants.
 
 export const RING_MAGIC = 0x3152464a // "JFR1"
 export const RING_CHUNK_BYTES = 4

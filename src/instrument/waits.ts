@@ -44,7 +44,7 @@ import type { WaitRefs } from './runtime.ts'
 
 const ACONST_NULL = 1
 
-/** What a thread waits for, as the runtime knows it (KIND_… of JFluid1.java). */
+/** What a thread waits for, as the runtime knows it (KIND_… of JFluid1Layout.java). */
 export const WAIT_KINDS = { blocked: 0, waiting: 1, parked: 2, sleeping: 3 } as const
 
 /** A method of the JDK that does nothing but wait. */

@@ -24,13 +24,11 @@ const SETTLE_MS = 30_000
 const EARLY_MS = 4000
 
 const rule = (what, methods) =>
-  ['quiet', ...methods.map((it) => `${what},java.lang.JFluid1::${it}`)].map(
-    (it) => `-XX:CompileCommand=${it}`,
-  )
-const PROBES = ['methodEntry', 'methodExit']
+  ['quiet', ...methods.map((it) => `${what},java.lang.${it}`)].map((it) => `-XX:CompileCommand=${it}`)
+const PROBES = ['JFluid1::methodEntry', 'JFluid1::methodExit']
 const VARIANTS = {
   'as it is': [],
-  inlined: rule('inline', [...PROBES, 'current', 'ticks']),
+  inlined: rule('inline', [...PROBES, 'JFluid1Threads::current', 'JFluid1Session::ticks']),
   'not inlined': rule('dontinline', PROBES),
 }
 

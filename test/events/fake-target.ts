@@ -1,4 +1,4 @@
-// A target in TypeScript: threads that write into the buffer as JFluid1.java does, one store at a
+// A target in TypeScript: threads that write into the buffer as JFluid1.java and JFluid1Ring.java do, one store at a
 // time, so that a test can put anything between two stores.
 //
 // Every method that stores is a generator and yields after each store; whoever drives it decides what

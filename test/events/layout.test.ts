@@ -8,14 +8,14 @@ import * as waits from '../../src/events/wait-ids.ts'
 import { WAIT_KINDS } from '../../src/instrument/waits.ts'
 
 const java = readFileSync(
-  join(import.meta.dirname, '../../backend-java/runtime/java/lang/JFluid1.java'),
+  join(import.meta.dirname, '../../backend-java/runtime/java/lang/JFluid1Layout.java'),
   'utf8',
 )
 
 /** `static final int NAME = 4;`, `… long NAME = 3L << 62;` or `… = OTHER | 5L << TICK_BITS;` */
 function javaConstant(name: string): bigint {
   const [, text] = new RegExp(`static final (?:int|long) ${name} = ([^;]+);`).exec(java) ?? []
-  if (text === undefined) throw new Error(`JFluid1.java has no constant ${name}`)
+  if (text === undefined) throw new Error(`JFluid1Layout.java has no constant ${name}`)
   return text
     .split('|')
     .map((term) => {

@@ -173,7 +173,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     for (const [method, code] of before) expect(after.get(method)).toBe(code)
     expect(probed(after)).toEqual([])
     expect(probed(await liveCode(jvm, 'Ljava/lang/Thread;'))).toEqual([])
-    const ours = /^java\.lang\.JFluid1\$(?:Waiting|Ticket|HandedOver|ThreadInfo)$/
+    const ours = /^java\.lang\.JFluid1(?:Tasks\$(?:Waiting|Ticket|HandedOver)|Threads\$ThreadInfo)$/
     expect([...(await liveObjects(java.pid, ours))]).toEqual([])
     await run(java, 'submit', 10)
     await jvm.dispose()

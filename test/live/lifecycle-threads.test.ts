@@ -125,7 +125,7 @@ forEachJdk((jdk) => {
     java.send('series 5000')
     await java.line(/done/)
     // Records of ended threads go with the next status. One is the agent's own, which calibrated.
-    const records = async () => (await liveObjects(java.pid, /JFluid1\$ThreadInfo$/)).values()
+    const records = async () => (await liveObjects(java.pid, /JFluid1Threads\$ThreadInfo$/)).values()
     await until(async () => [...(await records())].reduce((a, b) => a + b, 0) <= 2)
     const profile = await recording.stop()
     expect(lines(callsByMethod(profile))).toEqual(['fix.Crowd.step(I)I 5000', 'fix.Crowd.visit()V 5000'])

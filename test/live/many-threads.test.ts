@@ -28,7 +28,7 @@ const THRONG = `
       inside.release(WIDTH);
     }
     static void numbers(int left) throws Exception {
-      var field = Class.forName("java.lang.JFluid1").getDeclaredField("counters");
+      var field = Class.forName("java.lang.JFluid1Session").getDeclaredField("counters");
       field.setAccessible(true);
       ((int[]) field.get(null))[0] = (1 << 24) - 1 - left;
     }

@@ -43,7 +43,7 @@ const SHOW_FIELDS = `
   public class ShowFields {
     static final Object[] KEPT = new Object[${OBJECTS}];
     public static void main(String[] args) throws Exception {
-      Class<?> c = Class.forName("java.lang.JFluid1$ThreadInfo");
+      Class<?> c = Class.forName("java.lang.JFluid1Threads$ThreadInfo");
       Unsafe unsafe = Unsafe.getUnsafe();
       for (int i = 0; i < KEPT.length; i++) KEPT[i] = unsafe.allocateInstance(c);
       for (Field f : c.getDeclaredFields()) {
@@ -73,8 +73,9 @@ forEachJdk((jdk) => {
     const java = startJava(jdk, [internals, patched, '-cp', classes, 'ShowFields'])
     await java.line(/^ready/)
     const [, instances, bytes] =
-      /(\d+)\s+(\d+)\s+java\.lang\.JFluid1\$ThreadInfo\s/.exec(await jcmd(java.pid, 'GC.class_histogram')) ??
-      []
+      /(\d+)\s+(\d+)\s+java\.lang\.JFluid1Threads\$ThreadInfo\s/.exec(
+        await jcmd(java.pid, 'GC.class_histogram'),
+      ) ?? []
     expect(Number(instances)).toBe(OBJECTS)
     const size = Number(bytes) / OBJECTS
     const fields = [...java.stdout().matchAll(/^field (\w+) (\d+) (\d+)$/gm)].map(([, name, at, width]) => ({

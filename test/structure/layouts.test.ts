@@ -6,7 +6,7 @@ import * as event from '../../src/events/event-layout.ts'
 import * as ring from '../../src/events/ring-layout.ts'
 
 const java = readFileSync(
-  new URL('../../backend-java/runtime/java/lang/JFluid1.java', import.meta.url),
+  new URL('../../backend-java/runtime/java/lang/JFluid1Layout.java', import.meta.url),
   'utf8',
 )
 
@@ -15,7 +15,7 @@ function javaConstant(name: string): number {
   const plain = new RegExp(`(?:int|long) ${name} = (\\d+)L?(?: << 62)?;`).exec(java)
   const control = new RegExp(`long ${name} = KIND_CONTROL \\| (\\d+)L << TICK_BITS;`).exec(java)
   const value = plain?.[1] ?? control?.[1]
-  if (value === undefined) throw new Error(`${name} is not in JFluid1.java`)
+  if (value === undefined) throw new Error(`${name} is not in JFluid1Layout.java`)
   return Number(value)
 }
 

@@ -6,7 +6,7 @@ import java.lang.instrument.Instrumentation;
  * What the JVM knows of allocation: sizes of objects, and how much each thread has allocated. The latter only where the
  * target has the module jdk.management.
  */
-final class Allocations extends JFluid1.Gauge {
+final class Allocations extends JFluid1Allocations.Gauge {
     private final Instrumentation instrumentation;
     private final Meter meter;
     /** Empty where the target does not have the module java.management. */
@@ -67,7 +67,7 @@ final class Allocations extends JFluid1.Gauge {
         if (meter == null) {
             return null;
         }
-        long[] inside = JFluid1.allocatedBefore();
+        long[] inside = JFluid1Allocations.allocatedBefore();
         Object[] rows = new Object[inside.length / 4];
         for (int i = 0; i < rows.length; i++) {
             int at = i * 4;

@@ -44,7 +44,7 @@ final class Bodies {
             byte[] body = entry.getValue();
             U.putInt(at, entry.getKey());
             U.putInt(at + 4, body.length);
-            JFluid1.copyOut(body, at + HEADER);
+            JFluid1Memory.copyOut(body, at + HEADER);
             at += HEADER + body.length;
         }
         clear();
@@ -57,7 +57,7 @@ final class Bodies {
         TreeMap<Integer, byte[]> all = new TreeMap<>();
         for (long at = address; at < address + size; ) {
             byte[] body = new byte[U.getInt(at + 4)];
-            JFluid1.copyIn(at + HEADER, body);
+            JFluid1Memory.copyIn(at + HEADER, body);
             all.put(U.getInt(at), body);
             at += HEADER + body.length;
         }

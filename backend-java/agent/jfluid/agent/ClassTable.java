@@ -273,7 +273,7 @@ final class ClassTable {
             name = "platform";
         } else {
             // Neither toString() nor getName(): they may be the application's code.
-            String given = JFluid1.nameOf(loader);
+            String given = JFluid1Memory.nameOf(loader);
             name = loader.getClass().getName() + (given == null ? "" : " '" + given + "'") + "@" + fresh.id;
         }
         newLoaders.add(new Object[] {fresh.id, name, loaderId(loader.getParent())});

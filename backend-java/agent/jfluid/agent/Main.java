@@ -37,7 +37,7 @@ public final class Main {
         Session session = begin(options);
         if (!session.awaitGo(10, TimeUnit.SECONDS)) {
             // Roots are recorded from now on. What is not in yet is waited for at its first call, or a gap.
-            JFluid1.open();
+            JFluid1Session.open();
         }
     }
 
@@ -170,8 +170,7 @@ public final class Main {
     private static final class Definer {
         static void defineAll(Map<String, byte[]> runtime) {
             jdk.internal.misc.Unsafe unsafe = jdk.internal.misc.Unsafe.getUnsafe();
-            // Outer class last: its initialiser reads Setup. Order among nested classes does not matter,
-            // except that no superclass of ours exists among them.
+            // In any order: nothing is initialised yet, and none of them is the superclass of another.
             for (var entry : new TreeMap<>(runtime).descendingMap().entrySet()) {
                 String name = entry.getKey();
                 if (name.endsWith(".class")) {

@@ -12,7 +12,7 @@ import jfluid.api.CallingContext;
 import jfluid.api.Profiler;
 
 /** A profiler of the user's: its loader, and the names of methods. The runtime keeps the trees. */
-final class Profiling extends JFluid1.Reporter {
+final class Profiling extends JFluid1Contexts.Reporter {
     private static final String ATTRIBUTE = "Jfluid-Profiler";
     /** Bytecodes. */
     private static final int SOON = 1 << 20;
@@ -64,7 +64,7 @@ final class Profiling extends JFluid1.Reporter {
     }
 
     @Override
-    public int register(Thread thread, JFluid1.Context root) {
+    public int register(Thread thread, JFluid1Contexts.Context root) {
         try {
             return Math.max(1, profiler.register(thread, new View(root)));
         } catch (Throwable t) {
@@ -73,7 +73,7 @@ final class Profiling extends JFluid1.Reporter {
     }
 
     @Override
-    public int report(JFluid1.Context root, JFluid1.Context current) {
+    public int report(JFluid1Contexts.Context root, JFluid1Contexts.Context current) {
         try {
             return Math.max(1, profiler.report(new View(root), new View(current)));
         } catch (Throwable t) {
@@ -93,7 +93,7 @@ final class Profiling extends JFluid1.Reporter {
         if (failure == null) {
             failure = t;
         }
-        JFluid1.stopReporting(this);
+        JFluid1Contexts.stopReporting(this);
         return 1; // the next time there is nobody to report to
     }
 
@@ -155,9 +155,9 @@ final class Profiling extends JFluid1.Reporter {
     }
 
     private final class View implements CallingContext {
-        private final JFluid1.Context context;
+        private final JFluid1Contexts.Context context;
 
-        View(JFluid1.Context context) {
+        View(JFluid1Contexts.Context context) {
             this.context = context;
         }
 
@@ -200,7 +200,7 @@ final class Profiling extends JFluid1.Reporter {
         @Override
         public List<CallingContext> callees() {
             List<CallingContext> callees = new ArrayList<>();
-            for (JFluid1.Context c = context.callees; c != null; c = c.next) {
+            for (JFluid1Contexts.Context c = context.callees; c != null; c = c.next) {
                 callees.add(new View(c));
             }
             return callees;

@@ -26,29 +26,29 @@ final class Reader {
         header = ring.duplicate().order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Answers the doubt of a thread that waits for the client: see {@link JFluid1#excuse}. */
+    /** Answers the doubt of a thread that waits for the client: see {@link JFluid1Client#excuse}. */
     void listen() {
         long now = System.nanoTime();
-        long beat = header.getInt(JFluid1.RING_HEARTBEAT) & 0xFFFFFFFFL;
+        long beat = header.getInt(JFluid1Layout.RING_HEARTBEAT) & 0xFFFFFFFFL;
         if (beat != silentBeat) {
             silentBeat = beat;
             silentSince = now;
         }
         boolean starving = wantsProcessor();
-        boolean excused = starving && now - silentSince < JFluid1.STARVING_NANOS;
-        JFluid1.excuse(excused ? now + EXCUSE_NANOS : now, starving);
+        boolean excused = starving && now - silentSince < JFluid1Client.STARVING_NANOS;
+        JFluid1Client.excuse(excused ? now + EXCUSE_NANOS : now, starving);
     }
 
     /** Why the target has stopped recording by itself. */
     String whyEnded() {
-        return header.getInt(JFluid1.RING_ENDED) == JFluid1.ENDED_STARVED
-                ? "the client got no processor for " + JFluid1.STARVING_NANOS / 1_000_000_000L + " s"
-                : "the client did not answer for " + JFluid1.PATIENCE_NANOS / 1_000_000L + " ms";
+        return header.getInt(JFluid1Layout.RING_ENDED) == JFluid1Layout.ENDED_STARVED
+                ? "the client got no processor for " + JFluid1Client.STARVING_NANOS / 1_000_000_000L + " s"
+                : "the client did not answer for " + JFluid1Client.PATIENCE_NANOS / 1_000_000L + " ms";
     }
 
     private boolean wantsProcessor() {
-        int process = header.getInt(JFluid1.RING_READER_PROCESS);
-        int thread = header.getInt(JFluid1.RING_READER_THREAD);
+        int process = header.getInt(JFluid1Layout.RING_READER_PROCESS);
+        int thread = header.getInt(JFluid1Layout.RING_READER_THREAD);
         String stat;
         try (FileInputStream file = new FileInputStream("/proc/" + process + "/task/" + thread + "/stat")) {
             stat = new String(file.readNBytes(1024), StandardCharsets.ISO_8859_1);
@@ -58,6 +58,6 @@ final class Reader {
         // The name in parentheses may hold blanks and parentheses: fields are counted from behind it, as number 3.
         String[] fields = stat.substring(stat.lastIndexOf(')') + 1).trim().split(" ");
         return fields.length > START_FIELD - 3 && fields[0].equals("R")
-                && (int) Long.parseLong(fields[START_FIELD - 3]) == header.getInt(JFluid1.RING_READER_SINCE);
+                && (int) Long.parseLong(fields[START_FIELD - 3]) == header.getInt(JFluid1Layout.RING_READER_SINCE);
     }
 }

@@ -51,11 +51,11 @@ final class Ring {
     }
 
     void begin(int chunkBytes, int chunkCount, int chunksAt, Runnable wake, boolean counts) {
-        threads = JFluid1.begin(JFluid1.address(buffer), chunkBytes, chunkCount, chunksAt, wake, counts);
+        threads = JFluid1Session.begin(JFluid1Memory.address(buffer), chunkBytes, chunkCount, chunksAt, wake, counts);
     }
 
     /**
-     * Ends the use of the ring after {@link JFluid1#disable}.
+     * Ends the use of the ring after {@link JFluid1Session#disable}.
      *
      * @return false if a thread would not leave the runtime, or there was no memory to see that: then the
      *     mapping stays for now
@@ -64,7 +64,7 @@ final class Ring {
         for (int tries = 1; tries <= TRIES; tries++) {
             try {
                 boolean left = everybodyHasLeft();
-                JFluid1.end(left);
+                JFluid1Session.end(left);
                 if (left) {
                     unmap();
                     releaseKept();
@@ -74,7 +74,7 @@ final class Ring {
                 Pause.nanos(100_000_000L);
             }
         }
-        JFluid1.end(false);
+        JFluid1Session.end(false);
         return false;
     }
 
@@ -94,7 +94,7 @@ final class Ring {
     private void unmap() {
         synchronized (mapped) {
             if (mapped.remove(this)) {
-                JFluid1.unmap(buffer);
+                JFluid1Memory.unmap(buffer);
             }
         }
     }
@@ -106,8 +106,8 @@ final class Ring {
         if (!nobodyInside(List.of(this), LEAVING_NANOS)) {
             return false;
         }
-        JFluid1.disable();
-        if (JFluid1.sawVirtualThreads()) {
+        JFluid1Session.disable();
+        if (JFluid1Threads.sawVirtualThreads()) {
             Pause.nanos(50_000_000L);
         }
         return nobodyInside(List.of(this), LEAVING_NANOS);
@@ -119,7 +119,7 @@ final class Ring {
         do {
             boolean inside = false;
             for (Ring ring : rings) {
-                inside |= ring.threads != null && JFluid1.anyoneInside(ring.threads);
+                inside |= ring.threads != null && JFluid1Threads.anyoneInside(ring.threads);
             }
             for (StackTraceElement[] trace : Stacks.take().traces()) {
                 inside |= trace != null && isInside(trace);

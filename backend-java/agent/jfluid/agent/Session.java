@@ -60,15 +60,15 @@ final class Session extends GuestThread {
     private Allocations allocations;
     private boolean detached;
     private volatile boolean left;
-    private final Map<Integer, JFluid1.Request> openHooks = new HashMap<>();
-    private final Map<Integer, JFluid1.Request> openReflections = new HashMap<>();
+    private final Map<Integer, JFluid1Requests.Request> openHooks = new HashMap<>();
+    private final Map<Integer, JFluid1Requests.Request> openReflections = new HashMap<>();
     private int nextHook;
     /** The redefinition that runs; until it has ended, only load hooks and the like are answered. */
     private Swapping swapping;
     /** Another agent has come, and we want to be the last transformer. */
     private boolean wantLast;
     /** What threads inside the load hook ask, by thread id. */
-    private final Map<Long, JFluid1.Request> hooked = new ConcurrentHashMap<>();
+    private final Map<Long, JFluid1Requests.Request> hooked = new ConcurrentHashMap<>();
 
     Session(Path dir, String build) throws IOException {
         super("jfluid-agent");
@@ -125,7 +125,7 @@ final class Session extends GuestThread {
                     execute(message);
                 }
                 hear();
-                if (recording && !detached && !JFluid1.isEnabled()) {
+                if (recording && !detached && !JFluid1Session.isEnabled()) {
                     sendQuietly(new Object[] {0, "ended", ring.reader().whyEnded()});
                     break;
                 }
@@ -152,7 +152,7 @@ final class Session extends GuestThread {
 
     /** A thread of the target that waits for the client wonders whether it lives. */
     private void hear() {
-        if (ring != null && JFluid1.isDoubted() && JFluid1.isEnabled()) {
+        if (ring != null && JFluid1Client.isDoubted() && JFluid1Session.isEnabled()) {
             ring.reader().listen();
         }
     }
@@ -231,37 +231,37 @@ final class Session extends GuestThread {
                 return null;
             case "watch":
                 watchJdk = (Boolean) m[2];
-                JFluid1.followJdk(watchJdk);
+                JFluid1Nameless.followJdk(watchJdk);
                 watching = true;
                 return null;
             case "enable":
-                JFluid1.enable();
+                JFluid1Session.enable();
                 recording = true;
                 return null;
             case "go":
                 if (timer != null) {
                     timer.start(); // first: there may be no thread to be had
                 }
-                JFluid1.open();
+                JFluid1Session.open();
                 go.countDown();
                 return null;
             case "calibrate": {
-                long[] times = JFluid1.calibrate(MessagePack.asLong(m[2]) * 1_000_000L);
+                long[] times = JFluid1Calibration.calibrate(MessagePack.asLong(m[2]) * 1_000_000L);
                 return new Object[] {times[0] / 1000.0, times[1] / 1000.0, times[2] / 1000.0, times[3] / 1000.0};
             }
             case "closeRoots":
-                JFluid1.closeRoots();
+                JFluid1Roots.closeRoots();
                 return null;
             case "openRoots":
-                JFluid1.open();
+                JFluid1Session.open();
                 return null;
             case "inside":
-                return JFluid1.inside();
+                return JFluid1Threads.inside();
             case "bareTimes":
                 return bareTimes();
             case "timeRegions": {
-                int number = JFluid1.timeRegions();
-                long[] times = JFluid1.calibrateRegions(MessagePack.asLong(m[2]) * 1_000_000L);
+                int number = JFluid1Regions.timeRegions();
+                long[] times = JFluid1Calibration.calibrateRegions(MessagePack.asLong(m[2]) * 1_000_000L);
                 return new Object[] {number, times[0] / 1000.0, times[1] / 1000.0};
             }
             case "status":
@@ -272,16 +272,16 @@ final class Session extends GuestThread {
                 sampleEvery((Boolean) m[2], MessagePack.asLong(m[3]), MessagePack.asInt(m[4]));
                 return null;
             case "tellSites":
-                JFluid1.tellSites();
+                JFluid1Sites.tellSites();
                 return null;
             case "profiler":
                 profiling = new Profiling(Path.of((String) m[2]));
                 profiling.endWithJvm();
-                JFluid1.reportTo(profiling);
+                JFluid1Contexts.reportTo(profiling);
                 return null;
             case "allocations":
                 allocations = new Allocations(instrumentation);
-                JFluid1.allocations(allocations, allocations.alignment(), MessagePack.asInt(m[2]), (Boolean) m[3]);
+                JFluid1Allocations.allocations(allocations, allocations.alignment(), MessagePack.asInt(m[2]), (Boolean) m[3]);
                 return null;
             case "names":
                 for (Object row : (Object[]) m[2]) {
@@ -298,12 +298,12 @@ final class Session extends GuestThread {
                 }
                 return null;
             case "reclaim":
-                return JFluid1.reclaim();
+                return JFluid1Ring.reclaim();
             case "loadHook":
                 loaded(m);
                 return null;
             case "reflected": {
-                JFluid1.Request request = openReflections.remove(MessagePack.asInt(m[2]));
+                JFluid1Requests.Request request = openReflections.remove(MessagePack.asInt(m[2]));
                 if (request != null) {
                     request.done = true;
                 }
@@ -320,7 +320,7 @@ final class Session extends GuestThread {
     private Object hello() {
         return new Object[] {
             build,
-            JFluid1.FAST_CLOCK ? "ticks" : "nanoTime",
+            JFluid1Session.FAST_CLOCK ? "ticks" : "nanoTime",
             Runtime.version().feature(),
             System.getProperty("java.runtime.version"),
             System.getProperty("java.vm.name"),
@@ -348,7 +348,7 @@ final class Session extends GuestThread {
             follow(follow);
         }
         if (waits) {
-            JFluid1.tellWaits();
+            JFluid1Waits.tellWaits();
         }
         return new Object[] {clockPair(), perfData != null};
     }
@@ -372,7 +372,7 @@ final class Session extends GuestThread {
                 // The client knows the names of several JDKs, and does without.
             }
         }
-        JFluid1.follow();
+        JFluid1Tasks.follow();
     }
 
     /**
@@ -384,12 +384,12 @@ final class Session extends GuestThread {
         long ticks = 0;
         long nanos = 0;
         for (int i = 0; i < 5; i++) {
-            long t0 = JFluid1.ticks();
+            long t0 = JFluid1Session.ticks();
             long n = System.nanoTime();
-            long t1 = JFluid1.ticks();
+            long t1 = JFluid1Session.ticks();
             if (t1 - t0 < best) {
                 best = t1 - t0;
-                ticks = t0 + (t1 - t0) / 2 - JFluid1.startTicks();
+                ticks = t0 + (t1 - t0) / 2 - JFluid1Session.startTicks();
                 nanos = n;
             }
         }
@@ -437,15 +437,15 @@ final class Session extends GuestThread {
         @Override
         public void run() {
             try {
-                JFluid1.swapping(true);
+                JFluid1Session.swapping(true);
                 long before = safepointNanos();
-                startTicks = JFluid1.ticks();
+                startTicks = JFluid1Session.ticks();
                 try {
                     hotSwap.swap(swap);
                 } finally {
-                    JFluid1.swapping(false);
+                    JFluid1Session.swapping(false);
                 }
-                endTicks = JFluid1.ticks();
+                endTicks = JFluid1Session.ticks();
                 pauseNanos = before < 0 ? -1 : safepointNanos() - before;
             } catch (Throwable t) {
                 failure = t;
@@ -463,7 +463,7 @@ final class Session extends GuestThread {
             bodies.computeIfAbsent(MessagePack.asInt(body[0]), k -> new TreeMap<>())
                     .put(MessagePack.asInt(body[1]), (byte[]) body[2]);
         }
-        JFluid1.methods(highestId);
+        JFluid1Session.methods(highestId);
         begin(new Swapping(command, readyIds, hotSwap.prepare(bodies)));
     }
 
@@ -535,12 +535,12 @@ final class Session extends GuestThread {
         // Else the client has to look at these classes before the threads that wait may go on.
         if (!it.swap.loadedMeanwhile) {
             for (int id : it.readyIds) {
-                JFluid1.ready(id);
+                JFluid1Session.ready(id);
             }
         }
         List<Object> errors = new ArrayList<>();
         refused.forEach((id, why) -> errors.add(new Object[] {id, why}));
-        long start = JFluid1.startTicks();
+        long start = JFluid1Session.startTicks();
         link.send(new Object[] {
             it.command, true, new Object[] {
                 errors, it.startTicks - start, it.endTicks - start, it.pauseNanos, it.swap.calls,
@@ -550,7 +550,7 @@ final class Session extends GuestThread {
     }
 
     private static Object bareTimes() {
-        long[] times = JFluid1.bareTimes();
+        long[] times = JFluid1Roots.bareTimes();
         List<Object> rows = new ArrayList<>();
         for (int i = 0; i < times.length; i += 3) {
             if (times[i + 1] > 0) {
@@ -561,12 +561,12 @@ final class Session extends GuestThread {
     }
 
     private Object status() {
-        JFluid1.purge();
+        JFluid1Session.purge();
         List<Object> threads = new ArrayList<>();
-        for (JFluid1.ThreadInfo ti = JFluid1.takeThreads(); ti != null; ) {
+        for (JFluid1Threads.ThreadInfo ti = JFluid1Threads.takeThreads(); ti != null; ) {
             threads.add(new Object[] {ti.number, ti.tid, ti.name, ti.virtual});
             // Once told, a living thread must not keep the records of those that ended before it.
-            JFluid1.ThreadInfo next = ti.untold;
+            JFluid1Threads.ThreadInfo next = ti.untold;
             ti.untold = null;
             ti = next;
         }
@@ -574,7 +574,7 @@ final class Session extends GuestThread {
         runtime.dropGone();
         Runtime heap = Runtime.getRuntime();
         return new Object[] {
-            clockPair(), threads, JFluid1.gaps(), heap.totalMemory() - heap.freeMemory(), classes.takeGone(), held(),
+            clockPair(), threads, JFluid1Session.gaps(), heap.totalMemory() - heap.freeMemory(), classes.takeGone(), held(),
             allocations == null ? null : allocations.open(), survivors()
         };
     }
@@ -596,31 +596,31 @@ final class Session extends GuestThread {
     /** {@code [heap bytes, bytes outside of it]} of what this session keeps, by what it counts. */
     private Object held() {
         long[] targets = hotSwap.bytes();
-        return new Object[] {JFluid1.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes(), targets[1]};
+        return new Object[] {JFluid1Session.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes(), targets[1]};
     }
 
     // ---- what application threads ask ----
 
     private void answerRequests() throws IOException {
         // Newest first on the stack: turn it round, so that questions reach the client in their order.
-        JFluid1.Request inOrder = null;
-        for (JFluid1.Request r = JFluid1.takeRequests(); r != null; ) {
-            JFluid1.Request next = r.next;
+        JFluid1Requests.Request inOrder = null;
+        for (JFluid1Requests.Request r = JFluid1Requests.takeRequests(); r != null; ) {
+            JFluid1Requests.Request next = r.next;
             r.next = inOrder;
             inOrder = r;
             r = next;
         }
-        for (JFluid1.Request r = inOrder; r != null; r = r.next) {
-            wantLast |= r.kind == JFluid1.Request.CHANGED_CLASS;
+        for (JFluid1Requests.Request r = inOrder; r != null; r = r.next) {
+            wantLast |= r.kind == JFluid1Requests.Request.CHANGED_CLASS;
         }
         if (wantLast && swapping == null) {
             wantLast = false;
             hotSwap.goLast();
         }
-        for (JFluid1.Request r = inOrder; r != null; r = r.next) {
+        for (JFluid1Requests.Request r = inOrder; r != null; r = r.next) {
             switch (r.kind) {
-                case JFluid1.Request.FIRST_INVOCATION -> link.send(new Object[] {0, "first", r.value});
-                case JFluid1.Request.REFLECTION -> {
+                case JFluid1Requests.Request.FIRST_INVOCATION -> link.send(new Object[] {0, "first", r.value});
+                case JFluid1Requests.Request.REFLECTION -> {
                     int number = ++nextHook;
                     openReflections.put(number, r);
                     if (r.subject instanceof java.lang.reflect.Executable e) {
@@ -637,20 +637,20 @@ final class Session extends GuestThread {
                         });
                     }
                 }
-                case JFluid1.Request.HIDDEN_CLASS -> {
+                case JFluid1Requests.Request.HIDDEN_CLASS -> {
                     int number = ++nextHook;
                     openReflections.put(number, r);
                     link.send(new Object[] {0, "hiddenClass", number, classes.id((Class<?>) r.subject), r.extra});
                 }
-                case JFluid1.Request.CHANGED_CLASS ->
+                case JFluid1Requests.Request.CHANGED_CLASS ->
                     link.send(new Object[] {0, "changed", classes.id((Class<?>) r.subject)});
-                case JFluid1.Request.WAITED_CLASS -> {
-                    JFluid1.Waited it = (JFluid1.Waited) r.subject;
+                case JFluid1Requests.Request.WAITED_CLASS -> {
+                    JFluid1Waits.Waited it = (JFluid1Waits.Waited) r.subject;
                     String name = it.named.getName();
                     it.named = null;
                     link.send(new Object[] {0, "waited", it.id, it.kind, it.itself, name});
                 }
-                case JFluid1.Request.CLASS_LOADING -> {
+                case JFluid1Requests.Request.CLASS_LOADING -> {
                     Loading loading = (Loading) r.subject;
                     int number = ++nextHook;
                     openHooks.put(number, r);
@@ -681,9 +681,9 @@ final class Session extends GuestThread {
             return;
         }
         if (unprobed) {
-            JFluid1.gap();
+            JFluid1Session.gap();
         }
-        JFluid1.ask(new JFluid1.Request(JFluid1.Request.CHANGED_CLASS, 0, redefined, null));
+        JFluid1Requests.ask(new JFluid1Requests.Request(JFluid1Requests.Request.CHANGED_CLASS, 0, redefined, null));
     }
 
     // ---- the class-load hook (report, sections 6.1 step 3 and 6.2 step 5) ----
@@ -697,26 +697,26 @@ final class Session extends GuestThread {
             return null;
         }
         // First of all: what follows may be instrumented itself, and is not the application's doing.
-        JFluid1.ThreadInfo suspended = JFluid1.suspend();
+        JFluid1Threads.ThreadInfo suspended = JFluid1Roots.suspend();
         try {
             return !watchJdk && isRuntimeImage(loader, domain) || isGenerated(name) ? null : ask(loader, name, bytes);
         } catch (VirtualMachineError noMemoryNorStack) {
-            JFluid1.gap(); // the class is defined as it is
+            JFluid1Session.gap(); // the class is defined as it is
             return null;
         } finally {
             if (suspended != null) {
-                JFluid1.resume(suspended);
+                JFluid1Roots.resume(suspended);
             }
         }
     }
 
     private byte[] ask(ClassLoader loader, String name, byte[] bytes) {
-        JFluid1.Request request =
-                new JFluid1.Request(JFluid1.Request.CLASS_LOADING, 0, new Loading(loader, name, bytes, Thread.currentThread() instanceof Swapping), null);
+        JFluid1Requests.Request request =
+                new JFluid1Requests.Request(JFluid1Requests.Request.CLASS_LOADING, 0, new Loading(loader, name, bytes, Thread.currentThread() instanceof Swapping), null);
         // Asking loads classes itself, and those are hooked as well when JDK code is watched. A request that
         // is over and still there was left by a thread without stack to remove it.
-        Long thread = JFluid1.idOf(Thread.currentThread());
-        JFluid1.Request open = hooked.putIfAbsent(thread, request);
+        Long thread = JFluid1Threads.idOf(Thread.currentThread());
+        JFluid1Requests.Request open = hooked.putIfAbsent(thread, request);
         if (open != null) {
             if (!open.done && !open.abandoned) {
                 return null;
@@ -724,9 +724,9 @@ final class Session extends GuestThread {
             hooked.put(thread, request);
         }
         try {
-            JFluid1.ask(request);
+            JFluid1Requests.ask(request);
             // A wait that was too long is counted as a gap; the class is then defined as it is.
-            if (!JFluid1.await(request)) {
+            if (!JFluid1Requests.await(request)) {
                 return null;
             }
         } finally {
@@ -760,7 +760,7 @@ final class Session extends GuestThread {
 
     /** The client's answer: {@code [0, "loadHook", hook, poolEntries, pool, [[method, code], …], ready, highest]}. */
     private void loaded(Object[] m) throws IOException {
-        JFluid1.Request request = openHooks.remove(MessagePack.asInt(m[2]));
+        JFluid1Requests.Request request = openHooks.remove(MessagePack.asInt(m[2]));
         if (request == null) {
             return;
         }
@@ -775,9 +775,9 @@ final class Session extends GuestThread {
                 Object[] body = (Object[]) item;
                 codes.put(MessagePack.asInt(body[0]), (byte[]) body[1]);
             }
-            JFluid1.methods(MessagePack.asInt(m[7]));
+            JFluid1Session.methods(MessagePack.asInt(m[7]));
             for (int id : ints(m[6])) {
-                JFluid1.ready(id);
+                JFluid1Session.ready(id);
             }
             try {
                 request.answer = hotSwap.defineWith(
@@ -808,7 +808,7 @@ final class Session extends GuestThread {
         left = true;
         long t0 = System.nanoTime();
         watching = false;
-        JFluid1.disable(); // whoever waits for an answer goes on, and lets a redefinition end
+        JFluid1Session.disable(); // whoever waits for an answer goes on, and lets a redefinition end
         if (timer != null) {
             timer.end();
         }

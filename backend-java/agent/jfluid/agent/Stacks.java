@@ -11,7 +11,7 @@ import java.util.Map;
  */
 record Stacks(Thread[] threads, StackTraceElement[][] traces) {
     static Stacks take() {
-        Object[] found = JFluid1.stacks();
+        Object[] found = JFluid1Threads.stacks();
         if (found != null) {
             return new Stacks((Thread[]) found[0], (StackTraceElement[][]) found[1]);
         }
@@ -30,7 +30,7 @@ record Stacks(Thread[] threads, StackTraceElement[][] traces) {
                 frames.add(new Object[] {trace[i].getClassName(), trace[i].getMethodName()});
             }
             // getName() is final; getId() and getState() are not.
-            rows.add(new Object[] {JFluid1.idOf(all.threads[t]), all.threads[t].getName(), frames});
+            rows.add(new Object[] {JFluid1Threads.idOf(all.threads[t]), all.threads[t].getName(), frames});
         }
         return rows;
     }

@@ -25,7 +25,7 @@ public final class JFluid1Samples {
 
     /** One thread's stack, and how far it is from its next sample. */
     public static final class Stack {
-        final JFluid1.ThreadInfo thread;
+        final JFluid1Threads.ThreadInfo thread;
         /** Ids, outermost first; negative once a sample has told of them, and until something else is there. */
         int[] frames = new int[FIRST_FRAMES];
         /**
@@ -45,9 +45,9 @@ public final class JFluid1Samples {
         int answered;
         Walk walk;
         /** By depth, of the frames that were told of: where a profiler of the user's has them. Null if there is none. */
-        JFluid1.Context[] contexts;
+        JFluid1Contexts.Context[] contexts;
 
-        Stack(JFluid1.ThreadInfo thread) {
+        Stack(JFluid1Threads.ThreadInfo thread) {
             this.thread = thread;
             next(every);
         }
@@ -121,7 +121,7 @@ public final class JFluid1Samples {
                 : every < Integer.MAX_VALUE ? 328 + sites : 0;
     }
 
-    /** As in JFluid1.begin: what is first used on an application's thread is initialised before. */
+    /** As in JFluid1Session.begin: what is first used on an application's thread is initialised before. */
     private static void prepare() {
         U.ensureClassInitialized(Stack.class);
         new Stack(null).next(1);
@@ -247,7 +247,7 @@ public final class JFluid1Samples {
             String owner, String name, String descriptor, int id, boolean root, int[] bcis, int[] sites) {
         Frame[] in = known;
         int bucket = (owner.hashCode() * 31 + name.hashCode()) & (in.length - 1);
-        U.putReferenceRelease(in, JFluid1.OBJECTS_AT + bucket * JFluid1.OBJECT_BYTES,
+        U.putReferenceRelease(in, JFluid1Memory.OBJECTS_AT + bucket * JFluid1Memory.OBJECT_BYTES,
                 new Frame(owner, name, descriptor, id, root, bcis, sites, in[bucket]));
         framesKnown++;
     }
@@ -255,7 +255,7 @@ public final class JFluid1Samples {
     /** Called by the timer. */
     public static void makeDue(int processors) {
         TIMER.thread = Thread.currentThread();
-        TIMER.since = JFluid1.ticks();
+        TIMER.since = JFluid1Session.ticks();
         TIMER.sinceNanos = System.nanoTime();
         TIMER.passes = 0;
         TIMER.generation++;
@@ -271,11 +271,11 @@ public final class JFluid1Samples {
      * @return the thread's stack; null if the thread is outside the graph
      */
     public static Stack methodEntry(int id) {
-        JFluid1.ThreadInfo ti = JFluid1.current();
+        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         if (ti == null || !(ti.active || ti.virtualActive)) {
             return null;
         }
-        if (!JFluid1.isReady(id) && !firstInvocation(ti, id)) {
+        if (!JFluid1Session.isReady(id) && !firstInvocation(ti, id)) {
             return null;
         }
         Stack s = ti.stack;
@@ -354,11 +354,11 @@ public final class JFluid1Samples {
      * @return as {@link #methodEntry}
      */
     public static Stack leafEntry(int id) {
-        JFluid1.ThreadInfo ti = JFluid1.current();
+        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         if (ti == null || !(ti.active || ti.virtualActive)) {
             return null;
         }
-        return JFluid1.isReady(id) || firstInvocation(ti, id) ? ti.stack : null;
+        return JFluid1Session.isReady(id) || firstInvocation(ti, id) ? ti.stack : null;
     }
 
     public static void leafCheck(Stack s, int bytecodes, int id) {
@@ -369,7 +369,7 @@ public final class JFluid1Samples {
 
     /** The same where the method runs no initialiser of a class either: there is nothing to reveal. */
     public static Stack quietEntry() {
-        JFluid1.ThreadInfo ti = JFluid1.current();
+        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         return ti != null && (ti.active || ti.virtualActive) ? ti.stack : null;
     }
 
@@ -384,7 +384,7 @@ public final class JFluid1Samples {
 
     /** Start of a root, see JFluid1.rootEntry. */
     public static Stack rootEntry(int id) {
-        JFluid1.ThreadInfo ti = JFluid1.current();
+        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         if (ti != null && (ti.active || ti.virtualActive)) {
             Stack s = methodEntry(id);
             if (s != null) {
@@ -392,7 +392,7 @@ public final class JFluid1Samples {
             }
             return s;
         }
-        return JFluid1.isOpen() ? enter(ti, id) : null;
+        return JFluid1Session.isOpen() ? enter(ti, id) : null;
     }
 
     public static void rootExit(Stack s, int id) {
@@ -408,7 +408,7 @@ public final class JFluid1Samples {
     // Where a method begins, the time until then was its caller's; where it ends or loops, its own.
 
     public static void dueEntry(int id) {
-        if (TIMER.due != 0 || !JFluid1.isReady(id)) {
+        if (TIMER.due != 0 || !JFluid1Session.isReady(id)) {
             entered(id);
         }
     }
@@ -428,17 +428,17 @@ public final class JFluid1Samples {
     }
 
     public static void dueRootEntry(int id) {
-        JFluid1.ThreadInfo ti = JFluid1.current();
+        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         if (ti != null && (ti.active || ti.virtualActive)) {
             dueEntry(id);
             ti.nesting++;
-        } else if (JFluid1.isOpen()) {
+        } else if (JFluid1Session.isOpen()) {
             enter(ti, id);
         }
     }
 
     public static void dueRootExit(int id) {
-        JFluid1.ThreadInfo ti = JFluid1.current();
+        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         if (ti != null && (ti.active || ti.virtualActive)) {
             dueExit(id);
             leave(ti);
@@ -448,9 +448,9 @@ public final class JFluid1Samples {
     // ---- by time: a sample ----
 
     private static void entered(int id) {
-        JFluid1.ThreadInfo ti = JFluid1.current();
+        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         boolean inside = ti != null && (ti.active || ti.virtualActive);
-        if (inside && !JFluid1.isReady(id) && !firstInvocation(ti, id)) {
+        if (inside && !JFluid1Session.isReady(id) && !firstInvocation(ti, id)) {
             return;
         }
         if (TIMER.due != 0) {
@@ -460,7 +460,7 @@ public final class JFluid1Samples {
 
     /** @param inner a method that only begins, and does not count; 0 for none */
     private static void found(int inner) {
-        JFluid1.ThreadInfo ti = JFluid1.current();
+        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         if (ti == null || !(ti.active || ti.virtualActive) || ti.stack.answered == TIMER.generation) {
             if ((++TIMER.passes & PASSES - 1) == 0 && System.nanoTime() - TIMER.sinceNanos > TIMER.patienceNanos) {
                 TIMER.due = 0;
@@ -475,13 +475,13 @@ public final class JFluid1Samples {
     }
 
     @ReservedStackAccess
-    private static void lookAround(JFluid1.ThreadInfo ti, int inner, long since) {
+    private static void lookAround(JFluid1Threads.ThreadInfo ti, int inner, long since) {
         ti.active = ti.virtualActive = false;
         ti.guard = true;
         boolean on = false;
         try {
             Stack s = ti.stack;
-            long latency = JFluid1.ticks() - since;
+            long latency = JFluid1Session.ticks() - since;
             Walk walk = s.walk;
             if (walk == null) {
                 walk = s.walk = new Walk();
@@ -490,20 +490,20 @@ public final class JFluid1Samples {
             walk.roots = ti.nesting;
             walk.count = 0;
             walker.walk(walk);
-            JFluid1.ThreadInfo w = JFluid1.writer(ti);
+            JFluid1Threads.ThreadInfo w = JFluid1Ring.writer(ti);
             if (w != null) {
                 s.take(walk);
                 on = s.depth == 0 || write(w, ti, s, Math.max(0, latency));
-                JFluid1.switchBack(w);
+                JFluid1Ring.switchBack(w);
             }
         } catch (Throwable t) {
             on = false;
-            JFluid1.gap();
+            JFluid1Session.gap();
             ti.guard = false;
-            JFluid1.passOn(t);
+            JFluid1Session.passOn(t);
         }
         if (on) {
-            JFluid1.activate(ti);
+            JFluid1Session.activate(ti);
         }
         ti.guard = false;
     }
@@ -622,7 +622,7 @@ public final class JFluid1Samples {
     // ---- slow paths ----
 
     /** The outermost root ends; or an inner one. */
-    private static void leave(JFluid1.ThreadInfo ti) {
+    private static void leave(JFluid1Threads.ThreadInfo ti) {
         int left = ti.nesting - 1;
         ti.nesting = left;
         if (left > 0) {
@@ -630,7 +630,7 @@ public final class JFluid1Samples {
         }
         countInside(-1);
         if (ti.active && !ti.resting) {
-            JFluid1.rest(ti);
+            JFluid1Ring.rest(ti);
         }
         ti.active = ti.virtualActive = false;
     }
@@ -642,14 +642,14 @@ public final class JFluid1Samples {
     }
 
     @ReservedStackAccess
-    private static Stack enter(JFluid1.ThreadInfo known, int id) {
-        JFluid1.ThreadInfo ti = known;
+    private static Stack enter(JFluid1Threads.ThreadInfo known, int id) {
+        JFluid1Threads.ThreadInfo ti = known;
         try {
-            if (JFluid1.isOurs(Thread.currentThread())) {
+            if (JFluid1Session.isOurs(Thread.currentThread())) {
                 return null;
             }
             if (ti == null) {
-                ti = JFluid1.register(Thread.currentThread());
+                ti = JFluid1Threads.register(Thread.currentThread());
             }
             if (ti == null || ti.guard) {
                 return null;
@@ -659,7 +659,7 @@ public final class JFluid1Samples {
             if (s == null) {
                 s = ti.stack = new Stack(ti);
             }
-            boolean on = JFluid1.isReady(id) || awaitReady(ti, id);
+            boolean on = JFluid1Session.isReady(id) || awaitReady(ti, id);
             if (on && s.contexts == null) {
                 on = startReporting(ti, s);
             }
@@ -671,61 +671,61 @@ public final class JFluid1Samples {
                 s.depth = 1;
                 ti.nesting = 1;
                 countInside(1);
-                JFluid1.activate(ti);
+                JFluid1Session.activate(ti);
             }
             ti.guard = false;
             return on ? s : null;
         } catch (Throwable t) {
-            JFluid1.gap();
+            JFluid1Session.gap();
             if (ti != null) {
                 ti.guard = false;
                 ti.active = ti.virtualActive = false;
             }
-            JFluid1.passOn(t);
+            JFluid1Session.passOn(t);
             return null;
         }
     }
 
     /** @return false if the session is over */
-    private static boolean startReporting(JFluid1.ThreadInfo ti, Stack s) {
-        JFluid1.Reporter to = JFluid1.reporter();
+    private static boolean startReporting(JFluid1Threads.ThreadInfo ti, Stack s) {
+        JFluid1Contexts.Reporter to = JFluid1Contexts.reporter();
         if (to == null) {
             return true;
         }
-        Object session = JFluid1.session();
-        JFluid1.register(to, ti); // may take its time
-        s.contexts = new JFluid1.Context[s.frames.length + 1];
+        Object session = JFluid1Session.session();
+        JFluid1Contexts.register(to, ti); // may take its time
+        s.contexts = new JFluid1Contexts.Context[s.frames.length + 1];
         s.contexts[0] = ti.contexts;
         s.left = s.granularity = (int) ti.due;
-        return JFluid1.session() == session;
+        return JFluid1Session.session() == session;
     }
 
     /** The frames from `from` on have just been told of. */
     private static void follow(Stack s, int from) {
-        JFluid1.Context[] contexts = s.contexts;
+        JFluid1Contexts.Context[] contexts = s.contexts;
         if (contexts.length <= s.depth) {
-            JFluid1.Context[] more = new JFluid1.Context[s.frames.length + 1];
+            JFluid1Contexts.Context[] more = new JFluid1Contexts.Context[s.frames.length + 1];
             System.arraycopy(contexts, 0, more, 0, contexts.length);
             s.contexts = contexts = more;
         }
         for (int i = from; i < s.depth; i++) {
-            JFluid1.Context callee = contexts[i].callee(-s.frames[i]);
+            JFluid1Contexts.Context callee = contexts[i].callee(-s.frames[i]);
             callee.calls++;
             contexts[i + 1] = callee;
         }
     }
 
-    private static boolean awaitReady(JFluid1.ThreadInfo ti, int id) {
-        JFluid1.ThreadInfo w = JFluid1.writer(ti);
-        if (w == null || !JFluid1.awaitReady(w, ti, id)) {
+    private static boolean awaitReady(JFluid1Threads.ThreadInfo ti, int id) {
+        JFluid1Threads.ThreadInfo w = JFluid1Ring.writer(ti);
+        if (w == null || !JFluid1Requests.awaitReady(w, ti, id)) {
             return false;
         }
-        JFluid1.switchBack(w);
+        JFluid1Ring.switchBack(w);
         return true;
     }
 
     @ReservedStackAccess
-    private static boolean firstInvocation(JFluid1.ThreadInfo ti, int id) {
+    private static boolean firstInvocation(JFluid1Threads.ThreadInfo ti, int id) {
         ti.active = ti.virtualActive = false;
         ti.guard = true;
         boolean on = false;
@@ -733,12 +733,12 @@ public final class JFluid1Samples {
             on = awaitReady(ti, id);
         } catch (Throwable t) {
             on = false;
-            JFluid1.gap();
+            JFluid1Session.gap();
             ti.guard = false;
-            JFluid1.passOn(t);
+            JFluid1Session.passOn(t);
         }
         if (on) {
-            JFluid1.activate(ti);
+            JFluid1Session.activate(ti);
         }
         ti.guard = false;
         return on;
@@ -746,7 +746,7 @@ public final class JFluid1Samples {
 
     /** @return null, and a gap, when there is no memory for it: the thread is outside until its next root */
     private static int[] deeper(Stack s) {
-        JFluid1.ThreadInfo ti = s.thread;
+        JFluid1Threads.ThreadInfo ti = s.thread;
         boolean virtual = ti.virtualActive;
         ti.active = ti.virtualActive = false;
         try {
@@ -763,7 +763,7 @@ public final class JFluid1Samples {
             ti.virtualActive = virtual;
             return more;
         } catch (OutOfMemoryError full) {
-            JFluid1.gap();
+            JFluid1Session.gap();
             return null;
         }
     }
@@ -782,7 +782,7 @@ public final class JFluid1Samples {
 
     @ReservedStackAccess
     private static void due(Stack s) {
-        JFluid1.ThreadInfo ti = s.thread;
+        JFluid1Threads.ThreadInfo ti = s.thread;
         if (!(ti.active || ti.virtualActive)) {
             s.left = Integer.MAX_VALUE; // the session is over, or this root call is no longer recorded
             return;
@@ -791,37 +791,37 @@ public final class JFluid1Samples {
         ti.active = ti.virtualActive = false;
         ti.guard = true;
         boolean on = false;
-        Object session = JFluid1.session();
+        Object session = JFluid1Session.session();
         s.next(every);
         try {
-            JFluid1.ThreadInfo w = JFluid1.writer(ti);
+            JFluid1Threads.ThreadInfo w = JFluid1Ring.writer(ti);
             on = w != null && write(w, ti, s, executed);
             if (on) {
-                JFluid1.switchBack(w);
+                JFluid1Ring.switchBack(w);
             }
             if (on && s.contexts != null) {
                 report(ti, s, executed);
             }
         } catch (Throwable t) {
             on = false;
-            JFluid1.gap();
+            JFluid1Session.gap();
             ti.guard = false;
-            JFluid1.passOn(t);
+            JFluid1Session.passOn(t);
         }
-        if (on && JFluid1.session() == session) {
-            JFluid1.activate(ti);
+        if (on && JFluid1Session.session() == session) {
+            JFluid1Session.activate(ti);
         }
         ti.guard = false;
     }
 
     /** Hands the sample to the profiler, which says when the thread's next is due. */
-    private static void report(JFluid1.ThreadInfo ti, Stack s, long executed) {
-        JFluid1.Reporter to = JFluid1.reporter();
+    private static void report(JFluid1Threads.ThreadInfo ti, Stack s, long executed) {
+        JFluid1Contexts.Reporter to = JFluid1Contexts.reporter();
         if (to == null) {
             s.contexts = null; // it has failed, and nobody reads the tree
             return;
         }
-        JFluid1.Context current = s.contexts[s.depth];
+        JFluid1Contexts.Context current = s.contexts[s.depth];
         current.executed += executed;
         s.left = s.granularity = to.report(ti.contexts, current);
     }
@@ -832,41 +832,41 @@ public final class JFluid1Samples {
      *
      * @return false if the session is over
      */
-    private static boolean write(JFluid1.ThreadInfo w, JFluid1.ThreadInfo ti, Stack s, long weight) {
+    private static boolean write(JFluid1Threads.ThreadInfo w, JFluid1Threads.ThreadInfo ti, Stack s, long weight) {
         int depth = s.depth;
         int[] frames = s.frames;
         int known = s.sampled < 0 ? 0 : depth;
         while (known > 0 && frames[known - 1] > 0) {
             known--;
         }
-        long gone = s.sampled < 0 ? JFluid1.MOST_FRAMES : s.sampled - known;
+        long gone = s.sampled < 0 ? JFluid1Ring.MOST_FRAMES : s.sampled - known;
         s.sampled = -1;
-        if (!JFluid1.room(w, ti, WORDS)) {
+        if (!JFluid1Ring.room(w, ti, WORDS)) {
             return false;
         }
-        JFluid1.switchTo(w, ti);
+        JFluid1Ring.switchTo(w, ti);
         if (gone > 0) {
-            JFluid1.put(w, JFluid1.CONTROL_UNWIND | gone);
+            JFluid1Ring.put(w, JFluid1Layout.CONTROL_UNWIND | gone);
         }
         for (int i = known; i < depth; i++) {
-            if (!JFluid1.room(w, ti, WORDS)) {
+            if (!JFluid1Ring.room(w, ti, WORDS)) {
                 return false;
             }
             int id = frames[i];
             if (s.sites != null) {
-                JFluid1.put(w, JFluid1.CONTROL_SITE | s.sites[i]);
+                JFluid1Ring.put(w, JFluid1Layout.CONTROL_SITE | s.sites[i]);
             }
-            JFluid1.put(w, JFluid1.enter(id < 0 ? -id : id));
+            JFluid1Ring.put(w, JFluid1Ring.enter(id < 0 ? -id : id));
             frames[i] = id < 0 ? id : -id;
         }
-        if (!JFluid1.room(w, ti, WORDS)) {
+        if (!JFluid1Ring.room(w, ti, WORDS)) {
             return false;
         }
-        JFluid1.put(w, JFluid1.CONTROL_SAMPLE | Math.min(weight, JFluid1.MOST_TICKS));
+        JFluid1Ring.put(w, JFluid1Layout.CONTROL_SAMPLE | Math.min(weight, JFluid1Ring.MOST_TICKS));
         s.sampled = depth;
         if (s.contexts != null) {
             follow(s, known);
         }
-        return JFluid1.isEnabled();
+        return JFluid1Session.isEnabled();
     }
 }

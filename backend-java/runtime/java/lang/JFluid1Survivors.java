@@ -106,7 +106,7 @@ public final class JFluid1Survivors {
 
     /** The thread is where it has allocated this. Slow: allocates a reference, which nobody counts. */
     @ReservedStackAccess
-    static void follow(JFluid1.ThreadInfo ti, int classId, Object o, long bytes) {
+    static void follow(JFluid1Threads.ThreadInfo ti, int classId, Object o, long bytes) {
         Table in = table;
         if (in == null || !(ti.active || ti.virtualActive)) {
             return;
@@ -114,30 +114,30 @@ public final class JFluid1Survivors {
         boolean virtual = !ti.active;
         ti.active = ti.virtualActive = false;
         ti.guard = true;
-        boolean on = JFluid1.isEnabled();
+        boolean on = JFluid1Session.isEnabled();
         Survivor made = null;
         int slot = -1;
         try {
             if (on) {
-                made = new Survivor(o, bytes, JFluid1.collections());
+                made = new Survivor(o, bytes, JFluid1Allocations.collections());
                 slot = in.take();
                 if (slot < 0) {
                     U.getAndAddInt(in, Table.UNTRACKED, 1);
                 } else {
                     made.token = slot << 9 | in.generations[slot]++ & GENERATIONS - 1;
-                    on = JFluid1.tell(ti, virtual, JFluid1.CONTROL_TRACK | (long) classId << CLASS_SHIFT | made.token);
+                    on = JFluid1Ring.tell(ti, virtual, JFluid1Layout.CONTROL_TRACK | (long) classId << CLASS_SHIFT | made.token);
                 }
             }
         } catch (Throwable t) {
-            JFluid1.gap();
-            on = JFluid1.isEnabled();
+            JFluid1Session.gap();
+            on = JFluid1Session.isEnabled();
             ti.guard = false;
             give(in, slot, made, false);
-            JFluid1.passOn(t);
+            JFluid1Session.passOn(t);
         }
         give(in, slot, made, on);
         ti.guard = false;
-        if (on && JFluid1.isEnabled()) {
+        if (on && JFluid1Session.isEnabled()) {
             if (virtual) {
                 ti.virtualActive = true;
             } else {
@@ -154,7 +154,7 @@ public final class JFluid1Survivors {
         if (!told) {
             made.clear();
         }
-        U.putReferenceRelease(in.slots, JFluid1.OBJECTS_AT + slot * JFluid1.OBJECT_BYTES, made);
+        U.putReferenceRelease(in.slots, JFluid1Memory.OBJECTS_AT + slot * JFluid1Memory.OBJECT_BYTES, made);
     }
 
     /**
@@ -175,7 +175,7 @@ public final class JFluid1Survivors {
         long known = 0;
         int end = (int) Math.min(SLOTS, in.taken); // at first they are taken in their order
         for (int slot = 0; slot < end; slot++) {
-            long at = JFluid1.OBJECTS_AT + slot * JFluid1.OBJECT_BYTES;
+            long at = JFluid1Memory.OBJECTS_AT + slot * JFluid1Memory.OBJECT_BYTES;
             Survivor it = (Survivor) U.getReferenceAcquire(in.slots, at);
             if (it == null) {
                 continue;
@@ -204,7 +204,7 @@ public final class JFluid1Survivors {
         }
         in.known = known;
         return new Object[] {
-            JFluid1.collections(), in.untracked, Arrays.copyOf(came, cameCount), Arrays.copyOf(went, wentCount)
+            JFluid1Allocations.collections(), in.untracked, Arrays.copyOf(came, cameCount), Arrays.copyOf(went, wentCount)
         };
     }
 }

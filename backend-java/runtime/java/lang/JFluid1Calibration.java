@@ -1,0 +1,240 @@
+package java.lang;
+
+import static java.lang.JFluid1.*;
+import static java.lang.JFluid1Layout.*;
+import static java.lang.JFluid1Regions.*;
+import static java.lang.JFluid1Session.*;
+import static java.lang.JFluid1Sites.*;
+import static java.lang.JFluid1Threads.*;
+import static java.lang.JFluid1Waits.*;
+
+import jdk.internal.misc.Unsafe;
+
+/** What a probe costs (report, section 5.3), measured where it runs. */
+public final class JFluid1Calibration {
+    private JFluid1Calibration() {}
+
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    /**
+     * Measures what an execution costs: t_I, which falls into its time, and the rest. As {@link #calibrate}, and before
+     * {@link JFluid1Session#open}.
+     *
+     * @return {inner, outer} in ticks an execution, scaled by 1000
+     */
+    public static long[] calibrateRegions(long budgetNanos) {
+        int block = 200;
+        long bytes = (block + 1L) * EVENT_BYTES;
+        long scratch = U.allocateMemory(bytes);
+        ThreadInfo ti = register(Thread.currentThread());
+        double inner = Double.MAX_VALUE;
+        double total = Double.MAX_VALUE;
+        double bare = Double.MAX_VALUE;
+        try {
+            long until = System.nanoTime() + budgetNanos;
+            open = true; // no probe is in yet
+            for (int round = 0; round < 400 || System.nanoTime() < until; round++) {
+                ti.next = scratch;
+                ti.limit = scratch + bytes;
+                ti.keeps = true;
+                long t0 = ticks();
+                Blocks.regions(block, regionSession);
+                long t1 = ticks();
+                ti.keeps = false;
+                Blocks.bare(block);
+                long t2 = ticks();
+                Blocks.bare(block);
+                long t3 = ticks();
+                if (ti.next != scratch + block * EVENT_BYTES) {
+                    continue; // as in calibrate
+                }
+                long sum = 0;
+                for (long at = scratch; at < ti.next; at += EVENT_BYTES) {
+                    sum += U.getLong(at) & TICK_MASK;
+                }
+                inner = Math.min(inner, (double) sum / block);
+                total = Math.min(total, (double) (t1 - t0) / block);
+                bare = Math.min(bare, (double) (t3 - t2) / block);
+            }
+        } finally {
+            open = false;
+            ti.keeps = false;
+            ti.next = ti.limit = 0;
+            U.freeMemory(scratch);
+        }
+        double outer = Math.max(0, total - bare - inner);
+        return new long[] {Math.round(inner * 1000), Math.round(outer * 1000)};
+    }
+
+    /**
+     * Measures t_I and t_O with the probes as they run in instrumented methods: compiled, with a call
+     * before and a call after an empty body. Blocks of 200 calls are timed; the least block counts, as
+     * in the report.
+     *
+     * @param budgetNanos how long to keep trying for a smaller block
+     * @return {inner, outer, spread of inner, of outer} in ticks per call, scaled by 1000; the spread is how far above the least
+     *     three quarters of the blocks lie
+     */
+    public static long[] calibrate(long budgetNanos) {
+        int block = 200;
+        int words = tellsSites ? 3 : 2;
+        long bytes = block * words * (long) EVENT_BYTES;
+        long scratch = U.allocateMemory(bytes);
+        methods(0);
+        byte saved = state[0];
+        state[0] = READY;
+        ThreadInfo ti = register(Thread.currentThread());
+        double[] inners = new double[SAMPLES];
+        double[] outers = new double[SAMPLES];
+        int samples = 0;
+        double inner = Double.MAX_VALUE;
+        double total = Double.MAX_VALUE;
+        double bare = Double.MAX_VALUE;
+        try {
+            long until = System.nanoTime() + budgetNanos;
+            for (int round = 0; round < 400 || System.nanoTime() < until; round++) {
+                ti.base = ticks();
+                ti.next = scratch;
+                ti.limit = scratch + bytes;
+                ti.active = true;
+                long t0 = ticks();
+                if (tellsSites) {
+                    Blocks.sited(block, waited != null);
+                } else if (waited == null) {
+                    Blocks.probed(block);
+                } else {
+                    Blocks.announced(block);
+                }
+                long t1 = ticks();
+                ti.active = false;
+                if (ti.next != scratch + bytes) {
+                    continue; // cannot happen with a clock that runs forward
+                }
+                Blocks.bare(block);
+                long t2 = ticks();
+                Blocks.bare(block);
+                long t3 = ticks();
+                long sum = 0;
+                for (long at = scratch + (words - 2) * EVENT_BYTES; at < ti.next; at += words * EVENT_BYTES) {
+                    sum += (U.getLong(at + EVENT_BYTES) & TICK_MASK) - (U.getLong(at) & TICK_MASK);
+                }
+                inner = Math.min(inner, (double) sum / block);
+                total = Math.min(total, (double) (t1 - t0) / block);
+                bare = Math.min(bare, (double) (t3 - t2) / block);
+                // The last ones, which are compiled. Their own: what one block was slow in, another may have been, too.
+                int at = samples++ % SAMPLES;
+                inners[at] = (double) sum / block;
+                outers[at] = (double) (t1 - t0) / block - bare - inners[at];
+            }
+        } finally {
+            ti.active = false;
+            ti.next = ti.limit = 0;
+            ti.base = start;
+            state[0] = saved;
+            U.freeMemory(scratch);
+        }
+        double outer = Math.max(0, total - bare - inner);
+        int n = Math.min(samples, SAMPLES);
+        return new long[] {
+            Math.round(inner * 1000), Math.round(outer * 1000),
+            Math.round(Math.abs(thirdQuartile(inners, n) - inner) * 1000),
+            Math.round(Math.abs(thirdQuartile(outers, n) - outer) * 1000)
+        };
+    }
+
+    /** Of the first n, which it sorts, by insertion: what an application might override is not asked. */
+    private static double thirdQuartile(double[] values, int n) {
+        for (int i = 1; i < n; i++) {
+            double value = values[i];
+            int at = i;
+            for (; at > 0 && values[at - 1] > value; at--) {
+                values[at] = values[at - 1];
+            }
+            values[at] = value;
+        }
+        return n == 0 ? 0 : values[(3 * n) / 4];
+    }
+
+    /** Blocks that the spread is taken of. */
+    private static final int SAMPLES = 256;
+
+    /** What is measured: calls of bodies that do next to nothing, with probes and without. */
+    private static final class Blocks {
+        static int sink;
+
+        static void probed(int n) {
+            for (int i = 0; i < n; i++) {
+                probedBody(i);
+            }
+        }
+
+        /** As where waits are told. */
+        static void announced(int n) {
+            for (int i = 0; i < n; i++) {
+                calling(1);
+                probedBody(i);
+            }
+        }
+
+        /** As where call sites are told, and perhaps waits. */
+        static void sited(int n, boolean waits) {
+            for (int i = 0; i < n; i++) {
+                if (waits) {
+                    calling(1);
+                }
+                callSite(1);
+                sitedBody(i);
+            }
+        }
+
+        static void bare(int n) {
+            for (int i = 0; i < n; i++) {
+                bareBody(i);
+            }
+        }
+
+        private static void probedBody(int i) {
+            methodEntry(0);
+            try {
+                sink = i;
+            } catch (Throwable t) {
+                methodExit(0);
+                throw t;
+            }
+            methodExit(0);
+        }
+
+        static void regions(int n, int session) {
+            for (int i = 0; i < n; i++) {
+                regionBody(i, session);
+            }
+        }
+
+        private static void regionBody(int i, int session) {
+            long since = regionEnter(0, session);
+            try {
+                sink = i;
+            } catch (Throwable t) {
+                regionExit(since, 1);
+                throw t;
+            }
+            regionExit(since, 1);
+        }
+
+        private static void sitedBody(int i) {
+            siteEntry();
+            methodEntry(0);
+            try {
+                sink = i;
+            } catch (Throwable t) {
+                methodExit(0);
+                throw t;
+            }
+            methodExit(0);
+        }
+
+        private static void bareBody(int i) {
+            sink = i;
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package java.lang;
+
+/**
+ * The constants that client and target share, drawn in src/events/ring-layout.ts, event-layout.ts and wait-ids.ts; a
+ * test compares them. The compiler puts each of them where it is used: at run time nobody needs this class.
+ */
+public final class JFluid1Layout {
+    private JFluid1Layout() {}
+
+    // ring-layout.ts
+    public static final int RING_HEARTBEAT = 16;
+    public static final int RING_ENDED = 20;
+    static final int RING_STARVING = 24;
+    public static final int RING_READER_PROCESS = 28;
+    public static final int RING_READER_THREAD = 32;
+    public static final int RING_READER_SINCE = 36;
+    static final int RING_GAPS = 40;
+    static final int RING_STATES = 4096;
+    static final int ENDED_SILENT = 1;
+    public static final int ENDED_STARVED = 2;
+    static final int CHUNK_FREE = 0;
+    static final int CHUNK_BUSY = 1;
+    static final int CHUNK_IDLE = 2;
+    static final int CHUNK_FULL = 3;
+    static final int CHUNK_WRITER = 0;
+    static final int CHUNK_SEQUENCE = 4;
+    static final int CHUNK_EPOCH = 8;
+    static final int CHUNK_EVENTS = 16;
+
+    // event-layout.ts
+    static final int TICK_BITS = 40;
+    static final int EVENT_BYTES = 8;
+    static final int THREAD_NUMBER_BITS = 24;
+    static final long KIND_CATCH = 0L << 62;
+    static final long KIND_ENTER = 1L << 62;
+    static final long KIND_EXIT = 2L << 62;
+    static final long KIND_CONTROL = 3L << 62;
+    static final long CONTROL_EPOCH = KIND_CONTROL | 1L << TICK_BITS;
+    static final long CONTROL_THREAD = KIND_CONTROL | 2L << TICK_BITS;
+    static final long CONTROL_ADJUST = KIND_CONTROL | 3L << TICK_BITS;
+    static final long CONTROL_SUSPEND = KIND_CONTROL | 4L << TICK_BITS;
+    static final long CONTROL_RESUME = KIND_CONTROL | 5L << TICK_BITS;
+    static final long CONTROL_ROOT = KIND_CONTROL | 6L << TICK_BITS;
+    static final long CONTROL_SUBMIT = KIND_CONTROL | 7L << TICK_BITS;
+    static final long CONTROL_BEGIN = KIND_CONTROL | 8L << TICK_BITS;
+    static final long CONTROL_DROP = KIND_CONTROL | 9L << TICK_BITS;
+    static final long CONTROL_UNWIND = KIND_CONTROL | 10L << TICK_BITS;
+    static final long CONTROL_SAMPLE = KIND_CONTROL | 11L << TICK_BITS;
+    static final long CONTROL_NAME = KIND_CONTROL | 12L << TICK_BITS;
+    static final long CONTROL_ALLOCATED = KIND_CONTROL | 13L << TICK_BITS;
+    static final long CONTROL_TRACK = KIND_CONTROL | 15L << TICK_BITS;
+    static final int NAME_CLASS_SHIFT = 25;
+    static final int NAME_AT_SHIFT = 16;
+    static final int LONGEST_NAME = 511;
+    static final int FIRST_METHOD_BESIDE_CLASSES = 32768;
+    static final long CONTROL_SITE = KIND_CONTROL | 14L << TICK_BITS;
+    static final long TICK_MASK = (1L << TICK_BITS) - 1;
+
+    // wait-ids.ts
+    static final int WAIT_SLEEPING = 1;
+    static final int WAIT_PARKED = 2;
+    static final int WAIT_OTHER = 3;
+    static final int FIRST_WAIT_CLASS = 4;
+    static final int BLOCKED_OTHER = 128;
+    static final int FIRST_BLOCKED_CLASS = 129;
+    static final int FIRST_METHOD_BESIDE_WAITS = 256;
+    public static final int KIND_BLOCKED = 0;
+    public static final int KIND_WAITING = 1;
+    public static final int KIND_PARKED = 2;
+    public static final int KIND_SLEEPING = 3;
+}

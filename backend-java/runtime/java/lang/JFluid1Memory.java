@@ -1,0 +1,49 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+
+/** Memory as Unsafe sees it: where arrays have their elements, and the way to memory outside of the heap. */
+public final class JFluid1Memory {
+    private JFluid1Memory() {}
+
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    static final long BYTES_AT = base("ARRAY_BYTE_BASE_OFFSET");
+    static final long INTS_AT = base("ARRAY_INT_BASE_OFFSET");
+    static final long LONGS_AT = base("ARRAY_LONG_BASE_OFFSET");
+    static final long OBJECTS_AT = base("ARRAY_OBJECT_BASE_OFFSET");
+    static final long OBJECT_BYTES = base("ARRAY_OBJECT_INDEX_SCALE");
+    private static final long LOADER_NAME = U.objectFieldOffset(ClassLoader.class, "name");
+
+    /** These constants are int up to JDK 24 and long from 25 on: one class file must do for both. */
+    static long base(String constant) {
+        try {
+            return ((Number) Unsafe.class.getField(constant).get(null)).longValue();
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** The name a class loader was given, or null, without calling the loader. */
+    public static String nameOf(ClassLoader loader) {
+        return (String) U.getReference(loader, LOADER_NAME);
+    }
+
+    /** To memory outside of the heap. */
+    public static void copyOut(byte[] from, long to) {
+        U.copyMemory(from, BYTES_AT, null, to, from.length);
+    }
+
+    /** The other way round. */
+    public static void copyIn(long from, byte[] to) {
+        U.copyMemory(null, from, to, BYTES_AT, to.length);
+    }
+
+    public static long address(java.nio.ByteBuffer mapped) {
+        return ((sun.nio.ch.DirectBuffer) mapped).address();
+    }
+
+    public static void unmap(java.nio.ByteBuffer mapped) {
+        U.invokeCleaner(mapped);
+    }
+}

@@ -1,0 +1,265 @@
+package java.lang;
+
+import static java.lang.JFluid1Layout.*;
+import static java.lang.JFluid1Memory.*;
+import static java.lang.JFluid1Requests.*;
+import static java.lang.JFluid1Ring.*;
+import static java.lang.JFluid1Session.*;
+import static java.lang.JFluid1Threads.*;
+
+import jdk.internal.misc.Unsafe;
+
+/** Calls that no call site names: by reflection, by a method handle, into a hidden class. Each member is asked for once. */
+public final class JFluid1Nameless {
+    private JFluid1Nameless() {}
+
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    private static final Reflected[] NOTHING = new Reflected[1];
+    private static final java.lang.ref.WeakReference<?>[] NO_MEMBERS = new java.lang.ref.WeakReference<?>[1];
+    private static Reflected[] reflected = NOTHING;
+    /** What handles have called lately, by identity hash, so that few of their calls look further. */
+    private static java.lang.ref.WeakReference<?>[] knownMembers = NO_MEMBERS;
+    private static boolean followsJdk;
+    /** A Reflected, perhaps with its selector. */
+    private static final long MEMBER_BYTES = 64;
+    private static long membersKnown;
+
+    /** A method that reflection or a method handle has called inside the graph; its class may unload. */
+    static final class Reflected extends java.lang.ref.WeakReference<Class<?>> {
+        final int slot;
+        final boolean constructor;
+        /** Name and descriptor, where a handle called; `slot` is then their hash. */
+        final String selector;
+        Reflected chain;
+
+        Reflected(Class<?> owner, int slot, boolean constructor, String selector, Reflected chain) {
+            super(owner);
+            this.slot = slot;
+            this.constructor = constructor;
+            this.selector = selector;
+            this.chain = chain;
+        }
+
+        boolean is(Class<?> owner, int slot, boolean constructor, String selector) {
+            return this.slot == slot
+                    && get() == owner
+                    && this.constructor == constructor
+                    && (selector == null ? this.selector == null : selector.equals(this.selector));
+        }
+    }
+
+    /** Kept small: the JDK calls itself through handles all the time, to concatenate strings for instance. */
+    static boolean isHandleOfInterest(Object handle) {
+        Object member = U.getReference(handle, Offsets.HANDLE_MEMBER);
+        if (member == null) {
+            return false;
+        }
+        Class<?> owner = (Class<?>) U.getReference(member, Offsets.MEMBER_CLASS);
+        if (!followsJdk && U.getReference(owner, Offsets.CLASS_LOADER) == null) {
+            return false;
+        }
+        java.lang.ref.WeakReference<?>[] known = knownMembers;
+        java.lang.ref.WeakReference<?> seen = known[System.identityHashCode(member) & (known.length - 1)];
+        return seen == null || seen.get() != member;
+    }
+
+    static void namelessCall(ThreadInfo ti, Object caller) {
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = true;
+        try {
+            Request request = caller instanceof java.lang.reflect.Executable
+                    ? reflection(caller)
+                    : caller instanceof java.lang.invoke.MethodHandle ? handleCall(caller) : definition(caller);
+            if (request != null) {
+                long t0 = ticks();
+                post(request);
+                await(request);
+                ThreadInfo w = writer(ti);
+                on = enabled && w != null && room(w, ti, 4);
+                if (on) {
+                    if (virtual) {
+                        switchTo(w, ti);
+                    }
+                    put(w, CONTROL_ADJUST | Math.min(ticks() - t0, TICK_MASK));
+                    switchBack(w);
+                }
+            }
+        } catch (Throwable t) {
+            on = false;
+            gap();
+        }
+        if (on && enabled) {
+            if (virtual) {
+                ti.virtualActive = true;
+            } else {
+                ti.active = true;
+            }
+        }
+        ti.guard = false;
+    }
+
+    /** @return what to ask of a Method or Constructor, or null if that has been asked */
+    private static Request reflection(Object executable) {
+        boolean constructor = executable instanceof java.lang.reflect.Constructor;
+        Class<?> owner = (Class<?>) U.getReference(executable, constructor ? Offsets.CONSTRUCTOR_CLASS : Offsets.METHOD_CLASS);
+        int slot = U.getInt(executable, constructor ? Offsets.CONSTRUCTOR_SLOT : Offsets.METHOD_SLOT);
+        // Lambda proxies are made by reflection; their classes cannot be instrumented anyway.
+        if (owner.isHidden() || !isNew(owner, slot, constructor, null)) {
+            return null;
+        }
+        return new Request(Request.REFLECTION, 0, executable, null);
+    }
+
+    /** The same for a method handle. A member is known by name: every look-up makes another MemberName. */
+    private static Request handleCall(Object handle) {
+        Object member = U.getReference(handle, Offsets.HANDLE_MEMBER);
+        Class<?> owner = (Class<?>) U.getReference(member, Offsets.MEMBER_CLASS);
+        Request request = null;
+        boolean isCalled = (U.getInt(member, Offsets.MEMBER_FLAGS) & MEMBER_IS_METHOD_OR_CONSTRUCTOR) != 0;
+        if (isCalled && !owner.isHidden()) {
+            String name = (String) U.getReference(member, Offsets.MEMBER_NAME);
+            String selector = name.concat(descriptor(U.getReference(member, Offsets.MEMBER_TYPE)));
+            if (isNew(owner, selector.hashCode(), false, selector)) {
+                request = new Request(Request.REFLECTION, 0, owner, selector);
+            }
+        }
+        java.lang.ref.WeakReference<?>[] known = knownMembers;
+        known[System.identityHashCode(member) & (known.length - 1)] = new java.lang.ref.WeakReference<>(member);
+        return request;
+    }
+
+    /** The same for a hidden class. Those that the JDK spins call what is known otherwise. */
+    private static Request definition(Object definer) {
+        java.lang.invoke.MethodHandles.Lookup lookup =
+                (java.lang.invoke.MethodHandles.Lookup) U.getReference(definer, Definers.LOOKUP);
+        Class<?> host = lookup.lookupClass();
+        if (!followsJdk && U.getReference(host, Offsets.CLASS_LOADER) == null) {
+            return null;
+        }
+        String name = (String) U.getReference(definer, Definers.NAME);
+        if (name.contains("$$Lambda") || name.endsWith("String$$StringConcat") || name.endsWith("$$InjectedInvoker")) {
+            return null;
+        }
+        return new Request(Request.HIDDEN_CLASS, 0, host, U.getReference(definer, Definers.BYTES));
+    }
+
+    /** Fields of Lookup.ClassDefiner, which is another class in JDK 17 and in 25. */
+    static final class Definers {
+        private static final String DEFINER = "java.lang.invoke.MethodHandles$Lookup$ClassDefiner";
+        static final long LOOKUP = Offsets.at(DEFINER, "lookup");
+        static final long NAME = name();
+        static final long BYTES = Offsets.at(DEFINER, "bytes");
+
+        private static long name() {
+            try {
+                return Offsets.at(DEFINER, "internalName");
+            } catch (InternalError older) {
+                return Offsets.at(DEFINER, "name");
+            }
+        }
+    }
+
+    /** A MemberName's type: a MethodType, its descriptor, or {result, parameters}. */
+    static String descriptor(Object type) {
+        if (type instanceof java.lang.invoke.MethodType) {
+            return ((java.lang.invoke.MethodType) type).toMethodDescriptorString();
+        }
+        if (type instanceof String) {
+            return (String) type;
+        }
+        Object[] both = (Object[]) type;
+        StringBuilder text = new StringBuilder("(");
+        for (Class<?> parameter : (Class<?>[]) both[1]) {
+            text.append(parameter.descriptorString());
+        }
+        return text.append(')').append(((Class<?>) both[0]).descriptorString()).toString();
+    }
+
+    /** As in MethodHandleNatives.Constants; a handle may stand for a field. */
+    private static final int MEMBER_IS_METHOD_OR_CONSTRUCTOR = 0x30000;
+
+    static final class Offsets {
+        /** Read as a field: what an instrumented method of the JDK does on our behalf would count as called. */
+        static final long CLASS_LOADER = U.objectFieldOffset(Class.class, "classLoader");
+        static final long METHOD_CLASS = U.objectFieldOffset(java.lang.reflect.Method.class, "clazz");
+        static final long METHOD_SLOT = U.objectFieldOffset(java.lang.reflect.Method.class, "slot");
+        static final long CONSTRUCTOR_CLASS = U.objectFieldOffset(java.lang.reflect.Constructor.class, "clazz");
+        static final long CONSTRUCTOR_SLOT = U.objectFieldOffset(java.lang.reflect.Constructor.class, "slot");
+        static final long HANDLE_MEMBER = at("java.lang.invoke.DirectMethodHandle", "member");
+        static final long MEMBER_CLASS = at("java.lang.invoke.MemberName", "clazz");
+        static final long MEMBER_NAME = at("java.lang.invoke.MemberName", "name");
+        static final long MEMBER_FLAGS = at("java.lang.invoke.MemberName", "flags");
+        static final long MEMBER_TYPE = at("java.lang.invoke.MemberName", "type");
+
+        /** @throws InternalError if the class has no such field */
+        static long at(String className, String field) {
+            try {
+                return U.objectFieldOffset(Class.forName(className, false, null), field);
+            } catch (ClassNotFoundException e) {
+                throw new ExceptionInInitializerError(e);
+            }
+        }
+    }
+
+    private static boolean isNew(Class<?> owner, int slot, boolean constructor, String selector) {
+        Reflected[] set = reflected;
+        int index = (System.identityHashCode(owner) * 31 + slot) & (set.length - 1);
+        long at = OBJECTS_AT + (long) index * OBJECT_BYTES;
+        while (true) {
+            Reflected head = (Reflected) U.getReferenceVolatile(set, at);
+            for (Reflected r = head; r != null; r = r.chain) {
+                if (r.is(owner, slot, constructor, selector)) {
+                    return false;
+                }
+            }
+            if (U.compareAndSetReference(set, at, head, new Reflected(owner, slot, constructor, selector, head))) {
+                return true;
+            }
+        }
+    }
+
+    /** Whether the methods of the JDK's own classes are of interest when a handle calls them. */
+    public static void followJdk(boolean on) {
+        followsJdk = on;
+    }
+
+    static void begin() {
+        reflected = new Reflected[1024];
+        knownMembers = new java.lang.ref.WeakReference<?>[1024];
+    }
+
+    static void end() {
+        reflected = NOTHING;
+        NOTHING[0] = null;
+        knownMembers = NO_MEMBERS;
+        NO_MEMBERS[0] = null;
+    }
+
+    static long heapBytes() {
+        return ((long) reflected.length + knownMembers.length) * OBJECT_BYTES + membersKnown * MEMBER_BYTES;
+    }
+
+    /** Drops records of classes that are gone. Agent's thread only. */
+    static void purge() {
+        Reflected[] in = reflected;
+        long known = 0;
+        for (int i = 0; i < in.length; i++) {
+            long at = OBJECTS_AT + i * OBJECT_BYTES;
+            Reflected head = (Reflected) U.getReferenceVolatile(in, at);
+            while (head != null && head.refersTo(null)) {
+                U.compareAndSetReference(in, at, head, head.chain);
+                head = (Reflected) U.getReferenceVolatile(in, at);
+            }
+            for (Reflected before = head; before != null; before = before.chain) {
+                known++;
+                while (before.chain != null && before.chain.refersTo(null)) {
+                    before.chain = before.chain.chain;
+                }
+            }
+        }
+        membersKnown = known;
+    }
+}

@@ -1,0 +1,272 @@
+package java.lang;
+
+import static java.lang.JFluid1Client.*;
+import static java.lang.JFluid1Contexts.*;
+import static java.lang.JFluid1.*;
+import static java.lang.JFluid1Layout.*;
+import static java.lang.JFluid1Memory.*;
+import static java.lang.JFluid1Nameless.*;
+import static java.lang.JFluid1Regions.*;
+import static java.lang.JFluid1Requests.*;
+import static java.lang.JFluid1Ring.*;
+import static java.lang.JFluid1Roots.*;
+import static java.lang.JFluid1Sites.*;
+import static java.lang.JFluid1Tasks.*;
+import static java.lang.JFluid1Threads.*;
+import static java.lang.JFluid1Waits.*;
+
+import jdk.internal.misc.Unsafe;
+
+/**
+ * The session: whether it records, its clock, the states of its methods, its gaps, and how it begins and ends. Written by
+ * the agent's thread, read by every probe. Whoever initialises this class initialises the rest of the runtime, as if it
+ * were one class.
+ */
+public final class JFluid1Session {
+    private JFluid1Session() {}
+
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    /** States of a method: READY and above need no question at entry. */
+    public static final byte NEW = 0;
+    public static final byte PENDING = 1;
+    public static final byte READY = 2;
+    static final byte LATE = 3;
+    /**
+     * The JDK spins code of its own for a method handle that is called the 127th time, and loads classes for it: not where
+     * a thread waits for us in the middle of loading one of these.
+     */
+    private static final int HANDLE_CALLS = 150;
+    public static final boolean FAST_CLOCK = Setup.fastClock;
+    static byte[] state = new byte[1024];
+    static volatile boolean enabled;
+    /** Whether roots open the graph: all is in that they lead to. Never without {@link #enabled}. */
+    static volatile boolean open;
+    static volatile boolean swapping;
+    static long start;
+    /** The clock of each thread is what it has executed (probes count…), not time. */
+    private static boolean counting;
+    /** The thread that began the session. */
+    static Thread agent;
+    /** The thread of the redefinition that runs. */
+    static volatile Thread swapper;
+
+    static final int COUNTER_THREADS = 0;
+    private static final int COUNTER_GAPS = 1;
+    /** Threads that wait for the client, whatever for. */
+    static final int COUNTER_WAITING = 2;
+    /** Those of them that wait for a chunk. */
+    static final int COUNTER_STARVING = 3;
+    /** Threads that keep their chunk between two executions of a region. */
+    static final int COUNTER_KEEPERS = 4;
+    static final int[] counters = new int[5];
+
+    // Together, as if they were one class: an application's thread, or the end of a session, may be short of stack or
+    // memory, and an initialiser that fails for that is never tried again. None of them needs this class for its own.
+    static {
+        U.ensureClassInitialized(JFluid1.class);
+        U.ensureClassInitialized(JFluid1Memory.class);
+        U.ensureClassInitialized(JFluid1Threads.class);
+        U.ensureClassInitialized(JFluid1Ring.class);
+        U.ensureClassInitialized(JFluid1Client.class);
+        U.ensureClassInitialized(JFluid1Requests.class);
+        U.ensureClassInitialized(JFluid1Nameless.class);
+        U.ensureClassInitialized(JFluid1Roots.class);
+        U.ensureClassInitialized(JFluid1Contexts.class);
+        U.ensureClassInitialized(JFluid1Regions.class);
+        U.ensureClassInitialized(JFluid1Allocations.class);
+        U.ensureClassInitialized(JFluid1Tasks.class);
+        U.ensureClassInitialized(JFluid1Waits.class);
+        U.ensureClassInitialized(JFluid1Sites.class);
+        U.ensureClassInitialized(JFluid1Calibration.class);
+    }
+
+    /** One reading of the session's clock. A HotSpot intrinsic, or System.nanoTime() without JFR. */
+    public static long ticks() {
+        return FAST_CLOCK ? jdk.jfr.internal.JVM.counterTime() : System.nanoTime();
+    }
+
+    /** So is a method of an earlier session: old code may go on long after its session, and ask of ids that this one has not. */
+    static boolean isReady(int id) {
+        byte[] states = state;
+        return id >= states.length || states[id] >= READY;
+    }
+
+    static boolean isOpen() {
+        return open;
+    }
+
+    /** What differs from session to session. */
+    static Object session() {
+        return table;
+    }
+
+    /** Whether it is a thread of the session's own. */
+    static boolean isOurs(Thread t) {
+        return t == agent || t == swapper || JFluid1Samples.isTimer(t);
+    }
+
+    /** The thread is inside the graph, or inside again, unless the session is over. */
+    static void activate(ThreadInfo ti) {
+        if (ti.virtual) {
+            ti.virtualActive = enabled;
+        } else {
+            ti.active = enabled;
+        }
+    }
+
+    /** What the thread's events say: session ticks from {@link #start}, or what it has executed. */
+    static long clock(ThreadInfo ti) {
+        return counting ? ti.executed : ticks();
+    }
+
+    /** A failure of ours ends here, but a Thread.stop() (up to JDK 19) was meant for the application. */
+    @SuppressWarnings("removal")
+    static void passOn(Throwable t) {
+        if (t instanceof ThreadDeath stop) {
+            throw stop;
+        }
+    }
+
+    /** Something was not recorded, and the client can tell its user how often. */
+    public static void gap() {
+        U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
+        long at = ring;
+        if (at != 0) {
+            U.getAndAddInt(null, at + RING_GAPS, 1); // where the client reads it when the JVM has ended
+        }
+    }
+
+    /**
+     * Begins a session on a mapped ring. Recording starts with {@link #open}.
+     *
+     * @param counts whether events tell what was executed, and not the time
+     * @return the threads of this session, for {@link JFluid1Threads#anyoneInside}
+     */
+    public static Object begin(
+            long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake, boolean counts) {
+        JFluid1Threads.begin();
+        state = new byte[1024];
+        JFluid1Nameless.begin();
+        JFluid1Requests.forget();
+        counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = counters[COUNTER_KEEPERS] = 0;
+        regionSession = 0;
+        JFluid1Ring.begin(address, bytesPerChunk, chunkTotal, chunksAt);
+        JFluid1Client.begin(wake);
+        agent = Thread.currentThread();
+        counting = counts;
+        start = counts ? 0 : ticks();
+        swapping = jammed = false;
+        swapper = null;
+        JFluid1Roots.begin();
+        tellsSites = false;
+        // What those hold is linked and initialised here, for the same reason.
+        for (int i = 0; i < HANDLE_CALLS; i++) {
+            Carrier.thread();
+            Carrier.isVirtual(Thread.currentThread());
+            Threads.giveWay();
+        }
+        passOn(new OutOfMemoryError());
+        U.ensureClassInitialized(JFluid1Samples.class); // its end is told at a time when memory may be short
+        U.ensureClassInitialized(JFluid1Survivors.class);
+        U.ensureClassInitialized(Offsets.class);
+        U.ensureClassInitialized(Definers.class);
+        U.ensureClassInitialized(ThreadInfo.class);
+        U.ensureClassInitialized(Request.class);
+        U.ensureClassInitialized(Reflected.class);
+        U.ensureClassInitialized(Patience.class);
+        return table;
+    }
+
+    /** There is a client: what waits for one may wait. */
+    public static void enable() {
+        enabled = true;
+    }
+
+    /** From now on roots are recorded. */
+    public static void open() {
+        open = enabled;
+    }
+
+    /** Stops recording. Threads inside the runtime may still be on their way out. */
+    public static void disable() {
+        enabled = open = timesBare = false;
+        for (ThreadInfo head : table) {
+            for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
+                ti.active = ti.virtualActive = ti.keeps = false;
+            }
+        }
+    }
+
+    /**
+     * Forgets the session. Allocates nothing.
+     *
+     * @param unmapped whether no thread is in the runtime any more; if one is, the addresses stay valid
+     */
+    public static void end(boolean unmapped) {
+        if (unmapped) {
+            JFluid1Ring.end();
+        }
+        JFluid1Client.end();
+        agent = null;
+        reporter = null;
+        JFluid1Allocations.end();
+        handedOver = null;
+        waited = null;
+        JFluid1Threads.end();
+        JFluid1Nameless.end();
+        timedSums = null;
+        JFluid1Requests.forget();
+    }
+
+    public static boolean isEnabled() {
+        return enabled;
+    }
+
+    /** While a redefinition runs, threads that wait for it do not lose patience. */
+    public static void swapping(boolean on) {
+        swapping = on;
+        swapper = on ? Thread.currentThread() : null;
+        jammed = false;
+    }
+
+    /** Makes room for method ids up to `highest`. Must precede the code that carries them. */
+    public static void methods(int highest) {
+        byte[] old = state;
+        if (highest >= old.length) {
+            byte[] grown = new byte[Math.max(highest + 1, old.length * 2)];
+            System.arraycopy(old, 0, grown, 0, old.length);
+            state = grown;
+        }
+    }
+
+    public static void ready(int id) {
+        methods(id);
+        U.putByteVolatile(state, BYTES_AT + id, READY);
+    }
+
+    public static int gaps() {
+        return counters[COUNTER_GAPS];
+    }
+
+    public static long startTicks() {
+        return start;
+    }
+
+    /** Drops records of threads that have ended, and of classes that are gone. Agent's thread only. */
+    public static void purge() {
+        JFluid1Threads.purge();
+        JFluid1Nameless.purge();
+        JFluid1Allocations.purge();
+        HandedOver tasks = handedOver;
+        if (tasks != null) {
+            tasks.purge();
+        }
+    }
+
+    /** Bytes of the heap that the session's own tables and records take, as they were at the last {@link #purge}. */
+    public static long heapBytes() {
+        long own = state.length + JFluid1Threads.heapBytes() + JFluid1Nameless.heapBytes() + JFluid1Roots.heapBytes();
+        return own + JFluid1Allocations.heapBytes() + JFluid1Samples.bytesOfMethods() + JFluid1Survivors.heapBytes();
+    }
+}

@@ -1,0 +1,460 @@
+package java.lang;
+
+import static java.lang.JFluid1Layout.*;
+import static java.lang.JFluid1Memory.*;
+import static java.lang.JFluid1Ring.*;
+import static java.lang.JFluid1Session.*;
+import static java.lang.JFluid1Threads.*;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ReservedStackAccess;
+
+/** Behind the probes where work changes hands (--follow-threads): the tasks that wait, and what is written of them. */
+public final class JFluid1Tasks {
+    private JFluid1Tasks() {}
+
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    /** Tasks that wait to be run; null unless threads are followed. */
+    static HandedOver handedOver;
+
+    @ReservedStackAccess
+    static void submit(ThreadInfo ti, HandedOver tasks, Object task) {
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = true;
+        try {
+            ThreadInfo w = virtual ? carrier() : ti;
+            on = w != null && room(w, ti, 5);
+            if (on) {
+                long token = tasks.put(task);
+                if (token != 0) {
+                    tell(w, ti, CONTROL_SUBMIT | token);
+                }
+            }
+        } catch (Throwable t) {
+            gap();
+        }
+        goOn(ti, virtual, on);
+    }
+
+    /**
+     * Forgets a task that will not be taken up by a thread outside.
+     *
+     * @param ti the calling thread if it is known
+     */
+    @ReservedStackAccess
+    static void drop(ThreadInfo ti, HandedOver tasks, Object task, boolean latest) {
+        if (ti == null || !(ti.active || ti.virtualActive)) {
+            try {
+                tasks.take(task, latest); // the client forgets the oldest tokens by itself
+            } catch (Throwable t) {
+                gap();
+            }
+            return;
+        }
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = true;
+        try {
+            long token = tasks.take(task, latest);
+            if (token != 0) {
+                ThreadInfo w = virtual ? carrier() : ti;
+                on = w != null && room(w, ti, 5);
+                if (on) {
+                    tell(w, ti, CONTROL_DROP | token);
+                }
+            }
+        } catch (Throwable t) {
+            gap();
+        }
+        goOn(ti, virtual, on);
+    }
+
+    /** Tells that open calls of this thread will not end inside the graph. */
+    @ReservedStackAccess
+    static void letGo(ThreadInfo ti) {
+        ti.active = false;
+        ti.guard = true;
+        boolean on = false;
+        try {
+            on = room(ti, ti, 1);
+            if (on) {
+                put(ti, CONTROL_BEGIN);
+            }
+        } catch (Throwable t) {
+            gap();
+        }
+        goOn(ti, false, on);
+    }
+
+    /** A thread outside the graph is about to run `task`: if it was handed over inside, so is the thread. */
+    @ReservedStackAccess
+    static void takeUp(ThreadInfo known, HandedOver tasks, Object task, boolean working) {
+        ThreadInfo ti = known;
+        try {
+            if (!enabled || ti != null && ti.guard || Points.isCarrier(Thread.currentThread())) {
+                return;
+            }
+            long token = tasks.take(task, false);
+            if (token == 0) {
+                return;
+            }
+            if (ti == null) {
+                ti = register(Thread.currentThread());
+            }
+            if (ti == null) {
+                return;
+            }
+            ti.guard = true;
+            ti.token = 0;
+            ThreadInfo w = ti;
+            if (ti.virtual) {
+                w = carrier();
+            } else {
+                own(ti);
+            }
+            if (w != null && room(w, ti, 5)) {
+                switchTo(w, ti);
+                put(w, CONTROL_BEGIN | token);
+                switchBack(w);
+                ti.nesting = 1;
+                ti.working = working;
+                if (ti.virtual) {
+                    ti.virtualActive = enabled;
+                } else {
+                    ti.active = enabled;
+                }
+            }
+            ti.guard = false;
+        } catch (Throwable t) {
+            gap();
+            if (ti != null) {
+                ti.guard = false;
+                ti.active = ti.virtualActive = false;
+            }
+        }
+    }
+
+    /** What must be known of classes of the JDK. Found by name: they differ between versions. */
+    static final class Points {
+        static final Class<?> CARRIER = find("jdk.internal.misc.CarrierThread");
+        static final Class<?> VIRTUAL_THREAD = find("java.lang.VirtualThread");
+        static final Class<?> BOUND_VIRTUAL_THREAD = find("java.lang.ThreadBuilders$BoundVirtualThread");
+        /** Offset of the task that a worker starts with; -1 on a JDK that does this otherwise. */
+        static final long FIRST_TASK = field("java.util.concurrent.ThreadPoolExecutor$Worker", "firstTask");
+        /** What a parked thread waits for, if it says so. */
+        static final long BLOCKER = field("java.lang.Thread", "parkBlocker");
+        /** Where a new thread keeps what it is to run: in itself up to JDK 18, in a record of its own later. */
+        private static final long TARGET = field("java.lang.Thread", "target");
+        private static final long HOLDER = field("java.lang.Thread", "holder");
+        private static final long HOLDER_TASK = field("java.lang.Thread$FieldHolder", "task");
+        private static final Class<?> WORKER = find("java.util.concurrent.ThreadPoolExecutor$Worker");
+        private static final long CLASS_LOADER = U.objectFieldOffset(Class.class, "classLoader");
+        private static final Object SCHEDULER_BASE;
+        private static final long SCHEDULER;
+
+        static {
+            Object base = null;
+            long offset = -1;
+            try {
+                if (VIRTUAL_THREAD != null) {
+                    java.lang.reflect.Field field = VIRTUAL_THREAD.getDeclaredField("DEFAULT_SCHEDULER");
+                    base = U.staticFieldBase(field);
+                    offset = U.staticFieldOffset(field);
+                }
+            } catch (NoSuchFieldException otherJdk) {
+                // Its work will be taken for tasks, which nobody takes up.
+            }
+            SCHEDULER_BASE = base;
+            SCHEDULER = offset;
+        }
+
+        private static Class<?> find(String name) {
+            try {
+                return Class.forName(name, false, null);
+            } catch (ClassNotFoundException otherJdk) {
+                return null;
+            }
+        }
+
+        private static long field(String owner, String name) {
+            Class<?> c = find(owner);
+            try {
+                return c == null ? -1 : U.objectFieldOffset(c, name);
+            } catch (InternalError otherJdk) {
+                return -1;
+            }
+        }
+
+        static boolean isCarrier(Thread t) {
+            return t.getClass() == CARRIER;
+        }
+
+        /**
+         * Not followed are the JDK's own threads, which serve everybody: carriers, workers of pools, timers.
+         * A class of the application that extends a pool's thread is a worker, too.
+         */
+        static boolean isFollowed(Thread t) {
+            Class<?> c = t.getClass();
+            if (c == VIRTUAL_THREAD || c == BOUND_VIRTUAL_THREAD) {
+                return true;
+            }
+            boolean own = c != Thread.class && U.getReference(c, CLASS_LOADER) == null;
+            return !own && !(t instanceof java.util.concurrent.ForkJoinWorkerThread) && !isWorker(t);
+        }
+
+        private static boolean isWorker(Thread t) {
+            Object task = null;
+            if (TARGET >= 0) {
+                task = U.getReference(t, TARGET);
+            } else if (HOLDER >= 0 && HOLDER_TASK >= 0) {
+                Object holder = U.getReference(t, HOLDER);
+                task = holder == null ? null : U.getReference(holder, HOLDER_TASK);
+            }
+            return task != null && task.getClass() == WORKER;
+        }
+
+        /** Whether it is the pool that virtual threads run on. Does not initialise VirtualThread. */
+        static boolean isScheduler(Object pool) {
+            return SCHEDULER >= 0 && pool == U.getReferenceVolatile(SCHEDULER_BASE, SCHEDULER);
+        }
+    }
+
+    /** One submission of a task. */
+    private static final class Ticket {
+        /** 0 if it was handed over by a thread outside the graph. */
+        final long token;
+        Ticket next;
+
+        Ticket(long token) {
+            this.token = token;
+        }
+    }
+
+    /** A task that waits, and its submissions, oldest first: a lambda without captures is one object. */
+    private static final class Waiting extends java.lang.ref.WeakReference<Object> {
+        final int hash;
+        Ticket first;
+        Ticket last;
+        Waiting chain;
+
+        Waiting(Object task, int hash) {
+            super(task);
+            this.hash = hash;
+        }
+    }
+
+    /**
+     * Tasks that were handed over and have not been taken up, by identity. They are held weakly, and no
+     * more than {@link #MOST} submissions of them: a further one is not followed, and a gap is counted.
+     *
+     * Striped spin locks: held for a few steps that call nothing which could block or be instrumented, and
+     * waited for a bounded time. An application cannot hold one.
+     */
+    static final class HandedOver {
+        private static final int MOST = 1 << 16;
+        private static final int BUCKETS = 1 << 14;
+        private static final int STRIPES = 1 << 8;
+        /** A stripe's lock has a cache line of its own. */
+        private static final int LINE = 16;
+        private static final long SPIN_NANOS = 50_000_000L;
+        private static final int SPINS = 200;
+        private static final long[] tokens = new long[1];
+
+        private final Waiting[] buckets = new Waiting[BUCKETS];
+        private final int[] locks = new int[STRIPES * LINE];
+        private final int[] count = new int[1];
+
+        /** Never 0, never twice in the life of this class. */
+        static long nextToken() {
+            return (U.getAndAddLong(tokens, LONGS_AT, 1) + 1) & TICK_MASK;
+        }
+
+        boolean isEmpty() {
+            return U.getIntVolatile(count, INTS_AT) <= 0;
+        }
+
+        /** @return the token of the submission, 0 if it cannot be followed */
+        long put(Object task) {
+            if (U.getIntVolatile(count, INTS_AT) >= MOST) {
+                gap();
+                return 0;
+            }
+            long token = nextToken();
+            if (add(task, token, true)) {
+                return token;
+            }
+            gap();
+            return 0;
+        }
+
+        /** Somebody outside hands over an object that waits already: they are taken up in this order. */
+        void putForeign(Object task) {
+            try {
+                boolean isKnown = buckets[System.identityHashCode(task) & (BUCKETS - 1)] != null;
+                if (isKnown && U.getIntVolatile(count, INTS_AT) < MOST) {
+                    add(task, 0, false);
+                }
+            } catch (Throwable t) {
+                gap();
+            }
+        }
+
+        @ReservedStackAccess
+        private boolean add(Object task, long token, boolean always) {
+            int hash = System.identityHashCode(task);
+            // Made before the lock is held: an allocation may wait for the collector.
+            Ticket ticket = new Ticket(token);
+            Waiting made = always ? new Waiting(task, hash) : null;
+            if (!lock(hash)) {
+                return false;
+            }
+            int at = hash & (BUCKETS - 1);
+            Waiting found = buckets[at];
+            while (found != null && !(found.hash == hash && found.refersTo(task))) {
+                found = found.chain;
+            }
+            if (found == null && made != null) {
+                made.chain = buckets[at];
+                buckets[at] = made;
+                made.first = made.last = ticket;
+            } else if (found != null) {
+                found.last.next = ticket;
+                found.last = ticket;
+            }
+            unlock(hash);
+            if (found != null || made != null) {
+                U.getAndAddInt(count, INTS_AT, 1);
+            }
+            return true;
+        }
+
+        /**
+         * Takes out a submission of the task.
+         *
+         * @param latest the newest instead of the oldest
+         * @return its token, 0 if there is none
+         */
+        @ReservedStackAccess
+        long take(Object task, boolean latest) {
+            int hash = System.identityHashCode(task);
+            if (!lock(hash)) {
+                gap();
+                return 0;
+            }
+            int at = hash & (BUCKETS - 1);
+            Waiting before = null;
+            Waiting found = buckets[at];
+            while (found != null && !(found.hash == hash && found.refersTo(task))) {
+                before = found;
+                found = found.chain;
+            }
+            Ticket taken = null;
+            if (found != null) {
+                taken = latest ? takeLast(found) : takeFirst(found);
+                if (found.first == null) {
+                    unlink(at, before, found);
+                }
+            }
+            unlock(hash);
+            if (taken == null) {
+                return 0;
+            }
+            U.getAndAddInt(count, INTS_AT, -1);
+            return taken.token;
+        }
+
+        private static Ticket takeFirst(Waiting from) {
+            Ticket taken = from.first;
+            from.first = taken.next;
+            return taken;
+        }
+
+        private static Ticket takeLast(Waiting from) {
+            Ticket taken = from.last;
+            if (from.first == taken) {
+                from.first = null;
+                return taken;
+            }
+            Ticket left = from.first;
+            while (left.next != taken) {
+                left = left.next;
+            }
+            left.next = null;
+            from.last = left;
+            return taken;
+        }
+
+        private void unlink(int at, Waiting before, Waiting out) {
+            if (before == null) {
+                buckets[at] = out.chain;
+            } else {
+                before.chain = out.chain;
+            }
+        }
+
+        /** Drops tasks that nobody can run any more. Agent's thread only. */
+        void purge() {
+            if (isEmpty()) {
+                return;
+            }
+            for (int at = 0; at < BUCKETS; at++) {
+                if (buckets[at] == null || !lock(at)) {
+                    continue;
+                }
+                int gone = 0;
+                Waiting before = null;
+                for (Waiting w = buckets[at]; w != null; w = w.chain) {
+                    if (w.refersTo(null)) {
+                        for (Ticket t = w.first; t != null; t = t.next) {
+                            gone++;
+                        }
+                        unlink(at, before, w);
+                    } else {
+                        before = w;
+                    }
+                }
+                unlock(at);
+                U.getAndAddInt(count, INTS_AT, -gone);
+            }
+        }
+
+        private long lockAt(int hash) {
+            return INTS_AT + (hash & (STRIPES - 1)) * LINE * 4L;
+        }
+
+        private boolean lock(int hash) {
+            long at = lockAt(hash);
+            for (int i = 0; i < SPINS; i++) {
+                if (U.compareAndSetInt(locks, at, 0, 1)) {
+                    return true;
+                }
+                Thread.onSpinWait();
+            }
+            long since = System.nanoTime();
+            while (!U.compareAndSetInt(locks, at, 0, 1)) {
+                if (System.nanoTime() - since > SPIN_NANOS) {
+                    return false;
+                }
+                Threads.giveWay();
+            }
+            return true;
+        }
+
+        private void unlock(int hash) {
+            U.putIntRelease(locks, lockAt(hash), 0);
+        }
+    }
+
+    /** From now on, tasks and threads are followed. Between begin() and the code that has the probes. */
+    public static void follow() {
+        U.ensureClassInitialized(Threads.class);
+        U.ensureClassInitialized(Points.class);
+        U.ensureClassInitialized(Waiting.class);
+        U.ensureClassInitialized(Ticket.class);
+        handedOver = new HandedOver();
+    }
+}
