@@ -105,6 +105,11 @@ export class Session {
     this.#engine.warnings.add(`a question of the target went unanswered: ${String(error)}`)
   }
 
+  /** Its parts: benchmarks look at them, and turn them by hand. */
+  get engine(): Engine {
+    return this.#engine
+  }
+
   get target(): AgentFacts {
     return this.#engine.facts
   }

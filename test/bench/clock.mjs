@@ -51,7 +51,7 @@ async function measureDrift({ jdk, session, numbers }) {
   const last = points.at(-1)
   const seconds = (last.nanos - first.nanos) / 1e9
   // The target's two readings of one pair lie around that of the other clock: half of their distance is the doubt.
-  const nsPerTick = session.clock.nsPerTick
+  const nsPerTick = session.engine.clock.nsPerTick
   const doubtNs = ((first.width + last.width) / 2) * nsPerTick
   const offNs = (p, rate) => (p.ticks - first.ticks) * rate - (p.nanos - first.nanos)
   const anHour = (ns) => ((ns / 1e6) * 3600) / seconds

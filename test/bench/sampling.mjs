@@ -113,7 +113,7 @@ async function sampledByBytecodes(jdk, prepared, program) {
     const settings = []
     for (const random of [RANDOM, 0]) {
       for (const every of GRANULARITIES) {
-        await session.agent.sampling({ unit: 'bytecodes', every, random })
+        await session.engine.agent.sampling({ unit: 'bytecodes', every, random })
         await jvm.settle(SETTLE_MS / (settings.length === 0 ? 1 : 4))
         const sampled = await profileOf(session, () => repeat(runs, () => jvm.run()))
         settings.push({
@@ -238,7 +238,7 @@ async function drained(session) {
   let before = -1
   for (;;) {
     await sleep(DRAIN_MS)
-    const { events, samples } = await session.recorder.stats()
+    const { events, samples } = await session.engine.recorder.stats()
     if (events + samples.count === before) return
     before = events + samples.count
   }
@@ -251,11 +251,11 @@ async function profileOf(session, work) {
   await work()
   await drained(session)
   const { merged } = await session.snapshot(false)
-  const { samples } = await session.recorder.stats()
+  const { samples } = await session.engine.recorder.stats()
   const methodNames = []
   for (const id of merged.method) methodNames[id] ??= session.methodName(id)
   const total = merged.metrics.totalBytecodes ?? merged.metrics.totalSamples ?? merged.metrics.totalNs
   let sum = 0
   for (let i = 0; i < merged.count; i += merged.size[i]) sum += total[i]
-  return { merged, methodNames, total: sum, sampling: samples, nsPerTick: session.clock.nsPerTick }
+  return { merged, methodNames, total: sum, sampling: samples, nsPerTick: session.engine.clock.nsPerTick }
 }

@@ -84,7 +84,7 @@ async function row(java, session, name, pace) {
   await sleep(500)
   const samples = []
   for (let i = 0; i < SAMPLES; i++) samples.push(await sample(java, session))
-  const { nodes } = await session.recorder.stats()
+  const { nodes } = await session.engine.recorder.stats()
   const [made, clientShare, waitPercent] = ['made', 'clientShare', 'waitPercent'].map((key) =>
     median(samples.map((it) => it[key])),
   )
