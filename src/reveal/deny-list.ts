@@ -29,6 +29,7 @@ export const DENY_LIST: readonly Denied[] = [
       'setScopedValueCache',
       'threadId',
       'getId',
+      'getName',
       'isVirtual',
       'exit',
       'clearReferences',
@@ -43,6 +44,8 @@ export const DENY_LIST: readonly Denied[] = [
   { classes: 'jdk/internal/misc/Unsafe', reason: RUNTIME },
   { classes: 'jdk/internal/misc/VM', reason: RUNTIME },
   { classes: 'sun/misc/Unsafe', reason: RUNTIME },
+  // A thread that comes into the graph for the first time would come in again, and again.
+  { classes: 'java/lang/ref/WeakReference', methods: ['<init>'], reason: RUNTIME },
   { classes: 'java/lang/ref/Reference', reason: REFERENCES },
   { classes: 'java/lang/ref/Reference$*', reason: REFERENCES },
   { classes: 'java/lang/ref/Finalizer*', reason: REFERENCES },

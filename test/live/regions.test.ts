@@ -144,11 +144,42 @@ function linesWith(fixture: string, text: string): [from: number, to: number] {
 }
 
 const NAP = linesWith('Regions.java', '// nap')
+const ROUND = linesWith('Regions.java', '// a round')
 
 describe.each(jdks)('JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Regions')
+  })
+
+  it('a thread that is inside from one session into the next is told in neither', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Regions'])
+    await java.line(/ready/)
+    let done = 0
+    const tell = async (command: string): Promise<void> => {
+      java.send(command)
+      await java.line(/^done/, ++done)
+    }
+    const flags = ['held', `held:${ROUND[0]}`, 'tick'].flatMap((it) => ['--region', `fix.Regions.${it}`])
+    const first = startRecording(java.pid, ...flags)
+    await first.started
+    await tell('hold')
+    await tell('rounds 3')
+    await tell('short 1')
+    const [held, round] = (await first.stop()).regions!
+    expect(held!.count).toBe(0)
+    expect(round!.count).toBeGreaterThan(0)
+
+    // Its code is that of the first session still.
+    const second = startRecording(java.pid, ...flags)
+    await second.started
+    await tell('rounds 3')
+    await tell('release')
+    await tell('short 2')
+    const { regions, instrumentation } = await second.stop()
+    expect(regions!.map(({ count }) => count)).toEqual([0, 0, 2])
+    expect(instrumentation).toMatchObject({ gaps: 0, skipped: [] })
+    expect(java.stderr()).not.toMatch(/stack overflow/)
   })
 
   it('by attach: counts and times, of threads of all kinds', async () => {
@@ -246,6 +277,18 @@ describe('what is asked for', () => {
     expect((await jfluid('report', out)).stdout).toContain('Gross time of regions')
     const { code, stderr } = await jfluid('export', out, '--format', 'collapsed')
     expect([code, stderr]).toEqual([64, expect.stringContaining('no tree')])
+  })
+
+  it('is refused where threads would have to be known before they are', async () => {
+    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Regions'), 'fix.Regions'])
+    await java.line(/ready/)
+    const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
+    for (const method of ['java.lang.Thread.getName', 'java.lang.ref.WeakReference.<init>']) {
+      for (const option of ['--region', '--root']) {
+        const { code, stderr } = await jfluid('record', String(java.pid), option, method, '--out', out)
+        expect([code, stderr]).toEqual([79, expect.stringContaining('the probes run on it')])
+      }
+    }
   })
 
   it('is refused if the class has no line numbers, and told if it comes too late for that', async () => {
