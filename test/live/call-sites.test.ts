@@ -5,9 +5,15 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readProfile, writeProfile } from '../../src/profile/file.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newest } from '../support/jdks.ts'
-import { type JsonNode, type JsonProfile, jfluid, readProfileJson } from '../support/jfluid.ts'
+import {
+  type JsonNode,
+  type JsonProfile,
+  jfluid,
+  readProfileJson,
+  startRecording,
+} from '../support/jfluid.ts'
 
 const ROOT = 'fix.Sites.root'
 const isFull = process.env.JFLUID_FULL === '1'
@@ -114,6 +120,30 @@ describe.each(jdks)('JDK $version', (jdk) => {
     const mixed = work.flatMap((it) => it.children).filter((it) => it.method === 'mixed')
     expect(new Set(mixed.map((it) => it.line)).size).toBe(1)
   })
+
+  it.runIf(isFull || jdk === newest)(
+    'a task has no place, whatever its worker has called before',
+    async () => {
+      const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Hands'), 'fix.Hands'])
+      await java.line(/^ready/)
+      const flags = ['--root', 'fix.Hands.root', '--follow-threads', '--call-sites', '--mode', 'count']
+      const recording = startRecording(java.pid, ...flags)
+      await recording.started
+      // The worker is made, and then given more to do.
+      java.send('fresh 20')
+      await java.line(/^done fresh/)
+      const { merged, instrumentation } = await recording.stop()
+      expect(instrumentation).toMatchObject({ gaps: 0 })
+      const below = (nodes: readonly JsonNode[]): JsonNode[] =>
+        nodes.flatMap((it) => [it, ...below(it.children)])
+      const calls = below(merged).filter((it) => it.method === 'call')
+      expect(calls.map(({ line, bci, calls }) => [line, bci, calls])).toEqual([[undefined, undefined, 20]])
+      // What a task calls itself has one.
+      expect(calls[0]!.children.map((it) => [it.method, typeof it.line, it.calls])).toEqual([
+        ['work', 'number', 20],
+      ])
+    },
+  )
 
   it.runIf(jdk === newest)('without line numbers there is the bytecode index', async () => {
     const full = classes

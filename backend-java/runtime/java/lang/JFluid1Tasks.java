@@ -84,6 +84,7 @@ public final class JFluid1Tasks {
             if (on) {
                 put(ti, CONTROL_BEGIN);
             }
+            ti.site = 0;
         } catch (Throwable t) {
             gap();
         }
@@ -110,6 +111,7 @@ public final class JFluid1Tasks {
             }
             ti.guard = true;
             ti.token = 0;
+            ti.site = 0; // what led to the task is not what called it
             ThreadInfo w = ti;
             if (ti.virtual) {
                 w = carrier();
