@@ -73,7 +73,7 @@ export function durationsOf(state: RegionState, { innerTicks, nsPerTick }: TickS
   const totalNs = total(sum, count)
   return {
     ...{ count, totalNs, minNs, maxNs, meanNs: totalNs / count, buckets, intervalMs, intervals },
-    percentilesNs: percentiles((part) => percentileOf(buckets, count, part, minNs, maxNs)),
+    percentilesNs: percentiles((part) => ns(percentileOf(state, part))),
     firstMs: Math.max(0, state.firstAt - begunAt),
     lastMs: Math.max(0, state.lastAt - begunAt),
     lastNs: Array.from(state.last, ns),
@@ -93,19 +93,16 @@ function bucketsOf({ buckets }: RegionState, ns: (ticks: number) => number): Tim
   return found
 }
 
-/** The middle of the bucket that the execution at this rank is in. */
-function percentileOf(
-  buckets: readonly TimeBucket[],
-  count: number,
-  part: number,
-  minNs: number,
-  maxNs: number,
-): number {
+/** Ticks: the middle of the bucket that the execution at this rank is in, of the whole numbers that belong there. */
+function percentileOf({ buckets, count, min, max }: RegionState, part: number): number {
   // 0.999 of 1,000 is 999, whatever the floating point says.
   let left = Math.max(1, Math.ceil(part * count - 1e-9 * count))
-  for (const [from, to, executions] of buckets) {
-    left -= executions
-    if (left <= 0) return Math.min(maxNs, Math.max(minNs, (from + to) / 2))
+  for (let i = 0; i < buckets.bucket.length; i++) {
+    left -= buckets.count[i]!
+    if (left > 0) continue
+    const bucket = buckets.bucket[i]!
+    const middle = (bucketStart(bucket) + bucketStart(bucket + 1) - 1) / 2
+    return Math.min(max, Math.max(min, middle))
   }
-  return maxNs
+  return max
 }

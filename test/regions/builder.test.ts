@@ -101,6 +101,22 @@ describe('durations', () => {
     expect(found.buckets.map(([, , count]) => count)).toEqual([1, 1, 1])
   })
 
+  it('below 512 ticks have exactly the percentiles of all of them, sorted', () => {
+    const seed = Date.now() % 1e9
+    const random = seeded(seed)
+    for (const number of [1, 2, 3, 10, 99, 100, 101, 1000, 12_345]) {
+      const builder = new RegionBuilder()
+      const all = Array.from({ length: number }, () => Math.floor(random() ** 3 * 512))
+      for (const ticks of all) told(builder, exitWord(1, ticks))
+      const { percentilesNs } = durationsOf(builder.states()[0]!, { innerTicks: 7, nsPerTick: 0.5 })
+      const sorted = all.toSorted((a, b) => a - b)
+      for (const [percent, value] of Object.entries(percentilesNs)) {
+        const exact = sorted[Math.ceil((Number(percent) / 100) * number - 1e-6) - 1]!
+        expect(value, `p${percent} of ${number}, seed ${seed}`).toBe(Math.max(0, exact - 7) * 0.5)
+      }
+    }
+  })
+
   it('have the percentiles of all of them, sorted, to 0.4 %', () => {
     const seed = Date.now() % 1e9
     const random = seeded(seed)
