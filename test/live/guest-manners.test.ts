@@ -247,5 +247,18 @@ forEachJdk((jdk) => {
       await until(async () => !(await threadNames(java.pid)).includes('jfluid-agent'))
       expect(mappedFiles(java.pid).filter((name) => name.includes('/ring'))).toEqual([])
     })
+
+    it.each(['10bc', '1ms'])('that samples every %s and finds no memory harms nobody', async (every) => {
+      const java = startJava(jdk, ['-Xmx24m', '-XX:+UseSerialGC', '-cp', classes, 'fix.Full'])
+      await java.line(/ready/)
+      const sampling = ['--mode', 'sample', '--every', every]
+      const recording = startRecording(java.pid, '--root', 'fix.Crowd.crowded', ...sampling)
+      await recording.started
+      java.send('full 16')
+      await java.line(/^done full/)
+      expect(java.stdout()).toBe('hurt 0\nready\nhurt 0\ndone full 16\n')
+      recording.process.child.kill('SIGINT')
+      expect([0, STATUS.notNow]).toContain((await recording.process.exit).code)
+    })
   })
 })

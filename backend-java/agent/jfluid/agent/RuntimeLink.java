@@ -1,14 +1,16 @@
 package jfluid.agent;
 
 /**
- * Has the JVM note, for each loader of instrumented classes, which class its `java.lang.JFluid1` is. Else
+ * Has the JVM note, for each loader of instrumented classes, which classes those are that probes name. Else
  * the first probe in a class of that loader would make the JVM ask the loader, which allocates, and with a
  * full heap the application's method would end with an OutOfMemoryError out of a call that it does not
  * have. Once a loader has answered it is never asked again (JVMS 5.3: initiating loader), for whatever class.
  */
 final class RuntimeLink {
-    private static final String RUNTIME = "java.lang.JFluid1";
+    private static final String[] PROBES = {"java.lang.JFluid1"};
+    private static final String[] PROBES_OF_SAMPLING = {"java.lang.JFluid1", "java.lang.JFluid1Samples"};
 
+    private volatile String[] classes = PROBES;
     private final PerLoader<Boolean> known = new PerLoader<>();
 
     /**
@@ -32,6 +34,12 @@ final class RuntimeLink {
         }
     }
 
+    /** The session samples: its probes are in a class of their own. */
+    void sampling() {
+        classes = PROBES_OF_SAMPLING;
+        known.clear();
+    }
+
     void dropGone() {
         known.takeGone();
     }
@@ -41,7 +49,9 @@ final class RuntimeLink {
             return;
         }
         try {
-            Class.forName(RUNTIME, false, loader);
+            for (String name : classes) {
+                Class.forName(name, false, loader);
+            }
             known.get(loader, () -> true);
         } catch (Throwable itsOwnAffair) {
             // A loader may throw what it likes, and memory may be short now: the first probe will ask again.

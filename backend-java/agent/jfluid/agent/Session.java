@@ -355,6 +355,7 @@ final class Session extends GuestThread {
 
     private void sampleEvery(boolean bytecodes, long every, int random) {
         sampling = true;
+        runtime.sampling();
         if (bytecodes) {
             JFluid1Samples.everyBytecodes((int) every, random);
         } else {
