@@ -31,6 +31,7 @@ import type { Linked, Linker, LoadedSite, MethodRef } from './linker.ts'
 import type { MethodIds, MethodTarget } from './method-ids.ts'
 import type { Mirror, MirrorMethod } from './mirror.ts'
 import type { RareMethod, Rarity } from './past.ts'
+import { jdkUpcalls, upcalls } from './upcalls.ts'
 
 export interface Skipped {
   /** Internal name. */
@@ -51,49 +52,6 @@ const REFLECTIVE = new Set([
   'java/lang/reflect/Constructor.newInstance',
   'java/lang/Class.newInstance',
 ])
-/**
- * What the JVM itself, or the JDK on its behalf, calls on objects of the application whenever any code needs a class
- * that is not there yet: on its loader, and on the transformers of its agents.
- */
-const UPCALLS: Readonly<Record<string, readonly string[]>> = {
-  'java/lang/ClassLoader': [
-    'loadClass(Ljava/lang/String;)Ljava/lang/Class;',
-    'loadClass(Ljava/lang/String;Z)Ljava/lang/Class;',
-    'findClass(Ljava/lang/String;)Ljava/lang/Class;',
-    'getClassLoadingLock(Ljava/lang/String;)Ljava/lang/Object;',
-  ],
-  'java/lang/instrument/ClassFileTransformer': [
-    'transform(Ljava/lang/ClassLoader;Ljava/lang/String;Ljava/lang/Class;Ljava/security/ProtectionDomain;[B)[B',
-    'transform(Ljava/lang/Module;Ljava/lang/ClassLoader;Ljava/lang/String;Ljava/lang/Class;Ljava/security/ProtectionDomain;[B)[B',
-  ],
-}
-
-/** Exceptions that the JVM itself makes and throws, out of bytecode, linking and its native methods. */
-const THROWN_BY_THE_JVM =
-  `AbstractMethodError ArithmeticException ArrayIndexOutOfBoundsException ArrayStoreException
-  ClassCastException ClassCircularityError ClassFormatError ClassNotFoundException CloneNotSupportedException
-  ExceptionInInitializerError IllegalAccessError IllegalAccessException IllegalArgumentException
-  IllegalMonitorStateException IllegalThreadStateException IncompatibleClassChangeError InstantiationError
-  InstantiationException InternalError InterruptedException LinkageError NegativeArraySizeException NoClassDefFoundError
-  NoSuchFieldError NoSuchMethodError NullPointerException StringIndexOutOfBoundsException UnsatisfiedLinkError
-  UnsupportedClassVersionError VerifyError reflect/InvocationTargetException`.split(/\s+/)
-
-/**
- * What the JVM calls in the JDK itself, by class and method name (vmSymbols.hpp), and native code of the JDK by name, as far
- * as it is known here. Of interest with `--jdk`.
- */
-const JDK_UPCALLS: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(THROWN_BY_THE_JVM.map((name) => [`java/lang/${name}`, ['<init>']])),
-  'sun/java2d/Disposer': ['addRecord'],
-  'java/lang/ClassLoader': ['addClass', 'checkPackageAccess', 'findNative'],
-  'java/lang/ref/Finalizer': ['register'],
-  'java/lang/invoke/MethodHandleNatives': [
-    ...['linkCallSite', 'linkMethod', 'linkMethodHandleConstant', 'linkDynamicConstant'],
-    'findMethodHandleType',
-  ],
-  'java/lang/StackStreamFactory$AbstractStackWalker': ['doStackWalk'],
-}
-
 export class Reach {
   readonly #reached = new Set<string>()
   /** Reached sites by the name of their owner, to be linked again when a class of that name comes. */
@@ -109,7 +67,7 @@ export class Reach {
   readonly #initialised = new Set<string>()
   readonly #decided = new Set<string>()
   readonly #skippedOnce = new Set<string>()
-  #jdkUpcalls = JDK_UPCALLS
+  #jdkUpcalls = jdkUpcalls(false)
   readonly #blocked = new Set<string>()
   #gate = GATE_CLOSED
   #swept = GATE_CLOSED
@@ -323,8 +281,7 @@ export class Reach {
    * @param threads  what the JVM calls in a new thread, too
    */
   async takeUpcalls(threads: boolean): Promise<void> {
-    const upcalls = threads ? { ...UPCALLS, 'java/lang/Thread': ['run()V'] } : UPCALLS
-    for (const [name, selectors] of Object.entries(upcalls)) {
+    for (const [name, selectors] of Object.entries(upcalls(threads))) {
       for (const type of this.linker.hierarchy.named(name)) {
         for (const selector of selectors) {
           const linked = await this.#untilKnown(() => this.linker.linkOverriders(type, selector))
@@ -334,7 +291,7 @@ export class Reach {
       }
     }
     const { hierarchy } = this.linker
-    this.#jdkUpcalls = threads ? { ...JDK_UPCALLS, 'java/lang/Thread': ['run'] } : JDK_UPCALLS
+    this.#jdkUpcalls = jdkUpcalls(threads)
     await this.#takeJdkUpcalls(Object.keys(this.#jdkUpcalls).flatMap((name) => [...hierarchy.named(name)]))
   }
 
