@@ -5,12 +5,13 @@ import type { SiteNumbers } from '../instrument/sites.ts'
 import type { Agent } from '../wire/agent.ts'
 import { type Instrumenter, isTimed, type Task } from './instrumenter.ts'
 import type { SessionOptions } from './session-options.ts'
-import { sourceName } from './target-classes.ts'
+import { sourceName, type TargetClasses } from './target-classes.ts'
 
 export interface NamedFor {
   readonly options: SessionOptions
   readonly agent: Agent
   readonly instrumenter: Instrumenter
+  readonly classes: TargetClasses
   /** Null unless call sites are told. */
   readonly sites: SiteNumbers | null
 }
@@ -21,9 +22,10 @@ export function nameInTarget(tasks: readonly Task[], session: NamedFor): void {
   const samplesTime = sampling?.unit === 'ns'
   if (profiler === undefined && !samplesTime) return
   const timed = tasks.filter(isTimed)
-  const names = timed.map(({ id, className, name, descriptor, probe }) => ({
+  const names = timed.map(({ id, classId, className, name, descriptor, probe }) => ({
     ...{ id, name, descriptor, isRoot: probe === 'root' },
     className: sourceName(className),
+    loader: session.classes.loaderOf(classId),
   }))
   if (profiler !== undefined) session.agent.names(names)
   if (samplesTime) {

@@ -45,6 +45,8 @@ export interface NamedMethod {
 /** A method that a thread may find on its stack. */
 export interface SampledFrame extends NamedMethod {
   readonly isRoot: boolean
+  /** Of its class: there may be others of the name. */
+  readonly loader: number
   /** Where its calls are in its present code, in order, with their numbers; none unless call sites are told. */
   readonly calls: readonly (readonly [bci: number, site: number])[]
 }
@@ -439,6 +441,7 @@ export class Agent {
         ...[it.id, it.className, it.name, it.descriptor, it.isRoot],
         it.calls.map(([bci]) => bci),
         it.calls.map(([, site]) => site),
+        it.loader,
       ]),
     )
   }

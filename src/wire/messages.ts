@@ -49,7 +49,7 @@
 //   detach               → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil]
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)
-//   frames [[method id, class, method, descriptor, whether it is a root, bcis of its calls, their numbers], …]
+//   frames [[method id, class, method, descriptor, whether it is a root, bcis of its calls, their numbers, loader id], …]
 //                                                                              (no reply), for samples by time
 //   names [[method id, class, method, descriptor], …]                          (no reply), for the profiler
 //

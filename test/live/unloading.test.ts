@@ -10,6 +10,7 @@ import { until } from './remains.ts'
 /**
  * visit n: n times, a loader of its own loads the guest inside the root and is dropped.
  * keep n:  the same, and the guests stay reachable until `drop`.
+ * again:   each of these runs once more.
  * alive:   collects, and tells how many of all those loaders are left.
  */
 const HOST = `
@@ -45,6 +46,7 @@ const HOST = `
       sum += job.run(x);
       return job;
     }
+    static void again(Job job) throws Exception { sum += job.run(1); }
     static Job once(Path dir, int x) throws Exception {
       ClassLoader loader = new OneShot(dir);
       loaders.add(new WeakReference<>(loader));
@@ -65,6 +67,7 @@ const HOST = `
         switch (words[0]) {
           case "visit" -> { for (int i = 0; i < Integer.parseInt(words[1]); i++) once(dir, i); }
           case "keep" -> { for (int i = 0; i < Integer.parseInt(words[1]); i++) kept.add(once(dir, i)); }
+          case "again" -> { for (Job job : kept) again(job); }
           case "drop" -> kept.clear();
           case "alive" -> System.out.println("alive " + alive());
         }
@@ -73,7 +76,7 @@ const HOST = `
     }
   }`
 
-/** Runs two steps, a lambda, and a method by reflection: 1 + 2 + 1 + 1 calls. */
+/** Runs two steps, a lambda, and a method by reflection: 1 + 2 + 1 + 1 calls; and for as long as -Dfix.spin says, in ns. */
 const GUEST = `
   package fix.guest;
   public class Guest implements fix.Host.Job {
@@ -81,6 +84,7 @@ const GUEST = `
     public int mirrored(int x) { return x ^ 5; }
     @Override public int run(int x) throws Exception {
       java.util.function.IntUnaryOperator twice = y -> y + y;
+      for (long end = System.nanoTime() + Long.getLong("fix.spin", 0); System.nanoTime() < end; ) x ^= 3;
       int y = twice.applyAsInt(step(step(x)));
       return (Integer) Guest.class.getMethod("mirrored", int.class).invoke(this, y);
     }
@@ -105,13 +109,13 @@ async function alive(java: JavaProcess): Promise<number> {
 }
 
 forNewestJdk((jdk: Jdk) => {
-  let start: () => Promise<JavaProcess>
+  let start: (...flags: string[]) => Promise<JavaProcess>
   beforeAll(async () => {
     const classes = await compileJava(jdk, { 'fix/Host': HOST })
     const guest = temporaryDirectory('jfluid-guest-')
     await compileJava(jdk, { 'fix/guest/Guest': GUEST }, { outDir: guest, options: ['-cp', classes] })
-    start = async () => {
-      const java = startJava(jdk, ['-cp', classes, 'fix.Host', guest])
+    start = async (...flags) => {
+      const java = startJava(jdk, [...flags, '-cp', classes, 'fix.Host', guest])
       await java.line(/ready/)
       return java
     }
@@ -147,6 +151,40 @@ forNewestJdk((jdk: Jdk) => {
       expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
       expect(java.stderr().replaceAll(/^WARNING: .*\n/gm, '')).toBe('')
     })
+  })
+
+  const sampled = (java: JavaProcess) =>
+    startRecording(
+      java.pid,
+      ...['--root', 'fix.Host.root', '--root', 'fix.Host.again', '--mode', 'sample', '--every', '1ms'],
+    )
+  const runs = ({ methods }: JsonProfile) =>
+    methods.filter((m) => `${m.class}.${m.method}` === 'fix.guest.Guest.run')
+
+  it('a thread that has sampled itself by time, and is idle now, keeps none of them', async () => {
+    const java = await start('-Dfix.spin=40000000')
+    const recording = sampled(java)
+    await recording.started
+    java.send('visit 3')
+    await java.line(/^done visit/)
+    await until(async () => (await alive(java)) === 0)
+    const profile = await recording.stop()
+    expect(runs(profile)).toHaveLength(3)
+    for (const { selfSamples } of runs(profile)) expect(selfSamples).toBeGreaterThan(0)
+  })
+
+  it('classes of one name stay apart where a thread has sampled itself by time', async () => {
+    const java = await start('-Dfix.spin=40000000')
+    const recording = sampled(java)
+    await recording.started
+    java.send('keep 2')
+    await java.line(/^done keep/)
+    // Both are known now; each runs for as long as the other.
+    for (let call = 1; call <= 4; call++) java.send(`again ${call}`)
+    await java.line(/^done again 4/)
+    const found = runs(await recording.stop()).map((m) => m.selfSamples!)
+    expect(found).toHaveLength(2)
+    expect(Math.min(...found) / Math.max(...found)).toBeGreaterThan(0.5)
   })
 
   it('loaders that lived through a session go after it', async () => {

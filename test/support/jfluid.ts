@@ -196,6 +196,7 @@ export interface JsonProfile {
     waitedNs?: number
     selfErrorNs?: number
     errorNs?: number
+    selfSamples?: number
   }[]
   threads: { id: number; name: string; roots: JsonNode[] }[]
   merged: JsonNode[]

@@ -120,6 +120,11 @@ final class ClassTable {
         return ref == null ? null : ref.get();
     }
 
+    /** By number; null for the bootstrap loader, empty for one that has gone. */
+    WeakReference<ClassLoader> loaderById(int id) {
+        return id == 0 ? null : loaders.loaderOf(it -> it.id == id);
+    }
+
     /** Bytes of the heap that the rows take. */
     long heapBytes() {
         return known * REF_BYTES + (long) (byClass.length + byId.length) * Integer.BYTES;

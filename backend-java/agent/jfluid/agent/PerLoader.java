@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -58,6 +59,16 @@ final class PerLoader<V> {
             values.put(new Key(loader, gone), value);
         }
         return value;
+    }
+
+    /** The loader whose value is such, unless it is the bootstrap loader; an empty reference if there is none. */
+    synchronized WeakReference<ClassLoader> loaderOf(Predicate<V> wanted) {
+        for (Map.Entry<Key, V> it : values.entrySet()) {
+            if (wanted.test(it.getValue())) {
+                return it.getKey();
+            }
+        }
+        return new WeakReference<>(null);
     }
 
     /** A copy. */

@@ -290,12 +290,7 @@ final class Session extends GuestThread {
                 }
                 return null;
             case "frames":
-                for (Object row : (Object[]) m[2]) {
-                    Object[] f = (Object[]) row;
-                    JFluid1Samples.knowFrame(
-                            (String) f[1], (String) f[2], (String) f[3], MessagePack.asInt(f[0]), (Boolean) f[4],
-                            ints(f[5]), ints(f[6]));
-                }
+                frames((Object[]) m[2]);
                 return null;
             case "reclaim":
                 return JFluid1Ring.reclaim();
@@ -877,6 +872,22 @@ final class Session extends GuestThread {
             watching = false;
         } catch (IOException closed) {
             // Nothing is left to be done with either.
+        }
+    }
+
+    private void frames(Object[] rows) {
+        int loaderId = 0;
+        java.lang.ref.WeakReference<ClassLoader> loader = null;
+        for (Object row : rows) {
+            Object[] f = (Object[]) row;
+            int by = MessagePack.asInt(f[7]);
+            if (by != loaderId) { // rows of one class, and of one loader, come together
+                loaderId = by;
+                loader = classes.loaderById(by);
+            }
+            JFluid1Samples.knowFrame(
+                    (String) f[1], loader, (String) f[2], (String) f[3], MessagePack.asInt(f[0]), (Boolean) f[4],
+                    ints(f[5]), ints(f[6]));
         }
     }
 

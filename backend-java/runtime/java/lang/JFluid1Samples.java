@@ -1,5 +1,6 @@
 package java.lang;
 
+import java.lang.ref.WeakReference;
 import java.util.Iterator;
 import java.util.stream.Stream;
 import jdk.internal.misc.Unsafe;
@@ -117,7 +118,7 @@ public final class JFluid1Samples {
 
     static long bytesOfThread() {
         int sites = tellsSites ? 16 + 4 * FIRST_FRAMES : 0;
-        return known != NO_FRAMES ? 632 + 2 * (16 + 4 * REMEMBERED) + 2 * sites
+        return known != NO_FRAMES ? 656 + 2 * (16 + 4 * REMEMBERED) + 2 * sites
                 : every < Integer.MAX_VALUE ? 328 + sites : 0;
     }
 
@@ -130,6 +131,8 @@ public final class JFluid1Samples {
     /** A method that a thread can be found in by its stack. */
     private static final class Frame {
         final String owner;
+        /** Null for the bootstrap loader. Classes of one name are told apart by it. */
+        final WeakReference<ClassLoader> loader;
         final String name;
         final String descriptor;
         final int id;
@@ -140,8 +143,11 @@ public final class JFluid1Samples {
         /** Another of the same bucket. */
         final Frame chain;
 
-        Frame(String owner, String name, String descriptor, int id, boolean root, int[] bcis, int[] sites, Frame chain) {
+        Frame(
+                String owner, WeakReference<ClassLoader> loader, String name, String descriptor, int id, boolean root,
+                int[] bcis, int[] sites, Frame chain) {
             this.owner = owner;
+            this.loader = loader;
             this.name = name;
             this.descriptor = descriptor;
             this.id = id;
@@ -149,6 +155,11 @@ public final class JFluid1Samples {
             this.bcis = bcis;
             this.sites = sites;
             this.chain = chain;
+        }
+
+        boolean isOf(Class<?> c) {
+            ClassLoader by = c.getClassLoader0();
+            return loader == null ? by == null : by != null && loader.refersTo(by);
         }
 
         /** The number of the call at this bci; 0 if it has none. */
@@ -195,9 +206,9 @@ public final class JFluid1Samples {
     /** This part of the interval others that run may take to answer: those that have answered pay for the flag meanwhile. */
     private static final int PATIENCE_PART = 50;
     private static final int BUCKETS = 1 << 12;
-    /** Methods of frames that a thread remembers, and for how many samples: powers of two. */
+    /** Methods of frames that a thread remembers, a power of two; and for how many looks of the agent, which come twice a second. */
     private static final int REMEMBERED = 1 << 9;
-    private static final int FORGET_EVERY = 1 << 12;
+    private static final int REMEMBERED_LOOKS = 20;
     private static final Frame[] NO_FRAMES = new Frame[1];
     /** By class name and method name. Replaced by each session, prepended to by the agent's thread. */
     private static volatile Frame[] known = NO_FRAMES;
@@ -240,15 +251,17 @@ public final class JFluid1Samples {
     }
 
     /**
-     * @param owner as Class.getName()
-     * @param bcis  where its calls are, in order, and `sites` their numbers: none unless these are told
+     * @param owner  as Class.getName()
+     * @param loader null for the bootstrap loader
+     * @param bcis   where its calls are, in order, and `sites` their numbers: none unless these are told
      */
     public static void knowFrame(
-            String owner, String name, String descriptor, int id, boolean root, int[] bcis, int[] sites) {
+            String owner, WeakReference<ClassLoader> loader, String name, String descriptor, int id, boolean root,
+            int[] bcis, int[] sites) {
         Frame[] in = known;
         int bucket = (owner.hashCode() * 31 + name.hashCode()) & (in.length - 1);
         U.putReferenceRelease(in, JFluid1Memory.OBJECTS_AT + bucket * JFluid1Memory.OBJECT_BYTES,
-                new Frame(owner, name, descriptor, id, root, bcis, sites, in[bucket]));
+                new Frame(owner, loader, name, descriptor, id, root, bcis, sites, in[bucket]));
         framesKnown++;
     }
 
@@ -543,6 +556,28 @@ public final class JFluid1Samples {
         }
     }
 
+    /**
+     * What frames of the JVM's methods stand for, as found lately: names are dear to come by. Keeps the methods' classes from
+     * being unloaded.
+     */
+    private static final class Memory {
+        final Object[] methods = new Object[REMEMBERED];
+        final Frame[] meanings = new Frame[REMEMBERED];
+    }
+
+    /** The agent's thread, at each of its looks: what a thread remembers that has taken no sample since, or for long, is forgotten. */
+    static void forget(JFluid1Threads.ThreadInfo ti) {
+        Walk walk = ti.stack == null ? null : ti.stack.walk;
+        if (walk == null) {
+            return;
+        }
+        if (walk.walks == walk.seenWalks || ++walk.looks >= REMEMBERED_LOOKS) {
+            walk.memory = null;
+            walk.looks = 0;
+        }
+        walk.seenWalks = walk.walks;
+    }
+
     /** The present thread's instrumented methods, innermost first, up to the root by which it came in. */
     private static final class Walk implements java.util.function.Function<Stream<StackWalker.StackFrame>, Object> {
         int[] ids = new int[FIRST_FRAMES];
@@ -550,20 +585,25 @@ public final class JFluid1Samples {
         int count;
         int inner;
         int roots;
-        /** What frames of the JVM's methods stand for, as found lately: names are dear to come by. */
-        private Object[] methods = new Object[REMEMBERED];
-        private Frame[] meanings = new Frame[REMEMBERED];
+        /** Null before the first walk, and when it has been forgotten. */
+        private Memory memory;
         private int walks;
         private int seenKnown;
+        /** What the agent has seen of it. */
+        private int seenWalks;
+        private int looks;
 
         @Override
         public Object apply(Stream<StackWalker.StackFrame> stack) {
             Iterator<StackWalker.StackFrame> frames = stack.iterator();
-            if ((++walks & FORGET_EVERY - 1) == 0 || seenKnown != framesKnown) { // classes may unload, methods have other code
+            walks++;
+            Memory memory = this.memory;
+            if (memory == null || seenKnown != framesKnown) { // methods have other code
                 seenKnown = framesKnown;
-                methods = new Object[REMEMBERED];
-                meanings = new Frame[REMEMBERED];
+                this.memory = memory = new Memory();
             }
+            Object[] methods = memory.methods;
+            Frame[] meanings = memory.meanings;
             while (roots > 0 && frames.hasNext()) {
                 StackWalker.StackFrame frame = frames.next();
                 Object method = Members.of(frame);
@@ -572,7 +612,7 @@ public final class JFluid1Samples {
                 if (method != null && methods[at] == method) {
                     found = meanings[at];
                 } else {
-                    found = find(known, frame.getDeclaringClass().getName(), frame);
+                    found = find(known, frame.getDeclaringClass(), frame);
                     methods[at] = method;
                     meanings[at] = found;
                 }
@@ -608,11 +648,13 @@ public final class JFluid1Samples {
             ids[count++] = id;
         }
 
-        private static Frame find(Frame[] in, String owner, StackWalker.StackFrame frame) {
+        private static Frame find(Frame[] in, Class<?> declaring, StackWalker.StackFrame frame) {
+            String owner = declaring.getName();
             String name = frame.getMethodName();
             Frame f = in[(owner.hashCode() * 31 + name.hashCode()) & (in.length - 1)];
             while (f != null
-                    && !(f.name.equals(name) && f.owner.equals(owner) && f.descriptor.equals(frame.getDescriptor()))) {
+                    && !(f.name.equals(name) && f.owner.equals(owner) && f.isOf(declaring)
+                            && f.descriptor.equals(frame.getDescriptor()))) {
                 f = f.chain;
             }
             return f;

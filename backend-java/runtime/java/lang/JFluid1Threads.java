@@ -33,7 +33,7 @@ public final class JFluid1Threads {
     private static final ThreadInfo[] NOBODY = table;
     static boolean virtualSeen;
     /** A ThreadInfo, two cache lines wider than its fields on either side, and its weak reference. */
-    private static final long THREAD_BYTES = 496;
+    private static final long THREAD_BYTES = 504;
     private static long threadsKnown;
 
     /**
@@ -70,6 +70,8 @@ public final class JFluid1Threads {
         long allocatedBefore = -1;
         /** How often it has been told what it has allocated. */
         int allocationsTold;
+        /** Where its next event would have gone when it called the latest clone(). */
+        long cloningAt;
         /** Where the thread is in its own tree; null unless a profiler of the user's has one. */
         Context context;
         Context contexts;
@@ -371,12 +373,14 @@ public final class JFluid1Threads {
                 continue;
             }
             known++;
+            JFluid1Samples.forget(head);
             ThreadInfo before = head;
             for (ThreadInfo ti = before.chain; ti != null; ti = ti.chain) {
                 if (isOver(ti)) {
                     before.chain = ti.chain;
                 } else {
                     before = ti;
+                    JFluid1Samples.forget(ti);
                     known++;
                 }
             }
