@@ -28,6 +28,9 @@ public final class JFluid1Roots {
             if (Thread.currentThread() == agent || Thread.currentThread() == swapper) {
                 return; // it would wait for itself, and is none of the application's
             }
+            if (isOfAnother(id)) {
+                return;
+            }
             if (ti == null) {
                 ti = register(Thread.currentThread());
             }

@@ -690,6 +690,9 @@ public final class JFluid1Samples {
             if (JFluid1Session.isOurs(Thread.currentThread())) {
                 return null;
             }
+            if (JFluid1Session.isOfAnother(id)) {
+                return null;
+            }
             if (ti == null) {
                 ti = JFluid1Threads.register(Thread.currentThread());
             }

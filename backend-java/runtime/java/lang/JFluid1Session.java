@@ -38,6 +38,8 @@ public final class JFluid1Session {
      */
     private static final int HANDLE_CALLS = 150;
     public static final boolean FAST_CLOCK = Setup.fastClock;
+    /** Of the methods that have or will have probes. */
+    private static int highestMethod;
     static byte[] state = new byte[1024];
     static volatile boolean enabled;
     /** Whether roots open the graph: all is in that they lead to. Never without {@link #enabled}. */
@@ -84,6 +86,14 @@ public final class JFluid1Session {
     /** One reading of the session's clock. A HotSpot intrinsic, or System.nanoTime() without JFR. */
     public static long ticks() {
         return FAST_CLOCK ? jdk.jfr.internal.JVM.counterTime() : System.nanoTime();
+    }
+
+    /**
+     * Whether the method is none of this session: a thread may have called a root of an earlier one, and have waited for its
+     * monitor before the first probe until now.
+     */
+    static boolean isOfAnother(int id) {
+        return id > highestMethod;
     }
 
     /** So is a method of an earlier session: old code may go on long after its session, and ask of ids that this one has not. */
@@ -147,6 +157,7 @@ public final class JFluid1Session {
             long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake, boolean counts) {
         JFluid1Threads.begin();
         state = new byte[1024];
+        highestMethod = 0;
         JFluid1Nameless.begin();
         JFluid1Requests.forget();
         counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = counters[COUNTER_KEEPERS] = 0;
@@ -232,6 +243,7 @@ public final class JFluid1Session {
 
     /** Makes room for method ids up to `highest`. Must precede the code that carries them. */
     public static void methods(int highest) {
+        highestMethod = Math.max(highestMethod, highest);
         byte[] old = state;
         if (highest >= old.length) {
             byte[] grown = new byte[Math.max(highest + 1, old.length * 2)];
