@@ -6,16 +6,20 @@
 //     multianewarray   dup; push dimensions; allocatedArrays
 //     C.<init>         dup; constructed                      for --liveness: where `new` was in the same method (constructed.ts)
 //     a call           dup; allocatedObject                  of code that has no probes and makes what it returns
+//     o.clone()        cloning (before), dup; allocatedClone  unless an override of it has probes and tells by itself
 //
 // Behind, so that what has thrown has allocated nothing, and initialisers that `new` runs come first.
 //
 // Calls: those that the JVM implements itself, or replaces by code of its own (intrinsics): clone() of arrays and of
 // Object, Array.newInstance, Arrays.copyOf of objects, boxing, Unsafe; those of reflection; lambdas that capture. What these
 // do inside is left alone then, or it would count twice. Where the JDK has no probes, also Arrays.copyOf of all kinds, and
-// the strings that invokedynamic concatenates.
+// the strings that invokedynamic concatenates, for `+` (JEP 280) and toString() of records. Where it has, those are told by
+// the JDK's code that makes them, but for the string itself where newer JDKs make it in a hidden class.
 
-import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
+import type { BootstrapMethod, ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
+import { CONSTANT_STRING } from '../classfile/constant-pool.ts'
+import { parseMethodDescriptor } from '../classfile/descriptor.ts'
 import {
   ANEWARRAY,
   ARRAYLENGTH,
@@ -67,7 +71,13 @@ const MAKERS: ReadonlyMap<string, Tell> = new Map<string, Tell>([
     'allocatedObject',
   ],
   ['sun/misc/Unsafe.allocateInstance(Ljava/lang/Class;)Ljava/lang/Object;', 'allocatedObject'],
+  // An intrinsic that allocates what is returned, and whose bytecode has the other make it.
+  ['java/lang/StringUTF16.toBytes([CII)[B', 'allocatedObject'],
+  ['java/lang/StringUTF16.newBytesFor(I)[B', 'allocatedObject'],
 ])
+
+/** Up to JDK 21 reflection makes these classes, which make what Constructor.newInstance returns: that is told where it is called. */
+const GENERATED_CONSTRUCTOR = /^jdk\/internal\/reflect\/Generated(?:Serialization)?ConstructorAccessor\d*$/
 
 const BOXES: ReadonlySet<string> = new Set(
   [
@@ -88,6 +98,8 @@ export const ALLOCATING_INTRINSICS: ReadonlySet<string> = new Set([
   'java/lang/Integer.toString(I)Ljava/lang/String;',
   'java/lang/StringBuilder.toString()Ljava/lang/String;',
   'java/lang/StringBuffer.toString()Ljava/lang/String;',
+  // Their bytecode keeps an array, which the code that replaces it does not need.
+  ...['SHA', 'SHA2', 'SHA5'].map((it) => `sun/security/provider/${it}.implCompress0([BI)V`),
 ])
 
 /**
@@ -103,6 +115,7 @@ export function allocationProbes(
 ): Inserted | undefined {
   const { bytecode } = code
   if (MAKERS.has(`${classFile.name}.${method.name}${method.descriptor}`)) return undefined
+  if (GENERATED_CONSTRUCTOR.test(classFile.name)) return undefined
   const added: (readonly number[] | undefined)[] = []
   let found = false
   const constructors = liveness ? constructorCalls(classFile, code) : NONE
@@ -115,6 +128,25 @@ export function allocationProbes(
     found = true
   }
   return found ? added : undefined
+}
+
+/** What goes before the sites: a call of clone() may run an override that tells by itself. */
+export function cloneProbes(
+  { pool }: ClassFile,
+  { bytecode }: Code,
+  refs: AllocationRefs,
+): Inserted | undefined {
+  const before: (readonly number[])[] = []
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    if (bytecode[bci] !== INVOKEVIRTUAL) continue
+    const { owner, name, descriptor } = pool.memberRef(u2At(bytecode, bci + 1))
+    if (isVirtualClone(owner, name + descriptor)) before[bci] = call(refs.cloning)
+  }
+  return before.length > 0 ? before : undefined
+}
+
+function isVirtualClone(owner: string, selector: string): boolean {
+  return owner === 'java/lang/Object' && selector === `clone${OBJECT_CLONE}`
 }
 
 function probeBehind(
@@ -140,6 +172,8 @@ function probeBehind(
     case INVOKESPECIAL:
     case INVOKESTATIC: {
       const { owner, name, descriptor } = classFile.pool.memberRef(u2At(bytecode, bci + 1))
+      if (bytecode[bci] === INVOKEVIRTUAL && isVirtualClone(owner, name + descriptor))
+        return [DUP, ...call(refs.allocatedClone)]
       const tell = toldOf(owner, name + descriptor, jdk)
       return tell === undefined ? undefined : [DUP, ...call(refs[tell])]
     }
@@ -166,7 +200,7 @@ function toldOf(owner: string, selector: string, jdk: boolean): Tell | undefined
 }
 
 function toldOfDynamic(classFile: ClassFile, index: number, jdk: boolean): Tell | undefined {
-  const { bootstrapIndex, descriptor } = classFile.pool.invokeDynamic(index)
+  const { bootstrapIndex, name, descriptor } = classFile.pool.invokeDynamic(index)
   const bootstrap = classFile.bootstrapMethods[bootstrapIndex]
   if (bootstrap === undefined) return undefined
   switch (classFile.pool.methodHandle(bootstrap.methodRef).owner) {
@@ -174,10 +208,39 @@ function toldOfDynamic(classFile: ClassFile, index: number, jdk: boolean): Tell 
       // Without captures it is one object, made when the site is linked.
       return descriptor.startsWith('()') ? undefined : 'allocatedObject'
     case 'java/lang/invoke/StringConcatFactory':
-      return jdk ? undefined : 'allocatedString'
+      return toldOfConcatenation(descriptor, recipeOf(classFile, bootstrap, descriptor), jdk)
+    case 'java/lang/runtime/ObjectMethods':
+      return name === 'toString' ? toldOfRecord(bootstrap.arguments.length - 2, jdk) : undefined
     default:
       return undefined
   }
+}
+
+/** Its toString() is a concatenation of what the components are; without any it is a constant. */
+function toldOfRecord(components: number, jdk: boolean): Tell | undefined {
+  if (components === 0 || (jdk && components === 1)) return undefined
+  return jdk ? 'allocatedConcatenation' : 'allocatedString'
+}
+
+const ARGUMENT = '\u0001'
+
+/** What is joined, in which 1 stands for an argument and 2 for a constant; the rest is text. */
+function recipeOf({ pool }: ClassFile, { arguments: [recipe] }: BootstrapMethod, descriptor: string): string {
+  // makeConcat has none: all are arguments.
+  if (recipe === undefined) return ARGUMENT.repeat(parseMethodDescriptor(descriptor).parameters.length)
+  return pool.tag(recipe) === CONSTANT_STRING ? pool.utf8(u2At(pool.bytes, pool.offsets[recipe]! + 1)) : ''
+}
+
+/**
+ * Of one object with nothing beside it a new string shares its characters. Of one argument or two objects the string is made
+ * by methods of the JDK's, of more things possibly by a hidden class.
+ */
+function toldOfConcatenation(descriptor: string, recipe: string, jdk: boolean): Tell | undefined {
+  const { parameters } = parseMethodDescriptor(descriptor)
+  const objects = parameters.every((it) => it.length > 1)
+  if (!jdk) return objects && recipe === ARGUMENT ? 'allocatedObject' : 'allocatedString'
+  const bySomeMethod = parameters.length === 1 || (objects && recipe === ARGUMENT + ARGUMENT)
+  return bySomeMethod ? undefined : 'allocatedConcatenation'
 }
 
 function call(method: number): number[] {

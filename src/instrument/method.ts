@@ -44,7 +44,7 @@ import {
   verificationType,
 } from '../classfile/stack-map.ts'
 import { Writer } from '../classfile/writer.ts'
-import { ALLOCATION_SLOTS, allocationProbes } from './allocations.ts'
+import { ALLOCATION_SLOTS, allocationProbes, cloneProbes } from './allocations.ts'
 import type { BlockAnalysis } from './blocks.ts'
 import { moveAttribute } from './code-attributes.ts'
 import { THIS_INITIALIZED, THIS_UNINITIALIZED, thisStates } from './constructor.ts'
@@ -125,6 +125,7 @@ export function instrumentMethod(
   const thrownProbe = probes.thrown ?? probes.exit
   const { allocations } = asked
   const added = allocations && allocationProbes(classFile, method, code, allocations.refs, allocations)
+  const cloning = allocations && cloneProbes(classFile, code, allocations.refs)
   const waitRefs = asked.waits === undefined ? undefined : (refs.waits ?? undefined)
   const waits = (announces: boolean) =>
     waitRefs ? waitProbes(classFile, code, asked.waits!, waitRefs, announces) : undefined
@@ -136,7 +137,7 @@ export function instrumentMethod(
   )
   const place = (announces: boolean) => {
     const waiting = waits(announces)
-    const own = more?.inserted ?? waiting?.inserted
+    const own = more?.inserted ?? waiting?.inserted ?? cloning
     const put = joined(own, announces ? sites?.told : sites?.untold)
     return layOut(classFile, method, code, probes, refs, hasFrame, more, put, waiting?.behind ?? added)
   }

@@ -55,6 +55,9 @@ const ALLOCATIONS = {
   allocatedObject: ['allocatedObject', OBJECT],
   allocatedBox: ['allocatedBox', OBJECT],
   allocatedString: ['allocatedString', OBJECT],
+  allocatedConcatenation: ['allocatedConcatenation', OBJECT],
+  cloning: ['cloning', NOTHING],
+  allocatedClone: ['allocatedClone', OBJECT],
 } as const
 
 /** Pool indices that those refer to. */

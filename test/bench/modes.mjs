@@ -1,4 +1,4 @@
-// What each mode costs on whole programs, beside exact time: waiting told apart, calls only, allocations, all or a sample of them, and bytecodes by default and by precise basic blocks;
+// What each mode costs on whole programs, beside exact time: waiting told apart, calls only, allocations (all, a sample of them, and which of a sample live), and bytecodes by default and by precise basic blocks;
 // and by how much the default analysis counts too many where programs throw (JP, section 6: factors of 1.9 to 3.3, and errors
 // of 0 to 6.5e-3).
 //
@@ -19,6 +19,7 @@ const MODES = [
   { title: 'count', flags: { mode: 'count' } },
   { title: 'alloc', flags: { mode: 'alloc' } },
   { title: 'alloc, 1 of 100', flags: { mode: 'alloc' }, options: { sampleEvery: 100 } },
+  { title: 'alloc --liveness', flags: { mode: 'alloc', liveness: true } }, // 1 of 100, and a probe behind each constructor
   { title: 'default', flags: { mode: 'bytecodes' } },
   {
     title: 'precise',

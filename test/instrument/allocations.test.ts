@@ -30,6 +30,9 @@ const RUNTIME = `
     public static void constructed(Object o) { told.append(" is " + o.getClass().getSimpleName()); }
     public static void allocatedBox(Object o) { told.append(" box"); }
     public static void allocatedString(Object o) { told.append(" string"); }
+    public static void allocatedConcatenation(Object o) { told.append(" concatenation"); }
+    public static void cloning() { told.append(" cloning"); }
+    public static void allocatedClone(Object o) { told.append(" clone"); }
   }`
 
 const MAIN = `

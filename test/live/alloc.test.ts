@@ -80,6 +80,14 @@ const CALLS: Counts = {
   'byte[]': [12, 12 * 32],
 }
 
+/** A text of n characters is a String of 24 bytes with 16 + n of an array, rounded; "" + text has none of its own. */
+const TEXTS: Counts = {
+  'java.lang.String': [36, 36 * 24],
+  'byte[]': [24, 24 * 24], // "100", "text0!"
+  'fix.Allocs$Pair': [12, 12 * 24],
+  'fix.Allocs$Nothing': [12, 12 * 16],
+}
+
 describe.each(jdks)('JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
@@ -105,6 +113,18 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(allocatedIn(profile, 'Allocs.calls', 'Allocs$Point.clone')).toEqual({
       'fix.Allocs$Point': [12, 12 * 24],
     })
+    expect(allocatedIn(profile, root, 'Allocs.texts')).toEqual(TEXTS)
+    expect(allocatedIn(profile, 'Allocs.texts', 'Allocs$Pair.toString')).toEqual({
+      'java.lang.String': [12, 12 * 24],
+      'byte[]': [12, 12 * 40], // "Pair[a=10, b=text]"
+    })
+    expect(allocatedIn(profile, 'Allocs.texts', 'Allocs$Nothing.toString')).toEqual({})
+    // The clone is told where it is made, and once.
+    const copy = 'Allocs$Origin.copy'
+    expect(allocatedIn(profile, root, copy)).toEqual({ 'fix.Allocs$Origin': [12, 12 * 16] })
+    expect(allocatedIn(profile, copy, 'Allocs$Derived.clone')).toEqual({
+      'fix.Allocs$Derived': [12, 12 * 16],
+    })
     expect(allocatedIn(profile, 'Allocs.deeper', 'Allocs.arrays')['boolean[]']).toEqual([6, 6 * 24])
     // Run by the first `new`, and once.
     expect(allocatedIn(profile, 'Allocs.instances', 'Allocs$Late.<clinit>')).toEqual({ 'long[]': [1, 96] })
@@ -119,7 +139,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 
   // All of the JDK takes a minute on a busy machine; these packages are where the library's allocations are.
-  const packages = ['java.lang.*', 'java.lang.reflect.*', 'java.util.*']
+  const packages = ['java.lang.*', 'java.lang.reflect.*', 'java.util.*', 'jdk.internal.reflect.*']
   const most = process.env.JFLUID_FULL ? [] : packages.flatMap((it) => ['--include', it])
   it('--jdk without escape analysis: as much as the JVM says, within 1 %', async () => {
     const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
@@ -140,6 +160,19 @@ describe.each(jdks)('JDK $version', (jdk) => {
     }
     expect(merged).toHaveLength(2)
   }, 120_000)
+
+  it('a JVM that has been told not to count says nothing, rather than nought', async () => {
+    const java = await serve()
+    java.send('uncounted 0')
+    await java.line(/done/)
+    const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
+    await recording.started
+    java.send(`root ${N}`)
+    await java.line(/done/, 2)
+    const { allocation } = await recording.stop()
+    expect(allocation!.siteBytes).toBeGreaterThan(0)
+    expect(allocation).not.toHaveProperty('jvmBytes')
+  })
 
   it('--sample-every: as much in all, within what chance allows', async () => {
     const java = await serve()

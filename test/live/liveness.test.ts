@@ -92,6 +92,10 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(fills!.liveObjects).toBe(65536)
     expect(profile.allocation!.liveness!.untracked).toBe(70000 - 65536)
     expect(profile.warnings.join()).toContain('4464 objects were not looked after')
+    // The list that grows takes as much as the objects, about; our references would take three times that.
+    const { jvmBytes, siteBytes } = profile.allocation!
+    expect(siteBytes).toBe(110_000 * 16)
+    expect(jvmBytes! / siteBytes).toBeLessThan(3)
   })
 
   it('one of a hundred, unless told otherwise: as many in all, within what chance allows', async () => {

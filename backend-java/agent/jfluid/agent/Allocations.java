@@ -17,7 +17,9 @@ final class Allocations extends JFluid1Allocations.Gauge {
         Meter found = null;
         try {
             found = new Meter();
-            found.allocated();
+            if (found.allocated() < 0) {
+                found = null; // it counts and has been told not to (setThreadAllocatedMemoryEnabled)
+            }
         } catch (LinkageError | RuntimeException notThere) {
             found = null; // no such module, or a JVM that does not count
         }
@@ -64,8 +66,8 @@ final class Allocations extends JFluid1Allocations.Gauge {
 
     /** Of threads that are inside the graph: [number, how often they have told, bytes since]; null if the JVM does not tell. */
     Object open() {
-        if (meter == null) {
-            return null;
+        if (meter == null || meter.allocated() < 0) {
+            return null; // or no longer
         }
         long[] inside = JFluid1Allocations.allocatedBefore();
         Object[] rows = new Object[inside.length / 4];

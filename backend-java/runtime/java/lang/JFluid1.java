@@ -516,6 +516,29 @@ public final class JFluid1 {
         }
     }
 
+    /** The same where the JDK has probes: its code makes the array, and up to JDK 23 the string. */
+    public static void allocatedConcatenation(Object string) {
+        if (spinsConcatenations) {
+            allocatedObject(string);
+        }
+    }
+
+    /** Before a call that may be of Object.clone(), or of an override. */
+    public static void cloning() {
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive)) {
+            ti.cloningAt = placeOf(ti);
+        }
+    }
+
+    /** Follows it: an override with probes has had events, and has told what it has made. */
+    public static void allocatedClone(Object made) {
+        ThreadInfo ti = current();
+        if (ti != null && (ti.active || ti.virtualActive) && ti.cloningAt == placeOf(ti)) {
+            allocatedObject(made);
+        }
+    }
+
     /**
      * Called where the JDK is about to call a method that no call site names, while that is watched: at the
      * start of Method.invoke and Constructor.newInstance, and where a direct method handle, however it is

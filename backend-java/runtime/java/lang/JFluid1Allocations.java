@@ -63,6 +63,8 @@ public final class JFluid1Allocations {
     /** Null but for a session that counts allocations. */
     static volatile Gauge gauge;
     static int sampleEvery = 1;
+    /** Whether most concatenations are code of a hidden class (JDK 24 and later), in which the string is made. */
+    static boolean spinsConcatenations;
     /** Sizes are multiples of this and one more. */
     private static long alignmentMask = 7;
     /** By the operand of newarray; see {@link #allocations}. */
@@ -85,7 +87,7 @@ public final class JFluid1Allocations {
      */
     public static void allocations(Gauge by, int alignment, int every, boolean follow) {
         if (follow) {
-            JFluid1Survivors.begin();
+            JFluid1Survivors.begin(by);
         }
         U.ensureClassInitialized(Allocated.class);
         U.ensureClassInitialized(Values.class);
@@ -93,8 +95,31 @@ public final class JFluid1Allocations {
         allocatedClasses[0] = 0;
         classesKnown = 0;
         alignmentMask = alignment - 1;
+        spinsConcatenations = hasHiddenConcatenations();
         sampleEvery = every;
         gauge = by;
+    }
+
+    private static boolean hasHiddenConcatenations() {
+        try {
+            Class.forName("java.lang.invoke.StringConcatFactory$InlineHiddenClassStrategy", false, null);
+            return true;
+        } catch (ClassNotFoundException older) {
+            return false;
+        }
+    }
+
+    /** What the thread has allocated for us is none of the program's. */
+    static void notItsOwn(ThreadInfo ti, long bytes) {
+        if (ti.allocatedBefore >= 0) {
+            ti.allocatedBefore += bytes;
+        }
+    }
+
+    /** Where the thread's next event goes: another place, if there have been events in between. */
+    static long placeOf(ThreadInfo ti) {
+        ThreadInfo w = ti.virtual ? carrier() : ti;
+        return w == null ? 0 : w.next;
     }
 
     static void eachOf(ThreadInfo ti, Object array, int dimensions) {
@@ -227,10 +252,10 @@ public final class JFluid1Allocations {
         try {
             Gauge by = gauge;
             if (on && by != null) {
+                String name = nameOf(c); // first: without memory for it, the next that comes must try again
                 int before = allocatedClasses[0];
-                learnt = enrol(by, c, instance);
+                learnt = enrol(by, c, name, instance);
                 if (learnt != null && learnt.id > before) {
-                    String name = nameOf(c);
                     ThreadInfo w = virtual ? carrier() : ti;
                     on = w != null && room(w, ti, name.length() + 4);
                     if (on) {
@@ -266,7 +291,7 @@ public final class JFluid1Allocations {
         return by == null ? 0 : by.collections();
     }
 
-    private static Allocated enrol(Gauge by, Class<?> c, Object instance) throws InstantiationException {
+    private static Allocated enrol(Gauge by, Class<?> c, String name, Object instance) throws InstantiationException {
         long bytes;
         int shift = -1;
         Class<?> of = c.getComponentType();
@@ -294,7 +319,7 @@ public final class JFluid1Allocations {
                 }
             }
             if (made == null) {
-                String lambda = isLambda(c) ? nameOf(c) : null;
+                String lambda = isLambda(c) ? name : null;
                 int shared = lambda == null ? 0 : numberOf(lambda);
                 int id = shared > 0 ? shared : U.getAndAddInt(allocatedClasses, INTS_AT, 1) + 1;
                 if (id >= FIRST_METHOD_BESIDE_CLASSES) {
@@ -351,12 +376,17 @@ public final class JFluid1Allocations {
         ti.guard = true;
         ti.allocatedBefore = -1;
         try {
-            long bytes = by.allocated() - before;
-            if (room(ti, ti, 2)) {
-                ti.allocationsTold++;
-                put(ti, CONTROL_ALLOCATED | Math.min(Math.max(0, bytes), TICK_MASK));
-                ti.active = enabled;
-            }
+            long left = Math.max(0, by.allocated() - before);
+            boolean on;
+            do { // a server's loop may allocate more than a word holds, which is a terabyte
+                on = room(ti, ti, 2);
+                if (on) {
+                    ti.allocationsTold++;
+                    put(ti, CONTROL_ALLOCATED | Math.min(left, TICK_MASK));
+                    left -= TICK_MASK;
+                }
+            } while (on && left > 0);
+            ti.active = on && enabled;
         } catch (Throwable t) {
             gap();
             ti.guard = false;
@@ -398,7 +428,7 @@ public final class JFluid1Allocations {
     }
 
     /**
-     * Threads that are inside the graph now: {id, number, how often ALLOCATED was told, what they had allocated when they
+     * Threads that are inside the graph now, also those that are busy with us: {id, number, how often ALLOCATED was told, what they had allocated when they
      * came}, one after the other.
      */
     public static long[] allocatedBefore() {
@@ -406,7 +436,7 @@ public final class JFluid1Allocations {
         long[] found = new long[16];
         for (ThreadInfo head : table) {
             for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
-                if (ti.active && ti.allocatedBefore >= 0) {
+                if ((ti.active || ti.guard) && ti.allocatedBefore >= 0) {
                     if (count + 4 > found.length) {
                         found = java.util.Arrays.copyOf(found, count * 2);
                     }

@@ -50,7 +50,7 @@ public final class JFluid1Survivors {
         volatile long taken;
         volatile long given = SLOTS;
         /** Objects for which there was no place. */
-        volatile int untracked;
+        volatile long untracked;
         /** Survivors there were at the last look. */
         volatile long known;
 
@@ -58,6 +58,11 @@ public final class JFluid1Survivors {
             for (int i = 0; i < SLOTS; i++) {
                 free[i] = i;
             }
+        }
+
+        /** So that no reference is made for nothing: most often there is none while there is none. */
+        boolean isFull() {
+            return taken == given;
         }
 
         /** -1 if all are taken. */
@@ -80,14 +85,18 @@ public final class JFluid1Survivors {
         }
     }
 
+    /** Of one reference, as the JVM lays it out: what a thread allocates for us. */
+    private static long survivorBytes;
     /** Null but for a session that looks who survives. */
     private static volatile Table table;
 
     /** Between begin() and the code that has the probes. */
-    static void begin() {
+    static void begin(JFluid1Allocations.Gauge by) {
         U.ensureClassInitialized(Survivor.class);
+        Survivor first = new Survivor(JFluid1Survivors.class, 0, 0); // linked before a thread of the application comes
+        first.clear();
+        survivorBytes = by.sizeOf(first);
         table = new Table();
-        new Survivor(JFluid1Survivors.class, 0, 0).clear(); // linked before a thread of the application comes
     }
 
     /** The references are garbage from here on. */
@@ -119,10 +128,13 @@ public final class JFluid1Survivors {
         int slot = -1;
         try {
             if (on) {
-                made = new Survivor(o, bytes, JFluid1Allocations.collections());
-                slot = in.take();
+                if (!in.isFull()) {
+                    made = new Survivor(o, bytes, JFluid1Allocations.collections());
+                    JFluid1Allocations.notItsOwn(ti, survivorBytes);
+                    slot = in.take();
+                }
                 if (slot < 0) {
-                    U.getAndAddInt(in, Table.UNTRACKED, 1);
+                    U.getAndAddLong(in, Table.UNTRACKED, 1);
                 } else {
                     made.token = slot << 9 | in.generations[slot]++ & GENERATIONS - 1;
                     on = JFluid1Ring.tell(ti, virtual, JFluid1Layout.CONTROL_TRACK | (long) classId << CLASS_SHIFT | made.token);
