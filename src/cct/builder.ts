@@ -16,7 +16,7 @@
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
-import { CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
+import { CONTROL_COUNTED, CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
 import { CallIds, type CallTable } from './call-ids.ts'
 import { purge } from './purge.ts'
 import { Survivors } from './survivors.ts'
@@ -50,6 +50,7 @@ const ENTER = KIND_ENTER
 const EXIT = KIND_EXIT
 const CONTROL = KIND_CONTROL
 const SITE = CONTROL_SITE
+const COUNTED = CONTROL_COUNTED
 const ID_SHIFT = METHOD_SHIFT
 const ID_MASK = METHOD_MASK
 const HIGH_TICKS = HIGH_TICKS_MASK
@@ -152,6 +153,8 @@ export class CctBuilder implements EventSink {
   orphans = 0
   /** Contexts with few samples that have become part of their callers, see purge.ts. */
   purged = 0
+  /** By node, as far as it goes: calls that were only counted, without a time. They are not among the node's calls. */
+  countedCalls = new Float64Array(0)
   /** Those of samples. */
   readonly weights = new Weights()
   /** What the JVM says that roots have allocated: those that have ended. */
@@ -315,11 +318,28 @@ export class CctBuilder implements EventSink {
         floats[node * FLOATS + TICKS] += net
         node = ints[node * INTS + PARENT]
         last = ticks
+      } else if (kind === CONTROL && method === COUNTED) {
+        this.#node = node
+        this.#last = last
+        this.counted(words[at])
+        ints = this.ints
+        floats = this.floats
       } else break
     }
     this.#node = node
     this.#last = last
     return at
+  }
+
+  /** Not at a top: a thread whose stack was lost does not say from where it calls. */
+  counted(method: number): void {
+    const { ints } = this
+    const caller = this.#node
+    if (ints[caller * INTS + PARENT] < 0) return
+    const recent = ints[caller * INTS + RECENT]
+    const callee = ints[recent * INTS + METHOD] === method ? recent : this.#callee(caller, recent, method)
+    if (callee >= this.countedCalls.length) this.countedCalls = enlarged(this.countedCalls, this.count)
+    this.countedCalls[callee]++
   }
 
   /** The same where calls are told apart by where they come from: a loop of its own, as the other must know nothing of it. */
@@ -587,6 +607,7 @@ export class CctBuilder implements EventSink {
       if (this.#lasts[number] < now) this.#lasts[number] = now
     }
     this.#last = this.#lasts[this.#thread]
+    this.countedCalls.fill(0)
     this.healed = 0
     this.allocatedBytes = this.virtualRoots = 0
     this.survivors?.forget()

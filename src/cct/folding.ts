@@ -2,6 +2,8 @@
 // and their time is their callers' own. Their contexts stay in the tree, and how many calls they would have counted is
 // told from what called them: by so many a call of the caller, or a tick of its time where that is called seldom or never ends.
 //
+// And methods that are only counted: of their calls there is one event without a time, and their time is their callers' as well.
+//
 // And what is needed to know which methods to fold: sums by method, and who called whom.
 
 import {
@@ -15,6 +17,7 @@ import {
   NODE_PARENT,
   NODE_TICKS,
 } from './builder.ts'
+import { COUNTED, FOLDED } from './folds.ts'
 
 // An imported constant is a cell to V8, loaded at each use; see builder.ts.
 const INTS = NODE_INTS
@@ -26,8 +29,10 @@ const ENOUGH_CALLS = 3
 
 /** Since the session began, or since `reset`. Ticks are those of threads inside roots. */
 export interface MethodSums {
-  /** By method id. */
+  /** By method id: those that were timed. */
   readonly calls: Float64Array
+  /** Those that were only counted. */
+  readonly counted: Float64Array
   /** Of methods themselves, as measured. */
   readonly ticks: Float64Array
   /** Calls, with those that folded methods would have had. */
@@ -35,10 +40,19 @@ export interface MethodSums {
   /** Pairs of caller and callee that have not been told before. A callee 0 stands for work that was handed over. */
   readonly edges: Int32Array
   readonly totalCalls: number
+  readonly totalCounted: number
   readonly insideTicks: number
   /** Taken out of the times: threads waited for us, or stood still during redefinitions. */
   readonly waitTicks: number
   readonly pauseTicks: number
+}
+
+/** Methods, by how they are from now on. */
+export interface FoldChange {
+  readonly folded: readonly number[]
+  readonly counted: readonly number[]
+  /** Timed, as all are at first. */
+  readonly timed: readonly number[]
 }
 
 /** A folded context: its calls for each call of its caller, and for each tick of its time; and how much of both there was when it was folded. */
@@ -53,8 +67,10 @@ interface Rate {
 export class Folding {
   readonly #builder: CctBuilder
   readonly #ticksOfCall: number
+  /** What a call costs that is only counted. */
+  readonly ticksOfCount: number
   readonly #alive: () => void
-  readonly #folded = new Set<number>()
+  readonly #states = new Map<number, number>()
   /** Of contexts whose method is folded. */
   readonly #rates = new Map<number, Rate>()
   /** The latest of contexts that have been folded. */
@@ -67,37 +83,51 @@ export class Folding {
   #estimated = new Float64Array(0)
   #inclusive = new Float64Array(0)
 
-  /** @param ticksOfCall  what the probes of a call cost */
-  constructor(builder: CctBuilder, ticksOfCall: number, alive: () => void = () => {}) {
+  /**
+   * @param ticksOfCall  what the probes of a call cost
+   * @param ticksOfCount the same of one that is only counted
+   */
+  constructor(builder: CctBuilder, ticksOfCall: number, ticksOfCount: number, alive: () => void = () => {}) {
     this.#builder = builder
     this.#ticksOfCall = ticksOfCall
+    this.ticksOfCount = ticksOfCount
     this.#alive = alive
   }
 
-  get folded(): ReadonlySet<number> {
-    return this.#folded
+  /** By method: FOLDED or COUNTED; none for those that are timed. */
+  get states(): ReadonlyMap<number, number> {
+    return this.#states
   }
 
-  /** These have lost their probes. */
-  fold(methods: readonly number[], nowTicks: number): void {
+  /** These have other probes, or none. */
+  change({ folded, counted, timed }: FoldChange, nowTicks: number): void {
+    const was = (method: number) => this.#states.get(method) === FOLDED
+    this.#unfold([...counted, ...timed].filter(was), nowTicks)
+    this.#fold(
+      folded.filter((it) => !was(it)),
+      nowTicks,
+    )
+    for (const method of folded) this.#states.set(method, FOLDED)
+    for (const method of counted) this.#states.set(method, COUNTED)
+    for (const method of timed) this.#states.delete(method)
+  }
+
+  #fold(methods: readonly number[], nowTicks: number): void {
     this.#estimate(nowTicks)
     const chosen = new Set(methods)
-    for (const method of methods) this.#folded.add(method)
-    const { ints, floats, count } = this.#builder
+    const { ints, count } = this.#builder
     for (let node = 1; node < count; node++) {
       if (!chosen.has(ints[node * INTS + NODE_METHOD])) continue
-      const rate = this.#rateOf(node, ints[node * INTS + NODE_PARENT], floats[node * FLOATS + NODE_CALLS])
+      const rate = this.#rateOf(node, ints[node * INTS + NODE_PARENT], this.#callsOf(node))
       if (rate === null) continue
       this.#rates.set(node, rate)
       this.#known.set(node, rate)
     }
   }
 
-  /** These have them again. */
-  unfold(methods: readonly number[], nowTicks: number): void {
+  #unfold(methods: readonly number[], nowTicks: number): void {
     this.#estimate(nowTicks)
     const chosen = new Set(methods)
-    for (const method of methods) this.#folded.delete(method)
     const { ints } = this.#builder
     for (const [node, rate] of this.#rates) {
       if (!chosen.has(ints[node * INTS + NODE_METHOD])) continue
@@ -125,22 +155,24 @@ export class Folding {
   /** By node: calls that it would have counted as well. A view that the next call changes. */
   extra(nowTicks: number): Float64Array {
     this.#estimate(nowTicks)
-    const { floats, count } = this.#builder
+    const { count } = this.#builder
     const estimated = this.#estimated
-    for (let node = 0; node < count; node++) estimated[node] -= floats[node * FLOATS + NODE_CALLS]
+    for (let node = 0; node < count; node++) estimated[node] -= this.#callsOf(node)
     return estimated.subarray(0, count)
   }
 
   sums(nowTicks: number): MethodSums {
     this.#learn()
     this.#estimate(nowTicks)
-    const { ints, floats, count, waitTicks, pauseTicks } = this.#builder
+    const { ints, floats, count, waitTicks, pauseTicks, countedCalls } = this.#builder
     let methods = 1
     for (let node = 1; node < count; node++) methods = Math.max(methods, ints[node * INTS + NODE_METHOD] + 1)
     const calls = new Float64Array(methods)
+    const counted = new Float64Array(methods)
     const ticks = new Float64Array(methods)
     const estimated = new Float64Array(methods)
     let totalCalls = 0
+    let totalCounted = 0
     let insideTicks = 0
     for (let node = 1; node < count; node++) {
       if ((node & ALIVE) === ALIVE) this.#alive()
@@ -150,6 +182,10 @@ export class Folding {
       ticks[method] += floats[node * FLOATS + NODE_TICKS]
       estimated[method] += this.#estimated[node]
       totalCalls += floats[node * FLOATS + NODE_CALLS]
+      if (node < countedCalls.length) {
+        counted[method] += countedCalls[node]
+        totalCounted += countedCalls[node]
+      }
       insideTicks += floats[node * FLOATS + NODE_TICKS]
     }
     this.#builder.forEachOpen(nowTicks, (node, open) => {
@@ -159,7 +195,14 @@ export class Folding {
       insideTicks += open
     })
     const edges = Int32Array.from(this.#edges.splice(0))
-    return { calls, ticks, estimated, edges, totalCalls, insideTicks, waitTicks, pauseTicks }
+    const totals = { totalCalls, totalCounted, insideTicks, waitTicks, pauseTicks }
+    return { calls, counted, ticks, estimated, edges, ...totals }
+  }
+
+  /** Those that were told of. */
+  #callsOf(node: number): number {
+    const { floats, countedCalls } = this.#builder
+    return floats[node * FLOATS + NODE_CALLS] + (node < countedCalls.length ? countedCalls[node] : 0)
   }
 
   #rateOf(node: number, parent: number, calls: number): Rate | null {
@@ -178,16 +221,18 @@ export class Folding {
 
   /** Calls of each node, with those that were not counted, and its time with callees and without what probes cost. */
   #estimate(nowTicks: number): void {
-    const { ints, floats, count } = this.#builder
+    const { ints, floats, count, countedCalls } = this.#builder
     if (count > this.#estimated.length) {
       this.#estimated = new Float64Array(count * 2)
       this.#inclusive = new Float64Array(count * 2)
     }
     const [estimated, inclusive] = [this.#estimated, this.#inclusive]
     for (let node = 0; node < count; node++) {
-      const calls = floats[node * FLOATS + NODE_CALLS]
-      estimated[node] = calls
-      inclusive[node] = floats[node * FLOATS + NODE_TICKS] - calls * this.#ticksOfCall
+      const timed = floats[node * FLOATS + NODE_CALLS]
+      const counted = node < countedCalls.length ? countedCalls[node] : 0
+      estimated[node] = timed + counted
+      const probes = timed * this.#ticksOfCall + counted * this.ticksOfCount
+      inclusive[node] = floats[node * FLOATS + NODE_TICKS] - probes
     }
     this.#builder.forEachOpen(nowTicks, (node, ticks) => {
       inclusive[node] += ticks

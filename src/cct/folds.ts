@@ -1,33 +1,52 @@
-// What a tree says of methods that were without probes for a while (folding.ts): calls that were not counted, by the
-// columns `extrapolatedCalls` and `folded`.
+// What a tree says of methods that were not timed for a while (folding.ts): calls that were only counted, by the column
+// `countedCalls`, calls that were not even that, by `extrapolatedCalls`, and by `folded` which it is at the moment.
 
 import type { Tree } from './tree.ts'
+
+/** Values of the column `folded`; 0 where the method is timed. */
+export const FOLDED = 1
+export const COUNTED = 2
 
 export interface Folds {
   /** Of each node: calls that are not among its `calls`, and were not counted. */
   readonly extra: Float64Array
-  /** 1 where the method is folded into its caller at the moment. */
+  /** Calls that are not among its `calls` either, but were counted. */
+  readonly counted: Float64Array
   readonly folded: Float64Array
+}
+
+/** Of one method, or one context. */
+export interface Fold {
+  readonly extra: number
+  readonly counted: number
+  readonly state: number
 }
 
 /** Undefined where nothing was ever to be folded. */
 export function foldsOf({ metrics }: Tree): Folds | undefined {
-  const { extrapolatedCalls: extra, folded } = metrics
-  return extra === undefined || folded === undefined ? undefined : { extra, folded }
+  const { extrapolatedCalls: extra, countedCalls: counted, folded } = metrics
+  if (extra === undefined || folded === undefined) return undefined
+  // Profiles of versions that could not only count have no such column.
+  return { extra, counted: counted ?? new Float64Array(extra.length), folded }
 }
 
-/** By method; none for those that were counted all the time. */
-export function methodFolds(tree: Tree): Map<number, { readonly extra: number; readonly folded: boolean }> {
+/** Undefined for what was timed all the time. */
+export function foldAt({ extra, counted, folded }: Folds, node: number): Fold | undefined {
+  const fold = { extra: extra[node]!, counted: counted[node]!, state: folded[node]! }
+  return fold.extra === 0 && fold.counted === 0 && fold.state === 0 ? undefined : fold
+}
+
+/** By method; none for those that were timed all the time. */
+export function methodFolds(tree: Tree): Map<number, Fold> {
   const folds = foldsOf(tree)
-  const sums = new Map<number, { extra: number; folded: boolean }>()
+  const sums = new Map<number, Fold>()
   if (folds === undefined) return sums
   for (let node = 0; node < tree.count; node++) {
-    if (folds.extra[node] === 0 && folds.folded[node] === 0) continue
+    const fold = foldAt(folds, node)
+    if (fold === undefined) continue
     const method = tree.method[node]
-    const sum = sums.get(method) ?? { extra: 0, folded: false }
-    sum.extra += folds.extra[node]
-    sum.folded ||= folds.folded[node] === 1
-    sums.set(method, sum)
+    const { extra, counted } = sums.get(method) ?? { extra: 0, counted: 0 }
+    sums.set(method, { extra: extra + fold.extra, counted: counted + fold.counted, state: fold.state })
   }
   return sums
 }

@@ -24,6 +24,8 @@ export interface Forest {
   readonly warmHanded: Float64Array | null
   /** Calls that were not counted, see folding.ts; null if all were. */
   readonly extra: Float64Array | null
+  /** Calls that were counted without being timed, not among `calls`; null if there can be none. */
+  readonly counted: Float64Array | null
   /** Of objects that were made here and are alive: how many, their bytes, the sum of their ages. Null if not looked after. */
   readonly alive: readonly [Float64Array, Float64Array, Float64Array] | null
 }
@@ -58,6 +60,7 @@ export function withPaths(forest: Forest, alive: () => void): Forest {
     out.calls[node] += forest.calls[from]
     out.ticks[node] += forest.ticks[from]
     out.extra[node] += forest.extra?.[from] ?? 0
+    out.counted[node] += forest.counted?.[from] ?? 0
     for (const [i, of] of forest.alive?.entries() ?? []) out.alive![i]![node]! += of[from]!
     const isHanded = handedOverFrom(forest.method[parent]) >= 0
     if (isHanded) out.handed[node] += forest.calls[from]
@@ -101,6 +104,7 @@ class Growing implements Forest {
   handed: Float64Array
   warmHanded: Float64Array
   extra: Float64Array
+  counted: Float64Array
   alive: [Float64Array, Float64Array, Float64Array] | null
   /** (parent, method) to node + 1: open addressing, 0 is empty. */
   #table: Int32Array
@@ -117,6 +121,7 @@ class Growing implements Forest {
     this.handed = new Float64Array(room)
     this.warmHanded = new Float64Array(room)
     this.extra = new Float64Array(room)
+    this.counted = new Float64Array(room)
     this.#table = new Int32Array(2 ** Math.ceil(Math.log2(room * 1.5 + 2)))
   }
 
@@ -175,6 +180,7 @@ class Growing implements Forest {
     this.handed = floats(this.handed)
     this.warmHanded = floats(this.warmHanded)
     this.extra = floats(this.extra)
+    this.counted = floats(this.counted)
     if (this.alive !== null)
       this.alive = [floats(this.alive[0]), floats(this.alive[1]), floats(this.alive[2])]
   }

@@ -67,6 +67,7 @@ const NO_FOREST: Forest = {
   handed: null,
   warmHanded: null,
   extra: null,
+  counted: null,
   alive: null,
 }
 
@@ -91,8 +92,10 @@ export function snapshotOf(
   const { cost = 'time', calibration } = options
   const bare = forestOf(builder, isTime(cost) ? calibration : NO_PROBES, alive)
   const extra = folding?.extra(options.nowTicks ?? 0).slice() ?? null
-  const copied = { ...bare, extra }
-  const folded = folding && new Set(folding.folded)
+  const counted = folding && columnOf(builder.countedCalls, bare.count)
+  const copied = { ...bare, extra, counted: counted ?? null }
+  const folded = folding && new Map(folding.states)
+  const countTicks = folding?.ticksOfCount ?? 0
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
       copied.ticks[node] += ticks
@@ -103,15 +106,23 @@ export function snapshotOf(
   const whole =
     isTime(cost) && firstMethod > 1 ? withWholeWaits(copied, firstMethod, calibration, alive) : copied
   const forest = hasHandOvers ? withPaths(whole, between) : whole
-  return pictureOf(forest, builder, { ...options, ...(folded !== undefined && { folded }) }, between, {
-    waitNs: waitTicks * options.nsPerTick,
-    healed,
-  })
+  return pictureOf(
+    forest,
+    builder,
+    { ...options, countTicks, ...(folded !== undefined && { folded }) },
+    between,
+    {
+      waitNs: waitTicks * options.nsPerTick,
+      healed,
+    },
+  )
 }
 
 interface PictureOptions extends SnapshotOptions {
-  /** Methods that are without probes at the moment; absent where none ever is. */
-  readonly folded?: ReadonlySet<number>
+  /** Methods that are not timed at the moment, and how that is; absent where all always are. */
+  readonly folded?: ReadonlyMap<number, number>
+  /** What a call costs that is only counted. */
+  readonly countTicks?: number
 }
 
 function pictureOf(
@@ -149,6 +160,13 @@ function pictureOf(
   }
 }
 
+/** So many values, 0 where there are none. */
+function columnOf(values: Float64Array, count: number): Float64Array {
+  const column = new Float64Array(count)
+  column.set(values.subarray(0, count))
+  return column
+}
+
 function isTime(cost: CostKind): boolean {
   return cost === 'time' || cost === 'waits'
 }
@@ -182,6 +200,7 @@ function forestOf(builder: CctBuilder, calibration: Calibration, alive: () => vo
     handed: null,
     warmHanded: null,
     extra: null,
+    counted: null,
     alive: aliveOf(builder),
   }
 }
@@ -253,6 +272,7 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
   const handed = forest.handed && new Float64Array(forest.count)
   const warmHanded = forest.warmHanded && new Float64Array(forest.count)
   const extra = forest.extra && new Float64Array(forest.count)
+  const counted = forest.counted && new Float64Array(forest.count)
   const column = () => new Float64Array(forest.count)
   const sums: Forest['alive'] = forest.alive && [column(), column(), column()]
   const table = new Int32Array(2 ** Math.ceil(Math.log2(forest.count * 1.5))) // node + 1; 0 is empty
@@ -279,6 +299,7 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
     calls[node] += forest.calls[from]
     ticks[node] += forest.ticks[from]
     if (extra !== null) extra[node] += forest.extra?.[from] ?? 0
+    if (counted !== null) counted[node] += forest.counted?.[from] ?? 0
     if (handed !== null) handed[node] += forest.handed?.[from] ?? 0
     for (const [i, of] of forest.alive?.entries() ?? []) sums![i]![node]! += of[from]!
     if (from < forest.warmCalls.length) {
@@ -287,7 +308,20 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
       if (warmHanded !== null) warmHanded[node] += forest.warmHanded?.[from] ?? 0
     }
   }
-  return { count, method, parent, calls, ticks, warmCalls, warmTicks, handed, warmHanded, extra, alive: sums }
+  return {
+    count,
+    method,
+    parent,
+    calls,
+    ticks,
+    warmCalls,
+    warmTicks,
+    handed,
+    warmHanded,
+    extra,
+    counted,
+    alive: sums,
+  }
 }
 
 /** Preorder, sorted, with the columns of the metric. Contexts that nothing was counted in are left out. */
@@ -322,14 +356,14 @@ function timeTree(
   options: PictureOptions,
   alive: () => void,
 ): TimeTree {
-  const { count, method, parent, calls, ticks, extra } = forest
+  const { count, method, parent, calls, ticks, extra, counted } = forest
   const shown = new Uint8Array(count)
   let size = 0
   for (let node = count - 1; node >= 0; node--) {
     if ((node & ALIVE) === ALIVE) alive()
     const isAlive = (forest.alive?.[0][node] ?? 0) > 0
-    if (calls[node] !== 0 || ticks[node] !== 0 || isAlive || (extra !== null && extra[node] !== 0))
-      shown[node] = 1
+    const more = (extra?.[node] ?? 0) + (counted?.[node] ?? 0)
+    if (calls[node] !== 0 || ticks[node] !== 0 || isAlive || more !== 0) shown[node] = 1
     if (shown[node] === 0) continue
     size++
     if (parent[node] >= 0) shown[parent[node]] = 1
@@ -340,8 +374,9 @@ function timeTree(
   const tree = treeOf(size)
   alive()
   const { calls: outCalls, selfNs, totalNs, measuredNs, warmupCalls, warmupSelfNs } = tree.metrics
-  const { nsPerTick, folded } = options
+  const { nsPerTick, folded, countTicks = 0 } = options
   const extraCalls = new Float64Array(folded === undefined ? 0 : size)
+  const countedCalls = new Float64Array(folded === undefined ? 0 : size)
   const place = new Int32Array(count)
   // A call that another thread made costs its caller nothing.
   const callsOut = new Float64Array(size)
@@ -354,7 +389,12 @@ function timeTree(
     tree.parent[at] = parent[node] < 0 ? -1 : place[parent[node]]
     outCalls[at] = calls[node]
     measuredNs[at] = ticks[node]
-    if (folded !== undefined && extra !== null) extraCalls[at] = extra[node]
+    if (folded !== undefined) {
+      extraCalls[at] = extra?.[node] ?? 0
+      countedCalls[at] = counted?.[node] ?? 0
+      // The probe of a call that is only counted is all in its caller's time.
+      if (tree.parent[at] >= 0) measuredNs[tree.parent[at]] -= countedCalls[at] * countTicks
+    }
     if (node < forest.warmCalls.length) {
       warmupCalls[at] = forest.warmCalls[node]
       warmupSelfNs[at] = forest.warmTicks[node]
@@ -393,7 +433,8 @@ function timeTree(
   alive()
   const folds = folded && {
     extrapolatedCalls: extraCalls,
-    folded: Float64Array.from(tree.method, (it) => (folded.has(it) ? 1 : 0)),
+    countedCalls,
+    folded: Float64Array.from(tree.method, (it) => folded.get(it) ?? 0),
   }
   const errors = options.errors && errorColumns(tree, callsOut, options.errors, nsPerTick)
   if (folds === undefined && errors === undefined) return tree

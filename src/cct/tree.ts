@@ -24,8 +24,8 @@ export interface Tree {
    * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition
    * had settled. Where waiting is told apart, those of waits.ts as well. With error bars also
    * `selfErrorNs` and `errorNs`, what selfNs and totalNs may be wrong by, -1 where that was not measured.
-   * With a budget also `extrapolatedCalls`, calls that were not counted as the method had no probes, and `folded`, 1
-   * where it has none now (folds.ts).
+   * With a budget also `countedCalls`, calls that were only counted, `extrapolatedCalls`, calls that were not even that
+   * as the method had no probes, and `folded`, which of them it is now (folds.ts).
    */
   readonly metrics: { readonly [name: string]: Float64Array }
 }

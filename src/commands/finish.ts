@@ -8,7 +8,7 @@ import { CannotWriteProfile } from '../profile/errors.ts'
 import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import { reproducible } from '../profile/reproducible.ts'
-import { plural } from '../profile/text.ts'
+import { narrowedText } from '../profile/text.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import type { Session, SessionStatus } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
@@ -104,7 +104,7 @@ export async function keepProfile(whole: Profile, path: string, isReproducible =
 /** Tells each thing the session has to say (a root that is not called, say) once. Stop it with the result. */
 export function tellMessages(session: Session, tell: (line: string) => void): () => void {
   const told = new Set<string>()
-  let folds = 0
+  let narrowed = ''
   const timer = setInterval(async () => {
     const status = await session.status().catch(() => null)
     if (status === null || status.phase === 'ended') return
@@ -113,7 +113,7 @@ export function tellMessages(session: Session, tell: (line: string) => void): ()
       told.add('rounds')
       tell('roots have been timed by themselves: error bars are known')
     }
-    folds = tellFolds(status, folds, tell)
+    narrowed = tellNarrowed(status, narrowed, tell)
     for (const note of status.notes) {
       if (told.has(note)) continue
       told.add(note)
@@ -126,15 +126,17 @@ export function tellMessages(session: Session, tell: (line: string) => void): ()
 
 const MESSAGES_MS = 250
 
-/** @returns how many folded methods the user knows of */
-function tellFolds({ overhead }: SessionStatus, known: number, tell: (line: string) => void): number {
-  if (overhead === undefined || overhead.folded === known || overhead.part > overhead.budget) return known
+/** @returns what the user knows of methods that are not timed */
+function tellNarrowed({ overhead }: SessionStatus, known: string, tell: (line: string) => void): string {
+  if (overhead === undefined || overhead.part > overhead.budget) return known
+  const { counted, folded } = overhead
+  const now = counted + folded === 0 ? 'no method folded' : narrowedText(counted, folded)
+  if (now === known || (known === '' && counted + folded === 0)) return known
   const [part, budget] = [overhead.part, overhead.budget].map(
     (it) => `${Number((it * 100).toPrecision(2))} %`,
   )
-  const folded = overhead.folded === 0 ? 'no method' : plural(overhead.folded, 'method')
-  tell(`overhead ${part} (budget ${budget}): ${folded} folded`)
-  return overhead.folded
+  tell(`overhead ${part} (budget ${budget}): ${now}`)
+  return now
 }
 
 /** One line about the target after we have left it. */

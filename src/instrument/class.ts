@@ -29,13 +29,14 @@ import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } 
 
 /**
  * `method`: entry and exits are events while the thread is inside a root.
- * `root`: the same, and the thread is inside a root from here on.
+ * `count`: the entry alone, without a time, for methods that call none that have probes.
+ * `root`: the same as `method`, and the thread is inside a root from here on.
  * `reflection`: for where the JDK calls methods that no call site names. Hands the receiver, or the first
  * argument of a static method, to the runtime; may be had together with one of the others.
  * `hand-over`: for methods of the JDK where work changes hands; the same.
  * `wait`: for methods of the JDK that do nothing but wait; the same.
  */
-export type Probe = 'method' | 'root' | 'reflection' | 'hand-over' | 'wait'
+export type Probe = 'method' | 'count' | 'root' | 'reflection' | 'hand-over' | 'wait'
 
 export interface MethodTask {
   readonly methodIndex: number
@@ -74,13 +75,13 @@ export interface InstrumentedClass {
 /**
  * What the probes of methods and roots tell.
  *
- * `time`: when they ran, and with `waits` where their threads waited. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
+ * `time`: when they ran, and with `waits` where their threads waited; with `mayCount` some may be counted only. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
  * analysis. `samples`: where a thread is, whenever that is due. `allocations`: what it has allocated, where the JDK has
  * probes, too, or not. `regions`: how long stretches of roots took; methods in which there are none stay as they are. With
  * `sites`, where each method was called from as well.
  */
 export type Recipe = { readonly sites?: SiteNumbers } & (
-  | { readonly tells: 'time'; readonly waits?: WaitRecipe }
+  | { readonly tells: 'time'; readonly waits?: WaitRecipe; readonly mayCount?: boolean }
   | { readonly tells: 'calls' }
   | { readonly tells: 'samples'; readonly due: SampleTrigger }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
@@ -149,6 +150,7 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
       waitsOf: waitsOf(recipe) === undefined ? undefined : name,
       samples: recipe.tells === 'samples' ? recipe.due : undefined,
       sites: recipe.sites !== undefined,
+      counts: recipe.tells === 'time' && recipe.mayCount === true,
     },
   )
 }
@@ -157,7 +159,7 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
 interface Work {
   readonly methodIndex: number
   readonly id: number
-  timing: 'method' | 'root' | undefined
+  timing: 'method' | 'count' | 'root' | undefined
   reflection: boolean
   handOver: HandOver | undefined
   wait: WaitingMethod | undefined
@@ -167,7 +169,7 @@ interface Work {
 function byMethod(tasks: readonly MethodTask[], skipped: SkippedMethod[]): Work[] {
   const works = new Map<number, Work>()
   // Timing first: its id is the body's.
-  const isTimed = ({ probe }: MethodTask) => probe === 'method' || probe === 'root'
+  const isTimed = ({ probe }: MethodTask) => probe === 'method' || probe === 'count' || probe === 'root'
   const ordered = [...tasks].sort((a, b) => Number(isTimed(b)) - Number(isTimed(a)))
   for (const { methodIndex, id, probe, handOver, wait } of ordered) {
     let work = works.get(methodIndex)
@@ -233,6 +235,10 @@ function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, reci
   if (recipe.tells === 'samples') {
     const samples = { id, isRoot: timing === 'root' }
     return { entry: receiver, exit: [], slots: SAMPLE_SLOTS, samples, ...sites }
+  }
+  if (timing === 'count') {
+    if (refs.counted === 0) throw new NotInstrumentable('this recipe counts nothing')
+    return { entry: [...idProbe(id, refs.counted), ...receiver], exit: [], slots: idSlots(id) }
   }
   const [entry, exit] =
     timing === 'root' ? [refs.rootEntry, refs.rootExit] : [refs.methodEntry, refs.methodExit]

@@ -151,6 +151,8 @@ export interface RuntimeRefs {
   readonly countLoop: number
   readonly countCall: number
   readonly reflectiveCall: number
+  /** Counts a call without timing it; 0 unless asked for. */
+  readonly counted: number
   /** Class java/lang/Throwable, for the frames of our handlers. */
   readonly throwable: number
   /** The Utf8 that names the attribute. */
@@ -221,6 +223,8 @@ interface MoreProbes {
   readonly samples?: SampleTrigger | undefined
   /** Probes tell call sites. */
   readonly sites?: boolean
+  /** Some methods are only counted. */
+  readonly counts?: boolean
 }
 
 /**
@@ -233,9 +237,9 @@ export function runtimeBlock(
   returned: readonly string[],
   handsOver = false,
   clock: EventClock = 'time',
-  { waitsOf, samples, sites = false }: MoreProbes = {},
+  { waitsOf, samples, sites = false, counts = false }: MoreProbes = {},
 ): RuntimeBlock {
-  const block = new Block(pool, returned, handsOver, clock, { waitsOf, samples, sites })
+  const block = new Block(pool, returned, handsOver, clock, { waitsOf, samples, sites, counts })
   const runtime = block.class(RUNTIME_CLASS)
   const probe = (key: keyof (typeof PROBES)['time']): number => {
     const [name, descriptor] = PROBES[clock][key]
@@ -250,6 +254,7 @@ export function runtimeBlock(
     countLoop: clock === 'time' ? 0 : block.method(runtime, ...EXECUTED.countLoop),
     countCall: clock === 'time' ? 0 : block.method(runtime, ...EXECUTED.countCall),
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
+    counted: counts ? block.method(runtime, 'methodCounted', ID) : 0,
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
     region: null,
@@ -297,6 +302,7 @@ export function regionBlock(pool: ConstantPool, returned: readonly string[]): Ru
     ...{ countLoop: 0, countCall: 0 },
     region: { enter: probe('enter'), leave: probe('leave'), exit: probe('exit') },
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
+    counted: 0,
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
     returned: new Map(returned.map((name) => [name, block.class(name)])),
@@ -348,6 +354,7 @@ const WANTED_TO_SAMPLE: Readonly<Record<SampleTrigger, Wanted[]>> = {
   time: wantedToSample('time'),
 }
 const WANTED_TO_TELL_SITES = ['site', SAMPLE_SITE, ...Object.entries(SITE_PROBES).flat()].map(wanted)
+const WANTED_TO_COUNT = ['methodCounted', ID].map(wanted)
 const WANTED_TO_HAND_OVER = [...Object.keys(HAND_OVER_METHODS), OBJECTS, NOTHING].map(wanted)
 const WANTED_TO_WAIT = [...new Set(Object.entries(WAIT_METHODS).flat())].map(wanted)
 
@@ -362,7 +369,7 @@ class Block {
     returned: readonly string[],
     handsOver: boolean,
     clock: keyof typeof WANTED,
-    { waitsOf, samples, sites }: MoreProbes,
+    { waitsOf, samples, sites, counts }: MoreProbes,
   ) {
     this.#pool = pool
     const more = [
@@ -370,6 +377,7 @@ class Block {
       ...(waitsOf === undefined ? [] : [...WANTED_TO_WAIT, wanted(waitsOf)]),
       ...(samples === undefined ? [] : WANTED_TO_SAMPLE[samples]),
       ...(sites ? WANTED_TO_TELL_SITES : []),
+      ...(counts ? WANTED_TO_COUNT : []),
     ]
     this.#texts = findTexts(pool, [...WANTED[clock], ...more, ...returned.map(wanted)])
   }

@@ -455,18 +455,24 @@ class Reader {
         return {
           atMs: this.#number(window.atMs, 'atMs of a window'),
           part: this.#number(window.part, 'part of a window'),
+          counted: this.#count(window.counted ?? 0, 'counted of a window'),
           folded: this.#count(window.folded, 'folded of a window'),
         }
       }),
       aboveBudget: this.#count(facts.aboveBudget, 'overhead.aboveBudget'),
       changes: this.#count(facts.changes, 'overhead.changes'),
-      folded: this.#array(facts.folded, 'overhead.folded').map((each) => {
-        const fold = this.#fields(each, 'a folded method')
-        const method = this.#count(fold.method, 'a folded method')
-        if (method < 1 || method >= methods) throw this.#bad('a folded method has no name')
-        return { method, callsPerSecond: this.#number(fold.callsPerSecond, 'the rate of a folded method') }
-      }),
+      counted: this.#folds(facts.counted ?? [], 'counted', methods),
+      folded: this.#folds(facts.folded, 'folded', methods),
     }
+  }
+
+  #folds(value: unknown, how: string, methods: number): OverheadFacts['folded'] {
+    return this.#array(value, `overhead.${how}`).map((each) => {
+      const fold = this.#fields(each, `a ${how} method`)
+      const method = this.#count(fold.method, `a ${how} method`)
+      if (method < 1 || method >= methods) throw this.#bad(`a ${how} method has no name`)
+      return { method, callsPerSecond: this.#number(fold.callsPerSecond, `the rate of a ${how} method`) }
+    })
   }
 
   #selection(value: unknown): NonNullable<Profile['selection']> {

@@ -5,7 +5,7 @@
 // runs out of stack, and have millions of nodes, where one string would be too long.
 
 import { ALLOCATION, isAllocation } from '../cct/allocation.ts'
-import { foldsOf, methodFolds } from '../cct/folds.ts'
+import { COUNTED, FOLDED, type Fold, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf, METRICS, type Metric, metricOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -104,12 +104,12 @@ function errorBarsJson({ methodNames }: Profile, { roots, ...facts }: ErrorBarFa
   return { ...facts, roots: named }
 }
 
-function overheadJson({ methodNames }: Profile, { folded, ...facts }: OverheadFacts): object {
-  const named = folded.map(({ method: id, callsPerSecond }) => {
+function overheadJson({ methodNames }: Profile, { counted, folded, ...facts }: OverheadFacts): object {
+  const named = ({ method: id, callsPerSecond }: OverheadFacts['folded'][number]) => {
     const { class: className, method, descriptor } = nameOf(methodNames, id)
     return { class: className, method, descriptor, callsPerSecond }
-  })
-  return { ...facts, folded: named }
+  }
+  return { ...facts, counted: counted.map(named), folded: folded.map(named) }
 }
 
 /** Elements of the hot-method list, at most `limit`. */
@@ -200,9 +200,13 @@ export function* classPieces(profile: Profile, limit: number): Generator<string>
   }
 }
 
-function foldsJson(fold: { readonly extra: number; readonly folded: boolean } | undefined): object {
+function foldsJson(fold: Fold | undefined): object {
   if (fold === undefined) return {}
-  return { extrapolatedCalls: Math.round(fold.extra), folded: fold.folded }
+  const { extra, counted, state } = fold
+  return {
+    ...{ countedCalls: counted, extrapolatedCalls: Math.round(extra) },
+    ...{ counted: state === COUNTED, folded: state === FOLDED },
+  }
 }
 
 /** What every node of a method starts with, made once a method. */
@@ -293,9 +297,8 @@ export function* nodePieces(
     if (errors !== undefined && errors.total[i]! >= 0) {
       node += `,"selfErrorNs":${errors.self[i]!},"errorNs":${errors.total[i]!}`
     }
-    if (folds !== undefined && (folds.extra[i] !== 0 || folds.folded[i] !== 0)) {
-      node += `,"extrapolatedCalls":${Math.round(folds.extra[i]!)},"folded":${folds.folded[i] === 1}`
-    }
+    const fold = folds && foldAt(folds, i)
+    if (fold !== undefined) node += `,${JSON.stringify(foldsJson(fold)).slice(1, -1)}`
     if (warmupCalls[i] !== 0) node += `,"warmupCalls":${warmupCalls[i]!}`
     if (warmupSelf[i] !== 0) node += `,"warmupSelfNs":${warmupSelf[i]!}`
     yield `${node},"children":[`

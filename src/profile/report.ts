@@ -2,7 +2,7 @@
 // terminal, a pipe or a ticket; `jfluid report` prints it, and the live view when it is left.
 
 import { isAllocation } from '../cct/allocation.ts'
-import { foldsOf, methodFolds } from '../cct/folds.ts'
+import { COUNTED, FOLDED, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -33,6 +33,7 @@ import {
   count,
   cut,
   msPerCall,
+  narrowedText,
   pad,
   percent,
   plural,
@@ -259,13 +260,13 @@ function wholeJvmFacts(profile: Profile, threads: number): [string, string][] {
   ]
 }
 
-/** "3.8 % in the last second (budget 5 %, above it in 2 of 40); 12 methods folded". */
-function budgetText({ budget, windows, aboveBudget, folded }: OverheadFacts): string {
+/** "3.8 % in the last second (budget 5 %, above it in 2 of 40); 3 methods only counted, 12 folded". */
+function budgetText({ budget, windows, aboveBudget, counted, folded }: OverheadFacts): string {
   const last = windows.at(-1)
   const now = last === undefined ? 'not known' : `${partText(last.part)} % in the last second`
   const most = windows.reduce((all, { part }) => Math.max(all, part), 0)
   const above = aboveBudget === 0 ? '' : `, above it in ${aboveBudget} of ${plural(windows.length, 'second')}`
-  return `${now}, ${partText(most)} % at most (budget ${partText(budget)} %${above}); ${plural(folded.length, 'method')} folded`
+  return `${now}, ${partText(most)} % at most (budget ${partText(budget)} %${above}); ${narrowedText(counted.length, folded.length)}`
 }
 
 /** Two digits that count. */
@@ -433,15 +434,16 @@ function* treeRows(
     }
     const rootCost = frame.rootCost < 0 ? Math.max(0, total[node]!) : frame.rootCost
     const share = percent(total[node]!, rootCost)
+    const fold = folds && foldAt(folds, node)
     const numbers = [
       right(words.cost(total[node]!), 9),
       errors === undefined ? '' : right(plusMinus(errors.total[node]!), ERROR_CELLS),
       right(words.cost(self[node]!), 10),
       right(share, 8),
-      right(callsText(calls[node]!, folds?.extra[node]), 11),
+      right(callsText(calls[node]! + (fold?.counted ?? 0), fold?.extra), 11),
       right(words.each(total[node]!, calls[node]!), 10),
     ].join('')
-    const mark = folds?.folded[node] === 1 ? FOLDED : ''
+    const mark = MARKS[fold?.state ?? 0] ?? ''
     const indent = indentation(frames.length - 1, Math.floor(nameCells / 2))
     const called = nameOf(profile.methodNames, tree.method[node]!)
     const place = placeOf(tree, node, names)
@@ -453,8 +455,8 @@ function* treeRows(
   }
 }
 
-/** Behind the name of a method that has no probes at the moment. */
-const FOLDED = ' (folded)'
+/** Behind the name of a method that is not timed at the moment. */
+const MARKS: Readonly<Record<number, string>> = { [FOLDED]: ' (folded)', [COUNTED]: ' (counted)' }
 
 /** With those that were not counted, if there are any. */
 function callsText(calls: number, extra = 0): string {
@@ -497,13 +499,13 @@ function* hotSection(
   const folds = methodFolds(tree)
   for (const { method, calls, self, total } of shown) {
     const fold = folds.get(method)
-    const mark = fold?.folded === true ? FOLDED : ''
+    const mark = MARKS[fold?.state ?? 0] ?? ''
     const numbers = [
       right(words.cost(self), 9),
       errors === undefined ? '' : right(plusMinus(errors.get(method)?.self ?? Number.NaN), ERROR_CELLS),
       right(isClasses ? '' : words.cost(total), 10),
       right(percent(self, whole), 8),
-      right(callsText(calls, fold?.extra), 11),
+      right(callsText(calls + (fold?.counted ?? 0), fold?.extra), 11),
       right(words.each(total, calls), 10),
     ].join('')
     const name = shortName(nameOf(profile.methodNames, method), nameCells - mark.length) + mark
@@ -513,12 +515,22 @@ function* hotSection(
 
 function* foldedSection(
   profile: Profile,
-  { folded }: OverheadFacts,
+  { counted, folded }: OverheadFacts,
   o: typeof DEFAULTS,
   paint: Paint,
 ): Generator<string> {
-  if (folded.length === 0) return
   const sums = methodFolds(profile.merged)
+  if (counted.length > 0) {
+    const shown = counted.toSorted((a, b) => b.callsPerSecond - a.callsPerSecond).slice(0, o.top)
+    yield `\n${paint('bold', 'Only counted')}${paint('dim', `, ${shown.length} of ${counted.length}: their time is their callers' since`)}\n`
+    yield `${paint('dim', `${right('calls/s', 10)}${right('counted', 14)}  method`)}\n`
+    for (const { method, callsPerSecond } of shown) {
+      const calls = count(sums.get(method)?.counted ?? 0, 13)
+      const name = shortName(nameOf(profile.methodNames, method), Math.max(16, o.width - 26))
+      yield `${right(count(Math.round(callsPerSecond), 9), 10)}${right(calls, 14)}  ${name}\n`
+    }
+  }
+  if (folded.length === 0) return
   const shown = folded.toSorted((a, b) => b.callsPerSecond - a.callsPerSecond).slice(0, o.top)
   yield `\n${paint('bold', 'Folded into their callers')}${paint('dim', `, ${shown.length} of ${folded.length}: their time is their callers' since`)}\n`
   yield `${paint('dim', `${right('calls/s', 10)}${right('not counted', 14)}  method`)}\n`

@@ -194,6 +194,7 @@ export class RegionBuilder implements EventSink {
 
   allocated(): void {}
   track(): void {}
+  counted(): void {}
 
   unwind(): void {}
 

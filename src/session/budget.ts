@@ -1,5 +1,5 @@
-// A budget for the overhead: what profiling costs is watched, and held below a level by taking probes out of methods (they
-// are folded into their callers), and putting them back when there is room.
+// A budget for the overhead: what profiling costs is watched, and held below a level by only counting what methods are called,
+// or taking their probes out (they are folded into their callers), and putting them back when there is room.
 //
 // What is counted as cost: probes, by the calibration; waiting for the client; standing still for redefinitions. It is compared with
 // what threads would have taken inside roots without: 5 % makes 1.05 s of 1 s. What the JVM cannot inline any more because of probes is not
@@ -10,9 +10,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Calibration } from '../cct/compensation.ts'
-import type { MethodSums } from '../cct/folding.ts'
+import type { FoldChange, MethodSums } from '../cct/folding.ts'
 import { LinkLost } from '../wire/link.ts'
-import { type Graph, type Load, narrow, widen } from './budget-plan.ts'
+import { type CallCosts, type Graph, type Load, type Narrowing, narrow, widen } from './budget-plan.ts'
 import type { Installation, Workshop } from './installation.ts'
 
 /** Between two looks, or longer where a look takes long: millions of contexts. */
@@ -44,13 +44,14 @@ export interface BudgetWindow {
   readonly atMs: number
   /** How much longer threads were inside roots because of it: 0.05 is 5 %. */
   readonly part: number
-  /** Methods folded at the end. */
+  /** Methods only counted at the end, and folded. */
+  readonly counted: number
   readonly folded: number
 }
 
-export interface FoldedMethod {
+export interface NarrowedMethod {
   readonly method: number
-  /** The rate for which it was folded. */
+  /** The rate for which it is not timed. */
   readonly callsPerSecond: number
 }
 
@@ -60,16 +61,20 @@ interface Look {
   readonly redefinitions: number
 }
 
-interface Fold extends FoldedMethod {
+interface Fold extends NarrowedMethod {
+  readonly state: 'counted' | 'folded'
+  readonly wait: number
   readonly backAt: number
+  /** It is counted because there was room for that again. */
+  readonly hasReturned: boolean
 }
 
 export class Budget {
   readonly #workshop: Workshop
   readonly #installation: Installation
-  readonly #ticksOfCall: number
+  readonly #costs: CallCosts
   readonly #budget: number
-  readonly #folded = new Map<number, Fold>()
+  readonly #narrowed = new Map<number, Fold>()
   /** How long a method is to stay folded the next time. */
   readonly #patience = new Map<number, number>()
   readonly #callees = new Map<number, Set<number>>()
@@ -91,12 +96,20 @@ export class Budget {
   #stopped = false
 
   /** @param budget  0.05 for 5 % */
-  constructor(workshop: Workshop, installation: Installation, calibration: Calibration, budget: number) {
+  constructor(
+    workshop: Workshop,
+    installation: Installation,
+    calibration: Calibration & { readonly ticksOfCount: number },
+    budget: number,
+  ) {
     this.#workshop = workshop
     this.#installation = installation
-    this.#ticksOfCall = calibration.innerTicks + calibration.outerTicks
+    this.#costs = {
+      timed: calibration.innerTicks + calibration.outerTicks,
+      counted: calibration.ticksOfCount,
+    }
     this.#budget = budget
-    workshop.recorder.mayFold(this.#ticksOfCall)
+    workshop.recorder.mayFold(this.#costs.timed, this.#costs.counted)
   }
 
   get budget(): number {
@@ -108,8 +121,18 @@ export class Budget {
     return this.#windows
   }
 
-  get folded(): FoldedMethod[] {
-    return [...this.#folded.values()].map(({ method, callsPerSecond }) => ({ method, callsPerSecond }))
+  get counted(): NarrowedMethod[] {
+    return this.#those('counted')
+  }
+
+  get folded(): NarrowedMethod[] {
+    return this.#those('folded')
+  }
+
+  #those(wanted: Fold['state']): NarrowedMethod[] {
+    return [...this.#narrowed.values()]
+      .filter(({ state }) => state === wanted)
+      .map(({ method, callsPerSecond }) => ({ method, callsPerSecond }))
   }
 
   /** Redefinitions that took probes out or put them back. */
@@ -192,7 +215,12 @@ export class Budget {
 
   #closeWindow(from: Look, to: Look): void {
     const part = partOf(this.#loadOf(from, to))
-    this.#windows.push({ atMs: to.at - this.#begun, part, folded: this.#folded.size })
+    this.#windows.push({
+      atMs: to.at - this.#begun,
+      part,
+      counted: this.counted.length,
+      folded: this.folded.length,
+    })
     if (this.#windows.length > MOST_WINDOWS) this.#windows.shift()
     if (part <= this.#budget) this.#isStuck = false
     this.#windowFrom = to
@@ -212,7 +240,7 @@ export class Budget {
       return
     }
     const before = this.#looks[0]
-    if (this.#folded.size > 0 && latest.at - before.at >= WIDEN_MS)
+    if (this.#narrowed.size > 0 && latest.at - before.at >= WIDEN_MS)
       await this.#widen(this.#loadOf(before, latest))
   }
 
@@ -221,13 +249,13 @@ export class Budget {
     for (const method of this.#stubborn) foldable.delete(method)
     // Threads that wait for room in the buffer do so because of too many events: with half of them they hardly do.
     const most = Math.min(AIM * this.#budget * load.bareTicks, load.probeTicks / 2)
-    const methods = narrow(load, this.#ticksOfCall, this.#graph, foldable, new Set(this.#folded.keys()), most)
-    if (methods.length === 0) {
+    const change = narrow(load, this.#costs, this.#graph, foldable, this.#states, most)
+    if (isNothing(change)) {
       this.#isStuck = partOf(load) > this.#budget
       return
     }
-    const rate = (method: number) => ((load.calls[method] ?? 0) * 1000) / ms
-    await this.#change(methods, [], rate)
+    const rate = (method: number) => ((load.estimated[method] ?? 0) * 1000) / ms
+    await this.#change(change, rate)
   }
 
   async #widen(load: Load): Promise<void> {
@@ -237,53 +265,64 @@ export class Budget {
     const left = Math.min(ROOM, TOO_MUCH - this.#pauseMs / WINDOW_MS / this.#budget)
     const room = left * this.#budget * load.bareTicks - cost
     if (room <= 0) return
-    const folded = new Set(this.#folded.keys())
     const mayReturn = (method: number) =>
-      !this.#stubborn.has(method) && (this.#folded.get(method)?.backAt ?? 0) <= now
-    const methods = widen(load, this.#ticksOfCall, this.#graph, folded, mayReturn, room)
-    if (methods.length > 0) await this.#change([], methods, () => 0)
+      !this.#stubborn.has(method) && (this.#narrowed.get(method)?.backAt ?? 0) <= now
+    const change = widen(load, this.#costs, this.#graph, this.#states, mayReturn, room)
+    if (!isNothing(change)) await this.#change(change, (method) => this.#narrowed.get(method)!.callsPerSecond)
+  }
+
+  get #states(): Narrowing {
+    return new Map([...this.#narrowed].map(([method, { state }]) => [method, state]))
   }
 
   get #graph(): Graph {
     return { callees: this.#callees, callers: this.#callers }
   }
 
-  async #change(
-    out: readonly number[],
-    back: readonly number[],
-    rate: (method: number) => number,
-  ): Promise<void> {
+  async #change(change: FoldChange, rate: (method: number) => number): Promise<void> {
     const { turns, recorder, clock } = this.#workshop
     await turns.enqueue(async () => {
-      const done = await this.#installation.fold(out, back)
+      const done = await this.#installation.narrow(change)
       const refused = new Set(done.refused)
       this.#pauseMs = done.pauseMs
       for (const method of refused) this.#stubborn.add(method)
-      const gone = out.filter((it) => !refused.has(it))
-      const come = back.filter((it) => !refused.has(it))
-      recorder.fold(gone, come, clock.nowTicks)
-      const now = performance.now()
-      for (const method of gone) {
-        const wait = this.#patience.get(method) ?? FIRST_BACK_MS
-        this.#patience.set(method, Math.min(2 * wait, LONGEST_BACK_MS))
-        this.#folded.set(method, { method, callsPerSecond: rate(method), backAt: now + wait })
-      }
-      for (const method of come) this.#folded.delete(method)
+      const taken = (methods: readonly number[]) => methods.filter((it) => !refused.has(it))
+      const [folded, counted, timed] = [taken(change.folded), taken(change.counted), taken(change.timed)]
+      recorder.fold({ folded, counted, timed }, clock.nowTicks)
+      for (const method of folded) this.#note(method, 'folded', rate(method))
+      for (const method of counted) this.#note(method, 'counted', rate(method))
+      for (const method of timed) this.#narrowed.delete(method)
       this.#changes++
     })
     this.#changedAt = performance.now()
     this.#looks = []
   }
 
+  #note(method: number, state: Fold['state'], callsPerSecond: number): void {
+    const before = this.#narrowed.get(method)
+    if (before?.state === 'folded') {
+      this.#narrowed.set(method, { ...before, state, hasReturned: true })
+      return
+    }
+    const again = before === undefined || before.hasReturned
+    const wait = again ? (this.#patience.get(method) ?? FIRST_BACK_MS) : before.wait
+    if (again) this.#patience.set(method, Math.min(2 * wait, LONGEST_BACK_MS))
+    const backAt = performance.now() + wait
+    this.#narrowed.set(method, { method, state, callsPerSecond, wait, backAt, hasReturned: false })
+  }
+
   #loadOf(from: Look, to: Look): Load {
     const minus = (after: Float64Array, before: Float64Array) =>
       after.map((value, i) => value - (before[i] ?? 0))
-    const probeTicks = (to.sums.totalCalls - from.sums.totalCalls) * this.#ticksOfCall
+    const probeTicks =
+      (to.sums.totalCalls - from.sums.totalCalls) * this.#costs.timed +
+      (to.sums.totalCounted - from.sums.totalCounted) * this.#costs.counted
     const waitTicks = to.sums.waitTicks - from.sums.waitTicks
     const pauseTicks = Math.max(0, to.sums.pauseTicks - from.sums.pauseTicks)
     const measured = Math.max(0, to.sums.insideTicks - from.sums.insideTicks)
     return {
       calls: minus(to.sums.calls, from.sums.calls),
+      counted: minus(to.sums.counted, from.sums.counted),
       estimated: minus(to.sums.estimated, from.sums.estimated),
       ticks: minus(to.sums.ticks, from.sums.ticks),
       ...{ probeTicks, waitTicks, pauseTicks },
@@ -291,6 +330,10 @@ export class Budget {
       bareTicks: Math.max(measured - probeTicks, measured / 100),
     }
   }
+}
+
+function isNothing({ folded, counted, timed }: FoldChange): boolean {
+  return folded.length + counted.length + timed.length === 0
 }
 
 function partOf({ probeTicks, waitTicks, pauseTicks, bareTicks }: Load): number {

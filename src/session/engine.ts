@@ -94,7 +94,12 @@ export class Engine {
     this.budget =
       options.maxOverhead === undefined
         ? null
-        : new Budget(workshop, this.installation, calibration, options.maxOverhead)
+        : new Budget(
+            workshop,
+            this.installation,
+            { ...calibration, ticksOfCount: prepared.ticksOfCount },
+            options.maxOverhead,
+          )
     this.classLoads = new ClassLoads(workshop, this.installation, unanswered)
     this.rootWatch = this.#watchRoots()
     this.names = new Names(this)

@@ -2,6 +2,7 @@
 // loaded and threads that wait for an answer follow each other.
 
 import { performance } from 'node:perf_hooks'
+import type { FoldChange } from '../cct/folding.ts'
 import type { Revealer, Revelation } from '../reveal/revealer.ts'
 import type { Agent } from '../wire/agent.ts'
 import type { RedefineResult } from '../wire/messages.ts'
@@ -196,24 +197,22 @@ export class Installation {
   }
 
   /**
-   * Gives methods their own code, and others their probes again, in one redefinition. What was recorded before is no
-   * warm-up because of that.
+   * Gives methods other probes, their own code, or what they had again, in one redefinition. What was recorded before is
+   * no warm-up because of that.
    *
    * @returns ids of those that stay as they were, and how long the target stood still
    */
-  async fold(
-    out: readonly number[],
-    back: readonly number[],
-  ): Promise<{ refused: number[]; pauseMs: number }> {
+  async narrow(change: FoldChange): Promise<{ refused: number[]; pauseMs: number }> {
     const { instrumenter } = this.#workshop
-    const tasks = instrumenter.fold(out, back)
+    const before = instrumenter.narrowedOf([...change.folded, ...change.counted, ...change.timed])
+    const tasks = instrumenter.narrow(change)
     const classIds = new Set(tasks.map((t) => t.classId))
     if (classIds.size === 0) return { refused: [], pauseMs: 0 }
     await this.aroundSwap.before(classIds)
     try {
       const { refusals, results } = await instrumenter.install(tasks, [])
       const refused = refusals.map(({ task }) => task)
-      instrumenter.keepFolded(refused)
+      instrumenter.keep(refused, before)
       for (const r of results) this.noteSwap(r)
       if (results.some((r) => r.loadedClasses)) await this.refreshClasses()
       const pauseMs = results.reduce((sum, { pauseNs }) => sum + (pauseNs ?? 0) / 1e6, 0)

@@ -2,6 +2,7 @@
 // one batch, and deal with what the rewriter or the JVM refuses.
 
 import { crc32 } from 'node:zlib'
+import type { FoldChange } from '../cct/folding.ts'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
 import { parseCode } from '../classfile/code.ts'
 import {
@@ -79,8 +80,8 @@ export class Instrumenter {
   tellsMovedCalls = false
   /** By class: numbers of methods that are roots. */
   private readonly roots = new Map<number, Set<number>>()
-  /** Ids of methods that have their own code at the moment, though they are installed. */
-  private readonly folded = new Set<number>()
+  /** Of methods that are installed, and are not timed at the moment. */
+  private readonly narrowed = new Map<number, Narrowed>()
   private unloadedClasses = 0
   private highestId = 0
 
@@ -242,7 +243,7 @@ export class Instrumenter {
     })
   }
 
-  /** Of the methods with probes, those that could have their own code: not roots, and not what has probes for another reason, too. */
+  /** Of the methods with probes, those that could have others, or none: not roots, and not what has probes for another reason, too. */
   foldable(): Set<number> {
     const ids = new Set<number>()
     for (const tasks of this.installed.values()) {
@@ -253,14 +254,15 @@ export class Instrumenter {
   }
 
   /**
-   * From now on these methods have their own code, or their probes again, whenever their classes are redefined.
+   * From now on these methods are timed, only counted, or have their own code, whenever their classes are redefined.
    *
-   * @returns what is to be installed for that, or given to `keepFolded` if it is refused
+   * @returns what is to be installed for that
    */
-  fold(out: readonly number[], back: readonly number[]): Task[] {
-    const changed = new Set([...out, ...back])
-    for (const id of out) this.folded.add(id)
-    for (const id of back) this.folded.delete(id)
+  narrow({ folded, counted, timed }: FoldChange): Task[] {
+    const changed = new Set([...folded, ...counted, ...timed])
+    for (const id of folded) this.narrowed.set(id, 'folded')
+    for (const id of counted) this.narrowed.set(id, 'counted')
+    for (const id of timed) this.narrowed.delete(id)
     return [...this.installed].flatMap(([classId, tasks]) => {
       const found = tasks.filter((it) => isTimed(it) && changed.has(it.id))
       if (found.length > 0)
@@ -272,10 +274,17 @@ export class Instrumenter {
     })
   }
 
-  /** The JVM would not have it: these are as they were. */
-  keepFolded(tasks: readonly Task[]): void {
+  /** How these are at the moment, for `keep`. */
+  narrowedOf(ids: readonly number[]): Map<number, Narrowed | undefined> {
+    return new Map(ids.map((id) => [id, this.narrowed.get(id)]))
+  }
+
+  /** The JVM would not have it: these are as they were before `narrow`. */
+  keep(tasks: readonly Task[], before: ReadonlyMap<number, Narrowed | undefined>): void {
     for (const task of tasks) {
-      if (!this.folded.delete(task.id)) this.folded.add(task.id)
+      const state = before.get(task.id)
+      if (state === undefined) this.narrowed.delete(task.id)
+      else this.narrowed.set(task.id, state)
       const installed = this.installed.get(task.classId)
       if (installed?.includes(task) === false) this.installed.set(task.classId, [...installed, task])
     }
@@ -347,7 +356,7 @@ export class Instrumenter {
     )
     const all = [...kept, ...tasks]
     const check = (unverified?.(classId) ?? true) ? 'all' : loading ? 'judged' : 'none'
-    const rewritten = rewriteClass(base, all, refusals, check, this.folded, (classFile, work) =>
+    const rewritten = rewriteClass(base, all, refusals, check, this.narrowed, (classFile, work) =>
       rewriter(classFile, work, recipe),
     )
     rewritten.done.forEach((task, i) => {
@@ -417,6 +426,9 @@ interface RewrittenClass {
   done: Task[]
 }
 
+/** How a method is that is not timed. */
+export type Narrowed = 'counted' | 'folded'
+
 /** In place of a body: the method has its own code. */
 const OWN_CODE = new Uint8Array()
 
@@ -432,7 +444,7 @@ function rewriteClass(
   tasks: readonly Task[],
   refusals: Refusal[],
   check: Check,
-  folded: ReadonlySet<number>,
+  narrowed: ReadonlyMap<number, Narrowed>,
   rewriter: (classFile: ClassFile, tasks: readonly MethodTask[]) => InstrumentedClass,
 ): RewrittenClass {
   const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
@@ -450,12 +462,14 @@ function rewriteClass(
     refusals.push({ task, reason: 'the class no longer has this method' })
     return []
   })
-  const isFolded = ({ task }: { task: Task }) => isTimed(task) && folded.has(task.id)
+  const stateOf = (task: Task) => (isTimed(task) ? narrowed.get(task.id) : undefined)
+  const isFolded = ({ task }: { task: Task }) => stateOf(task) === 'folded'
   const probed = indexed.filter((it) => !isFolded(it))
   const result = rewriter(
     classFile,
     probed.map(({ task, methodIndex }) => {
-      const { id, probe, handOver, wait } = task
+      const { id, handOver, wait } = task
+      const probe = stateOf(task) === 'counted' ? 'count' : task.probe
       const base = { methodIndex, id, probe }
       return { ...base, ...(handOver !== undefined && { handOver }), ...(wait !== undefined && { wait }) }
     }),

@@ -60,6 +60,8 @@ export interface Prepared {
   readonly recorder: Recorder
   readonly clock: TargetClock
   readonly calibration: MeasuredCalibration
+  /** What a call costs that is only counted; 0 unless there is a budget. */
+  readonly ticksOfCount: number
   /** Null unless regions are timed. */
   readonly regionTable: RegionTable | null
   /** Whether the JVM tells how long it stands still for a redefinition. */
@@ -93,9 +95,22 @@ export class Preparation {
     if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
     if (options.mode === 'alloc') await agent.allocations(options.sampleEvery ?? 1, options.liveness === true)
     const { calibration, regionTable } = await this.#calibrate(onPhase)
+    const ticksOfCount =
+      this.#options.maxOverhead === undefined ? 0 : await agent.calibrateCounts(CALIBRATION_MS)
     const clock = new TargetClock(configured.clock, facts.clock)
     const { pausesKnown } = configured
-    return { door, options, agent, facts, recorder, clock, calibration, regionTable, pausesKnown }
+    return {
+      door,
+      options,
+      agent,
+      facts,
+      recorder,
+      clock,
+      calibration,
+      ticksOfCount,
+      regionTable,
+      pausesKnown,
+    }
   }
 
   /** After an error: the target is as it was, and nothing of ours is left. */

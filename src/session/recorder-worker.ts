@@ -124,11 +124,12 @@ class RecordingThread {
         this.#builder.markWarmup()
         return
       case 'mayFold':
-        this.#folding = new Folding(this.#builder, command.ticksOfCall, () => this.#beat())
+        this.#folding = new Folding(this.#builder, command.ticksOfCall, command.ticksOfCount, () =>
+          this.#beat(),
+        )
         return
       case 'fold':
-        this.#folding?.fold(command.out, command.nowTicks)
-        this.#folding?.unfold(command.back, command.nowTicks)
+        this.#folding?.change(command.change, command.nowTicks)
         return
       case 'reset':
         this.#builder.reset(command.nowTicks)

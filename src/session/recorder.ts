@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import { type CallTable, leastOfMethod } from '../cct/call-ids.ts'
 import type { Calibration } from '../cct/compensation.ts'
-import type { MethodSums } from '../cct/folding.ts'
+import type { FoldChange, MethodSums } from '../cct/folding.ts'
 import type { CostKind } from '../cct/metric.ts'
 import type { RootSum } from '../cct/root-sums.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
@@ -113,11 +113,10 @@ export type RecorderRequest =
 export type RecorderCommand =
   | { readonly kind: 'pause'; readonly startTicks: number; readonly endTicks: number }
   | { readonly kind: 'markWarmup' }
-  | { readonly kind: 'mayFold'; readonly ticksOfCall: number }
+  | { readonly kind: 'mayFold'; readonly ticksOfCall: number; readonly ticksOfCount: number }
   | {
       readonly kind: 'fold'
-      readonly out: readonly number[]
-      readonly back: readonly number[]
+      readonly change: FoldChange
       readonly nowTicks: number
     }
   | { readonly kind: 'survivors'; readonly news: SurvivorNews }
@@ -271,13 +270,13 @@ export class Recorder {
   }
 
   /** From now on methods may be folded, and trees say so: before anything is recorded. */
-  mayFold(ticksOfCall: number): void {
-    this.#post({ kind: 'mayFold', ticksOfCall })
+  mayFold(ticksOfCall: number, ticksOfCount: number): void {
+    this.#post({ kind: 'mayFold', ticksOfCall, ticksOfCount })
   }
 
-  /** Methods have lost their probes, or have them back. */
-  fold(out: readonly number[], back: readonly number[], nowTicks: number): void {
-    this.#post({ kind: 'fold', out, back, nowTicks })
+  /** Methods have other probes, or none. */
+  fold(change: FoldChange, nowTicks: number): void {
+    this.#post({ kind: 'fold', change, nowTicks })
   }
 
   /** After `mayFold`: what all methods have taken so far. */

@@ -97,5 +97,6 @@ function whatIsTold(options: SessionOptions, feature: number): Recipe {
     return { tells: 'samples', due: sampling?.unit === 'bytecodes' ? 'bytecodes' : 'time' }
   if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
   if (mode === 'count') return { tells: 'calls' }
-  return tellsWaits(options) ? { tells: 'time', waits: waitRecipe(feature, jdk) } : EXACT_TIME
+  if (tellsWaits(options)) return { tells: 'time', waits: waitRecipe(feature, jdk) }
+  return options.maxOverhead === undefined ? EXACT_TIME : { tells: 'time', mayCount: true }
 }

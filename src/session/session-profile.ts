@@ -162,6 +162,6 @@ function errorBarFacts(
   }
 }
 
-function overheadFacts({ budget, windows, folded, changes, above }: Budget): OverheadFacts {
-  return { budget, windows, aboveBudget: above.windows, changes, folded }
+function overheadFacts({ budget, windows, counted, folded, changes, above }: Budget): OverheadFacts {
+  return { budget, windows, aboveBudget: above.windows, changes, counted, folded }
 }

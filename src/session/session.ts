@@ -35,7 +35,12 @@ export interface SessionStatus {
   /** How often roots have been timed. */
   readonly rounds: number
   /** With a budget: what the latest second or so cost, as a part, and how many methods are folded. */
-  readonly overhead?: { readonly part: number; readonly budget: number; readonly folded: number }
+  readonly overhead?: {
+    readonly part: number
+    readonly budget: number
+    readonly counted: number
+    readonly folded: number
+  }
   /** What there is to say while nothing has been recorded. */
   readonly message: string | null
   /** What there is to say of each root that has not been called. */
@@ -44,8 +49,8 @@ export interface SessionStatus {
   readonly skipped: readonly SkippedMethod[]
 }
 
-function overheadNow({ budget, windows, folded }: Budget): NonNullable<SessionStatus['overhead']> {
-  return { part: windows.at(-1)?.part ?? 0, budget, folded: folded.length }
+function overheadNow({ budget, windows, counted, folded }: Budget): NonNullable<SessionStatus['overhead']> {
+  return { part: windows.at(-1)?.part ?? 0, budget, counted: counted.length, folded: folded.length }
 }
 
 export class Session {

@@ -3,7 +3,7 @@
 // Top to bottom: two lines of status, the heads of the columns, the rows or a page, one line of detail
 // or message, one line of keys.
 
-import { foldsOf, methodFolds } from '../cct/folds.ts'
+import { COUNTED, FOLDED, type Fold, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
@@ -113,17 +113,22 @@ function isWholeJvm({ mode, roots }: LiveStatus): boolean {
   return mode === 'sample' && roots.length === 0
 }
 
-/** "  ovh 3.8 % of 5 %, 12 folded". */
+/** "  ovh 3.8/5 %, 3 counted, 12 folded". */
 function budget({ columns, status }: Scene): Run[] {
   if (status.overhead === undefined) return []
-  const { part, budget: most, folded } = status.overhead
+  const { part, budget: most, counted, folded } = status.overhead
   const digits = (it: number): string => `${Number((it * 100).toPrecision(2))}`
   const label = columns >= 100 ? 'overhead' : 'ovh'
   return [
     run(`  ${label} `, 'dim'),
     run(`${digits(part)}/${digits(most)} %`, part > most ? 'warning' : 'good'),
-    run(folded > 0 ? `, ${folded} folded` : ''),
+    run(narrowed(counted, folded, columns >= 100)),
   ]
+}
+
+function narrowed(counted: number, folded: number, wide: boolean): string {
+  if (counted > 0 && folded > 0 && !wide) return `, ${counted}c ${folded}f`
+  return (counted > 0 ? `, ${counted} counted` : '') + (folded > 0 ? `, ${folded} folded` : '')
 }
 
 /** By how much the times of the roots that have been timed may be off. */
@@ -230,7 +235,7 @@ function bodyLines(scene: Scene): Line[] {
       const rootCost = isWholeJvm(scene.status) ? all : total[row.root]!
       const share = percent(total[node]!, rootCost)
       const numbers = [total[node]!, self[node]!, calls[node]!] as const
-      const fold = folds && { extra: folds.extra[node]!, folded: folds.folded[node] === 1 }
+      const fold = folds && foldAt(folds, node)
       return draw(numbers, share, rootCost, model.tree.method[node]!, first + i === index, row, fold)
     })
   }
@@ -250,7 +255,7 @@ type RowDrawer = (
   method: number,
   selected: boolean,
   row?: Row,
-  fold?: { readonly extra: number; readonly folded: boolean },
+  fold?: Fold,
 ) => Line
 
 function rowDrawer(scene: Scene): RowDrawer {
@@ -265,11 +270,11 @@ function rowDrawer(scene: Scene): RowDrawer {
       right(words.cost(totalCost, total.cells - 1), total.cells) +
       right(words.cost(selfCost, self.cells - 1), self.cells) +
       right(part, share.cells) +
-      right(timesText(times, calls.cells - 1, fold?.extra), calls.cells) +
+      right(timesText(times + (fold?.counted ?? 0), calls.cells - 1, fold?.extra), calls.cells) +
       right(words.each(totalCost, times), each.cells)
     const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
     const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
-    const mark = fold?.folded === true ? FOLDED : ''
+    const mark = MARKS[fold?.state ?? 0] ?? ''
     const called = nameOf(method)
     const place = row ? placeOf(model.tree, row.node, nameOf) : ''
     const room = nameCells - width(before) - width(marker) - mark.length
@@ -285,7 +290,8 @@ function rowDrawer(scene: Scene): RowDrawer {
   }
 }
 
-const FOLDED = ' (folded)'
+/** Behind the name of a method that is not timed at the moment. */
+const MARKS: Readonly<Record<number, string>> = { [FOLDED]: ' (folded)', [COUNTED]: ' (counted)' }
 
 /** With calls that were not counted, if there are any. */
 function timesText(times: number, cells: number, extra = 0): string {

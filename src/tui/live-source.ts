@@ -20,8 +20,13 @@ export interface LiveStatus {
   readonly phase: 'starting' | 'waiting for root' | 'recording' | 'ended'
   /** With error bars: roots are timed by themselves just now, and nothing is recorded. */
   readonly isBare?: boolean
-  /** With a budget, parts of 1: what profiling cost in the latest second; and methods that are folded. */
-  readonly overhead?: { readonly part: number; readonly budget: number; readonly folded: number }
+  /** With a budget, parts of 1: what profiling cost in the latest second; and methods that are only counted, or folded. */
+  readonly overhead?: {
+    readonly part: number
+    readonly budget: number
+    readonly counted: number
+    readonly folded: number
+  }
   /** A hint, such as "root not called yet; on the stack of thread X". */
   readonly message?: string
   readonly warnings: readonly string[]

@@ -331,6 +331,11 @@ export class Agent {
     return { innerTicks: number(v[0]), outerTicks: number(v[1]), spread }
   }
 
+  /** What a call costs that is only counted, in ticks. */
+  async calibrateCounts(ms: number): Promise<number> {
+    return number(await this.request('calibrateCounts', ms))
+  }
+
   /** From now on roots are not recorded, but timed by themselves. Threads inside the graph stay in it until they leave. */
   async closeRoots(): Promise<void> {
     await this.request('closeRoots')

@@ -24,6 +24,7 @@
 //   enable               → nil                  the client is there: what waits for one may wait
 //   go                   → nil                  roots are recorded; main() begins, where the JVM was started by us
 //   calibrate ms         → [t_I, t_O, spread of t_I, of t_O] in ticks
+//   calibrateCounts ms   → ticks of a call that is only counted
 //   closeRoots           → nil                  calls of roots are not recorded, but timed by themselves
 //   openRoots            → nil                  the other way round
 //   inside               → threads in the graph

@@ -45,13 +45,17 @@ async function watch(jdk, jvm, program, most, bare) {
   const { overhead } = await session.profile()
   await session.close()
   console.log(
-    `\n${jdk.name}, ${program.title}, budget ${percent(most)} %; bare ${bare.toFixed(1)} ms a run; ${overhead.changes} changes, ${overhead.folded.length} methods folded at the end`,
+    `\n${jdk.name}, ${program.title}, budget ${percent(most)} %; bare ${bare.toFixed(1)} ms a run; ${overhead.changes} changes, ${overhead.counted.length} methods only counted, ${overhead.folded.length} folded at the end`,
   )
   const row = (title, cells) =>
     console.log(`  ${title.padEnd(20)} ${cells.map((it) => it.padStart(5)).join('')}`)
   row(
     'overhead, %',
     overhead.windows.map(({ part }) => percent(part)),
+  )
+  row(
+    'counted methods',
+    overhead.windows.map(({ counted }) => String(counted)),
   )
   row(
     'folded methods',

@@ -181,7 +181,13 @@ it('the documented keys of the JSON are those of an export', () => {
     },
     regions: [REGION],
     overhead: {
-      ...{ budget: 0.05, windows: [{ atMs: 1, part: 0.1, folded: 1 }], aboveBudget: 1, changes: 1 },
+      ...{
+        budget: 0.05,
+        windows: [{ atMs: 1, part: 0.1, counted: 1, folded: 1 }],
+        aboveBudget: 1,
+        changes: 1,
+      },
+      counted: [{ method: 1, callsPerSecond: 1 }],
       folded: [{ method: 1, callsPerSecond: 1 }],
     },
   }
@@ -190,6 +196,7 @@ it('the documented keys of the JSON are those of an export', () => {
     selfErrorNs: ones,
     errorNs: ones,
     extrapolatedCalls: ones,
+    countedCalls: ones,
     folded: ones,
   })
   full.merged.metrics.warmupCalls!.fill(1)

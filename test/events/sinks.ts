@@ -67,6 +67,9 @@ export class RecordingSink implements EventSink {
     this.#note(`site ${site}`)
   }
 
+  counted(method: number): void {
+    this.#note(`counted ${method}`)
+  }
   track(classId: number, token: number): void {
     this.#note(`track ${classId} ${token}`)
   }
@@ -129,6 +132,7 @@ export class SummingSink implements EventSink {
   className(): void {}
   allocated(): void {}
   track(): void {}
+  counted(): void {}
   drop(): void {}
   root(): void {}
 }

@@ -30,14 +30,14 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 
   it('methods are folded until the overhead is below the budget, and come back when there is room', async () => {
-    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Dense', '2'])
+    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Dense', '2', '4', '64'])
     const code = await liveCode(jvm, 'Lfix/Dense;')
     const before = await calls(java, 1)
     const recording = startRecording(java.pid, '--root', ROOT, '--max-overhead', '20%')
     await recording.started
     java.send('go')
     // Told only when the overhead of a whole window was at most the budget.
-    await stderrLine(recording.process, /overhead [\d.]+ % \(budget 20 %\): \d methods? folded/)
+    await stderrLine(recording.process, /overhead [\d.]+ % \(budget 20 %\): .*\d( methods?)? folded/)
     const folded = await liveCode(jvm, 'Lfix/Dense;')
     expect(folded.get(LEAF)).toBe(code.get(LEAF))
     expect(probed(folded)).toContain('Lfix/Dense;.root(ZI)I')
@@ -52,7 +52,9 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
     const nodes = nodesOf(profile)
     expect(nodes.map(({ method }) => method).toSorted()).toEqual(['leaf', 'middle', 'root', 'twig', 'work'])
-    for (const { method, calls: counted, extrapolatedCalls: extra = 0, folded: isFolded } of nodes) {
+    for (const node of nodes) {
+      const { method, extrapolatedCalls: extra = 0, folded: isFolded } = node
+      const counted = node.calls + (node.countedCalls ?? 0)
       const truth = after[method]! - before[method]!
       if (extra === 0) expect(counted, method).toBe(truth)
       else expect(Math.abs(counted + extra - truth) / truth, method).toBeLessThan(0.15)
@@ -69,5 +71,37 @@ describe.each(jdks)('JDK $version', (jdk) => {
     // Out in a few steps, back in a few.
     expect(changes).toBeLessThan(9)
     expect(profile.warnings).toEqual([])
+  })
+
+  const kinds = jdk.version >= 21 ? ['platform', 'virtual'] : ['platform']
+  it.each(kinds)('first leaves are only counted, each call in its context: %s thread', async (kind) => {
+    const more = kind === 'virtual' ? [kind] : []
+    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Dense', '1', '1', '32', ...more])
+    const code = await liveCode(jvm, 'Lfix/Dense;')
+    const before = await calls(java, 1)
+    const recording = startRecording(java.pid, '--root', ROOT, '--max-overhead', '22%')
+    await recording.started
+    java.send('go')
+    await stderrLine(recording.process, /overhead [\d.]+ % \(budget 22 %\): 1 method only counted$/m)
+    const counted = await liveCode(jvm, 'Lfix/Dense;')
+    expect(counted.get(LEAF)).not.toBe(code.get(LEAF))
+    expect(probed(counted)).toHaveLength(5)
+
+    java.send('calm')
+    await stderrLine(recording.process, /overhead [\d.]+ % \(budget 22 %\): no method folded/)
+    const after = await calls(java, 2)
+    const profile = await recording.stop()
+    expect(await liveCode(jvm, 'Lfix/Dense;')).toEqual(code)
+
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+    const nodes = nodesOf(profile)
+    expect(nodes.map(({ method }) => method).toSorted()).toEqual(['leaf', 'middle', 'root', 'twig', 'work'])
+    for (const { method, calls: timed, countedCalls = 0, extrapolatedCalls = 0 } of nodes) {
+      expect(timed + countedCalls, method).toBe(after[method]! - before[method]!)
+      expect(extrapolatedCalls, method).toBe(0)
+      expect(countedCalls > 0, method).toBe(method === 'leaf')
+    }
+    expect(profile.overhead).toMatchObject({ folded: [], counted: [] })
+    expect(profile.overhead!.windows.some(({ counted: methods }) => methods === 1)).toBe(true)
   })
 })

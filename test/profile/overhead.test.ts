@@ -8,8 +8,17 @@ import { reportText } from '../../src/profile/report.ts'
 import { width } from '../../src/profile/text.ts'
 import { profileOf } from './trees.ts'
 
-function withFolds(tree: Tree, extra: readonly number[], folded: readonly number[]): Tree {
-  const columns = { extrapolatedCalls: Float64Array.from(extra), folded: Float64Array.from(folded) }
+function withFolds(
+  tree: Tree,
+  extra: readonly number[],
+  folded: readonly number[],
+  counted: readonly number[],
+): Tree {
+  const columns = {
+    extrapolatedCalls: Float64Array.from(extra),
+    countedCalls: Float64Array.from(counted),
+    folded: Float64Array.from(folded),
+  }
   return { ...tree, metrics: { ...tree.metrics, ...columns } }
 }
 
@@ -18,15 +27,16 @@ const plain = profileOf(
 )
 const profile: Profile = {
   ...plain,
-  merged: withFolds(plain.merged, [0, 3_000_000.4, 0], [0, 1, 0]),
+  merged: withFolds(plain.merged, [0, 3_000_000.4, 0], [0, 1, 2], [0, 100, 50_000]),
   overhead: {
     budget: 0.05,
     windows: [
-      { atMs: 1000, part: 0.31, folded: 0 },
-      { atMs: 2010, part: 0.0291, folded: 1 },
+      { atMs: 1000, part: 0.31, counted: 0, folded: 0 },
+      { atMs: 2010, part: 0.0291, counted: 1, folded: 1 },
     ],
     aboveBudget: 1,
     changes: 1,
+    counted: [{ method: 3, callsPerSecond: 24_000 }],
     folded: [{ method: 2, callsPerSecond: 1_469_143.2 }],
   },
 }
@@ -36,7 +46,7 @@ describe('a profile with a budget', () => {
     const text = reportText(profile)
     assert.match(
       text.replace(/\n {10}/g, ' '),
-      /^budget {4}2\.9 % in the last second, 31 % at most \(budget 5 %, above it in 1 of 2 seconds\); 1 method folded$/m,
+      /^budget {4}2\.9 % in the last second, 31 % at most \(budget 5 %, above it in 1 of 2 seconds\); 1 method only counted, 1 folded$/m,
     )
     assert.equal(
       text.slice(text.indexOf('\nCalling')),
@@ -44,14 +54,18 @@ describe('a profile with a budget', () => {
 Calling context tree, all threads
  total ms   self ms  % root      calls   ms/call  method
    43.000     1.000   100.0          4     10.75  com.acme.OrderService.process
-   40.000    40.000    93.0 ~3,000,012     3.333    PriceCalc…r.priceOf (folded)
-    2.000     2.000     4.7          4    0.5000    com.acme.Audit.run
+   40.000    40.000    93.0 ~3,000,112     3.333    PriceCalc…r.priceOf (folded)
+    2.000     2.000     4.7     50,004    0.5000    com.acme.Audit.run (counted)
 
 Hot methods, by self time, 3 of 3
   self ms  total ms  % self      calls   ms/call  method
-   40.000    40.000    93.0 ~3,000,012     3.333  PriceCalcu…or.priceOf (folded)
-    2.000     2.000     4.7          4    0.5000  com.acme.Audit.run
+   40.000    40.000    93.0 ~3,000,112     3.333  PriceCalcu…or.priceOf (folded)
+    2.000     2.000     4.7     50,004    0.5000  com.acme.Audit.run (counted)
     1.000    43.000     2.3          4     10.75  com.acme.OrderService.process
+
+Only counted, 1 of 1: their time is their callers' since
+   calls/s       counted  method
+    24,000        50,000  com.acme.Audit.run
 
 Folded into their callers, 1 of 1: their time is their callers' since
    calls/s   not counted  method
@@ -69,7 +83,9 @@ Folded into their callers, 1 of 1: their time is their callers' since
 
   it.each([
     { overhead: { ...profile.overhead!, folded: [{ method: 99, callsPerSecond: 1 }] } },
-    { overhead: { ...profile.overhead!, windows: [{ atMs: 1, part: 0.1, folded: -1 }] } },
+    { overhead: { ...profile.overhead!, counted: [{ method: 0, callsPerSecond: 1 }] } },
+    { overhead: { ...profile.overhead!, windows: [{ atMs: 1, part: 0.1, counted: 0, folded: -1 }] } },
+    { overhead: { ...profile.overhead!, windows: [{ atMs: 1, part: 0.1, counted: -1, folded: 0 }] } },
     { merged: { ...profile.merged, metrics: { ...plain.merged.metrics, folded: new Float64Array(3) } } },
   ] as const)('is not read if that is damaged: %#', (damage) => {
     assert.throws(
@@ -86,6 +102,7 @@ Folded into their callers, 1 of 1: their time is their callers' since
     }
     assert.deepEqual(json.overhead, {
       ...profile.overhead,
+      counted: [{ class: 'com.acme.Audit', method: 'run', descriptor: '(I)V', callsPerSecond: 24_000 }],
       folded: [
         {
           ...{ class: 'com.acme.PriceCalculator', method: 'priceOf', descriptor: '(I)V' },
@@ -93,9 +110,11 @@ Folded into their callers, 1 of 1: their time is their callers' since
         },
       ],
     })
-    const fold = { calls: 12, extrapolatedCalls: 3_000_000, folded: true }
+    const fold = { calls: 12, countedCalls: 100, extrapolatedCalls: 3_000_000, counted: false, folded: true }
     assert.deepEqual({ ...json.methods[0], ...fold }, json.methods[0])
     assert.deepEqual({ ...json.merged[0]!.children[0], ...fold }, json.merged[0]!.children[0])
+    const counted = { calls: 4, countedCalls: 50_000, extrapolatedCalls: 0, counted: true, folded: false }
+    assert.deepEqual({ ...json.merged[0]!.children[1], ...counted }, json.merged[0]!.children[1])
     assert.equal('folded' in json.merged[0]!, false)
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { type Graph, type Load, narrow, widen } from '../../src/session/budget-plan.ts'
+import { type Graph, type Load, type Narrowing, narrow, widen } from '../../src/session/budget-plan.ts'
 
 const [MAIN, WORK, GET, PUT, HASH, COLD] = [1, 2, 3, 4, 5, 6] as const
 
@@ -32,6 +32,7 @@ function load(calls: Readonly<Record<number, number>>, own: Readonly<Record<numb
   const ticks = of(calls).map((it, i) => it + (own[i] ?? 0))
   return {
     calls: of(calls),
+    counted: of({}),
     estimated: of(calls),
     ticks,
     probeTicks,
@@ -41,22 +42,43 @@ function load(calls: Readonly<Record<number, number>>, own: Readonly<Record<numb
   }
 }
 
+/** Counting costs as much: nothing is. */
+const ALIKE = { timed: 1, counted: 1 }
+/** Counting costs a tenth. */
+const CHEAPER = { timed: 1, counted: 0.1 }
+
+const foldedOnly = (methods: Iterable<number>): Narrowing => new Map([...methods].map((it) => [it, 'folded']))
+
+function folds(of: Load, graph: Graph, may: Set<number>, folded: Set<number>, most: number): number[] {
+  return [...narrow(of, ALIKE, graph, may, foldedOnly(folded), most).folded]
+}
+
+function returns(
+  of: Load,
+  graph: Graph,
+  folded: ReadonlySet<number>,
+  mayReturn: (method: number) => boolean,
+  room: number,
+): number[] {
+  return [...widen(of, ALIKE, graph, foldedOnly(folded), mayReturn, room).timed]
+}
+
 describe('narrowing', () => {
   it('takes the hottest leaf, and no more than it must', () => {
     const hot = load({ [MAIN]: 1, [WORK]: 10, [GET]: 100, [PUT]: 100, [HASH]: 1000, [COLD]: 1 })
-    assert.deepEqual(narrow(hot, 1, GRAPH, FOLDABLE, new Set(), 300), [HASH])
-    assert.deepEqual(narrow(hot, 1, GRAPH, FOLDABLE, new Set([HASH]), 2000), [])
+    assert.deepEqual(folds(hot, GRAPH, FOLDABLE, new Set(), 300), [HASH])
+    assert.deepEqual(folds(hot, GRAPH, FOLDABLE, new Set([HASH]), 2000), [])
   })
 
   it('takes a method only with all that it calls', () => {
     const hot = load({ [MAIN]: 1, [WORK]: 10, [GET]: 10, [PUT]: 1000, [HASH]: 20, [COLD]: 1 })
-    assert.deepEqual(new Set(narrow(hot, 1, GRAPH, FOLDABLE, new Set(), 60)), new Set([PUT, HASH, COLD]))
-    assert.deepEqual(new Set(narrow(hot, 1, GRAPH, FOLDABLE, new Set([HASH]), 60)), new Set([PUT, COLD]))
+    assert.deepEqual(new Set(folds(hot, GRAPH, FOLDABLE, new Set(), 60)), new Set([PUT, HASH, COLD]))
+    assert.deepEqual(new Set(folds(hot, GRAPH, FOLDABLE, new Set([HASH]), 60)), new Set([PUT, COLD]))
   })
 
   it('prefers what is cheap itself: there is less to lose', () => {
     const hot = load({ [GET]: 100, [COLD]: 110 }, { [GET]: 1, [COLD]: 5000 })
-    assert.deepEqual(narrow(hot, 1, graphOf([]), FOLDABLE, new Set(), 120), [GET])
+    assert.deepEqual(folds(hot, graphOf([]), FOLDABLE, new Set(), 120), [GET])
   })
 
   it('takes methods that call each other together', () => {
@@ -67,7 +89,7 @@ describe('narrowing', () => {
       [HASH, HASH],
     ])
     const hot = load({ [GET]: 100, [PUT]: 100, [HASH]: 90 })
-    assert.deepEqual(new Set(narrow(hot, 1, cycle, FOLDABLE, new Set(), 20)), new Set([GET, PUT, HASH]))
+    assert.deepEqual(new Set(folds(hot, cycle, FOLDABLE, new Set(), 20)), new Set([GET, PUT, HASH]))
   })
 
   it('leaves roots and what leads to them, and does what it can', () => {
@@ -78,7 +100,7 @@ describe('narrowing', () => {
       [PUT, 0],
     ])
     const hot = load({ [MAIN]: 500, [WORK]: 500, [GET]: 100, [PUT]: 100 })
-    assert.deepEqual(narrow(hot, 1, back, FOLDABLE, new Set(), 10), [GET])
+    assert.deepEqual(folds(hot, back, FOLDABLE, new Set(), 10), [GET])
   })
 
   it('holds in graphs of any form: what is folded calls nothing that is not', () => {
@@ -98,10 +120,10 @@ describe('narrowing', () => {
       const counts = Object.fromEntries(Array.from({ length: methods }, (_, i) => [i + 1, random(1000)]))
       const size = 1 + methods
       const busy = { ...load(counts), calls: Float64Array.from({ length: size }, (_, i) => counts[i] ?? 0) }
-      const out = narrow(busy, 1, graph, foldable, new Set(), random(5000))
+      const out = folds(busy, graph, foldable, new Set(), random(5000))
       const folded = new Set(out)
       assert.equal(folded.size, out.length)
-      const back = widen(busy, 1, graph, folded, (it) => it % 3 > 0, random(5000))
+      const back = returns(busy, graph, folded, (it) => it % 3 > 0, random(5000))
       for (const it of back) assert.ok(folded.delete(it))
       for (const rest of [new Set(out), folded])
         for (const [caller, callee] of edges) assert.ok(!rest.has(caller) || rest.has(callee))
@@ -117,17 +139,97 @@ describe('widening', () => {
 
   it('gives back what is cheap now, callers first', () => {
     const calm = load({ [WORK]: 1, [GET]: 5, [PUT]: 5, [HASH]: 5000, [COLD]: 0 })
-    assert.deepEqual(widen(calm, 1, GRAPH, folded, always, 20).toSorted(), [WORK, GET, PUT, COLD])
-    assert.deepEqual(widen(calm, 1, GRAPH, folded, always, 8).toSorted(), [WORK, PUT, COLD])
-    assert.deepEqual(widen(calm, 1, GRAPH, folded, always, 10_000).toSorted(), [...folded].toSorted())
+    assert.deepEqual(returns(calm, GRAPH, folded, always, 20).toSorted(), [WORK, GET, PUT, COLD])
+    assert.deepEqual(returns(calm, GRAPH, folded, always, 8).toSorted(), [WORK, PUT, COLD])
+    assert.deepEqual(returns(calm, GRAPH, folded, always, 10_000).toSorted(), [...folded].toSorted())
   })
 
   it('waits for what has not been folded for long enough', () => {
     const calm = load({})
-    assert.deepEqual(widen(calm, 1, GRAPH, folded, (it) => it !== PUT, 100).toSorted(), [WORK, GET])
+    assert.deepEqual(returns(calm, GRAPH, folded, (it) => it !== PUT, 100).toSorted(), [WORK, GET])
     assert.deepEqual(
-      widen(calm, 1, GRAPH, folded, (it) => it !== WORK, 100),
+      returns(calm, GRAPH, folded, (it) => it !== WORK, 100),
       [],
     )
+  })
+})
+
+describe('counting, between timed and folded', () => {
+  const NOTHING = { folded: [], counted: [], timed: [] }
+  const hot = load({ [MAIN]: 1, [WORK]: 10, [GET]: 100, [PUT]: 100, [HASH]: 1000, [COLD]: 1 })
+  const of = (states: Readonly<Record<number, 'counted' | 'folded'>>): Narrowing =>
+    new Map(Object.entries(states).map(([method, state]) => [Number(method), state]))
+  const always = () => true
+
+  it('comes first, if that is enough', () => {
+    assert.deepEqual(narrow(hot, CHEAPER, GRAPH, FOLDABLE, of({}), 320), { ...NOTHING, counted: [HASH] })
+  })
+
+  it('is for what calls nothing that is not folded, and what was counted is folded for that', () => {
+    const { folded, counted } = narrow(hot, CHEAPER, GRAPH, FOLDABLE, of({}), 125)
+    assert.deepEqual([folded, counted], [[HASH], [GET]])
+    const calls = Float64Array.of(0, 0, 0, 0, 0, 1000)
+    const counting = { ...load({}), counted: calls, estimated: calls, probeTicks: 100 }
+    const narrowed = narrow(counting, CHEAPER, GRAPH, FOLDABLE, of({ [HASH]: 'counted' }), 50)
+    assert.deepEqual(narrowed, { ...NOTHING, folded: [HASH] })
+  })
+
+  it('is not for what calls itself', () => {
+    const own = graphOf([
+      [WORK, GET],
+      [GET, PUT],
+      [PUT, GET],
+      [HASH, HASH],
+    ])
+    const busy = load({ [GET]: 100, [PUT]: 100, [HASH]: 500 })
+    const { folded, counted } = narrow(busy, CHEAPER, own, FOLDABLE, of({}), 10)
+    assert.deepEqual([folded.toSorted(), counted], [[GET, PUT, HASH], []])
+  })
+
+  it('comes back first, where there is no room for more', () => {
+    const calm = load({ [WORK]: 1, [GET]: 5, [PUT]: 5, [HASH]: 500, [COLD]: 0 })
+    const back = widen(calm, CHEAPER, GRAPH, foldedOnly([GET, PUT, HASH]), always, 65)
+    assert.deepEqual(back, { ...NOTHING, counted: [HASH], timed: [GET, PUT] })
+    const counted = of({ [HASH]: 'counted' })
+    assert.deepEqual(widen(calm, CHEAPER, GRAPH, counted, always, 449), NOTHING)
+    assert.deepEqual(widen(calm, CHEAPER, GRAPH, counted, always, 451), { ...NOTHING, timed: [HASH] })
+    // What it calls has probes.
+    assert.deepEqual(widen(calm, CHEAPER, GRAPH, foldedOnly([GET, PUT]), always, 1), NOTHING)
+  })
+
+  it('holds in graphs of any form: what is counted calls nothing that is not folded', () => {
+    let state = 11
+    const random = (below: number) => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+      return Math.floor((state / 2 ** 32) * below)
+    }
+    let counts = 0
+    for (let round = 0; round < 300; round++) {
+      const methods = 2 + random(20)
+      const edges = Array.from(
+        { length: random(40) },
+        () => [1 + random(methods), 1 + random(methods)] as const,
+      )
+      const graph = graphOf(edges)
+      const foldable = new Set(Array.from({ length: methods }, (_, i) => i + 1).filter(() => random(10) > 0))
+      const calls = Float64Array.from({ length: 1 + methods }, (_, i) => (i === 0 ? 0 : random(1000)))
+      const probeTicks = calls.reduce((sum, it) => sum + it, 0)
+      const busy = { ...load({}), calls, estimated: calls, probeTicks }
+      const states = new Map<number, 'counted' | 'folded'>()
+      const take = ({ folded, counted, timed }: ReturnType<typeof narrow>) => {
+        for (const it of folded) states.set(it, 'folded')
+        for (const it of counted) states.set(it, 'counted')
+        for (const it of timed) assert.ok(states.delete(it))
+        counts += counted.length
+        for (const [caller, callee] of edges)
+          if (states.has(caller)) assert.equal(states.get(callee), 'folded', `${caller} ${callee}`)
+        for (const it of states.keys()) assert.ok(foldable.has(it))
+      }
+      take(narrow(busy, CHEAPER, graph, foldable, states, random(4000)))
+      for (let step = 0; step < 3; step++)
+        take(widen(busy, CHEAPER, graph, states, (it) => it % 5 > 0, random(1500)))
+      take(narrow(busy, CHEAPER, graph, foldable, states, random(2000)))
+    }
+    assert.ok(counts > 100, String(counts))
   })
 })

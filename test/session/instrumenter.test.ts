@@ -294,13 +294,15 @@ describe('a method that is timed and hooked for reflection', () => {
   })
 })
 
+const NONE = { folded: [], counted: [], timed: [] }
+
 describe('a folded method', () => {
   it('has its own code in place of a body, until it is unfolded', async () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])
     assert.deepEqual([...instrumenter.foldable()], [TASK.id])
-    const out = instrumenter.fold([TASK.id], [])
+    const out = instrumenter.narrow({ ...NONE, folded: [TASK.id] })
     assert.deepEqual(out, [TASK])
     await instrumenter.install(out, [])
     assert.equal(sent[1]!.code.length, 0)
@@ -309,7 +311,7 @@ describe('a folded method', () => {
     assert.deepEqual(again, [TASK])
     await instrumenter.install(again, [])
     assert.equal(sent[2]!.code.length, 0)
-    await instrumenter.install(instrumenter.fold([], [TASK.id]), [])
+    await instrumenter.install(instrumenter.narrow({ ...NONE, timed: [TASK.id] }), [])
     assert.deepEqual(sent[3]!.code, sent[0]!.code)
   })
 
@@ -317,7 +319,8 @@ describe('a folded method', () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])
-    instrumenter.keepFolded(instrumenter.fold([TASK.id], []))
+    const before = instrumenter.narrowedOf([TASK.id])
+    instrumenter.keep(instrumenter.narrow({ ...NONE, folded: [TASK.id] }), before)
     await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
     assert.ok(sent[1]!.code.length > 0)
   })
@@ -326,5 +329,24 @@ describe('a folded method', () => {
     const instrumenter = new Instrumenter(agentWith(half(), []))
     await instrumenter.install([{ ...TASK, probe: 'root' }], [])
     assert.deepEqual([...instrumenter.foldable()], [])
+  })
+})
+
+describe('a method that is only counted', () => {
+  it('has a probe at its entry alone, until it is timed again', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent), {
+      recipe: { tells: 'time', mayCount: true },
+    })
+    await instrumenter.install([TASK], [])
+    await instrumenter.install(instrumenter.narrow({ ...NONE, counted: [TASK.id] }), [])
+    assert.ok(sent[1]!.code.length > 0 && sent[1]!.code.length < sent[0]!.code.length)
+    // From one to the other the JVM may refuse, too.
+    const before = instrumenter.narrowedOf([TASK.id])
+    instrumenter.keep(instrumenter.narrow({ ...NONE, folded: [TASK.id] }), before)
+    await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
+    assert.deepEqual(sent[2]!.code, sent[1]!.code)
+    await instrumenter.install(instrumenter.narrow({ ...NONE, timed: [TASK.id] }), [])
+    assert.deepEqual(sent[3]!.code, sent[0]!.code)
   })
 })

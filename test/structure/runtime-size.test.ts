@@ -19,7 +19,14 @@ describe('the probes of the built agent', () => {
   const runtime = parseClassFile(readFileSync(join(dir, 'runtime/java/lang/JFluid1.class')))
 
   it.each([
-    ...['methodEntry(I)V', 'methodExit(I)V', 'methodResume(I)V', 'rootEntry(I)V', 'rootExit(I)V'],
+    ...[
+      'methodEntry(I)V',
+      'methodExit(I)V',
+      'methodCounted(I)V',
+      'methodResume(I)V',
+      'rootEntry(I)V',
+      'rootExit(I)V',
+    ],
     ...['regionEnter(JI)J', 'regionLeave(JI)J', 'regionExit(JI)V'],
   ])('%s can be inlined', (selector) => {
     const method = runtime.methods.find((m) => m.name + m.descriptor === selector)!

@@ -55,8 +55,10 @@ export interface JsonNode {
   /** With `--error-bars`, of roots that were timed bare. */
   selfErrorNs?: number
   errorNs?: number
-  /** With `--max-overhead`, of methods that are or were folded. */
+  /** With `--max-overhead`, of methods that are or were only counted, or folded. */
+  countedCalls?: number
   extrapolatedCalls?: number
+  counted?: boolean
   folded?: boolean
   /** The same, with `--mode sample`; `calls` are then those that were seen. */
   selfSamples?: number
@@ -172,9 +174,10 @@ export interface JsonProfile {
   }
   overhead?: {
     budget: number
-    windows: { atMs: number; part: number; folded: number }[]
+    windows: { atMs: number; part: number; counted: number; folded: number }[]
     aboveBudget: number
     changes: number
+    counted: { class: string; method: string; descriptor: string; callsPerSecond: number }[]
     folded: { class: string; method: string; descriptor: string; callsPerSecond: number }[]
   }
   kept: { heapBytes: number; outsideBytes: number }

@@ -249,6 +249,8 @@ final class Session extends GuestThread {
                 long[] times = JFluid1Calibration.calibrate(MessagePack.asLong(m[2]) * 1_000_000L);
                 return new Object[] {times[0] / 1000.0, times[1] / 1000.0, times[2] / 1000.0, times[3] / 1000.0};
             }
+            case "calibrateCounts":
+                return JFluid1Calibration.calibrateCounts(MessagePack.asLong(m[2]) * 1_000_000L) / 1000.0;
             case "closeRoots":
                 JFluid1Roots.closeRoots();
                 return null;

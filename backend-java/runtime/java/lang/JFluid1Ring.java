@@ -111,6 +111,23 @@ public final class JFluid1Ring {
         ti.guard = false;
     }
 
+    /** The same for a word that has no time, of a virtual thread as well. */
+    @ReservedStackAccess
+    static void tellCounted(ThreadInfo ti, long word) {
+        boolean virtual = ti.virtual;
+        ti.active = ti.virtualActive = false;
+        ti.guard = true;
+        boolean on = false;
+        try {
+            on = tell(ti, virtual, word);
+        } catch (Throwable t) {
+            gap();
+            ti.guard = false;
+            passOn(t);
+        }
+        goOn(ti, virtual, on);
+    }
+
     // ---- chunks ----
 
     /** Writes one word; the caller has made room. */
