@@ -173,7 +173,7 @@ export class ErrorBars {
     this.#ending = true
     this.#wake.abort()
     await this.#running
-    if (this.#hurried && this.#rounds === 0) this.#problem = 'they were not waited for'
+    if (this.#hurried && !this.#gone && this.#rounds === 0) this.#problem = 'they were not waited for'
   }
 
   /** The user will not wait, or there is nothing to wait for any more. */
@@ -260,9 +260,10 @@ export class ErrorBars {
         return
       }
       await this.#look()
+      const withProbes = this.#looks // if counting begins anew meanwhile, they are what they were
       out = await this.#takeOut()
-      const looks = await this.#timeRoots()
-      if (this.#compare(looks)) this.#rounds++
+      const bare = await this.#timeRoots()
+      if (this.#compare(withProbes, bare)) this.#rounds++
       else this.#problem = `roots were called fewer than ${FEW_CALLS} times, with probes or without`
       this.#learnCold()
     } finally {
@@ -337,13 +338,13 @@ export class ErrorBars {
   }
 
   /** @returns whether something can be said of a root */
-  #compare(bareLooks: readonly { times: ReadonlyMap<number, BareTime> }[]): boolean {
+  #compare(looks: readonly Look[], bareLooks: readonly { times: ReadonlyMap<number, BareTime> }[]): boolean {
     let compared = false
     const methods = new Set(bareLooks.flatMap(({ times }) => [...times.keys()]))
     for (const method of methods) {
       const bareSpans = spansOf(bareLooks.map(({ times }) => asTimes(times.get(method))))
       const bare = meanOf(bareSpans, this.#calibration)
-      const spans = this.#lately(method)
+      const spans = lately(looks, method)
       const instrumented = meanOf(spans, this.#calibration)
       if (bare === null || instrumented === null || Math.min(bare.calls, instrumented.calls) < FEW_CALLS)
         continue
@@ -355,24 +356,6 @@ export class ErrorBars {
       compared = true
     }
     return compared
-  }
-
-  /** Calls with probes in a span of time just before now, once they were warm. */
-  #lately(method: number): RootTimes[] {
-    const last = this.#looks.at(-1)!
-    const warm = this.#looks.findIndex(({ at }) => at >= this.#looks[0].at + COLD_MS)
-    // A recording that short has nothing better.
-    let from = warm < 0 || warm >= this.#looks.length - 1 ? 0 : warm
-    const callsSince = (i: number) =>
-      (last.sums.get(method)?.calls ?? 0) - (this.#looks[i].sums.get(method)?.calls ?? 0)
-    while (
-      from < this.#looks.length - 2 &&
-      last.at - this.#looks[from + 1].at >= SPAN_MS &&
-      callsSince(from + 1) >= ENOUGH_CALLS
-    ) {
-      from++
-    }
-    return spansOf(this.#looks.slice(from).map(({ sums }) => asTimes(sums.get(method))))
   }
 
   /** What calls took too long since the code was redefined, until it was compiled anew. Then all that can be is known. */
@@ -400,6 +383,24 @@ export class ErrorBars {
     }
     this.#errors = errors
   }
+}
+
+/** Calls with probes in a span of time just before the last look, once they were warm. */
+function lately(looks: readonly Look[], method: number): RootTimes[] {
+  const last = looks.at(-1)!
+  const warm = looks.findIndex(({ at }) => at >= looks[0].at + COLD_MS)
+  // A recording that short has nothing better.
+  let from = warm < 0 || warm >= looks.length - 1 ? 0 : warm
+  const callsSince = (i: number) =>
+    (last.sums.get(method)?.calls ?? 0) - (looks[i].sums.get(method)?.calls ?? 0)
+  while (
+    from < looks.length - 2 &&
+    last.at - looks[from + 1].at >= SPAN_MS &&
+    callsSince(from + 1) >= ENOUGH_CALLS
+  ) {
+    from++
+  }
+  return spansOf(looks.slice(from).map(({ sums }) => asTimes(sums.get(method))))
 }
 
 const NO_TIMES: RootTimes = { calls: 0, ticks: 0, allCalls: 0, halves: 0 }

@@ -24,7 +24,7 @@ import {
 import { assertRoundTrip } from './round-trip.ts'
 
 const WAITS: Recipe = { tells: 'time', waits: { nativeWaits: true, jdk: true } }
-const SITES: Recipe = { tells: 'time', sites: new SiteNumbers() }
+const SITES: Recipe = { tells: 'time', sites: new SiteNumbers(true) }
 const RECIPES = [EXACT_TIME, WAITS, SITES]
 const FULL = process.env.JFLUID_FULL === '1'
 
