@@ -83,9 +83,10 @@ export class Chunk {
    */
   poll(sink: SampleSink): boolean {
     const bytes = this.#read(this.#begin, HEADER_BYTES)
-    if (bytes.length === 0) return false // the file has just been made
+    if (bytes.length < HEADER_BYTES) return false // the file has just been made
+    // If it was written while we read it, it may be half of the one and half of the other.
+    if (!this.#read(this.#begin, HEADER_BYTES).equals(bytes)) return false
     const header = parseChunkHeader(bytes)
-    if (!this.#read(this.#begin, HEADER_BYTES).equals(bytes)) return false // it was written while we read it
     if (header === null || header.metadata === 0) return false
     if (header.size < this.#at) throw new BadRecording('a chunk has become smaller')
     this.#header = header
