@@ -32,7 +32,7 @@ export class OnlyForBytecodes extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Add --mode bytecodes, or leave --bba out.'
   constructor(mode: Mode) {
-    super(`--bba says how bytecodes are counted, and --mode ${mode} counts none`)
+    super(`--bba says how --mode bytecodes counts, and nothing of --mode ${mode}`)
   }
 }
 
@@ -41,6 +41,25 @@ export class NotReproducible extends JfluidError {
   readonly hint = 'Count instead: --mode bytecodes, or --mode count.'
   constructor(mode: Mode) {
     super(`times differ from run to run: --reproducible is not for --mode ${mode}`)
+  }
+}
+
+/** Its counts would be the same, and this not. */
+export class AliveDiffers extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
+  constructor() {
+    super('what is still alive depends on when the JVM collects: --reproducible does not go with --liveness')
+  }
+}
+
+export class RareNeedsLookAhead extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave --rare out, or take --scheme b with a --look-ahead above 0.'
+  constructor(option: string) {
+    super(
+      `--rare watch chooses among the methods that scheme B looks ahead to, and does not go with ${option}`,
+    )
   }
 }
 
@@ -293,24 +312,27 @@ export function count(value: string): number {
 /**
  * All options, with the block analysis that --bba names.
  *
- * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, WaitsNeedTime,
+ * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, RareNeedsLookAhead, WaitsNeedTime,
  * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, BadAnalysis, BadInterval, OnlyForSamples,
  * OnlyForWholeJvm
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
-  const chosen = sessionOptions(flags)
-  const options = { ...chosen, ...samplingOptions(flags) }
-  const { mode = 'exact' } = options
+  const { mode = 'exact' } = flags
+  if (flags.sampler !== undefined && mode !== 'sample') throw new OnlyForSamples('--sampler', mode)
+  const sampling = samplingOptions(flags) // before the root: whoever wants samples may need none
+  const options = { ...sessionOptions(flags), ...sampling }
   if (flags.sampleEvery !== undefined && mode !== 'alloc') throw new OnlyForAllocations(mode)
   if (flags.liveness && mode !== 'alloc') throw new LivenessNeedsAllocations(mode)
   if (flags.reproducible && (isTimed(mode) || options.sampling?.unit === 'ns')) {
     throw new NotReproducible(mode)
   }
   if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
-  if (flags.sampler !== undefined) {
-    if (mode !== 'sample') throw new OnlyForSamples('--sampler', mode)
-    throw new OnlyForWholeJvm()
+  if (flags.reproducible && flags.liveness) throw new AliveDiffers()
+  if (flags.sampler !== undefined) throw new OnlyForWholeJvm()
+  if (options.rare === 'watch') {
+    if (options.scheme === 'a') throw new RareNeedsLookAhead('--scheme a')
+    if (options.lookAhead === 0) throw new RareNeedsLookAhead('--look-ahead 0')
   }
   if (flags.profiler !== undefined) {
     const counts = options.mode === 'bytecodes' || options.sampling?.unit === 'bytecodes'

@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { basename } from 'node:path'
-import { EX_NOINPUT, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { EX_NOINPUT, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { type OpenDoor, startDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -29,9 +29,21 @@ export class CannotStart extends JfluidError {
 /** The program ended, or started no JVM, before an agent connected. */
 export class NoJvmStarted extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Give a command that starts a JVM 17 or newer which has the module java.instrument.'
-  constructor(command: string) {
+  readonly hint: string
+  constructor(command: string, hint: string | null = null) {
     super(`${command} ended without starting a JVM that could be profiled`)
+    this.hint = hint ?? 'Give a command that starts a JVM 17 or newer which has the module java.instrument.'
+  }
+}
+
+/** It has the terminal. */
+export class OutputWithoutScreen extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out; the shell can send what it prints to a file: > file'
+  constructor() {
+    super(
+      "--output is for the program's output while the live view has the screen, and with --record there is none",
+    )
   }
 }
 
@@ -44,6 +56,7 @@ export interface RunFlags extends SessionFlags {
 
 /** @returns the program's own exit status, 128 + n if signal n ended it */
 export async function run(command: readonly string[], flags: RunFlags): Promise<number> {
+  if (flags.record !== undefined && flags.output !== undefined) throw new OutputWithoutScreen()
   if (isWholeJvm(flags)) {
     const { runWholeJvm } = await import('./whole-jvm.ts')
     return await runWholeJvm(command, flags)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { BadInterval } from '../../src/commands/every.ts'
-import { commandOptions, DEFAULT_LOOK_AHEAD, NoRoot, type SessionFlags } from '../../src/commands/options.ts'
+import { BadInterval, OnlyForSamples } from '../../src/commands/every.ts'
+import { commandOptions, DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
 import {
   IntervalNotTaken,
   isWholeJvm,
@@ -71,7 +71,7 @@ describe('--mode sample without a root', () => {
   })
 })
 
-it('a root and a sampler of the whole JVM exclude each other; other modes want a root', async () => {
+it('a root and a sampler of the whole JVM exclude each other; other modes take no samples', async () => {
   await expect(commandOptions(flags({ root: ['A.b'], sampler: 'jfr' }))).rejects.toThrow(OnlyForWholeJvm)
-  await expect(commandOptions(flags({ mode: 'exact', sampler: 'jfr' }))).rejects.toThrow(NoRoot)
+  await expect(commandOptions(flags({ mode: 'exact', sampler: 'jfr' }))).rejects.toThrow(OnlyForSamples)
 })

@@ -1,0 +1,150 @@
+// Every two options of a session, in every mode: what goes together does, and what does not is refused by name.
+
+import { describe, expect, it } from 'vitest'
+import { EX_USAGE, JfluidError } from '../../src/base/errors.ts'
+import { commandOptions, DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+import { isWholeJvm, wholeJvmSampling } from '../../src/commands/whole-jvm-options.ts'
+import { MODES, type Mode } from '../../src/profile/profile.ts'
+
+/** As typed. --include, --exclude and --jdk are not here: they go with all that has a root. */
+const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
+  '--waits': { waits: true },
+  '--bba precise': { bba: 'precise' },
+  '--every 1ms': { every: '1ms' },
+  '--every 500bc': { every: '500bc' },
+  '--sampler jfr': { sampler: 'jfr' },
+  '--random 7': { random: 7 },
+  '--sample-every 9': { sampleEvery: 9 },
+  '--liveness': { liveness: true },
+  '--scheme a': { scheme: 'a' },
+  '--look-ahead 0': { lookAhead: 0 },
+  '--rare watch': { rare: 'watch' },
+  '--profiler x.jar': { profiler: 'x.jar' },
+  '--error-bars': { errorBars: true },
+  '--max-overhead 5%': { maxOverhead: 0.05 },
+  '--call-sites': { callSites: true },
+  '--reproducible': { reproducible: true },
+  '--follow-threads': { followThreads: true },
+}
+const NAMES = Object.keys(OPTIONS)
+
+/** The message of what is refused, null if it is taken. */
+async function refusal(mode: Mode, ...given: readonly Partial<SessionFlags>[]): Promise<string | null> {
+  const plain: SessionFlags = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, rare: 'arm', mode }
+  const flags: SessionFlags = Object.assign({}, plain, ...given)
+  try {
+    if (isWholeJvm(flags)) wholeJvmSampling(flags)
+    else await commandOptions(flags)
+    return null
+  } catch (error) {
+    if (!(error instanceof JfluidError)) throw error
+    expect(error.exitCode).toBe(EX_USAGE)
+    expect(error.hint).toMatch(/\.$|--|> file$/)
+    return error.message
+  }
+}
+
+const ROOT = { root: ['fix.Ticker.work'] }
+const ALL = ['--scheme a', '--look-ahead 0', '--rare watch']
+const NEVER = ['--scheme a with --rare watch', '--look-ahead 0 with --rare watch']
+
+interface Taken {
+  readonly mode: Mode
+  readonly given?: Partial<SessionFlags>
+  /** What goes with it, beside `ALL`, */
+  readonly options: readonly string[]
+  /** and not together, beside `NEVER`. */
+  readonly apart?: readonly string[]
+}
+
+const TAKEN: readonly Taken[] = [
+  {
+    mode: 'exact',
+    options: ['--waits', '--error-bars', '--max-overhead 5%', '--call-sites', '--follow-threads'],
+    apart: [
+      '--waits with --max-overhead 5%',
+      '--rare watch with --error-bars',
+      '--rare watch with --max-overhead 5%',
+      '--error-bars with --max-overhead 5%',
+      '--error-bars with --call-sites',
+      '--error-bars with --follow-threads',
+      '--max-overhead 5% with --call-sites',
+      '--max-overhead 5% with --follow-threads',
+    ],
+  },
+  { mode: 'locks', options: ['--waits', '--call-sites', '--follow-threads'] },
+  {
+    mode: 'bytecodes',
+    options: ['--bba precise', '--profiler x.jar', '--call-sites', '--reproducible', '--follow-threads'],
+    apart: ['--profiler x.jar with --follow-threads'],
+  },
+  { mode: 'count', options: ['--call-sites', '--reproducible', '--follow-threads'] },
+  {
+    mode: 'alloc',
+    options: ['--sample-every 9', '--liveness', '--call-sites', '--reproducible', '--follow-threads'],
+    apart: ['--liveness with --reproducible'],
+  },
+  { mode: 'sample', given: { every: '1ms' }, options: ['--every 1ms', '--every 500bc', '--call-sites'] },
+  {
+    mode: 'sample',
+    given: { every: '500bc' },
+    options: [
+      ...['--every 1ms', '--every 500bc', '--random 7', '--profiler x.jar', '--call-sites'],
+      '--reproducible',
+    ],
+    // The last --every counts.
+    apart: [
+      '--every 1ms with --random 7',
+      '--every 1ms with --profiler x.jar',
+      '--every 1ms with --reproducible',
+    ],
+  },
+]
+
+const pairs = (names: readonly string[]) =>
+  names.flatMap((one, i) => names.slice(i + 1).map((other) => [one, other] as const))
+
+describe.each(TAKEN)('--mode $mode $given', ({ mode, given = {}, options, apart = [] }) => {
+  const refused = (...names: readonly string[]) =>
+    refusal(mode, ROOT, given, ...names.map((name) => OPTIONS[name]!))
+
+  it('takes its options, and any two of them but for some', async () => {
+    const taken: string[] = []
+    for (const name of NAMES) if ((await refused(name)) === null) taken.push(name)
+    expect(new Set(taken)).toEqual(new Set([...ALL, ...options]))
+    const found: string[] = []
+    for (const pair of pairs(taken)) if ((await refused(...pair)) !== null) found.push(pair.join(' with '))
+    expect(new Set(found)).toEqual(new Set([...NEVER, ...apart]))
+  })
+
+  it('says of any other two what is at fault', async () => {
+    for (const pair of pairs(NAMES)) {
+      const message = await refused(...pair)
+      if (message === null) continue
+      const named = [
+        ...pair.map((it) => it.split(' ')[0]!),
+        '--every',
+        'error bars',
+        'samples are',
+        'profiler',
+      ]
+      expect(
+        named.filter((it) => message.includes(it)),
+        `${pair}: ${message}`,
+      ).not.toEqual([])
+    }
+  })
+})
+
+it('without a root, samples of the whole JVM take --every and --sampler and nothing else; all else wants a root', async () => {
+  for (const mode of MODES) {
+    for (const name of NAMES) {
+      const message = await refusal(mode, OPTIONS[name]!)
+      if (mode === 'sample' && ['--every 1ms', '--sampler jfr'].includes(name)) expect(message).toBe(null)
+      else
+        expect(message, `--mode ${mode} ${name}`).toMatch(
+          /no root method was given|--sampler|--every|--random|without --root/,
+        )
+    }
+  }
+})
