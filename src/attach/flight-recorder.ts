@@ -55,12 +55,15 @@ export async function setStackDepth(connection: AttachConnection, frames: number
   await ask(connection, `JFR.configure stackdepth=${frames}`)
 }
 
-/** Names of the recordings that are there, running or not. */
+/** Names of the recordings that run. */
 export async function recordings(connection: AttachConnection): Promise<string[]> {
-  const text = await ask(connection, 'JFR.check')
-  return [...text.matchAll(/^Recording \d+: name=(.*?)(?: (?:duration|maxsize|maxage)=\S+)* \(\w+\)$/gm)].map(
-    (match) => match[1]!,
-  )
+  return runningIn(await ask(connection, 'JFR.check'))
+}
+
+/** `Recording 1: name=mine duration=5m maxsize=32.0MB maxage=1m (running)`; others are stopped, or yet to begin. */
+export function runningIn(text: string): string[] {
+  const line = /^Recording \d+: name=(.*?)(?: (?:duration|maxsize|maxage)=\S+)* \(running\)$/gm
+  return [...text.matchAll(line)].map((match) => match[1]!)
 }
 
 export interface NewRecording {
@@ -70,18 +73,20 @@ export interface NewRecording {
   readonly settings: readonly string[]
   /** It ends by itself after so long. */
   readonly durationSeconds: number
-  /** What it has flushed is kept for so long. */
+  /** What it has flushed is kept for so long, */
   readonly keptSeconds: number
+  /** and so much of it at most, but for the file that grows. */
+  readonly keptMib: number
 }
 
 /** @throws RecordingRefused */
 export async function startRecording(connection: AttachConnection, recording: NewRecording): Promise<void> {
-  const { name, settings, durationSeconds, keptSeconds } = recording
+  const { name, settings, durationSeconds, keptSeconds, keptMib } = recording
   const text = await ask(
     connection,
     [
       `JFR.start name=${name} settings=none filename=/dev/null`,
-      `duration=${durationSeconds}s maxage=${keptSeconds}s`,
+      `duration=${durationSeconds}s maxage=${keptSeconds}s maxsize=${keptMib}m`,
       ...settings.map((setting) => `+${setting}`), // not in the settings, of which there are none: to be added
     ].join(' '),
     PATIENCE_MS,
@@ -91,12 +96,12 @@ export async function startRecording(connection: AttachConnection, recording: Ne
 
 /** The same as options of a JVM that is to be started, which says nothing of it then. JDK 17 and newer. */
 export function recordingOptions(
-  { name, settings, durationSeconds, keptSeconds }: NewRecording,
+  { name, settings, durationSeconds, keptSeconds, keptMib }: NewRecording,
   { repository, stackDepth }: { readonly repository: string; readonly stackDepth: number },
 ): string[] {
   const start = [
     `name=${name},settings=none,filename=/dev/null`,
-    `duration=${durationSeconds}s,maxage=${keptSeconds}s`,
+    `duration=${durationSeconds}s,maxage=${keptSeconds}s,maxsize=${keptMib}m`,
     ...settings.map((setting) => `+${setting}`),
   ]
   return [

@@ -24,6 +24,9 @@ import { exitOf, NoJvmStarted, type RunFlags, start } from './run.ts'
 import { keepStatus, stopSignal } from './signals.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
+/** It says itself why it did not start. */
+const RECORDER_HINT =
+  'Give a command that starts a JVM 17 or newer; where it has no flight recorder (no module jdk.jfr, or -XX:-FlightRecorder): --sampler stacks.'
 const STATUS_MS = 500
 /** Between looks for the JVM of a program that has just been started. */
 const LOOK_MS = 10
@@ -114,7 +117,7 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
     const session = await startWith(child, exit, door, { sampling, untilExit: true })
     if (session === null) {
       const status = await exit
-      if (signals.ending === null) throw new NoJvmStarted(command.join(' '))
+      if (signals.ending === null) throw new NoJvmStarted(command.join(' '), door && RECORDER_HINT)
       progress.note(`${signals.ending} ended the program before anything was recorded`)
       return status
     }
@@ -166,22 +169,23 @@ async function startWith(
   let patience = Number.POSITIVE_INFINITY
   while (!ended) {
     const started = door?.look() ?? null
-    if (started !== null) return JvmSampling.adopt(started, options)
     const pid = findJvm(child.pid!)
     if (pid !== undefined) patience = Math.min(patience, performance.now() + OPTIONS_MS)
     // Options of its own may have taken the place of ours.
-    if (pid === undefined || (door !== null && performance.now() < patience)) {
+    if (started === null && (pid === undefined || (door !== null && performance.now() < patience))) {
       await sleep(LOOK_MS)
       continue
     }
     try {
-      return await JvmSampling.start(pid, options)
+      if (started !== null) return JvmSampling.adopt(started, options)
+      return await JvmSampling.start(pid!, options)
     } catch (error) {
       if (error instanceof NoSuchProcess) {
         await sleep(LOOK_MS)
         continue
       }
       child.kill('SIGTERM')
+      await exit // until then its recorder needs the repository
       throw error
     }
   }

@@ -3,11 +3,13 @@
 // The recorder keeps its files in a repository of the target's; a new one begins with our recording, and whenever it is
 // full or another recording begins or ends. Each is held open by us: the JVM deletes it when its last recording ends, and
 // the newest samples are in it only then. A recording has an end of its own a few minutes ahead, and is followed by
-// another before; so that of a client that was killed does not stay.
+// another before; so that of a client that was killed does not stay. A new file is also when the JVM is asked who else
+// records, and whether ours still runs.
 
-import { closeSync, constants, openSync, readdirSync, readSync, rmdirSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, constants, openSync, readdirSync, readSync, rmdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemProperties } from '../attach/command.ts'
 import {
   recorderSetup,
   recordings,
@@ -16,27 +18,47 @@ import {
   stopRecording,
 } from '../attach/flight-recorder.ts'
 import type { AttachConnection } from '../attach/handshake.ts'
+import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { Chunk, type SampleKind, type SampleSink } from '../jfr/chunk.ts'
 import { FRAME_NUMBERS } from '../jfr/constants.ts'
+import { BadRecording } from '../jfr/problem.ts'
 import type { Sampling } from '../profile/profile.ts'
+import { isLeftover, recordingName } from './recording-names.ts'
+import {
+  freeBytes,
+  KEPT_MIB,
+  mustHaveRoom,
+  NoRoomForRecording,
+  ROOM_TO_BEGIN,
+  ROOM_TO_GO_ON,
+} from './recording-room.ts'
 import type { SampledTree } from './sampled-tree.ts'
 import { type Sampler, withoutAddress } from './sampler.ts'
 
 /** The recorder's default, 64, is less than a server's stacks have. A thread that is sampled keeps 20 KiB for it. */
 export const STACK_DEPTH = 512
-export const LEASE_S = 300
+const LEASE_S = 300
 /** So long before its end a recording is followed by the next. */
 const RENEW_MS = 60_000
 /** The JVM may delete a file of ours that is older; we are never that far behind. */
-export const KEPT_S = 60
+const KEPT_S = 60
+/** What a recording of ours ends by, and what the JVM keeps of it. */
+export const BOUNDS = { durationSeconds: LEASE_S, keptSeconds: KEPT_S, keptMib: KEPT_MIB } as const
 /** The recorder finishes its file when a recording ends. */
 const FINISH_MS = 5_000
 const LOOK_MS = 20
+/** A JVM that had no time for a question is asked again. */
+const RETRY_MS = 5_000
 const O_PATH = 0o10000000 // a handle for a directory that we may enter but not list
+const OWNER_ONLY = 0o700
 
-/** Nobody else's. */
-export function recordingName(): string {
-  return `jfluid-${process.pid}-${Math.random().toString(36).slice(2, 8)}`
+/** By a JFR.stop of somebody else's; or we did not run ourselves, for longer than it had left. */
+export class RecordingStopped extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Record again, and leave recordings named jfluid-… to jfluid.'
+  constructor() {
+    super('the flight recording of jfluid was stopped by somebody else, or jfluid itself for minutes')
+  }
 }
 
 /** Settings of the events that are samples. */
@@ -74,10 +96,21 @@ export class FlightRecording implements Sampler {
   #directory = ''
   /** The recorder had never recorded before. */
   #wasIdle = false
+  /** Its repository began with our recording: nothing of others is in it. */
+  #isOurs = false
   #stackDepth = STACK_DEPTH
   #name = ''
   #renewAt = 0
-  #others: readonly string[] = []
+  #endsAt = 0
+  /** Names of others' recordings. */
+  readonly #others = new Set<string>()
+  #opened = 0
+  /** A file has come or ended since the JVM was asked: somebody's recording may have begun or ended. */
+  #rotated = false
+  /** A question to the JVM that is under way. */
+  #asking: Promise<void> | null = null
+  #askAt = 0
+  #problem: unknown = null
   #lost = 0
   #failed = 0
 
@@ -89,22 +122,30 @@ export class FlightRecording implements Sampler {
     this.#kind = sampling.by === 'cpu' ? 'cpu' : 'java'
   }
 
-  /** @throws NoFlightRecorder, RecordingRefused */
+  /** @throws NoFlightRecorder, RecordingRefused, NoRoomForRecording, BadRecording */
   async start(): Promise<void> {
     const connection = await this.#connect()
+    const { root } = connection.target
     const before = await recorderSetup(connection)
     this.#wasIdle = before.repository === null
+    const place = before.repository ?? (await placeOfRepositories(connection))
+    mustHaveRoom(`${root}${place}`, place, ROOM_TO_BEGIN)
     if (this.#wasIdle && before.stackDepth < STACK_DEPTH) await setStackDepth(connection, STACK_DEPTH)
-    this.#others = await recordings(connection)
-    if (before.repository !== null) {
-      this.#open(connection, before.repository)
-      for (const name of this.#files()) this.#known.add(name)
-    }
+    const running = await recordings(connection)
+    const older = before.repository === null ? [] : recordingsIn(`${root}${before.repository}`)
     await this.#begin(connection)
     try {
-      const now = await recorderSetup(connection)
-      this.#stackDepth = now.stackDepth
-      if (before.repository === null) this.#open(connection, now.repository ?? '/')
+      // Asked anew: a recorder that has never recorded may give up the repository it had.
+      const { stackDepth, repository } = await recorderSetup(connection)
+      this.#stackDepth = stackDepth
+      this.#isOurs = repository !== before.repository
+      this.#open(connection, repository ?? '/')
+      if (!this.#isOurs) for (const name of older) this.#known.add(name)
+      if (!recordingsIn(this.#directory).some((name) => !this.#known.has(name))) {
+        throw new BadRecording(`no file of it is to be seen in ${repository}`)
+      }
+      mustHaveRoom(this.#directory, repository ?? '/', ROOM_TO_GO_ON)
+      await this.#note(connection, running)
     } catch (error) {
       await this.stop(true)
       throw error
@@ -114,43 +155,92 @@ export class FlightRecording implements Sampler {
   /** Takes over a recording that the JVM has begun with its first moment; nobody has recorded in it before. */
   adopt(name: string, repository: string): void {
     this.#wasIdle = true
+    this.#isOurs = true
     this.#directory = repository
     this.#named(name)
     this.#poll()
   }
 
   #open({ target }: AttachConnection, repository: string): void {
-    const parent = openSync(`${target.root}${dirname(repository)}`, O_PATH | constants.O_DIRECTORY)
-    this.#parent = parent
-    this.#directory = `/proc/self/fd/${parent}/${basename(repository)}`
+    try {
+      const parent = openSync(`${target.root}${dirname(repository)}`, O_PATH | constants.O_DIRECTORY)
+      this.#parent = parent
+      this.#directory = `/proc/self/fd/${parent}/${basename(repository)}`
+      // The JVM makes it as its umask says, mostly for all to read.
+      if (this.#isOurs) chmodSync(this.#directory, OWNER_ONLY)
+    } catch (error) {
+      throw unreadable(repository, error)
+    }
+  }
+
+  /** @param running names of recordings */
+  async #note(connection: AttachConnection, running: readonly string[]): Promise<void> {
+    for (const name of running) {
+      if (name === this.#name) continue
+      if (isLeftover(name)) await stopRecording(connection, name)
+      else this.#others.add(name)
+    }
   }
 
   async #begin(connection: AttachConnection): Promise<void> {
     const name = recordingName()
     const settings = sampleSettings(this.#sampling)
-    await startRecording(connection, { name, settings, durationSeconds: LEASE_S, keptSeconds: KEPT_S })
+    await startRecording(connection, { name, settings, ...BOUNDS })
     this.#named(name)
   }
 
   #named(name: string): void {
     this.#name = name
-    this.#renewAt = performance.now() + LEASE_S * 1000 - RENEW_MS
+    this.#endsAt = performance.now() + LEASE_S * 1000
+    this.#renewAt = this.#endsAt - RENEW_MS
   }
 
   async poll(): Promise<void> {
     this.#poll()
-    if (performance.now() < this.#renewAt) return
-    const before = this.#name
-    const connection = await this.#connect()
-    await this.#begin(connection)
-    await stopRecording(connection, before)
+    if (this.#problem !== null) throw this.#problem
+    await this.#leaveRoom()
+    const now = performance.now()
+    if (this.#asking === null && now >= this.#askAt && (this.#rotated || now >= this.#renewAt)) {
+      this.#asking = this.#ask().finally(() => {
+        this.#asking = null
+      })
+    }
+  }
+
+  /** Ends our recording at once where it would fill the disk, whatever comes of the session. */
+  async #leaveRoom(): Promise<void> {
+    const free = freeBytes(this.#directory)
+    if (free >= ROOM_TO_GO_ON) return
+    await stopRecording(await this.#connect(), this.#name)
+    throw new NoRoomForRecording('its repository', free)
+  }
+
+  /** Asks what only the JVM knows. One that has no time for us is asked again, as long as the recording goes on. */
+  async #ask(): Promise<void> {
+    try {
+      const connection = await this.#connect()
+      this.#rotated = false
+      const running = await recordings(connection)
+      await this.#note(connection, running)
+      if (!running.includes(this.#name)) throw new RecordingStopped()
+      if (performance.now() < this.#renewAt) return
+      const before = this.#name
+      await this.#begin(connection)
+      await stopRecording(connection, before)
+    } catch (error) {
+      const now = performance.now()
+      this.#rotated = true
+      this.#askAt = now + RETRY_MS
+      if (error instanceof RecordingStopped || now >= this.#endsAt) this.#problem = error
+    }
   }
 
   #poll(): void {
-    for (const name of this.#files()) {
+    for (const name of recordingsIn(this.#directory)) {
       if (this.#known.has(name)) continue
       this.#known.add(name)
       this.#openChunk(name)
+      if (this.#opened++ > 0) this.#rotated = true
     }
     for (const open of [...this.#chunks]) {
       let isOver = true // if it cannot be read, too
@@ -158,6 +248,7 @@ export class FlightRecording implements Sampler {
         isOver = open.chunk.poll(this.#sink(open))
       } finally {
         if (isOver) {
+          this.#rotated = true
           closeSync(open.file)
           this.#chunks.splice(this.#chunks.indexOf(open), 1)
         }
@@ -165,23 +256,13 @@ export class FlightRecording implements Sampler {
     }
   }
 
-  /** In the order in which they were begun. */
-  #files(): string[] {
-    try {
-      return readdirSync(this.#directory)
-        .filter((name) => name.endsWith('.jfr'))
-        .sort()
-    } catch {
-      return [] // gone with the JVM
-    }
-  }
-
   #openChunk(name: string): void {
     let file: number
     try {
       file = openSync(join(this.#directory, name), 'r')
-    } catch {
-      return // deleted meanwhile, by an end of all recordings
+    } catch (error) {
+      if (isAbsent(error)) return // deleted meanwhile, by an end of all recordings
+      throw unreadable(name, error)
     }
     const read = (offset: number, length: number): Buffer => {
       const bytes = Buffer.allocUnsafe(length)
@@ -238,10 +319,13 @@ export class FlightRecording implements Sampler {
   async stop(lives: boolean): Promise<void> {
     try {
       if (lives) {
+        await this.#asking
         try {
           this.#poll() // so that we hold all there is
         } finally {
-          await stopRecording(await this.#connect(), this.#name)
+          const connection = await this.#connect()
+          await this.#note(connection, await recordings(connection))
+          await stopRecording(connection, this.#name)
         }
         const end = performance.now() + FINISH_MS
         do {
@@ -260,11 +344,11 @@ export class FlightRecording implements Sampler {
     }
   }
 
-  /** A JVM that was killed leaves it. One that nobody recorded in before us has nothing of others in it. */
+  /** A JVM that was killed leaves it. */
   #removeRepository(): void {
-    if (!this.#wasIdle || this.#directory === '') return
+    if (!this.#isOurs || this.#directory === '') return
     try {
-      for (const name of this.#files()) rmSync(join(this.#directory, name))
+      for (const name of recordingsIn(this.#directory)) rmSync(join(this.#directory, name))
       rmdirSync(this.#directory)
     } catch {
       // The JVM has removed it itself, or it is not ours to remove.
@@ -274,8 +358,8 @@ export class FlightRecording implements Sampler {
   warnings(): string[] {
     const { samples, truncated } = this.#tree
     const found: string[] = []
-    if (this.#others.length > 0) {
-      const names = this.#others.join(', ')
+    if (this.#others.size > 0) {
+      const names = [...this.#others].join(', ')
       found.push(
         `the flight recorder records for others, too (${names}): samples come as often as any of them asks`,
       )
@@ -291,4 +375,33 @@ export class FlightRecording implements Sampler {
       found.push(`samples of which the JVM could not walk the stack, and which are left out: ${this.#failed}`)
     return found
   }
+}
+
+/** Names of files, in the order in which they were begun; none where the JVM has removed the directory. */
+function recordingsIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+      .filter((name) => name.endsWith('.jfr'))
+      .sort()
+  } catch (error) {
+    if (isAbsent(error)) return []
+    throw unreadable(basename(directory), error)
+  }
+}
+
+/** Where a recorder that has none yet will make its repository. */
+async function placeOfRepositories(connection: AttachConnection): Promise<string> {
+  const options = connection.target.commandLine.filter((it) => it.startsWith('-XX:FlightRecorderOptions'))
+  const [, chosen] = /[:=,]repository=([^,]+)/.exec(options.at(-1) ?? '') ?? []
+  return chosen ?? (await systemProperties(connection)).get('java.io.tmpdir') ?? '/tmp'
+}
+
+function isAbsent(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+function unreadable(path: string, error: unknown): Error {
+  const { code } = error as NodeJS.ErrnoException
+  return code === undefined ? (error as Error) : new BadRecording(`${path} does not open (${code})`)
 }

@@ -55,6 +55,11 @@ function described(facts: TargetFacts): Profile['target'] {
   return { pid, jdk: version ?? UNKNOWN, vm: vm ?? UNKNOWN, mainClass: mainClass ?? '' }
 }
 
+/** @throws NoCpuTimeSamples */
+function mustHaveSampler(by: Sampling['by'], pid: number, jdk: string): void {
+  if (by === 'cpu' && Number.parseInt(jdk, 10) < CPU_TIME_SINCE) throw new NoCpuTimeSamples(pid, jdk)
+}
+
 export class JvmSampling {
   readonly #process: TargetProcess
   readonly #options: JvmSamplingOptions
@@ -92,15 +97,15 @@ export class JvmSampling {
   }
 
   /**
-   * @throws what `openAttachSocket` throws, NoFlightRecorder, RecordingRefused, NoCpuTimeSamples; the target is then as
-   *         it was
+   * @throws what `openAttachSocket` throws, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples,
+   *         BadRecording; the target is then as it was
    */
   static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
     const connection = await openAttachSocket(pid)
     const properties = await systemProperties(connection)
     const jdk = properties.get('java.version') ?? '?'
     const { by } = options.sampling
-    if (by === 'cpu' && Number.parseInt(jdk, 10) < CPU_TIME_SINCE) throw new NoCpuTimeSamples(pid, jdk)
+    mustHaveSampler(by, pid, jdk)
     const target = {
       pid,
       jdk,
@@ -123,13 +128,19 @@ export class JvmSampling {
     return session
   }
 
-  /** A JVM that has been started so that it samples itself; null if it has gone already. */
+  /**
+   * A JVM that has been started so that it samples itself; null if it has gone already.
+   *
+   * @throws NoCpuTimeSamples: an older JDK takes the setting, and records nothing
+   */
   static adopt({ pid, name, repository }: StartedRecording, options: JvmSamplingOptions): JvmSampling | null {
     const facts = readTargetFacts(pid)
     if (facts === undefined) return null
+    const target = described(facts)
+    mustHaveSampler(options.sampling.by, pid, target.jdk)
     const tree = new SampledTree()
     const recording = new FlightRecording(() => openAttachSocket(pid), tree, options.sampling)
-    const session = new JvmSampling(facts.process, options, described(facts), tree, recording)
+    const session = new JvmSampling(facts.process, options, target, tree, recording)
     recording.adopt(name, repository)
     session.#arm()
     return session

@@ -2,10 +2,12 @@
 // directory of ours, so that it need not be asked for anything.
 
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { recordingOptions } from '../attach/flight-recorder.ts'
 import type { Sampling } from '../profile/profile.ts'
-import { KEPT_S, LEASE_S, recordingName, STACK_DEPTH, sampleSettings } from './flight-recording.ts'
+import { BOUNDS, STACK_DEPTH, sampleSettings } from './flight-recording.ts'
+import { recordingName } from './recording-names.ts'
+import { mustHaveRoom, ROOM_TO_BEGIN } from './recording-room.ts'
 import { makeSessionDirectory, removeSessionDirectory } from './session-directory.ts'
 
 export interface StartedRecording {
@@ -24,12 +26,20 @@ export interface RecordingDoor {
   leave(): void
 }
 
+/** @throws NoRoomForRecording */
 export function openRecordingDoor(sampling: Sampling): RecordingDoor {
-  const dir = makeSessionDirectory(null)
+  // Shared memory is small in containers, and the target's to use.
+  const dir = makeSessionDirectory(null, 2 * ROOM_TO_BEGIN)
+  try {
+    mustHaveRoom(dir, dirname(dir), ROOM_TO_BEGIN)
+  } catch (error) {
+    removeSessionDirectory(dir)
+    throw error
+  }
   const name = recordingName()
   return {
     options: recordingOptions(
-      { name, settings: sampleSettings(sampling), durationSeconds: LEASE_S, keptSeconds: KEPT_S },
+      { name, settings: sampleSettings(sampling), ...BOUNDS },
       { repository: dir, stackDepth: STACK_DEPTH },
     ),
     look() {

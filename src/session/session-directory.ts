@@ -20,6 +20,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { TargetProcess } from '../attach/target-process.ts'
+import { freeBytes } from './recording-room.ts'
 
 const SHARED_MEMORY = '/dev/shm'
 const TEMPORARY = '/tmp'
@@ -30,11 +31,13 @@ const LAUNCH_FILE = /^\.jfluid_pid\d+$/
  * Makes the directory, in shared memory if both sides see the same, else in /tmp.
  *
  * @param target one whose attach socket answers; null if it is yet to be started and will see what we see
+ * @param bytes  how much must be free in shared memory, to be preferred
  */
-export function makeSessionDirectory(target: TargetProcess | null): string {
+export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): string {
   removeLeftovers()
   if (target !== null) removeTriggers(target)
-  const parent = bothSee(target, SHARED_MEMORY) ? SHARED_MEMORY : TEMPORARY
+  const shared = bothSee(target, SHARED_MEMORY) && (bytes === 0 || freeBytes(SHARED_MEMORY) >= bytes)
+  const parent = shared ? SHARED_MEMORY : TEMPORARY
   return mkdtempSync(join(parent, `jfluid-${pidNamespace()}-${process.pid}-`)) // 0700
 }
 
@@ -110,7 +113,7 @@ function namesIn(dir: string): string[] {
 }
 
 /** A process id means nothing outside its namespace, and /dev/shm can be shared by several. */
-function pidNamespace(): string {
+export function pidNamespace(): string {
   try {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0'
   } catch {

@@ -78,7 +78,13 @@ describe.each(jdks)('a recording of JDK $version', (jdk) => {
     const connection = await openAttachSocket(java.pid)
     const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=10ms']
     if (jdk.version >= 25) settings.push('jdk.CPUTimeSample#enabled=true', 'jdk.CPUTimeSample#throttle=10ms')
-    await startRecording(connection, { name: 'test', settings, durationSeconds: 60, keptSeconds: 60 })
+    await startRecording(connection, {
+      name: 'test',
+      settings,
+      durationSeconds: 60,
+      keptSeconds: 60,
+      keptMib: 32,
+    })
     await sleep(1500) // of samples, which no event tells
     file = join(temporaryDirectory('jfluid-jfr-'), 'r.jfr')
     await attachCommand(connection.socketPath, 'jcmd', [`JFR.dump name=test filename=${file}`])

@@ -1,10 +1,10 @@
 // --mode sample without a root: the whole JVM, by its own flight recorder or by dumps of its threads, and nothing is left
 // running in it.
 
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { agentProperties } from '../../src/attach/command.ts'
+import { agentProperties, attachCommand } from '../../src/attach/command.ts'
 import {
   recordings,
   startRecording as startAnother,
@@ -12,13 +12,15 @@ import {
 } from '../../src/attach/flight-recorder.ts'
 import { type AttachConnection, openAttachSocket } from '../../src/attach/handshake.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { type Jdk, jdks } from '../support/jdks.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { type Jdk, jdks, newest, oldest } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
   jfluid,
   readProfileJson,
+  startJfluid,
   startRecording,
   stderrLine,
 } from '../support/jfluid.ts'
@@ -34,6 +36,8 @@ async function quit(java: JavaProcess): Promise<void> {
 }
 
 const SAMPLE = ['--mode', 'sample'] as const
+/** Of a recording that is not ours. */
+const KEPT = { durationSeconds: 60, keptSeconds: 60, keptMib: 32 } as const
 
 /** Samples below all nodes of that name, and of their own. */
 function samplesIn(nodes: readonly JsonNode[], method: string): number {
@@ -116,13 +120,53 @@ describe.each(jdks)('JDK $version', (jdk) => {
 
   onNewest(jdk)("another's recording goes on, and the profile says that there is one", async () => {
     const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
-    await startAnother(connection, { name: 'others', settings, durationSeconds: 60, keptSeconds: 60 })
+    await startAnother(connection, {
+      name: 'others',
+      settings,
+      durationSeconds: 60,
+      keptSeconds: 60,
+      keptMib: 32,
+    })
     const profile = await record('1s')
     expect(profile.warnings).toEqual([expect.stringContaining('records for others, too (others)')])
     expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
     expect(await recordings(connection)).toEqual(['others'])
     expect(await stopRecording(connection, 'others')).toBe(true)
   })
+
+  onNewest(jdk)(
+    'one that begins later is told as well; ours, stopped by somebody else, is no silence',
+    async () => {
+      const recording = startRecording(java.pid, ...SAMPLE)
+      await stderrLine(recording.process, /^sampling/)
+      const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
+      await startAnother(connection, { name: 'later', settings, ...KEPT })
+      const [ours = ''] = (await recordings(connection)).filter((it) => it.startsWith('jfluid-'))
+      await stopRecording(connection, ours)
+      const { code } = await recording.process.exit
+      expect(recording.process.stderr()).toContain(
+        'the flight recording of jfluid was stopped by somebody else',
+      )
+      expect(code).toBe(STATUS.notNow)
+      const profile = await readProfileJson(recording.file)
+      expect(profile.warnings).toContainEqual(expect.stringContaining('records for others, too (later)'))
+      expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
+      expect(await stopRecording(connection, 'later')).toBe(true)
+    },
+  )
+
+  onNewest(jdk)(
+    'what a client that was killed has left is ended by the next, which has no word of it',
+    async () => {
+      const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+      const killed = startJfluid('record', `${java.pid}`, ...SAMPLE, '--out', file)
+      await stderrLine(killed, /^sampling/)
+      await killed.kill()
+      expect(await recordings(connection)).toEqual([expect.stringContaining(`-${killed.pid}-`)])
+      expect((await record('500ms')).warnings).toEqual([])
+      expect(await recordings(connection)).toEqual([])
+    },
+  )
 
   onNewest(jdk)('dumps of all threads find the same', async () => {
     const profile = await record('1s', '--sampler', 'stacks')
@@ -157,10 +201,24 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(repositories(own.pid).length).toBe(1)
     await own.kill()
     const { code } = await recording.process.exit
-    expect(code).toBe(74)
+    expect(code).toBe(STATUS.jvmEnded)
     expect(recording.process.stderr()).toContain(`JVM ${own.pid} ended before the recording did`)
     expect(existsSync(file)).toBe(true)
     expect(repositories(own.pid)).toEqual([])
+  })
+
+  it('a recorder that was asked what it does, and did nothing, has another place when it begins, open to nobody else', async () => {
+    const own = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
+    await own.line(/^ready/)
+    const { socketPath } = await openAttachSocket(own.pid)
+    await attachCommand(socketPath, 'jcmd', ['JFR.check'])
+    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+    const ran = await jfluid('record', `${own.pid}`, ...SAMPLE, '--duration', '1s', '--out', file)
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(5)
+    const [place = ''] = repositories(own.pid)
+    expect(statSync(join('/tmp', place)).mode & 0o777).toBe(0o700)
+    await quit(own)
   })
 
   it('run samples a program until it ends, and passes its status on', async () => {
@@ -201,4 +259,57 @@ it('without a flight recorder there is an error with advice, and dumps', async (
     file,
   )
   expect(dumps.code, dumps.stderr).toBe(0)
+})
+
+it('run says what a JVM cannot do that it has started', async () => {
+  const out = ['--record', join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')]
+  const program = (jdk: Jdk, ...options: string[]) => [jdk.java, ...options, '-version']
+  const off = await jfluid('run', ...SAMPLE, ...out, '--', ...program(newest, '-XX:-FlightRecorder'))
+  expect(off.code, off.stderr).toBe(STATUS.notAJvm)
+  expect(off.stdout).toContain('Flight Recorder is disabled.')
+  expect(off.stderr).toMatch(
+    /ended without starting a JVM .*\n.*where it has no flight recorder .*--sampler stacks/,
+  )
+  if (oldest.version >= 25) return
+  const classes = await compileFixture(oldest, 'Sampled')
+  const cpu = [...SAMPLE, '--sampler', 'cpu']
+  const old = await jfluid('run', ...cpu, ...out, '--', oldest.java, '-cp', classes, 'fix.Sampled', '60')
+  expect(old.code, old.stderr).toBe(STATUS.notAJvm)
+  expect(old.stderr).toContain(`cannot sample by CPU time: that came with JDK 25, and this is ${oldest.full}`)
+  expect(old.stdout).not.toContain('[jfr]')
+})
+
+// A full disk ends a JVM that records: where there is little room none is begun, and one is ended while there is some.
+it.runIf(process.getuid?.() === 0)('a disk that fills up ends the recording, and not the JVM', async () => {
+  const classes = await compileFixture(newest, 'Sampled')
+  const mount = temporaryDirectory('jfluid-jvm-')
+  const java = [newest.java, `-Djava.io.tmpdir=${mount}`, '-cp', classes, 'fix.Sampled']
+  // In a mount namespace of its own: to us the directory stays what it was.
+  const script = 'mount -t tmpfs -o size=100m tmpfs "$0" && exec "$@"'
+  const own = startProcess('unshare', ['-m', 'sh', '-c', script, mount, ...java])
+  await own.line(/^ready/)
+  const seen = `/proc/${own.pid}/root${mount}`
+  const fill = (leftMib: number): void => {
+    const { bavail, bsize } = statfsSync(seen)
+    writeFileSync(join(seen, 'ballast'), Buffer.alloc(bavail * bsize - leftMib * 2 ** 20))
+  }
+  const recording = startRecording(own.pid, ...SAMPLE)
+  await stderrLine(recording.process, /^sampling/)
+  fill(20)
+  const { code } = await recording.process.exit
+  expect(recording.process.stderr()).toMatch(
+    /ended before its time: too little room for a flight recording in .* MiB are free/,
+  )
+  expect(code).toBe(STATUS.cannotWrite)
+  expect(existsSync(recording.file)).toBe(true)
+  const connection = await openAttachSocket(own.pid)
+  expect(await recordings(connection)).toEqual([])
+
+  truncateSync(join(seen, 'ballast'), 0)
+  fill(50)
+  const ran = await jfluid('record', `${own.pid}`, ...SAMPLE, '--out', recording.file)
+  expect(ran.code, ran.stderr).toBe(STATUS.cannotWrite)
+  expect(ran.stderr).toMatch(/too little room for a flight recording in \S+: 50 MiB are free/)
+  expect(await recordings(connection)).toEqual([])
+  await quit(own)
 })
