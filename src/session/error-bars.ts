@@ -85,6 +85,8 @@ export class ErrorBars {
   #wait = NEXT_MS
   #rounds = 0
   #leftOut = 0
+  /** Of all rounds, as of when they were last looked at. */
+  #bareCalls = 0
   #leftOutBefore = 0
   #isBare = false
   #problem: string | null = null
@@ -158,7 +160,7 @@ export class ErrorBars {
   /** Counting begins anew. What is known of the roots is as true as it was. */
   reset(): void {
     this.#looks = []
-    this.#leftOutBefore += this.#leftOut
+    this.#leftOutBefore = this.#bareCalls
     this.#leftOut = 0
     for (const known of this.#known.values()) known.onceTicks = 0
     this.#conclude()
@@ -279,7 +281,8 @@ export class ErrorBars {
 
   /** Of all rounds: a call that began while roots were closed may have ended later. */
   async #countLeftOut(): Promise<void> {
-    this.#leftOut = callsOf(await this.#workshop.agent.bareTimes()) - this.#leftOutBefore
+    this.#bareCalls = callsOf(await this.#workshop.agent.bareTimes())
+    this.#leftOut = this.#bareCalls - this.#leftOutBefore
   }
 
   async #allLeft(): Promise<boolean> {
@@ -328,6 +331,7 @@ export class ErrorBars {
     const begun = performance.now()
     for (;;) {
       const times = await agent.bareTimes()
+      this.#bareCalls = callsOf(times)
       looks.push({ at: performance.now(), times: new Map(times.map((it) => [it.method, it])) })
       const spent = performance.now() - begun
       const counted = looks.filter(({ at }) => at - begun >= spent / 2)

@@ -27,6 +27,7 @@ function target({ bare, probed }: Times) {
   const begun = performance.now()
   let closedAt = Number.POSITIVE_INFINITY
   const log: string[] = []
+  const seen: number[] = []
   /** At which command the link is lost, and who is told. */
   const lost = { on: '', told: () => {} }
   const does = <T>(name: string, answer: () => T): Promise<T> => {
@@ -45,6 +46,7 @@ function target({ bare, probed }: Times) {
     takeOut: () => does('takeOut', () => ({})),
     bareTimes: () =>
       does('bareTimes', () => {
+        seen.push(callsUntil(performance.now()))
         const calls = Math.max(0, callsUntil(performance.now()) - callsUntil(closedAt))
         return closedAt === Number.POSITIVE_INFINITY
           ? []
@@ -68,7 +70,9 @@ function target({ bare, probed }: Times) {
     ...{ settledAt: begun, noteSwap: () => {}, noteLate: () => {}, refreshClasses: () => Promise.resolve() },
   } as unknown as Installation
   const calls = () => callsUntil(performance.now())
-  return { bars: new ErrorBars(workshop, installation, CALIBRATION), log, lost, calls }
+  /** At the last look at bare times before so many calls. */
+  const calledWhenSeen = (most: number) => seen.findLast((it) => it <= most) ?? 0
+  return { bars: new ErrorBars(workshop, installation, CALIBRATION), log, lost, calls, calledWhenSeen }
 }
 
 /** Some calls are recorded before the recording ends. */
@@ -110,6 +114,24 @@ it('are known too if counting begins anew while roots are timed', async () => {
   await finished
   expect([even.bars.warning, even.bars.rounds]).toEqual([null, 1])
   expect(even.bars.roots).toMatchObject([{ bareTicks: 1000, instrumentedTicks: 1100 }])
+})
+
+it('calls are left out of what is counted since it began anew, and not of what was counted before', async () => {
+  const even = target({ bare: 1000, probed: 1100 })
+  await recorded(even)
+  const poll = { interval: 5, timeout: 20_000 }
+  await expect.poll(() => even.log.filter((it) => it === 'bareTimes').length, poll).toBeGreaterThan(8)
+  const before = even.calls()
+  even.bars.reset()
+  expect([even.bars.isBare, even.bars.leftOut]).toEqual([true, 0])
+  await expect.poll(() => even.log.includes('openRoots') && !even.bars.isBare, poll).toBe(true)
+  const since = even.calls() - before
+  // What was looked at last was not long ago.
+  const unseen = before - even.calledWhenSeen(before)
+  expect(even.bars.leftOut).toBeGreaterThan(0)
+  expect(even.bars.leftOut).toBeLessThanOrEqual(since + unseen)
+  even.bars.hurry()
+  await even.bars.finish()
 })
 
 it('a link that is lost while roots are timed is told, and nothing is waited for', async () => {
