@@ -1,5 +1,6 @@
 // --mode alloc: every allocation in its context, by class, against arithmetic and against the JVM's own account of a thread.
 
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
@@ -136,6 +137,18 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(profile.methods.every((it) => it.descriptor !== '')).toBe(true)
     // The JVM has linked and loaded meanwhile, and we have measured.
     expect(profile.allocation!.jvmBytes).toBeGreaterThan(profile.allocation!.siteBytes)
+  })
+
+  it('--reproducible: two runs of a program are one file', async () => {
+    const files = ['a', 'b'].map((it) => join(temporaryDirectory('jfluid-alloc-'), `${it}.jfluid`))
+    for (const file of files) {
+      const program = [jdk.java, '-cp', classes, 'fix.Allocs', 'root', String(N), '2']
+      const flags = ['--mode', 'alloc', '--reproducible', '--record', file]
+      const ran = await jfluid('run', '--root', ROOT, ...flags, '--', ...program)
+      expect(ran.code, ran.stderr).toBe(0)
+    }
+    const [one, other] = files.map((it) => readFileSync(it))
+    expect(one!.equals(other!)).toBe(true)
   })
 
   // All of the JDK takes a minute on a busy machine; these packages are where the library's allocations are.
