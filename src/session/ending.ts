@@ -173,6 +173,11 @@ export class SessionEnd {
 
   #noteTargetEnded(): void {
     this.#ending = { how: 'target ended' }
+    if (this.#engine.options.liveness) {
+      this.#engine.warnings.add(
+        'the JVM ended by itself: what was alive is told as it was up to half a second before, and objects made later are not',
+      )
+    }
     if (this.#engine.options.untilExit) return
     this.#isTruncated = true
     this.#engine.warnings.add('the JVM ended while it was profiled; this is what had been recorded')

@@ -1,10 +1,17 @@
 // --mode alloc --liveness: what is still alive, by context and class, of a program that keeps what it says.
 
+import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { startJava } from '../support/java-process.ts'
+import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
-import { type JsonNode, type JsonProfile, jfluid, startRecording } from '../support/jfluid.ts'
+import {
+  type JsonNode,
+  type JsonProfile,
+  jfluid,
+  readProfileJson,
+  startRecording,
+} from '../support/jfluid.ts'
 import { jcmd } from './remains.ts'
 
 const ROOT = 'fix.Leaks.root'
@@ -96,6 +103,18 @@ describe.each(jdks)('JDK $version', (jdk) => {
     const { jvmBytes, siteBytes } = profile.allocation!
     expect(siteBytes).toBe(110_000 * 16)
     expect(jvmBytes! / siteBytes).toBeLessThan(3)
+  })
+
+  it('a JVM that ends by itself cannot be asked once more: a warning says so', async () => {
+    const file = join(temporaryDirectory('jfluid-liveness-'), 'p.jfluid')
+    const allocs = await compileFixture(jdk, 'Allocs')
+    const program = [jdk.java, '-cp', allocs, 'fix.Allocs', 'root', '12', '1']
+    const flags = ['--mode', 'alloc', '--liveness', '--record', file]
+    const ran = await jfluid('run', '--root', 'fix.Allocs.root', ...flags, '--', ...program)
+    expect(ran.code, ran.stderr).toBe(0)
+    const { warnings, truncated } = await readProfileJson(file)
+    expect(warnings.join()).toMatch(/the JVM ended by itself: .* up to half a second before/)
+    expect(truncated).toBe(false)
   })
 
   it('one of a hundred, unless told otherwise: as many in all, within what chance allows', async () => {
