@@ -176,6 +176,7 @@ class RecordingThread {
         send({ kind: 'reply', id, value: this.#builder.platformThreads() })
         return
       case 'rootSums':
+        this.#poll(CHUNKS_BETWEEN) // what a root has done before somebody asks is told
         send({ kind: 'reply', id, value: this.#rootSums.of(this.#builder) })
         return
       case 'methodSums':
