@@ -33,8 +33,9 @@ export interface SampleSink {
    * @param ticks   when, in the JVM's ticks
    * @param thread  key of a thread
    * @param stack   key of a stack trace; 0 if the JVM could not walk it
+   * @param period  ticks that it stands for, where the JVM says so: of CPU time; else 0
    */
-  sample(kind: SampleKind, ticks: number, thread: number, stack: number): void
+  sample(kind: SampleKind, ticks: number, thread: number, stack: number, period: number): void
   /** Samples that were due and have not been taken. */
   lost(count: number): void
 }
@@ -125,7 +126,10 @@ export class Chunk {
       return typeof value === 'number' ? value : 0
     }
     if (kind === 'lost') sink.lost(of('lostSamples'))
-    else sink.sample(kind, of('startTime'), of('sampledThread') || of('eventThread'), of('stackTrace'))
+    else {
+      const thread = of('sampledThread') || of('eventThread')
+      sink.sample(kind, of('startTime'), thread, of('stackTrace'), of('samplingPeriod'))
+    }
   }
 
   /** All events from where we are up to `end`. */

@@ -47,6 +47,8 @@ export const BOUNDS = { durationSeconds: LEASE_S, keptSeconds: KEPT_S, keptMib: 
 /** The recorder finishes its file when a recording ends. */
 const FINISH_MS = 5_000
 const LOOK_MS = 20
+/** Samples that come so many times too seldom are worth a word. */
+const RARER = 1.5
 /** A JVM that had no time for a question is asked again. */
 const RETRY_MS = 5_000
 const O_PATH = 0o10000000 // a handle for a directory that we may enter but not list
@@ -112,6 +114,9 @@ export class FlightRecording implements Sampler {
   #askAt = 0
   #problem: unknown = null
   #lost = 0
+  /** Seconds that samples stand for, and how many of them say so. */
+  #seconds = 0
+  #told = 0
   #failed = 0
 
   /** @param connect to the target; asked again for each renewal and the end */
@@ -273,8 +278,12 @@ export class FlightRecording implements Sampler {
 
   #sink(open: OpenChunk): SampleSink {
     return {
-      sample: (kind, _ticks, thread, stack) => {
+      sample: (kind, _ticks, thread, stack, period) => {
         if (kind !== this.#kind) return // another recording's
+        if (period > 0) {
+          this.#seconds += period / open.chunk.header!.ticksPerSecond
+          this.#told++
+        }
         const path = this.#pathOf(open, stack)
         if (path === null) {
           this.#failed++
@@ -368,6 +377,12 @@ export class FlightRecording implements Sampler {
       const why = this.#wasIdle ? '' : `, which was set when its first recording began`
       found.push(
         `${truncated} of ${samples} stacks are deeper than the ${this.#stackDepth} frames that the JVM keeps${why}: they are below (truncated)`,
+      )
+    }
+    const meanMs = (this.#seconds * 1000) / Math.max(1, this.#told)
+    if (meanMs > (RARER * this.#sampling.every) / 1e6) {
+      found.push(
+        `samples came every ${meanMs.toPrecision(2)} ms of CPU time on average, not every ${this.#sampling.every / 1e6} ms: the system looks at it with each tick of its clock`,
       )
     }
     if (this.#lost > 0) found.push(`samples that were due and that the JVM lost: ${this.#lost}`)

@@ -190,6 +190,12 @@ describe.each(jdks)('JDK $version', (jdk) => {
     const all = samplesIn(busyThread(profile), 'serve')
     expect(all).toBeGreaterThan(20)
     expect(samplesIn(busyThread(profile), 'heavy') / all).toBeGreaterThan(0.5)
+    // No system's clock ticks that often.
+    const often = await record('1s', '--sampler', 'cpu', '--every', '0.1ms')
+    const told = expect.stringMatching(
+      /^samples came every [\d.]+ ms of CPU time on average, not every 0\.1 ms/,
+    )
+    expect(often.warnings).toContainEqual(told)
   })
 
   onNewest(jdk)('a JVM that is killed leaves what was recorded, and no repository', async () => {
