@@ -184,6 +184,29 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(thrown.totalNs).toBeLessThan(after.totalNs / 2)
   })
 
+  it('a session that ends in the middle of a wait has it up to then, and the next one begins anew', async () => {
+    const java = startJava(jdk, ['-cp', classes, 'fix.Locks'])
+    await java.line(/ready/)
+    const flags = ['--scheme', 'a', '--root', 'Task.root', '--root', 'Task.spelled', '--waits']
+    const first = startRecording(java.pid, ...flags)
+    await first.started
+    java.send('spelled 300')
+    await java.line(/begun/) // waits follow each other for 3 s
+    const { merged, instrumentation } = await first.stop()
+    expect(instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+    const [root] = merged
+    expect(root!.calls).toBe(1)
+    expect(root!.totalWaitedNs).toBeGreaterThan(0)
+    await java.line(/done/)
+    const second = startRecording(java.pid, ...flags)
+    await second.started
+    java.send('waits 25 1')
+    await java.line(/done/, 2)
+    const profile = await second.stop()
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+    expectWaits(profile.merged, 1, 25)
+  })
+
   it('what the JDK calls while a thread waits is part of the wait, also with --jdk', async () => {
     const jdkClasses = ['java.lang.Object', 'java.lang.Thread'].flatMap((name) => ['--include', name])
     const flags = ['--root', 'Task.root', '--jdk', '--include', 'fix.**', ...jdkClasses, '--waits']
