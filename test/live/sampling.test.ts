@@ -192,7 +192,7 @@ it.each([
   [['--mode', 'sample', '--every', '0bc'], /'0bc' is not an interval/],
   [['--mode', 'sample', '--follow-threads'], /does not go with --follow-threads/],
   [['--mode', 'sample', '--reproducible'], /times differ from run to run/],
-  [['--mode', 'sample', '--bba', 'precise'], /--bba says how bytecodes are counted/],
+  [['--mode', 'sample', '--bba', 'precise'], /--bba says how --mode bytecodes counts/],
 ])('%j is refused in a line', async (flags, message) => {
   const ran = await jfluid('record', '1', '--root', ROOT, '--out', '/dev/null', ...flags)
   expect(ran).toMatchObject({ code: 64, stderr: expect.stringMatching(message) })
