@@ -1,7 +1,7 @@
 // Every mode goes with attach, record and run: one small program, profiled in each of them by each command.
 
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
@@ -60,6 +60,11 @@ forNewestJdk((jdk) => {
     classes = await compileFixture(jdk, 'Sampled')
     java = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
     await java.line(/^ready/)
+  })
+
+  afterAll(async () => {
+    java.child.stdin?.end() // its own end removes what its flight recorder has left; being killed does not
+    await java.exit
   })
 
   describe.each(WAYS)('%s', { timeout: 60_000 }, (_, flags, answer) => {
