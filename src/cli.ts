@@ -78,7 +78,12 @@ withSessionFlags(
   .passThroughOptions()
   .action(async (command: string[], flags: RunFlags) => {
     const { run } = await import('./commands/run.ts')
-    process.exitCode = await run(command, flags)
+    const { keepStatus } = await import('./commands/signals.ts')
+    try {
+      process.exitCode = await run(command, flags)
+    } finally {
+      keepStatus() // not in `run`: the gate goes on after it
+    }
   })
 
 program

@@ -15,7 +15,7 @@ import { finish, keepProfile, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, type SessionFlags } from './options.ts'
 import { PassOn } from './pass-on.ts'
-import { keepStatus, signalStatus } from './signals.ts'
+import { signalStatus } from './signals.ts'
 import { isWholeJvm } from './whole-jvm-options.ts'
 
 export class CannotStart extends JfluidError {
@@ -142,7 +142,6 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     }
     return await exit
   } finally {
-    keepStatus()
     signals.dispose()
     progress.close()
     door.leave()

@@ -142,7 +142,6 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
     }
     return await exit
   } finally {
-    keepStatus()
     signals.dispose()
     progress.close()
     door?.leave()

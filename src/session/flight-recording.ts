@@ -333,8 +333,11 @@ export class FlightRecording implements Sampler {
           this.#poll() // so that we hold all there is
         } finally {
           const connection = await this.#connect()
-          await this.#note(connection, await recordings(connection))
-          await stopRecording(connection, this.#name)
+          try {
+            await this.#note(connection, await recordings(connection))
+          } finally {
+            await stopRecording(connection, this.#name)
+          }
         }
         const end = performance.now() + FINISH_MS
         do {
@@ -353,9 +356,9 @@ export class FlightRecording implements Sampler {
     }
   }
 
-  /** A JVM that was killed leaves it. */
+  /** A JVM that was killed leaves it; what others had recorded there is theirs to save. */
   #removeRepository(): void {
-    if (!this.#isOurs || this.#directory === '') return
+    if (!this.#isOurs || this.#directory === '' || this.#others.size > 0) return
     try {
       for (const name of recordingsIn(this.#directory)) rmSync(join(this.#directory, name))
       rmdirSync(this.#directory)

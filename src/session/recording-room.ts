@@ -24,11 +24,14 @@ export class NoRoomForRecording extends JfluidError {
   }
 }
 
-/** Bytes that are free where a file is; without an end where there is nothing, of which the recorder itself tells. */
+/**
+ * Bytes that are free where a file is; without an end where there is nothing, of which the recorder itself tells, and where the file
+ * system has no size (a tmpfs of `size=0`).
+ */
 export function freeBytes(path: string): number {
   try {
-    const { bavail, bsize } = statfsSync(path)
-    return bavail * bsize
+    const { bavail, blocks, bsize } = statfsSync(path)
+    return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     return Number.POSITIVE_INFINITY
