@@ -116,9 +116,12 @@ public final class JFluid1Allocations {
         }
     }
 
-    /** Where the thread's next event goes: another place, if there have been events in between. */
+    /**
+     * Where the thread's next event goes: another place, if there have been events in between. A carrier that has written none
+     * need not become known for that, which takes memory.
+     */
     static long placeOf(ThreadInfo ti) {
-        ThreadInfo w = ti.virtual ? carrier() : ti;
+        ThreadInfo w = ti.virtual ? knownCarrier() : ti;
         return w == null ? 0 : w.next;
     }
 
@@ -376,16 +379,19 @@ public final class JFluid1Allocations {
         ti.guard = true;
         ti.allocatedBefore = -1;
         try {
-            long left = Math.max(0, by.allocated() - before);
-            boolean on;
-            do { // a server's loop may allocate more than a word holds, which is a terabyte
-                on = room(ti, ti, 2);
-                if (on) {
-                    ti.allocationsTold++;
-                    put(ti, CONTROL_ALLOCATED | Math.min(left, TICK_MASK));
-                    left -= TICK_MASK;
-                }
-            } while (on && left > 0);
+            long now = by.allocated();
+            long left = Math.max(0, now - before);
+            boolean on = true;
+            if (now >= 0) { // or the JVM has been told meanwhile to count no more
+                do { // a server's loop may allocate more than a word holds, which is a terabyte
+                    on = room(ti, ti, 2);
+                    if (on) {
+                        ti.allocationsTold++;
+                        put(ti, CONTROL_ALLOCATED | Math.min(left, TICK_MASK));
+                        left -= TICK_MASK;
+                    }
+                } while (on && left > 0);
+            }
             ti.active = on && enabled;
         } catch (Throwable t) {
             gap();

@@ -223,6 +223,9 @@ public final class JFluid1Roots {
 
     /** Start of a root while the graph is closed. The clock is read last, as in {@link JFluid1#methodEntry}. */
     static void timedEntry(ThreadInfo known, int id) {
+        if (isOfAnother(id)) {
+            return;
+        }
         ThreadInfo ti = known;
         try {
             if (Thread.currentThread() == agent || Thread.currentThread() == swapper) {

@@ -97,7 +97,8 @@ public final class JFluid1Samples {
     /** Bytecodes. */
     private static int every = Integer.MAX_VALUE;
     private static int spread;
-    private static boolean tellsSites;
+    /** Until the next session begins. */
+    static boolean tellsSites;
 
     /** Frames say where they were called from, as long as the session lasts. */
     static void tellSites() {

@@ -171,6 +171,7 @@ public final class JFluid1Session {
         swapper = null;
         JFluid1Roots.begin();
         tellsSites = false;
+        JFluid1Samples.tellsSites = false;
         // What those hold is linked and initialised here, for the same reason.
         for (int i = 0; i < HANDLE_CALLS; i++) {
             Carrier.thread();
