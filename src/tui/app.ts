@@ -5,7 +5,7 @@ import { errorsOf } from '../cct/uncertainty.ts'
 import { Frame, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
 import { type Actions, BINDINGS, type PageName, type ViewName } from './keys.ts'
-import { bodyRows, headerColumnAt, isMarkerAt, pageRows, type Scene, sceneLines, TOP_LINES } from './lines.ts'
+import { bodyRows, pageRows, type Scene, sceneLines, TOP_LINES } from './lines.ts'
 import type { LiveSource } from './live-source.ts'
 import { LiveModel } from './model.ts'
 import { stepOf } from './pages.ts'
@@ -117,11 +117,10 @@ export class LiveView extends Frame<Picture> implements Actions {
     else {
       const rows = mouse.kind === 'wheel-up' ? -WHEEL_ROWS : WHEEL_ROWS
       if (this.model.pages.shown !== undefined) this.#movePage(Math.sign(rows))
-      else this.model.scroll(rows)
+      else this.model.view.scroll(rows)
     }
   }
 
-  /** The first click on a row selects it, another opens or closes it; one on its marker does both. */
   #click(mouse: Mouse): void {
     const { model } = this
     const line = mouse.row - TOP_LINES
@@ -131,14 +130,9 @@ export class LiveView extends Frame<Picture> implements Actions {
     }
     const scene = this.#sceneOf(this.scene)
     if (line === -1) {
-      model.sortBy(headerColumnAt(scene.columns, mouse.column))
-      return
-    }
-    const index = model.first + line
-    if (line < 0 || line >= model.bodyRows || index >= model.count) return
-    const again = index === model.index
-    model.moveTo(index)
-    if (again || isMarkerAt(scene, mouse.column)) model.enter()
+      const column = model.view.columnAt(scene, mouse.column)
+      if (column !== undefined) model.sortBy(column)
+    } else if (line >= 0 && line < model.bodyRows) model.view.click(scene, line, mouse.column)
   }
 
   // The actions of the key table that are this view's own.
@@ -169,31 +163,31 @@ export class LiveView extends Frame<Picture> implements Actions {
   }
 
   move(rows: number): void {
-    this.model.move(rows)
+    this.model.view.move(rows)
   }
 
   moveTo(index: number): void {
-    this.model.moveTo(index)
+    this.model.view.moveTo(index)
   }
 
   movePages(pages: number): void {
-    this.model.movePages(pages)
+    this.model.view.movePages(pages)
   }
 
   enter(): void {
-    this.model.enter()
+    this.model.view.enter()
   }
 
   goRight(): void {
-    this.model.goRight()
+    this.model.view.goRight()
   }
 
   goLeft(): void {
-    this.model.goLeft()
+    this.model.view.goLeft()
   }
 
   openBelow(): void {
-    this.model.openBelow()
+    this.model.view.openBelow()
   }
 
   nextMatch(direction: 1 | -1): void {

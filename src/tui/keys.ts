@@ -56,13 +56,7 @@ const PAUSE = bind<FrameActions>(
   (on) => on.pause(),
   'pause',
 )
-const ZERO = bind<FrameActions>(
-  'z R',
-  'z R',
-  'begin all counts and times at zero',
-  (on) => on.reset(),
-  'zero',
-)
+const ZERO = bind<FrameActions>('z', 'z', 'begin all counts and times at zero', (on) => on.reset(), 'zero')
 const WARNINGS = bind<FrameActions>('w', 'w', 'warnings in full', (on) => on.toggle('warnings'))
 const SUSPEND = bind<FrameActions>(
   'C-z',
@@ -80,8 +74,8 @@ export const BINDINGS: readonly Binding[] = [
   bind('m', 'm', 'hot methods', (on) => on.show('hot'), 'hot'),
   bind('t', 't', 'calling context tree', (on) => on.show('tree'), 'tree'),
   bind(
-    's',
-    's',
+    'o',
+    'o',
     'sort by the next column (1 to 6, or a click on its head: by that)',
     (on) => on.sortNext(),
     'sort',
@@ -90,10 +84,10 @@ export const BINDINGS: readonly Binding[] = [
   PAUSE,
   ZERO,
   bind('*', '*', 'open or close everything below', (on) => on.openBelow(), 'all'),
-  bind('e', 'e', 'with --error-bars: how sure the selected times are, or not', (on) => on.toggleErrors()),
+  bind('E', 'E', 'with --error-bars: how sure the selected times are, or not', (on) => on.toggleErrors()),
   bind('a', 'a', 'with --liveness: what is still alive, by context', (on) => on.toggle('alive')),
   WARNINGS,
-  bind('S', 'S', 'reverse the order', (on) => on.reverse()),
+  bind('O', 'O', 'reverse the order', (on) => on.reverse()),
   bind('n', 'n', 'next match of the search', (on) => on.nextMatch(1)),
   bind('N', 'N', 'match before', (on) => on.nextMatch(-1)),
   bind('escape', 'Esc', 'close a page, end the search', (on) => on.escape()),

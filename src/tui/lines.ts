@@ -3,21 +3,17 @@
 // Top to bottom: two lines of status, the heads of the columns, the rows or a page, one line of detail
 // or message, one line of keys.
 
-import { COUNTED, FOLDED, type Fold, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
-import { COST_WORDS, type CostWords } from '../profile/cost-text.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
-import { placeOf } from '../profile/places.ts'
-import { COST_OF, column, rootTotal } from '../profile/profile.ts'
+import { rootTotal } from '../profile/profile.ts'
 import { survivorHeader, survivorLines } from '../profile/survivors.ts'
 import { isWait } from '../profile/text.ts'
 import {
   clean,
   count,
   cut,
-  indent,
   ms,
   pad,
   percent,
@@ -32,7 +28,6 @@ import {
 import {
   BOTTOM_LINES,
   between,
-  cells,
   type FrameScene,
   frameLines,
   glyphsOf,
@@ -48,13 +43,10 @@ import {
 import { BINDINGS, type PageName } from './keys.ts'
 import type { LiveStatus } from './live-source.ts'
 import type { LiveModel } from './model.ts'
-import type { Row, SortColumn } from './rows.ts'
 import type { Line, Run, Style } from './screen.ts'
-import { matcher } from './search.ts'
+import { wordsOf } from './views/columns.ts'
 
 export const TOP_LINES = 3
-/** Part of the name column that may be indentation. */
-const MOST_INDENT = 0.4
 
 /** All that drawing depends on. */
 export interface Scene extends FrameScene {
@@ -109,7 +101,7 @@ function statusLines(scene: Scene): Line[] {
 }
 
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
-function isWholeJvm({ mode, roots }: LiveStatus): boolean {
+export function isWholeJvm({ mode, roots }: LiveStatus): boolean {
   return mode === 'sample' && roots.length === 0
 }
 
@@ -153,155 +145,13 @@ function threadName(model: LiveModel): string {
   return thread ? `thread ${clean(thread.name)}` : `thread ${model.thread}, gone`
 }
 
-interface Column {
-  readonly sort: SortColumn
-  readonly title: string
-  readonly cells: number
-}
-
-function numberColumns(screenColumns: number, words = COST_WORDS.time, share = ''): readonly Column[] {
-  const wide = screenColumns >= 100
-  return [
-    { sort: 'total', title: words.total, cells: wide ? 12 : 9 },
-    { sort: 'self', title: words.self, cells: wide ? 12 : 9 },
-    { sort: 'share', title: share, cells: 8 },
-    { sort: 'calls', title: words.calls, cells: wide ? 14 : 9 },
-    { sort: 'perCall', title: words.perCall, cells: wide ? 11 : 9 },
-  ]
-}
-
-/** Where names begin: behind the numbers and a gap. */
-function nameColumn(screenColumns: number): number {
-  return numberColumns(screenColumns).reduce((sum, each) => sum + each.cells, 2)
-}
-
-/** Which column has its head at this cell. */
-export function headerColumnAt(screenColumns: number, at: number): SortColumn {
-  let end = 0
-  for (const { sort, cells } of numberColumns(screenColumns)) {
-    end += cells
-    if (at < end) return sort
-  }
-  return 'name'
-}
-
-/** Whether this cell is in the open/closed marker of the selected row. */
-export function isMarkerAt({ columns, model }: Scene, at: number): boolean {
-  const [row] = model.view === 'tree' ? model.rows.window(model.index, 1) : []
-  if (!row || row.leaf) return false
-  const names = nameColumn(columns)
-  const start = names + width(indent(row.depth, (columns - names) * MOST_INDENT))
-  return at >= start && at < start + 2
-}
-
-function wordsOf({ status }: Scene): CostWords {
-  return COST_WORDS[COST_OF[status.mode]]
-}
-
-function shareTitle({ model, status }: Scene): string {
-  if (model.view !== 'tree') return '% self'
-  return isWholeJvm(status) ? '% all' : '% root'
-}
-
 function headerLine(scene: Scene): Line {
-  const { columns, model } = scene
-  const { sort } = model
-  const glyphs = glyphsOf(scene)
-  const head = (by: SortColumn, title: string): Run =>
-    by === sort.column
-      ? run((sort.reversed ? glyphs.up : glyphs.down) + title, 'sorted')
-      : run(title, 'header')
-  const line: Run[] = []
-  for (const each of numberColumns(columns, wordsOf(scene), shareTitle(scene))) {
-    const title = head(each.sort, each.title)
-    line.push(run(' '.repeat(each.cells - width(title.text)), 'header'), title)
-  }
-  line.push(run('  ', 'header'), head('name', 'method'))
-  return [...line, run(' '.repeat(columns - cells(line)), 'header')]
+  return scene.model.view.head(scene)
 }
 
 function bodyLines(scene: Scene): Line[] {
-  const { model } = scene
-  if (model.count === 0) return emptyLines(scene)
-  const { first, index } = model
-  const draw = rowDrawer(scene)
-  if (model.view === 'tree') {
-    const { self, total } = costsOf(model.tree)
-    const folds = foldsOf(model.tree)
-    const calls = column(model.tree, 'calls')
-    const all = rootTotal(model.tree)
-    return model.rows.window(first, model.bodyRows).map((row, i) => {
-      const { node } = row
-      const rootCost = isWholeJvm(scene.status) ? all : total[row.root]!
-      const share = percent(total[node]!, rootCost)
-      const numbers = [total[node]!, self[node]!, calls[node]!] as const
-      const fold = folds && foldAt(folds, node)
-      return draw(numbers, share, rootCost, model.tree.method[node]!, first + i === index, row, fold)
-    })
-  }
-  const whole = rootTotal(model.tree)
-  const folds = methodFolds(model.tree)
-  return model.hot.methods.slice(first, first + model.bodyRows).map((hot, i) => {
-    const numbers = [hot.total, hot.self, hot.calls] as const
-    const fold = folds.get(hot.method)
-    return draw(numbers, percent(hot.self, whole), whole, hot.method, first + i === index, undefined, fold)
-  })
-}
-
-type RowDrawer = (
-  numbers: readonly [total: number, self: number, calls: number],
-  share: string,
-  whole: number,
-  method: number,
-  selected: boolean,
-  row?: Row,
-  fold?: Fold,
-) => Line
-
-function rowDrawer(scene: Scene): RowDrawer {
-  const { columns, model, nameOf } = scene
-  const glyphs = glyphsOf(scene)
-  const [total, self, share, calls, each] = numberColumns(columns) as [Column, Column, Column, Column, Column]
-  const nameCells = columns - nameColumn(columns)
-  const matches = matcher(model.search, model.nameText)
-  const words = wordsOf(scene)
-  return ([totalCost, selfCost, times], part, whole, method, selected, row, fold) => {
-    const numbers =
-      right(words.cost(totalCost, total.cells - 1), total.cells) +
-      right(words.cost(selfCost, self.cells - 1), self.cells) +
-      right(part, share.cells) +
-      right(timesText(times + (fold?.counted ?? 0), calls.cells - 1, fold?.extra), calls.cells) +
-      right(words.each(totalCost, times), each.cells)
-    const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
-    const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
-    const mark = MARKS[fold?.state ?? 0] ?? ''
-    const called = nameOf(method)
-    const place = row ? placeOf(model.tree, row.node, nameOf) : ''
-    const room = nameCells - width(before) - width(marker) - mark.length
-    const name = shortName(called, room - place.length, glyphs.ellipsis) + mark
-    if (selected) return [run(pad(`${numbers}  ${before}${marker}${name}${place}`, columns), 'selected')]
-    return [
-      run(numbers, heatOf(selfCost, whole)),
-      run(`  ${before}`, 'dim'),
-      run(marker, 'key'),
-      run(name, matches(method) ? 'match' : 'plain'),
-      ...(place === '' ? [] : [run(place, 'dim')]),
-    ]
-  }
-}
-
-/** Behind the name of a method that is not timed at the moment. */
-const MARKS: Readonly<Record<number, string>> = { [FOLDED]: ' (folded)', [COUNTED]: ' (counted)' }
-
-/** With calls that were not counted, if there are any. */
-function timesText(times: number, cells: number, extra = 0): string {
-  return Math.round(extra) === 0 ? count(times, cells) : `~${count(Math.round(times + extra), cells - 1)}`
-}
-
-/** By its own cost, since a total is hot wherever something below it is. */
-function heatOf(self: number, whole: number): Style {
-  if (self <= 0) return 'plain'
-  return self >= whole / 4 ? 'hot' : self >= whole / 20 ? 'warm' : 'plain'
+  const { view } = scene.model
+  return view.count === 0 ? emptyLines(scene) : view.body(scene)
 }
 
 function emptyLines({ columns, model, status, ended }: Scene): Line[] {
@@ -416,20 +266,21 @@ function aliveLines({ columns, model, nameOf }: Scene): Line[] {
 /** What needs saying most: a word of ours, the end, the session's hint; else the selected method in full. */
 function detailLine(scene: Scene): Line {
   const { columns, model, status, nameOf } = scene
+  const { view } = model
   const message = messageLine(scene, model.pages, pageRows(scene), model.bodyRows)
   if (message !== null) return message
-  if (model.count === 0) return []
+  if (view.count === 0) return []
   if (status.message) return say(status.message, 'warning', columns)
-  const { method } = model
+  const { method } = view
   if (method === undefined) return []
-  const position = ` ${count(model.index + 1)} of ${count(model.count)} `
+  const position = ` ${count(view.index + 1)} of ${count(view.count)} `
   const name = nameOf(method)
   const sure = sureText(scene, method)
   const room = columns - width(position) - width(sure) - 1
   const inFull = signature(name)
   const loader = name.loader === 'app' || name.loader === '' ? '' : `  [${clean(name.loader)}]`
   const whole = (text: string) => width(text) <= room
-  const from = model.view === 'tree' ? calledFrom(name) : ''
+  const from = view.node >= 0 ? calledFrom(name) : ''
   const more = from === '' ? waiterTexts(scene, method, inFull) : [inFull + from]
   const shown = more.find(whole) ?? [inFull + loader, inFull].find(whole)
   const fitting = shown ?? shortName(name, room, glyphsOf(scene).ellipsis)
@@ -444,12 +295,11 @@ function calledFrom({ bci, line }: MethodName): string {
 
 /** " 12.411 ±0.8 ms, self 3.100 ±0.2" of the selected row. */
 function sureText({ model, unicode }: Scene, method: number): string {
-  const { tree, node } = model
+  const { tree } = model
+  const { hot, node } = model.view
   const errors = errorsOf(tree)
   if (errors === undefined || !model.showsErrors) return ''
-  const isTree = model.view === 'tree'
-  const hot = isTree ? undefined : model.hot.methods[model.index]
-  const sums = isTree ? undefined : methodErrors(tree, method).get(method)
+  const sums = hot && methodErrors(tree, method).get(method)
   const error = sums ?? { self: errors.self[node] ?? -1, total: errors.total[node] ?? -1 }
   if (error.total < 0) return ` ${unicode ? '±' : '+-'} not measured yet `
   const { self, total } = costsOf(tree)
@@ -459,7 +309,7 @@ function sureText({ model, unicode }: Scene, method: number): string {
 
 /** Of a row of hot locks, the longest first: which methods waited, and how much of the time each. */
 function waiterTexts({ model, nameOf }: Scene, method: number, lockName: string): string[] {
-  if (model.view !== 'hot' || !isWait(nameOf(method))) return []
+  if (model.view.hot === undefined || !isWait(nameOf(method))) return []
   const [lock] = hotLocks(model.tree, nameOf, method)
   if (lock === undefined) return []
   const text = (waiters: number, cells: number): string => {

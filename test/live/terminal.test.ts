@@ -152,13 +152,13 @@ forNewestJdk((jdk) => {
       await leave(terminal)
     })
 
-    it('s sorts callees by the next column, a digit by that one, S turns the order round', async () => {
+    it('o sorts callees by the next column, a digit by that one, O turns the order round', async () => {
       const terminal = await attached()
       const sorted = (groups: number[][], sign: 1 | -1): boolean =>
         groups.length > 0 &&
         groups.every((group) => group.every((n, i) => i === 0 || sign * (n - group[i - 1]!) >= 0))
       await terminal.until((lines) => /▾total ms/.test(lines[2]!))
-      terminal.send('s')
+      terminal.send('o')
       await terminal.until(
         (lines) =>
           /▾self ms/.test(lines[2]!) &&
@@ -176,7 +176,7 @@ forNewestJdk((jdk) => {
             -1,
           ),
       )
-      terminal.send('S')
+      terminal.send('O')
       await terminal.until(
         (lines) =>
           /▴calls/.test(lines[2]!) &&

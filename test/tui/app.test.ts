@@ -70,7 +70,7 @@ describe('the live view', () => {
 
 
  com.acme.OrderService.process(int)                                      1 of 6
- q quit  ? help  Enter open  / search  m hot  t tree  s sort  T thread  p pause`,
+ q quit  ? help  Enter open  / search  m hot  t tree  o sort  T thread  p pause`,
     )
   })
 
@@ -119,7 +119,7 @@ describe('the live view', () => {
 
 
  com.acme.Log.debug(int)                                                                                       10 of 10
- q quit  ? help  Enter open  / search  m hot  t tree  s sort  T thread  p pause  z zero  * all`,
+ q quit  ? help  Enter open  / search  m hot  t tree  o sort  T thread  p pause  z zero  * all`,
     )
   })
 
@@ -254,9 +254,9 @@ describe('the rows', () => {
   })
 
   it('sort by the next column, by number, and the other way', () => {
-    screen.press('s')
+    screen.press('o')
     assert.equal(screen.styled('sorted'), '▾self ms')
-    screen.press('S')
+    screen.press('O')
     assert.equal(screen.styled('sorted'), '▴self ms')
     screen.press('4')
     assert.equal(screen.styled('sorted'), '▾calls')
@@ -433,7 +433,7 @@ describe('a session', () => {
     screen.press('p z')
     await view.refresh()
     assert.equal(source.snapshots, asked + 1)
-    screen.press('R C-z')
+    screen.press('z C-z')
     assert.deepEqual([source.resets, screen.suspended], [2, 1])
   })
 })

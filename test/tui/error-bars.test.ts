@@ -39,9 +39,9 @@ describe('error bars in the live view', () => {
   })
 
   it('go and come with a key', () => {
-    screen.press('e')
+    screen.press('E')
     assert.doesNotMatch(screen.text, /±/)
-    screen.press('e')
+    screen.press('E')
     assert.match(detail(), /±0\.80/)
   })
 
@@ -63,7 +63,7 @@ describe('error bars in the live view', () => {
   it('without the option, the key says what gives them', async () => {
     source.tree = treeOf('Shop.order 3x 2000000ns', source.methods)
     await view.refresh()
-    screen.press('e')
+    screen.press('E')
     assert.match(detail(), /times say how sure they are with --error-bars/)
   })
 })

@@ -1,0 +1,121 @@
+// What the command line understands: commands, arguments, options, and their help.
+
+import { Command } from 'commander'
+import type { AttachFlags } from './attach.ts'
+import type { GateFlags } from './gate.ts'
+import { count, percentage, withSessionFlags } from './options.ts'
+import type { RecordFlags } from './record.ts'
+import type { RunFlags } from './run.ts'
+
+/**
+ * Commands are imported when they run: a picker's React must not slow down `attach`.
+ *
+ * @param version  of the package
+ */
+export function commandLine(version: string): Command {
+  const program = new Command('jfluid')
+    .description('Profile one task of a running JVM: attach, watch its exact calling context tree, detach.')
+    .version(version)
+    .exitOverride()
+    .enablePositionalOptions()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'jfluid: ')) })
+    .showHelpAfterError('(add --help for the options)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  jfluid ps
+  jfluid attach 4711 --root com.shop.OrderService.process
+  jfluid record 4711 --root OrderService.process --duration 10s --out p.jfluid
+  jfluid run --root Main.main --record p.jfluid -- java -jar app.jar
+  jfluid report p.jfluid --top 20`,
+    )
+
+  program
+    .command('ps')
+    .description('list JVMs and whether they can be attached to')
+    .option('--json', 'as JSON')
+    .action(async (flags: { json?: boolean }) => {
+      const { ps } = await import('./ps.ts')
+      ps(flags, (text) => process.stdout.write(text))
+    })
+
+  withSessionFlags(
+    program
+      .command('attach')
+      .description('show the calling context tree of a root method, live')
+      .argument('<pid>', 'process id of the JVM'),
+  )
+    .option('--out <file>', 'write the profile there when leaving')
+    .action(async (pid: string, flags: AttachFlags) => {
+      const { attach } = await import('./attach.ts')
+      await attach(pid, flags)
+    })
+
+  withSessionFlags(
+    program
+      .command('record')
+      .description('profile for a while without a screen and write the profile')
+      .argument('<pid>', 'process id of the JVM'),
+  )
+    .requiredOption('--out <file>', 'where to write the profile')
+    .option('--duration <time>', 'how long: 500ms, 10s, 2m', '10s')
+    .action(async (pid: string, flags: RecordFlags) => {
+      const { record } = await import('./record.ts')
+      await record(pid, flags)
+    })
+
+  withSessionFlags(
+    program
+      .command('run')
+      .description('start a JVM and profile it from its first application class on')
+      .argument('<command...>', 'what to start, after --'),
+  )
+    .option('--record <file>', 'no screen: profile until the program ends, then write the profile')
+    .option('--output <file>', "where the program's output goes while the screen is in use")
+    .passThroughOptions()
+    .action(async (command: string[], flags: RunFlags) => {
+      const { run } = await import('./run.ts')
+      const { keepStatus } = await import('./signals.ts')
+      try {
+        process.exitCode = await run(command, flags)
+      } finally {
+        keepStatus() // not in `run`: the gate goes on after it
+      }
+    })
+
+  program
+    .command('gate')
+    .description('fail if a task executes more than its baseline: for continuous integration')
+    .argument('<baseline>', 'a .jfluid file of --mode bytecodes or count')
+    .argument('[other...]', 'another .jfluid file; or after --, what to run and profile as the baseline was')
+    .option('--tolerance <percent>', 'how much more one call of the root may cost', percentage, 0)
+    .option('--json', 'as JSON')
+    .action(async (baseline: string, other: string[], flags: GateFlags) => {
+      const { gate } = await import('./gate.ts')
+      await gate(baseline, other, flags, (text) => process.stdout.write(text))
+    })
+
+  program
+    .command('report')
+    .description('what a recorded profile says')
+    .argument('<file>', 'a .jfluid file')
+    .option('--top <n>', 'how many hot methods', count, 20)
+    .option('--json', 'as JSON')
+    .action(async (file: string, flags: { top: number; json?: boolean }) => {
+      const { report } = await import('./report.ts')
+      await report(file, flags)
+    })
+
+  program
+    .command('export')
+    .description('write a recorded profile for other tools')
+    .argument('<file>', 'a .jfluid file')
+    .requiredOption('--format <name>', 'json or collapsed')
+    .option('--out <file>', 'where to write it; the output otherwise')
+    .action(async (file: string, flags: { format: string; out?: string }) => {
+      const { exportProfile } = await import('./report.ts')
+      await exportProfile(file, flags)
+    })
+  return program
+}

@@ -1,0 +1,124 @@
+// The columns of numbers that views of methods and contexts have alike, and a row of them.
+
+import { COUNTED, FOLDED, type Fold } from '../../cct/folds.ts'
+import { COST_WORDS, type CostWords } from '../../profile/cost-text.ts'
+import { placeOf } from '../../profile/places.ts'
+import { COST_OF } from '../../profile/profile.ts'
+import { count, indent, pad, right, shortName, width } from '../format.ts'
+import { cells, glyphsOf, run } from '../frame-lines.ts'
+import type { Scene } from '../lines.ts'
+import type { Row, Sort, SortColumn } from '../rows.ts'
+import type { Line, Run, Style } from '../screen.ts'
+import { matcher } from '../search.ts'
+
+/** Part of the name column that may be indentation. */
+export const MOST_INDENT = 0.4
+
+interface Column {
+  readonly sort: SortColumn
+  readonly title: string
+  readonly cells: number
+}
+
+function numberColumns(screenColumns: number, words = COST_WORDS.time, share = ''): readonly Column[] {
+  const wide = screenColumns >= 100
+  return [
+    { sort: 'total', title: words.total, cells: wide ? 12 : 9 },
+    { sort: 'self', title: words.self, cells: wide ? 12 : 9 },
+    { sort: 'share', title: share, cells: 8 },
+    { sort: 'calls', title: words.calls, cells: wide ? 14 : 9 },
+    { sort: 'perCall', title: words.perCall, cells: wide ? 11 : 9 },
+  ]
+}
+
+/** Where names begin: behind the numbers and a gap. */
+export function nameColumn(screenColumns: number): number {
+  return numberColumns(screenColumns).reduce((sum, each) => sum + each.cells, 2)
+}
+
+/** Which column has its head at this cell. */
+export function headAt(screenColumns: number, at: number): SortColumn {
+  let end = 0
+  for (const { sort, cells } of numberColumns(screenColumns)) {
+    end += cells
+    if (at < end) return sort
+  }
+  return 'name'
+}
+
+export function wordsOf({ status }: Scene): CostWords {
+  return COST_WORDS[COST_OF[status.mode]]
+}
+
+/** @param share  what the column of parts is called */
+export function columnHeads(scene: Scene, sort: Sort, share: string): Line {
+  const { columns } = scene
+  const glyphs = glyphsOf(scene)
+  const head = (by: SortColumn, title: string): Run =>
+    by === sort.column
+      ? run((sort.reversed ? glyphs.up : glyphs.down) + title, 'sorted')
+      : run(title, 'header')
+  const line: Run[] = []
+  for (const each of numberColumns(columns, wordsOf(scene), share)) {
+    const title = head(each.sort, each.title)
+    line.push(run(' '.repeat(each.cells - width(title.text)), 'header'), title)
+  }
+  line.push(run('  ', 'header'), head('name', 'method'))
+  return [...line, run(' '.repeat(columns - cells(line)), 'header')]
+}
+
+export type RowDrawer = (
+  numbers: readonly [total: number, self: number, calls: number],
+  share: string,
+  whole: number,
+  method: number,
+  selected: boolean,
+  row?: Row,
+  fold?: Fold,
+) => Line
+
+export function rowDrawer(scene: Scene): RowDrawer {
+  const { columns, model, nameOf } = scene
+  const glyphs = glyphsOf(scene)
+  const [total, self, share, calls, each] = numberColumns(columns) as [Column, Column, Column, Column, Column]
+  const nameCells = columns - nameColumn(columns)
+  const matches = matcher(model.search, model.nameText)
+  const words = wordsOf(scene)
+  return ([totalCost, selfCost, times], part, whole, method, selected, row, fold) => {
+    const numbers =
+      right(words.cost(totalCost, total.cells - 1), total.cells) +
+      right(words.cost(selfCost, self.cells - 1), self.cells) +
+      right(part, share.cells) +
+      right(timesText(times + (fold?.counted ?? 0), calls.cells - 1, fold?.extra), calls.cells) +
+      right(words.each(totalCost, times), each.cells)
+    const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
+    const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
+    const mark = MARKS[fold?.state ?? 0] ?? ''
+    const called = nameOf(method)
+    const place = row ? placeOf(model.tree, row.node, nameOf) : ''
+    const room = nameCells - width(before) - width(marker) - mark.length
+    const name = shortName(called, room - place.length, glyphs.ellipsis) + mark
+    if (selected) return [run(pad(`${numbers}  ${before}${marker}${name}${place}`, columns), 'selected')]
+    return [
+      run(numbers, heatOf(selfCost, whole)),
+      run(`  ${before}`, 'dim'),
+      run(marker, 'key'),
+      run(name, matches(method) ? 'match' : 'plain'),
+      ...(place === '' ? [] : [run(place, 'dim')]),
+    ]
+  }
+}
+
+/** Behind the name of a method that is not timed at the moment. */
+const MARKS: Readonly<Record<number, string>> = { [FOLDED]: ' (folded)', [COUNTED]: ' (counted)' }
+
+/** With calls that were not counted, if there are any. */
+function timesText(times: number, cells: number, extra = 0): string {
+  return Math.round(extra) === 0 ? count(times, cells) : `~${count(Math.round(times + extra), cells - 1)}`
+}
+
+/** By its own cost, since a total is hot wherever something below it is. */
+function heatOf(self: number, whole: number): Style {
+  if (self <= 0) return 'plain'
+  return self >= whole / 4 ? 'hot' : self >= whole / 20 ? 'warm' : 'plain'
+}

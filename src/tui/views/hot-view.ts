@@ -1,0 +1,103 @@
+// Methods in all their contexts, those that cost most themselves first.
+
+import { methodFolds } from '../../cct/folds.ts'
+import { costsOf } from '../../cct/metric.ts'
+import type { HotMethod } from '../../cct/snapshot.ts'
+import { rootTotal } from '../../profile/profile.ts'
+import { percent } from '../format.ts'
+import type { Scene } from '../lines.ts'
+import { HotRows, type Sort, type SortColumn } from '../rows.ts'
+import type { Line } from '../screen.ts'
+import { matcher } from '../search.ts'
+import { columnHeads, headAt, rowDrawer } from './columns.ts'
+import { View } from './view.ts'
+
+export class HotView extends View {
+  /** Made when it is looked at. */
+  #rows: HotRows | undefined
+  #sort: Sort = { column: 'self', reversed: false }
+  #selected: number | undefined
+
+  get #hot(): HotRows {
+    this.#rows ??= new HotRows(this.shared.tree, this.#sort, this.shared.nameText)
+    return this.#rows
+  }
+
+  override get count(): number {
+    return this.#hot.count
+  }
+
+  override get index(): number {
+    return this.#selected === undefined ? 0 : Math.max(0, this.#hot.find(this.#selected))
+  }
+
+  override get hot(): HotMethod | undefined {
+    return this.#hot.methods[this.index]
+  }
+
+  override get method(): number | undefined {
+    return this.hot?.method
+  }
+
+  override get sort(): Sort {
+    return this.#sort
+  }
+
+  protected override setSort(sort: Sort): void {
+    this.#sort = sort
+  }
+
+  protected override rebuild(): void {
+    this.#rows = undefined
+  }
+
+  protected override select(index: number): void {
+    this.#selected = this.#hot.methods[index]?.method
+  }
+
+  /** To the place in the tree where the method spends most. */
+  override enter(): void {
+    const wanted = this.method
+    const { tree } = this.shared
+    const { self } = costsOf(tree)
+    let best = -1
+    for (let i = 0; i < tree.count; i++) {
+      if (tree.method[i] === wanted && (best < 0 || self[i]! > self[best]!)) best = i
+    }
+    this.shared.revealInTree(best)
+  }
+
+  protected override find(direction: 1 | -1): number {
+    const matches = matcher(this.shared.search, this.shared.nameText)
+    const { methods } = this.#hot
+    const from = this.index
+    for (let step = 1; step <= methods.length; step++) {
+      const at = (from + direction * step + 2 * methods.length) % methods.length
+      if (!matches(methods[at]!.method)) continue
+      this.moveTo(at)
+      return methods.filter((hot) => matches(hot.method)).length
+    }
+    return 0
+  }
+
+  override columnAt({ columns }: Scene, cell: number): SortColumn {
+    return headAt(columns, cell)
+  }
+
+  override head(scene: Scene): Line {
+    return columnHeads(scene, this.#sort, '% self')
+  }
+
+  override body(scene: Scene): Line[] {
+    const { tree, bodyRows } = this.shared
+    const draw = rowDrawer(scene)
+    const whole = rootTotal(tree)
+    const folds = methodFolds(tree)
+    return this.#hot.methods.slice(this.first, this.first + bodyRows).map((hot, i) => {
+      const numbers = [hot.total, hot.self, hot.calls] as const
+      const fold = folds.get(hot.method)
+      const selected = this.first + i === this.index
+      return draw(numbers, percent(hot.self, whole), whole, hot.method, selected, undefined, fold)
+    })
+  }
+}

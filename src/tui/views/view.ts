@@ -1,0 +1,147 @@
+// One way of looking at what was recorded: rows, of which some are on the screen and one is selected. What they are, how they
+// are drawn, and what keys and clicks on them do is the view's; the turns of the session, pages and status lines are not.
+// Pure: the same picture and the same keys give the same lines.
+
+import type { HotMethod } from '../../cct/snapshot.ts'
+import type { Tree } from '../../cct/tree.ts'
+import type { Scene } from '../lines.ts'
+import type { NameText, Sort, SortColumn } from '../rows.ts'
+import type { Line } from '../screen.ts'
+
+/** What all views look at, and can do to each other. */
+export interface Shared {
+  /** Of all threads, or of the chosen one. */
+  readonly tree: Tree
+  readonly nameText: NameText
+  /** What matches are sought; empty for nothing. */
+  readonly search: string
+  /** How many rows fit on the screen. */
+  readonly bodyRows: number
+  /** A word to the user, such as of a search without matches. */
+  say(notice: string): void
+  /** Shows the calling context tree, and a node in it. */
+  revealInTree(node: number): void
+}
+
+export abstract class View {
+  protected readonly shared: Shared
+  #first = 0
+
+  constructor(shared: Shared) {
+    this.shared = shared
+  }
+
+  /** Rows, on the screen or not. */
+  abstract get count(): number
+  /** Index of the selected row. */
+  abstract get index(): number
+  /** Index of the first row on the screen. */
+  get first(): number {
+    return this.#first
+  }
+  /** Node of the tree that the selected row is; -1 for none. */
+  get node(): number {
+    return -1
+  }
+  /** What the selected row says of a method in all its contexts. */
+  get hot(): HotMethod | undefined {
+    return undefined
+  }
+  /** Method id of the selected row. */
+  get method(): number | undefined {
+    return this.node < 0 ? undefined : this.shared.tree.method[this.node]
+  }
+  /** By what rows are in order; undefined where they cannot be sorted. */
+  get sort(): Sort | undefined {
+    return undefined
+  }
+
+  protected abstract select(index: number): void
+  /** Looks at the tree, or sorts, anew. */
+  protected abstract rebuild(): void
+  /** How many match what is sought; the next one in this direction is selected then. */
+  protected abstract find(direction: 1 | -1): number
+  protected setSort(_sort: Sort): void {}
+
+  /** The heads of the columns. */
+  abstract head(scene: Scene): Line
+  /** What is on the screen below them. */
+  abstract body(scene: Scene): Line[]
+  /** Which column has its head at this cell; undefined for none. */
+  columnAt(_scene: Scene, _cell: number): SortColumn | undefined {
+    return undefined
+  }
+
+  /** After the tree has changed: the selected row stays in its line of the screen. */
+  renew(): void {
+    const line = this.index - this.first
+    this.rebuild()
+    this.scrollTo(this.index - line)
+  }
+
+  protected scrollTo(first: number): void {
+    const last = Math.max(0, this.count - this.shared.bodyRows)
+    this.#first = Math.max(0, Math.min(first, last))
+  }
+
+  protected keepInSight(index = this.index): void {
+    const { bodyRows } = this.shared
+    if (index < this.first) this.#first = index
+    else if (index >= this.first + bodyRows) this.#first = index - bodyRows + 1
+  }
+
+  /** After the screen has another size, or the view is shown again. */
+  settle(): void {
+    this.scrollTo(this.first)
+    this.keepInSight()
+  }
+
+  moveTo(wanted: number): void {
+    const index = Math.max(0, Math.min(wanted, this.count - 1))
+    this.select(index)
+    this.keepInSight(index)
+  }
+
+  move(rows: number): void {
+    this.moveTo(this.index + rows)
+  }
+
+  movePages(pages: number): void {
+    const rows = pages * (this.shared.bodyRows - 1)
+    const index = this.index
+    this.scrollTo(this.first + rows)
+    this.moveTo(index + rows)
+  }
+
+  /** Moves the rows under the screen; the selection stays in sight. */
+  scroll(rows: number): void {
+    this.scrollTo(this.first + rows)
+    const { index, first } = this
+    const last = first + this.shared.bodyRows - 1
+    if (index < first) this.moveTo(first)
+    else if (index > last) this.moveTo(last)
+  }
+
+  sortAs(sort: Sort): void {
+    this.setSort(sort)
+    this.renew()
+  }
+
+  /** The first click on a row selects it, another is Enter. */
+  click(_scene: Scene, line: number, _column: number): void {
+    const index = this.first + line
+    if (index >= this.count) return
+    const again = index === this.index
+    this.moveTo(index)
+    if (again) this.enter()
+  }
+
+  enter(): void {}
+  goRight(): void {}
+  goLeft(): void {}
+  openBelow(): void {}
+
+  nextMatch(direction: 1 | -1): number {
+    return this.find(direction)
+  }
+}
