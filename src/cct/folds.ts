@@ -3,6 +3,10 @@
 
 import type { Tree } from './tree.ts'
 
+export const EXTRAPOLATED_CALLS = 'extrapolatedCalls'
+export const COUNTED_CALLS = 'countedCalls'
+export const FOLDED_COLUMN = 'folded'
+
 /** Values of the column `folded`; 0 where the method is timed. */
 export const FOLDED = 1
 export const COUNTED = 2
@@ -24,7 +28,7 @@ export interface Fold {
 
 /** Undefined where nothing was ever to be folded. */
 export function foldsOf({ metrics }: Tree): Folds | undefined {
-  const { extrapolatedCalls: extra, countedCalls: counted, folded } = metrics
+  const { [EXTRAPOLATED_CALLS]: extra, [COUNTED_CALLS]: counted, [FOLDED_COLUMN]: folded } = metrics
   if (extra === undefined || folded === undefined) return undefined
   // Profiles of versions that could not only count have no such column.
   return { extra, counted: counted ?? new Float64Array(extra.length), folded }

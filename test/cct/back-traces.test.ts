@@ -1,0 +1,164 @@
+// Callers of a method, merged over contexts. The oracle walks up from each context by itself.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { backTraces } from '../../src/cct/back-traces.ts'
+import { hotMethods } from '../../src/cct/snapshot.ts'
+import type { Tree } from '../../src/cct/tree.ts'
+import { chain, Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
+
+const methods = new Methods()
+const id = (name: string) => methods.id(name)
+
+/** "leaf 3x 30/30 ( a 1x 10/10 )": calls, self and total. */
+function show(tree: Tree, self = 'selfNs', total = 'totalNs'): string {
+  const below = (from: number, to: number): string => {
+    const rows: string[] = []
+    for (let node = from; node < to; node += tree.size[node]!) {
+      const end = node + tree.size[node]!
+      const { [self]: own, [total]: all, calls } = tree.metrics
+      const callers = end > node + 1 ? ` ( ${below(node + 1, end)} )` : ''
+      rows.push(
+        `${methods.names[tree.method[node]!]!.method} ${calls![node]}x ${own![node]}/${all![node]}${callers}`,
+      )
+    }
+    return rows.join('  ')
+  }
+  return below(0, tree.count)
+}
+
+const of = (notation: string, ...names: string[]) => backTraces(treeOf(notation, methods), names.map(id))
+
+describe('back traces', () => {
+  it('merge the callers of all contexts, down to the roots', () => {
+    // leaf: 1 + 2 + 4 calls, of which 1 + 2 by way of a.
+    const { tree, levels, isCut } = of(
+      `main 1x 100ns ( a 1x 5ns ( leaf 1x 10ns ) b 1x 7ns ( a 1x 5ns ( leaf 2x 20ns ) leaf 4x 40ns ) )`,
+      'leaf',
+    )
+    assert.equal(
+      show(tree),
+      'leaf 7x 70/70 ( a 3x 30/30 ( main 1x 10/10  b 2x 20/20 ( main 2x 20/20 ) )  b 4x 40/40 ( main 4x 40/40 ) )',
+    )
+    assert.deepEqual({ levels, isCut }, { levels: 3, isCut: false })
+  })
+
+  it('give callers what the method and its callees cost, not what they cost themselves', () => {
+    const { tree } = of('main 1x 100ns ( a 1x 5ns ( mid 1x 3ns ( leaf 1x 10ns ) ) )', 'mid')
+    assert.equal(show(tree), 'mid 1x 3/13 ( a 1x 3/13 ( main 1x 3/13 ) )')
+  })
+
+  it('count recursion once: the total of outermost activations, calls and self of all', () => {
+    // f calls f calls f: 1 + 2 + 4 calls and ns; the outermost has a total of 7.
+    const { tree } = of('main 1x 0ns ( f 1x 1ns ( f 2x 2ns ( f 4x 4ns ) ) )', 'f')
+    assert.equal(show(tree), 'f 7x 7/7 ( main 1x 1/7  f 6x 6/0 ( main 2x 2/0  f 4x 4/0 ( main 4x 4/0 ) ) )')
+  })
+
+  it('leave what a root was called by to nobody', () => {
+    const { tree } = of('f 3x 3ns ( g 1x 1ns ( f 2x 2ns ) )', 'f')
+    assert.equal(show(tree), 'f 5x 5/6 ( g 2x 2/0 ( f 2x 2/0 ) )')
+  })
+
+  it('are a top node for each method that has a context', () => {
+    const { tree } = of('main 1x 0ns ( a 1x 1ns b 2x 2ns )', 'b', 'nowhere', 'a')
+    assert.equal(show(tree), 'b 2x 2/2 ( main 2x 2/2 )  a 1x 1/1 ( main 1x 1/1 )')
+    assert.equal(of('main 1x 0ns', 'nowhere').tree.count, 0)
+  })
+
+  it('have the columns of the metric', () => {
+    const { metrics, ...rest } = treeOf('main 1x 100ns ( a 1x 5ns ( leaf 2x 16ns ) )', methods)
+    const calls = metrics.calls!
+    const bytes = { calls, bytes: metrics.selfNs!, totalBytes: metrics.totalNs! }
+    const ofBytes = backTraces({ ...rest, metrics: bytes }, [id('leaf')]).tree
+    assert.equal(show(ofBytes, 'bytes', 'totalBytes'), 'leaf 2x 16/16 ( a 2x 16/16 ( main 2x 16/16 ) )')
+    assert.deepEqual(Object.keys(ofBytes.metrics), ['calls', 'bytes', 'totalBytes'])
+    const ofCalls = backTraces({ ...rest, metrics: { calls, totalCalls: metrics.totalNs! } }, [id('a')]).tree
+    assert.equal(show(ofCalls, 'calls', 'totalCalls'), 'a 1x 1/21 ( main 1x 1/21 )')
+  })
+
+  it('sum calls that a budget left untimed, and say what is folded', () => {
+    const { metrics, ...rest } = treeOf('main 1x 0ns ( a 1x 0ns ( leaf 2x 0ns ) leaf 1x 0ns )', methods)
+    const folds = {
+      extrapolatedCalls: Float64Array.of(0, 0, 10, 20),
+      countedCalls: Float64Array.of(0, 0, 3, 4),
+      folded: Float64Array.of(0, 2, 1, 1),
+    }
+    const { tree } = backTraces({ ...rest, metrics: { ...metrics, ...folds } }, [id('leaf')])
+    // leaf, a, main, main
+    assert.deepEqual([...tree.metrics.extrapolatedCalls!], [30, 10, 10, 20])
+    assert.deepEqual([...tree.metrics.countedCalls!], [7, 3, 3, 4])
+    assert.deepEqual([...tree.metrics.folded!], [1, 2, 0, 0])
+  })
+
+  it('take a method called from several places for one', () => {
+    const tree = treeOf('main 1x 0ns ( leaf 2x 2ns leaf2 3x 3ns )', methods)
+    const methodOf = Int32Array.from(methods.names, (_, at) => (at === id('leaf2') ? id('leaf') : at))
+    assert.equal(show(backTraces({ ...tree, methodOf }, [id('leaf')]).tree), 'leaf 5x 5/5 ( main 5x 5/5 )')
+  })
+
+  it('are those that a walk up from each context finds, in random trees', () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const tree = randomTree(60, 4, seeded(seed))
+      for (const { method, calls, self, total } of hotMethods(tree)) {
+        const { tree: traces, isCut } = backTraces(tree, [method])
+        assert.deepEqual(sumsByTrace(traces, method), walked(tree, method), `seed ${seed}, method ${method}`)
+        assert.equal(isCut, false)
+        const { calls: all, selfNs, totalNs } = traces.metrics
+        assert.deepEqual(
+          [all![0], selfNs![0], Math.round(totalNs![0]!)],
+          [calls, self, Math.round(total)],
+          `seed ${seed}: the top row is the hot method`,
+        )
+      }
+    }
+  })
+
+  it('stop after so many steps, and say so', () => {
+    // 100,000 + 99,999 + ... steps: ten levels are 999,955.
+    const { tree, levels, isCut } = backTraces(chain(100_000), [1], 1_000_000)
+    assert.deepEqual({ levels, isCut, rows: tree.count }, { levels: 10, isCut: true, rows: 11 })
+    assert.deepEqual([...tree.metrics.calls!].slice(0, 3), [100_000, 99_999, 99_998])
+    assert.equal(backTraces(chain(5), [1], 1).levels, 1, 'direct callers are always there')
+    assert.equal(backTraces(chain(2), [1], 3).isCut, false)
+  })
+})
+
+/** "method caller caller": [calls, self] of a trace, as a walk up from every context of the method sums them. */
+function walked(tree: Tree, method: number): Map<string, number[]> {
+  const sums = new Map<string, number[]>()
+  for (let node = 0; node < tree.count; node++) {
+    if (tree.method[node] !== method) continue
+    let isInner = false
+    for (let at = tree.parent[node]!; at >= 0; at = tree.parent[at]!) isInner ||= tree.method[at] === method
+    let trace = ''
+    for (let at = node; at >= 0; at = tree.parent[at]!) {
+      trace += ` ${tree.method[at]}`
+      const sum = sums.get(trace) ?? [0, 0, 0]
+      sums.set(trace, [
+        sum[0]! + tree.metrics.calls![node]!,
+        sum[1]! + tree.metrics.selfNs![node]!,
+        sum[2]! + (isInner ? 0 : tree.metrics.totalNs![node]!),
+      ])
+    }
+  }
+  return rounded(sums)
+}
+
+function sumsByTrace(tree: Tree, method: number): Map<string, number[]> {
+  const sums = new Map<string, number[]>()
+  const traces: string[] = []
+  for (let node = 0; node < tree.count; node++) {
+    const above = tree.parent[node]!
+    traces.push(`${above < 0 ? '' : traces[above]} ${tree.method[node]}`)
+    const { calls, selfNs, totalNs } = tree.metrics
+    assert.ok(!sums.has(traces[node]!), `one row a trace, method ${method}`)
+    sums.set(traces[node]!, [calls![node]!, selfNs![node]!, totalNs![node]!])
+  }
+  return rounded(sums)
+}
+
+/** Sums of floats depend on the order. */
+function rounded(sums: Map<string, number[]>): Map<string, number[]> {
+  const sorted = [...sums].sort(([a], [b]) => (a < b ? -1 : 1))
+  return new Map(sorted.map(([trace, numbers]) => [trace, numbers.map((it) => Math.round(it))]))
+}
