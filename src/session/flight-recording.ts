@@ -140,10 +140,11 @@ export class FlightRecording implements Sampler {
     const older = before.repository === null ? [] : recordingsIn(`${root}${before.repository}`)
     await this.#begin(connection)
     try {
-      // Asked anew: a recorder that has never recorded may give up the repository it had.
+      // Asked anew: a recorder that has never recorded may give up the repository it had. The new one has the same name
+      // if it comes within the same second (Repository.java).
       const { stackDepth, repository } = await recorderSetup(connection)
       this.#stackDepth = stackDepth
-      this.#isOurs = repository !== before.repository
+      this.#isOurs = repository !== before.repository || (older.length === 0 && running.length === 0)
       this.#open(connection, repository ?? '/')
       if (!this.#isOurs) for (const name of older) this.#known.add(name)
       if (!recordingsIn(this.#directory).some((name) => !this.#known.has(name))) {

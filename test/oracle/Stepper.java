@@ -50,7 +50,7 @@ abstract class Stepper {
         ClassPrepareRequest prepare = requests.createClassPrepareRequest();
         prepare.addClassFilter(args[2].split(" ")[0]);
         prepare.enable();
-        vm.resume();
+        // It goes on with the set of its first event, below. Told twice, it would go on from what suspends it next, too.
         try {
             while (true) {
                 EventSet events = vm.eventQueue().remove();
