@@ -28,6 +28,7 @@ Examples:
   jfluid attach 4711 --root com.shop.OrderService.process
   jfluid record 4711 --root OrderService.process --duration 10s --out p.jfluid
   jfluid run --root Main.main --record p.jfluid -- java -jar app.jar
+  jfluid open p.jfluid
   jfluid report p.jfluid --top 20`,
     )
 
@@ -94,6 +95,15 @@ Examples:
     .action(async (baseline: string, other: string[], flags: GateFlags) => {
       const { gate } = await import('./gate.ts')
       await gate(baseline, other, flags, (text) => process.stdout.write(text))
+    })
+
+  program
+    .command('open')
+    .description('look at a recorded profile in the live view')
+    .argument('<file>', 'a .jfluid file')
+    .action(async (file: string) => {
+      const { open } = await import('./open.ts')
+      await open(file)
     })
 
   program

@@ -2,7 +2,7 @@
 // that is too small.
 
 import { ASCII, clean, count, cut, type Glyphs, pad, span, UNICODE, width, wrap } from './format.ts'
-import type { Binding } from './keys.ts'
+import { type Binding, keysFor } from './keys.ts'
 import type { LiveStatus } from './live-source.ts'
 import type { Pages } from './pages.ts'
 import type { Line, Run, Style } from './screen.ts'
@@ -87,18 +87,28 @@ export function cells(line: Line): number {
 export function identityLine(scene: FrameScene, doing: string = scene.status.phase): Line {
   const { columns, status } = scene
   const warnings = status.warnings.length
+  const { file } = status
+  const wide = columns >= 100
   const who = [
     run(' jfluid ', 'title'),
-    run(` pid ${status.pid}  `, 'dim'),
-    run(clean(status.mainClass), 'title'),
-    run(columns >= 100 ? `  JDK ${clean(status.jdk)}` : '', 'dim'),
+    ...(file === undefined ? [] : [run(` ${cut(clean(file.name), wide ? 40 : 20)} `, 'title')]),
+    run(file === undefined || wide ? ` pid ${status.pid}  ` : ' ', 'dim'),
+    run(clean(status.mainClass), file === undefined ? 'title' : 'plain'),
+    run(wide ? `  JDK ${clean(status.jdk)}` : '', 'dim'),
   ]
   const atRight = [
     run(warnings === 0 ? '  ' : `  ${warnings} warning${warnings === 1 ? '' : 's'}: w  `, 'warning'),
-    phase(scene, doing),
+    file === undefined
+      ? phase(scene, doing)
+      : run(`${wide ? 'recorded ' : ''}${minute(file.recordedAt)}`, 'dim'),
     run(` ${span(status.elapsedMs)} `),
   ]
   return between(who, atRight, columns)
+}
+
+/** "2026-11-23 04:13Z", as reports have it. */
+function minute(instant: string): string {
+  return clean(instant).replace(/^(\d+-\d+-\d+)T(\d+:\d+):\d+(?:\.\d+)?Z$/, '$1 $2Z')
 }
 
 function phase({ status, paused, ended }: FrameScene, doing: string): Run {
@@ -128,8 +138,11 @@ export function say(text: string, style: Style, columns: number): Line {
 }
 
 /** The page of keys. */
-export function keyLines<Actions>(bindings: readonly Binding<Actions>[], columns: number): Line[] {
-  const entries = bindings
+export function keyLines<Actions>(
+  bindings: readonly Binding<Actions>[],
+  { columns, status }: FrameScene,
+): Line[] {
+  const entries = keysFor(bindings, status.phase === 'file')
     .filter(({ label }) => label !== '')
     .map(({ label, help }): Line => [run(`  ${pad(label, 9)}`, 'key'), run(help)])
   const lines: Line[] = []
@@ -154,9 +167,12 @@ export function warningLines({ columns, status }: FrameScene): Line[] {
 }
 
 /** The last line: as many keys as fit. */
-export function keyLine<Actions>(bindings: readonly Binding<Actions>[], columns: number): Line {
+export function keyLine<Actions>(
+  bindings: readonly Binding<Actions>[],
+  { columns, status }: FrameScene,
+): Line {
   const line: Run[] = []
-  for (const { label, short } of bindings) {
+  for (const { label, short } of keysFor(bindings, status.phase === 'file')) {
     if (short === undefined) continue
     const entry = [run(` ${label.split(' ')[0]!}`, 'key'), run(` ${short} `, 'dim')]
     if (cells(line) + cells(entry) > columns) break

@@ -31,6 +31,8 @@ export abstract class Frame<Picture> {
   #freezing = false
   #ended: string | undefined
   #notice: { text: string; until: number } | undefined
+  /** Of a file, which there is nothing new to ask of. */
+  #isStill = false
 
   /** @param periodMs  from the begin of a turn to that of the next */
   constructor(source: FrameSource, screen: Screen, periodMs: number) {
@@ -74,19 +76,29 @@ export abstract class Frame<Picture> {
 
   /** One turn: the newest picture, drawn. */
   async refresh(): Promise<void> {
-    if (this.isMoving && !this.#freezing) await this.renew()
-    this.draw()
+    const wasStill = this.#isStill
+    if (this.isMoving && !this.#freezing) await this.renew(this.#isFile)
+    // What is still is drawn when a key or a word of ours changes it: its rows may be many.
+    if (!wasStill || this.#isNoticeOver) this.draw()
+  }
+
+  get #isFile(): boolean {
+    return this.#source.status().phase === 'file'
+  }
+
+  get #isNoticeOver(): boolean {
+    return this.#notice !== undefined && performance.now() > this.#notice.until
   }
 
   draw(): void {
     if (this.#done) return
-    if (this.#notice !== undefined && performance.now() > this.#notice.until) this.#notice = undefined
+    if (this.#isNoticeOver) this.#notice = undefined
     this.#screen.draw(this.lines(this.scene))
   }
 
   /** Whether new pictures come. */
   protected get isMoving(): boolean {
-    return !this.#paused && this.#ended === undefined
+    return !this.#paused && !this.#isStill && this.#ended === undefined
   }
 
   protected async renew(stays = false): Promise<void> {
@@ -101,6 +113,7 @@ export abstract class Frame<Picture> {
     }
     // Meanwhile the view may have been frozen.
     if (this.#paused === paused && !this.#done) this.take(picture)
+    this.#isStill = this.#isFile
   }
 
   protected get scene(): FrameScene {
@@ -134,7 +147,9 @@ export abstract class Frame<Picture> {
     isTold = true,
   ): void {
     const binding = bindings.find(({ keys }) => keys.includes(key))
-    if (binding !== undefined) binding.run(actions)
+    if (binding?.isForSession === true && this.#isFile)
+      this.say(`${clean(key)} is for a session: this is a file`)
+    else if (binding !== undefined) binding.run(actions)
     else if (isTold && [...key].length === 1) this.say(`${clean(key)} does nothing; ? shows the keys`)
   }
 

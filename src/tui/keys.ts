@@ -45,25 +45,38 @@ export interface Binding<On = Actions> {
   run(actions: On): void
   /** Word for the line of keys at the bottom. */
   readonly short?: string
+  /** Does nothing in a file: it changes what is recorded, or waits for it. */
+  readonly isForSession?: true
+  /** What the help says instead while a file is looked at. */
+  readonly inFile?: string
 }
 
-const QUIT = bind<FrameActions>('q C-c', 'q', 'detach and leave', (on) => on.quit(), 'quit')
+/** The keys that do something, as the help of a session or of a file lists them. */
+export function keysFor<On>(bindings: readonly Binding<On>[], isFile: boolean): readonly Binding<On>[] {
+  if (!isFile) return bindings
+  return bindings
+    .filter((it) => it.isForSession !== true)
+    .map((it) => (it.inFile === undefined ? it : { ...it, help: it.inFile }))
+}
+
+const QUIT: Binding<FrameActions> = {
+  ...bind<FrameActions>('q C-c', 'q', 'detach and leave', (on) => on.quit(), 'quit'),
+  inFile: 'leave',
+}
 const HELP = bind<FrameActions>('? f1', '?', 'this page', (on) => on.toggle('help'), 'help')
-const PAUSE = bind<FrameActions>(
-  'p',
-  'p',
-  'freeze what is shown; recording goes on',
-  (on) => on.pause(),
-  'pause',
+const PAUSE = forSession(
+  bind<FrameActions>('p', 'p', 'freeze what is shown; recording goes on', (on) => on.pause(), 'pause'),
 )
-const ZERO = bind<FrameActions>('z', 'z', 'begin all counts and times at zero', (on) => on.reset(), 'zero')
+const ZERO = forSession(
+  bind<FrameActions>('z', 'z', 'begin all counts and times at zero', (on) => on.reset(), 'zero'),
+)
 const WARNINGS = bind<FrameActions>('w', 'w', 'warnings in full', (on) => on.toggle('warnings'))
-const SUSPEND = bind<FrameActions>(
-  'C-z',
-  'Ctrl-Z',
-  'stop jfluid as a job, which ends the recording; fg returns',
-  (on) => on.suspend(),
-)
+const SUSPEND: Binding<FrameActions> = {
+  ...bind<FrameActions>('C-z', 'Ctrl-Z', 'stop jfluid as a job, which ends the recording; fg returns', (on) =>
+    on.suspend(),
+  ),
+  inFile: 'stop jfluid as a job; fg returns',
+}
 
 /** Of the view of calls. Most needed first: the line of keys shows as many as fit. */
 export const BINDINGS: readonly Binding[] = [
@@ -115,6 +128,10 @@ export const REGION_BINDINGS: readonly Binding<FrameActions>[] = [
   bind('escape', 'Esc', 'close a page', (on) => on.escape()),
   SUSPEND,
 ]
+
+function forSession<On>(binding: Binding<On>): Binding<On> {
+  return { ...binding, isForSession: true }
+}
 
 function bind<On = Actions>(
   keys: string,

@@ -73,14 +73,16 @@ function statusLines(scene: Scene): Line[] {
   const wide = columns >= 100
   // A thread's name needs the room of two words, and so does a budget.
   const short = !wide && (model.thread !== undefined || status.overhead !== undefined)
+  const isFile = status.phase === 'file'
   const second = [
+    run(isFile ? ` ${status.mode} ` : '', 'dim'),
     run(` scheme ${status.scheme.toUpperCase()}  `, 'dim'),
     run(count(status.instrumentedMethods, 7)),
     run(short ? '/' : ' instrumented, ', 'dim'),
     run(count(status.calledMethods, 7)),
     run(short ? ' methods  ' : ' called  ', 'dim'),
-    run(shortCount(status.eventsPerSecond)),
-    run(' events/s  wait ', 'dim'),
+    run(shortCount(isFile ? status.events : status.eventsPerSecond)),
+    run(isFile ? ' events  wait ' : ' events/s  wait ', 'dim'),
     run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
     ...sureness(scene),
     ...budget(scene),
@@ -159,13 +161,14 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
   const say = (text: string, style?: Style): void => {
     for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, style)])
   }
-  const waiting = status.phase === 'waiting for root' && ended === undefined
+  const isOver = ended !== undefined || status.phase === 'ended' || status.phase === 'file'
+  const waiting = status.phase === 'waiting for root' && !isOver
   if (isWholeJvm(status)) {
     const whom = model.thread === undefined ? 'No thread has' : 'This thread has not'
-    const yet = ended === undefined ? ' yet: samples come once a second.' : '.'
+    const yet = isOver ? '.' : ' yet: samples come once a second.'
     say(`${whom} been found running Java code${yet}`)
   } else if (model.thread !== undefined) say('This thread has not called a root. T chooses another.')
-  else if (ended !== undefined || status.phase === 'ended') say('No root was called.')
+  else if (isOver) say('No root was called.')
   else if (status.phase === 'starting') say('Attaching and instrumenting ...')
   else if (waiting) {
     say(`Waiting for the first call of ${status.roots.length === 1 ? 'the root' : 'one of the roots'}`)
@@ -222,8 +225,9 @@ const HELP: Readonly<Record<LiveStatus['mode'], readonly string[]>> = {
   count: ['subtree is the calls of a context and of all below it, own those of the context.'],
 }
 
-function helpLines({ columns, status }: Scene): Line[] {
-  const lines = keyLines(BINDINGS, columns)
+function helpLines(scene: Scene): Line[] {
+  const { columns, status } = scene
+  const lines = keyLines(BINDINGS, scene)
   lines.push([])
   for (const text of HELP[status.mode])
     for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, 'dim')])
@@ -322,7 +326,7 @@ function waiterTexts({ model, nameOf }: Scene, method: number, lockName: string)
 
 function bottomLine(scene: Scene): Line {
   const { columns, model } = scene
-  if (model.typing === undefined) return keyLine(BINDINGS, columns)
+  if (model.typing === undefined) return keyLine(BINDINGS, scene)
   const typed = cut(model.typing, columns - 44)
   const hint = run('   Enter finds it, Esc ends the search', 'dim')
   return [run(' /', 'key'), run(typed + glyphsOf(scene).cursor), hint]

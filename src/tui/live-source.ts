@@ -1,4 +1,4 @@
-// The port of the live view to a session: everything it asks, and nothing else of it.
+// The port of the live view to a session, or to a profile in a file: everything it asks, and nothing else of it.
 
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import type { Mode } from '../profile/profile.ts'
@@ -17,7 +17,14 @@ export interface LiveStatus {
   /** Share of the target's time spent waiting for us. */
   readonly waitPercent: number
   readonly elapsedMs: number
-  readonly phase: 'starting' | 'waiting for root' | 'recording' | 'ended'
+  /** `file`: what was recorded once, and changes no more. */
+  readonly phase: 'starting' | 'waiting for root' | 'recording' | 'ended' | 'file'
+  /** In phase `file`. */
+  readonly file?: {
+    readonly name: string
+    /** ISO 8601, when recording started. */
+    readonly recordedAt: string
+  }
   /** With error bars: roots are timed by themselves just now, and nothing is recorded. */
   readonly isBare?: boolean
   /** With a budget, parts of 1: what profiling cost in the latest second; and methods that are only counted, or folded. */
@@ -34,14 +41,14 @@ export interface LiveStatus {
 
 export interface LiveSource {
   /**
-   * Asked for eight times a second, and when the view is frozen or its threads are listed; not while it is frozen.
+   * Asked for eight times a second, and when the view is frozen or its threads are listed; not while it is frozen. Of a file once.
    *
    * @param perThread whether the trees of single threads are wanted, too
    */
   snapshot(perThread: boolean): Promise<Snapshot>
   methodName(id: number): MethodName
   status(): LiveStatus
-  /** Begins all counts and times at zero. */
+  /** Begins all counts and times at zero; not asked of a file. */
   reset(): void
   /** Settles when the target died or the session ended by itself, with the reason. */
   readonly ended: Promise<string>

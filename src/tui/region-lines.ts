@@ -68,11 +68,11 @@ export function regionSceneLines(scene: RegionScene): Line[] {
   const page = shown === undefined ? [] : pageLines(scene, shown)
   const body = shown === undefined ? bodyLines(scene, room) : page.slice(first)
   const message = messageLine(scene, scene.pages, page.length, room) ?? hintLine(scene)
-  return frameLines(scene, statusLines(scene), body, [message, keyLine(REGION_BINDINGS, scene.columns)])
+  return frameLines(scene, statusLines(scene), body, [message, keyLine(REGION_BINDINGS, scene)])
 }
 
 export function pageLines(scene: FrameScene, page: FramePage): Line[] {
-  return page === 'help' ? keyLines(REGION_BINDINGS, scene.columns) : warningLines(scene)
+  return page === 'help' ? keyLines(REGION_BINDINGS, scene) : warningLines(scene)
 }
 
 function hintLine({ columns, status }: RegionScene): Line {
@@ -81,10 +81,11 @@ function hintLine({ columns, status }: RegionScene): Line {
 
 function statusLines(scene: RegionScene): Line[] {
   const { columns, status, overheadNs } = scene
+  const isFile = status.phase === 'file'
   const second = [
     run(' gross time of regions  ', 'dim'),
-    run(shortCount(status.eventsPerSecond)),
-    run(' executions/s  ', 'dim'),
+    run(shortCount(isFile ? status.events : status.eventsPerSecond)),
+    run(isFile ? ' executions  ' : ' executions/s  ', 'dim'),
     run(`${overheadNs.toFixed(0)} ns`),
     run(' overhead each  wait ', 'dim'),
     run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
@@ -122,7 +123,7 @@ function tableRow(scene: RegionScene, region: RegionTimes, isSelected: boolean):
   const times = [region.meanNs, p['50'], p['99'], region.maxNs]
   const numbers = [
     right(count(region.count, 8), 8),
-    right(shortRate(rateNow(region)), 10),
+    right(shortRate(rateOf(scene, region)), 10),
     ...times.map((ns) => right(region.count === 0 ? '-' : time(ns, glyphs), 9)),
   ].join('')
   const name = regionName(scene.methodName(region.method), region, scene.columns - NUMBER_CELLS)
@@ -157,6 +158,12 @@ function histogram(region: RegionTimes, rows: number, columns: number, glyphs: B
 /** All but the last interval, which is not over. */
 function whole({ intervals }: RegionTimes): RegionTimes['intervals'] {
   return intervals.length > 1 ? intervals.slice(0, -1) : intervals
+}
+
+/** Of a file there is no now: its rate is that of all the time. */
+function rateOf({ status }: RegionScene, region: RegionTimes): number {
+  if (status.phase !== 'file') return rateNow(region)
+  return status.elapsedMs > 0 ? (region.count * 1000) / status.elapsedMs : 0
 }
 
 function rateNow(region: RegionTimes): number {

@@ -62,35 +62,43 @@ export interface Screen {
 
 type Environment = { readonly [name: string]: string | undefined }
 
-const INSTEAD = 'jfluid record <pid> --root <method> --duration 10s --out p.jfluid'
+/** What does without the screen. */
+const INSTEAD = 'record without one: jfluid record <pid> --root <method> --duration 10s --out p.jfluid'
 
 /** Input or output is not a terminal. */
 export class NoTerminal extends JfluidError {
   readonly exitCode = EX_NOTERMINAL
-  readonly hint = `Record without one: ${INSTEAD}`
-  constructor(which: 'input' | 'output') {
+  readonly hint: string
+  constructor(which: 'input' | 'output', instead: string) {
     super(`the live view needs a terminal, and the ${which} is not one`)
+    this.hint = sentence(instead)
   }
 }
 
 /** A terminal that cannot move its cursor. */
 export class DumbTerminal extends JfluidError {
   readonly exitCode = EX_SMALLTERM
-  readonly hint = `Set TERM to what the terminal is, or record without one: ${INSTEAD}`
-  constructor(type: string) {
+  readonly hint: string
+  constructor(type: string, instead: string) {
     super(`the live view cannot be drawn on a terminal of type "${type}"`)
+    this.hint = `Set TERM to what the terminal is, or ${instead}`
   }
 }
 
 /** A terminal with fewer cells than the live view needs. One that shrinks later is told so on the screen. */
 export class SmallTerminal extends JfluidError {
   readonly exitCode = EX_SMALLTERM
-  readonly hint = `Enlarge it, or record without one: ${INSTEAD}`
-  constructor(columns: number, rows: number) {
+  readonly hint: string
+  constructor(columns: number, rows: number, instead: string) {
     super(
       `the live view needs a terminal of ${SMALLEST_COLUMNS} columns and ${SMALLEST_ROWS} rows; this one has ${columns} and ${rows}`,
     )
+    this.hint = `Enlarge it, or ${instead}`
   }
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** What is asked of a stream; `process.stdin` and `process.stdout` have it. */
@@ -101,18 +109,23 @@ export interface MaybeTerminal {
   readonly rows?: number
 }
 
-/** Why the live view cannot be shown on these streams; null when it can. */
+/**
+ * Why the live view cannot be shown on these streams; null when it can.
+ *
+ * @param instead  what does without it, for the hint: "record without one: jfluid record …"
+ */
 export function terminalProblem(
   stdin: MaybeTerminal,
   stdout: MaybeTerminal,
   env: Environment,
+  instead = INSTEAD,
 ): JfluidError | null {
-  if (stdout.isTTY !== true) return new NoTerminal('output')
-  if (stdin.isTTY !== true) return new NoTerminal('input')
-  if (env.TERM === 'dumb' || env.TERM === 'unknown') return new DumbTerminal(env.TERM)
+  if (stdout.isTTY !== true) return new NoTerminal('output', instead)
+  if (stdin.isTTY !== true) return new NoTerminal('input', instead)
+  if (env.TERM === 'dumb' || env.TERM === 'unknown') return new DumbTerminal(env.TERM, instead)
   const { columns, rows } = stdout
   if (!columns || !rows || !isTooSmall({ columns, rows })) return null
-  return new SmallTerminal(columns, rows)
+  return new SmallTerminal(columns, rows, instead)
 }
 
 /** Whether the locale is UTF-8, by the precedence of POSIX. */

@@ -1,0 +1,38 @@
+// jfluid open: the views of a session on a recorded profile.
+
+import { readProfile } from '../profile/file.ts'
+import { type Leave, runLiveView } from '../tui/app.ts'
+import { fileRegionSource, fileSource } from '../tui/file-source.ts'
+import { createProgress } from '../tui/progress.ts'
+import { runRegionView } from '../tui/region-app.ts'
+import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/screen.ts'
+import { signalStatus, stopSignal } from './signals.ts'
+
+export async function open(file: string): Promise<void> {
+  const instead = `print it without one: jfluid report ${file}`
+  const problem = terminalProblem(process.stdin, process.stdout, process.env, instead)
+  if (problem !== null) throw problem
+  preloadScreen()
+  const progress = createProgress(process.stderr)
+  let show: (screen: Screen) => Promise<Leave>
+  try {
+    progress.phase(`reading ${file}`)
+    const profile = await readProfile(file)
+    const { regions } = profile
+    show =
+      regions === undefined
+        ? (screen) => runLiveView(fileSource(profile, file), screen)
+        : (screen) => runRegionView(fileRegionSource({ ...profile, regions }, file), screen)
+  } finally {
+    progress.close()
+  }
+  const screen = await openScreen()
+  const stop = stopSignal() // a closed terminal is told twice, see attach.ts
+  try {
+    const left = await show(screen)
+    if (left !== 'quit') process.exitCode = signalStatus(left)
+  } finally {
+    screen.destroy()
+    stop.dispose()
+  }
+}

@@ -1,0 +1,68 @@
+// A profile as the live view's port has it: what was recorded once, instead of a session. The picture is the profile's own
+// arrays, so a million contexts cost nothing more.
+
+import { basename } from 'node:path'
+import { allWarnings, nameOf, type Profile, type RegionTimes } from '../profile/profile.ts'
+import { skippedWarnings } from '../profile/skipped.ts'
+import type { LiveSource, LiveStatus } from './live-source.ts'
+import type { RegionSource } from './region-app.ts'
+
+/** @param path  where the profile was read from */
+export function fileSource(profile: Profile, path: string): LiveSource {
+  const status = statusOf(profile, path)
+  const { merged, threads, events, instrumentation, methodNames } = profile
+  const snapshot = {
+    merged,
+    threads,
+    events: events.count,
+    waitNs: events.waitMs * 1e6,
+    healed: instrumentation.healed,
+  }
+  return {
+    snapshot: async () => snapshot,
+    methodName: (id) => nameOf(methodNames, id),
+    status: () => status,
+    reset: () => {},
+    ended: new Promise(() => {}),
+  }
+}
+
+/** Of a profile of regions. */
+export function fileRegionSource(
+  profile: Profile & { readonly regions: readonly RegionTimes[] },
+  path: string,
+): RegionSource {
+  const { snapshot: _, ...source } = fileSource(profile, path)
+  const { innerNs, outerNs } = profile.calibration
+  return { ...source, overheadNs: innerNs + outerNs, regions: async () => [...profile.regions] }
+}
+
+function statusOf(profile: Profile, path: string): LiveStatus {
+  const { target, events, instrumentation, durationMs, overhead } = profile
+  const latest = overhead?.windows.at(-1)
+  return {
+    pid: target.pid,
+    mainClass: target.mainClass,
+    jdk: target.jdk,
+    scheme: profile.scheme,
+    mode: profile.mode,
+    roots: profile.roots,
+    instrumentedMethods: instrumentation.instrumentedMethods,
+    calledMethods: instrumentation.calledMethods,
+    events: events.count,
+    eventsPerSecond: durationMs > 0 ? (events.count * 1000) / durationMs : 0,
+    waitPercent: durationMs > 0 ? (events.waitMs * 100) / durationMs : 0,
+    elapsedMs: durationMs,
+    phase: 'file',
+    file: { name: basename(path), recordedAt: profile.startedAt },
+    ...(overhead !== undefined && {
+      overhead: {
+        part: latest?.part ?? 0,
+        budget: overhead.budget,
+        counted: overhead.counted.length,
+        folded: overhead.folded.length,
+      },
+    }),
+    warnings: [...allWarnings(profile), ...skippedWarnings(instrumentation.skipped)],
+  }
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { LiveView } from '../../src/tui/app.ts'
+import { fileRegionSource, fileSource } from '../../src/tui/file-source.ts'
+import { RegionView } from '../../src/tui/region-app.ts'
+import { REGION } from '../profile/region.ts'
+import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
+import { FakeScreen } from './fake-screen.ts'
+
+const PROFILE = profileOf('main 2x 10000000ns ( work 4x 50000000ns ( leaf 9x 1000000ns ) other 1x 0ns )', {
+  truncated: 'the target ended',
+})
+
+async function open(
+  profile = PROFILE,
+  columns = 80,
+  rows = 24,
+): Promise<{ screen: FakeScreen; view: LiveView }> {
+  const screen = new FakeScreen(columns, rows)
+  const view = new LiveView(fileSource(profile, '/far/away/shop.jfluid'), screen)
+  await view.refresh()
+  return { screen, view }
+}
+
+describe('the live view of a file', () => {
+  it('says which file, of what, from when, and in which mode, at 80x24', async () => {
+    const { screen } = await open()
+    assert.equal(
+      screen.text,
+      ` jfluid  shop.jfluid  com.acme.Main      1 warning: w  2026-11-21 08:00Z 10.0 s
+ exact  scheme B  12 instrumented, 4 called  2.00k events  wait 0.0 %
+▾total ms  self ms  % root    calls  ms/call  method
+   61.000   10.000   100.0        2    30.50  ▾ com.acme.App.main
+   51.000   50.000    83.6        4    12.75    ▾ com.acme.App.work
+    1.000    1.000     1.6        9   0.1111        com.acme.App.leaf
+        0        0     0.0        1        0      com.acme.App.other
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+ com.acme.App.main(int)                                                  1 of 4
+ q quit  ? help  Enter open  / search  m hot  t tree  o sort  T thread  * all`,
+    )
+  })
+
+  it('has the hot methods, threads and warnings of the profile', async () => {
+    const { screen } = await open()
+    screen.press('m')
+    assert.match(screen.text, /50\.000 .* com\.acme\.App\.work\n/)
+    screen.press('T down enter')
+    assert.match(screen.text, /thread worker-1/)
+    screen.press('w')
+    assert.match(screen.text, /truncated: the target ended/)
+  })
+
+  it('names what only a session can do, and leaves it out of the help', async () => {
+    const { screen } = await open()
+    for (const key of ['p', 'z']) {
+      screen.press(key)
+      assert.equal(screen.styled('warning'), `1 warning: w|${key} is for a session: this is a file`)
+    }
+    screen.press('?')
+    assert.match(screen.text, / q +leave\n/)
+    assert.doesNotMatch(screen.text, /zero|freeze/)
+  })
+
+  it('asks for the picture once, and draws only what a key has changed', async () => {
+    const screen = new FakeScreen(80, 24)
+    const source = fileSource(PROFILE, 'p.jfluid')
+    let asked = 0
+    const counting = {
+      ...source,
+      snapshot: (perThread: boolean) => {
+        asked++
+        return source.snapshot(perThread)
+      },
+    }
+    const view = new LiveView(counting, screen)
+    await view.refresh()
+    const { lines } = screen
+    await view.refresh()
+    assert.equal(asked, 1)
+    assert.equal(screen.lines, lines)
+    screen.press('down')
+    assert.notEqual(screen.lines, lines)
+  })
+
+  it('of a profile without a call says so', async () => {
+    const { screen } = await open(profileOf(''))
+    assert.match(screen.text, /No root was called\./)
+  })
+
+  it('goes to the bottom of a chain 100,000 deep', async () => {
+    const names = PROFILE.methodNames.slice(0, 2)
+    const { screen } = await open(profileOfTree(chain(100_000), names))
+    screen.press('* end')
+    assert.match(screen.text, /100,000 of 100,000/)
+  })
+})
+
+describe('the live view of a file of regions', () => {
+  it('has the rate of all the time', async () => {
+    const screen = new FakeScreen(80, 24)
+    const profile = { ...profileOf('main 1x 1ns', { events: { count: 4, waitMs: 0 } }), regions: [REGION] }
+    const view = new RegionView(fileRegionSource(profile, 'r.jfluid'), screen)
+    await view.refresh()
+    // 4 executions in 10 s; t_I 11.5 ns and t_O 13.25 ns a time
+    assert.match(screen.text, /^ {7}4 {6}0\.40 .* com\.acme\.App\.main:3-4$/m)
+    assert.match(screen.text, / 4 executions {2}25 ns overhead each/)
+    screen.press('z')
+    assert.match(screen.text, /z is for a session: this is a file/)
+  })
+})
