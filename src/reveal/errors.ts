@@ -77,3 +77,16 @@ export class RootNeverInstrumented extends JfluidError {
     super(`${option} '${root}' is never instrumented: the compiler replaces it, or the probes run on it`)
   }
 }
+
+/** Roots are changed while a session runs, and no loaded class has such a name: there is nothing to change to. */
+export class RootNotLoaded extends JfluidError {
+  readonly exitCode = EX_NOROOT
+  readonly hint: string
+  constructor(root: string, near: readonly string[]) {
+    super(`root '${root}' not found: no loaded class is named so`)
+    this.hint =
+      near.length > 0
+        ? `Close are: ${near.join(', ')}`
+        : 'Have the program load the class, or begin a session with this root.'
+  }
+}

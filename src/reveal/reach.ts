@@ -214,6 +214,20 @@ export class Reach {
     if (nodes.length > 0) await this.reach(await this.#sweep(nodes, true))
   }
 
+  /** Whether it could be a root. Changes nothing. */
+  isUsable({ node, method }: MethodRef): boolean {
+    return (
+      (method.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0 &&
+      deniedMethod(node.name, method.name) === null &&
+      (node.flags & (CLASS_HIDDEN | CLASS_UNMODIFIABLE)) === 0 &&
+      !this.#isIntrinsic({ node, method })
+    )
+  }
+
+  #isIntrinsic({ node, method }: MethodRef): boolean {
+    return method.intrinsic && !this.intrinsicsToTake.has(`${node.name}.${method.name}${method.descriptor}`)
+  }
+
   #reasonToSkip(ref: MethodRef): string | null {
     const { node, method } = ref
     if ((method.access & ACC_NATIVE) !== 0) {
@@ -227,7 +241,7 @@ export class Reach {
     const denied = deniedMethod(node.name, method.name)
     if (denied !== null) return denied
     if ((node.flags & CLASS_HIDDEN) !== 0) return HIDDEN
-    if (method.intrinsic && !this.intrinsicsToTake.has(`${node.name}.${method.name}${method.descriptor}`)) {
+    if (this.#isIntrinsic(ref)) {
       this.#passThrough.push(ref)
       return 'intrinsic: the compiler may replace it, its time is its caller’s'
     }

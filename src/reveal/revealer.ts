@@ -14,6 +14,7 @@ import { performance } from 'node:perf_hooks'
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
 import { takeAll } from './eager.ts'
+import { RootNotLoaded } from './errors.ts'
 import { type FilterReport, Filters } from './filters.ts'
 import { type ClassNode, Hierarchy } from './hierarchy.ts'
 import { boldness, lookAhead, readyAmong } from './lazy.ts'
@@ -114,7 +115,6 @@ export class Revealer {
     this.#linker = new Linker(this.#hierarchy, this.#mirrors, options.jdk)
     const filtered = options.include.length + options.exclude.length > 0
     this.#reach = new Reach(this.#linker, this.#ids, options.scheme === 'a' || filtered, options.intrinsics)
-    const fetch = (ids: readonly number[]) => this.#mirrors.fetch(ids, (id) => this.#isJdk(id), false)
     this.#roots = new Roots(
       options.roots,
       this.#linker,
@@ -127,9 +127,11 @@ export class Revealer {
         takeRoot: (ref) =>
           (this.#reach.take(ref, true) ?? this.#ids.find(ref.node.id, ref.method.index))?.id ?? null,
       },
-      fetch,
+      this.#fetchTables,
     )
   }
+
+  readonly #fetchTables = (ids: readonly number[]) => this.#mirrors.fetch(ids, (id) => this.#isJdk(id), false)
 
   /** The initial list of loaded classes, and later deltas. Cheap: nothing is fetched or revealed. */
   addClasses(infos: readonly ClassInfo[]): void {
@@ -467,6 +469,26 @@ export class Revealer {
   /** What each root stands for, armed ones with close names. */
   roots(): RootReport[] {
     return this.#roots.report()
+  }
+
+  /**
+   * Whether these could be roots, of the classes that are loaded. Takes nothing.
+   *
+   * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded
+   */
+  async checkRoots(patterns: readonly RootPattern[]): Promise<void> {
+    let usable = 0
+    const sink = {
+      includeRootClass: () => {},
+      takeRoot: (ref: MethodRef) => (this.#reach.isUsable(ref) ? ++usable : null),
+    }
+    const roots = new Roots(patterns, this.#linker, sink, this.#fetchTables)
+    await roots.match(this.#hierarchy.nodes(), true)
+    for (const { text, armed, problem, near } of roots.report()) {
+      if (!armed) continue
+      throw problem ?? new RootNotLoaded(text, near)
+    }
+    this.#mirrors.trim()
   }
 
   /** Which methods each root has come to, without close names. */

@@ -1,30 +1,27 @@
 // One session with one target: attach → calibrate → reveal → instrument → profile → detach.
 //
-// This is what commands see of it. It draws nothing and does little: the parts are joined in `engine.ts`; when what is
-// done with them stands in `preparation.ts`, `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts`; what comes of it is
-// in `session-profile.ts`.
+// This is what commands see of it. It draws nothing and does little: the parts are joined in `recording.ts` and `engine.ts`; when
+// what is done with them stands in `preparation.ts`, `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts`; what comes of it is
+// in `session-profile.ts`. Roots that are changed while it runs are a recording after another: `changed-roots.ts`.
 
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { COST_OF, type Mode, type Profile, type RegionTimes, type SkippedMethod } from '../profile/profile.ts'
 import type { FilterReport } from '../reveal/filters.ts'
+import type { RootPattern } from '../reveal/patterns.ts'
 import type { RootReport } from '../reveal/roots.ts'
-import { LinkLost } from '../wire/link.ts'
 import type { AgentFacts, DetachReport } from '../wire/messages.ts'
-import { Beginning } from './beginning.ts'
 import type { Budget } from './budget.ts'
+import { beginAnew, CannotChangeRoots, checkRoots } from './changed-roots.ts'
 import type { OpenDoor } from './door.ts'
-import { type Ending, SessionEnd } from './ending.ts'
-import { Engine } from './engine.ts'
-import { Preparation, type Prepared } from './preparation.ts'
-import { Pulse } from './pulse.ts'
-import { Questions } from './questions.ts'
+import type { Ending } from './ending.ts'
+import type { Engine } from './engine.ts'
+import { Recording } from './recording.ts'
 import type { RegionProblem } from './regions.ts'
 import { firstMethodOf, modeOf, type SessionOptions, tellsTime } from './session-options.ts'
 import { rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
-import { Span } from './span.ts'
 
 export interface SessionStatus {
-  readonly phase: 'waiting for root' | 'recording' | 'ended'
+  readonly phase: 'waiting for root' | 'recording' | 'changing roots' | 'ended'
   readonly instrumentedMethods: number
   readonly calledMethods: number
   readonly events: number
@@ -54,20 +51,22 @@ function overheadNow({ budget, windows, counted, folded }: Budget): NonNullable<
 }
 
 export class Session {
-  readonly #engine: Engine
-  readonly #span: Span
-  readonly #pulse: Pulse
-  readonly #end: SessionEnd
+  #recording: Recording
+  /** Another recording is about to take the place of this one. */
+  #isChanging = false
+  /** Settles when what is being changed has been. */
+  #changed: Promise<void> = Promise.resolve()
+  #generation = 0
+  #endWith: (reason: string) => void = () => {}
+  /** Resolves with the reason when the session ends otherwise than by `detach`. */
+  readonly ended: Promise<string>
 
-  private constructor(prepared: Prepared) {
-    this.#engine = new Engine(prepared, (error) => this.#noteUnanswered(error))
-    this.#span = new Span(prepared.clock)
-    this.#pulse = new Pulse(this.#engine)
-    this.#end = new SessionEnd(this.#engine, this.#pulse, this.#span)
-    if (!prepared.pausesKnown && tellsTime(prepared.options) && prepared.regionTable === null)
-      this.#engine.warnings.add(
-        'this JVM keeps no safepoint counter (hsperfdata): pauses of redefinitions are part of the times',
-      )
+  private constructor(recording: Recording) {
+    this.#recording = recording
+    this.ended = new Promise((resolve) => {
+      this.#endWith = resolve
+    })
+    this.#listen(recording)
   }
 
   /**
@@ -81,33 +80,61 @@ export class Session {
     options: SessionOptions,
     onPhase: (phase: string) => void = () => {},
   ): Promise<Session> {
-    const preparation = new Preparation(door, options)
+    return new Session(await Recording.start(door, options, onPhase))
+  }
+
+  #listen(recording: Recording): void {
+    void recording.end.ended.then((reason) => this.#endWith(reason))
+  }
+
+  get #engine(): Engine {
+    return this.#recording.engine
+  }
+
+  /** How often the roots have been changed. Method ids and nodes are those of one generation. */
+  get generation(): number {
+    return this.#generation
+  }
+
+  /**
+   * Records other roots from now on: the target gets its code back, and what the new roots reach is instrumented. Counts and
+   * times begin at zero, and what was recorded before is forgotten.
+   *
+   * @param onPhase  told what is being done, for progress
+   * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded, CannotChangeRoots, or an error of attaching:
+   *   the session goes on as it was, unless `ended` resolves
+   */
+  async changeRoots(
+    roots: readonly RootPattern[],
+    onPhase: (phase: string) => void = () => {},
+  ): Promise<void> {
+    if (this.#isChanging) throw new CannotChangeRoots('they are being changed')
+    if (this.timesRegions) throw new CannotChangeRoots('regions are timed, and no calls recorded')
+    if (this.#recording.end.isStopping || this.#recording.end.isOver)
+      throw new CannotChangeRoots('the session has ended')
+    this.#isChanging = true
+    const change = this.#change(roots, onPhase).finally(() => {
+      this.#isChanging = false
+    })
+    this.#changed = change.catch(() => {}) // whoever asked is told
+    await change
+  }
+
+  async #change(roots: readonly RootPattern[], onPhase: (phase: string) => void): Promise<void> {
+    const before = this.#recording
+    onPhase('looking for the root')
+    await checkRoots(before.engine, roots)
     try {
-      const session = new Session(await preparation.prepare(onPhase))
-      await session.#begin(onPhase)
-      return session
+      const { recording, problem } = await beginAnew(before, roots, onPhase)
+      this.#recording = recording
+      this.#generation++
+      this.#listen(recording)
+      await before.engine.recorder.stop()
+      if (problem !== null) throw problem
     } catch (error) {
-      await preparation.abandon()
+      if (this.#recording === before) this.#endWith(error instanceof Error ? error.message : String(error))
       throw error
     }
-  }
-
-  async #begin(onPhase: (phase: string) => void): Promise<void> {
-    const { agent, budget, errorBars, recorder, rootWatch } = this.#engine
-    recorder.onScarce = () => void agent.reclaim().catch(() => {})
-    this.#end.listen()
-    new Questions(this.#engine).listen((reason) => this.#end.byTarget(reason))
-    await new Beginning(this.#engine, this.#pulse, onPhase).run(() => this.#span.begin())
-    errorBars?.start()
-    budget?.start()
-    await rootWatch.look()
-    this.#pulse.start()
-    onPhase('recording')
-  }
-
-  #noteUnanswered(error: unknown): void {
-    if (this.#end.isStopping || error instanceof LinkLost) return
-    this.#engine.warnings.add(`a question of the target went unanswered: ${String(error)}`)
   }
 
   /** Its parts: benchmarks look at them, and turn them by hand. */
@@ -174,38 +201,46 @@ export class Session {
   }
 
   async status(): Promise<SessionStatus> {
-    const { budget, clock, errorBars, recorder, revealer, rootWatch } = this.#engine
+    const { end, engine, pulse, span } = this.#recording
+    const { budget, clock, errorBars, recorder, revealer, rootWatch } = engine
     const stats = await recorder.stats()
     const { notes, armed } = rootWatch
     const nothing = armed ? 'the class of the root is not loaded yet; waiting for it' : null
     const waits = stats.events === 0
-    const recording = !waits || this.#pulse.hasRecorded
+    const recording = !waits || pulse.hasRecorded
     return {
-      phase: this.#end.isOver ? 'ended' : recording ? 'recording' : 'waiting for root',
+      phase: this.#isChanging
+        ? 'changing roots'
+        : end.isOver
+          ? 'ended'
+          : recording
+            ? 'recording'
+            : 'waiting for root',
       instrumentedMethods: revealer.counters.instrumentedMethods,
       calledMethods: stats.calledMethods,
       events: stats.events,
       waitMs: clock.toNs(stats.waitTicks) / 1e6,
-      elapsedMs: this.#span.durationMs,
+      elapsedMs: span.durationMs,
       isBare: errorBars?.isBare === true,
       rounds: errorBars?.rounds ?? 0,
       ...(budget !== null && { overhead: overheadNow(budget) }),
       message: waits ? notes.join('; ') || nothing : null,
       notes,
       // A root among others that is not called must not stand in the way of what the others give.
-      warnings: [...this.#engine.allWarnings(), ...(waits ? [] : notes)],
-      skipped: skippedMethods(this.#engine),
+      warnings: [...engine.allWarnings(), ...(waits ? [] : notes)],
+      skipped: skippedMethods(engine),
     }
   }
 
   async snapshot(perThread = true): Promise<Snapshot> {
-    const { calibration, clock, errorBars, names, options, recorder, targetState } = this.#engine
+    const { engine, span } = this.#recording
+    const { calibration, clock, errorBars, names, options, recorder, targetState } = engine
     const snapshot = await recorder.snapshot({
       cost: COST_OF[modeOf(options)],
       calibration,
       nsPerTick: clock.nsPerTick,
       // What an open frame has executed since its last event is not known.
-      ...(tellsTime(options) && { nowTicks: this.#span.latestTicks }),
+      ...(tellsTime(options) && { nowTicks: span.latestTicks }),
       threads: targetState.threads,
       ...(errorBars !== null && { errors: errorBars.errors }),
       perThread,
@@ -228,27 +263,22 @@ export class Session {
     errorBars?.reset()
     targetState.reset()
     budget?.reset()
-    this.#span.begin()
-  }
-
-  /** Resolves with the reason when the session ends otherwise than by `detach`. */
-  get ended(): Promise<string> {
-    return this.#end.ended
+    this.#recording.span.begin()
   }
 
   /** How the session ended; null while it has not. */
   get ending(): Ending | null {
-    return this.#end.ending
+    return this.#recording.end.ending
   }
 
   /** The program under `run` did not end by itself: what was recorded is not all. */
   endedBy(signal: string): void {
-    this.#end.bySignal(signal)
+    this.#recording.end.bySignal(signal)
   }
 
   /** Whether error bars keep the end waiting. */
   get mayTakeLong(): boolean {
-    return this.#engine.errorBars?.rounds === 0 && !this.#end.isOver
+    return this.#engine.errorBars?.rounds === 0 && !this.#recording.end.isOver
   }
 
   /** Whoever ends the session will not wait for error bars. */
@@ -261,8 +291,9 @@ export class Session {
    *
    * @returns what the agent says of the restoration, null if it could say nothing: see `ending`
    */
-  detach(): Promise<DetachReport | null> {
-    return this.#end.detach()
+  async detach(): Promise<DetachReport | null> {
+    await this.#changed
+    return await this.#recording.end.detach()
   }
 
   /** The finished profile. Call after `detach`. */
@@ -271,8 +302,9 @@ export class Session {
     const regions = this.timesRegions ? await this.regions() : undefined
     const stats = await this.#engine.recorder.stats()
     for (const warning of warningsAtEnd(this.#engine, stats)) this.#engine.warnings.add(warning)
-    const { isTruncated } = this.#end
-    return sessionProfile(this.#engine, { snapshot, stats, regions, span: this.#span, isTruncated })
+    const { end, span } = this.#recording
+    const { isTruncated } = end
+    return sessionProfile(this.#engine, { snapshot, stats, regions, span, isTruncated })
   }
 
   /** Lets go of the recorder. */

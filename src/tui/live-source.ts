@@ -18,7 +18,7 @@ export interface LiveStatus {
   readonly waitPercent: number
   readonly elapsedMs: number
   /** `file`: what was recorded once, and changes no more. */
-  readonly phase: 'starting' | 'waiting for root' | 'recording' | 'ended' | 'file'
+  readonly phase: 'starting' | 'waiting for root' | 'recording' | 'changing roots' | 'ended' | 'file'
   /** In phase `file`. */
   readonly file?: {
     readonly name: string

@@ -1,0 +1,77 @@
+// One recording of a session: the roots it was begun with, and all that is joined for them. A session has one after the other
+// when its roots are changed while it runs (`Session.changeRoots`).
+
+import type { Revealer } from '../reveal/revealer.ts'
+import { LinkLost } from '../wire/link.ts'
+import { Beginning } from './beginning.ts'
+import type { OpenDoor } from './door.ts'
+import { SessionEnd } from './ending.ts'
+import { Engine } from './engine.ts'
+import { Preparation, type Prepared } from './preparation.ts'
+import { Pulse } from './pulse.ts'
+import { Questions } from './questions.ts'
+import { type SessionOptions, tellsTime } from './session-options.ts'
+import { Span } from './span.ts'
+
+/** Told before the target's classes are looked at: what a recording takes over from the one before. */
+export type TakeOver = (revealer: Revealer) => void
+
+export class Recording {
+  readonly engine: Engine
+  readonly span: Span
+  readonly pulse: Pulse
+  readonly end: SessionEnd
+
+  private constructor(prepared: Prepared) {
+    this.engine = new Engine(prepared, (error) => this.#noteUnanswered(error))
+    this.span = new Span(prepared.clock)
+    this.pulse = new Pulse(this.engine)
+    this.end = new SessionEnd(this.engine, this.pulse, this.span)
+    if (!prepared.pausesKnown && tellsTime(prepared.options) && prepared.regionTable === null)
+      this.engine.warnings.add(
+        'this JVM keeps no safepoint counter (hsperfdata): pauses of redefinitions are part of the times',
+      )
+  }
+
+  /**
+   * Configures the agent behind an open door and begins to record.
+   *
+   * @param onPhase  told what is being done, for progress
+   * @throws RootNotFound and other errors of the revealer; the target is then as it was
+   */
+  static async start(
+    door: OpenDoor,
+    options: SessionOptions,
+    onPhase: (phase: string) => void,
+    takeOver: TakeOver = () => {},
+  ): Promise<Recording> {
+    const preparation = new Preparation(door, options)
+    try {
+      const recording = new Recording(await preparation.prepare(onPhase))
+      takeOver(recording.engine.revealer)
+      await recording.#begin(onPhase)
+      return recording
+    } catch (error) {
+      await preparation.abandon()
+      throw error
+    }
+  }
+
+  async #begin(onPhase: (phase: string) => void): Promise<void> {
+    const { agent, budget, errorBars, recorder, rootWatch } = this.engine
+    recorder.onScarce = () => void agent.reclaim().catch(() => {})
+    this.end.listen()
+    new Questions(this.engine).listen((reason) => this.end.byTarget(reason))
+    await new Beginning(this.engine, this.pulse, onPhase).run(() => this.span.begin())
+    errorBars?.start()
+    budget?.start()
+    await rootWatch.look()
+    this.pulse.start()
+    onPhase('recording')
+  }
+
+  #noteUnanswered(error: unknown): void {
+    if (this.end.isStopping || error instanceof LinkLost) return
+    this.engine.warnings.add(`a question of the target went unanswered: ${String(error)}`)
+  }
+}
