@@ -2,10 +2,14 @@
 
 import { Command } from 'commander'
 import type { AttachFlags } from './attach.ts'
+import type { ExportFlags } from './export.ts'
 import type { GateFlags } from './gate.ts'
 import { count, percentage, withSessionFlags } from './options.ts'
 import type { RecordFlags } from './record.ts'
 import type { RunFlags } from './run.ts'
+
+/** Of `export/formats.ts`, which is imported when it is used; a test holds them to be the same. */
+export const FORMAT_NAMES = ['json', 'csv', 'collapsed', 'speedscope'] as const
 
 /**
  * Commands are imported when they run: a picker's React must not slow down `attach`.
@@ -121,11 +125,12 @@ Examples:
     .command('export')
     .description('write a recorded profile for other tools')
     .argument('<file>', 'a .jfluid file')
-    .requiredOption('--format <name>', 'json or collapsed')
+    .option('--format <name>', `${FORMAT_NAMES.join(', ')}; otherwise that of the extension of --out`)
     .option('--out <file>', 'where to write it; the output otherwise')
-    .action(async (file: string, flags: { format: string; out?: string }) => {
-      const { exportProfile } = await import('./report.ts')
-      await exportProfile(file, flags)
+    .option('--threads', 'a tree for each thread, instead of all threads together')
+    .action(async (file: string, flags: ExportFlags) => {
+      const { exportCommand } = await import('./export.ts')
+      await exportCommand(file, flags)
     })
   return program
 }

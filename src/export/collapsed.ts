@@ -7,77 +7,48 @@
 
 import { isAllocation } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
-import type { MethodName, Tree } from '../cct/tree.ts'
-import { nameOf, type Profile } from '../profile/profile.ts'
-import { fullName, placeText } from '../profile/text.ts'
+import type { Tree } from '../cct/tree.ts'
 import type { ExportFormat } from './format.ts'
+import { type FrameNames, frameNames, leftOut, leftOutText, moveTo, threadTitle, treesOf } from './frames.ts'
 
 export const collapsed: ExportFormat = {
   name: 'collapsed',
   extension: '.collapsed',
-  description:
-    'one line a context with its self time in ns (waits, bytecodes, calls, bytes), for flame graphs',
+  description: 'one line a context with its self time in ns (waits, bytecodes, …): flamegraph.pl, inferno',
   *pieces(profile, options) {
-    const frame = frameNames(profile)
-    if (!options.threads) {
-      yield* collapsedTree(profile.merged, frame, '')
-      return
-    }
-    for (const thread of profile.threads) {
-      yield* collapsedTree(thread.tree, frame, `[${frameText(thread.name)} id=${thread.id}]`)
+    const names = frameNames(profile)
+    for (const { tree, thread } of treesOf(profile, options.threads)) {
+      const first = thread === undefined ? '' : noSemicolon(`[${threadTitle(thread)}]`)
+      yield* collapsedTree(tree, names, first)
     }
   },
 }
 
-/**
- * A context's line repeats its whole path, so a tree 100,000 deep would have gigabytes of text; a line
- * keeps this many frames nearest the root and as many nearest the method, and says what is missing.
- */
-const FRAMES_EACH_END = 256
-
-function* collapsedTree(tree: Tree, frames: FrameNames, first: string): Generator<string> {
-  const { frame, nameOf } = frames
+function* collapsedTree(tree: Tree, names: FrameNames, first: string): Generator<string> {
   const { self } = costsOf(tree)
   const isBytes = metricOf(tree).kind === 'bytes'
   const path: number[] = []
   for (let i = 0; i < tree.count; i++) {
-    while (path.length > 0 && i >= path[path.length - 1]! + tree.size[path[path.length - 1]!]!) path.pop()
-    path.push(i)
+    moveTo(path, i, tree.size)
     const cost = Math.round(self[i]!)
     if (cost <= 0) continue
     // What a method allocates is what the rows of classes below it say.
-    if (isBytes && !isAllocation(nameOf(tree.method[i]!))) continue
+    if (isBytes && !isAllocation(names.nameOf(tree.method[i]!))) continue
     let line = first
-    const skipFrom = path.length > 2 * FRAMES_EACH_END ? FRAMES_EACH_END : path.length
-    const skipTo = path.length > 2 * FRAMES_EACH_END ? path.length - FRAMES_EACH_END : path.length
+    const skip = leftOut(path)
     for (let at = 0; at < path.length; at++) {
-      if (at === skipFrom) {
-        line += `;[${skipTo - skipFrom} frames]`
-        at = skipTo
+      if (at === skip.from) {
+        line += `;${leftOutText(skip)}`
+        at = skip.to
       }
-      const name = frame(tree.method[path[at]!]!)
+      const name = noSemicolon(names.frame(tree.method[path[at]!]!))
       line += line === '' ? name : `;${name}`
     }
     yield `${line} ${cost}\n`
   }
 }
 
-interface FrameNames {
-  frame(id: number): string
-  nameOf(id: number): MethodName
-}
-
-function frameNames(profile: Profile): FrameNames {
-  const known: (string | undefined)[] = []
-  const nameOfId = (id: number) => nameOf(profile.methodNames, id)
-  const frame = (id: number): string => {
-    known[id] ??= frameText(fullName(nameOfId(id)) + placeText(nameOfId(id)))
-    return known[id]
-  }
-  return { frame, nameOf: nameOfId }
-}
-
-/** A frame holds no separator of the format: no semicolon, line end or other control character. */
-function frameText(text: string): string {
-  return text.replaceAll(';', ':').replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, '?')
+/** A frame holds no separator of the format. */
+function noSemicolon(text: string): string {
+  return text.includes(';') ? text.replaceAll(';', ':') : text
 }

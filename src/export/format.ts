@@ -14,6 +14,13 @@ export interface ExportFormat {
   readonly extension: string
   /** For the help: what it is, and what opens it. */
   readonly description: string
-  /** The export as text, in pieces small enough to hold one at a time. */
-  pieces(profile: Profile, options: ExportOptions): Iterable<string>
+  /** Whether it is no text: a terminal gets none of it. */
+  readonly isBinary?: true
+  /** Whether it can say the times of regions, where there is no tree. */
+  readonly saysRegions?: true
+  /**
+   * The export in pieces small enough to hold one at a time, text or bytes. Never more of it at once: a tree may
+   * have millions of nodes.
+   */
+  pieces(profile: Profile, options: ExportOptions): Iterable<string | Uint8Array>
 }

@@ -1,30 +1,42 @@
 // The formats by name, and writing one.
 
+import { basename } from 'node:path'
 import type { Writable } from 'node:stream'
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
-import { writePieces } from '../profile/write.ts'
+import { replaceFile } from '../profile/replace-file.ts'
+import { inBatches, writePieces } from '../profile/write.ts'
 import { collapsed } from './collapsed.ts'
+import { csv } from './csv.ts'
+import { CannotWriteExport, NoFormat, UnknownFormat } from './errors.ts'
 import type { ExportFormat, ExportOptions } from './format.ts'
 import { json } from './json.ts'
+import { speedscope } from './speedscope.ts'
 
 export type { ExportFormat, ExportOptions } from './format.ts'
 
 /** In the order the help shows them. */
-export const formats: readonly ExportFormat[] = [json, collapsed]
+export const formats: readonly ExportFormat[] = [json, csv, collapsed, speedscope]
 
-/** `--format` with a name nobody knows. */
-export class UnknownFormat extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = `Use one of: ${formats.map((format) => format.name).join(', ')}`
-  constructor(name: string) {
-    super(`unknown export format ${JSON.stringify(name)}`)
-  }
-}
+const names = (): string[] => formats.map((format) => format.name)
 
 export function formatNamed(name: string): ExportFormat {
   const found = formats.find((format) => format.name === name.toLowerCase())
-  if (!found) throw new UnknownFormat(name)
+  if (!found) throw new UnknownFormat(name, names())
+  return found
+}
+
+/**
+ * The format whose extension a file's name has; the longest, as `.speedscope.json` is `.json`, too.
+ *
+ * @throws NoFormat if there is none, or no name
+ */
+export function formatOfFile(path: string | undefined): ExportFormat {
+  const name = basename(path ?? '').toLowerCase()
+  const [found] = formats
+    .filter(({ extension }) => name.endsWith(extension))
+    .sort((a, b) => b.extension.length - a.extension.length)
+  if (found === undefined) throw new NoFormat(path, names())
   return found
 }
 
@@ -40,4 +52,39 @@ export function exportProfile(
   options: ExportOptions = {},
 ): Promise<boolean> {
   return writePieces(out, format.pieces(profile, options))
+}
+
+/**
+ * Writes a profile so that `path` holds either what it held before or the whole export.
+ *
+ * @param written  is told how many bytes there are so far
+ * @throws CannotWriteExport
+ */
+export async function exportToFile(
+  profile: Profile,
+  format: ExportFormat,
+  path: string,
+  options: ExportOptions = {},
+  written: (bytes: number) => void = () => {},
+): Promise<void> {
+  const batches = inBatches(format.pieces(profile, options))
+  let bytes = 0
+  // What a format throws is no failure of the disk.
+  let isWriting = true
+  try {
+    await replaceFile(path, async (handle) => {
+      isWriting = false
+      for (const batch of batches) {
+        isWriting = true
+        const chunk = typeof batch === 'string' ? Buffer.from(batch) : batch
+        await handle.writeFile(chunk)
+        bytes += chunk.byteLength
+        written(bytes)
+        isWriting = false
+      }
+      isWriting = true
+    })
+  } catch (error) {
+    throw isWriting ? new CannotWriteExport(path, errorCode(error)) : error
+  }
 }

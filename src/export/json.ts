@@ -7,5 +7,6 @@ export const json: ExportFormat = {
   name: 'json',
   extension: '.json',
   description: 'everything, documented in the README; trees per thread and merged',
+  saysRegions: true,
   pieces: jsonPieces,
 }

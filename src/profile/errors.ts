@@ -55,7 +55,8 @@ export class CannotWriteProfile extends JfluidError {
   }
 }
 
-function reasonOf(code: string): string {
+/** Of the code of a system error, what a person reads. */
+export function reasonOf(code: string): string {
   switch (code) {
     case 'ENOENT':
       return 'no such file or directory'
@@ -70,6 +71,10 @@ function reasonOf(code: string): string {
       return 'no space left on the device'
     case 'EDQUOT':
       return 'disk quota exceeded'
+    case 'EFBIG':
+      return 'the file is larger than it may be here'
+    case 'ENAMETOOLONG':
+      return 'the name is too long'
     case 'EROFS':
       return 'the file system is read-only'
     default:

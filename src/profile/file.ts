@@ -22,9 +22,7 @@
 // so that a transfer in text mode shows. A reader refuses what is newer than it, and checks every
 // length before use: a file may come from anywhere.
 
-import { randomBytes } from 'node:crypto'
-import { constants, type FileHandle, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { readFile, stat } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { Packr, Unpackr } from 'msgpackr'
 import { METRICS } from '../cct/metric.ts'
@@ -53,6 +51,7 @@ import {
   type Sampling,
   type SkippedMethod,
 } from './profile.ts'
+import { replaceFile } from './replace-file.ts'
 import { LIVE_COLUMNS } from './survivors.ts'
 
 export const MAGIC = Buffer.from('\x89JFLUID\n', 'latin1')
@@ -150,77 +149,17 @@ export async function readProfile(path: string): Promise<Profile> {
 }
 
 /**
- * Writes a profile so that `path` holds either what it held before or the whole profile: a temporary
- * file beside it, synced, then renamed. Readable by its owner only, since names and times of a
- * service are nobody else's business.
+ * Writes a profile so that `path` holds either what it held before or the whole profile (see `replaceFile`).
  *
- * A device or pipe (`/dev/stdout`) is written to in place; renaming over it would replace it.
+ * @throws CannotWriteProfile
  */
 export async function writeProfile(profile: Profile, path: string): Promise<void> {
   const bytes = encodeProfile(profile)
   try {
-    const target = await targetOf(path)
-    if (target.special) await writeSpecial(target.path, bytes)
-    else await replace(target.path, bytes)
+    await replaceFile(path, (handle) => handle.writeFile(bytes))
   } catch (error) {
     throw new CannotWriteProfile(path, errorCode(error))
   }
-}
-
-async function targetOf(path: string): Promise<{ path: string; special: boolean }> {
-  let real = path
-  try {
-    real = await realpath(path) // a symbolic link stays one
-    const found = await stat(real)
-    if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
-    return { path: real, special: !found.isFile() }
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return { path: real, special: false }
-    throw error
-  }
-}
-
-async function writeSpecial(path: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(path, constants.O_WRONLY)
-  try {
-    await handle.writeFile(bytes)
-  } finally {
-    await handle.close()
-  }
-}
-
-async function replace(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
-  const handle = await open(temporary, 'wx', 0o600)
-  try {
-    await writeAndSync(handle, bytes)
-    await rename(temporary, path)
-  } catch (error) {
-    await unlink(temporary).catch(() => {})
-    throw error
-  }
-  await syncDirectory(dirname(path))
-}
-
-async function writeAndSync(handle: FileHandle, bytes: Uint8Array): Promise<void> {
-  try {
-    await handle.writeFile(bytes)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-/** Makes the rename last through a power failure; file systems that cannot are not an error. */
-async function syncDirectory(path: string): Promise<void> {
-  try {
-    const handle = await open(path, 'r')
-    try {
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-  } catch {}
 }
 
 function packRegion({ intervals, ...region }: RegionTimes): object {

@@ -1,9 +1,9 @@
-// Text in pieces to a stream, at the pace of whoever reads it.
+// Text or bytes in pieces to a stream, at the pace of whoever reads it.
 
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 
-/** Pieces are joined up to this many characters before they are written. */
+/** Pieces of text are joined up to this many characters before they are written. */
 const BATCH = 1 << 16
 
 /**
@@ -13,24 +13,18 @@ const BATCH = 1 << 16
  *
  * @throws the stream's error otherwise (`ENOSPC`, …)
  */
-export async function writePieces(out: Writable, pieces: Iterable<string>): Promise<boolean> {
+export async function writePieces(out: Writable, pieces: Iterable<string | Uint8Array>): Promise<boolean> {
   let failure: unknown
   const fail = (error: unknown): void => {
     failure ??= error
   }
   out.on('error', fail)
   try {
-    let batch = ''
-    for (const piece of pieces) {
-      batch += piece
-      if (batch.length >= BATCH) {
-        await writeOne(out, batch)
-        batch = ''
-        if (failure) throw failure
-      }
+    await writeOne(out, '') // a reader that is gone is noticed even if there is nothing to write
+    for (const batch of inBatches(pieces)) {
+      await writeOne(out, batch)
+      if (failure) throw failure
     }
-    await writeOne(out, batch)
-    if (failure) throw failure
     return true
   } catch (error) {
     if (isGone(error, out)) return false
@@ -44,11 +38,26 @@ export async function writePieces(out: Writable, pieces: Iterable<string>): Prom
   }
 }
 
-/** Resolves when `text` has left for the system, so that an error of it is known. */
-async function writeOne(out: Writable, text: string): Promise<void> {
+/** The same, with small pieces of text joined; bytes stay as they are. */
+export function* inBatches(pieces: Iterable<string | Uint8Array>): Generator<string | Uint8Array> {
+  let batch = ''
+  for (const piece of pieces) {
+    if (typeof piece === 'string') {
+      batch += piece
+      if (batch.length < BATCH) continue
+    }
+    if (batch !== '') yield batch
+    batch = ''
+    if (typeof piece !== 'string') yield piece
+  }
+  if (batch !== '') yield batch
+}
+
+/** Resolves when `piece` has left for the system, so that an error of it is known. */
+async function writeOne(out: Writable, piece: string | Uint8Array): Promise<void> {
   if (out.destroyed || out.writableEnded) throw Object.assign(new Error('write after end'), { code: 'EPIPE' })
   await new Promise<void>((resolve, reject) => {
-    out.write(text, (error) => (error ? reject(error) : resolve()))
+    out.write(piece, (error) => (error ? reject(error) : resolve()))
   })
   if (out.writableNeedDrain) await once(out, 'drain')
 }

@@ -1,27 +1,44 @@
 import assert from 'node:assert/strict'
-import { Writable } from 'node:stream'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'vitest'
-import { exportProfile, formatNamed, formats, UnknownFormat } from '../../src/export/formats.ts'
-import type { Profile } from '../../src/profile/profile.ts'
+import { FORMAT_NAMES } from '../../src/commands/program.ts'
+import { CannotWriteExport, NoFormat, UnknownFormat } from '../../src/export/errors.ts'
+import { exportToFile, formatNamed, formatOfFile, formats } from '../../src/export/formats.ts'
 import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
-
-/** What is written for a profile. */
-async function exported(profile: Profile, format: string, threads = false): Promise<string> {
-  let text = ''
-  const out = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      text += chunk.toString()
-      done()
-    },
-  })
-  assert.equal(await exportProfile(profile, formatNamed(format), out, { threads }), true)
-  return text
-}
+import { temporaryDirectory } from '../support/java-process.ts'
+import { exported } from './exported.ts'
 
 describe('export formats', () => {
   it('are found by name, and have an extension each', () => {
     assert.equal(formatNamed('JSON').name, 'json')
     assert.equal(new Set(formats.map((format) => format.extension)).size, formats.length)
+  })
+
+  it('have the names that the help of the command has', () => {
+    assert.deepEqual(
+      formats.map((format) => format.name),
+      FORMAT_NAMES,
+    )
+  })
+
+  it('are guessed from the name of a file, the longest extension first', () => {
+    for (const format of formats) assert.equal(formatOfFile(`/tmp/a.b${format.extension}`), format)
+    assert.equal(formatOfFile('P.CSV').name, 'csv')
+    for (const name of ['p.xlsx', 'csv', undefined]) {
+      assert.throws(
+        () => formatOfFile(name),
+        (error) => error instanceof NoFormat && error.exitCode === 64 && /json, csv/.test(error.hint),
+      )
+    }
   })
 
   it('an unknown one: exit 64, and the known ones', () => {
@@ -30,7 +47,7 @@ describe('export formats', () => {
       (error) =>
         error instanceof UnknownFormat &&
         error.exitCode === 64 &&
-        error.hint.includes('json, collapsed') &&
+        error.hint.includes(`: ${FORMAT_NAMES.join(', ')}`) &&
         error.message === 'unknown export format "svg\\u001b"',
     )
   })
@@ -76,5 +93,67 @@ com.acme.App.main;com.acme.App.work;com.acme.App.main;com.acme.App.leaf 3
     const last = lines[2999]!.split(';')
     assert.equal(last.length, 513)
     assert.equal(last[256], '[2488 frames]')
+  })
+})
+
+describe('an export to a file', () => {
+  const profile = profileOf('main 1x 10ns')
+
+  it("is whole, its owner's only, and leaves nothing else", async () => {
+    const dir = temporaryDirectory()
+    const out = join(dir, 'p.csv')
+    const told: number[] = []
+    await exportToFile(profile, formatNamed('csv'), out, {}, (bytes) => told.push(bytes))
+    assert.equal(readFileSync(out, 'utf8'), await exported(profile, 'csv'))
+    assert.equal(statSync(out).mode & 0o777, 0o600)
+    assert.deepEqual(readdirSync(dir), ['p.csv'])
+    assert.equal(told.at(-1), statSync(out).size)
+  })
+
+  it('goes through a symbolic link, and into a device', async () => {
+    const dir = temporaryDirectory()
+    symlinkSync(join(dir, 'real.csv'), join(dir, 'link.csv'))
+    writeFileSync(join(dir, 'real.csv'), 'old')
+    await exportToFile(profile, formatNamed('csv'), join(dir, 'link.csv'))
+    assert.match(readFileSync(join(dir, 'real.csv'), 'utf8'), /^node,/)
+    await exportToFile(profile, formatNamed('csv'), '/dev/null')
+    assert.ok(statSync('/dev/null').isCharacterDevice())
+  })
+
+  it.each([
+    ['a full disk', '/dev/full', /no space left on the device/],
+    ['a folder', 'folder', /it is a directory/],
+    ['no folder to be in', 'missing/p.csv', /no such file or directory/],
+    ['part of the path is a file', 'file/p.csv', /part of the path is not a directory/],
+    ['a name that is too long', `${'n'.repeat(300)}.csv`, /the name is too long/],
+  ])('%s: exit 73, and what to do', async (_, path, message) => {
+    const dir = temporaryDirectory()
+    mkdirSync(join(dir, 'folder'))
+    writeFileSync(join(dir, 'file'), 'old')
+    const out = path.startsWith('/') ? path : join(dir, path)
+    await assert.rejects(exportToFile(profile, formatNamed('csv'), out), (error) => {
+      assert.ok(error instanceof CannotWriteExport)
+      assert.equal(error.exitCode, 73)
+      assert.match(error.message, message)
+      assert.match(error.hint, /--out/)
+      return true
+    })
+    assert.deepEqual(readdirSync(dir).sort(), ['file', 'folder'])
+    assert.equal(readFileSync(join(dir, 'file'), 'utf8'), 'old')
+  })
+
+  it('that fails in the middle leaves what was there before', async () => {
+    const out = join(temporaryDirectory(), 'p.csv')
+    writeFileSync(out, 'old')
+    const failing = {
+      ...formatNamed('csv'),
+      *pieces() {
+        yield 'half'
+        throw new RangeError('a bug of ours')
+      },
+    }
+    await assert.rejects(exportToFile(profile, failing, out), RangeError)
+    assert.equal(readFileSync(out, 'utf8'), 'old')
+    assert.equal(existsSync(`${out}.tmp`), false)
   })
 })

@@ -218,7 +218,7 @@ describe('a file that is no profile', () => {
 
   it('an export format nobody knows', async () => {
     const ran = await jfluid('export', join(dir, 'missing'), '--format', 'pdf')
-    expectRefusal(ran, 64, /unknown export format "pdf"/, /json, collapsed/)
+    expectRefusal(ran, 64, /unknown export format "pdf"/, /json, csv, collapsed/)
   })
 })
 

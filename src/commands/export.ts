@@ -1,0 +1,44 @@
+// jfluid export: a recorded profile for other tools.
+
+import { BinaryOnTerminal, NoTreeInProfile } from '../export/errors.ts'
+import { exportProfile, exportToFile, formatNamed, formatOfFile } from '../export/formats.ts'
+import { readProfile } from '../profile/file.ts'
+import { createProgress } from '../tui/progress.ts'
+
+export interface ExportFlags {
+  readonly format?: string
+  readonly out?: string
+  readonly threads?: boolean
+}
+
+/** Until then, nobody wonders. */
+const QUIET_MS = 1000
+/** Between two lines of progress. */
+const STEP_MS = 200
+
+export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
+  const { out } = flags
+  const format = flags.format === undefined ? formatOfFile(out) : formatNamed(flags.format)
+  if (out === undefined && format.isBinary && process.stdout.isTTY) {
+    throw new BinaryOnTerminal(format.name, format.extension)
+  }
+  const profile = await readProfile(file)
+  if (profile.regions !== undefined && !format.saysRegions) throw new NoTreeInProfile(file, format.name)
+  const options = { threads: flags.threads === true }
+  if (out === undefined) {
+    await exportProfile(profile, format, process.stdout, options)
+    return
+  }
+  const progress = createProgress(process.stderr)
+  let next = performance.now() + QUIET_MS
+  try {
+    await exportToFile(profile, format, out, options, (bytes) => {
+      const now = performance.now()
+      if (now < next) return
+      next = now + STEP_MS
+      progress.update(`writing ${out}: ${(bytes / 1e6).toFixed(0)} MB`)
+    })
+  } finally {
+    progress.close()
+  }
+}

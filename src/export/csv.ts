@@ -1,0 +1,85 @@
+// One row a context, for spreadsheets and data frames, as RFC 4180 has it: lines end with CR LF, and a field with a
+// comma, a quote or a line end is quoted.
+//
+// The first row names the columns. `node` and `parent` are row numbers from 0 (a top node has no parent), `path` the
+// methods from the top node down, joined by semicolons; deep ones are cut in the middle. The numbers are the columns of
+// the JSON, in the same units, not rounded.
+
+import type { Tree } from '../cct/tree.ts'
+import { nameOf, type Profile } from '../profile/profile.ts'
+import type { ExportFormat } from './format.ts'
+import { type FrameNames, frameNames, leftOut, leftOutText, moveTo, treesOf } from './frames.ts'
+
+export const csv: ExportFormat = {
+  name: 'csv',
+  extension: '.csv',
+  description: 'one row a context with its path and all of its numbers: spreadsheets, data frames',
+  *pieces(profile, options) {
+    const names = frameNames(profile)
+    const threads = options.threads === true
+    const metrics = Object.keys(profile.merged.metrics)
+    const columns = [
+      ...(threads ? ['threadId', 'thread'] : []),
+      ...['node', 'parent', 'depth', 'path', 'class', 'method', 'descriptor', 'loader'],
+      ...(profile.callSites ? ['bci', 'line'] : []),
+      ...metrics,
+    ]
+    yield `${columns.join(',')}\r\n`
+    const heads = methodCells(profile)
+    let first = 0
+    for (const { tree, thread } of treesOf(profile, threads)) {
+      const start = thread === undefined ? '' : `${thread.id},${quoted(thread.name)},`
+      yield* rows(tree, { start, first, names, heads, metrics })
+      first += tree.count
+    }
+  },
+}
+
+interface RowParts {
+  /** What every row begins with. */
+  readonly start: string
+  /** Number of the first row. */
+  readonly first: number
+  readonly names: FrameNames
+  readonly heads: (id: number) => string
+  readonly metrics: readonly string[]
+}
+
+function* rows(tree: Tree, { start, first, names, heads, metrics }: RowParts): Generator<string> {
+  const columns = metrics.map((name) => tree.metrics[name])
+  const path: number[] = []
+  for (let i = 0; i < tree.count; i++) {
+    moveTo(path, i, tree.size)
+    const above = tree.parent[i]!
+    let row = `${start}${first + i},${above < 0 ? '' : first + above},${path.length - 1},`
+    row += `${quoted(pathText(tree, path, names))},${heads(tree.method[i]!)}`
+    for (const column of columns) row += `,${column?.[i] ?? ''}`
+    yield `${row}\r\n`
+  }
+}
+
+function pathText(tree: Tree, path: readonly number[], names: FrameNames): string {
+  const skip = leftOut(path)
+  const frame = (node: number) => names.frame(tree.method[node]!)
+  const head = path.slice(0, skip.from).map(frame)
+  if (skip.from === path.length) return head.join(';')
+  return [...head, leftOutText(skip), ...path.slice(skip.to).map(frame)].join(';')
+}
+
+/** The cells that say which method it is, made once a method. */
+function methodCells(profile: Profile): (id: number) => string {
+  const known: (string | undefined)[] = []
+  return (id) => {
+    const made = known[id]
+    if (made !== undefined) return made
+    const { class: className, method, descriptor, loader, bci, line } = nameOf(profile.methodNames, id)
+    const places = profile.callSites ? [bci ?? '', line ?? ''] : []
+    const cells = [className, method, descriptor, loader].map(quoted).concat(places.map(String)).join(',')
+    known[id] = cells
+    return cells
+  }
+}
+
+function quoted(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

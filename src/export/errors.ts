@@ -1,0 +1,55 @@
+// What can go wrong with an export.
+
+import { EX_CANTCREAT, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { reasonOf } from '../profile/errors.ts'
+
+/** `--format` with a name nobody knows. */
+export class UnknownFormat extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(name: string, known: readonly string[]) {
+    super(`unknown export format ${JSON.stringify(name)}`)
+    this.hint = `Use one of: ${known.join(', ')}`
+  }
+}
+
+/** Neither `--format` nor the name of the file says which one. */
+export class NoFormat extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(path: string | undefined, known: readonly string[]) {
+    const why = path === undefined ? 'there is no --format' : `${JSON.stringify(path)} ends like none of them`
+    super(`cannot tell the export format: ${why}`)
+    this.hint = `Add --format with one of: ${known.join(', ')}`
+  }
+}
+
+/** Bytes that are no text, on their way to a terminal. */
+export class BinaryOnTerminal extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(format: string, extension: string) {
+    super(`format ${format} is binary, and the output is a terminal`)
+    this.hint = `Write it to a file: --out profile${extension}`
+  }
+}
+
+/** The export could not be written where it should be. */
+export class CannotWriteExport extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint =
+    'Choose a place that you can write to and that has room: --out <file>. What was there before is still there.'
+  constructor(path: string, code: string) {
+    super(`cannot write ${path}: ${reasonOf(code)}`)
+  }
+}
+
+/** A profile of regions, for a format of trees. */
+export class NoTreeInProfile extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(path: string, format: string) {
+    super(`${path} holds the times of regions and no tree: there is nothing to write as ${format}`)
+    this.hint = `Read it with jfluid report ${path}, or take --format json.`
+  }
+}

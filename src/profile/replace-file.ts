@@ -1,0 +1,76 @@
+// A file that is written whole or not at all.
+
+import { randomBytes } from 'node:crypto'
+import { constants, type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { errorCode } from './errors.ts'
+
+/**
+ * Has `write` write a file so that `path` holds either what it held before or all of the new: a temporary file beside
+ * it, synced, then renamed. Readable by its owner only, since names and times of a service are nobody else's business.
+ *
+ * A device or pipe (`/dev/stdout`) is written to in place; renaming over it would replace it.
+ *
+ * @throws the system's errors, and what `write` throws; the temporary file is gone then
+ */
+export async function replaceFile(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+  const target = await targetOf(path)
+  if (target.special) await writeSpecial(target.path, write)
+  else await replace(target.path, write)
+}
+
+async function targetOf(path: string): Promise<{ path: string; special: boolean }> {
+  let real = path
+  try {
+    real = await realpath(path) // a symbolic link stays one
+    const found = await stat(real)
+    if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
+    return { path: real, special: !found.isFile() }
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return { path: real, special: false }
+    throw error
+  }
+}
+
+async function writeSpecial(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+  const handle = await open(path, constants.O_WRONLY)
+  try {
+    await write(handle)
+  } finally {
+    await handle.close()
+  }
+}
+
+async function replace(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
+  const handle = await open(temporary, 'wx', 0o600)
+  try {
+    await writeAndSync(handle, write)
+    await rename(temporary, path)
+  } catch (error) {
+    await unlink(temporary).catch(() => {})
+    throw error
+  }
+  await syncDirectory(dirname(path))
+}
+
+async function writeAndSync(handle: FileHandle, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+  try {
+    await write(handle)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Makes the rename last through a power failure; file systems that cannot are not an error. */
+async function syncDirectory(path: string): Promise<void> {
+  try {
+    const handle = await open(path, 'r')
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  } catch {}
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
+import { callSites, exported, twoThreads } from './exported.ts'
+
+/** Rows of RFC 4180: CR LF ends a row, two quotes inside quotes are one. */
+function rowsOf(text: string): string[][] {
+  const rows: string[][] = [[]]
+  for (const [, , quotes, plain, end] of text.matchAll(/(("(?:[^"]|"")*")|([^",\r\n]*))(,|\r\n)/g)) {
+    rows.at(-1)!.push(quotes === undefined ? plain! : quotes.slice(1, -1).replaceAll('""', '"'))
+    if (end === '\r\n') rows.push([])
+  }
+  assert.deepEqual(rows.pop(), [])
+  return rows
+}
+
+describe('csv', () => {
+  it('is a row a context, under the names of the columns', async () => {
+    const text = await exported(profileOf('main 1x 10.5ns ( work 2x -4ns )'), 'csv')
+    assert.equal(
+      text,
+      [
+        'node,parent,depth,path,class,method,descriptor,loader,calls,selfNs,totalNs,measuredNs,warmupCalls,warmupSelfNs',
+        '0,,0,com.acme.App.main,com.acme.App,main,(I)V,app,1,10.5,6.5,11.5,0,0',
+        '1,0,1,com.acme.App.main;com.acme.App.work,com.acme.App,work,(I)V,app,2,-4,-4,-2,0,0',
+        '',
+      ].join('\r\n'),
+    )
+  })
+
+  it('of threads has rows of each, with names that hold anything', async () => {
+    const rows = rowsOf(await exported(twoThreads(), 'csv', true))
+    assert.deepEqual(
+      rows.map((row) => row.slice(0, 5)),
+      [
+        ['threadId', 'thread', 'node', 'parent', 'depth'],
+        ['1', 'main', '0', '', '0'],
+        ['21', 'pool "1";\n', '1', '', '0'],
+        ['21', 'pool "1";\n', '2', '1', '1'],
+      ],
+    )
+  })
+
+  it('says where calls come from, if that is told', async () => {
+    const [head, , seven] = rowsOf(await exported(callSites(), 'csv'))
+    assert.deepEqual(head!.slice(4, 10), ['class', 'method', 'descriptor', 'loader', 'bci', 'line'])
+    assert.deepEqual(seven!.slice(3, 10), [
+      'com.acme.App.main;com.acme.App.work:7',
+      ...['com.acme.App', 'work', '(I)V', 'app', '3', '7'],
+    ])
+  })
+
+  it('of a recursion 3,000 deep has rows of bounded length', async () => {
+    const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
+    const rows = rowsOf(await exported(deep, 'csv'))
+    assert.equal(rows.length, 3001)
+    const path = rows[3000]![3]!.split(';')
+    assert.equal(path.length, 513)
+    assert.equal(path[256], '[2488 frames]')
+    assert.equal(rows[3000]![2], '2999')
+  })
+})

@@ -1,0 +1,99 @@
+// What is written for a profile, and profiles of every metric.
+
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { exportProfile, formatNamed } from '../../src/export/formats.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { Methods, profileOf, profileOfTree, treeOf } from '../profile/trees.ts'
+
+export async function exportedBytes(profile: Profile, format: string, threads = false): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  const out = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk)
+      done()
+    },
+  })
+  assert.equal(await exportProfile(profile, formatNamed(format), out, { threads }), true)
+  return Buffer.concat(chunks)
+}
+
+export async function exported(profile: Profile, format: string, threads = false): Promise<string> {
+  return (await exportedBytes(profile, format, threads)).toString()
+}
+
+/** Two threads, of which only the second calls `work`; merged they are one tree. */
+export function twoThreads(): Profile {
+  const methods = new Methods()
+  const merged = treeOf('main 3x 30ns ( work 2x 54ns )', methods)
+  const threads = [
+    { id: 1, name: 'main', tree: treeOf('main 1x 10ns', methods) },
+    { id: 21, name: 'pool "1";\n', tree: treeOf('main 2x 20ns ( work 2x 54ns )', methods) },
+    { id: 22, name: 'idle', tree: treeOf('', methods) },
+  ]
+  return profileOfTree(merged, methods.names, { threads })
+}
+
+/** `main` allocates 2 strings of 48 bytes in all, and 1 array of 100 below `work`. */
+export function allocations(): Profile {
+  const profile = profileOf('main 1x 0ns ( string 2x 48ns work 3x 0ns ( array 1x 100ns ) )')
+  const { calls } = profile.merged.metrics
+  const name = (of: string) => ({ class: of, method: 'new', descriptor: '', loader: 'bootstrap' })
+  const methodNames = profile.methodNames.map((it) =>
+    it.method === 'string' ? name('java.lang.String') : it.method === 'array' ? name('byte[]') : it,
+  )
+  const metrics = {
+    calls: calls!,
+    objects: Float64Array.of(2, 2, 1, 1),
+    bytes: Float64Array.of(48, 48, 100, 100),
+    totalObjects: Float64Array.of(3, 2, 1, 1),
+    totalBytes: Float64Array.of(148, 48, 100, 100),
+  }
+  const merged = { ...profile.merged, metrics }
+  const threads = [{ id: 21, name: 'worker-1', tree: merged }]
+  return { ...profile, mode: 'alloc', allocation: { sampleEvery: 1 }, methodNames, merged, threads }
+}
+
+/** `lock` calls `(blocked on com.acme.Lock)`, which takes 700 of its 710 ns. */
+export function waits(): Profile {
+  const profile = profileOf('lock 1x 10ns ( wait 2x 700ns )')
+  const [none, lock] = profile.methodNames
+  const wait = { class: 'com.acme.Lock', method: '(blocked on)', descriptor: '', loader: 'app' }
+  const metrics = {
+    ...profile.merged.metrics,
+    ...{ blockedNs: Float64Array.of(700, 0), waitedNs: Float64Array.of(0, 0) },
+    ...{ totalBlockedNs: Float64Array.of(700, 0), totalWaitedNs: Float64Array.of(0, 0) },
+    ...{ selfWaitNs: Float64Array.of(0, 700), totalWaitNs: Float64Array.of(700, 700) },
+  }
+  const merged = { ...profile.merged, metrics }
+  const threads = [{ id: 21, name: 'worker-1', tree: merged }]
+  return { ...profile, mode: 'locks', methodNames: [none!, lock!, wait], merged, threads }
+}
+
+/** Costs of a unit without a name: `main` 5 of its own, `work` 7. */
+export function counted(mode: 'bytecodes' | 'count' | 'sample'): Profile {
+  const profile = profileOf('main 5x 5ns ( work 7x 7ns )')
+  const calls = Float64Array.of(5, 7)
+  const [self, total] = [Float64Array.of(5, 7), Float64Array.of(12, 7)]
+  const metrics = {
+    bytecodes: { calls, selfBytecodes: self, totalBytecodes: total },
+    count: { calls, totalCalls: total },
+    sample: { calls, selfSamples: self, totalSamples: total },
+  }[mode]
+  const merged = { ...profile.merged, metrics }
+  return { ...profile, mode, merged, threads: [{ id: 21, name: 'worker-1', tree: merged }] }
+}
+
+/** `main` calls `work` from lines 7 and 9, once and twice; each costs 10 ns. */
+export function callSites(): Profile {
+  const profile = profileOf('main 1x 5ns ( seven 1x 10ns nine 2x 20ns )')
+  const [none, main, seven] = profile.methodNames
+  const work = { ...seven!, method: 'work' }
+  const methodNames = [none!, main!, { ...work, bci: 3, line: 7 }, { ...work, bci: 11, line: 9 }]
+  const merged = { ...profile.merged, methodOf: Int32Array.of(0, 1, 2, 2) }
+  return {
+    ...profile,
+    ...{ callSites: true as const, methodNames, merged },
+    threads: [{ id: 21, name: 'worker-1', tree: merged }],
+  }
+}
