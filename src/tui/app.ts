@@ -162,6 +162,10 @@ export class LiveView extends Frame<Picture> implements Actions {
     this.model.show(view)
   }
 
+  showCallers(): void {
+    this.model.showCallers()
+  }
+
   move(rows: number): void {
     this.model.view.move(rows)
   }

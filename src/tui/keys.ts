@@ -18,6 +18,7 @@ export interface Actions extends FrameActions {
   toggle(page: PageName): void
   toggleErrors(): void
   show(view: ViewName): void
+  showCallers(): void
   moveTo(index: number): void
   movePages(pages: number): void
   enter(): void
@@ -31,7 +32,7 @@ export interface Actions extends FrameActions {
   reverse(): void
 }
 
-export type ViewName = 'tree' | 'hot'
+export type ViewName = 'tree' | 'hot' | 'callers'
 /** Pages that every view has. */
 export type FramePage = 'help' | 'warnings'
 export type PageName = FramePage | 'threads' | 'alive'
@@ -86,6 +87,7 @@ export const BINDINGS: readonly Binding[] = [
   bind('/', '/', 'search for a class or method, in closed rows too', (on) => on.startSearch(), 'search'),
   bind('m', 'm', 'hot methods', (on) => on.show('hot'), 'hot'),
   bind('t', 't', 'calling context tree', (on) => on.show('tree'), 'tree'),
+  bind('c', 'c', 'callers of the selected method, and theirs', (on) => on.showCallers(), 'callers'),
   bind(
     'o',
     'o',

@@ -163,7 +163,9 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
   }
   const isOver = ended !== undefined || status.phase === 'ended' || status.phase === 'file'
   const waiting = status.phase === 'waiting for root' && !isOver
-  if (isWholeJvm(status)) {
+  const nothing = model.tree.count > 0 ? model.view.nothing() : undefined
+  if (nothing !== undefined) say(clean(nothing))
+  else if (isWholeJvm(status)) {
     const whom = model.thread === undefined ? 'No thread has' : 'This thread has not'
     const yet = isOver ? '.' : ' yet: samples come once a second.'
     say(`${whom} been found running Java code${yet}`)
@@ -275,6 +277,7 @@ function detailLine(scene: Scene): Line {
   if (message !== null) return message
   if (view.count === 0) return []
   if (status.message) return say(status.message, 'warning', columns)
+  if (view.remark !== undefined) return say(view.remark, 'dim', columns)
   const { method } = view
   if (method === undefined) return []
   const position = ` ${count(view.index + 1)} of ${count(view.count)} `

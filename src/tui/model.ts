@@ -6,6 +6,7 @@ import { clean, count } from './format.ts'
 import type { PageName, ViewName } from './keys.ts'
 import { Pages } from './pages.ts'
 import { type NameText, SORT_COLUMNS, type SortColumn } from './rows.ts'
+import { CallersView } from './views/callers-view.ts'
 import { HotView } from './views/hot-view.ts'
 import { TreeView } from './views/tree-view.ts'
 import type { Shared, View } from './views/view.ts'
@@ -36,14 +37,17 @@ export class LiveModel implements Shared {
   typing: string | undefined
   tree: Tree = EMPTY
 
-  readonly #views: { readonly [name in ViewName]: View } & { readonly tree: TreeView }
+  readonly #views: { readonly [name in ViewName]: View } & {
+    readonly tree: TreeView
+    readonly callers: CallersView
+  }
   #shown: ViewName = 'tree'
   #snapshot: Snapshot | undefined
 
   constructor(nameText: NameText, say: (notice: string) => void) {
     this.nameText = nameText
     this.say = say
-    this.#views = { tree: new TreeView(this), hot: new HotView(this) }
+    this.#views = { tree: new TreeView(this), hot: new HotView(this), callers: new CallersView(this) }
   }
 
   get view(): View {
@@ -87,6 +91,13 @@ export class LiveModel implements Shared {
   revealInTree(node: number): void {
     this.show('tree')
     if (node >= 0) this.#views.tree.reveal(node)
+  }
+
+  /** Of the selected method, in whatever view. */
+  showCallers(): void {
+    const { method } = this.view
+    if (method !== undefined) this.#views.callers.choose(method)
+    this.show('callers')
   }
 
   toggle(page: PageName): void {

@@ -1,6 +1,7 @@
 // The columns of numbers that views of methods and contexts have alike, and a row of them.
 
 import { COUNTED, FOLDED, type Fold } from '../../cct/folds.ts'
+import type { Tree } from '../../cct/tree.ts'
 import { COST_WORDS, type CostWords } from '../../profile/cost-text.ts'
 import { placeOf } from '../../profile/places.ts'
 import { COST_OF } from '../../profile/profile.ts'
@@ -50,8 +51,11 @@ export function wordsOf({ status }: Scene): CostWords {
   return COST_WORDS[COST_OF[status.mode]]
 }
 
-/** @param share  what the column of parts is called */
-export function columnHeads(scene: Scene, sort: Sort, share: string): Line {
+/**
+ * @param share  what the column of parts is called
+ * @param names  what that of names is called
+ */
+export function columnHeads(scene: Scene, sort: Sort, share: string, names = 'method'): Line {
   const { columns } = scene
   const glyphs = glyphsOf(scene)
   const head = (by: SortColumn, title: string): Run =>
@@ -63,7 +67,7 @@ export function columnHeads(scene: Scene, sort: Sort, share: string): Line {
     const title = head(each.sort, each.title)
     line.push(run(' '.repeat(each.cells - width(title.text)), 'header'), title)
   }
-  line.push(run('  ', 'header'), head('name', 'method'))
+  line.push(run('  ', 'header'), head('name', names))
   return [...line, run(' '.repeat(columns - cells(line)), 'header')]
 }
 
@@ -77,7 +81,8 @@ export type RowDrawer = (
   fold?: Fold,
 ) => Line
 
-export function rowDrawer(scene: Scene): RowDrawer {
+/** @param tree  that rows are of, if they are */
+export function rowDrawer(scene: Scene, tree?: Tree): RowDrawer {
   const { columns, model, nameOf } = scene
   const glyphs = glyphsOf(scene)
   const [total, self, share, calls, each] = numberColumns(columns) as [Column, Column, Column, Column, Column]
@@ -95,7 +100,7 @@ export function rowDrawer(scene: Scene): RowDrawer {
     const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
     const mark = MARKS[fold?.state ?? 0] ?? ''
     const called = nameOf(method)
-    const place = row ? placeOf(model.tree, row.node, nameOf) : ''
+    const place = row && tree ? placeOf(tree, row.node, nameOf) : ''
     const room = nameCells - width(before) - width(marker) - mark.length
     const name = shortName(called, room - place.length, glyphs.ellipsis) + mark
     if (selected) return [run(pad(`${numbers}  ${before}${marker}${name}${place}`, columns), 'selected')]

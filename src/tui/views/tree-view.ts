@@ -1,174 +1,27 @@
 // The calling context tree, top down.
 
-import { foldAt, foldsOf } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
-import { column, rootTotal } from '../../profile/profile.ts'
-import { indent, percent, width } from '../format.ts'
+import type { Tree } from '../../cct/tree.ts'
+import { rootTotal } from '../../profile/profile.ts'
 import { isWholeJvm, type Scene } from '../lines.ts'
-import { Expansion, hottestPath, type Path, type Sort, type SortColumn, TreeRows } from '../rows.ts'
 import type { Line } from '../screen.ts'
-import { matcher, NodeMatches } from '../search.ts'
-import { columnHeads, headAt, MOST_INDENT, nameColumn, rowDrawer } from './columns.ts'
-import { type Shared, View } from './view.ts'
+import { columnHeads } from './columns.ts'
+import { OutlineView } from './outline-view.ts'
 
-/** Levels of the hottest path that are open before anyone has opened or closed anything. */
-const HOTTEST_LEVELS = 6
-
-export class TreeView extends View {
-  #rows: TreeRows
-  #sort: Sort = { column: 'total', reversed: false }
-  readonly #expansion = new Expansion()
-  #openedByHand = false
-  /** The selected node as a path, since indices change. */
-  #selected: Path = []
-
-  constructor(shared: Shared) {
-    super(shared)
-    this.#rows = this.#made()
-  }
-
-  #made(): TreeRows {
-    return new TreeRows(this.shared.tree, this.#expansion, this.#sort, this.shared.nameText)
-  }
-
-  override get count(): number {
-    return this.#rows.count
-  }
-
-  override get index(): number {
-    const node = this.#rows.resolve(this.#selected)
-    return node < 0 ? 0 : this.#rows.find(node).index
+export class TreeView extends OutlineView {
+  protected override get tree(): Tree {
+    return this.shared.tree
   }
 
   override get node(): number {
-    return this.#rows.window(this.index, 1)[0]?.node ?? -1
+    return this.rowNode
   }
 
-  override get sort(): Sort {
-    return this.#sort
-  }
-
-  protected override setSort(sort: Sort): void {
-    this.#sort = sort
-  }
-
-  protected override rebuild(): void {
-    const { tree } = this.shared
-    if (!this.#openedByHand) {
-      const hottest = hottestPath(tree, HOTTEST_LEVELS)
-      for (let depth = 1; depth <= hottest.length; depth++) this.#expansion.set(hottest.slice(0, depth), true)
-    }
-    this.#rows = this.#made()
-  }
-
-  protected override select(index: number): void {
-    const [row] = this.#rows.window(index, 1)
-    if (row) this.#selected = this.#rows.path(row.node)
-  }
-
-  #isOpen(node: number): boolean {
-    return this.shared.tree.size[node]! > 1 && this.#rows.rowsOf(node) > 1
-  }
-
-  #fold(node: number, open: boolean): void {
-    this.#openedByHand = true
-    this.#selected = this.#rows.path(node)
-    this.#expansion.set(this.#selected, open)
-    this.renew()
-  }
-
-  override enter(): void {
-    const { node } = this
-    if (node >= 0) this.#fold(node, !this.#isOpen(node))
-  }
-
-  override goRight(): void {
-    const { node } = this
-    if (node < 0 || this.shared.tree.size[node] === 1) return
-    if (this.#isOpen(node)) this.move(1)
-    else this.#fold(node, true)
-  }
-
-  override goLeft(): void {
-    const { node } = this
-    if (node < 0) return
-    const above = this.shared.tree.parent[node]!
-    if (this.#isOpen(node)) this.#fold(node, false)
-    else if (above >= 0) this.#selectNode(above)
-  }
-
-  override openBelow(): void {
-    const { node } = this
-    if (node < 0) return
-    this.#openedByHand = true
-    const allOpen = this.#rows.rowsOf(node) === this.shared.tree.size[node]
-    this.#expansion.setBelow(this.#rows.path(node), !allOpen)
-    this.renew()
-  }
-
-  #selectNode(node: number): void {
-    this.#selected = this.#rows.path(node)
-    this.keepInSight()
-  }
-
-  /** Opens the way to a node and selects it, with some rows around it. */
-  reveal(node: number): void {
-    const { bodyRows } = this.shared
-    this.#openedByHand = true
-    this.#expansion.reveal(this.#rows.path(node))
-    this.renew()
-    this.#selectNode(node)
-    const line = this.index - this.first
-    if (line < 2 || line > bodyRows - 3) this.scrollTo(this.index - Math.floor(bodyRows / 3))
-  }
-
-  protected override find(direction: 1 | -1): number {
-    const { nameText, search } = this.shared
-    const matches = new NodeMatches(this.#rows, matcher(search, nameText))
-    const node = direction > 0 ? matches.next(this.node) : matches.previous(this.node)
-    if (node >= 0) this.reveal(node)
-    return matches.count
-  }
-
-  /** One click on its marker opens or closes a row. */
-  override click(scene: Scene, line: number, cell: number): void {
-    const index = this.first + line
-    const marked = index < this.count && index !== this.index && this.#isMarkerAt(scene, index, cell)
-    super.click(scene, line, cell)
-    if (marked) this.enter()
-  }
-
-  #isMarkerAt({ columns }: Scene, index: number, cell: number): boolean {
-    const [row] = this.#rows.window(index, 1)
-    if (!row || row.leaf) return false
-    const names = nameColumn(columns)
-    const start = names + width(indent(row.depth, (columns - names) * MOST_INDENT))
-    return cell >= start && cell < start + 2
-  }
-
-  override columnAt({ columns }: Scene, cell: number): SortColumn {
-    return headAt(columns, cell)
+  protected override wholeOf({ status }: Scene, root: number): number {
+    return isWholeJvm(status) ? rootTotal(this.tree) : costsOf(this.tree).total[root]!
   }
 
   override head(scene: Scene): Line {
-    return columnHeads(scene, this.#sort, isWholeJvm(scene.status) ? '% all' : '% root')
-  }
-
-  override body(scene: Scene): Line[] {
-    const { tree } = this.shared
-    const draw = rowDrawer(scene)
-    const { self, total } = costsOf(tree)
-    const folds = foldsOf(tree)
-    const calls = column(tree, 'calls')
-    const all = rootTotal(tree)
-    return this.#rows.window(this.first, this.shared.bodyRows).map((row, i) => {
-      const { node } = row
-      const rootCost = isWholeJvm(scene.status) ? all : total[row.root]!
-      const share = percent(total[node]!, rootCost)
-      const numbers = [total[node]!, self[node]!, calls[node]!] as const
-      const fold = folds && foldAt(folds, node)
-      const selected = this.first + i === this.index
-      return draw(numbers, share, rootCost, tree.method[node]!, selected, row, fold)
-    })
+    return columnHeads(scene, this.sort, isWholeJvm(scene.status) ? '% all' : '% root')
   }
 }

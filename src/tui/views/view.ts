@@ -39,7 +39,7 @@ export abstract class View {
   get first(): number {
     return this.#first
   }
-  /** Node of the tree that the selected row is; -1 for none. */
+  /** Node of the shared tree that the selected row is; -1 for none. */
   get node(): number {
     return -1
   }
@@ -53,6 +53,15 @@ export abstract class View {
   }
   /** By what rows are in order; undefined where they cannot be sorted. */
   get sort(): Sort | undefined {
+    return undefined
+  }
+
+  /** What is to be known of what is shown, in place of the selected row in full. */
+  get remark(): string | undefined {
+    return undefined
+  }
+  /** Why there is no row, where the view knows better than the session. */
+  nothing(): string | undefined {
     return undefined
   }
 

@@ -1,0 +1,102 @@
+// The view of a method's callers, as it is drawn.
+
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { LiveView } from '../../src/tui/app.ts'
+import { chain, Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+// Cache.get is called 300 times: 200 by way of priceOf, 100 by way of save, of these 60 below retry.
+const CALLS = `Orders.process 10x 9000000ns (
+  Price.priceOf 20x 4000000ns ( Cache.get 200x 2000000ns )
+  Repository.save 10x 1000000ns ( Cache.get 40x 1500000ns )
+  Retry.run 5x 0ns ( Repository.save 5x 500000ns ( Cache.get 60x 500000ns ) ) )`
+
+let methods: Methods
+let source: FakeSource
+let screen: FakeScreen
+let view: LiveView
+
+async function open(notation = CALLS, columns = 80, rows = 24): Promise<void> {
+  methods = new Methods()
+  source = new FakeSource(methods, treeOf(notation, methods))
+  screen = new FakeScreen(columns, rows)
+  view = new LiveView(source, screen)
+  await view.refresh()
+}
+
+const body = () => screen.text.split('\n').slice(2, -2).join('\n').trimEnd()
+
+function search(text: string): void {
+  screen.press('/')
+  for (const letter of text) screen.press(letter)
+  screen.press('enter')
+}
+
+beforeEach(() => open())
+
+describe('callers of a method', () => {
+  it('are below it, hottest first, with what of it they have caused', () => {
+    search('cache')
+    screen.press('c')
+    assert.equal(
+      body(),
+      `▾total ms  self ms % of it    calls  ms/call  method, below it its callers
+    4.000    4.000   100.0      300  0.01333  ▾ com.acme.Cache.get
+    2.000    2.000    50.0      200  0.01000    ▾ com.acme.Price.priceOf
+    2.000    2.000    50.0      200  0.01000        com.acme.Orders.process
+    2.000    2.000    50.0      100  0.02000    ▸ com.acme.Repository.save`,
+    )
+    screen.press('end enter')
+    assert.match(body(), /0\.500 {4}0\.500 {4}12\.5 {7}60 0\.008333 {6}▸ com\.acme\.Retry\.run/)
+  })
+
+  it('are found from the list of hot methods, and from a caller', () => {
+    screen.press('m down down c')
+    assert.match(body(), /\n .* {2}▾ com\.acme\.Cache\.get\n/)
+    screen.press('down c')
+    assert.match(
+      body(),
+      /\n .* 100\.0 {7}20 .* {2}▾ com\.acme\.Price\.priceOf\n.* {4}com\.acme\.Orders\.process$/,
+    )
+  })
+
+  it('stay those of the method while it goes on, with what was opened', async () => {
+    search('cache')
+    screen.press('c end')
+    const before = screen.styled('selected')
+    source.tree = treeOf(CALLS.replace('Cache.get 200x', 'Cache.get 900x'), methods)
+    await view.refresh()
+    assert.match(body(), /1,000 .*Cache\.get/)
+    assert.equal(screen.styled('selected'), before)
+    screen.press('t c')
+    assert.match(body(), /Cache\.get/, 'the same method again')
+  })
+
+  it('of a method that has not been called say so', async () => {
+    search('cache')
+    screen.press('c')
+    source.tree = treeOf('Orders.process 10x 9000000ns', methods)
+    await view.refresh()
+    assert.match(body(), /com\.acme\.Cache\.get has not been called here\./)
+    await open('')
+    screen.press('c')
+    assert.match(body(), /Waiting for|Nothing has been recorded|No root/)
+  })
+
+  it('of a deep recursion are cut, which is said', async () => {
+    await open()
+    source.tree = chain(100_000)
+    await view.refresh()
+    screen.press('c')
+    assert.match(screen.text, /callers are shown 2\d levels up, as there are many/)
+  })
+
+  it('sort by any column and can be searched', () => {
+    search('cache')
+    screen.press('c 6')
+    assert.match(body(), /priceOf\n.*process\n.*Repository\.save/)
+    search('retry')
+    assert.match(screen.styled('selected'), /com\.acme\.Retry\.run/)
+  })
+})
