@@ -17,7 +17,9 @@ export async function open(file: string): Promise<void> {
   let show: (screen: Screen) => Promise<Leave>
   try {
     progress.phase(`reading ${file}`)
-    const profile = await readProfile(file)
+    const profile = await readProfile(file, (part) =>
+      progress.update(`reading ${file}  ${Math.round(part * 100)} %`),
+    )
     const { regions } = profile
     show =
       regions === undefined

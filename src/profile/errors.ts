@@ -75,6 +75,10 @@ export function reasonOf(code: string): string {
       return 'the file is larger than it may be here'
     case 'ENAMETOOLONG':
       return 'the name is too long'
+    case 'ELOOP':
+      return 'its symbolic links lead back to themselves'
+    case 'EIO':
+      return 'the disk or the network behind it fails'
     case 'EROFS':
       return 'the file system is read-only'
     default:

@@ -22,9 +22,11 @@
 // so that a transfer in text mode shows. A reader refuses what is newer than it, and checks every
 // length before use: a file may come from anywhere.
 
-import { readFile, stat } from 'node:fs/promises'
+import { constants } from 'node:buffer'
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
-import { Packr, Unpackr } from 'msgpackr'
+import { Unpackr } from 'msgpackr'
 import { METRICS } from '../cct/metric.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import { WAIT_COLUMNS } from '../cct/waits.ts'
@@ -37,6 +39,7 @@ import {
   NewerProfile,
   NotAProfile,
 } from './errors.ts'
+import { bodyPieces, CODEC } from './pack.ts'
 import {
   type AllocationFacts,
   COST_OF,
@@ -61,35 +64,19 @@ const OFFSET_CRC = 12
 const OFFSET_LENGTH = 16
 export const HEADER_BYTES = 24
 
-const CODEC = {
-  useRecords: false,
-  mapsAsObjects: true,
-  variableMapSize: true,
-  int64AsType: 'number',
-} as const
-
 /** The bytes of a `.jfluid` file. */
 export function encodeProfile(profile: Profile): Buffer {
-  const { methodNames, merged, threads, regions, callSites, ...facts } = profile
-  const places = (of: 'bci' | 'line') =>
-    bytesOf(
-      Int32Array.from(methodNames.slice(1), (name) => name[of] ?? -1),
-      methodNames.length - 1,
-    )
-  const body = new Packr(CODEC).pack({
-    ...facts,
-    ...(regions !== undefined && { regions: regions.map(packRegion) }),
-    methodNames: methodNames.slice(1).map((name) => [name.class, name.method, name.descriptor, name.loader]),
-    ...(callSites && { callSites: { bci: places('bci'), line: places('line') } }),
-    merged: packTree(merged),
-    threads: threads.map(({ id, name, tree }) => ({ id, name, tree: packTree(tree) })),
-  })
-  const header = Buffer.alloc(HEADER_BYTES)
-  MAGIC.copy(header)
-  header.writeUInt32LE(versionOf(profile), OFFSET_VERSION)
-  header.writeUInt32LE(crc32(body), OFFSET_CRC)
-  header.writeBigUInt64LE(BigInt(body.length), OFFSET_LENGTH)
-  return Buffer.concat([header, body])
+  const body = Buffer.concat([...bodyPieces(profile)])
+  return Buffer.concat([header(profile, crc32(body), body.length), body])
+}
+
+function header(profile: Profile, crc: number, length: number): Buffer {
+  const bytes = Buffer.alloc(HEADER_BYTES)
+  MAGIC.copy(bytes)
+  bytes.writeUInt32LE(versionOf(profile), OFFSET_VERSION)
+  bytes.writeUInt32LE(crc, OFFSET_CRC)
+  bytes.writeBigUInt64LE(BigInt(length), OFFSET_LENGTH)
+  return bytes
 }
 
 /** The least that a reader must know. */
@@ -133,14 +120,24 @@ export function decodeProfile(bytes: Uint8Array, path: string): Profile {
   return new Reader(path).profile(content)
 }
 
-export async function readProfile(path: string): Promise<Profile> {
-  let bytes: Buffer
+/** So many bytes are read at a time. */
+const READ_AT_ONCE = 16 << 20
+
+/**
+ * @param onProgress  told after each piece which part has been read, 0 to 1
+ * @throws CannotReadProfile, NotAProfile, NewerProfile, CorruptProfile
+ */
+export async function readProfile(
+  path: string,
+  onProgress: (part: number) => void = () => {},
+): Promise<Profile> {
+  let bytes: Uint8Array
   try {
     // A directory or a pipe would fail late or never end.
     const found = await stat(path)
     if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
     if (!found.isFile()) throw new NotAProfile(path)
-    bytes = await readFile(path)
+    bytes = await readInPieces(path, onProgress)
   } catch (error) {
     if (error instanceof NotAProfile) throw error
     throw new CannotReadProfile(path, errorCode(error))
@@ -148,38 +145,85 @@ export async function readProfile(path: string): Promise<Profile> {
   return decodeProfile(bytes, path)
 }
 
+/** All of a file; no more than its beginning if that is not ours, however large it is. */
+async function readInPieces(path: string, onProgress: (part: number) => void): Promise<Uint8Array> {
+  const handle = await open(path, 'r')
+  try {
+    const { size } = await handle.stat()
+    const beginning = Buffer.alloc(Math.min(size, HEADER_BYTES))
+    const { bytesRead } = await handle.read(beginning, 0, beginning.length, 0)
+    if (!beginning.subarray(0, MAGIC.length).equals(MAGIC)) return beginning.subarray(0, bytesRead)
+    if (size > constants.MAX_LENGTH) throw Object.assign(new Error(), { code: 'EFBIG' })
+    const bytes = new Uint8Array(size)
+    let at = 0
+    while (at < size) {
+      const { bytesRead } = await handle.read(bytes, at, Math.min(READ_AT_ONCE, size - at), at)
+      if (bytesRead === 0) break // it has become shorter
+      at += bytesRead
+      onProgress(at / size)
+    }
+    return bytes.subarray(0, at)
+  } finally {
+    await handle.close()
+  }
+}
+
 /**
- * Writes a profile so that `path` holds either what it held before or the whole profile (see `replaceFile`).
+ * Writes a profile so that `path` holds either what it held before or the whole profile (see `replaceFile`). In pieces, with
+ * turns of the event loop in between: a million contexts take a while, and a session may go on meanwhile.
  *
  * @throws CannotWriteProfile
  */
 export async function writeProfile(profile: Profile, path: string): Promise<void> {
-  const bytes = encodeProfile(profile)
+  const body = [...bodyPieces(profile)]
   try {
-    await replaceFile(path, (handle) => handle.writeFile(bytes))
+    const pieces = [await headerInTurns(profile, body), ...body]
+    await replaceFile(path, (handle) => writePieces(handle, pieces))
   } catch (error) {
     throw new CannotWriteProfile(path, errorCode(error))
   }
 }
 
-function packRegion({ intervals, ...region }: RegionTimes): object {
-  return { ...region, intervals: intervals.map(({ count, totalNs, maxNs }) => [count, totalNs, maxNs]) }
-}
+/** So many bytes are summed or written at a time. */
+const AT_ONCE = 4 << 20
 
-function packTree(tree: Tree): object {
-  const metrics: Record<string, Uint8Array> = {}
-  for (const [name, values] of Object.entries(tree.metrics)) metrics[name] = bytesOf(values, tree.count)
-  return {
-    count: tree.count,
-    method: bytesOf(tree.method, tree.count),
-    size: bytesOf(tree.size, tree.count),
-    metrics,
+/** Small pieces together, large ones in parts. */
+async function writePieces(handle: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
+  let small: Uint8Array[] = []
+  let bytes = 0
+  const writeSmall = async (): Promise<void> => {
+    if (bytes > 0) await handle.writeFile(Buffer.concat(small))
+    small = []
+    bytes = 0
   }
+  for (const piece of pieces) {
+    if (bytes + piece.length > AT_ONCE) await writeSmall()
+    if (piece.length > AT_ONCE)
+      await handle.writeFile(piece) // in parts of its own
+    else {
+      small.push(piece)
+      bytes += piece.length
+    }
+  }
+  await writeSmall()
 }
 
-/** The little-endian bytes of the first `count` elements: every machine that Node runs on is one. */
-function bytesOf(values: Int32Array | Float64Array, count: number): Uint8Array {
-  return new Uint8Array(values.buffer, values.byteOffset, count * values.BYTES_PER_ELEMENT)
+async function headerInTurns(profile: Profile, body: readonly Uint8Array[]): Promise<Buffer> {
+  let crc = 0
+  let length = 0
+  let sinceTurn = 0
+  for (const piece of body) {
+    for (let at = 0; at < piece.length; at += AT_ONCE) {
+      const part = piece.subarray(at, at + AT_ONCE)
+      crc = crc32(part, crc)
+      sinceTurn += part.length
+      if (sinceTurn < AT_ONCE) continue
+      sinceTurn = 0
+      await turnOfTheLoop()
+    }
+    length += piece.length
+  }
+  return header(profile, crc, length)
 }
 
 const MORE_COLUMNS: Partial<Readonly<Record<Mode, readonly string[]>>> = {

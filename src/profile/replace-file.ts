@@ -42,7 +42,7 @@ async function writeSpecial(path: string, write: (handle: FileHandle) => Promise
 }
 
 async function replace(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
+  const temporary = join(dirname(path), temporaryName(basename(path)))
   const handle = await open(temporary, 'wx', 0o600)
   try {
     await writeAndSync(handle, write)
@@ -52,6 +52,16 @@ async function replace(path: string, write: (handle: FileHandle) => Promise<void
     throw error
   }
   await syncDirectory(dirname(path))
+}
+
+/** Bytes of a name that file systems take. */
+const LONGEST_NAME = 255
+
+/** ".p.jfluid.1f3a….tmp"; of a name that is nearly too long, as much as there is room for. */
+function temporaryName(name: string): string {
+  const after = `.${randomBytes(6).toString('hex')}.tmp`
+  const bytes = Buffer.from(name).subarray(0, LONGEST_NAME - 1 - after.length)
+  return `.${bytes.toString().replace(/\ufffd+$/, '')}${after}`
 }
 
 async function writeAndSync(handle: FileHandle, write: (handle: FileHandle) => Promise<void>): Promise<void> {

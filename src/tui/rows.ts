@@ -112,14 +112,18 @@ export class TreeRows {
   readonly tree: Tree
   readonly count: number
   readonly #expansion: Expansion
+  readonly #sort: Sort
   readonly #compare: (a: number, b: number) => number
-  readonly #sorted = new Map<number, readonly number[]>()
+  readonly #sorted: Map<number, readonly number[]>
   /** Rows of subtrees about whose inside something is said. */
   readonly #rows = new Map<number, number>()
 
-  constructor(tree: Tree, expansion: Expansion, sort: Sort, nameText: NameText) {
+  /** @param before  rows from before: what they have sorted is the same, unless tree or order have changed */
+  constructor(tree: Tree, expansion: Expansion, sort: Sort, nameText: NameText, before?: TreeRows) {
     this.tree = tree
     this.#expansion = expansion
+    this.#sort = sort
+    this.#sorted = before?.tree === tree && before.#sort === sort ? before.#sorted : new Map()
     this.#compare = comparison(tree, sort, nameText)
     this.count = this.#countRows()
   }

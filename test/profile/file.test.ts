@@ -189,3 +189,52 @@ describe('a place that cannot be written to says why: exit 73', () => {
     }
   })
 })
+
+describe('a large profile', () => {
+  const names = Array.from({ length: 70_001 }, (_, i) => ({ ...small.methodNames[1]!, method: `m${i}` }))
+  names[0] = { class: '', method: '', descriptor: '', loader: '' }
+  const large = profileOfTree(randomTree(300_000, 70_000, seeded(3)), names, {
+    threads: Array.from({ length: 20 }, (_, id) => ({ id, name: `t${id}`, tree: small.merged })),
+  })
+
+  it('is written in pieces as it would be at once: lengths of all forms, columns in parts', async () => {
+    const path = join(directory, 'large.jfluid')
+    await writeProfile(large, path)
+    assert.ok(readFileSync(path).equals(encodeProfile(large)))
+  })
+
+  it('says how far it has been read', async () => {
+    const path = join(directory, 'large.jfluid')
+    await writeProfile(large, path)
+    const parts: number[] = []
+    const read = await readProfile(path, (part) => parts.push(part))
+    assert.deepEqual(read.merged, large.merged)
+    assert.deepEqual(read.methodNames, large.methodNames)
+    assert.ok(parts.every((part, i) => part > (parts[i - 1] ?? 0)))
+    assert.equal(parts.at(-1), 1)
+  })
+
+  it('lets others have their turn while it is written', async () => {
+    let turns = 0
+    const timer = setInterval(() => turns++, 0)
+    await writeProfile(large, join(directory, 'large.jfluid'))
+    clearInterval(timer)
+    // 17 MB: a turn after every 4 MiB that are summed, and one for each write.
+    assert.ok(turns >= 4, `${turns} turns`)
+  })
+})
+
+describe('a name that is nearly too long', () => {
+  it('is written to all the same', async () => {
+    const path = join(directory, `${'ü'.repeat(124)}.jfluid`) // 255 bytes
+    await writeProfile(small, path)
+    assert.deepEqual(await readProfile(path), small)
+  })
+
+  it('and one that is too long says so', async () => {
+    await assert.rejects(writeProfile(small, join(directory, `${'x'.repeat(260)}.jfluid`)), {
+      name: 'CannotWriteProfile',
+      message: /the name is too long/,
+    })
+  })
+})

@@ -18,17 +18,25 @@ const HOTTEST_LEVELS = 6
 export abstract class OutlineView extends View {
   /** Made when it is looked at. */
   #rows: TreeRows | undefined
+  /** Those before, until new ones are made: what they have sorted may still be right. */
+  #before: TreeRows | undefined
   #sort: Sort = { column: 'total', reversed: false }
   #expansion = new Expansion()
   #openedByHand = false
   /** The selected node as a path, since indices change. */
   #selected: Path = []
+  /** Where that is in these rows: to find it costs as much as there are siblings on the way, and may be a million. */
+  #found: { readonly rows: TreeRows; readonly path: Path; readonly index: number } | undefined
 
   /** As it is now; another one after `renew`. */
   protected abstract get tree(): Tree
 
   protected get rows(): TreeRows {
-    this.#rows ??= new TreeRows(this.tree, this.#expansion, this.#sort, this.shared.nameText)
+    if (this.#rows === undefined) {
+      const { nameText } = this.shared
+      this.#rows = new TreeRows(this.tree, this.#expansion, this.#sort, nameText, this.#before)
+      this.#before = undefined
+    }
     return this.#rows
   }
 
@@ -46,8 +54,12 @@ export abstract class OutlineView extends View {
   }
 
   override get index(): number {
-    const node = this.rows.resolve(this.#selected)
-    return node < 0 ? 0 : this.rows.find(node).index
+    const { rows } = this
+    if (this.#found?.rows !== rows || this.#found.path !== this.#selected) {
+      const node = rows.resolve(this.#selected)
+      this.#found = { rows, path: this.#selected, index: node < 0 ? 0 : rows.find(node).index }
+    }
+    return this.#found.index
   }
 
   /** Node of `tree` that the selected row is; -1 for none. */
@@ -70,6 +82,7 @@ export abstract class OutlineView extends View {
 
   protected override rebuild(): void {
     const { tree } = this
+    this.#before = this.#rows ?? this.#before
     this.#rows = undefined
     if (!this.#openedByHand) {
       const hottest = hottestPath(tree, HOTTEST_LEVELS)

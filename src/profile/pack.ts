@@ -1,0 +1,108 @@
+// MessagePack in pieces: what a profile's body is made of without ever being in memory twice. Columns of trees are written
+// from where they lie; the rest is small.
+
+import { Packr } from 'msgpackr'
+import type { MethodName, Tree } from '../cct/tree.ts'
+import type { Profile, RegionTimes } from './profile.ts'
+
+export const CODEC = {
+  useRecords: false,
+  mapsAsObjects: true,
+  variableMapSize: true,
+  int64AsType: 'number',
+} as const
+
+/** Names that are packed at a time: a large program has a million, and somebody waits for keys to be heard. */
+const NAMES_A_PIECE = 4096
+
+/**
+ * The body of a `.jfluid` file, as `file.ts` draws it. Pieces may be views of the profile's own arrays: write them before
+ * these change.
+ */
+export function* bodyPieces(profile: Profile): Generator<Uint8Array> {
+  const { methodNames, merged, threads, regions, callSites, ...facts } = profile
+  const packr = new Packr(CODEC)
+  const names = methodNames.slice(1)
+  const entries = Object.entries({
+    ...facts,
+    ...(regions !== undefined && { regions: regions.map(packRegion) }),
+    ...(callSites && { callSites: { bci: places(names, 'bci'), line: places(names, 'line') } }),
+  }).filter(([, value]) => value !== undefined)
+  yield mapHead(entries.length + 3)
+  for (const [key, value] of entries) {
+    yield packr.pack(key)
+    yield packr.pack(value)
+  }
+  yield packr.pack('methodNames')
+  yield arrayHead(names.length)
+  for (let at = 0; at < names.length; at += NAMES_A_PIECE) {
+    const some = names.slice(at, at + NAMES_A_PIECE)
+    yield Buffer.concat(
+      some.map((name) => packr.pack([name.class, name.method, name.descriptor, name.loader])),
+    )
+  }
+  yield packr.pack('merged')
+  yield* treePieces(merged, packr)
+  yield packr.pack('threads')
+  yield arrayHead(threads.length)
+  for (const { id, name, tree } of threads) {
+    yield mapHead(3)
+    for (const each of ['id', id, 'name', name, 'tree']) yield packr.pack(each)
+    yield* treePieces(tree, packr)
+  }
+}
+
+function* treePieces(tree: Tree, packr: Packr): Generator<Uint8Array> {
+  const { count, method, size, metrics } = tree
+  yield mapHead(4)
+  for (const each of ['count', count, 'method']) yield packr.pack(each)
+  yield* binary(method, count)
+  yield packr.pack('size')
+  yield* binary(size, count)
+  yield packr.pack('metrics')
+  const columns = Object.entries(metrics)
+  yield mapHead(columns.length)
+  for (const [name, values] of columns) {
+    yield packr.pack(name)
+    yield* binary(values, count)
+  }
+}
+
+function packRegion({ intervals, ...region }: RegionTimes): object {
+  return { ...region, intervals: intervals.map(({ count, totalNs, maxNs }) => [count, totalNs, maxNs]) }
+}
+
+function places(names: readonly MethodName[], of: 'bci' | 'line'): Uint8Array {
+  const numbers = Int32Array.from(names, (name) => name[of] ?? -1)
+  return bytesOf(numbers, numbers.length)
+}
+
+/** The little-endian bytes of the first `count` elements: every machine that Node runs on is one. */
+function bytesOf(values: Int32Array | Float64Array, count: number): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, count * values.BYTES_PER_ELEMENT)
+}
+
+function* binary(values: Int32Array | Float64Array, count: number): Generator<Uint8Array> {
+  const bytes = bytesOf(values, count)
+  yield head(bytes.length, [0xc4, 1], [0xc5, 2], [0xc6, 4])
+  yield bytes
+}
+
+function mapHead(entries: number): Uint8Array {
+  return entries < 16 ? Uint8Array.of(0x80 | entries) : head(entries, [0xde, 2], [0xdf, 4])
+}
+
+function arrayHead(entries: number): Uint8Array {
+  return entries < 16 ? Uint8Array.of(0x90 | entries) : head(entries, [0xdc, 2], [0xdd, 4])
+}
+
+/** A type's byte and a big-endian length, in the first form that has room for it. */
+function head(length: number, ...forms: readonly (readonly [type: number, bytes: number])[]): Uint8Array {
+  const form = forms.find(([, bytes]) => length < 256 ** bytes)
+  if (form === undefined) throw new RangeError(`${length} is more than MessagePack can hold`)
+  const [type, bytes] = form
+  const piece = Buffer.alloc(1 + bytes)
+  piece[0] = type
+  piece.writeUIntBE(length, 1, bytes)
+  return piece
+}
