@@ -84,6 +84,7 @@ try {
   const jar = join(out, 'jfluid-agent.jar')
   execFileSync(jdk.jar, ['--create', '--file', jar, '--manifest', manifest, '-C', stage, '.'])
   writeFileSync(join(out, 'build-id'), hash(filesUnder(stage, '.class')))
+  writeFileSync(join(out, 'built-with'), execFileSync(jdk.javac, ['-version'], { encoding: 'utf8' }).trim())
   // What a profiler of the user's is compiled against.
   const api = ['-C', join(stage, 'agent'), 'jfluid/api']
   execFileSync(jdk.jar, ['--create', '--file', join(out, 'jfluid-api.jar'), '--no-manifest', ...api])

@@ -1,12 +1,15 @@
 // What the command line understands: commands, arguments, options, and their help.
 
-import { Command } from 'commander'
+import { Argument, Command } from 'commander'
+import { describeAgent } from '../session/agent-jar.ts'
 import type { AttachFlags } from './attach.ts'
+import { EXAMPLES, exampleText, firstExamples } from './examples.ts'
 import type { ExportFlags } from './export.ts'
 import type { GateFlags } from './gate.ts'
 import { count, percentage, withSessionFlags } from './options.ts'
 import type { RecordFlags } from './record.ts'
 import type { RunFlags } from './run.ts'
+import { SHELLS, type Shell } from './shell/scripts.ts'
 
 /** Of `export/formats.ts`, which is imported when it is used; a test holds them to be the same. */
 export const FORMAT_NAMES = ['json', 'csv', 'collapsed', 'speedscope'] as const
@@ -19,22 +22,16 @@ export const FORMAT_NAMES = ['json', 'csv', 'collapsed', 'speedscope'] as const
 export function commandLine(version: string): Command {
   const program = new Command('jfluid')
     .description('Profile one task of a running JVM: attach, watch its exact calling context tree, detach.')
-    .version(version)
+    .version(
+      `jfluid ${version}\n${describeAgent()}`,
+      '-V, --version',
+      'of jfluid, and of the agent it carries',
+    )
     .exitOverride()
     .enablePositionalOptions()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'jfluid: ')) })
     .showHelpAfterError('(add --help for the options)')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  jfluid ps
-  jfluid attach 4711 --root com.shop.OrderService.process
-  jfluid record 4711 --root OrderService.process --duration 10s --out p.jfluid
-  jfluid run --root Main.main --record p.jfluid -- java -jar app.jar
-  jfluid open p.jfluid
-  jfluid report p.jfluid --top 20`,
-    )
+    .addHelpText('after', exampleText(firstExamples()))
 
   program
     .command('ps')
@@ -132,5 +129,35 @@ Examples:
       const { exportCommand } = await import('./export.ts')
       await exportCommand(file, flags)
     })
+  program
+    .command('completion')
+    .description('print what makes a shell complete commands, options and process ids')
+    .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
+    .action(async (shell: Shell) => {
+      const { completion } = await import('./shell/commands.ts')
+      completion(shell, (text) => process.stdout.write(text))
+    })
+
+  program
+    .command('man')
+    .description('print the manual page')
+    .action(async () => {
+      const { man } = await import('./shell/commands.ts')
+      man(program, version, (text) => process.stdout.write(text))
+    })
+
+  program
+    .command('__complete', { hidden: true })
+    .argument('[words...]')
+    .allowUnknownOption()
+    .passThroughOptions()
+    .helpOption(false)
+    .action(async (words: string[]) => {
+      const { completeWords } = await import('./shell/commands.ts')
+      await completeWords(program, words, (text) => process.stdout.write(text))
+    })
+
+  for (const command of program.commands)
+    command.addHelpText('after', exampleText(EXAMPLES[command.name()] ?? []))
   return program
 }

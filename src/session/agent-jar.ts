@@ -19,6 +19,19 @@ export interface AgentJar {
   readonly build: string
 }
 
+/** "agent 3f2a91c0, built with javac 17.0.15", or that there is none. */
+export function describeAgent(): string {
+  try {
+    const { build } = agentJar()
+    const compiler = fileURLToPath(new URL('../../dist/agent/built-with', import.meta.url))
+    const builtWith = existsSync(compiler) ? `, built with ${readFileSync(compiler, 'utf8').trim()}` : ''
+    return `agent ${build}${builtWith}, for HotSpot 17 to 25`
+  } catch (error) {
+    if (error instanceof AgentNotBuilt) return `agent: ${error.message}. ${error.hint}`
+    throw error
+  }
+}
+
 /** @throws AgentNotBuilt */
 export function agentJar(): AgentJar {
   const path = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))

@@ -67,7 +67,9 @@ describe('commands', () => {
     helps.set(command, text)
     return text
   }
-  const commands = [...help('').matchAll(/^ {2}([a-z]+) (?:\[options\]|<)/gm)].map((match) => match[1]!)
+  const commands = [...help('').matchAll(/^ {2}([a-z]+) (?:\[options\]|<| {2})/gm)]
+    .map((match) => match[1]!)
+    .filter((command) => command !== 'jfluid')
 
   it.each(DOCUMENTS)('in %s exist, with all their options', (document) => {
     for (const [command, ...words] of commandLines(document)) {

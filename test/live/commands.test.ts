@@ -134,12 +134,13 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 })
 
 describe('without a JVM', () => {
-  it('--version is that of the package', async () => {
-    expect(await jfluid('--version')).toMatchObject({
-      code: 0,
-      stdout: `${packageJson.version}\n`,
-      stderr: '',
-    })
+  it('--version is that of the package, and of the agent in it', async () => {
+    const built = readFileSync(join(import.meta.dirname, '../../dist/agent/build-id'), 'utf8')
+    const { code, stdout, stderr } = await jfluid('--version')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const [version, agent] = stdout.split('\n')
+    expect(version).toBe(`jfluid ${packageJson.version}`)
+    expect(agent).toMatch(new RegExp(`^agent ${built}, built with javac [1-9][\\d.]+, for HotSpot 17 to 25$`))
   })
 
   it.each(['ps', 'attach', 'record', 'run', 'report', 'export'])(
@@ -195,5 +196,5 @@ it('npx jfluid in the repository runs what has been built', async () => {
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
   const p = startProcess('npx', ['jfluid', '--version'], { cwd })
   const { code } = await p.exit
-  expect([code, p.stdout()]).toEqual([0, `${packageJson.version}\n`])
+  expect([code, p.stdout().split('\n')[0]]).toEqual([0, `jfluid ${packageJson.version}`])
 })

@@ -1,0 +1,73 @@
+// What `--help`, the manual and the README show of each command: lines that a reader can paste. A test parses each.
+
+export interface Example {
+  /** Without "jfluid". */
+  readonly line: string
+  readonly says: string
+}
+
+/** By command; those of all commands together are the first of each that has `isFirst`. */
+export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
+  ps: [
+    { line: 'ps', says: 'which JVMs are there?' },
+    { line: 'ps --json', says: 'for programs' },
+  ],
+  attach: [
+    { line: 'attach 4711 --root com.shop.OrderService.process', says: 'watch one task, live' },
+    { line: "attach 4711 --root Checkout.pay --include 'com.shop.**'", says: 'only the own packages' },
+    { line: 'attach 4711 --region Journal.append:120-140', says: 'how long do these lines take?' },
+    { line: 'attach 4711 --mode sample --every 10ms', says: 'where is the whole JVM?' },
+  ],
+  record: [
+    { line: 'record 4711 --root OrderService.process --out p.jfluid', says: 'ten seconds, into a file' },
+    {
+      line: 'record 4711 --root OrderService.process --mode alloc --duration 1m --out p.jfluid',
+      says: 'what it allocates in a minute',
+    },
+  ],
+  run: [
+    { line: 'run --root Main.main -- java -jar app.jar', says: 'from the first class on, live' },
+    {
+      line: 'run --root Main.main --mode bytecodes --record p.jfluid -- java -jar app.jar',
+      says: 'the same numbers in every run',
+    },
+  ],
+  gate: [
+    { line: 'gate baseline.jfluid p.jfluid --tolerance 0.5%', says: 'does it execute more than it did?' },
+    { line: 'gate baseline.jfluid -- java -jar app.jar', says: 'run it as the baseline was, and compare' },
+  ],
+  open: [{ line: 'open p.jfluid', says: 'walk through it in the live view, offline' }],
+  report: [
+    { line: 'report p.jfluid', says: 'read it on a page' },
+    { line: 'report p.jfluid --top 50 --json', says: 'for programs' },
+  ],
+  export: [
+    { line: 'export p.jfluid --format collapsed --out p.collapsed', says: 'for flame graphs' },
+    { line: 'export p.jfluid --out p.speedscope.json', says: 'for speedscope; the name says the format' },
+    { line: 'export p.jfluid --format json --out p.json', says: 'everything, for programs' },
+  ],
+  completion: [
+    { line: 'completion bash > ~/.local/share/bash-completion/completions/jfluid', says: 'in new shells' },
+    { line: 'completion fish | source', says: 'in this one' },
+  ],
+  man: [{ line: 'man | man -l -', says: 'read the manual' }],
+}
+
+/** Commands of which the first example is shown for all of jfluid. */
+const FIRST = ['ps', 'attach', 'record', 'run', 'open', 'report']
+
+export function firstExamples(): readonly Example[] {
+  return FIRST.flatMap((command) => EXAMPLES[command]?.slice(0, 1) ?? [])
+}
+
+/** As help has them, below each other. */
+export function exampleText(examples: readonly Example[]): string {
+  if (examples.length === 0) return ''
+  const longest = Math.max(...examples.map(({ line }) => line.length))
+  // Beside each other where that leaves lines of 80 characters, else below.
+  const isNarrow = examples.every(({ says }) => longest + says.length + 13 <= 80)
+  const rows = examples.map(({ line, says }) =>
+    isNarrow ? `  jfluid ${line.padEnd(longest)}  # ${says}` : `  # ${says}\n  jfluid ${line}`,
+  )
+  return `\nExamples:\n${rows.join('\n')}`
+}

@@ -1,0 +1,205 @@
+// Completion, examples and the manual are made from the command line's own table.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import type { Command } from 'commander'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { EXAMPLES } from '../../src/commands/examples.ts'
+import { commandLine } from '../../src/commands/program.ts'
+import { complete, type Known } from '../../src/commands/shell/complete.ts'
+import { manual } from '../../src/commands/shell/manual.ts'
+import { SCRIPTS, SHELLS } from '../../src/commands/shell/scripts.ts'
+import { commandRows } from '../../src/commands/shell/table.ts'
+
+const cli = join(import.meta.dirname, '../../dist/cli.js')
+const rows = commandRows(commandLine('1.2.3'))
+
+/** The parser, with commands that do nothing. */
+function parser(): Command {
+  const program = commandLine('1.2.3')
+  for (const command of program.commands) {
+    command.action(() => {}).exitOverride()
+    command.configureOutput({ writeErr: () => {} })
+  }
+  return program
+}
+
+const KNOWN: Known = {
+  jvms: () => [
+    { value: '4711', says: 'shop.Main' },
+    { value: '47', says: 'other.Main' },
+    { value: '815', says: 'third.Main' },
+  ],
+  formats: async () => [{ value: 'json', says: 'everything' }],
+}
+
+async function candidates(line: string): Promise<string[]> {
+  const { candidates, files } = await complete(rows, line.split(' '), KNOWN)
+  return [...candidates.map(({ value }) => value), ...(files === 'none' ? [] : [`files ${files}`])]
+}
+
+describe('completion', () => {
+  it('of commands', async () => {
+    expect(await candidates('')).toEqual([...rows.map(({ name }) => name), '--help', '--version'])
+    expect(await candidates('rec')).toEqual(['record'])
+    expect(await candidates('help rec')).toEqual(['record'])
+    expect(await candidates('nothing ')).toEqual([])
+  })
+
+  it('of process ids, where one belongs', async () => {
+    expect(await candidates('attach 4')).toEqual(['4711', '47'])
+    expect(await candidates('attach --root A.b 4')).toEqual(['4711', '47'])
+    expect(await candidates('attach 4711 ')).toEqual([])
+    expect(await candidates('attach --root 4')).toEqual([])
+  })
+
+  it('of options: those that have been given are not offered again, but for those that may be', async () => {
+    expect(await candidates('attach 4711 --ro')).toEqual(['--root'])
+    expect(await candidates('attach 4711 --root A.b --ro')).toEqual(['--root'])
+    expect(await candidates('attach 4711 --sch')).toEqual(['--scheme'])
+    expect(await candidates('attach 4711 --scheme a --sch')).toEqual([])
+    expect(await candidates('attach 4711 -r A.b --he')).toEqual(['--help'])
+  })
+
+  it('of values', async () => {
+    expect(await candidates('record 1 --mode co')).toEqual(['count'])
+    expect(await candidates('record 1 --mode=co')).toEqual(['--mode=count'])
+    expect(await candidates('record 1 --scheme ')).toEqual(['a', 'b'])
+    expect(await candidates('record 1 --bba p')).toEqual(['precise', 'files all'])
+    expect(await candidates('export p.jfluid --format ')).toEqual(['json'])
+    expect(await candidates('completion ')).toEqual([...SHELLS])
+  })
+
+  it('of files', async () => {
+    expect(await candidates('report ')).toEqual(['files .jfluid'])
+    expect(await candidates('record 1 --out ')).toEqual(['files all'])
+    expect(await candidates('record 1 --profiler ')).toEqual(['files .jar'])
+    expect(await candidates('gate a.jfluid ')).toEqual(['files .jfluid'])
+    expect(await candidates('run --root A.b -- ja')).toEqual(['files command'])
+  })
+
+  it('offers values that the parser takes', async () => {
+    for (const { name, options } of rows) {
+      for (const { long, choices } of options) {
+        for (const choice of choices) {
+          const command = parser().commands.find((it) => it.name() === name)!
+          for (const option of command.options) option.mandatory = false
+          for (const argument of command.registeredArguments) argument.required = false
+          await command.parseAsync([long, choice], { from: 'user' })
+          const key = long.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+          expect(command.opts()[key], `${name} ${long}`).toBe(choice)
+        }
+      }
+    }
+  })
+})
+
+describe('in a shell', () => {
+  let bin: string
+  let files: string
+  beforeAll(() => {
+    bin = mkdtempSync(join(tmpdir(), 'jfluid-bin-'))
+    files = mkdtempSync(join(tmpdir(), 'jfluid-files-'))
+    symlinkSync(cli, join(bin, 'jfluid'))
+    for (const name of ['p.jfluid', 'p.json', 'with blank.jfluid']) writeFileSync(join(files, name), '')
+  })
+  afterAll(() => {
+    for (const directory of [bin, files]) rmSync(directory, { recursive: true, force: true })
+  })
+  const env = () => ({ ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` })
+
+  /** What bash would offer, as its `complete` asks the function. */
+  function inBash(...words: string[]): string[] {
+    const script = `
+      eval "$(jfluid completion bash)"
+      COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"
+      _jfluid
+      printf '%s\\n' "\${COMPREPLY[@]}"`
+    const args = ['--norc', '-c', script, 'bash', 'jfluid', ...words]
+    const text = execFileSync('bash', args, { cwd: files, env: env(), encoding: 'utf8' })
+    return text.split('\n').filter((line) => line !== '')
+  }
+
+  it('bash offers commands, options, values and files', () => {
+    expect(inBash('rec')).toEqual(['record'])
+    expect(inBash('attach', '--ro')).toEqual(['--root'])
+    expect(inBash('record', '1', '--mode', 'b')).toEqual(['bytecodes'])
+    expect(inBash('record', '1', '--mode', '=', 'b')).toEqual(['bytecodes'])
+    expect(inBash('report', '').sort()).toEqual(['p.jfluid', 'with blank.jfluid'])
+    expect(inBash('record', '1', '--out', 'p.').sort()).toEqual(['p.jfluid', 'p.json'])
+  })
+
+  it.skipIf(process.env.JFLUID_FULL !== '1')('zsh does', () => {
+    const script = `
+      autoload -U compinit; compinit -u -d ${join(bin, 'dump')}
+      eval "$(jfluid completion zsh)"
+      _describe() { print -l -- "\${(P@)3}" }
+      _files() { print -l -- "files $*" }
+      words=(jfluid "$@"); CURRENT=$#words
+      _jfluid`
+    const inZsh = (...words: string[]): string =>
+      execFileSync('zsh', ['-f', '-c', script, 'zsh', ...words], { cwd: files, env: env(), encoding: 'utf8' })
+    expect(inZsh('rec')).toMatch(/^record:profile/)
+    expect(inZsh('report', '')).toBe('files -g *.jfluid\n')
+    expect(inZsh('record', '1', '--mode', 'b')).toBe('bytecodes:\n')
+  })
+
+  it.skipIf(process.env.JFLUID_FULL !== '1')('fish does', () => {
+    const inFish = (line: string): string =>
+      execFileSync('fish', ['-N', '-c', `jfluid completion fish | source; complete -C '${line}'`], {
+        ...{ cwd: files, env: env(), encoding: 'utf8' },
+      })
+    expect(inFish('jfluid rec')).toMatch(/^record\tprofile/)
+    expect(inFish('jfluid record 1 --mode b')).toMatch(/^bytecodes/)
+    expect(inFish('jfluid report p')).toMatch(/^p\.jfluid/)
+  })
+})
+
+it.each(SHELLS)('the script for %s asks the command that it completes', (shell) => {
+  expect(SCRIPTS[shell]).toContain('__complete')
+})
+
+describe('examples', () => {
+  it('are there for every command', () => {
+    expect(Object.keys(EXAMPLES).sort()).toEqual(rows.map(({ name }) => name).sort())
+  })
+
+  const all = Object.values(EXAMPLES).flatMap((examples) => examples.map(({ line }) => line))
+  it.each(all)('jfluid %s', async (line) => {
+    const [own = ''] = line.split(/ [|>] /)
+    const words = [...own.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word)
+    await parser().parseAsync(words, { from: 'user' })
+  })
+
+  it.each(rows.map(({ name }) => name))('jfluid %s --help shows them', (name) => {
+    const { stdout } = spawnSync(process.execPath, [cli, name, '--help'], { encoding: 'utf8' })
+    for (const { line } of EXAMPLES[name]!) expect(stdout).toContain(`  jfluid ${line}`)
+  })
+})
+
+describe('the manual', () => {
+  const page = manual({ version: '1.2.3', description: 'Profile.', commands: rows })
+
+  it('has all commands and options', () => {
+    for (const { name, options } of rows) {
+      expect(page).toContain(`.SS ${name}\n`)
+      for (const { long } of options) expect(page).toContain(`\\fB${long.replaceAll('-', '\\-')}\\fR`)
+    }
+  })
+
+  it('has no line that roff would take for a macro which it is not', () => {
+    const macros = /^\.(TH|SH|SS|TP|PP|RS|RE|EX|EE|B|I|BR|br)\b/
+    for (const line of page.split('\n')) if (/^[.']/.test(line)) expect(line).toMatch(macros)
+  })
+
+  it.skipIf(process.env.JFLUID_FULL !== '1')('renders without a warning', () => {
+    const { stdout, stderr, status } = spawnSync('groff', ['-man', '-ww', '-Tutf8'], {
+      input: page,
+      encoding: 'utf8',
+    })
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('jfluid')
+  })
+})
