@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { gunzipSync } from 'node:zlib'
+import { Profile as Message } from 'pprof-format'
+import { describe, it } from 'vitest'
+import { hotMethods } from '../../src/cct/snapshot.ts'
+import { nameOf, type Profile } from '../../src/profile/profile.ts'
+import { fullName } from '../../src/profile/text.ts'
+import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
+import { allocations, callSites, counted, exportedBytes, twoThreads, waits } from './exported.ts'
+
+interface Sample {
+  /** From the top node down, a line behind the name if there is one. */
+  readonly stack: string
+  readonly values: readonly number[]
+  readonly labels: Readonly<Record<string, string | number>>
+}
+
+interface Pprof {
+  readonly types: readonly string[]
+  readonly shown: string
+  readonly samples: readonly Sample[]
+  readonly comments: readonly string[]
+  readonly message: Message
+}
+
+async function pprofOf(profile: Profile, threads = false): Promise<Pprof> {
+  const message = Message.decode(gunzipSync(await exportedBytes(profile, 'pprof', threads)))
+  const { strings } = message.stringTable
+  assert.equal(strings[0], '')
+  const text = (at: number | bigint) => strings[Number(at)]!
+  const functions = new Map(message.function.map((it) => [it.id, text(it.name)]))
+  const locations = new Map(
+    message.location.map(({ id, line: [line] }) => {
+      const at = Number(line!.line)
+      return [id, functions.get(line!.functionId)! + (at === 0 ? '' : `:${at}`)]
+    }),
+  )
+  // int64: what is negative is decoded as its two's complement.
+  const signed = (value: number | bigint) => Number(BigInt.asIntN(64, BigInt(value)))
+  const samples = message.sample.map(({ locationId, value, label }) => ({
+    stack: locationId
+      .map((id) => locations.get(id)!.replaceAll('com.acme.App.', ''))
+      .reverse()
+      .join(';'),
+    values: value.map(signed),
+    labels: Object.fromEntries(label.map((it) => [text(it.key), it.str ? text(it.str) : Number(it.num)])),
+  }))
+  return {
+    types: message.sampleType.map((it) => `${text(it.type)}/${text(it.unit)}`),
+    shown: text(message.defaultSampleType),
+    samples,
+    comments: message.comment.map(text),
+    message,
+  }
+}
+
+const lines = ({ samples }: Pprof) => samples.map(({ stack, values }) => `${stack} ${values.join(' ')}`)
+
+describe('pprof', () => {
+  it('has a sample for every context, its calls and its own time, negative ones too', async () => {
+    const file = await pprofOf(profileOf('main 1x 10ns ( work 2x 54ns ( main 1x 0ns ) other 1x -3ns )'))
+    assert.deepEqual(file.types, ['calls/count', 'time/nanoseconds'])
+    assert.equal(file.shown, 'time')
+    assert.deepEqual(lines(file), ['main 1 10', 'main;work 2 54', 'main;work;main 1 0', 'main;other 1 -3'])
+  })
+
+  it('says when and how long, of what program, and what there is to know', async () => {
+    const { message, comments } = await pprofOf(profileOf('main 1x 1ns', { warnings: ['one'] }))
+    assert.equal(BigInt(message.timeNanos), BigInt(Date.parse('2026-11-21T08:00:00.000Z')) * 1_000_000n)
+    assert.equal(Number(message.durationNanos), 10_000_000_000)
+    assert.equal(message.stringTable.strings[Number(message.mapping[0]!.filename)], 'com.acme.Main')
+    assert.deepEqual(comments.slice(1), ['roots: com.acme.App.main', 'warning: one'])
+  })
+
+  it('has threads as labels, when asked', async () => {
+    const { samples } = await pprofOf(twoThreads(), true)
+    assert.deepEqual(
+      samples.map(({ stack, labels }) => [stack, labels]),
+      [
+        ['main', { thread: 'main', thread_id: 1 }],
+        ['main', { thread: 'pool "1";?', thread_id: 21 }],
+        ['main;work', { thread: 'pool "1";?', thread_id: 21 }],
+      ],
+    )
+  })
+
+  it.each([
+    ['waits', waits, ['calls', 'time', 'wait'], ['lock 1 10 0', 'lock;(blocked on com.acme.Lock) 2 700 700']],
+    ['bytecodes', () => counted('bytecodes'), ['calls', 'bytecodes'], ['main 5 5', 'main;work 7 7']],
+    ['calls', () => counted('count'), ['calls'], ['main 5', 'main;work 7']],
+    ['samples', () => counted('sample'), ['calls', 'samples'], ['main 5 5', 'main;work 7 7']],
+    [
+      'bytes',
+      allocations,
+      ['calls', 'alloc_objects', 'alloc_space'],
+      ['main 1 0 0', 'main;new java.lang.String 0 2 48', 'main;work 3 0 0', 'main;work;new byte[] 0 1 100'],
+    ],
+    ['lines of calls', callSites, ['calls', 'time'], ['main 1 5', 'main:7;work 1 10', 'main:9;work 2 20']],
+  ] as const)('says %s', async (_, make, types, expected) => {
+    const file = await pprofOf(make())
+    assert.deepEqual(
+      file.types.map((it) => it.split('/')[0]),
+      types,
+    )
+    assert.equal(file.shown, types.at(-1))
+    assert.deepEqual(lines(file), expected)
+  })
+
+  it('of nothing has no samples', async () => {
+    assert.deepEqual((await pprofOf(profileOf(''))).samples, [])
+  })
+
+  it('of a recursion 3,000 deep has stacks of bounded length', async () => {
+    const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
+    const last = (await pprofOf(deep)).samples.at(-1)!.stack.split(';')
+    assert.equal(last.length, 513)
+    assert.equal(last[256], '[2488 frames]')
+  })
+
+  it('sums up to the calls and times of methods, within a nanosecond of all of them', async () => {
+    const tree = randomTree(2000, 30, seeded(7))
+    const halves = tree.metrics.selfNs!.map((ns) => ns + 0.5)
+    const merged = { ...tree, metrics: { ...tree.metrics, selfNs: halves } }
+    const names = Array.from({ length: 31 }, (_, id) => `m${id} 1x 1ns`).join(' ')
+    const profile = profileOfTree(merged, profileOf(names).methodNames)
+    const { samples } = await pprofOf(profile)
+    const sum = (at: number) => samples.reduce((all, { values }) => all + values[at]!, 0)
+    const exact = halves.reduce((all, ns) => all + ns, 0)
+    assert.ok(Math.abs(sum(1) - exact) <= 1)
+    for (const { method, calls } of hotMethods(merged)) {
+      const name = fullName(nameOf(profile.methodNames, method)).replace('com.acme.App.', '')
+      const own = samples.filter(({ stack }) => stack.split(';').at(-1) === name)
+      assert.equal(
+        own.reduce((all, { values }) => all + values[0]!, 0),
+        calls,
+      )
+    }
+  })
+})
