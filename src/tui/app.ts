@@ -61,7 +61,8 @@ export class LiveView extends Frame<Picture> implements Actions {
 
   #sceneOf(scene: FrameScene): Scene {
     const rows = bodyRows(scene.rows)
-    if (this.model.bodyRows !== rows) this.model.resize(rows)
+    const { columns } = scene
+    if (this.model.bodyRows !== rows || this.model.columns !== columns) this.model.resize(rows, columns)
     return { ...scene, model: this.model, nameOf: (id) => this.#source.methodName(id) }
   }
 
@@ -138,8 +139,9 @@ export class LiveView extends Frame<Picture> implements Actions {
   // The actions of the key table that are this view's own.
 
   escape(): void {
-    this.model.search = ''
     this.unsay()
+    if (this.model.search !== '') this.model.search = ''
+    else this.model.view.back()
   }
 
   startSearch(): void {

@@ -30,6 +30,10 @@ export interface Glyphs {
   readonly cursor: string
   readonly warning: string
   readonly times: string
+  /** Left edge of a box. */
+  readonly edge: string
+  /** Boxes too narrow for an edge. */
+  readonly narrow: string
 }
 
 export const UNICODE: Glyphs = {
@@ -41,6 +45,8 @@ export const UNICODE: Glyphs = {
   cursor: '▏',
   warning: '!',
   times: '×',
+  edge: '▏',
+  narrow: '░',
 }
 
 export const ASCII: Glyphs = {
@@ -52,6 +58,8 @@ export const ASCII: Glyphs = {
   cursor: '_',
   warning: '!',
   times: 'x',
+  edge: '|',
+  narrow: ':',
 }
 
 /**

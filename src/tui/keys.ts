@@ -32,7 +32,7 @@ export interface Actions extends FrameActions {
   reverse(): void
 }
 
-export type ViewName = 'tree' | 'hot' | 'callers'
+export type ViewName = 'tree' | 'hot' | 'callers' | 'flame'
 /** Pages that every view has. */
 export type FramePage = 'help' | 'warnings'
 export type PageName = FramePage | 'threads' | 'alive'
@@ -83,11 +83,18 @@ const SUSPEND: Binding<FrameActions> = {
 export const BINDINGS: readonly Binding[] = [
   QUIT,
   HELP,
-  bind('enter space', 'Enter', 'open or close; from a hot method to its place', (on) => on.enter(), 'open'),
-  bind('/', '/', 'search for a class or method, in closed rows too', (on) => on.startSearch(), 'search'),
+  bind(
+    'enter space',
+    'Enter',
+    'open or close; from a hot method to its place; zoom into a box',
+    (on) => on.enter(),
+    'open',
+  ),
+  bind('/', '/', 'search for a class or method, in closed rows too', (on) => on.startSearch(), 'find'),
   bind('m', 'm', 'hot methods', (on) => on.show('hot'), 'hot'),
   bind('t', 't', 'calling context tree', (on) => on.show('tree'), 'tree'),
   bind('c', 'c', 'callers of the selected method, and theirs', (on) => on.showCallers(), 'callers'),
+  bind('f', 'f', 'flame graph', (on) => on.show('flame'), 'flame'),
   bind(
     'o',
     'o',
@@ -105,7 +112,7 @@ export const BINDINGS: readonly Binding[] = [
   bind('O', 'O', 'reverse the order', (on) => on.reverse()),
   bind('n', 'n', 'next match of the search', (on) => on.nextMatch(1)),
   bind('N', 'N', 'match before', (on) => on.nextMatch(-1)),
-  bind('escape', 'Esc', 'close a page, end the search', (on) => on.escape()),
+  bind('escape backspace', 'Esc', 'close a page, end the search, zoom out', (on) => on.escape()),
   bind('up k', 'Up k', 'one row up', (on) => on.move(-1)),
   bind('down j', 'Down j', 'one row down', (on) => on.move(1)),
   bind('right l', 'Right l', 'open, then go to the first row below', (on) => on.goRight()),

@@ -277,7 +277,8 @@ function detailLine(scene: Scene): Line {
   if (message !== null) return message
   if (view.count === 0) return []
   if (status.message) return say(status.message, 'warning', columns)
-  if (view.remark !== undefined) return say(view.remark, 'dim', columns)
+  const detail = view.detail(scene)
+  if (detail !== undefined) return say(detail, 'dim', columns)
   const { method } = view
   if (method === undefined) return []
   const position = ` ${count(view.index + 1)} of ${count(view.count)} `

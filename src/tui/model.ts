@@ -7,6 +7,7 @@ import type { PageName, ViewName } from './keys.ts'
 import { Pages } from './pages.ts'
 import { type NameText, SORT_COLUMNS, type SortColumn } from './rows.ts'
 import { CallersView } from './views/callers-view.ts'
+import { FlameView } from './views/flame-view.ts'
 import { HotView } from './views/hot-view.ts'
 import { TreeView } from './views/tree-view.ts'
 import type { Shared, View } from './views/view.ts'
@@ -25,6 +26,7 @@ export class LiveModel implements Shared {
   readonly say: (notice: string) => void
   /** How many rows fit on the screen. */
   bodyRows = 1
+  columns = 80
   readonly pages = new Pages<PageName>()
   /** Whether the selected row says how sure its times are, where that is known. */
   showsErrors = true
@@ -47,7 +49,12 @@ export class LiveModel implements Shared {
   constructor(nameText: NameText, say: (notice: string) => void) {
     this.nameText = nameText
     this.say = say
-    this.#views = { tree: new TreeView(this), hot: new HotView(this), callers: new CallersView(this) }
+    this.#views = {
+      tree: new TreeView(this),
+      hot: new HotView(this),
+      callers: new CallersView(this),
+      flame: new FlameView(this),
+    }
   }
 
   get view(): View {
@@ -75,8 +82,9 @@ export class LiveModel implements Shared {
   }
 
   /** After the screen has another size. */
-  resize(bodyRows: number): void {
+  resize(bodyRows: number, columns: number): void {
     this.bodyRows = bodyRows
+    this.columns = columns
     this.view.settle()
   }
 

@@ -199,25 +199,12 @@ export class TreeRows {
     return { index: 0, node: -1 }
   }
 
-  /** The node of a path, or of the longest part of it that exists; -1 for none. */
   resolve(path: Path): number {
-    const { method, size, count } = this.tree
-    let node = -1
-    for (const id of path) {
-      const end = node < 0 ? count : node + size[node]!
-      let child = node + 1
-      while (child < end && method[child] !== id) child += size[child]!
-      if (child >= end) break
-      node = child
-    }
-    return node
+    return nodeAt(this.tree, path)
   }
 
   path(node: number): Path {
-    const { method, parent } = this.tree
-    const path: number[] = []
-    for (let at = node; at >= 0; at = parent[at]!) path.push(method[at]!)
-    return path.reverse()
+    return pathOf(this.tree, node)
   }
 
   /** Rows that a node and what is open below it take. */
@@ -277,6 +264,25 @@ export class TreeRows {
     }
     return all
   }
+}
+
+/** The node of a path, or of the longest part of it that exists; -1 for none. */
+export function nodeAt({ method, size, count }: Tree, path: Path): number {
+  let node = -1
+  for (const id of path) {
+    const end = node < 0 ? count : node + size[node]!
+    let child = node + 1
+    while (child < end && method[child] !== id) child += size[child]!
+    if (child >= end) break
+    node = child
+  }
+  return node
+}
+
+export function pathOf({ method, parent }: Tree, node: number): Path {
+  const path: number[] = []
+  for (let at = node; at >= 0; at = parent[at]!) path.push(method[at]!)
+  return path.reverse()
 }
 
 function comparison(tree: Tree, sort: Sort, nameText: NameText): (a: number, b: number) => number {

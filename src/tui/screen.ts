@@ -33,6 +33,10 @@ export type Style =
   | 'good'
   | 'warning'
   | 'error'
+  | 'flame'
+  | 'flame-warm'
+  | 'flame-hot'
+  | 'flame-match'
 
 export interface Run {
   /** Cleaned text (format.ts): every character takes one cell or two. */
@@ -137,7 +141,8 @@ const BOLD = 1 << 18
 const UNDERLINE = 2 << 18
 const INVERSE = 8 << 18
 const DEFAULT = 0x1ff
-const attribute = (flags: number, foreground: number = DEFAULT): number => flags | (foreground << 9) | DEFAULT
+const attribute = (flags: number, foreground: number = DEFAULT, background: number = DEFAULT): number =>
+  flags | (foreground << 9) | background
 const PLAIN = attribute(0)
 
 /** By colours: 256 that are told apart by the colour-blind, too; the 8 that every theme has; none. */
@@ -155,6 +160,10 @@ const STYLES: { readonly [style in Style]: readonly [many: number, few: number, 
   good: [attribute(0, 74), attribute(0, 6), PLAIN],
   warning: [attribute(BOLD, 179), attribute(BOLD, 3), attribute(BOLD)],
   error: [attribute(BOLD, 203), attribute(BOLD, 1), attribute(BOLD)],
+  flame: [attribute(0, 16, 187), attribute(0, 0, 7), PLAIN],
+  'flame-warm': [attribute(0, 16, 179), attribute(0, 0, 3), PLAIN],
+  'flame-hot': [attribute(BOLD, 16, 208), attribute(BOLD, 0, 3), attribute(BOLD)],
+  'flame-match': [attribute(BOLD, 16, 74), attribute(BOLD, 0, 6), attribute(BOLD | UNDERLINE)],
 }
 
 /** Button presses and wheel, in the SGR encoding that has no limit of 223 columns. */

@@ -50,7 +50,7 @@ describe('the live view of a file', () => {
 
 
  com.acme.App.main(int)                                                  1 of 4
- q quit  ? help  Enter open  / search  m hot  t tree  c callers  o sort`,
+ q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort`,
     )
   })
 

@@ -42,12 +42,9 @@ export class CallersView extends OutlineView {
   }
 
   override head(scene: Scene): Line {
-    return columnHeads(scene, this.sort, '% of it', 'method, below it its callers')
-  }
-
-  override get remark(): string | undefined {
     const { isCut, levels } = this.#found
-    return isCut ? `callers are shown ${count(levels)} levels up, as there are many` : undefined
+    const which = isCut ? `its callers, ${count(levels)} levels` : 'below it its callers'
+    return columnHeads(scene, this.sort, '% of it', `method, ${which}`)
   }
 
   override nothing(): string {

@@ -123,7 +123,7 @@ function timesText(times: number, cells: number, extra = 0): string {
 }
 
 /** By its own cost, since a total is hot wherever something below it is. */
-function heatOf(self: number, whole: number): Style {
+export function heatOf(self: number, whole: number): Style {
   if (self <= 0) return 'plain'
   return self >= whole / 4 ? 'hot' : self >= whole / 20 ? 'warm' : 'plain'
 }

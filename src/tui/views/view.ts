@@ -17,6 +17,8 @@ export interface Shared {
   readonly search: string
   /** How many rows fit on the screen. */
   readonly bodyRows: number
+  /** Cells of a line. */
+  readonly columns: number
   /** A word to the user, such as of a search without matches. */
   say(notice: string): void
   /** Shows the calling context tree, and a node in it. */
@@ -56,8 +58,8 @@ export abstract class View {
     return undefined
   }
 
-  /** What is to be known of what is shown, in place of the selected row in full. */
-  get remark(): string | undefined {
+  /** What to say of the selection, where that is not the name of its method in full. */
+  detail(_scene: Scene): string | undefined {
     return undefined
   }
   /** Why there is no row, where the view knows better than the session. */
@@ -149,6 +151,10 @@ export abstract class View {
   goRight(): void {}
   goLeft(): void {}
   openBelow(): void {}
+  /** Esc: undoes the last step into something; whether there was one. */
+  back(): boolean {
+    return false
+  }
 
   nextMatch(direction: 1 | -1): number {
     return this.find(direction)

@@ -1,0 +1,135 @@
+// A calling context tree as boxes: a line for each depth, a box for each context, as wide as its total cost. Which boxes there
+// are and where; what they look like is the view's (views/flame-view.ts). Pure; knows nothing of terminals but cells.
+//
+// Below a box stand those of its callees, the widest first; what they leave free is its own cost. Callees narrower than a
+// cell stand together at the end as one, with nothing below it. So a line has at most as many boxes as cells, however wide the
+// tree is. Lines are laid out when they are asked for: a tree can be 100,000 deep.
+
+import { costsOf } from '../cct/metric.ts'
+import type { Tree } from '../cct/tree.ts'
+
+export interface Box {
+  /** Index in the tree; of the widest for several together. */
+  readonly node: number
+  /** Cells [from, to) of the line. */
+  readonly from: number
+  readonly to: number
+  /** How many contexts it is: 1, or all that are too narrow below the same caller. */
+  readonly contexts: number
+  /** Exact place and width, in cells. */
+  readonly at: number
+  readonly wide: number
+}
+
+export class Flame {
+  readonly tree: Tree
+  /** The context of the first line, -1 for all roots. */
+  readonly zoom: number
+  readonly columns: number
+  readonly #total: Float64Array
+  readonly #levels: Box[][] = []
+  #isDone = false
+
+  constructor(tree: Tree, zoom: number, columns: number) {
+    this.tree = tree
+    this.zoom = zoom
+    this.columns = columns
+    this.#total = costsOf(tree).total
+  }
+
+  /** Boxes of a line, from left to right; none where the tree is not so deep. */
+  level(depth: number): readonly Box[] {
+    while (!this.#isDone && this.#levels.length <= depth) {
+      const next = this.#next()
+      if (next.length > 0) this.#levels.push(next)
+      else this.#isDone = true
+    }
+    return this.#levels[depth] ?? []
+  }
+
+  /** How many lines there are, if not more than `most`, else that. */
+  depth(most: number): number {
+    this.level(most - 1)
+    return Math.min(most, this.#levels.length)
+  }
+
+  /** The box of a context, or of its nearest caller that has one; undefined if there is none in sight. */
+  find(node: number): { readonly level: number; readonly index: number } | undefined {
+    const { parent } = this.tree
+    const way: number[] = []
+    for (let at = node; at >= 0; at = parent[at]!) {
+      way.push(at)
+      if (at === this.zoom) break
+    }
+    if (this.zoom >= 0 && way[way.length - 1] !== this.zoom) return undefined
+    let found: { level: number; index: number } | undefined
+    for (let level = way.length - 1; level >= 0; level--) {
+      const index = this.level(level).findIndex(
+        (box) => box.node === way[way.length - 1 - level] && box.contexts === 1,
+      )
+      if (index < 0) continue
+      found = { level, index }
+      break
+    }
+    return found
+  }
+
+  /** The callees of a box, from left to right. */
+  below(level: number, box: Box): readonly Box[] {
+    const end = box.node + this.tree.size[box.node]!
+    return box.contexts > 1 ? [] : this.level(level + 1).filter(({ node }) => node > box.node && node < end)
+  }
+
+  #next(): Box[] {
+    const { tree, zoom, columns } = this
+    const above = this.#levels[this.#levels.length - 1]
+    if (above === undefined) {
+      if (zoom < 0) return this.#children(-1, 0, columns)
+      return [{ node: zoom, from: 0, to: columns, contexts: 1, at: 0, wide: columns }]
+    }
+    const boxes: Box[] = []
+    for (const { node, contexts, at, wide } of above) {
+      if (contexts === 1 && tree.size[node]! > 1) boxes.push(...this.#children(node, at, wide))
+    }
+    return boxes
+  }
+
+  /** Where compensation has made a caller's own cost negative, its callees share what it has. */
+  #children(node: number, at: number, wide: number): Box[] {
+    const { size, count } = this.tree
+    const end = node < 0 ? count : node + size[node]!
+    let sum = 0
+    for (let child = node + 1; child < end; child += size[child]!) sum += this.#cost(child)
+    const whole = Math.max(sum, node < 0 ? 0 : this.#cost(node))
+    if (!(whole > 0)) return []
+    const shown: number[] = []
+    let narrow = 0
+    let narrowCost = 0
+    let widest = -1
+    for (let child = node + 1; child < end; child += size[child]!) {
+      const cost = this.#cost(child)
+      if ((cost / whole) * wide >= 1) shown.push(child)
+      else if (cost > 0) {
+        narrow++
+        narrowCost += cost
+        if (widest < 0 || cost > this.#cost(widest)) widest = child
+      }
+    }
+    shown.sort((a, b) => this.#cost(b) - this.#cost(a) || a - b)
+    const boxes: Box[] = []
+    let place = at
+    const add = (first: number, contexts: number, cost: number): void => {
+      const cells = (cost / whole) * wide
+      const [from, to] = [Math.round(place), Math.round(place + cells)]
+      if (to > from) boxes.push({ node: first, from, to, contexts, at: place, wide: cells })
+      place += cells
+    }
+    for (const child of shown) add(child, 1, this.#cost(child))
+    if (narrow > 0) add(widest, narrow, narrowCost)
+    return boxes
+  }
+
+  #cost(node: number): number {
+    return Math.max(0, this.#total[node]!)
+  }
+}

@@ -1,0 +1,311 @@
+// The flame graph, hanging (an icicle): a line for each depth, boxes as wide as their total cost (flame.ts).
+
+import { costsOf } from '../../cct/metric.ts'
+import type { MethodName, Tree } from '../../cct/tree.ts'
+import { column, rootTotal } from '../../profile/profile.ts'
+import { isWait } from '../../profile/text.ts'
+import { type Box, Flame } from '../flame.ts'
+import { clean, count, cut, type Glyphs, pad, percent, shortName, width } from '../format.ts'
+import { glyphsOf, run } from '../frame-lines.ts'
+import type { Scene } from '../lines.ts'
+import { nodeAt, type Path, pathOf } from '../rows.ts'
+import type { Line, Run, Style } from '../screen.ts'
+import { matcher } from '../search.ts'
+import { heatOf, wordsOf } from './columns.ts'
+import { View } from './view.ts'
+
+/** Lines in which a search looks for boxes. */
+const MOST_SEARCHED = 10_000
+
+export class FlameView extends View {
+  /** Made when it is looked at. */
+  #flame: Flame | undefined
+  /** Of the context that is as wide as the screen; empty for all roots. */
+  #zoom: Path = []
+  #selected: Path = []
+  #matched: { readonly tree: Tree; readonly search: string; readonly cost: number } | undefined
+
+  get #shown(): Flame {
+    const { tree, columns } = this.shared
+    if (this.#flame?.tree !== tree || this.#flame.columns !== columns) {
+      this.#flame = new Flame(tree, nodeAt(tree, this.#zoom), columns)
+    }
+    return this.#flame
+  }
+
+  /** As far as one can see and a page more: what is deeper is laid out when one comes there. */
+  override get count(): number {
+    return this.#shown.depth(this.first + 2 * this.shared.bodyRows)
+  }
+
+  get #at(): { readonly level: number; readonly index: number } {
+    return this.#shown.find(nodeAt(this.shared.tree, this.#selected)) ?? { level: 0, index: 0 }
+  }
+
+  override get index(): number {
+    return this.#at.level
+  }
+
+  get #box(): Box | undefined {
+    const { level, index } = this.#at
+    return this.#shown.level(level)[index]
+  }
+
+  override get node(): number {
+    return this.#box?.node ?? -1
+  }
+
+  #choose(node: number): void {
+    this.#selected = pathOf(this.shared.tree, node)
+    this.keepInSight()
+  }
+
+  /** Up to a caller; down into what costs most. */
+  protected override select(level: number): void {
+    const flame = this.#shown
+    const { parent } = this.shared.tree
+    let { level: at } = this.#at
+    let node = this.node
+    for (; at > level; at--) node = parent[node]!
+    for (; at < level; at++) {
+      const box = flame.level(at).find((each) => each.node === node)
+      const widest = box && flame.below(at, box).find(({ contexts }) => contexts === 1)
+      if (widest === undefined) break
+      node = widest.node
+    }
+    if (node >= 0) this.#choose(node)
+  }
+
+  /** `keepInSight` of a level that was not reached would scroll beyond it. */
+  override moveTo(wanted: number): void {
+    this.select(Math.max(0, Math.min(wanted, this.shared.tree.count)))
+  }
+
+  override goLeft(): void {
+    this.#aside(-1)
+  }
+
+  override goRight(): void {
+    this.#aside(1)
+  }
+
+  #aside(step: 1 | -1): void {
+    const { level, index } = this.#at
+    const boxes = this.#shown.level(level)
+    let next = index + step
+    while (boxes[next] !== undefined && boxes[next]!.contexts > 1) next += step
+    const box = boxes[next]
+    if (box !== undefined) this.#choose(box.node)
+  }
+
+  override enter(): void {
+    const { node } = this
+    if (node >= 0) this.#zoomTo(node)
+  }
+
+  #zoomTo(node: number): void {
+    const { tree } = this.shared
+    // The only root is all there is.
+    const isAll = node < 0 || (tree.parent[node]! < 0 && costsOf(tree).total[node]! >= rootTotal(tree))
+    this.#zoom = isAll ? [] : pathOf(tree, node)
+    this.#flame = undefined
+    this.scrollTo(0)
+    this.keepInSight()
+  }
+
+  /** To the nearest caller that makes a difference: one as wide as what it calls would look the same. */
+  override back(): boolean {
+    const { tree } = this.shared
+    const { zoom } = this.#shown
+    if (zoom < 0) return false
+    const { total } = costsOf(tree)
+    let above = tree.parent[zoom]!
+    const most = total[zoom]! * (1 + 1 / this.shared.columns)
+    while (above >= 0 && total[above]! < most) above = tree.parent[above]!
+    this.#zoomTo(above)
+    return true
+  }
+
+  protected override rebuild(): void {
+    this.#flame = undefined
+  }
+
+  override scroll(rows: number): void {
+    this.scrollTo(this.first + rows)
+    const { index, first } = this
+    const last = first + this.shared.bodyRows - 1
+    if (index < first) this.select(first)
+    else if (index > last) this.select(last)
+  }
+
+  /** From one match that has a box to the next; where none has, it zooms to the one that costs most. */
+  protected override find(direction: 1 | -1): number {
+    const { nameText, search, tree } = this.shared
+    const matches = matcher(search, nameText)
+    const { total } = costsOf(tree)
+    let found = 0
+    let widest = -1
+    for (let node = 0; node < tree.count; node++) {
+      if (!matches(tree.method[node]!)) continue
+      found++
+      if (widest < 0 || total[node]! > total[widest]!) widest = node
+    }
+    if (found === 0) return 0
+    const seen = this.#seen(matches)
+    const { node } = this
+    const next =
+      direction > 0
+        ? (seen.find((each) => each > node) ?? seen[0])
+        : (seen.findLast((each) => each < node) ?? seen.at(-1))
+    if (next === undefined) this.#zoomOnto(widest)
+    this.#choose(next ?? widest)
+    return found
+  }
+
+  /** Matches that have boxes, in the order of the tree. */
+  #seen(matches: (method: number) => boolean): number[] {
+    const { method } = this.shared.tree
+    const flame = this.#shown
+    const nodes: number[] = []
+    for (let level = 0; level < MOST_SEARCHED; level++) {
+      const boxes = flame.level(level)
+      if (boxes.length === 0) break
+      for (const { node, contexts } of boxes) if (contexts === 1 && matches(method[node]!)) nodes.push(node)
+    }
+    return nodes.sort((a, b) => a - b)
+  }
+
+  /** So far that it has a box: out of any zoom, or into its caller, or itself. */
+  #zoomOnto(node: number): void {
+    const { columns, tree } = this.shared
+    const hasBox = (zoom: number): boolean => {
+      const flame = new Flame(tree, zoom, columns)
+      const at = flame.find(node)
+      return at !== undefined && flame.level(at.level)[at.index]?.node === node
+    }
+    this.#zoomTo([-1, tree.parent[node]!].find(hasBox) ?? node)
+  }
+
+  override nothing(): string {
+    return 'Nothing here has cost anything yet.'
+  }
+
+  override click(_scene: Scene, line: number, cell: number): void {
+    const level = this.first + line
+    const box = this.#shown.level(level).find(({ from, to }) => cell >= from && cell < to)
+    if (box === undefined || box.contexts > 1) return
+    const again = box.node === this.node
+    this.#choose(box.node)
+    if (again) this.enter()
+  }
+
+  override head(scene: Scene): Line {
+    const { columns, nameOf } = scene
+    const { tree } = this.shared
+    const words = wordsOf(scene)
+    const { zoom } = this.#shown
+    const all = rootTotal(tree)
+    const { ellipsis } = glyphsOf(scene)
+    if (zoom < 0)
+      return [run(pad(` flame graph of ${words.total}; Enter zooms in, Esc out`, columns), 'header')]
+    const behind = `, ${percent(costsOf(tree).total[zoom]!, all)} % of all; Esc zooms out`
+    const name = shortName(nameOf(tree.method[zoom]!), columns - 10 - behind.length, ellipsis)
+    return [run(pad(` zoomed: ${name}${behind}`, columns), 'header')]
+  }
+
+  override body(scene: Scene): Line[] {
+    const { tree, bodyRows, nameText, search } = this.shared
+    const flame = this.#shown
+    const { level: at, index } = this.#at
+    const { self } = costsOf(tree)
+    const whole = rootTotal(tree)
+    const matches = matcher(search, nameText)
+    const styleOf = (box: Box, isSelected: boolean): Style => {
+      if (isSelected) return 'selected'
+      if (box.contexts > 1) return 'dim'
+      if (matches(tree.method[box.node]!)) return 'flame-match'
+      return FLAMES[heatOf(self[box.node]!, whole)] ?? 'flame'
+    }
+    const lines: Line[] = []
+    for (let level = this.first; level < this.first + bodyRows; level++) {
+      const boxes = flame.level(level)
+      if (boxes.length === 0) break
+      const line: Run[] = []
+      let end = 0
+      for (const [i, box] of boxes.entries()) {
+        line.push(run(gap(end, box.from, glyphsOf(scene)), 'dim'))
+        line.push(run(textOf(box, tree, scene), styleOf(box, level === at && i === index)))
+        end = box.to
+      }
+      line.push(run(gap(end, scene.columns, glyphsOf(scene)), 'dim'))
+      lines.push(line.filter(({ text }) => text !== ''))
+    }
+    return lines
+  }
+
+  /** Numbers of the selected box. */
+  override detail(scene: Scene): string | undefined {
+    const { columns, nameOf } = scene
+    const { search, tree } = this.shared
+    const { node } = this
+    if (node < 0) return undefined
+    const words = wordsOf(scene)
+    const { self, total } = costsOf(tree)
+    const whole = rootTotal(tree)
+    const calls = column(tree, 'calls')[node]!
+    const numbers =
+      `${percent(total[node]!, whole)} %  ${words.total} ${words.cost(total[node]!)}` +
+      `  ${words.self} ${words.cost(self[node]!)}  ${words.calls} ${count(calls)}`
+    const matched = search === '' ? '' : `  matched ${percent(this.#matchedCost(), whole)} %`
+    const room = columns - numbers.length - matched.length - 3
+    return `${shortName(nameOf(tree.method[node]!), room, glyphsOf(scene).ellipsis)}  ${numbers}${matched}`
+  }
+
+  /** Of outermost contexts that match. */
+  #matchedCost(): number {
+    const { nameText, search, tree } = this.shared
+    const known = this.#matched
+    if (known?.tree === tree && known.search === search) return known.cost
+    const matches = matcher(search, nameText)
+    const { total } = costsOf(tree)
+    let cost = 0
+    for (let node = 0; node < tree.count; ) {
+      const isMatch = matches(tree.method[node]!)
+      if (isMatch) cost += total[node]!
+      node += isMatch ? tree.size[node]! : 1
+    }
+    this.#matched = { tree, search, cost }
+    return cost
+  }
+}
+
+const FLAMES: Readonly<Partial<Record<Style, Style>>> = { hot: 'flame-hot', warm: 'flame-warm' }
+
+/** What a caller spends itself: free, but for the end of the box before. */
+function gap(from: number, to: number, { edge }: Glyphs): string {
+  if (to <= from) return ''
+  return from === 0 ? ' '.repeat(to) : edge + ' '.repeat(to - from - 1)
+}
+
+function textOf(box: Box, tree: Tree, scene: Scene): string {
+  const glyphs = glyphsOf(scene)
+  const cells = box.to - box.from
+  const room = cells - 1
+  if (box.contexts > 1) {
+    const many = `+${box.contexts}`
+    return pad(many.length <= room ? glyphs.edge + many : glyphs.narrow.repeat(cells), cells)
+  }
+  const name = scene.nameOf(tree.method[box.node]!)
+  return glyphs.edge + pad(boxName(name, room, glyphs.ellipsis), room)
+}
+
+/** As `shortName` has it, but the method alone where it does not fit with its class. */
+function boxName(name: MethodName, cells: number, ellipsis: string): string {
+  const method = clean(name.method)
+  const simple = `${clean(name.class.slice(name.class.lastIndexOf('.') + 1))}.${method}`
+  if (isWait(name) || name.descriptor === '' || width(simple) <= cells)
+    return shortName(name, cells, ellipsis)
+  return width(method) <= cells || cells < 8
+    ? cut(method, cells)
+    : cut(method, cells - width(ellipsis)) + ellipsis
+}

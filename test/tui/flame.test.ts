@@ -1,0 +1,253 @@
+// The flame graph: where boxes are, and how they are drawn and walked.
+
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { LiveView } from '../../src/tui/app.ts'
+import { Flame } from '../../src/tui/flame.ts'
+import { build, chain, Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+// 100 ns: a 60, b 20, c 10, which leaves 10; of a, d has 30 and e 20.
+const SMALL = 'main 1x 10ns ( c 1x 10ns a 1x 10ns ( e 1x 20ns d 1x 30ns ) b 1x 20ns )'
+
+const methods = new Methods()
+
+/** "main 0-100  a 0-60": boxes of a line; several together are "+3". */
+function show(flame: Flame, level: number): string {
+  const name = (node: number) => methods.names[flame.tree.method[node]!]!.method
+  return flame
+    .level(level)
+    .map(({ node, from, to, contexts }) => `${contexts > 1 ? `+${contexts}` : name(node)} ${from}-${to}`)
+    .join('  ')
+}
+
+describe('boxes of a flame graph', () => {
+  it('are as wide as their cost, the widest first, and leave their caller what it spends itself', () => {
+    const flame = new Flame(treeOf(SMALL, methods), -1, 100)
+    assert.equal(show(flame, 0), 'main 0-100')
+    assert.equal(show(flame, 1), 'a 0-60  b 60-80  c 80-90')
+    assert.equal(show(flame, 2), 'd 0-30  e 30-50')
+    assert.equal(show(flame, 3), '')
+    assert.equal(flame.depth(10), 3)
+  })
+
+  it('below a zoom are parts of it', () => {
+    const tree = treeOf(SMALL, methods)
+    const flame = new Flame(tree, [...tree.method].indexOf(methods.id('a')), 60)
+    assert.equal(show(flame, 0), 'a 0-60')
+    assert.equal(show(flame, 1), 'd 0-30  e 30-50')
+  })
+
+  it('narrower than a cell stand together', () => {
+    const tree = treeOf('main 1x 0ns ( a 1x 94ns b 1x 2ns c 1x 2ns d 1x 2ns )', methods)
+    assert.equal(show(new Flame(tree, -1, 20), 1), 'a 0-19  +3 19-20')
+    const even = build(
+      [-1, ...Array(1000).fill(0)],
+      Array.from({ length: 1001 }, (_, i) => i + 1),
+      Array(1001).fill(1),
+      [0, ...Array(1000).fill(7)],
+    )
+    assert.deepEqual(
+      new Flame(even, -1, 80).level(1).map(({ from, to, contexts }) => [from, to, contexts]),
+      [[0, 80, 1000]],
+    )
+  })
+
+  it('share what their caller has where its own cost is below zero, and are none without a cost', () => {
+    const tree = treeOf('main 1x -20ns ( a 1x 80ns b 1x 40ns c 1x -5ns )', methods)
+    assert.equal(show(new Flame(tree, -1, 120), 1), 'a 0-80  b 80-120')
+    assert.equal(show(new Flame(treeOf('main 1x -20ns', methods), -1, 120), 0), '')
+  })
+
+  it('of several roots stand side by side', () => {
+    assert.equal(show(new Flame(treeOf('a 1x 10ns b 1x 30ns', methods), -1, 80), 0), 'b 0-60  a 60-80')
+  })
+
+  it('lie inside those of their callers, side by side, as wide as their cost', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const tree = randomTree(2000, 12, seeded(seed))
+      const flame = new Flame(tree, -1, 150)
+      const total = tree.metrics.totalNs!
+      let above = flame.level(0)
+      for (let level = 1; flame.level(level).length > 0; level++) {
+        let end = 0
+        for (const box of flame.level(level)) {
+          const { node, from, to, contexts } = box
+          const caller = above.find((each) => each.node === tree.parent[node])
+          assert.ok(
+            caller && from >= caller.from && to <= caller.to && from >= end && to > from,
+            `seed ${seed}`,
+          )
+          end = to
+          const exact = (150 * total[node]!) / total[0]!
+          if (contexts === 1)
+            assert.ok(Math.abs(to - from - exact) <= 1, `seed ${seed}: ${to - from} for ${exact}`)
+          assert.deepEqual(
+            flame.find(node),
+            contexts === 1
+              ? { level, index: flame.level(level).indexOf(box) }
+              : flame.find(tree.parent[node]!),
+          )
+        }
+        above = flame.level(level)
+      }
+    }
+  })
+
+  it('of 100,000 levels are laid out as far as they are looked at', () => {
+    const flame = new Flame(chain(100_000), -1, 80)
+    assert.equal(flame.depth(50), 50)
+    // A chain of ones: at level n there is (100,000 - n) / 100,000 of the width, and half a cell is drawn.
+    assert.deepEqual(flame.find(99_999), { level: 99_375, index: 0 })
+  })
+})
+
+const SHOP = `OrderService.process 120x 9000000ns (
+  com.acme.shop.pricing.PriceCalculator.priceOf 360x 140000000ns ( Cache.get 1234567x 36000000ns )
+  com.acme.db.JdbcOrderRepository.save 120x 81000000ns ( com.acme.db.ConnectionPool.borrow 120x 20000000ns )
+  Log.debug 4000x 2900000ns  Log.trace 4000x 2900000ns )`
+
+let source: FakeSource
+let screen: FakeScreen
+let view: LiveView
+
+async function open(columns = 80, rows = 24, unicode = true, notation = SHOP): Promise<void> {
+  source = new FakeSource(methods, treeOf(notation, methods))
+  screen = new FakeScreen(columns, rows, unicode)
+  view = new LiveView(source, screen)
+  await view.refresh()
+  screen.press('f')
+}
+
+const body = () => screen.text.split('\n').slice(2, -2).join('\n').trimEnd()
+const detail = () => screen.text.split('\n').at(-2)!
+/** Its name may not fit into its box. */
+const selected = () => methods.names[view.model.view.method!]!.method
+
+describe('the flame graph', () => {
+  beforeEach(() => open())
+
+  it('at 80x24', () => {
+    assert.equal(
+      body(),
+      ` flame graph of total ms; Enter zooms in, Esc out
+▏com.acme.OrderService.process
+▏com.acme.shop.pricing.PriceCalculator.priceOf  ▏JdbcOrderRepository.save   ░░▏
+▏Cache.get▏                                     ▏borro▏`,
+    )
+  })
+
+  it('without UTF-8', async () => {
+    await open(80, 24, false)
+    assert.equal(body().replace(/[ -~\n]/g, ''), '')
+    assert.match(body(), /\n\|com\.acme\.OrderService\.process\n\|/)
+  })
+
+  it('says what the selected box costs', () => {
+    assert.equal(screen.styled('selected'), '▏com.acme.OrderService.process')
+    assert.equal(detail(), ' c.a.OrderService.process  100.0 %  total ms 291.800  self ms 9.000  calls 120')
+  })
+
+  it('goes down to the widest callee, aside, and up to the caller', () => {
+    screen.press('down')
+    assert.match(selected(), /priceOf/)
+    screen.press('right')
+    assert.match(selected(), /save/)
+    screen.press('down')
+    assert.match(selected(), /borrow/)
+    screen.press('left')
+    assert.match(selected(), /get/)
+    screen.press('left')
+    assert.match(selected(), /get/, 'there is nothing further left')
+    screen.press('up up up')
+    assert.match(selected(), /process/)
+    screen.press('end')
+    assert.match(selected(), /get/)
+    screen.press('home')
+    assert.match(selected(), /process/)
+  })
+
+  it('zooms into a box, and out of it again', () => {
+    screen.press('down right enter')
+    assert.match(
+      body(),
+      /^ zoomed: com\.acme\.db\.JdbcOrderRepository\.save, 34\.6 % of all; Esc zooms out\n▏com\.acme\.db\.JdbcOrderRepository\.save\n▏borrow +▏$/,
+    )
+    assert.match(selected(), /save/)
+    screen.press('escape')
+    assert.match(body(), /^ flame graph.*\n▏com\.acme\.OrderService\.process\n/)
+    assert.match(selected(), /save/, 'what was selected still is')
+    screen.press('backspace')
+    assert.match(body(), /^ flame graph/)
+  })
+
+  it('keeps zoom and selection from one picture to the next, by path', async () => {
+    screen.press('down right enter down')
+    assert.match(selected(), /borrow/)
+    source.tree = treeOf(SHOP.replace('Cache.get', 'Other.first 1x 5ns Cache.get'), methods)
+    await view.refresh()
+    assert.match(selected(), /borrow/)
+    assert.match(body(), /^ zoomed: com\.acme\.db\.JdbcOrderRepository\.save/)
+  })
+
+  it('shows what a search finds, and how much it is', () => {
+    screen.press('/')
+    for (const letter of 'acme.db') screen.press(letter)
+    assert.match(screen.styled('flame-match'), /save\|▏borr/, 'while it is typed')
+    screen.press('enter')
+    assert.match(selected(), /save/)
+    assert.match(screen.text, /"acme\.db": 2 found/)
+    screen.press('n')
+    assert.match(selected(), /borrow/)
+    screen.press('escape')
+    assert.equal(screen.styled('flame-match'), '')
+  })
+
+  it('zooms where a match is too narrow for a box', () => {
+    screen.press('/')
+    for (const letter of 'log') screen.press(letter)
+    screen.press('enter')
+    assert.equal(selected(), 'debug')
+    assert.match(body(), /^ zoomed: com\.acme\.Log\.debug, 1\.0 % of all/)
+  })
+
+  it('selects what is clicked on, and zooms by another click', () => {
+    screen.mouse('click', 60, 4)
+    assert.match(selected(), /save/)
+    screen.mouse('click', 79, 4)
+    assert.match(selected(), /save/, 'what a caller spends itself is no box')
+    screen.mouse('click', 60, 4)
+    assert.match(body(), /^ zoomed: .*save/)
+  })
+
+  it('scrolls down a deep tree, and stays in it', async () => {
+    await open(80, 24)
+    source.tree = chain(1000)
+    await view.refresh()
+    assert.equal(body().split('\n').length, 20)
+    for (let page = 0; page < 10; page++) screen.press('pagedown')
+    assert.equal(selected(), 'main')
+    const at = view.model.view.index
+    assert.ok(at > 150 && at < 200, `${at}`)
+    screen.press('end')
+    assert.equal(view.model.view.index, 993, 'what is below has less than half a cell')
+    for (let i = 0; i < 100; i++) screen.mouse('wheel-up', 5, 5)
+    assert.equal(view.model.view.first, 994 - 19 - 300)
+    screen.press('home')
+    assert.equal(view.model.view.first, 0)
+  })
+
+  it('of nothing says so', async () => {
+    await open(80, 24, true, '')
+    assert.match(body(), /Nothing has been recorded yet/)
+    screen.press('enter down right end escape')
+    await open(80, 24, true, 'main 1x -5ns')
+    assert.match(body(), /Nothing here has cost anything yet/)
+    screen.press('enter down right end escape')
+  })
+
+  it('leads to the callers of a box', () => {
+    screen.press('down right c')
+    assert.match(body(), /▾ c\.a\.d\.JdbcOrderRepository\.save|▾ com\.acme\.db\.JdbcOrderRepository\.save/)
+  })
+})
