@@ -37,6 +37,13 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
     { line: 'gate baseline.jfluid -- java -jar app.jar', says: 'run it as the baseline was, and compare' },
   ],
   open: [{ line: 'open p.jfluid', says: 'walk through it in the live view, offline' }],
+  compare: [
+    { line: 'compare old.jfluid new.jfluid', says: 'what costs more, what less?' },
+    {
+      line: "compare old.jfluid new.jfluid --fail-if 'OrderService.price self > +10%'",
+      says: 'end with 82 if it does',
+    },
+  ],
   report: [
     { line: 'report p.jfluid', says: 'read it on a page' },
     { line: 'report p.jfluid --top 50 --json', says: 'for programs' },

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { choiceOf } from '../profile/comparable.ts'
 import { type Comparison, compareProfiles, isWithin } from '../profile/compare.ts'
 import { readProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -161,12 +162,6 @@ function mustMatch(before: Profile, after: Profile): void {
       throw new NotComparable(`${which} does not hold all calls: ${why}`, hint)
     }
   }
-}
-
-/** Which methods have probes: what is not instrumented is counted for nobody. */
-function choiceOf({ selection, followedTasks }: Profile): string {
-  const { include = [], exclude = [], jdk = false, rare = 'arm' } = selection ?? {}
-  return JSON.stringify([[...include].sort(), [...exclude].sort(), jdk, rare, followedTasks !== undefined])
 }
 
 function countsOf({ mode, blocks }: Profile): string {

@@ -3,6 +3,7 @@
 import { Argument, Command } from 'commander'
 import { describeAgent } from '../session/agent-jar.ts'
 import type { AttachFlags } from './attach.ts'
+import type { CompareFlags } from './compare.ts'
 import { EXAMPLES, exampleText, firstExamples } from './examples.ts'
 import type { ExportFlags } from './export.ts'
 import type { GateFlags } from './gate.ts'
@@ -105,6 +106,25 @@ export function commandLine(version: string): Command {
     .action(async (file: string) => {
       const { open } = await import('./open.ts')
       await open(file)
+    })
+
+  program
+    .command('compare')
+    .description('what has changed between two profiles, per root call')
+    .argument('<before>', 'a .jfluid file')
+    .argument('<after>', 'another one of the same --mode')
+    .option('--top <n>', 'how many methods, and how many contexts, in each direction', count, 10)
+    .option(
+      '--fail-if <condition>',
+      "end with 82 if it holds: 'Foo.bar self > +10%', 'root total > 5ms'; repeatable",
+      (value: string, before: readonly string[] = []) => [...before, value],
+    )
+    .option('--shape', 'only how much their trees agree, also of different modes')
+    .option('--no-call-sites', 'do not tell calls of a method from different places apart')
+    .option('--json', 'as JSON')
+    .action(async (before: string, after: string, flags: CompareFlags) => {
+      const { compare } = await import('./compare.ts')
+      await compare(before, after, flags)
     })
 
   program

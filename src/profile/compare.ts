@@ -2,6 +2,7 @@
 
 import { costsOf, METRICS } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
+import type { MethodName } from '../cct/tree.ts'
 import { COST_OF, column, nameOf, type Profile, rootTotal } from './profile.ts'
 
 export interface MethodChange {
@@ -55,8 +56,7 @@ function rootCosts({ merged, methodNames }: Profile): Map<string, number> {
   const { total } = costsOf(merged)
   const sums = new Map<string, { calls: number; total: number }>()
   for (let i = 0; i < merged.count; i += merged.size[i]!) {
-    const { class: owner, method, descriptor } = nameOf(methodNames, merged.method[i]!)
-    const name = `${owner}.${method}${descriptor}`
+    const name = nameKey(nameOf(methodNames, merged.method[i]!))
     const sum = sums.get(name) ?? { calls: 0, total: 0 }
     sums.set(name, { calls: sum.calls + calls[i]!, total: sum.total + total[i]! })
   }
@@ -81,30 +81,56 @@ export function rootCalls({ merged }: Profile): number {
   return sum
 }
 
-function methodChanges(before: Profile, after: Profile): MethodChange[] {
-  const costs = new Map<string, { before: number; after: number; callsBefore: number; callsAfter: number }>()
-  const of = (profile: Profile, id: number) => {
-    const { class: owner, method, descriptor } = nameOf(profile.methodNames, id)
-    const name = `${owner}.${method}${descriptor}`
-    let known = costs.get(name)
-    if (known === undefined) {
-      known = { before: 0, after: 0, callsBefore: 0, callsAfter: 0 }
-      costs.set(name, known)
+/** What a method costs in all of its contexts; in the total, outermost activations only. */
+export interface MethodCosts {
+  readonly calls: number
+  readonly self: number
+  readonly total: number
+}
+
+/** A method that at least one of two profiles has. */
+export interface MethodPair {
+  readonly name: MethodName
+  /** Undefined where it was not called. */
+  readonly before: MethodCosts | undefined
+  readonly after: MethodCosts | undefined
+}
+
+/** Methods of both by the names that `key` gives them; rows of classes and of waiting are among them. */
+export function methodPairs(
+  before: Profile,
+  after: Profile,
+  key: (name: MethodName) => string = nameKey,
+): Map<string, MethodPair> {
+  const pairs = new Map<string, { name: MethodName; before?: MethodCosts; after?: MethodCosts }>()
+  const add = ({ merged, methodNames }: Profile, side: 'before' | 'after'): void => {
+    for (const { method, calls, self, total } of hotMethods(merged)) {
+      const name = nameOf(methodNames, method)
+      const pair = pairs.get(key(name)) ?? { name }
+      const sums = pair[side] ?? { calls: 0, self: 0, total: 0 }
+      pair[side] = { calls: sums.calls + calls, self: sums.self + self, total: sums.total + total }
+      pairs.set(key(name), pair)
     }
-    return known
   }
-  for (const hot of hotMethods(before.merged)) {
-    const row = of(before, hot.method)
-    row.before += hot.self
-    row.callsBefore += hot.calls
-  }
-  for (const hot of hotMethods(after.merged)) {
-    const row = of(after, hot.method)
-    row.after += hot.self
-    row.callsAfter += hot.calls
-  }
-  return [...costs]
-    .map(([method, row]) => ({ method, ...row }))
+  add(before, 'before')
+  add(after, 'after')
+  return pairs as Map<string, MethodPair>
+}
+
+/** Class, method and descriptor. */
+export function nameKey({ class: owner, method, descriptor }: MethodName): string {
+  return `${owner}.${method}${descriptor}`
+}
+
+function methodChanges(before: Profile, after: Profile): MethodChange[] {
+  return [...methodPairs(before, after)]
+    .map(([method, pair]) => ({
+      method,
+      before: pair.before?.self ?? 0,
+      after: pair.after?.self ?? 0,
+      callsBefore: pair.before?.calls ?? 0,
+      callsAfter: pair.after?.calls ?? 0,
+    }))
     .filter((it) => it.before !== it.after || it.callsBefore !== it.callsAfter)
     .sort(
       (a, b) => Math.abs(b.after - b.before) - Math.abs(a.after - a.before) || (a.method < b.method ? -1 : 1),

@@ -1,41 +1,39 @@
 // How much two profiles agree: the overlap of Komorium's section 7.1, and what part of the hot contexts both have.
 
-import { costsOf } from '../cct/metric.ts'
-import type { Tree } from '../cct/tree.ts'
+import { type Difference, differenceOf, type Sides } from '../cct/difference.ts'
 import { nameOf, type Profile } from './profile.ts'
 
-/** Contexts of both profiles have numbers, the same for the same path from the top. */
-class Paths {
-  readonly #known = new Map<string, number>()
-
-  /** By node. */
-  of({ merged, methodNames }: Profile): Int32Array {
-    const paths = new Int32Array(merged.count)
-    for (let node = 0; node < merged.count; node++) {
-      const { class: owner, method, descriptor } = nameOf(methodNames, merged.method[node]!)
-      const above = merged.parent[node]! < 0 ? 0 : paths[merged.parent[node]!]!
-      const key = `${above} ${owner}.${method}${descriptor}`
-      let path = this.#known.get(key)
-      if (path === undefined) {
-        path = this.#known.size + 1
-        this.#known.set(key, path)
-      }
-      paths[node] = path
+/** Contexts meet by the names of their methods. Costs may be of different kinds, as samples and bytecodes. */
+function differenceByName(one: Profile, other: Profile): Difference {
+  const key =
+    ({ methodNames }: Profile) =>
+    (id: number): string => {
+      const { class: owner, method, descriptor } = nameOf(methodNames, id)
+      return `${owner}.${method}${descriptor}`
     }
-    return paths
-  }
+  return differenceOf(one.merged, other.merged, key(one), key(other))
 }
 
 /**
  * The sum over all contexts of the lesser of their two shares of cost: 1 for profiles of the same shape, 0 for those that have
- * no context in common. Costs may be of different kinds, as samples and bytecodes; what is negative counts as nothing.
+ * no context in common. What is negative counts as nothing.
  */
 export function overlap(one: Profile, other: Profile): number {
-  const paths = new Paths()
-  const [ours, theirs] = [one, other].map((profile) => sharesOf(profile.merged, paths.of(profile)))
+  return overlapOf(differenceByName(one, other))
+}
+
+export function overlapOf({ self, count }: Difference): number {
+  const { before, after } = sharesOf(self)
   let sum = 0
-  for (const [path, share] of ours!) sum += Math.min(share, theirs!.get(path) ?? 0)
+  for (let node = 0; node < count; node++) sum += Math.min(before[node]!, after[node]!)
   return sum
+}
+
+export interface HotEdges {
+  /** Calls between contexts that are hot in the first profile. */
+  readonly count: number
+  /** What part of them the second has found hot as well: 1 if there are none. */
+  readonly coverage: number
 }
 
 /**
@@ -43,11 +41,22 @@ export function overlap(one: Profile, other: Profile): number {
  * that the second has found hot as well: 1 if there are none (Hofer and others, section 5.4).
  */
 export function hotEdgeCoverage(exact: Profile, sampled: Profile, threshold = 0.01): number {
-  const paths = new Paths()
-  const [hot, found] = [exact, sampled].map((profile) => hotOf(profile.merged, paths.of(profile), threshold))
-  let common = 0
-  for (const path of hot!) if (found!.has(path)) common++
-  return hot!.size === 0 ? 1 : common / hot!.size
+  return hotEdgesOf(differenceByName(exact, sampled), threshold).coverage
+}
+
+export function hotEdgesOf({ count, parent, size, total }: Difference, threshold = 0.01): HotEdges {
+  const [before, after] = [total.before, total.after].map((costs) => {
+    let all = 0
+    for (let top = 0; top < count; top += size[top]!) all += costs[top]!
+    return (node: number): boolean => parent[node]! >= 0 && all > 0 && costs[node]! >= all * threshold
+  }) as [(node: number) => boolean, (node: number) => boolean]
+  let [hot, common] = [0, 0]
+  for (let node = 0; node < count; node++) {
+    if (!before(node)) continue
+    hot++
+    if (after(node)) common++
+  }
+  return { count: hot, coverage: hot === 0 ? 1 : common / hot }
 }
 
 /**
@@ -55,13 +64,18 @@ export function hotEdgeCoverage(exact: Profile, sampled: Profile, threshold = 0.
  * (Whaley, section 6). NaN if one of them has but a single value.
  */
 export function correlation(one: Profile, other: Profile): number {
-  const paths = new Paths()
-  const [x, y] = [one, other].map((profile) => sharesOf(profile.merged, paths.of(profile)))
-  const all = [...new Set([...x!.keys(), ...y!.keys()])]
-  const mean = 1 / all.length // shares sum up to 1
+  return correlationOf(differenceByName(one, other))
+}
+
+export function correlationOf({ self, count }: Difference): number {
+  const { before, after } = sharesOf(self)
+  let contexts = 0
+  for (let node = 0; node < count; node++) if (before[node]! > 0 || after[node]! > 0) contexts++
+  const mean = 1 / contexts // shares sum up to 1
   let [xy, xx, yy] = [0, 0, 0]
-  for (const path of all) {
-    const [dx, dy] = [(x!.get(path) ?? 0) - mean, (y!.get(path) ?? 0) - mean]
+  for (let node = 0; node < count; node++) {
+    if (before[node]! <= 0 && after[node]! <= 0) continue
+    const [dx, dy] = [before[node]! - mean, after[node]! - mean]
     xy += dx * dy
     xx += dx * dx
     yy += dy * dy
@@ -69,24 +83,12 @@ export function correlation(one: Profile, other: Profile): number {
   return xy / Math.sqrt(xx * yy)
 }
 
-/** By path: its part of all self cost. */
-function sharesOf(tree: Tree, paths: Int32Array): Map<number, number> {
-  const { self } = costsOf(tree)
-  const all = self.reduce((sum, cost) => sum + Math.max(0, cost), 0)
-  const shares = new Map<number, number>()
-  for (let node = 0; node < tree.count; node++) {
-    if (self[node]! > 0) shares.set(paths[node]!, (shares.get(paths[node]!) ?? 0) + self[node]! / all)
+/** By context: its part of all self cost. */
+function sharesOf({ before, after }: Sides): Sides {
+  const shares = (costs: Float64Array): Float64Array => {
+    let all = 0
+    for (const cost of costs) all += Math.max(0, cost)
+    return costs.map((cost) => (cost > 0 ? cost / all : 0))
   }
-  return shares
-}
-
-function hotOf(tree: Tree, paths: Int32Array, threshold: number): Set<number> {
-  const { total } = costsOf(tree)
-  let all = 0
-  for (let top = 0; top < tree.count; top += tree.size[top]!) all += total[top]!
-  const hot = new Set<number>()
-  for (let node = 0; node < tree.count; node++) {
-    if (tree.parent[node]! >= 0 && all > 0 && total[node]! >= all * threshold) hot.add(paths[node]!)
-  }
-  return hot
+  return { before: shares(before), after: shares(after) }
 }

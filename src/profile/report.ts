@@ -11,6 +11,7 @@ import { tellsWaits } from '../cct/waits.ts'
 import { COST_WORDS, type CostWords } from './cost-text.ts'
 import { hotLocks, namesOf } from './hot-locks.ts'
 import { classPieces, factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
+import { type Paint, paintIf } from './paint.ts'
 import { placeOf } from './places.ts'
 import {
   allWarnings,
@@ -77,17 +78,10 @@ export function terminalOptions(
   return { width, color: out.isTTY === true && (out.getColorDepth?.(env) ?? 1) > 1 }
 }
 
-type Paint = (style: 'bold' | 'dim' | 'heat' | 'warning', text: string) => string
-
-const SGR = { bold: '1', dim: '2', heat: '1;33', warning: '33' } as const
-
-const plain: Paint = (_, text) => text
-const colored: Paint = (style, text) => (text === '' ? '' : `\x1b[${SGR[style]}m${text}\x1b[m`)
-
 /** The text report, in lines that end with a line feed. */
 export function* reportPieces(profile: Profile, options: ReportOptions = {}): Generator<string> {
   const o = { ...DEFAULTS, ...options }
-  const paint = o.color ? colored : plain
+  const paint = paintIf(o.color)
   yield* headerLines(profile, o.width, paint)
   if (profile.regions !== undefined) {
     yield* regionLines(profile, o.width, paint)

@@ -1,0 +1,113 @@
+// jfluid compare: what has changed between two profiles, per root call; in a build, whether that is too much.
+
+import { EX_DATAERR, EX_REGRESSION, JfluidError } from '../base/errors.ts'
+import { metricOf } from '../cct/metric.ts'
+import { agreementOf, type Changes, changesOf, differenceByName } from '../profile/changes.ts'
+import { changesJsonPieces } from '../profile/changes-json.ts'
+import { agreementText, type Compared, changesPieces, verdictText } from '../profile/changes-text.ts'
+import { measureText } from '../profile/comparable.ts'
+import { rootCalls } from '../profile/compare.ts'
+import { judge, parseCondition, type Verdict } from '../profile/condition.ts'
+import { readProfile } from '../profile/file.ts'
+import { closeMethods } from '../profile/find-method.ts'
+import { type Profile, rootTotal } from '../profile/profile.ts'
+import { terminalOptions } from '../profile/report.ts'
+import { plural } from '../profile/text.ts'
+import { writePieces } from '../profile/write.ts'
+
+export interface CompareFlags {
+  /** How many methods and contexts in each direction. */
+  readonly top: number
+  readonly json?: boolean
+  readonly failIf?: readonly string[]
+  /** Only how much the trees agree, whatever they measure. */
+  readonly shape?: boolean
+  /** False: calls from different places are one context. */
+  readonly callSites?: boolean
+}
+
+/** Two profiles that have no number in common. */
+export class DifferentMetrics extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint =
+    'Compare two profiles of one --mode; how much any two agree in their shape is told by --shape.'
+  constructor(before: Compared, after: Compared) {
+    super(
+      `${before.path} holds ${measureText(before.profile)} and ${after.path} ${measureText(after.profile)}: their costs cannot be compared`,
+    )
+  }
+}
+
+/** A profile without a call of a root, or without a tree. */
+export class NothingInProfile extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint: string
+  constructor(path: string, profile: Profile) {
+    const isRegions = profile.regions !== undefined
+    super(
+      isRegions
+        ? `there is nothing to compare in ${path}: it holds the times of regions and no tree`
+        : `there is nothing to compare in ${path}: it holds no call of a root`,
+    )
+    this.hint = isRegions
+      ? `Read it with jfluid report ${path}.`
+      : 'Record it again while the root is called, and see that it is.'
+  }
+}
+
+/** A `--fail-if` has come true. */
+export class ChangedTooMuch extends JfluidError {
+  readonly exitCode = EX_REGRESSION
+  readonly hint =
+    'If that is meant, compare with the new profile from now on; else look at the contexts above.'
+  constructor(failed: readonly Verdict[], changes: Changes) {
+    const [first] = failed
+    const more = failed.length > 1 ? `, and ${plural(failed.length - 1, 'more condition')}` : ''
+    super(
+      `'${first?.condition.text}' holds: ${first === undefined ? '' : verdictText(first, changes)}${more}`,
+    )
+  }
+}
+
+/** @throws CannotReadProfile and its like, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, ChangedTooMuch */
+export async function compare(beforePath: string, afterPath: string, flags: CompareFlags): Promise<void> {
+  const before = { path: beforePath, profile: await readComparable(beforePath) }
+  const after = { path: afterPath, profile: await readComparable(afterPath) }
+  const options = { callSites: flags.callSites !== false }
+  if (flags.shape === true) {
+    const agreement = agreementOf(differenceByName(before.profile, after.profile, options))
+    const { overlap, hotEdges, correlation } = agreement
+    const json = { overlap, hotEdges: hotEdges.count, hotEdgeCoverage: hotEdges.coverage }
+    const correlated = Number.isFinite(correlation) ? correlation : null
+    const text =
+      flags.json === true
+        ? JSON.stringify({ format: 'jfluid-shape', version: 1, ...json, correlation: correlated })
+        : agreementText(agreement)
+    await writePieces(process.stdout, [`${text}\n`])
+    return
+  }
+  const { kind } = metricOf(before.profile.merged)
+  if (kind !== metricOf(after.profile.merged).kind) throw new DifferentMetrics(before, after)
+  const conditions = (flags.failIf ?? []).map((text) => parseCondition(text, kind))
+  const changes = changesOf(before.profile, after.profile, options)
+  const names = [...before.profile.methodNames, ...after.profile.methodNames]
+  const verdicts = conditions.flatMap((it) => judge(it, changes, (subject) => closeMethods(subject, names)))
+  const pieces =
+    flags.json === true
+      ? changesJsonPieces(before, after, changes, verdicts, flags.top)
+      : changesPieces(before, after, changes, verdicts, {
+          ...terminalOptions(process.stdout),
+          top: flags.top,
+        })
+  await writePieces(process.stdout, pieces)
+  const failed = verdicts.filter((it) => it.failed)
+  if (failed.length > 0) throw new ChangedTooMuch(failed, changes)
+}
+
+async function readComparable(path: string): Promise<Profile> {
+  const profile = await readProfile(path)
+  const isSampled = profile.mode === 'sample'
+  if (isSampled ? rootTotal(profile.merged) <= 0 : rootCalls(profile) <= 0)
+    throw new NothingInProfile(path, profile)
+  return profile
+}

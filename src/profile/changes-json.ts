@@ -1,0 +1,105 @@
+// Two profiles compared, for programs: format `jfluid-compare` version 1, documented in the README.
+
+import type { MethodName } from '../cct/tree.ts'
+import { type Changes, type ContextChange, contextChanges, contextNames, selfChange } from './changes.ts'
+import type { Compared } from './changes-text.ts'
+import { remarksOf } from './comparable.ts'
+import type { MethodCosts } from './compare.ts'
+import { relativeChange, type Verdict } from './condition.ts'
+import { rootTotal } from './profile.ts'
+import { fullName, placeText } from './text.ts'
+
+/** Of a path, so many frames nearest to the method: a context may be 100,000 calls deep. */
+const PATH_FRAMES = 256
+
+/**
+ * The JSON text, in pieces.
+ *
+ * @param top  how many methods, and how many contexts in each direction
+ */
+export function* changesJsonPieces(
+  before: Compared,
+  after: Compared,
+  changes: Changes,
+  verdicts: readonly Verdict[],
+  top: number,
+): Generator<string> {
+  const { kind, per, rootCalls, rootCost, agreement, methods, difference } = changes
+  const { overlap, hotEdges, correlation } = agreement
+  const sides = { before: sideJson(before), after: sideJson(after) }
+  const facts = {
+    ...{ format: 'jfluid-compare', version: 1, metric: kind, per: per === 'sample' ? 'sample' : 'rootCall' },
+    before: { ...sides.before, rootCalls: rootCalls.before, rootCost: rootCost.before },
+    after: { ...sides.after, rootCalls: rootCalls.after, rootCost: rootCost.after },
+    growth: finite(relativeChange(rootCost.before, rootCost.after)),
+    agreement: {
+      overlap,
+      hotEdges: hotEdges.count,
+      hotEdgeCoverage: hotEdges.coverage,
+      correlation: finite(correlation),
+    },
+    warnings: remarksOf(before.profile, after.profile),
+    conditions: verdicts.map(({ condition, subject, change, ...numbers }) => ({
+      ...{ condition: condition.text, subject, ...numbers, change: finite(change) },
+    })),
+  }
+  yield `${JSON.stringify(facts).slice(0, -1)},\n"methods":[`
+  let separator = '\n'
+  for (const it of methods.slice(0, top)) {
+    const { class: owner, method, descriptor } = it.name
+    const costs = { before: costsJson(it.before), after: costsJson(it.after) }
+    yield separator +
+      JSON.stringify({ class: owner, method, descriptor, ...costs, selfChange: selfChange(it) })
+    separator = ',\n'
+  }
+  yield '],\n"contexts":['
+  separator = '\n'
+  const names = contextNames(difference, before.profile, after.profile)
+  for (const direction of ['more', 'less'] as const) {
+    for (const it of contextChanges(changes, names, direction, top).shown) {
+      yield separator + JSON.stringify(contextJson(it, changes, names))
+      separator = ',\n'
+    }
+  }
+  yield ']}\n'
+}
+
+function sideJson({ path, profile }: Compared): object {
+  const { target, mode, roots, startedAt, durationMs, merged } = profile
+  return {
+    file: path,
+    target,
+    mode,
+    roots,
+    startedAt,
+    durationMs,
+    contexts: merged.count,
+    rootTotal: rootTotal(merged),
+  }
+}
+
+function costsJson(costs: MethodCosts | undefined): object | null {
+  return costs === undefined ? null : { calls: costs.calls, self: costs.self, total: costs.total }
+}
+
+function contextJson(
+  { node, before, after }: ContextChange,
+  { difference }: Changes,
+  names: (node: number) => MethodName,
+): object {
+  const path: string[] = []
+  for (let at = node; at >= 0 && path.length < PATH_FRAMES; at = difference.parent[at]!) {
+    path.push(fullName(names(at)) + placeText(names(at)))
+  }
+  return {
+    path: path.reverse(),
+    before: difference.nodeBefore[node]! < 0 ? null : before,
+    after: difference.nodeAfter[node]! < 0 ? null : after,
+    selfChange: after - before,
+  }
+}
+
+/** JSON has neither NaN nor infinity. */
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null
+}

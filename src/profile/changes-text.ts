@@ -1,0 +1,272 @@
+// Two profiles compared, on a page: what they are, how much they agree, which methods and contexts cost more or less.
+
+import type { CostKind } from '../cct/metric.ts'
+import type { MethodName } from '../cct/tree.ts'
+import {
+  type Changes,
+  type ContextChange,
+  contextChanges,
+  contextNames,
+  type Pair,
+  selfChange,
+} from './changes.ts'
+import { remarksOf } from './comparable.ts'
+import type { MethodPair } from './compare.ts'
+import { changeText, relativeChange, type Verdict } from './condition.ts'
+import { COST_WORDS } from './cost-text.ts'
+import { type Paint, paintIf } from './paint.ts'
+import type { Profile } from './profile.ts'
+import {
+  clean,
+  count,
+  cut,
+  pad,
+  percent,
+  placeText,
+  plural,
+  right,
+  shortName,
+  span,
+  width,
+  wrap,
+} from './text.ts'
+
+/** A profile and where it was read from. */
+export interface Compared {
+  readonly path: string
+  readonly profile: Profile
+}
+
+export interface ChangesTextOptions {
+  /** Cells in a line. */
+  readonly width?: number
+  readonly color?: boolean
+  /** How many methods and contexts in each direction. */
+  readonly top?: number
+}
+
+const DEFAULTS = { width: 80, color: false, top: 10 }
+
+/** Cells before the name: change, before, after, percent. */
+const CONTEXT_CELLS = 36
+
+const OWN: Readonly<Record<CostKind, string>> = {
+  ...{
+    time: 'time',
+    waits: 'waiting',
+    bytecodes: 'bytecodes',
+    calls: 'calls',
+    samples: 'samples',
+    bytes: 'bytes',
+  },
+}
+
+/** What stands in the heads of columns. */
+const UNITS: Readonly<Record<CostKind, string>> = {
+  ...{ time: 'ms', waits: 'ms', bytecodes: 'bc', calls: 'calls', samples: '%', bytes: 'B' },
+}
+
+/** The page, in lines that end with a line feed. */
+export function* changesPieces(
+  before: Compared,
+  after: Compared,
+  changes: Changes,
+  verdicts: readonly Verdict[],
+  options: ChangesTextOptions = {},
+): Generator<string> {
+  const o = { ...DEFAULTS, ...options }
+  const paint = paintIf(o.color)
+  yield* header(before, after, changes, o.width, paint)
+  const { methods, kind } = changes
+  const words = kind === 'samples' ? 'of all samples' : `${OWN[kind]} of their own per root call`
+  for (const direction of ['more', 'less'] as const) {
+    const sign = direction === 'more' ? 1 : -1
+    const found = methods.filter((it) => sign * selfChange(it) > 0)
+    yield* section(`Methods with ${direction} ${words}`, found.length, o, paint)
+    if (found.length === 0) continue
+    yield `${paint('dim', `${heads(kind)}${kind === 'samples' ? '' : `${right('calls', 8)}${right('now', 8)}`}  method`)}\n`
+    for (const it of found.slice(0, o.top)) yield methodLine(it, kind, o.width)
+  }
+  yield* comeAndGone(changes, o.width)
+  const names = contextNames(changes.difference, before.profile, after.profile)
+  for (const direction of ['more', 'less'] as const) {
+    const { shown, all } = contextChanges(changes, names, direction, o.top)
+    yield* section(`Contexts with ${direction} ${words}`, all, o, paint)
+    if (all === 0) continue
+    yield `${paint('dim', `${heads(kind)}  method, and by whom it was called`)}\n`
+    for (const it of shown) yield* contextLines(it, changes, names, o.width, paint)
+  }
+  if (verdicts.length > 0) yield* verdictLines(verdicts, changes, o.width, paint)
+}
+
+function* section(title: string, all: number, o: typeof DEFAULTS, paint: Paint): Generator<string> {
+  const rest = all === 0 ? ': none' : `, ${Math.min(o.top, all)} of ${count(all)}`
+  yield `\n${paint('bold', title)}${paint('dim', rest)}\n`
+}
+
+/** How much the two agree, for any two profiles. */
+export function agreementText({ overlap, hotEdges, correlation }: Changes['agreement']): string {
+  const hot =
+    hotEdges.count === 0
+      ? 'no hot edges'
+      : `${percent(hotEdges.coverage, 1)} % of ${plural(hotEdges.count, 'hot edge')}`
+  const correlated = Number.isNaN(correlation) ? '' : `, correlation ${correlation.toFixed(3)}`
+  return `overlap ${percent(overlap, 1)} %, ${hot}${correlated}`
+}
+
+function* header(
+  before: Compared,
+  after: Compared,
+  changes: Changes,
+  cells: number,
+  paint: Paint,
+): Generator<string> {
+  const { rootCost, rootCalls, agreement, kind, per } = changes
+  const change = changeText(relativeChange(rootCost.before, rootCost.after))
+  const cost = (value: number): string => `${amount(kind, value)} ${UNITS[kind]}`
+  const facts: [string, string][] = [
+    ['before', factText(before)],
+    ['after', factText(after)],
+    [
+      'root',
+      `${rootText(before.profile)}; ${plural(rootCalls.before, 'call')} before, ${count(rootCalls.after)} after`,
+    ],
+  ]
+  if (per === 'root call')
+    facts.push(['a call', `${cost(rootCost.before)} before, ${cost(rootCost.after)} after: ${change}`])
+  facts.push(['agree', agreementText(agreement)])
+  yield `${paint('bold', cut(`jfluid compare of ${clean(after.profile.target.mainClass)}`, cells))}\n`
+  const remarks = remarksOf(before.profile, after.profile)
+  const rows = [...facts, ...remarks.map((remark): [string, string] => ['warning', clean(remark)])]
+  for (const [label, text] of rows) {
+    const lines = wrap(text, cells - 10)
+    const style = label === 'warning' ? 'warning' : 'dim'
+    yield `${paint(style, pad(label, 10))}${lines.join(`\n${' '.repeat(10)}`)}\n`
+  }
+}
+
+function factText({ path, profile: { target, durationMs, startedAt } }: Compared): string {
+  return `${clean(path)}: pid ${target.pid}, JDK ${clean(target.jdk)}, ${span(durationMs)} from ${clean(startedAt)}`
+}
+
+function rootText({ roots }: Profile): string {
+  return roots.length === 0 ? 'the whole JVM' : roots.map(clean).join(', ')
+}
+
+/** Of one root call; of samples a part of all, in percent. */
+export function amount(kind: CostKind, value: number): string {
+  return kind === 'samples' ? percent(value, 1) : COST_WORDS[kind].each(value, 1)
+}
+
+function signed(kind: CostKind, value: number): string {
+  if (value === 0) return '0'
+  return `${value > 0 ? '+' : '-'}${amount(kind, Math.abs(value))}`
+}
+
+function heads(kind: CostKind): string {
+  return `${right(`change ${kind === 'calls' ? '' : UNITS[kind]}`.trim(), 10)}${right('before', 9)}${right('after', 9)}${right('%', 8)}`
+}
+
+/** The columns that methods and contexts share. */
+function costCells(kind: CostKind, { before, after }: Pair, come: boolean, gone: boolean): string {
+  const change = relativeChange(before, after)
+  const share = come ? 'new' : gone ? 'gone' : Number.isFinite(change) ? shareText(change) : '-'
+  return (
+    right(signed(kind, after - before), 10) +
+    right(come ? '' : amount(kind, before), 9) +
+    right(gone ? '' : amount(kind, after), 9) +
+    right(share, 8)
+  )
+}
+
+/** "+12.3", "x 25.1" beyond tenfold. */
+function shareText(change: number): string {
+  return change >= 9
+    ? `x ${count(change + 1, 7)}`
+    : `${change > 0 ? '+' : '-'}${percent(Math.abs(change), 1)}`
+}
+
+function methodLine({ name, before, after }: MethodPair, kind: CostKind, cells: number): string {
+  const pair = { before: before?.self ?? 0, after: after?.self ?? 0 }
+  const calls = (of: { calls: number } | undefined): string =>
+    right(of === undefined ? '' : callsText(of.calls), 8)
+  const numbers = costCells(kind, pair, before === undefined, after === undefined)
+  // Of samples, calls are those that were seen.
+  const counts = kind === 'samples' ? '' : calls(before) + calls(after)
+  return `${numbers}${counts}  ${shortName(name, Math.max(16, cells - width(numbers + counts) - 2))}\n`
+}
+
+/** Of one root call: "118", "0.25". */
+function callsText(calls: number): string {
+  if (calls === 0) return '0'
+  if (calls >= 1000 || Number.isInteger(calls)) return count(calls, 7)
+  return calls >= 0.001 ? `${Number(calls.toPrecision(3))}` : '<0.001'
+}
+
+const CALLERS = 40
+
+function* contextLines(
+  { node, before, after }: ContextChange,
+  { difference, kind }: Changes,
+  names: (node: number) => MethodName,
+  cells: number,
+  paint: Paint,
+): Generator<string> {
+  const come = difference.nodeBefore[node]! < 0
+  const gone = difference.nodeAfter[node]! < 0
+  const place = placeText(names(node))
+  const name = shortName(names(node), Math.max(16, cells - CONTEXT_CELLS - 2 - place.length))
+  yield `${costCells(kind, { before, after }, come, gone)}  ${name}${paint('dim', place)}\n`
+  const callers: string[] = []
+  let used = 5
+  let above = difference.parent[node]!
+  for (; above >= 0 && callers.length < CALLERS; above = difference.parent[above]!) {
+    const room = cells - used - 5
+    if (room < 12) break
+    const caller = shortName(names(above), Math.min(room, 40))
+    callers.push(caller)
+    used += width(caller) + 3
+  }
+  if (callers.length > 0) yield `${paint('dim', `  in ${callers.join(' < ')}${above >= 0 ? ' …' : ''}`)}\n`
+}
+
+function* comeAndGone({ methods, kind, per }: Changes, cells: number): Generator<string> {
+  const come = methods.filter(({ before }) => before === undefined)
+  const gone = methods.filter(({ after }) => after === undefined)
+  const sum = (of: readonly MethodPair[]): string =>
+    `${signed(
+      kind,
+      of.reduce((all, it) => all + selfChange(it), 0),
+    )} ${UNITS[kind]}`
+  const each = per === 'sample' ? ' of all samples' : ' per root call'
+  const told: string[] = []
+  if (come.length > 0) told.push(`${plural(come.length, 'method')} only after (${sum(come)}${each})`)
+  if (gone.length > 0) told.push(`${plural(gone.length, 'method')} only before (${sum(gone)}${each})`)
+  if (told.length > 0) yield `\n${wrap(told.join('; '), cells).join('\n')}\n`
+}
+
+function* verdictLines(
+  verdicts: readonly Verdict[],
+  changes: Changes,
+  cells: number,
+  paint: Paint,
+): Generator<string> {
+  yield `\n${paint('bold', 'Conditions')}\n`
+  for (const verdict of verdicts) {
+    const text = `${verdict.condition.text}: ${verdictText(verdict, changes)}`
+    const lines = wrap(clean(text), cells - 10)
+    const label = pad(verdict.failed ? 'FAILED' : 'ok', 10)
+    yield `${verdict.failed ? paint('warning', label) : label}${lines.join(`\n${' '.repeat(10)}`)}\n`
+  }
+}
+
+/** "com.acme.Foo.bar 0.1000 ms, now 0.1200 ms: +20.0 %". */
+export function verdictText(
+  { condition, subject, before, after, change }: Verdict,
+  { kind }: Changes,
+): string {
+  const isCalls = condition.measure === 'calls'
+  const text = (value: number): string =>
+    isCalls ? callsText(value) : `${amount(kind, value)} ${UNITS[kind]}`
+  return `${subject} ${text(before)}, now ${text(after)}: ${changeText(change)}`
+}

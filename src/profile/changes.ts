@@ -1,0 +1,160 @@
+// What has changed between two profiles of one metric: methods and contexts per root call, and how much their trees agree.
+//
+// Contexts meet by name, from the top down (cct/difference.ts). Costs are divided by the calls of all roots, so that a longer
+// recording is not a slower program; of samples, whose calls are a lower bound, by the number of samples: a part of all.
+
+import { isAllocation } from '../cct/allocation.ts'
+import { type Difference, differenceOf } from '../cct/difference.ts'
+import { type CostKind, metricOf } from '../cct/metric.ts'
+import type { MethodName } from '../cct/tree.ts'
+import { type MethodPair, methodPairs, nameKey, rootCalls } from './compare.ts'
+import { correlationOf, type HotEdges, hotEdgesOf, overlapOf } from './overlap.ts'
+import { nameOf, type Profile, rootTotal } from './profile.ts'
+import { placeText } from './text.ts'
+
+export interface Changes {
+  readonly kind: CostKind
+  /** What costs were divided by. */
+  readonly per: 'root call' | 'sample'
+  readonly rootCalls: Pair
+  /** What one root call costs; of samples 1. */
+  readonly rootCost: Pair
+  readonly agreement: Agreement
+  /** Methods that either has, without rows of classes; numbers are per root call. Largest change of self cost first. */
+  readonly methods: readonly MethodPair[]
+  /** Numbers are sums of each profile: `perRootCall` divides. */
+  readonly difference: Difference
+  readonly perRootCall: Pair
+}
+
+export interface Pair {
+  readonly before: number
+  readonly after: number
+}
+
+export interface Agreement {
+  /** Degree of overlap, 0 to 1. */
+  readonly overlap: number
+  readonly hotEdges: HotEdges
+  /** -1 to 1; NaN if one has but a single value. */
+  readonly correlation: number
+}
+
+export interface ChangeOptions {
+  /** Tell calls from different places apart, where both profiles do. */
+  readonly callSites?: boolean
+}
+
+/** Both must have the same metric and a root call each. */
+export function changesOf(before: Profile, after: Profile, options: ChangeOptions = {}): Changes {
+  const { kind } = metricOf(before.merged)
+  const difference = differenceByName(before, after, options)
+  const isSamples = kind === 'samples'
+  const totals = { before: rootTotal(before.merged), after: rootTotal(after.merged) }
+  const calls = { before: rootCalls(before), after: rootCalls(after) }
+  const perRootCall = isSamples ? totals : calls
+  const divided = ({ name, before: one, after: other }: MethodPair): MethodPair => ({
+    name,
+    before: one && scaled(one, perRootCall.before),
+    after: other && scaled(other, perRootCall.after),
+  })
+  const methods = [...methodPairs(before, after, methodKey).values()]
+    .filter(({ name }) => !isAllocation(name))
+    .map(divided)
+    .sort(
+      (a, b) =>
+        Math.abs(selfChange(b)) - Math.abs(selfChange(a)) || (methodKey(a.name) < methodKey(b.name) ? -1 : 1),
+    )
+  return {
+    ...{ kind, per: isSamples ? 'sample' : 'root call', rootCalls: calls, perRootCall, difference, methods },
+    rootCost: { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after },
+    agreement: agreementOf(difference),
+  }
+}
+
+function scaled({ calls, self, total }: { calls: number; self: number; total: number }, by: number) {
+  return { calls: calls / by, self: self / by, total: total / by }
+}
+
+/** Of one metric or of two: only shares are compared. */
+export function agreementOf(difference: Difference): Agreement {
+  return {
+    overlap: overlapOf(difference),
+    hotEdges: hotEdgesOf(difference),
+    correlation: correlationOf(difference),
+  }
+}
+
+export function differenceByName(
+  before: Profile,
+  after: Profile,
+  { callSites = true }: ChangeOptions = {},
+): Difference {
+  const isTold = callSites && before.callSites === true && after.callSites === true
+  const key =
+    ({ methodNames }: Profile) =>
+    (id: number) => {
+      const name = nameOf(methodNames, id)
+      return isTold ? methodKey(name) + placeText(name) : methodKey(name)
+    }
+  return differenceOf(before.merged, after.merged, key(before), key(after))
+}
+
+const HIDDEN = /(\$\$Lambda)?(?:\$\d+)?[/+]0x[0-9a-f]+|(?<=\$\$Lambda)\$\d+/
+
+/** Hidden classes get another number in every run: `Foo$$Lambda$14/0x0000000800c03000`. */
+export function methodKey(name: MethodName): string {
+  return nameKey(name).replace(HIDDEN, '$1')
+}
+
+export function selfChange({ before, after }: MethodPair): number {
+  return (after?.self ?? 0) - (before?.self ?? 0)
+}
+
+/** A context whose own cost has changed. */
+export interface ContextChange {
+  /** Of the difference. */
+  readonly node: number
+  /** Self cost per root call. */
+  readonly before: number
+  readonly after: number
+}
+
+/**
+ * The contexts whose self cost per root call has changed most, in one direction.
+ *
+ * Of allocations, those of classes: a method's own bytes are what they say.
+ */
+export function contextChanges(
+  changes: Changes,
+  names: (node: number) => MethodName,
+  direction: 'more' | 'less',
+  most: number,
+): { readonly shown: ContextChange[]; readonly all: number } {
+  const { difference, perRootCall, kind } = changes
+  const { count, self } = difference
+  const sign = direction === 'more' ? 1 : -1
+  const size = new Float64Array(count)
+  let all = 0
+  const found = new Int32Array(count)
+  for (let node = 0; node < count; node++) {
+    size[node] = sign * (self.after[node]! / perRootCall.after - self.before[node]! / perRootCall.before)
+    if (!(size[node]! > 0) || (kind === 'bytes' && !isAllocation(names(node)))) continue
+    found[all++] = node
+  }
+  const largest = found.subarray(0, all).sort((a, b) => size[b]! - size[a]! || a - b)
+  const shown = [...largest.subarray(0, most)].map((node) => ({
+    node,
+    before: self.before[node]! / perRootCall.before,
+    after: self.after[node]! / perRootCall.after,
+  }))
+  return { shown, all }
+}
+
+/** Names of the contexts of a difference: of the later profile where it has them. */
+export function contextNames({ nodeBefore, nodeAfter }: Difference, before: Profile, after: Profile) {
+  return (node: number): MethodName =>
+    nodeAfter[node]! >= 0
+      ? nameOf(after.methodNames, after.merged.method[nodeAfter[node]!]!)
+      : nameOf(before.methodNames, before.merged.method[nodeBefore[node]!]!)
+}

@@ -1,0 +1,103 @@
+// What makes two profiles hard to compare: other programs, roots, ways to choose methods, calls that are missing.
+
+import { tellsWaits } from '../cct/waits.ts'
+import { column, type Profile, rootTotal, type Sampling } from './profile.ts'
+import { count, percent, plural } from './text.ts'
+
+/** What a profile counts, in words. */
+export function measureText({ mode, blocks, sampling }: Profile): string {
+  switch (mode) {
+    case 'exact':
+      return 'time'
+    case 'locks':
+      return 'time that threads were blocked or waited'
+    case 'bytecodes':
+      return `bytecodes (${blocks ?? 'default'} blocks)`
+    case 'count':
+      return 'calls'
+    case 'alloc':
+      return 'allocated bytes'
+    case 'sample':
+      return sampling === undefined ? 'samples' : `samples (${dueText(sampling)})`
+  }
+}
+
+function dueText({ every, unit, by }: Sampling): string {
+  const each = unit === 'ns' ? `${every / 1e6} ms` : `${count(every)} bytecodes`
+  return `${by}, one every ${each}`
+}
+
+/** Which methods have probes: what is not instrumented is counted for nobody. */
+export function choiceOf({ selection, followedTasks }: Profile): string {
+  const { include = [], exclude = [], jdk = false, rare = 'arm' } = selection ?? {}
+  return JSON.stringify([[...include].sort(), [...exclude].sort(), jdk, rare, followedTasks !== undefined])
+}
+
+/** Of the root's cost, from before the last redefinition had settled: above this it is said. */
+const MUCH_WARMUP = 0.2
+
+/** One sentence for each thing that makes a difference between the two besides the program's code. */
+export function remarksOf(before: Profile, after: Profile): string[] {
+  const remarks: string[] = []
+  const differ = (what: string, of: (profile: Profile) => string): void => {
+    const [one, other] = [of(before), of(after)]
+    if (one !== other)
+      remarks.push(`${what}: ${one === '' ? 'none' : one} before, ${other === '' ? 'none' : other} after`)
+  }
+  differ('different programs', ({ target }) => target.mainClass)
+  differ('different roots', ({ roots }) => [...roots].sort().join(', '))
+  differ('different JDKs', ({ target }) => target.jdk)
+  differ('different JVMs', ({ target }) => target.vm)
+  differ('different schemes', ({ scheme }) => scheme.toUpperCase())
+  differ('different measures', measureText)
+  differ('different parts of the allocations recorded', ({ allocation }) =>
+    allocation === undefined ? '' : `one of ${allocation.sampleEvery}`,
+  )
+  differ('waiting has rows of its own in one only', ({ merged, mode }) =>
+    mode === 'exact' && tellsWaits(merged) ? 'with --waits' : '',
+  )
+  differ('call sites are told apart in one only, and not compared', ({ callSites }) =>
+    callSites ? 'with --call-sites' : '',
+  )
+  differ('work was followed into other threads in one only', ({ followedTasks }) =>
+    followedTasks === undefined ? '' : 'with --follow-threads',
+  )
+  differ('different budgets for the overhead', ({ overhead }) =>
+    overhead === undefined ? '' : `${percent(overhead.budget, 1)} %`,
+  )
+  if (
+    (before.followedTasks !== undefined) === (after.followedTasks !== undefined) &&
+    choiceOf(before) !== choiceOf(after)
+  ) {
+    remarks.push('the two chose methods in different ways: --include, --exclude, --jdk or --rare')
+  }
+  for (const [which, profile] of [
+    ['before', before],
+    ['after', after],
+  ] as const) {
+    const { truncated, instrumentation, openCalls = 0, merged } = profile
+    if (truncated !== false) remarks.push(`${which}: the session ended before it was asked to`)
+    const { gaps } = instrumentation
+    if (gaps > 0)
+      remarks.push(`${which}: ${plural(gaps, 'gap')}, methods that ran before they were instrumented`)
+    if (openCalls > 0) remarks.push(`${which}: ${plural(openCalls, 'call')} had not ended`)
+    const warmup = warmupPart(profile)
+    if (warmup > MUCH_WARMUP) {
+      remarks.push(
+        `${which}: ${percent(warmup, 1)} % of the time is from before the last redefinition had settled`,
+      )
+    }
+    let tops = 0
+    for (let i = 0; i < merged.count; i += merged.size[i]!) tops++
+    if (tops > 1 && profile.mode !== 'sample') {
+      remarks.push(`${which}: a root call is one of any of ${plural(tops, 'root')}`)
+    }
+  }
+  return remarks
+}
+
+function warmupPart({ merged, mode }: Profile): number {
+  const all = rootTotal(merged)
+  if (mode !== 'exact' || all <= 0) return 0
+  return column(merged, 'warmupSelfNs').reduce((sum, ns) => sum + ns, 0) / all
+}

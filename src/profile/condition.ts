@@ -1,0 +1,227 @@
+// Conditions under which a comparison fails a build: `Foo.bar self > +10%`.
+//
+//   condition = subject measure operator limit
+//   subject   = root | a method, as Foo.bar, com.acme.Foo.bar or Foo.bar(int)
+//   measure   = self | total | calls
+//   operator  = > | <
+//   limit     = change | amount
+//   change    = (+|-) number %          of what it was before
+//             | (+|-) number [unit]     more or less than before
+//   amount    = number [unit]           what it is after; of samples, number % of all
+//   unit      = ns us µs ms s | B kB MB | k M, by what is measured
+//
+// All numbers are per root call, except calls of the root, which are as many as there were.
+
+import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { CostKind } from '../cct/metric.ts'
+import type { MethodName } from '../cct/tree.ts'
+import type { Changes } from './changes.ts'
+import { methodMatcher } from './find-method.ts'
+import { fullName, percent } from './text.ts'
+
+export type Measure = 'self' | 'total' | 'calls'
+
+export interface Condition {
+  /** As it was written. */
+  readonly text: string
+  readonly subject: string
+  readonly measure: Measure
+  readonly operator: '>' | '<'
+  readonly limit: Limit
+}
+
+/** `part`: of what it was, 0.1 is +10 %. `by`: the difference to what it was. `amount`: what it is now. */
+export interface Limit {
+  readonly how: 'part' | 'by' | 'amount'
+  /** In units of the metric: ns, bytecodes, calls, bytes; of samples a part of all. */
+  readonly value: number
+}
+
+/** What a condition says of one method. */
+export interface Verdict {
+  readonly condition: Condition
+  /** `root`, or the method's name. */
+  readonly subject: string
+  readonly before: number
+  readonly after: number
+  /** 0.1 is +10 %; infinite if it was 0. */
+  readonly change: number
+  readonly failed: boolean
+}
+
+/** A `--fail-if` that cannot be read. */
+export class BadCondition extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint =
+    "Write what is not to happen, as 'Foo.bar self > +10%', 'root total > 5ms' or 'Foo.bar calls < -1%'."
+  /** @param at  where in the text */
+  constructor(text: string, at: number, expected: string) {
+    super(`cannot read --fail-if: ${expected}\n  ${text}\n  ${' '.repeat(at)}^`)
+  }
+}
+
+/** A condition about a method that neither profile has would hold for ever. */
+export class NoSuchMethod extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(method: string, close: readonly string[]) {
+    super(`no method of the profile is '${method}'`)
+    this.hint =
+      close.length > 0
+        ? `Did you mean ${close.join(', ')}?`
+        : 'Take a name that the report shows, as Foo.bar or com.acme.Foo.bar.'
+  }
+}
+
+const TIME_UNITS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9 }
+const BYTE_UNITS: Readonly<Record<string, number>> = { '': 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9 }
+const COUNT_UNITS: Readonly<Record<string, number>> = { '': 1, k: 1e3, M: 1e6, G: 1e9 }
+
+/** @throws BadCondition */
+export function parseCondition(text: string, kind: CostKind): Condition {
+  const tokens = tokensOf(text)
+  const fail = (index: number, expected: string): never => {
+    throw new BadCondition(text, tokens[index]?.at ?? text.trimEnd().length, expected)
+  }
+  const [subject, measure, operator, limit, more] = tokens
+  if (subject === undefined) return fail(0, 'a method, or root, is missing')
+  if (subject.text !== 'root' && !subject.text.replace(/\(.*$/s, '').includes('.')) {
+    return fail(0, 'the method lacks its class, as in Foo.bar')
+  }
+  if (!isMeasure(measure?.text)) return fail(1, 'self, total or calls is expected')
+  if (operator?.text !== '>' && operator?.text !== '<') return fail(2, '> or < is expected')
+  if (limit === undefined) return fail(3, 'a limit is missing, as +10% or 5ms')
+  const value = parseLimit(limit.text, kind, measure.text, (expected) => fail(3, expected))
+  if (more !== undefined) return fail(4, 'nothing more is expected')
+  return {
+    text: text.trim(),
+    subject: subject.text,
+    measure: measure.text,
+    operator: operator.text,
+    limit: value,
+  }
+}
+
+interface Token {
+  readonly text: string
+  readonly at: number
+}
+
+/** The subject ends at a space, as `Foo.<init>` has brackets; behind it none are needed. */
+function tokensOf(text: string): (Token & { text: string })[] {
+  const subject = /^\s*([^\s(]+(?:\([^)]*\)\S*)?)/.exec(text)
+  if (subject === null) return []
+  const tokens = [{ text: subject[1]!, at: subject[0].length - subject[1]!.length }]
+  const rest = text.slice(subject[0].length)
+  for (const match of rest.matchAll(/[<>]|[^\s<>]+/g)) {
+    tokens.push({ text: match[0], at: subject[0].length + match.index })
+  }
+  return tokens
+}
+
+function isMeasure(text: string | undefined): text is Measure {
+  return text === 'self' || text === 'total' || text === 'calls'
+}
+
+function parseLimit(
+  text: string,
+  kind: CostKind,
+  measure: Measure,
+  fail: (expected: string) => never,
+): Limit {
+  const match = /^([+-])?(\d+(?:\.\d+)?)(%|[a-zµμA-Z]*)$/.exec(text)
+  if (match === null) return fail('a limit is a number, as +10% or 5ms')
+  const [, sign, digits, unit = ''] = match
+  const number = Number(digits) * (sign === '-' ? -1 : 1)
+  const isShare = kind === 'samples' && measure !== 'calls'
+  if (unit === '%') {
+    if (sign !== undefined) return { how: 'part', value: number / 100 }
+    if (isShare) return { how: 'amount', value: number / 100 }
+    return fail(`a change has a sign, +${text} or -${text}`)
+  }
+  if (isShare) return fail('samples have no amount: +10% is a change, 10% a part of all samples')
+  const units = unitsOf(kind, measure)
+  const factor = units[unit]
+  if (factor === undefined) {
+    const known = Object.keys(units).filter((it) => it !== '' && it !== 'μs')
+    return fail(
+      unit === '' ? `a unit is missing: ${known.join(', ')}` : `the unit is one of ${known.join(', ')}`,
+    )
+  }
+  return { how: sign === undefined ? 'amount' : 'by', value: number * factor }
+}
+
+function unitsOf(kind: CostKind, measure: Measure): Readonly<Record<string, number>> {
+  if (measure === 'calls') return COUNT_UNITS
+  if (kind === 'time' || kind === 'waits') return TIME_UNITS
+  return kind === 'bytes' ? BYTE_UNITS : COUNT_UNITS
+}
+
+/**
+ * What a condition says: one verdict for each method that it names, or one for the root.
+ *
+ * @param close  names to propose if there is no such method
+ * @throws NoSuchMethod
+ */
+export function judge(
+  condition: Condition,
+  changes: Changes,
+  close: (subject: string) => readonly string[],
+): Verdict[] {
+  if (condition.subject === 'root') {
+    const { before, after } = rootNumbers(changes, condition.measure)
+    return [verdictOf(condition, 'root', before, after)]
+  }
+  const matches = methodMatcher(condition.subject)
+  const found = changes.methods.filter(({ name }) => matches(name))
+  if (found.length === 0) throw new NoSuchMethod(condition.subject, close(condition.subject))
+  return found.map(({ name, before, after }) =>
+    verdictOf(
+      condition,
+      subjectName(name),
+      before?.[condition.measure] ?? 0,
+      after?.[condition.measure] ?? 0,
+    ),
+  )
+}
+
+function subjectName(name: MethodName): string {
+  return fullName(name)
+}
+
+function rootNumbers(changes: Changes, measure: Measure): { before: number; after: number } {
+  if (measure === 'calls') return changes.rootCalls
+  if (measure === 'total') return changes.rootCost
+  const { difference, perRootCall } = changes
+  let [before, after] = [0, 0]
+  for (let top = 0; top < difference.count; top += difference.size[top]!) {
+    before += difference.self.before[top]! / perRootCall.before
+    after += difference.self.after[top]! / perRootCall.after
+  }
+  return { before, after }
+}
+
+/** Quotients of doubles have an error of their own. */
+const TINY = 1e-12
+
+function verdictOf(condition: Condition, subject: string, before: number, after: number): Verdict {
+  const { operator, limit } = condition
+  const change = relativeChange(before, after)
+  const value = limit.how === 'part' ? change : limit.how === 'by' ? after - before : after
+  const slack = TINY * Math.max(1, Math.abs(limit.value))
+  const failed = operator === '>' ? value > limit.value + slack : value < limit.value - slack
+  return { condition, subject, before, after, change, failed }
+}
+
+/** As a part of what it was. Times below zero are ones that we are not sure of: nothing. */
+export function relativeChange(before: number, after: number): number {
+  const [one, other] = [Math.max(0, before), Math.max(0, after)]
+  if (one === 0) return other === 0 ? 0 : Number.POSITIVE_INFINITY
+  return other / one - 1
+}
+
+/** "+12.3 %", "-100.0 %", "without bound". */
+export function changeText(change: number): string {
+  if (!Number.isFinite(change)) return 'without bound'
+  return `${change > 0 ? '+' : change < 0 ? '-' : ''}${percent(Math.abs(change), 1)} %`
+}

@@ -1,0 +1,41 @@
+// Methods of a profile by what a user types: `Foo.bar`, `com.acme.Foo.bar`, with the parameters behind it where there are
+// several. `.`, `/` and `$` are one separator, as in the name of a root.
+
+import type { MethodName } from '../cct/tree.ts'
+import { isWait, signature } from './text.ts'
+
+const dotted = (text: string): string => text.replace(/[/$]/g, '.')
+
+/**
+ * Whether a name is meant: the whole of it, or its end from a class name on.
+ *
+ * @returns a test to be asked of many names
+ */
+export function methodMatcher(text: string): (name: MethodName) => boolean {
+  const open = text.indexOf('(')
+  const wanted = dotted((open < 0 ? text : text.slice(0, open)).trim())
+  const parameters = open < 0 ? undefined : text.slice(open).replaceAll(' ', '')
+  return (name) => {
+    if (isWait(name) || name.descriptor === '') return false
+    const full = dotted(`${name.class}.${name.method}`)
+    if (full !== wanted && !(full.endsWith(wanted) && full[full.length - wanted.length - 1] === '.'))
+      return false
+    // A bare method name would be all methods of that name.
+    if (!wanted.includes('.')) return false
+    if (parameters === undefined) return true
+    const written = signature({ ...name, descriptor: name.descriptor.replace(/\).*$/s, ')V') })
+    return name.descriptor.startsWith(parameters) || written.replaceAll(' ', '').endsWith(parameters)
+  }
+}
+
+/** Names that end like what was typed, for "did you mean": at most five. */
+export function closeMethods(text: string, names: Iterable<MethodName>): string[] {
+  const method = dotted(text.replace(/\(.*$/s, '')).split('.').at(-1)?.toLowerCase() ?? ''
+  const found = new Set<string>()
+  for (const name of names) {
+    if (found.size === 5) break
+    if (method === '' || name.descriptor === '' || isWait(name)) continue
+    if (name.method.toLowerCase() === method) found.add(`${name.class}.${name.method}`)
+  }
+  return [...found]
+}

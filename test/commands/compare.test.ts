@@ -1,0 +1,144 @@
+// jfluid compare as it is typed: files of tests, exit codes, what is refused.
+
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { beforeAll, describe, it } from 'vitest'
+import { writeProfile } from '../../src/profile/file.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { REGION } from '../profile/region.ts'
+import { profileOf } from '../profile/trees.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+import { jfluid } from '../support/jfluid.ts'
+
+const directory = temporaryDirectory('jfluid-compare-')
+const path = (name: string): string => join(directory, `${name}.jfluid`)
+
+const none = profileOf('')
+const NO_TREE = { regions: [{ ...REGION, method: 1 }], merged: none.merged, threads: [] }
+
+function counted(notation: string): Profile {
+  const profile = profileOf(notation, { mode: 'bytecodes', blocks: 'default' })
+  const { calls, selfNs, totalNs } = profile.merged.metrics
+  const merged = {
+    ...profile.merged,
+    metrics: { calls: calls!, selfBytecodes: selfNs!, totalBytecodes: totalNs! },
+  }
+  return { ...profile, merged, threads: [] }
+}
+
+beforeAll(async () => {
+  await writeProfile(profileOf('main 10x 1000000ns ( work 20x 3000000ns )'), path('old'))
+  await writeProfile(profileOf('main 10x 1000000ns ( work 20x 4000000ns )'), path('new'))
+  await writeProfile(counted('main 10x 10ns ( work 20x 30ns )'), path('bytecodes'))
+  await writeProfile(profileOf(''), path('empty'))
+  await writeProfile({ ...profileOf('main 1x 1ns'), ...NO_TREE }, path('regions'))
+})
+
+describe('jfluid compare', () => {
+  it('prints a page', async () => {
+    const { code, stdout, stderr } = await jfluid('compare', path('old'), path('new'))
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^a call +0\.4000 ms before, 0\.5000 ms after: \+25\.0 %$/m)
+    assert.match(stdout, /\+0\.1000 +0\.3000 +0\.4000 +\+33\.3 +2 +2 +com\.acme\.App\.work/)
+  })
+
+  it('ends with 82 if a condition holds, and tells all of them', async () => {
+    const held = await jfluid('compare', path('old'), path('new'), '--fail-if', 'App.work self > +40%')
+    assert.equal(held.code, 0)
+    assert.match(
+      held.stdout,
+      /^ok +App\.work self > \+40%: com\.acme\.App\.work 0\.3000 ms, now 0\.4000 ms:/m,
+    )
+    const two = ['--fail-if', 'App.work self > +10%', '--fail-if', 'root total > 1s']
+    const failed = await jfluid('compare', path('old'), path('new'), ...two)
+    assert.equal(failed.code, 82)
+    assert.match(failed.stdout, /^FAILED +App\.work self > \+10%/m)
+    assert.match(failed.stdout, /^ok +root total > 1s/m)
+    assert.match(
+      failed.stderr,
+      /^jfluid: 'App\.work self > \+10%' holds: com\.acme\.App\.work 0\.3000 ms, now 0\.4000 ms: \+33\.3 %\n/,
+    )
+  })
+
+  it('a condition that cannot be read is shown with the place', async () => {
+    const { code, stderr } = await jfluid(
+      'compare',
+      path('old'),
+      path('new'),
+      '--fail-if',
+      'App.work self > 10%',
+    )
+    assert.equal(code, 64)
+    assert.match(
+      stderr,
+      /^jfluid: cannot read --fail-if: a change has a sign, .*\n {2}App\.work self > 10%\n {18}\^\n/,
+    )
+  })
+
+  it('a method that is not there is an error', async () => {
+    const { code, stderr } = await jfluid(
+      'compare',
+      path('old'),
+      path('new'),
+      '--fail-if',
+      'Foo.work self > +1%',
+    )
+    assert.equal(code, 64)
+    assert.match(stderr, /no method of the profile is 'Foo\.work'\n {2}Did you mean com\.acme\.App\.work\?/)
+  })
+
+  it('refuses what has no number in common, but not to say how much the shapes agree', async () => {
+    const { code, stderr } = await jfluid('compare', path('old'), path('bytecodes'))
+    assert.equal(code, 65)
+    assert.match(
+      stderr,
+      /old\.jfluid holds time and .*bytecodes\.jfluid bytecodes \(default blocks\): their costs cannot/,
+    )
+    const shape = await jfluid('compare', path('old'), path('bytecodes'), '--shape')
+    assert.deepEqual(
+      [shape.code, shape.stdout],
+      [0, 'overlap 100.0 %, 100.0 % of 1 hot edge, correlation 1.000\n'],
+    )
+    const json = await jfluid('compare', path('old'), path('bytecodes'), '--shape', '--json')
+    const expected = { format: 'jfluid-shape', version: 1, hotEdges: 1, hotEdgeCoverage: 1 }
+    assert.deepEqual({ ...JSON.parse(json.stdout), ...expected }, JSON.parse(json.stdout))
+  })
+
+  it.each([
+    ['empty', /there is nothing to compare in .*empty\.jfluid: it holds no call of a root/],
+    [
+      'regions',
+      /there is nothing to compare in .*regions\.jfluid: it holds the times of regions and no tree/,
+    ],
+  ])('refuses one that is %s, on either side', async (name, message) => {
+    for (const files of [
+      [path('old'), path(name)],
+      [path(name), path('old')],
+    ]) {
+      const { code, stdout, stderr } = await jfluid('compare', ...files)
+      assert.deepEqual([code, stdout], [65, ''])
+      assert.match(stderr, message)
+    }
+  })
+
+  it('a file that is not there is named', async () => {
+    const { code, stderr } = await jfluid('compare', path('old'), path('none'))
+    assert.equal(code, 66)
+    assert.match(stderr, /cannot read .*none\.jfluid/)
+  })
+
+  it('--top wants a whole number', async () => {
+    const { code, stderr } = await jfluid('compare', path('old'), path('new'), '--top', 'many')
+    assert.equal(code, 64)
+    assert.match(stderr, /It is a whole number/)
+  })
+
+  it('--json is one object', async () => {
+    const { code, stdout } = await jfluid('compare', path('old'), path('new'), '--json')
+    assert.equal(code, 0)
+    const json = JSON.parse(stdout) as { format: string; growth: number; before: { rootCost: number } }
+    assert.equal(json.format, 'jfluid-compare')
+    assert.ok(Math.abs(json.growth - 0.25) < 1e-12)
+    assert.equal(json.before.rootCost, 400_000)
+  })
+})

@@ -1,0 +1,314 @@
+// Two profiles compared: numbers by hand, text, JSON, conditions.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import {
+  changesOf,
+  contextChanges,
+  contextNames,
+  differenceByName,
+  methodKey,
+} from '../../src/profile/changes.ts'
+import { changesJsonPieces } from '../../src/profile/changes-json.ts'
+import { changesPieces } from '../../src/profile/changes-text.ts'
+import { remarksOf } from '../../src/profile/comparable.ts'
+import { BadCondition, judge, NoSuchMethod, parseCondition } from '../../src/profile/condition.ts'
+import { closeMethods, methodMatcher } from '../../src/profile/find-method.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { chain, Methods, profileOf, profileOfTree } from './trees.ts'
+
+// Per root call: main 100 and 100, work 300 and 250, old 50, fresh 100; a call costs 450 and 450.
+const before = profileOf('main 10x 1000000ns ( work 20x 3000000ns old 10x 500000ns )')
+const after = profileOf('main 20x 2000000ns ( work 80x 5000000ns ( work 1x 0ns ) fresh 1x 2000000ns )')
+const of = (path: string, profile: Profile) => ({ path, profile })
+
+function page(one: Profile, other: Profile, conditions: string[] = [], options = {}): string {
+  const changes = changesOf(one, other)
+  const verdicts = conditions.flatMap((it) => judge(parseCondition(it, changes.kind), changes, () => []))
+  return [...changesPieces(of('a.jfluid', one), of('b.jfluid', other), changes, verdicts, options)].join('')
+}
+
+describe('changes per root call', () => {
+  it('of methods: those of a longer recording are no larger', () => {
+    const { rootCost, rootCalls, methods } = changesOf(before, after)
+    assert.deepEqual(rootCalls, { before: 10, after: 20 })
+    assert.deepEqual(rootCost, { before: 450_000, after: 450_000 })
+    // A recursive method's total is that of its outermost activations.
+    assert.deepEqual(
+      methods.map(({ name, before: b, after: a }) => [
+        name.method,
+        b?.self,
+        a?.self,
+        b?.calls,
+        a?.calls,
+        a?.total,
+      ]),
+      [
+        ['fresh', undefined, 100_000, undefined, 0.05, 100_000],
+        ['old', 50_000, undefined, 1, undefined, undefined],
+        ['work', 300_000, 250_000, 2, 4.05, 250_000],
+        ['main', 100_000, 100_000, 1, 1, 450_000],
+      ],
+    )
+  })
+
+  it('of contexts, each direction by itself', () => {
+    const changes = changesOf(before, after)
+    const names = contextNames(changes.difference, before, after)
+    const shown = (direction: 'more' | 'less') =>
+      contextChanges(changes, names, direction, 10).shown.map((it) => [
+        names(it.node).method,
+        it.before,
+        it.after,
+      ])
+    assert.deepEqual(shown('more'), [['fresh', 0, 100_000]])
+    // Equal changes: in the order of the tree.
+    assert.deepEqual(shown('less'), [
+      ['work', 300_000, 250_000],
+      ['old', 50_000, 0],
+    ])
+  })
+
+  it('a profile compared with itself has no change, and agrees wholly', () => {
+    const { agreement, methods } = changesOf(before, before)
+    assert.ok(Math.abs(agreement.overlap - 1) < 1e-12)
+    assert.ok(Math.abs(agreement.correlation - 1) < 1e-12)
+    assert.equal(agreement.hotEdges.coverage, 1)
+    assert.ok(methods.every((it) => it.before?.self === it.after?.self))
+    assert.match(page(before, before), /more time of their own per root call: none[\s\S]*less [^:]*: none/)
+  })
+
+  it('samples are a part of all samples', () => {
+    const sampled = (notation: string): Profile => {
+      const profile = profileOf(notation, { mode: 'sample', roots: [] })
+      const { calls, selfNs, totalNs } = profile.merged.metrics
+      const metrics = { calls: calls!, selfSamples: selfNs!, totalSamples: totalNs! }
+      return { ...profile, merged: { ...profile.merged, metrics } }
+    }
+    const [one, other] = [
+      sampled('main 1x 25ns ( work 1x 75ns )'),
+      sampled('main 1x 100ns ( work 1x 100ns )'),
+    ]
+    const { per, methods } = changesOf(one, other)
+    assert.equal(per, 'sample')
+    const shares = methods.map(({ name, before: b, after: a }) => [name.method, b?.self, a?.self])
+    assert.deepEqual(shares.sort(), [
+      ['main', 0.25, 0.5],
+      ['work', 0.75, 0.5],
+    ])
+    assert.match(page(one, other), /\+25\.0 +25\.0 +50\.0 +\+100\.0 {2}com\.acme\.App\.main/)
+  })
+
+  it('call sites count where both tell them, unless they are not to', () => {
+    const placed = (line: number): Profile => {
+      const profile = profileOf('main 1x 1ns ( work 1x 1ns )', { callSites: true })
+      return {
+        ...profile,
+        methodNames: profile.methodNames.map((name, id) => (id === 2 ? { ...name, line } : name)),
+      }
+    }
+    assert.equal(differenceByName(placed(1), placed(2)).count, 3)
+    assert.equal(differenceByName(placed(1), placed(2), { callSites: false }).count, 2)
+    const { callSites: _, ...untold } = placed(2)
+    assert.equal(differenceByName(placed(1), untold).count, 2)
+  })
+
+  it('hidden classes of two runs are the same', () => {
+    const key = (name: string) => methodKey({ class: name, method: 'm', descriptor: '()V', loader: '' })
+    assert.equal(key('a.B$$Lambda$14/0x0000000800c03000'), 'a.B$$Lambda.m()V')
+    assert.equal(key('a.B$$Lambda/0x00007f1234abcd00'), 'a.B$$Lambda.m()V')
+    assert.equal(key('a.B$$Lambda$283'), 'a.B$$Lambda.m()V')
+    assert.equal(key('a.LambdaForm$MH+0x0000000800c03000'), 'a.LambdaForm$MH.m()V')
+    assert.equal(key('a.B$1'), 'a.B$1.m()V')
+  })
+
+  it('contexts 100,000 deep, and of a million methods, are told', () => {
+    const names = new Methods()
+    names.id('App.again')
+    const deep = (depth: number) => profileOfTree(chain(depth), names.names)
+    assert.match(page(deep(100_000), deep(100_001)), /App\.again[\s\S]*in com\.acme\.App\.again < .*…/)
+  })
+})
+
+describe('the page', () => {
+  it('says what is compared, what it costs, and what has changed', () => {
+    const text = page(before, after)
+    assert.match(
+      text,
+      /^jfluid compare of com\.acme\.Main\nbefore +a\.jfluid: pid 4711, JDK 17\.0\.15, 10\.0 s from /,
+    )
+    assert.match(text, /^root +com\.acme\.App\.main; 10 calls before, 20 after$/m)
+    assert.match(text, /^a call +0\.4500 ms before, 0\.4500 ms after: 0\.0 %$/m)
+    // main 100/450 and 100/450, work 300/450 and 250/450 of which 0 in the call below itself: 350/450 in common.
+    assert.match(text, /^agree +overlap 77\.8 %, 50\.0 % of 2 hot edges, correlation -?0\.\d{3}$/m)
+    assert.match(text, /^ {3}\+0\.1000 {12}0\.1000 {5}new {12}0\.05 {2}com\.acme\.App\.fresh$/m)
+    assert.match(text, /^ {2}-0\.05000 {2}0\.05000 {13}gone {7}1 {10}com\.acme\.App\.old$/m)
+    assert.match(text, /^ {2}-0\.05000 {3}0\.3000 {3}0\.2500 {3}-16\.7 +2 +4\.05 {2}com\.acme\.App\.work$/m)
+    assert.match(
+      text,
+      /1 method only after \(\+0\.1000 ms per root call\); 1 method only before \(-0\.05000\nms per root call\)/,
+    )
+    for (const line of text.split('\n')) assert.ok(line.length <= 80, line)
+  })
+
+  it('has colour only where it is asked for', () => {
+    assert.doesNotMatch(page(before, after), /\x1b/)
+    assert.match(page(before, after, [], { color: true }), /\x1b\[1m/)
+  })
+
+  it('warns of what else differs', () => {
+    const target = { pid: 1, jdk: '25', vm: 'Other', mainClass: 'x.Main' }
+    const other = profileOf('main 1x 1ns', {
+      target,
+      scheme: 'a',
+      roots: ['x.Main.main'],
+      truncated: true,
+      followedTasks: 0,
+    })
+    assert.deepEqual(remarksOf(before, other), [
+      'different programs: com.acme.Main before, x.Main after',
+      'different roots: com.acme.App.main before, x.Main.main after',
+      'different JDKs: 17.0.15 before, 25 after',
+      'different JVMs: OpenJDK 64-Bit Server VM before, Other after',
+      'different schemes: B before, A after',
+      'work was followed into other threads in one only: none before, with --follow-threads after',
+      'after: the session ended before it was asked to',
+    ])
+    assert.deepEqual(remarksOf(before, before), [])
+    const selection = { include: ['a.*'], exclude: [], jdk: false, lookAhead: 32, rare: 'arm' as const }
+    assert.match(remarksOf(before, { ...before, selection })[0]!, /chose methods in different ways/)
+  })
+
+  it('as JSON: no infinite number, and null where a method was not called', () => {
+    const changes = changesOf(before, after)
+    const verdicts = judge(parseCondition('App.fresh self > +1%', 'time'), changes, () => [])
+    const text = [...changesJsonPieces(of('a', before), of('b', after), changes, verdicts, 2)].join('')
+    const json = JSON.parse(text) as Record<string, unknown>
+    assert.deepEqual(json.conditions, [
+      {
+        ...{ condition: 'App.fresh self > +1%', subject: 'com.acme.App.fresh' },
+        ...{ before: 0, after: 100_000, failed: true, change: null },
+      },
+    ])
+    assert.deepEqual(json.methods, [
+      {
+        ...{ class: 'com.acme.App', method: 'fresh', descriptor: '(I)V', before: null },
+        ...{ after: { calls: 0.05, self: 100_000, total: 100_000 }, selfChange: 100_000 },
+      },
+      {
+        ...{ class: 'com.acme.App', method: 'old', descriptor: '(I)V', after: null },
+        ...{ before: { calls: 1, self: 50_000, total: 50_000 }, selfChange: -50_000 },
+      },
+    ])
+    assert.deepEqual(
+      (json.contexts as { path: string[] }[]).map((it) => it.path.join(' ')),
+      [
+        'com.acme.App.main com.acme.App.fresh',
+        'com.acme.App.main com.acme.App.work',
+        'com.acme.App.main com.acme.App.old',
+      ],
+    )
+  })
+})
+
+describe('conditions', () => {
+  const verdict = (text: string) => {
+    const changes = changesOf(before, after)
+    return judge(parseCondition(text, 'time'), changes, () => [])[0]!.failed
+  }
+
+  it.each([
+    // work: self 300 µs, then 250: -16.7 %; calls 2, then 4.05: +102.5 %
+    ['App.work self < -16%', true],
+    ['App.work self < -17%', false],
+    ['App.work self > +0%', false],
+    ['App.work calls > +102%', true],
+    ['App.work calls > +103%', false],
+    ['App.work calls > +2', true],
+    ['App.work calls > +2.1', false],
+    ['App.work calls > 4', true],
+    ['App.work calls > 4.05', false],
+    ['App.work self > 249us', true],
+    ['App.work self>250us', false],
+    ['App.work self < 0.3ms', true],
+    ['App.work self < -49us', true],
+    ['App.work self < -51us', false],
+    ['com.acme.App.work(I) self < -16%', true],
+    // what is new has grown without bound, what is gone has not grown
+    ['App.fresh self > +1000%', true],
+    ['App.old self > +0%', false],
+    ['App.old self < -99%', true],
+    ['root total > +0%', false],
+    ['root total > 0.4ms', true],
+    ['root self > 101us', false],
+    ['root calls > +99%', true],
+    ['root calls < 20', false],
+  ])('%s: %s', (text, failed) => assert.equal(verdict(text), failed))
+
+  it.each([
+    ['', 'time', 0, 'a method, or root, is missing'],
+    ['work self > +1%', 'time', 0, 'the method lacks its class, as in Foo.bar'],
+    ['App.work', 'time', 8, 'self, total or calls is expected'],
+    ['App.work own > +1%', 'time', 9, 'self, total or calls is expected'],
+    ['App.work self = 1', 'time', 14, '> or < is expected'],
+    ['App.work self >', 'time', 15, 'a limit is missing, as +10% or 5ms'],
+    ['App.work self > much', 'time', 16, 'a limit is a number, as +10% or 5ms'],
+    ['App.work self > 10%', 'time', 16, 'a change has a sign, +10% or -10%'],
+    ['App.work self > 5', 'time', 16, 'a unit is missing: ns, us, µs, ms, s'],
+    ['App.work self > 5kB', 'time', 16, 'the unit is one of ns, us, µs, ms, s'],
+    ['App.work self > 5ms', 'bytecodes', 16, 'the unit is one of k, M, G'],
+    [
+      'App.work self > 5',
+      'samples',
+      16,
+      'samples have no amount: +10% is a change, 10% a part of all samples',
+    ],
+    ['App.work self > +1% now', 'time', 20, 'nothing more is expected'],
+    ['App.work self >> 1ms', 'time', 15, 'a limit is a number, as +10% or 5ms'],
+  ] as const)('%s of %s is refused, at %i', (text, kind, at, expected) => {
+    assert.throws(
+      () => parseCondition(text, kind),
+      (error) => {
+        assert.ok(error instanceof BadCondition)
+        assert.equal(error.message, `cannot read --fail-if: ${expected}\n  ${text}\n  ${' '.repeat(at)}^`)
+        return true
+      },
+    )
+  })
+
+  it('constructors have brackets in their names', () => {
+    const { subject, measure, operator } = parseCondition('a.B.<init>(int, String) self > +1%', 'time')
+    assert.deepEqual([subject, measure, operator], ['a.B.<init>(int, String)', 'self', '>'])
+  })
+
+  it('units: bytes and thousands', () => {
+    assert.equal(parseCondition('A.b self > 1.5MB', 'bytes').limit.value, 1.5e6)
+    assert.equal(parseCondition('A.b self > 2k', 'bytecodes').limit.value, 2000)
+    assert.deepEqual(parseCondition('A.b total > 10%', 'samples').limit, { how: 'amount', value: 0.1 })
+  })
+
+  it('a method that neither profile has is an error: it would hold for ever', () => {
+    const changes = changesOf(before, after)
+    const close = (subject: string) => closeMethods(subject, [...before.methodNames, ...after.methodNames])
+    assert.throws(
+      () => judge(parseCondition('Other.work self > +1%', 'time'), changes, close),
+      (error) => error instanceof NoSuchMethod && error.hint === 'Did you mean com.acme.App.work?',
+    )
+  })
+})
+
+describe('a method by what is typed', () => {
+  const name = { class: 'a.b.Outer$Inner', method: 'run', descriptor: '(ILjava/lang/String;)V', loader: '' }
+  it.each([
+    ['Inner.run', true],
+    ['Outer.Inner.run', true],
+    ['Outer$Inner.run', true],
+    ['a/b/Outer$Inner.run', true],
+    ['a.b.Outer.Inner.run(int, String)', true],
+    ['Inner.run(ILjava/lang/String;)V', true],
+    ['Inner.run(int)', false],
+    ['run', false],
+    ['ner.run', false],
+    ['Inner.ru', false],
+  ])('%s: %s', (text, matches) => assert.equal(methodMatcher(text)(name), matches))
+})
