@@ -4,6 +4,7 @@ import { skippedWarnings } from '../profile/skipped.ts'
 import type { Session } from '../session/session.ts'
 import type { LiveSource, LiveStatus } from '../tui/app.ts'
 import type { RegionSource } from '../tui/region-app.ts'
+import { sessionKeeper } from './keeper.ts'
 
 /** The same for the view of regions. */
 export function regionSource(session: Session): RegionSource {
@@ -81,6 +82,7 @@ export function liveSource(session: Session): LiveSource {
         warnings: [],
       },
     reset: () => session.reset(),
+    keeper: sessionKeeper(session),
     ended: session.ended,
   }
 }

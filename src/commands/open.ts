@@ -6,6 +6,7 @@ import { fileRegionSource, fileSource } from '../tui/file-source.ts'
 import { createProgress } from '../tui/progress.ts'
 import { runRegionView } from '../tui/region-app.ts'
 import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/screen.ts'
+import { fileKeeper } from './keeper.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 export async function open(file: string): Promise<void> {
@@ -21,10 +22,11 @@ export async function open(file: string): Promise<void> {
       progress.update(`reading ${file}  ${Math.round(part * 100)} %`),
     )
     const { regions } = profile
+    const keeper = fileKeeper(profile, file)
     show =
       regions === undefined
-        ? (screen) => runLiveView(fileSource(profile, file), screen)
-        : (screen) => runRegionView(fileRegionSource({ ...profile, regions }, file), screen)
+        ? (screen) => runLiveView(fileSource(profile, file, keeper), screen)
+        : (screen) => runRegionView(fileRegionSource({ ...profile, regions }, file, keeper), screen)
   } finally {
     progress.close()
   }

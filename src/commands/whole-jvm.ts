@@ -16,6 +16,7 @@ import { createProgress } from '../tui/progress.ts'
 import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
 import type { AttachFlags } from './attach.ts'
 import { keepProfile } from './finish.ts'
+import { sessionKeeper } from './keeper.ts'
 import { parsePid } from './options.ts'
 import { outcome } from './outcome.ts'
 import { PassOn } from './pass-on.ts'
@@ -292,6 +293,7 @@ function liveSource(session: JvmSampling): LiveSource {
       }
     },
     reset: () => session.reset(),
+    keeper: sessionKeeper(session),
     ended: session.ended,
   }
 }

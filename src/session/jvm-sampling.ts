@@ -275,6 +275,12 @@ export class JvmSampling {
     }
   }
 
+  /** What has been recorded so far; sampling goes on. See `Session.profileSoFar`. */
+  profileSoFar(why: string): Profile {
+    const profile = this.profile()
+    return this.#ending === null ? { ...profile, truncated: why } : profile
+  }
+
   /** The finished profile. Call after `leave`. */
   profile(): Profile {
     const { merged, threads } = this.snapshot()

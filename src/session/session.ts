@@ -232,8 +232,11 @@ export class Session {
     }
   }
 
-  async snapshot(perThread = true): Promise<Snapshot> {
-    const { engine, span } = this.#recording
+  snapshot(perThread = true): Promise<Snapshot> {
+    return this.#snapshotOf(this.#recording, perThread)
+  }
+
+  async #snapshotOf({ engine, span }: Recording, perThread: boolean): Promise<Snapshot> {
     const { calibration, clock, errorBars, names, options, recorder, targetState } = engine
     const snapshot = await recorder.snapshot({
       cost: COST_OF[modeOf(options)],
@@ -305,6 +308,22 @@ export class Session {
     const { end, span } = this.#recording
     const { isTruncated } = end
     return sessionProfile(this.#engine, { snapshot, stats, regions, span, isTruncated })
+  }
+
+  /**
+   * What has been recorded so far, as a profile; recording goes on.
+   *
+   * @param why  what the profile says of its being cut short
+   */
+  async profileSoFar(why: string): Promise<Profile> {
+    const recording = this.#recording
+    const { end, engine, span } = recording
+    const snapshot = await this.#snapshotOf(recording, true)
+    const regions = this.timesRegions ? await this.regions() : undefined
+    const stats = await engine.recorder.stats()
+    const recorded = { snapshot, stats, regions, span, isTruncated: end.isTruncated }
+    const profile = sessionProfile(engine, recorded)
+    return end.isOver ? profile : { ...profile, truncated: why }
   }
 
   /** Lets go of the recorder. */

@@ -4,11 +4,12 @@
 import { basename } from 'node:path'
 import { allWarnings, nameOf, type Profile, type RegionTimes } from '../profile/profile.ts'
 import { skippedWarnings } from '../profile/skipped.ts'
+import type { Keeper } from './keeper.ts'
 import type { LiveSource, LiveStatus } from './live-source.ts'
 import type { RegionSource } from './region-app.ts'
 
 /** @param path  where the profile was read from */
-export function fileSource(profile: Profile, path: string): LiveSource {
+export function fileSource(profile: Profile, path: string, keeper?: Keeper): LiveSource {
   const status = statusOf(profile, path)
   const { merged, threads, events, instrumentation, methodNames } = profile
   const snapshot = {
@@ -23,6 +24,7 @@ export function fileSource(profile: Profile, path: string): LiveSource {
     methodName: (id) => nameOf(methodNames, id),
     status: () => status,
     reset: () => {},
+    ...(keeper !== undefined && { keeper }),
     ended: new Promise(() => {}),
   }
 }
@@ -31,8 +33,9 @@ export function fileSource(profile: Profile, path: string): LiveSource {
 export function fileRegionSource(
   profile: Profile & { readonly regions: readonly RegionTimes[] },
   path: string,
+  keeper?: Keeper,
 ): RegionSource {
-  const { snapshot: _, ...source } = fileSource(profile, path)
+  const { snapshot: _, ...source } = fileSource(profile, path, keeper)
   const { innerNs, outerNs } = profile.calibration
   return { ...source, overheadNs: innerNs + outerNs, regions: async () => [...profile.regions] }
 }

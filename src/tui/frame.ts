@@ -3,6 +3,7 @@
 
 import { clean } from './format.ts'
 import type { FrameScene } from './frame-lines.ts'
+import { KeepDialog } from './keep-dialog.ts'
 import type { Binding } from './keys.ts'
 import type { LiveSource } from './live-source.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
@@ -26,11 +27,14 @@ export abstract class Frame<Picture> {
   #leave: (how: Leave) => void = () => {}
   #timer: NodeJS.Timeout | undefined
   #done = false
+  /** As soon as a file has been written. */
+  #isLeaving = false
   #paused = false
   /** About to be paused: the picture to be frozen is on its way. */
   #freezing = false
   #ended: string | undefined
   #notice: { text: string; until: number } | undefined
+  readonly #dialog: KeepDialog | undefined
   /** Of a file, which there is nothing new to ask of. */
   #isStill = false
 
@@ -42,6 +46,12 @@ export abstract class Frame<Picture> {
     this.#left = new Promise((resolve) => {
       this.#leave = resolve
     })
+    this.#dialog =
+      source.keeper &&
+      new KeepDialog(source.keeper, (text, isFailure) => {
+        this.say(text, isFailure)
+        this.draw()
+      })
     screen.onKey(({ name }) => this.#onKey(name))
     screen.onMouse((mouse) => this.#onMouse(mouse))
     screen.onResize(() => this.draw())
@@ -93,7 +103,11 @@ export abstract class Frame<Picture> {
   draw(): void {
     if (this.#done) return
     if (this.#isNoticeOver) this.#notice = undefined
-    this.#screen.draw(this.lines(this.scene))
+    const { scene } = this
+    const lines = this.lines(scene)
+    this.#screen.draw(
+      this.#dialog === undefined || isTooSmall(scene) ? lines : this.#dialog.over(lines, scene),
+    )
   }
 
   /** Whether new pictures come. */
@@ -130,9 +144,9 @@ export abstract class Frame<Picture> {
     }
   }
 
-  /** A word to the user, for a few seconds. */
-  protected say(text: string): void {
-    this.#notice = { text, until: performance.now() + NOTICE_MS }
+  /** A word to the user, for a few seconds, or until the next key. */
+  protected say(text: string, untilKey = false): void {
+    this.#notice = { text, until: untilKey ? Number.POSITIVE_INFINITY : performance.now() + NOTICE_MS }
   }
 
   protected unsay(): void {
@@ -155,13 +169,16 @@ export abstract class Frame<Picture> {
 
   #onKey(key: string): void {
     if (this.#done) return
+    if (this.#notice?.until === Number.POSITIVE_INFINITY) this.unsay()
     if (key === 'C-c' || (key === 'q' && isTooSmall(this.#screen))) this.quit()
-    else if (!isTooSmall(this.#screen)) this.press(key)
+    else if (isTooSmall(this.#screen)) return
+    else if (this.#dialog?.isOpen === true) this.#dialog.press(key)
+    else this.press(key)
     this.draw()
   }
 
   #onMouse(mouse: Mouse): void {
-    if (this.#done || isTooSmall(this.#screen)) return
+    if (this.#done || isTooSmall(this.#screen) || this.#dialog?.isOpen === true) return
     this.point(mouse)
     this.draw()
   }
@@ -183,8 +200,13 @@ export abstract class Frame<Picture> {
 
   // Actions of the key tables.
 
+  /** What is being written is finished first, unless it is asked twice. */
   quit(): void {
-    this.#end('quit')
+    if (this.#dialog?.isWriting === true && !this.#isLeaving) {
+      this.#isLeaving = true
+      this.say('a file is being written; then jfluid leaves (q again: at once)', true)
+      void this.#dialog.idle.then(() => this.#end('quit'))
+    } else this.#end('quit')
   }
 
   suspend(): void {
@@ -205,6 +227,16 @@ export abstract class Frame<Picture> {
     this.#freezing = false
     this.#paused = true
     this.draw()
+  }
+
+  save(): void {
+    if (this.#dialog === undefined) this.say('nothing can be saved here')
+    else this.#dialog.save()
+  }
+
+  export(): void {
+    if (this.#dialog === undefined) this.say('nothing can be exported here')
+    else this.#dialog.export()
   }
 
   reset(): void {

@@ -8,6 +8,8 @@ export interface FrameActions {
   suspend(): void
   pause(): void
   reset(): void
+  save(): void
+  export(): void
   toggle(page: FramePage): void
   escape(): void
   move(rows: number): void
@@ -71,6 +73,23 @@ const PAUSE = forSession(
 const ZERO = forSession(
   bind<FrameActions>('z', 'z', 'begin all counts and times at zero', (on) => on.reset(), 'zero'),
 )
+const SAVE: Binding<FrameActions> = {
+  ...bind<FrameActions>(
+    's',
+    's',
+    'save what is recorded so far; recording goes on',
+    (on) => on.save(),
+    'save',
+  ),
+  inFile: 'save a copy',
+}
+const EXPORT = bind<FrameActions>(
+  'e',
+  'e',
+  'export for other tools: choose a format, then a name',
+  (on) => on.export(),
+  'export',
+)
 const WARNINGS = bind<FrameActions>('w', 'w', 'warnings in full', (on) => on.toggle('warnings'))
 const SUSPEND: Binding<FrameActions> = {
   ...bind<FrameActions>('C-z', 'Ctrl-Z', 'stop jfluid as a job, which ends the recording; fg returns', (on) =>
@@ -105,6 +124,8 @@ export const BINDINGS: readonly Binding[] = [
   bind('T', 'T', 'all threads, or one', (on) => on.toggle('threads'), 'thread'),
   PAUSE,
   ZERO,
+  SAVE,
+  EXPORT,
   bind('*', '*', 'open or close everything below', (on) => on.openBelow(), 'all'),
   bind('E', 'E', 'with --error-bars: how sure the selected times are, or not', (on) => on.toggleErrors()),
   bind('a', 'a', 'with --liveness: what is still alive, by context', (on) => on.toggle('alive')),
@@ -133,6 +154,8 @@ export const REGION_BINDINGS: readonly Binding<FrameActions>[] = [
   bind('down j', 'Down j', 'the region below', (on) => on.move(1), 'below'),
   PAUSE,
   ZERO,
+  SAVE,
+  EXPORT,
   { ...WARNINGS, short: 'warnings' },
   bind('escape', 'Esc', 'close a page', (on) => on.escape()),
   SUSPEND,

@@ -2,6 +2,7 @@
 
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import type { Mode } from '../profile/profile.ts'
+import type { Keeper } from './keeper.ts'
 
 export interface LiveStatus {
   readonly pid: number
@@ -50,6 +51,8 @@ export interface LiveSource {
   status(): LiveStatus
   /** Begins all counts and times at zero; not asked of a file. */
   reset(): void
+  /** Writes what has been recorded to files; absent where nobody does. */
+  readonly keeper?: Keeper
   /** Settles when the target died or the session ended by itself, with the reason. */
   readonly ended: Promise<string>
 }

@@ -119,7 +119,7 @@ describe('the live view', () => {
 
 
  com.acme.Log.debug(int)                                                                                       10 of 10
- q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort  T thread  p pause  z zero  * all`,
+ q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort  T thread  p pause  z zero  s save`,
     )
   })
 

@@ -1,0 +1,73 @@
+// What `s` and `e` of the live views write, and how.
+
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import { exportToFile, formats } from '../export/formats.ts'
+import { writeProfile } from '../profile/file.ts'
+import type { Profile } from '../profile/profile.ts'
+import { type Keeper, type KeptFormat, SNAPSHOT } from '../tui/keeper.ts'
+
+/** What a snapshot says of itself: it is not all of a recording. */
+export const SAVED_WHILE_RECORDING = 'saved while recording went on; what came later is not in it'
+
+/** What both kinds of session are asked. */
+interface Recording {
+  readonly pid: number
+  readonly timesRegions?: boolean
+  profileSoFar(why: string): Promise<Profile> | Profile
+}
+
+export function sessionKeeper(session: Recording): Keeper {
+  const { pid, timesRegions } = session
+  return keeper(
+    async () => session.profileSoFar(SAVED_WHILE_RECORDING),
+    (format) => `jfluid-${pid}-${clockTime(new Date())}${format.extension}`,
+    timesRegions === true,
+  )
+}
+
+/** @param path  where the profile was read from */
+export function fileKeeper(profile: Profile, path: string): Keeper {
+  const name = basename(path).replace(/\.jfluid$/, '')
+  return keeper(
+    async () => profile,
+    (format) => (format === SNAPSHOT ? `copy-of-${name}${SNAPSHOT.extension}` : `${name}${format.extension}`),
+    profile.regions !== undefined,
+  )
+}
+
+function keeper(
+  profileNow: () => Promise<Profile>,
+  nameFor: (format: KeptFormat) => string,
+  timesRegions: boolean,
+): Keeper {
+  const usable = formats.filter(({ saysRegions }) => !timesRegions || saysRegions)
+  return {
+    formats: usable,
+    nameFor,
+    exists: (path) => existsSync(absolute(path)),
+    async write({ name }, typed) {
+      const path = absolute(typed)
+      const profile = await profileNow()
+      const format = usable.find((it) => it.name === name)
+      if (format === undefined) await writeProfile(profile, path)
+      else await exportToFile(profile, format, path)
+      return format === undefined
+        ? `saved: jfluid open ${typed} shows it`
+        : `exported as ${format.name} to ${typed}`
+    },
+  }
+}
+
+/** "20261123-042310", by the user's clock. */
+function clockTime(time: Date): string {
+  const two = (number: number): string => `${number}`.padStart(2, '0')
+  const day = `${time.getFullYear()}${two(time.getMonth() + 1)}${two(time.getDate())}`
+  return `${day}-${two(time.getHours())}${two(time.getMinutes())}${two(time.getSeconds())}`
+}
+
+/** Shells are not here to say what ~ is. */
+function absolute(path: string): string {
+  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : resolve(path)
+}

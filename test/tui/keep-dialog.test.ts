@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { beforeEach, describe, it } from 'vitest'
+import { LiveView } from '../../src/tui/app.ts'
+import type { Keeper } from '../../src/tui/keeper.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+const FORMATS = [
+  { name: 'json', extension: '.json', description: 'everything' },
+  { name: 'csv', extension: '.csv', description: 'a table' },
+]
+
+let screen: FakeScreen
+let source: FakeSource & { keeper?: Keeper }
+let written: string[]
+let taken: string[]
+/** Ends the write that is under way. */
+let finish: (error?: Error) => void
+
+async function open(columns = 80, rows = 24, unicode = true): Promise<LiveView> {
+  written = []
+  taken = []
+  const methods = new Methods()
+  screen = new FakeScreen(columns, rows, unicode)
+  source = new FakeSource(methods, treeOf('main 1x 5ns ( work 2x 7ns )', methods))
+  source.keeper = {
+    formats: FORMATS,
+    nameFor: ({ extension }) => `jfluid-4711${extension}`,
+    exists: (path) => taken.includes(path),
+    write: ({ name }, path) =>
+      new Promise((resolve, reject) => {
+        written.push(`${name} ${path}`)
+        finish = (error) => (error === undefined ? resolve(`wrote ${path}`) : reject(error))
+      }),
+  }
+  const view = new LiveView(source, screen)
+  await view.refresh()
+  return view
+}
+
+const bottom = (): string[] => screen.text.split('\n').slice(-2)
+
+async function finished(error?: Error): Promise<void> {
+  finish(error)
+  await turnOfTheLoop()
+}
+
+beforeEach(async () => {
+  await open()
+})
+
+describe('s', () => {
+  it('asks for a name, and has a good one', () => {
+    screen.press('s')
+    assert.deepEqual(bottom(), [
+      ' write to jfluid-4711.jfluid▏',
+      ' Enter writes it  Ctrl-U empties the line  Esc does not write',
+    ])
+  })
+
+  it('writes what is typed, says so while it does, and when it is done', async () => {
+    screen.press('s C-u a b backspace space c . j enter')
+    assert.deepEqual(written, ['jfluid a c.j'])
+    assert.equal(bottom()[0], ' writing a c.j ...')
+    await finished()
+    assert.equal(bottom()[0], ' wrote a c.j')
+  })
+
+  it('takes letters that are keys elsewhere, q among them, and Esc writes nothing', () => {
+    screen.press('s C-u q s t')
+    assert.equal(bottom()[0], ' write to qst▏')
+    screen.press('escape')
+    assert.deepEqual(written, [])
+    assert.match(screen.text, / q quit/)
+  })
+
+  it('asks before it replaces a file', () => {
+    taken = ['jfluid-4711.jfluid']
+    screen.press('s enter')
+    assert.deepEqual(bottom(), [' jfluid-4711.jfluid is there already', ' Enter replaces it  Esc leaves it'])
+    screen.press('escape')
+    assert.deepEqual(written, [])
+    screen.press('s enter enter')
+    assert.deepEqual(written, ['jfluid jfluid-4711.jfluid'])
+  })
+
+  it('says why it failed until a key is pressed, and recording goes on', async () => {
+    screen.press('s enter')
+    await finished(new Error('cannot write x: no space left on the device'))
+    assert.equal(
+      screen.styled('warning'),
+      '|cannot write x: no space left on the device; s or e tries another place',
+    )
+    screen.press('down')
+    assert.equal(screen.styled('warning'), '')
+    assert.match(screen.text, /recording/)
+  })
+
+  it('wants a name', () => {
+    screen.press('s C-u enter')
+    assert.deepEqual(written, [])
+    screen.press('x enter')
+    assert.deepEqual(written, ['jfluid x'])
+  })
+
+  it('shows the end of a name that is too long for the screen', () => {
+    screen.press(`s C-u ${[...'a'.repeat(100)].join(' ')} z`)
+    assert.match(bottom()[0]!, /^ write to …a+z▏$/)
+    assert.ok(screen.widest <= 80)
+  })
+
+  it('writes one file at a time; other keys work meanwhile', async () => {
+    screen.press('s enter s')
+    assert.equal(written.length, 1)
+    assert.match(bottom()[0]!, /a file is being written/)
+    screen.press('m')
+    assert.match(screen.text, /% self/)
+    await finished()
+    screen.press('s enter')
+    assert.equal(written.length, 2)
+  })
+})
+
+describe('e', () => {
+  it('lists the formats at 80x24', () => {
+    screen.press('e down')
+    assert.equal(
+      screen.text,
+      ` jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
+ scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
+  format        what it is
+  json          everything
+  csv           a table
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+ Enter exports as this  Esc closes`,
+    )
+    assert.equal(screen.styled('selected'), 'csv           a table')
+  })
+
+  it('then asks for a name with the right end', () => {
+    screen.press('e down enter')
+    assert.equal(bottom()[0], ' write to jfluid-4711.csv▏')
+    screen.press('enter')
+    assert.deepEqual(written, ['csv jfluid-4711.csv'])
+  })
+
+  it('without UTF-8', async () => {
+    await open(80, 24, false)
+    screen.press('e enter')
+    assert.equal(bottom()[0], ' write to jfluid-4711.json_')
+  })
+})
+
+describe('leaving', () => {
+  it('waits for what is being written, and does not if asked again', async () => {
+    const left = (await open()).run()
+    screen.press('s enter q')
+    assert.match(bottom()[0]!, /then jfluid leaves/)
+    await finished()
+    assert.equal(await left, 'quit')
+
+    const again = (await open()).run()
+    screen.press('s enter q q')
+    assert.equal(await again, 'quit')
+  })
+
+  it('is not held up by a question', async () => {
+    const left = (await open()).run()
+    screen.press('s C-c')
+    assert.equal(await left, 'quit')
+  })
+})
+
+it('without a keeper the keys say so', async () => {
+  await open()
+  const bare = new FakeSource(source.methods, source.tree)
+  const view = new LiveView(bare, screen)
+  await view.refresh()
+  screen.press('s')
+  assert.match(screen.text, /nothing can be saved here/)
+})
