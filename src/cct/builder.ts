@@ -18,7 +18,9 @@ import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { CONTROL_COUNTED, CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
 import { CallIds, type CallTable } from './call-ids.ts'
+import type { Course } from './course.ts'
 import { purge } from './purge.ts'
+import { type ProbeCosts, RootCalls, type RootClock } from './root-calls.ts'
 import { Survivors } from './survivors.ts'
 import { Weights } from './weights.ts'
 
@@ -115,7 +117,7 @@ interface Pause {
   readonly start: number
   readonly end: number
   /** By thread number: at most one gap each, the one that the pause fills most of. */
-  readonly taken: Map<number, { node: number; ticks: number; beforeWarm: boolean }>
+  readonly taken: Map<number, { node: number; ticks: number; at: number; beforeWarm: boolean }>
 }
 
 /** Calls, ticks and `probeHalves` of each node when the last redefinition had settled. */
@@ -204,6 +206,13 @@ export class CctBuilder implements EventSink {
   readonly #classNames = new Map<number, number[]>()
   readonly #renamed = new Set<number>()
   #pseudoNodes = 0
+  /** Null unless calls of roots are timed. */
+  rootCalls: RootCalls | null = null
+  /** Of the present thread. */
+  #clock: RootClock | null = null
+  /** Where the words begin that its clock has not heard of. */
+  #unheard = 0
+
   readonly #executed: boolean
   #mostSampled: number
   readonly #firstMethod: number
@@ -276,6 +285,7 @@ export class CctBuilder implements EventSink {
    * Speed: test/bench/decode.mjs.
    */
   calls(words: Uint32Array, from: number, to: number, base: number): number {
+    this.#unheard = from
     if (this.#ids !== null) return this.#callsFromSites(this.#ids, words, from, to, base)
     let { ints, floats } = this
     let node = this.#node
@@ -296,6 +306,7 @@ export class CctBuilder implements EventSink {
           callee = this.#callee(node, recent, method)
           ints = this.ints // which it may have replaced
           floats = this.floats
+          if (ints[node * INTS + PARENT] < 0) this.#enterRoot(callee, ticks, at)
         }
         const net = ticks - last
         if (net >= GAP_TICKS) this.#noteGap(node, last, ticks)
@@ -322,12 +333,14 @@ export class CctBuilder implements EventSink {
         this.#node = node
         this.#last = last
         this.counted(words[at])
+        this.#noHalf()
         ints = this.ints
         floats = this.floats
       } else break
     }
     this.#node = node
     this.#last = last
+    if (this.#clock !== null) this.#hear(this.#clock, at)
     return at
   }
 
@@ -340,6 +353,7 @@ export class CctBuilder implements EventSink {
     const callee = ints[recent * INTS + METHOD] === method ? recent : this.#callee(caller, recent, method)
     if (callee >= this.countedCalls.length) this.countedCalls = enlarged(this.countedCalls, this.count)
     this.countedCalls[callee]++
+    if (this.#clock !== null) this.#clock.counted++
   }
 
   /** The same where calls are told apart by where they come from: a loop of its own, as the other must know nothing of it. */
@@ -366,6 +380,7 @@ export class CctBuilder implements EventSink {
           callee = this.#calleeFrom(ids, node, recent, method, site)
           ints = this.ints
           floats = this.floats
+          if (ints[node * INTS + PARENT] < 0) this.#enterRoot(callee, ticks, at)
           methods = ids.methods
           sites = ids.sites
         }
@@ -399,11 +414,13 @@ export class CctBuilder implements EventSink {
         if (at + 2 >= to || words[at + 3] >>> SHIFT !== ENTER) break
         site = words[at]
         this.siteWords++
+        this.#noHalf()
       } else break
     }
     this.#node = node
     this.#last = last
     this.#site = site
+    if (this.#clock !== null) this.#hear(this.#clock, at)
     return at
   }
 
@@ -428,6 +445,7 @@ export class CctBuilder implements EventSink {
       if (node === top) return
       node = ints[node * INTS + PARENT]
     }
+    if (this.#clock !== null) this.#clock.halves++
     if (node === this.#node) {
       this.#addProbeHalf(node, 1)
       return
@@ -447,6 +465,7 @@ export class CctBuilder implements EventSink {
     this.#node = this.#nodes[number]
     this.#last = this.#lasts[number]
     this.#site = this.#sites[number]
+    this.#clock = this.rootCalls?.clockOf(number) ?? null
     this.#adjustedLast = -1
   }
 
@@ -456,6 +475,7 @@ export class CctBuilder implements EventSink {
     this.#adjusted = this.#last === this.#adjustedLast ? this.#adjusted + ticks : ticks
     this.#last += ticks
     this.#adjustedLast = this.#last
+    if (this.#clock !== null) this.#clock.excluded += ticks
   }
 
   suspend(ticks: number): void {
@@ -464,6 +484,7 @@ export class CctBuilder implements EventSink {
   }
 
   resume(ticks: number): void {
+    if (this.#clock !== null) this.#clock.excluded += ticks - this.#last
     this.#last = ticks
     this.#suspended[this.#thread] = 0
   }
@@ -477,6 +498,7 @@ export class CctBuilder implements EventSink {
     }
     this.#suspended[this.#thread] = 0
     this.#site = UNTOLD
+    if (this.#clock !== null) this.#endRoot(this.#clock)
   }
 
   unwind(frames: number): void {
@@ -590,6 +612,14 @@ export class CctBuilder implements EventSink {
     this.#warmGaps = this.#gaps
   }
 
+  /** Calls of roots are timed from now on: before the first event. */
+  timeRoots(costs: ProbeCosts, course: Course): RootCalls {
+    this.rootCalls = new RootCalls(costs, course)
+    for (const number of this.#threads) this.ints[this.#tops[number] * INTS + RECENT] = 0
+    if (this.#thread !== 0) this.#clock = this.rootCalls.clockOf(this.#thread)
+    return this.rootCalls
+  }
+
   /**
    * Starts counting anew; threads stay where they are.
    *
@@ -607,6 +637,7 @@ export class CctBuilder implements EventSink {
       if (this.#lasts[number] < now) this.#lasts[number] = now
     }
     this.#last = this.#lasts[this.#thread]
+    this.rootCalls?.reset()
     this.countedCalls.fill(0)
     this.healed = 0
     this.allocatedBytes = this.virtualRoots = 0
@@ -629,6 +660,7 @@ export class CctBuilder implements EventSink {
     for (const number of this.#threads) {
       this.thread(number, -1)
       const top = this.#tops[number]
+      if (this.#clock !== null) this.#clock.isOpen = false
       if (this.#node === top) continue
       if (this.#executed) this.openCalls += this.#depth()
       else if (this.#suspended[number] === 0 && end > this.#last) this.#charge(end)
@@ -712,8 +744,36 @@ export class CctBuilder implements EventSink {
 
   // ---- slow paths ----
 
+  /**
+   * A thread enters a root: that of its calls before has ended with its latest event. A top has no `recent`, so that the loop
+   * comes here for every root, and asks nothing of other calls.
+   */
+  #enterRoot(callee: number, ticks: number, at: number): void {
+    const clock = this.#clock
+    if (clock === null) return
+    this.#hear(clock, at)
+    clock.open(this.ints[callee * INTS + METHOD], ticks)
+  }
+
+  /** Of the words up to `at`, all but a last ENTER of a root. */
+  #hear(clock: RootClock, at: number): void {
+    clock.halves += (at - this.#unheard) / 2
+    this.#unheard = at
+    this.#endRoot(clock)
+  }
+
+  #endRoot(clock: RootClock): void {
+    if (clock.isOpen && this.#node === this.#tops[this.#thread]) this.rootCalls?.end(clock, this.#last)
+  }
+
+  /** A word of those that are heard is no part of a pair of probes. */
+  #noHalf(): void {
+    if (this.#clock !== null) this.#clock.halves--
+  }
+
   /** The child of `caller` for a method that is not the one entered latest. */
   #callee(caller: number, recent: number, method: number): number {
+    if (this.#clock !== null && this.ints[caller * INTS + PARENT] < 0) return this.#rootBelow(caller, method)
     const expected = this.ints[recent * INTS + SUCCESSOR]
     let callee = expected
     if (this.ints[expected * INTS + METHOD] !== method) {
@@ -722,6 +782,15 @@ export class CctBuilder implements EventSink {
     }
     this.ints[caller * INTS + RECENT] = callee
     return callee
+  }
+
+  /** A top has no siblings: its successor is the root entered latest. */
+  #rootBelow(top: number, method: number): number {
+    const expected = this.ints[top * INTS + SUCCESSOR]
+    if (this.ints[expected * INTS + METHOD] === method) return expected
+    const root = this.#find(top, method)
+    this.ints[top * INTS + SUCCESSOR] = root
+    return root
   }
 
   /** Where no word tells the site, it is that of the caller's latest call. */
@@ -915,6 +984,7 @@ export class CctBuilder implements EventSink {
       if (ints[node * INTS + METHOD] >= this.#firstMethod) above++
     }
     this.healed++
+    this.#noHalf()
   }
 
   #addProbeHalf(node: number, sign: 1 | -1): void {
@@ -987,9 +1057,12 @@ export class CctBuilder implements EventSink {
     if (before !== undefined) {
       if (before.ticks >= ticks) return
       this.#correct(before.node, before.ticks, before.beforeWarm)
+      this.rootCalls?.takeOut(thread, before.at, -before.ticks)
     }
-    const taken = { node: this.#gapNodes[at], ticks, beforeWarm: gap < this.#warmGaps }
+    const start = this.#gapStarts[at]
+    const taken = { node: this.#gapNodes[at], ticks, at: start, beforeWarm: gap < this.#warmGaps }
     this.#correct(taken.node, -ticks, taken.beforeWarm)
+    this.rootCalls?.takeOut(thread, start, ticks)
     pause.taken.set(thread, taken)
   }
 

@@ -5,6 +5,7 @@
 // Metrics are named columns, so that a new mode adds a column and no new tree.
 
 import type { CallTable } from './call-ids.ts'
+import type { CourseTimes, RootCallTimes } from './root-calls.ts'
 
 export interface Tree {
   /** Number of nodes; every array below has this length. */
@@ -64,4 +65,8 @@ export interface Snapshot {
   readonly healed: number
   /** Where call sites are told: what ids stand for. */
   readonly calls?: CallTable
+  /** Outermost calls of roots that have ended; absent where they are not timed. */
+  readonly rootCalls?: RootCallTimes
+  /** Second by second; absent where nobody looks. */
+  readonly course?: CourseTimes
 }

@@ -12,6 +12,8 @@
 // The body is `Profile` with the same keys, except that
 //   methodNames   is an array of [class, method, descriptor, loader], id 1 first;
 //   regions[].intervals   are arrays of [count, totalNs, maxNs];
+//   course        is {first, events, waitNs, pauses, pauseNs, rootCalls: {calls, p50, p95, max}}, all but `first` f64
+//     arrays as `bin` of a number each second; rootCalls is absent where these are not timed;
 //   callSites     is {bci, line}, i32 arrays as `bin` of a number each method name, -1 for none; absent unless
 //     calls are told apart by where they come from;
 //   merged and threads[].tree   are {count, method, size, metrics: {name: column}}, where method and
@@ -31,6 +33,7 @@ import { METRICS } from '../cct/metric.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import { WAIT_COLUMNS } from '../cct/waits.ts'
 import { PERCENTILES } from '../regions/times.ts'
+import type { Checks } from './checks.ts'
 import {
   CannotReadProfile,
   CannotWriteProfile,
@@ -55,6 +58,7 @@ import {
   type SkippedMethod,
 } from './profile.ts'
 import { replaceFile } from './replace-file.ts'
+import { readCourse, readRootCalls } from './root-calls.ts'
 import { LIVE_COLUMNS } from './survivors.ts'
 
 export const MAGIC = Buffer.from('\x89JFLUID\n', 'latin1')
@@ -314,6 +318,8 @@ class Reader {
       ...(all.followedTasks !== undefined && {
         followedTasks: this.#count(all.followedTasks, 'followedTasks'),
       }),
+      ...(all.rootCalls !== undefined && { rootCalls: readRootCalls(all.rootCalls, this.#checks) }),
+      ...(all.course !== undefined && { course: readCourse(all.course, this.#checks) }),
       ...(all.openCalls !== undefined && { openCalls: this.#count(all.openCalls, 'openCalls') }),
       ...(all.regions !== undefined && {
         regions: this.#array(all.regions, 'regions').map((each) => this.#region(each, methodNames.length)),
@@ -322,6 +328,24 @@ class Reader {
       methodNames,
       merged: tree(all.merged, 'the merged tree'),
       threads: this.#array(all.threads, 'threads').map((each) => this.#thread(each, tree)),
+    }
+  }
+
+  /** For parts of a profile that have files of their own. */
+  get #checks(): Checks {
+    return {
+      bad: (what) => this.#bad(what),
+      fields: (value, what) => this.#fields(value, what),
+      array: (value, what) => this.#array(value, what),
+      number: (value, what) => this.#number(value, what),
+      count: (value, what) => this.#count(value, what),
+      string: (value, what) => this.#string(value, what),
+      oneOf: (value, known, what) => this.#oneOf(value, known, what),
+      column: (value, count, what) => {
+        const column = new Float64Array(this.#numbers(value, count, 8, what))
+        if (!column.every(Number.isFinite)) throw this.#bad(`${what} is not all numbers`)
+        return column
+      },
     }
   }
 

@@ -21,6 +21,7 @@ import {
   rootTotal,
 } from './profile.ts'
 import { regionFacts } from './region-report.ts'
+import { courseJson, rootCallsJson } from './root-calls.ts'
 import { LIVE_COLUMNS, survivorsOf } from './survivors.ts'
 import { isWait } from './text.ts'
 
@@ -88,6 +89,8 @@ export function factsJson(profile: Profile): string {
     followThreads: profile.followedTasks !== undefined,
     followedTasks: profile.followedTasks ?? 0,
     ...(tellsWaits(profile.merged) && { waits: true }),
+    ...(profile.rootCalls !== undefined && { rootCalls: rootCallsJson(profile.rootCalls) }),
+    ...(profile.course !== undefined && { course: courseJson(profile.course) }),
     ...(profile.regions !== undefined && { regions: regionFacts(profile) }),
     ...(profile.callSites && { callSites: true }),
   }

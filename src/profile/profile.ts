@@ -5,6 +5,7 @@
 // so here and in every file. Views show them as "~0".
 
 import { type CostKind, costsOf } from '../cct/metric.ts'
+import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import type { Durations } from '../regions/times.ts'
 
@@ -136,6 +137,10 @@ export interface Profile {
   readonly followedTasks?: number
   /** Calls that had not ended at the end, where what they have executed is known when they end; absent if none. */
   readonly openCalls?: number
+  /** Of modes that measure times or bytecodes; absent in profiles of versions that did not look. */
+  readonly rootCalls?: RootCallTimes
+  /** Second by second, at most the latest hour; absent likewise. */
+  readonly course?: CourseTimes
   /** Of regions that were timed: then there are no trees. Absent in profiles of roots. */
   readonly regions?: readonly RegionTimes[]
   /** Index is the method id; [0] is unused. */

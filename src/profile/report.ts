@@ -27,6 +27,7 @@ import {
 } from './profile.ts'
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
 import { executions, regionLines } from './region-report.ts'
+import { rootCallsText } from './root-calls.ts'
 import { skippedWarnings } from './skipped.ts'
 import { survivorHeader, survivorLines, survivorsOf } from './survivors.ts'
 import {
@@ -309,6 +310,8 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
         `(${percent(events.waitMs, busyMs)} %)`,
     ],
   ]
+  if (profile.rootCalls !== undefined && profile.rootCalls.count > 0)
+    ofRoots.push(['took', rootCallsText(profile.rootCalls)])
   if (profile.overhead !== undefined) ofRoots.push(['budget', budgetText(profile.overhead)])
   const facts = profile.regions === undefined ? ofRoots : regionHeader(profile, ofRoots)
   if (isWholeJvm(profile)) facts.splice(0, facts.length, ...wholeJvmFacts(profile, threads))

@@ -48,6 +48,24 @@ export class Histogram {
     if (value > this.max) this.max = value
   }
 
+  /** Takes one of these out again. The bounds may be those of a bucket then. */
+  remove(value: number): void {
+    const bucket = bucketOf(value)
+    if (!(this.#counts[bucket]! > 0)) return
+    this.#counts[bucket]!--
+    this.count--
+    this.sum -= value
+    if (this.count === 0) this.clear()
+    else if (this.#counts[bucket] === 0 && (value === this.min || value === this.max)) this.#bound()
+    else if (value === this.min) this.min = bucketStart(bucket)
+    else if (value === this.max) this.max = bucketStart(bucket + 1) - 1
+  }
+
+  #bound(): void {
+    this.min = bucketStart(this.#counts.findIndex((it) => it > 0))
+    this.max = bucketStart(this.#counts.findLastIndex((it) => it > 0) + 1) - 1
+  }
+
   #grow(bucket: number): void {
     const counts = new Float64Array(Math.min(MAX_BUCKETS, Math.max(bucket + 1, this.#counts.length * 2)))
     counts.set(this.#counts)

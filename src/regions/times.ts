@@ -94,7 +94,10 @@ function bucketsOf({ buckets }: RegionState, ns: (ticks: number) => number): Tim
 }
 
 /** Ticks: the middle of the bucket that the execution at this rank is in, of the whole numbers that belong there. */
-function percentileOf({ buckets, count, min, max }: RegionState, part: number): number {
+export function percentileOf(
+  { buckets, count, min, max }: Pick<RegionState, 'buckets' | 'count' | 'min' | 'max'>,
+  part: number,
+): number {
   // 0.999 of 1,000 is 999, whatever the floating point says.
   let left = Math.max(1, Math.ceil(part * count - 1e-9 * count))
   for (let i = 0; i < buckets.bucket.length; i++) {

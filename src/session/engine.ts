@@ -23,7 +23,7 @@ import { RareWatch } from './rare-watch.ts'
 import type { Recorder } from './recorder.ts'
 import type { RegionTable } from './regions.ts'
 import { RootWatch } from './root-watch.ts'
-import { firstMethodOf, recipeOf, type SessionOptions } from './session-options.ts'
+import { firstMethodOf, recipeOf, type SessionOptions, tellsTime } from './session-options.ts'
 import { TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
@@ -56,12 +56,14 @@ export class Engine {
   readonly budget: Budget | null
   readonly names: Names
   readonly targetState = new TargetState()
+  readonly #countTicks: number
   /** What there is to warn of, but for what the parts know themselves: see `allWarnings`. */
   readonly warnings = new Set<string>()
 
   /** @param unanswered  told of errors for which a question of the target has no answer */
   constructor(prepared: Prepared, unanswered: (error: unknown) => void) {
     const { options, agent, facts, recorder, clock, calibration, regionTable } = prepared
+    this.#countTicks = options.maxOverhead === undefined ? 0 : prepared.ticksOfCount
     this.door = prepared.door
     this.options = options
     this.agent = agent
@@ -107,6 +109,14 @@ export class Engine {
 
   get pid(): number {
     return this.door.pid ?? this.facts.pid
+  }
+
+  /** How long calls of roots take is asked where events tell times, or what was executed. */
+  timeRoots(): void {
+    const { calibration, options, recorder, regionTable } = this
+    if (regionTable !== null || !(tellsTime(options) || options.mode === 'bytecodes')) return
+    const { innerTicks, outerTicks } = calibration
+    recorder.timeRoots({ innerTicks, outerTicks, countTicks: this.#countTicks })
   }
 
   allWarnings(): string[] {

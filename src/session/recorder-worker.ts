@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { parseStartTicks } from '../attach/target-process.ts'
 import { CctBuilder } from '../cct/builder.ts'
+import { Course, MOST_SECONDS } from '../cct/course.ts'
 import { Folding } from '../cct/folding.ts'
 import { RootSums } from '../cct/root-sums.ts'
 import { snapshotOf } from '../cct/snapshot.ts'
@@ -33,6 +34,8 @@ const CHUNKS_A_ROUND = 16
 const CHUNKS_BETWEEN = 64
 const REST_MS = 2
 const SCARCE_EVERY_MS = 50
+/** Of the course, what a live view may show. */
+const LIVE_SECONDS = 400
 
 if (parentPort === null) throw new Error('recorder-worker runs as a worker only')
 const port = parentPort
@@ -45,6 +48,7 @@ class RecordingThread {
   readonly #reader: RingReader
   readonly #rootSums = new RootSums()
   #folding: Folding | undefined
+  readonly #course = new Course(performance.now())
   #timer: NodeJS.Timeout | undefined
   #immediate: NodeJS.Immediate | undefined
   #running = true
@@ -89,6 +93,7 @@ class RecordingThread {
   #poll(maxChunks: number): boolean {
     if (!this.#running) return false
     this.#beat()
+    this.#tick()
     try {
       this.#reader.poll(maxChunks)
     } catch (error) {
@@ -115,6 +120,13 @@ class RecordingThread {
     switch (command.kind) {
       case 'pause':
         this.#builder.pause(command.startTicks, command.endTicks)
+        this.#course.pause(command.endTicks - command.startTicks)
+        return
+      case 'timeRoots':
+        this.#builder.timeRoots(command.costs, this.#course)
+        return
+      case 'courseBegins':
+        this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
         return
       case 'survivors':
         this.#builder.survivors ??= new Survivors()
@@ -136,6 +148,7 @@ class RecordingThread {
         this.#regions?.reset()
         this.#folding?.reset(command.nowTicks ?? 0)
         this.#eventsBeforeReset = this.#reader.events - this.#builder.siteWords
+        this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
         return
       case 'request':
         try {
@@ -163,7 +176,13 @@ class RecordingThread {
           addBuffers(tree, buffers)
         const names = this.#builder.takeClassNames()
         const calls = this.#builder.callTable
-        send({ kind: 'reply', id, value: { snapshot, events, names, calls } }, [...buffers])
+        const rootCalls = this.#builder.rootCalls?.state() ?? null
+        const seconds = request.options.perThread === false ? LIVE_SECONDS : MOST_SECONDS
+        this.#tick()
+        const course = this.#course.state(seconds)
+        send({ kind: 'reply', id, value: { snapshot, events, names, calls, rootCalls, course } }, [
+          ...buffers,
+        ])
         return
       }
       case 'regions':
@@ -214,7 +233,7 @@ class RecordingThread {
   #stats(): RecorderStats {
     return {
       events: this.#events(),
-      waitTicks: this.#builder.waitTicks + (this.#regions?.waitTicks ?? 0),
+      waitTicks: this.#waitTicks,
       healed: this.#builder.healed,
       followed: this.#builder.followed,
       orphans: this.#builder.orphans,
@@ -237,6 +256,15 @@ class RecordingThread {
 
   #events(): number {
     return this.#reader.events - this.#builder.siteWords - this.#eventsBeforeReset
+  }
+
+  get #waitTicks(): number {
+    return this.#builder.waitTicks + (this.#regions?.waitTicks ?? 0)
+  }
+
+  /** What has been read up to now is of the second that goes on. */
+  #tick(): void {
+    this.#course.tick(performance.now(), this.#events(), this.#waitTicks)
   }
 
   #tellScarce(): void {

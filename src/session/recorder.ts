@@ -6,8 +6,10 @@ import { Worker } from 'node:worker_threads'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import { type CallTable, leastOfMethod } from '../cct/call-ids.ts'
 import type { Calibration } from '../cct/compensation.ts'
+import type { CourseState } from '../cct/course.ts'
 import type { FoldChange, MethodSums } from '../cct/folding.ts'
 import type { CostKind } from '../cct/metric.ts'
+import { courseTimes, type ProbeCosts, type RootCallsState, rootCallTimes } from '../cct/root-calls.ts'
 import type { RootSum } from '../cct/root-sums.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
 import type { SurvivorNews } from '../cct/survivors.ts'
@@ -113,6 +115,8 @@ export type RecorderRequest =
 export type RecorderCommand =
   | { readonly kind: 'pause'; readonly startTicks: number; readonly endTicks: number }
   | { readonly kind: 'markWarmup' }
+  | { readonly kind: 'timeRoots'; readonly costs: ProbeCosts }
+  | { readonly kind: 'courseBegins' }
   | { readonly kind: 'mayFold'; readonly ticksOfCall: number; readonly ticksOfCount: number }
   | {
       readonly kind: 'fold'
@@ -221,7 +225,7 @@ export class Recorder {
   async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
     const { threads, cost, calibration, nsPerTick, nowTicks, errors, perThread, firstMethod, every } = options
     this.#threads = threads
-    const { snapshot, events, names, calls } = (await this.#ask({
+    const { snapshot, events, names, calls, rootCalls, course } = (await this.#ask({
       kind: 'snapshot',
       options: {
         calibration,
@@ -238,12 +242,17 @@ export class Recorder {
       events: number
       names: [number, string][]
       calls: CallTable | null
+      rootCalls: RootCallsState | null
+      course: CourseState
     }
     for (const [id, name] of names) this.classNames.set(id, name)
     const methodOf = calls && leastOfMethod(calls)
     const withMethods = (tree: Tree): Tree => (methodOf === null ? tree : { ...tree, methodOf })
+    const unit = rootCalls === null ? null : cost === 'bytecodes' ? 'bytecodes' : 'ns'
     return {
       ...(calls !== null && { calls }),
+      ...(rootCalls !== null && unit !== null && { rootCalls: rootCallTimes(rootCalls, unit, nsPerTick) }),
+      course: courseTimes(course, unit, nsPerTick),
       merged: withMethods(snapshot.merged),
       threads: snapshot.threads.map(({ number, tree }) => ({
         ...this.#name(number),
@@ -267,6 +276,16 @@ export class Recorder {
   /** What outermost calls of roots have taken so far, by root. */
   rootSums(): Promise<RootSum[]> {
     return this.#ask({ kind: 'rootSums' }) as Promise<RootSum[]>
+  }
+
+  /** Calls of roots are timed: before anything is recorded. */
+  timeRoots(costs: ProbeCosts): void {
+    this.#post({ kind: 'timeRoots', costs })
+  }
+
+  /** What was before is preparation. */
+  courseBegins(): void {
+    this.#post({ kind: 'courseBegins' })
   }
 
   /** From now on methods may be folded, and trees say so: before anything is recorded. */

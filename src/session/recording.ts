@@ -62,7 +62,11 @@ export class Recording {
     recorder.onScarce = () => void agent.reclaim().catch(() => {})
     this.end.listen()
     new Questions(this.engine).listen((reason) => this.end.byTarget(reason))
-    await new Beginning(this.engine, this.pulse, onPhase).run(() => this.span.begin())
+    this.engine.timeRoots()
+    await new Beginning(this.engine, this.pulse, onPhase).run(() => {
+      this.span.begin()
+      this.engine.recorder.courseBegins()
+    })
     errorBars?.start()
     budget?.start()
     await rootWatch.look()

@@ -64,6 +64,8 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     ...(budget !== null && { overhead: overheadFacts(budget) }),
     ...(openCalls > 0 && { openCalls }),
     ...(options.followThreads === true && { followedTasks: stats.followed }),
+    ...(snapshot.rootCalls !== undefined && { rootCalls: snapshot.rootCalls }),
+    ...(snapshot.course !== undefined && regions === undefined && { course: snapshot.course }),
     ...(regions !== undefined && { regions }),
     ...(mode === 'alloc' ? withDenseIds(methodNames, snapshot) : { methodNames, merged, threads }),
   }

@@ -9,6 +9,7 @@ import * as codes from '../../src/base/errors.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
 import { BINDINGS } from '../../src/tui/keys.ts'
 import { REGION } from '../profile/region.ts'
+import { TIMED } from '../profile/root-calls.ts'
 import { profileOf } from '../profile/trees.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -182,6 +183,7 @@ it('the documented keys of the JSON are those of an export', () => {
       roots: [{ method: 1, rounds: 1, bareCalls: 1, bareNs: 1, instrumentedNs: 1, errorNs: 1 }],
     },
     regions: [REGION],
+    ...TIMED,
     overhead: {
       ...{
         budget: 0.05,

@@ -19,7 +19,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   reveal: ['classfile', 'base'],
   vmstructs: ['classfile', 'base'],
   jfr: ['base'],
-  cct: ['events', 'base'],
+  cct: ['events', 'regions', 'base'],
   regions: ['events', 'base'],
   profile: ['cct', 'regions', 'base'],
   export: ['profile', 'cct', 'base'],

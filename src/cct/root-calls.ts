@@ -1,0 +1,231 @@
+// How long each outermost call of a root took: all of them in a histogram, and their course.
+//
+// A call's time is what its tree has of it: neither what its thread waited for us, nor what it stood still in pauses or was
+// unmounted, nor what the probes cost (JFluid report, section 5.3). So the calls add up to the root's total. The builder
+// tells when a call begins and ends, and what in between is nobody's; it costs the loop over events nothing, as both is known from where
+// a thread enters its root.
+
+import { type Buckets, bucketStart, Histogram } from '../regions/histogram.ts'
+import { percentileOf } from '../regions/times.ts'
+import type { Calibration } from './compensation.ts'
+import type { Course, CourseState } from './course.ts'
+
+/** What probes cost, in ticks; nothing where they do not tell the time. */
+export interface ProbeCosts extends Calibration {
+  /** A call that is only counted. */
+  readonly countTicks: number
+}
+
+/** The root call that a thread is in. */
+export class RootClock {
+  readonly thread: number
+  isOpen = false
+  /** Id of the root. */
+  method = 0
+  begin = 0
+  /** Ticks since then that are nobody's. */
+  excluded = 0
+  /** Enters, exits and catches since then, its own among them: each is half a pair of probes. */
+  halves = 0
+  /** Calls that were only counted. */
+  counted = 0
+
+  constructor(thread: number) {
+    this.thread = thread
+  }
+
+  open(method: number, ticks: number): void {
+    this.isOpen = true
+    this.method = method
+    this.begin = ticks
+    this.excluded = this.halves = this.counted = 0
+  }
+}
+
+/** Calls that a pause may still be taken out of when they have ended. */
+const LATEST = 4096
+
+/** Times in ticks. */
+export interface RootCallsState {
+  /** Calls that have ended. */
+  readonly count: number
+  readonly sum: number
+  /** Not finite while there is none. */
+  readonly min: number
+  readonly max: number
+  readonly buckets: Buckets
+}
+
+export class RootCalls {
+  readonly #course: Course
+  readonly histogram = new Histogram()
+  /** Of times with their fractions and signs, so that it is the trees' own. */
+  #sum = 0
+  readonly #costs: ProbeCosts
+  /** By thread number. */
+  readonly #clocks: (RootClock | undefined)[] = []
+  // The latest calls.
+  #ended = 0
+  readonly #threads = new Int32Array(LATEST)
+  readonly #begins = new Float64Array(LATEST)
+  readonly #ends = new Float64Array(LATEST)
+  readonly #times = new Float64Array(LATEST)
+  readonly #seconds = new Int32Array(LATEST)
+
+  constructor(costs: ProbeCosts, course: Course) {
+    this.#costs = costs
+    this.#course = course
+  }
+
+  clockOf(thread: number): RootClock {
+    const known = this.#clocks[thread]
+    if (known !== undefined) return known
+    const clock = new RootClock(thread)
+    this.#clocks[thread] = clock
+    return clock
+  }
+
+  /** The call that the thread is in has ended. @returns what it took, in ticks; negative if less than its probes */
+  end(clock: RootClock, ticks: number): number {
+    const { innerTicks, outerTicks, countTicks } = this.#costs
+    clock.isOpen = false
+    const probes = (clock.halves / 2) * (innerTicks + outerTicks) - outerTicks + clock.counted * countTicks
+    const time = ticks - clock.begin - clock.excluded - probes
+    const whole = wholeOf(time)
+    const at = this.#ended++ % LATEST
+    this.#sum += time
+    this.histogram.record(whole)
+    this.#threads[at] = clock.thread
+    this.#begins[at] = clock.begin
+    this.#ends[at] = ticks
+    this.#times[at] = time
+    this.#seconds[at] = this.#course.record(whole)
+    return time
+  }
+
+  /**
+   * A pause was in the time of a thread, whether its call has ended or not.
+   *
+   * @param at     a tick in that call
+   * @param ticks  negative if it was none after all
+   */
+  takeOut(thread: number, at: number, ticks: number): void {
+    const clock = this.clockOf(thread)
+    if (clock.isOpen && clock.begin <= at) clock.excluded += ticks
+    else this.#correct(thread, at, ticks)
+  }
+
+  #correct(thread: number, at: number, ticks: number): void {
+    for (let call = this.#ended - 1; call >= Math.max(0, this.#ended - LATEST); call--) {
+      const i = call % LATEST
+      if (this.#threads[i] !== thread || this.#begins[i]! > at) continue
+      if (this.#ends[i]! <= at) return // it is between two calls
+      const [before, after] = [this.#times[i]!, this.#times[i]! - ticks]
+      this.#times[i] = after
+      this.#sum -= ticks
+      this.histogram.remove(wholeOf(before))
+      this.histogram.record(wholeOf(after))
+      this.#course.correct(this.#seconds[i]!, wholeOf(before), wholeOf(after))
+      return
+    }
+  }
+
+  /** Begins anew; calls that go on are not counted when they end. */
+  reset(): void {
+    for (const clock of this.#clocks) if (clock !== undefined) clock.isOpen = false
+    this.histogram.clear()
+    this.#sum = this.#ended = 0
+  }
+
+  state(): RootCallsState {
+    const { count, min, max } = this.histogram
+    return { count, min, max, sum: this.#sum, buckets: this.histogram.buckets() }
+  }
+}
+
+/** What a histogram takes: less than nothing is nothing. */
+function wholeOf(time: number): number {
+  return Math.max(0, Math.round(time))
+}
+
+/** Calls that took from `from` to below `to`. */
+export type CallBucket = readonly [from: number, to: number, count: number]
+
+export const ROOT_PERCENTILES = ['50', '90', '95', '99', '99.9'] as const
+export type RootPercentile = (typeof ROOT_PERCENTILES)[number]
+
+/** Outermost calls of roots that have ended. Times in `unit`; 0 while there is none. */
+export interface RootCallTimes {
+  /** What the trees of the mode count. */
+  readonly unit: 'ns' | 'bytecodes'
+  readonly count: number
+  /** With signs, so that it adds up with the trees. */
+  readonly total: number
+  readonly min: number
+  readonly mean: number
+  readonly max: number
+  /** To 0.4 %; the keys are per cent. */
+  readonly percentiles: Readonly<Record<RootPercentile, number>>
+  readonly buckets: readonly CallBucket[]
+}
+
+/** One value a second, as in `CourseState`; calls in the unit of root calls, waiting and pauses in ns. */
+export interface CourseTimes {
+  /** Seconds of the recording before the first. */
+  readonly first: number
+  /** Absent where root calls are not timed. */
+  readonly rootCalls?: {
+    readonly calls: Float64Array
+    readonly p50: Float64Array
+    readonly p95: Float64Array
+    readonly max: Float64Array
+  }
+  readonly events: Float64Array
+  readonly waitNs: Float64Array
+  readonly pauses: Float64Array
+  readonly pauseNs: Float64Array
+}
+
+/** @param nsPerTick  of a tick of trees of times; what was executed is counted, and has none */
+export function rootCallTimes(
+  state: RootCallsState,
+  unit: RootCallTimes['unit'],
+  nsPerTick: number,
+): RootCallTimes {
+  const scale = unit === 'ns' ? nsPerTick : 1
+  const { count, sum, min, max, buckets } = state
+  const percentiles = Object.fromEntries(
+    ROOT_PERCENTILES.map((it) => [it, count === 0 ? 0 : percentileOf(state, Number(it) / 100) * scale]),
+  ) as Record<RootPercentile, number>
+  return {
+    ...{ unit, count, total: sum * scale, percentiles },
+    ...(count === 0
+      ? { min: 0, mean: 0, max: 0 }
+      : { min: min * scale, mean: (sum * scale) / count, max: max * scale }),
+    buckets: Array.from(buckets.bucket, (bucket, i) => [
+      bucketStart(bucket) * scale,
+      bucketStart(bucket + 1) * scale,
+      buckets.count[i]!,
+    ]),
+  }
+}
+
+export function courseTimes(
+  state: CourseState,
+  unit: RootCallTimes['unit'] | null,
+  nsPerTick: number,
+): CourseTimes {
+  const scaled = (values: Float64Array, scale: number) => values.map((it) => it * scale)
+  const { first, calls, events } = state
+  const [p50, p95, max] = [state.p50, state.p95, state.max].map((it) =>
+    scaled(it, unit === 'ns' ? nsPerTick : 1),
+  ) as [Float64Array, Float64Array, Float64Array]
+  return {
+    first,
+    ...(unit !== null && { rootCalls: { calls, p50, p95, max } }),
+    events,
+    waitNs: scaled(state.wait, nsPerTick),
+    pauses: state.pauses,
+    pauseNs: scaled(state.paused, nsPerTick),
+  }
+}

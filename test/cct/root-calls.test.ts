@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { Course } from '../../src/cct/course.ts'
+import { courseTimes, rootCallTimes } from '../../src/cct/root-calls.ts'
+import { play, treeOf } from './notation.ts'
+
+const COSTS = { innerTicks: 0, outerTicks: 0, countTicks: 0 }
+
+function timed(costs = COSTS, builder = new CctBuilder()) {
+  const course = new Course()
+  const calls = builder.timeRoots(costs, course)
+  /** Time and how often it came, of all calls that have ended. */
+  const times = (): number[] => {
+    const { buckets } = rootCallTimes(calls.state(), 'ns', 1)
+    return buckets.flatMap(([from, , count]) => Array<number>(count).fill(from))
+  }
+  return { builder, calls, course, times }
+}
+
+describe('how long calls of a root take', () => {
+  it('is told of outermost calls that have ended, of all threads', () => {
+    const { builder, calls, times } = timed()
+    // 100, with a recursion in it; 30; of thread 2 70; of thread 1 one that goes on
+    play(builder, 'root main> 0 main> 10 main< 50 main< 100  root main> 200 a> 205 a< 215 main< 230')
+    play(builder, '@2 root main> 100 @1 root main> 300 @2 main< 170')
+    assert.deepEqual(times(), [30, 70, 100])
+    assert.equal(calls.state().sum, 200)
+    play(builder, '@1 main< 310')
+    assert.deepEqual(times(), [10, 30, 70, 100])
+    assert.equal(calls.state().max, 100)
+  })
+
+  it('is without waiting for ourselves, and without what was suspended', () => {
+    const { builder, times } = timed()
+    play(builder, 'root main> 0 adjust 7 a> 20 a< 30 main< 100') // 100 - 7
+    play(builder, 'root main> 200 suspend 220 resume 270 main< 300') // 100 - 50
+    play(builder, 'suspend 350 resume 400 root main> 500 main< 510')
+    assert.deepEqual(times(), [10, 50, 93])
+  })
+
+  it('is without the probes: t_I a call and t_O a call made, in the root and below', () => {
+    const { builder, times } = timed({ innerTicks: 2, outerTicks: 3, countTicks: 1 })
+    // main itself 2, a and b 2 + 3 each, the counted one 1: 100 - 13
+    play(builder, 'root main> 0 a> 10 b> 20 b< 30 a< 40 c+ main< 100')
+    assert.deepEqual(times(), [87])
+  })
+
+  it('ends at the latest event where the exit is lost', () => {
+    const { builder, times } = timed()
+    play(builder, 'root main> 0 a> 10 a< 40  root main> 100 main< 120')
+    assert.deepEqual(times(), [20, 40])
+  })
+
+  it('is without a pause, told before its call has ended or after', () => {
+    const { builder, calls, course, times } = timed()
+    course.tick(100, 0, 0)
+    builder.pause(20_000, 90_000)
+    course.pause(70_000)
+    play(builder, 'root main> 10000 main< 110000') // 100,000 - 70,000
+    play(builder, 'root main> 200000 main< 300000 root main> 400000 main< 400010')
+    builder.pause(210_000, 290_000) // 100,000 - 80,000
+    assert.deepEqual(
+      times().map((it) => Math.round(it / 100) * 100),
+      [0, 20_000, 30_000],
+    )
+    assert.equal(calls.state().sum, 30_000 + 20_000 + 10)
+    assert.ok(Math.abs(calls.state().max - 30_000) <= 128, 'the longest is one of them, to 0.4 %')
+    const { pauses, paused, calls: perSecond, max } = course.state()
+    assert.deepEqual([[...pauses], [...paused], [...perSecond]], [[1], [70_000], [3]])
+    assert.ok(Math.abs(max[0]! - 30_000) <= 128)
+  })
+
+  it('begins anew at a reset: a call that goes on is not told', () => {
+    const { builder, calls, times } = timed()
+    play(builder, 'root main> 0 main< 10 root main> 20')
+    builder.reset(25)
+    play(builder, 'main< 30 root main> 40 main< 45')
+    assert.deepEqual(times(), [5])
+    assert.equal(calls.state().sum, 5)
+  })
+
+  it('is told where calls have places', () => {
+    const placed = new CctBuilder(undefined, undefined, false, 1, undefined, 1)
+    const { builder, times } = timed(COSTS, placed)
+    play(builder, 'root main> 0 main< 10 root main> 20 a> 21 a< 25 main< 35')
+    assert.deepEqual(times(), [10, 15])
+  })
+
+  it('adds up to the root, whatever happens in between', () => {
+    const seed = 20261124
+    let state = seed
+    const random = (below: number): number => {
+      state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff
+      return Math.floor((state / 0x80000000) * below)
+    }
+    const costs = { innerTicks: 2, outerTicks: 3, countTicks: 0 }
+    for (let round = 0; round < 50; round++) {
+      const { builder, calls } = timed(costs)
+      const stacks: string[][] = [[], [], []]
+      let now = 1000
+      let text = ''
+      const pauses: [number, number][] = []
+      for (let step = 0; step < 400; step++) {
+        const thread = random(3)
+        const stack = stacks[thread]!
+        now += random(40) === 0 ? 60_000 : 1 + random(20)
+        text += ` @${thread + 1} `
+        const kind = random(20)
+        if (stack.length === 0 || (kind < 8 && stack.length < 8)) {
+          const name = stack.length === 0 ? 'main' : 'abcd'[random(4)]!
+          if (stack.length === 0) text += 'root '
+          text += `${name}> ${now} `
+          stack.push(name)
+        } else if (kind < 16) text += `${stack.pop()}< ${now} `
+        else if (kind < 17) text += `adjust ${random(5)} `
+        else if (kind < 18) {
+          text += `suspend ${now} resume ${now + 10} `
+          now += 10
+        } else if (kind < 19) {
+          // A handler somewhere up the stack.
+          stack.length = 1 + random(stack.length)
+          text += `${stack.at(-1)}^ ${now} `
+        } else if (stack.length > 2) {
+          const lost = stack.pop()
+          if (stack.includes(lost!)) stack.push(lost!)
+          else text += `${stack.pop()}< ${now} `
+        }
+        if (random(60) === 0) pauses.push([now - random(50_000), now + random(50_000)])
+      }
+      for (const [thread, stack] of stacks.entries())
+        while (stack.length > 0) text += ` @${thread + 1} ${stack.pop()}< ${++now}`
+      const half = Math.floor(pauses.length / 2)
+      for (const [from, to] of pauses.slice(0, half)) builder.pause(from, to)
+      play(builder, text)
+      for (const [from, to] of pauses.slice(half)) builder.pause(from, to)
+      const tree = treeOf(builder, costs)
+      let total = 0
+      let count = 0
+      for (let top = 0; top < tree.count; top += tree.size[top]!) {
+        total += tree.metrics.totalNs![top]!
+        count += tree.metrics.calls![top]!
+      }
+      const { sum, count: ended } = calls.state()
+      assert.equal(ended, count, `seed ${seed}, round ${round}`)
+      assert.ok(Math.abs(sum - total) < 1e-6, `seed ${seed}, round ${round}: ${sum} and ${total}`)
+    }
+  })
+})
+
+describe('the course of a recording', () => {
+  it('has a value a second: calls that ended, their times, events, waiting', () => {
+    const { builder, course } = timed()
+    play(builder, 'root main> 0 main< 10 root main> 20 main< 50')
+    course.tick(999, 4, 1)
+    course.tick(1500, 4, 3)
+    play(builder, 'root main> 60 main< 160')
+    course.tick(3200, 6, 3)
+    const times = courseTimes(course.state(), 'ns', 2)
+    assert.equal(times.first, 0)
+    assert.deepEqual([...times.rootCalls!.calls], [2, 1, 0, 0])
+    assert.deepEqual([...times.rootCalls!.p50], [20, 200, 0, 0])
+    assert.deepEqual([...times.rootCalls!.p95], [60, 200, 0, 0])
+    assert.deepEqual([...times.rootCalls!.max], [60, 200, 0, 0])
+    // What came up to a look belongs to the second that went on then.
+    assert.deepEqual([...times.events], [4, 2, 0, 0])
+    assert.deepEqual([...times.waitNs], [6, 0, 0, 0])
+  })
+
+  it('keeps the latest hour', () => {
+    const { builder, course } = timed()
+    for (let second = 0; second < 4000; second++) {
+      course.tick(second * 1000, second, 0)
+      play(builder, `root main> ${second * 10} main< ${second * 10 + 1}`)
+    }
+    const { first, calls: perSecond } = course.state()
+    assert.deepEqual([first, perSecond.length], [400, 3600])
+    assert.ok(perSecond.every((it) => it === 1))
+    course.tick(20_000_000, 0, 0)
+    const later = course.state(10)
+    assert.deepEqual([later.first, [...later.calls]], [19_991, Array(10).fill(0)])
+  })
+
+  it('of what is executed has no nanoseconds', () => {
+    const { calls, builder, course } = timed()
+    play(builder, 'root main> 0 main< 10')
+    assert.equal(rootCallTimes(calls.state(), 'bytecodes', 5).max, 10)
+    assert.equal(courseTimes(course.state(), null, 5).rootCalls, undefined)
+  })
+})

@@ -1,0 +1,25 @@
+// Root calls and a course as profiles have them: three seconds, of which the second stood still for a while.
+
+import type { CourseTimes, RootCallTimes } from '../../src/cct/root-calls.ts'
+
+const column = (...values: number[]) => Float64Array.from(values)
+
+export const TIMED: { rootCalls: RootCallTimes; course: CourseTimes } = {
+  rootCalls: {
+    ...{ unit: 'ns', count: 4252, total: 8_504e6, min: 9e5, mean: 2e6, max: 180e6 },
+    percentiles: { '50': 1.2e6, '90': 2e6, '95': 3.4e6, '99': 12e6, '99.9': 90e6 },
+    buckets: [
+      [9e5, 2e6, 4000],
+      [1e7, 2e8, 252],
+    ],
+  },
+  course: {
+    first: 7,
+    rootCalls: {
+      ...{ calls: column(2000, 52, 2200), p50: column(1e6, 5e6, 1.2e6) },
+      ...{ p95: column(3e6, 20e6, 3.4e6), max: column(9e6, 180e6, 8e6) },
+    },
+    ...{ events: column(40_000, 1000, 44_000), waitNs: column(0, 1e6, 0) },
+    ...{ pauses: column(0, 2, 0), pauseNs: column(0, 30e6, 0) },
+  },
+}
