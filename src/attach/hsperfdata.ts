@@ -144,6 +144,8 @@ export interface PerfFacts {
   vmVersion?: string
   vmArguments?: string
   loadedClasses?: number
+  /** Those of them that are gone. */
+  unloadedClasses?: number
   /** Time since the start that the JVM spent in safepoints, in ns. */
   safepointNs?: number
   safepoints?: number
@@ -176,6 +178,11 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
   put(
     'loadedClasses',
     loaded === undefined ? undefined : loaded + (number('java.cls.sharedLoadedClasses') ?? 0),
+  )
+  const unloaded = number('java.cls.unloadedClasses')
+  put(
+    'unloadedClasses',
+    unloaded === undefined ? undefined : unloaded + (number('java.cls.sharedUnloadedClasses') ?? 0),
   )
   put('safepoints', number('sun.rt.safepoints'))
   put('createdAt', number('sun.rt.createVmBeginTime'))

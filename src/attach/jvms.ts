@@ -59,12 +59,17 @@ export function describeJvm(facts: TargetFacts, client: Client, users = userName
   }
 }
 
-/** `JAVA_VERSION` of the `release` file above the mapped libjvm.so (<home>/lib/server/libjvm.so). */
-function releasedVersion({ root, vmLibrary }: TargetProcess): string | undefined {
+function releasedVersion(process: TargetProcess): string | undefined {
+  return releaseValue(process, 'JAVA_VERSION')
+}
+
+/** A value of the `release` file above the mapped libjvm.so (<home>/lib/server/libjvm.so). */
+export function releaseValue({ root, vmLibrary }: TargetProcess, name: string): string | undefined {
   if (!vmLibrary) return undefined
   try {
     const home = dirname(dirname(dirname(vmLibrary.path)))
-    return /^JAVA_VERSION="([^"]+)"/m.exec(readFileSync(`${root}${home}/release`, 'utf8'))?.[1]
+    const release = readFileSync(`${root}${home}/release`, 'utf8')
+    return new RegExp(`^${name}="([^"]*)"`, 'm').exec(release)?.[1]
   } catch {
     return undefined
   }

@@ -49,7 +49,7 @@ export function hasOwnSocket(process: TargetProcess): boolean {
 }
 
 /** Options of the JVM in the order in which HotSpot applies them, so that the last one wins. */
-function optionsOf(process: TargetProcess): string[] {
+export function optionsOf(process: TargetProcess): string[] {
   const environment = readEnvironment(process.pid)
   const words = (name: string) => splitArguments(environment.get(name) ?? '')
   const { options } = parseJavaCommand(process.commandLine)

@@ -1,11 +1,21 @@
 // What the user's patterns matched: filters that silently match nothing are a trap.
 
+import type { RootReport } from '../reveal/roots.ts'
 import type { Session } from '../session/session.ts'
 import { filterText } from './outcome.ts'
 
 /** One line for each root and for each filter that matched nothing. */
 export function describeMatches(session: Session): string[] {
-  const roots = session.rootReport().map((r) => {
+  const filters = session
+    .filterReport()
+    .filter((f) => f.classes === 0)
+    .map((f) => `warning: ${filterText(f)} matches no loaded class`)
+  return [...describeRoots(session.rootReport()), ...filters]
+}
+
+/** One line for each. */
+export function describeRoots(reports: readonly RootReport[]): string[] {
+  return reports.map((r) => {
     if (r.problem !== null)
       return `${r.option} ${r.text}: ${r.problem.reason}, waiting for another class of that name`
     if (r.armed) {
@@ -16,9 +26,4 @@ export function describeMatches(session: Session): string[] {
     const unusable = r.unusable.length > 0 ? `; not usable: ${r.unusable.join('; ')}` : ''
     return `${r.option} ${r.text}: ${r.methods === 1 ? '1 method' : `${r.methods} methods`}${where}${unusable}`
   })
-  const filters = session
-    .filterReport()
-    .filter((f) => f.classes === 0)
-    .map((f) => `warning: ${filterText(f)} matches no loaded class`)
-  return [...roots, ...filters]
 }

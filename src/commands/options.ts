@@ -179,9 +179,23 @@ export const DEFAULT_LOOK_AHEAD = 32
 /** A place in the target for each object that is looked after, and there are 65,536. */
 const LIVENESS_EVERY = 100
 
+const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
+
+/** Adds the options that say where a root leads, for `doctor`. */
+export function withRootFlags(command: Command): Command {
+  return command
+    .option(
+      '-r, --root <method>',
+      'loads the agent, and says how many methods each scheme would reach; repeatable',
+      collect,
+    )
+    .option('--include <pattern>', 'only classes that match, as com.foo.**; repeatable', collect)
+    .option('--exclude <pattern>', 'no classes that match; repeatable', collect)
+    .option('--jdk', 'instrument JDK classes too')
+}
+
 /** Adds the options that say what is profiled. */
 export function withSessionFlags(command: Command): Command {
-  const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
   return command
     .option(
       '-r, --root <method>',

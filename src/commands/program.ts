@@ -5,9 +5,10 @@ import { describeAgent } from '../session/agent-jar.ts'
 import type { AttachFlags } from './attach.ts'
 import type { CompareFlags } from './compare.ts'
 import { EXAMPLES, exampleText, firstExamples } from './examples.ts'
+import type { DoctorFlags } from './doctor.ts'
 import type { ExportFlags } from './export.ts'
 import type { GateFlags } from './gate.ts'
-import { count, percentage, withSessionFlags } from './options.ts'
+import { count, percentage, withRootFlags, withSessionFlags } from './options.ts'
 import type { RecordFlags } from './record.ts'
 import type { RunFlags } from './run.ts'
 import { SHELLS, type Shell } from './shell/scripts.ts'
@@ -41,6 +42,18 @@ export function commandLine(version: string): Command {
     .action(async (flags: { json?: boolean }) => {
       const { ps } = await import('./ps.ts')
       ps(flags, (text) => process.stdout.write(text))
+    })
+
+  withRootFlags(
+    program
+      .command('doctor')
+      .description('say what an attach would meet, before anything is touched')
+      .argument('<pid>', 'process id of the JVM'),
+  )
+    .option('--json', 'as JSON')
+    .action(async (pid: string, flags: DoctorFlags) => {
+      const { doctor } = await import('./doctor.ts')
+      process.exitCode = await doctor(pid, flags, (text) => process.stdout.write(text))
     })
 
   withSessionFlags(

@@ -13,7 +13,7 @@ import { waitRecipe, waitTasks } from './wait-points.ts'
 /** Methods that are known before the first call. */
 const LARGE_ROOT = 5_000
 /** From it on, HotSpot records from the start what a redefinition invalidates (JDK-8324241). */
-const INVALIDATES_LITTLE = 23
+export const INVALIDATES_LITTLE = 23
 
 export class Beginning {
   readonly #engine: Engine

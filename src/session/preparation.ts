@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import { createRing } from '../events/ring.ts'
-import { chunksOffset } from '../events/ring-layout.ts'
+import { chunksOffset, ringBytes } from '../events/ring-layout.ts'
 import { Agent } from '../wire/agent.ts'
 import { AgentRefused } from '../wire/link.ts'
 import type { AgentFacts } from '../wire/messages.ts'
@@ -27,6 +27,8 @@ import {
 const CHUNK_BYTES = 32 << 10
 const CHUNK_COUNT = 512
 const CALIBRATION_MS = 80
+/** Of the event buffer. */
+export const BUFFER_BYTES = ringBytes(CHUNK_BYTES, CHUNK_COUNT)
 
 const NO_CALIBRATION: MeasuredCalibration = {
   ...{ innerTicks: 0, outerTicks: 0 },

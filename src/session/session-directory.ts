@@ -41,6 +41,14 @@ export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): s
   return mkdtempSync(join(parent, `jfluid-${pidNamespace()}-${process.pid}-`)) // 0700
 }
 
+/**
+ * Where the directory would be made, and whether the target sees the same there.
+ */
+export function meetingPlace(target: TargetProcess): { readonly path: string; readonly isShared: boolean } {
+  if (bothSee(target, SHARED_MEMORY)) return { path: SHARED_MEMORY, isShared: true }
+  return { path: TEMPORARY, isShared: bothSee(target, TEMPORARY) }
+}
+
 export function removeSessionDirectory(dir: string): void {
   rmSync(dir, { recursive: true, force: true })
 }

@@ -1,0 +1,91 @@
+// What else can be seen of a JVM from outside, for `jfluid doctor`: files under /proc, the runtime's `release` file and the
+// options it was started with. Nothing is signalled, no socket is opened, and the JVM does not notice.
+//
+// A fact that we may not read is `undefined`.
+
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { releaseValue } from './jvms.ts'
+import { optionsOf } from './target-facts.ts'
+import { readThreadNames, type TargetProcess } from './target-process.ts'
+
+/** Kinds of namespaces that make a container, and a difference to us. */
+const NAMESPACES = ['pid', 'mnt', 'user'] as const
+const CLOCK_SOURCE = '/sys/devices/system/clocksource/clocksource0/current_clocksource'
+
+export interface Circumstances {
+  /** Namespaces that it does not share with us. */
+  readonly otherNamespaces: readonly (typeof NAMESPACES)[number][]
+  /** Options of the JVM, environment and argument files included, in the order in which they are applied. */
+  readonly options: readonly string[]
+  /** Modules of its runtime image; undefined where there is no `release` file to tell. */
+  readonly modules: ReadonlySet<string> | undefined
+  /** Names of the libraries that it has mapped, such as libinstrument.so. */
+  readonly libraries: ReadonlySet<string> | undefined
+  /** The kernel's names of its threads: 15 characters of each. */
+  readonly threads: ReadonlySet<string>
+  readonly threadCount: number
+  /** Whether a file of that name is open in it. */
+  hasOpen(name: string): boolean
+  /** Of the kernel: tsc, kvm-clock, hpet, … */
+  readonly clockSource: string | undefined
+  /** Its supplementary groups. */
+  readonly groups: readonly number[]
+}
+
+export function readCircumstances(process: TargetProcess): Circumstances {
+  const { pid } = process
+  const status = textOf(`/proc/${pid}/status`) ?? ''
+  const maps = textOf(`/proc/${pid}/maps`)
+  const openFiles = linksIn(`/proc/${pid}/fd`)
+  return {
+    otherNamespaces: NAMESPACES.filter((kind) => isOther(pid, kind)),
+    options: optionsOf(process),
+    modules: modulesOf(releaseValue(process, 'MODULES')),
+    libraries: maps === undefined ? undefined : librariesIn(maps),
+    threads: readThreadNames(pid),
+    threadCount: Number(/^Threads:\s*(\d+)/m.exec(status)?.[1] ?? 0),
+    hasOpen: (name) => openFiles.some((it) => it === name || it.endsWith(`/${name}`)),
+    clockSource: textOf(CLOCK_SOURCE)?.trim(),
+    groups: (/^Groups:(.*)$/m.exec(status)?.[1] ?? '').trim().split(/\s+/).filter(Boolean).map(Number),
+  }
+}
+
+/** Words of a `release` file's line; an image without that line says nothing. */
+function modulesOf(line: string | undefined): ReadonlySet<string> | undefined {
+  return line === undefined ? undefined : new Set(line.split(' ').filter(Boolean))
+}
+
+/** File names of the shared objects in /proc/<pid>/maps. */
+export function librariesIn(maps: string): Set<string> {
+  return new Set([...maps.matchAll(/\/([^/\n]+\.so(?:\.[\d.]+)?)(?: \(deleted\))?$/gm)].map((it) => it[1]))
+}
+
+function isOther(pid: number, kind: string): boolean {
+  const theirs = linkOf(`/proc/${pid}/ns/${kind}`)
+  const ours = linkOf(`/proc/self/ns/${kind}`)
+  return theirs !== undefined && ours !== undefined && theirs !== ours
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+function linksIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).map((name) => linkOf(`${directory}/${name}`) ?? '')
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,131 @@
+// jfluid doctor: what an attach would meet. Without a root, nothing of it reaches the JVM.
+
+import { NoSuchProcess } from '../attach/admission.ts'
+import { clean, count, plural, width } from '../profile/text.ts'
+import { type Examination, examine, type Finding, statusOf } from '../session/doctor.ts'
+import { attachDoor } from '../session/door.ts'
+import { type RootReach, reachOfRoots } from '../session/root-reach.ts'
+import { createProgress } from '../tui/progress.ts'
+import { describeRoots } from './matches.ts'
+import { DEFAULT_LOOK_AHEAD, parsePid, type SessionFlags, sessionOptions } from './options.ts'
+
+export type DoctorFlags = Pick<SessionFlags, 'root' | 'include' | 'exclude' | 'jdk'> & {
+  readonly json?: boolean
+}
+
+/** Reasons for skipping that the text names. */
+const REASONS = 5
+const COLUMNS = 100
+
+/** @returns the exit status that an attach would have; 0 if nothing known forbids it */
+export async function doctor(
+  pidText: string,
+  flags: DoctorFlags,
+  print: (text: string) => void,
+): Promise<number> {
+  const pid = parsePid(pidText)
+  const hasRoot = flags.root !== undefined && flags.root.length > 0
+  const options = hasRoot
+    ? sessionOptions({ ...flags, scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD })
+    : undefined // a root that cannot be read is told before anything is looked at
+  const examination = examine(pid)
+  if (examination === undefined) throw new NoSuchProcess(pid)
+  const status = statusOf(examination.findings)
+  const json = flags.json === true
+  if (!json) print(examinationText(examination, process.stdout.columns ?? COLUMNS))
+  let reach: RootReach | undefined
+  if (options !== undefined && status === 0) {
+    const progress = createProgress(process.stderr)
+    try {
+      progress.note(`the agent is loaded into ${pid} now: it reads classes, and instruments nothing`)
+      progress.phase(`attaching to ${pid}`)
+      reach = await reachOfRoots(await attachDoor(pid), options, (phase) => progress.phase(phase))
+    } finally {
+      progress.close()
+    }
+    if (!json) print(reachText(reach))
+  }
+  if (json) print(`${JSON.stringify(asJson(examination, status, reach), null, 2)}\n`)
+  else print(verdict(examination, status, hasRoot && reach === undefined))
+  return status
+}
+
+const MARKS: Readonly<Record<Finding['level'], string>> = { ok: 'ok', note: 'note', problem: 'PROBLEM' }
+
+function examinationText({ jvm, findings }: Examination, columns: number): string {
+  const lines = [`${jvm.pid}  ${clean(jvm.mainClass ?? '?')}`]
+  const checks = Math.max(0, ...findings.map((it) => it.check.length))
+  for (const { level, check, text, hint } of findings) {
+    const head = `  ${MARKS[level].padEnd(7)}  ${check.padEnd(checks)}  `
+    lines.push(...wrapped(head, clean(text), columns))
+    if (hint !== undefined) lines.push(...wrapped(' '.repeat(width(head)), clean(hint), columns))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** Text behind a head, broken at blanks, with further lines under the first. */
+function wrapped(head: string, text: string, columns: number): string[] {
+  const room = Math.max(30, columns - width(head))
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && width(line) + 1 + width(word) > room) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  lines.push(line)
+  return lines.map((it, i) => (i === 0 ? head : ' '.repeat(width(head))) + it)
+}
+
+function reachText(reach: RootReach): string {
+  const { schemeA, schemeB } = reach
+  const inClasses = ({ methods, classes }: RootReach['schemeA']): string =>
+    `${plural(methods, 'method')} in ${classes === 1 ? '1 class' : `${count(classes)} classes`}`
+  const lines = [
+    ...describeRoots(reach.roots),
+    `scheme a: ${inClasses(schemeA)} at once`,
+    `scheme b: ${inClasses(schemeB)} at the beginning, ${count(schemeA.methods)} at most as methods are called`,
+    ...reasonsOf(reach).map(
+      ({ reason, methods }) => `  without probes: ${plural(methods, 'method')}: ${clean(reason)}`,
+    ),
+  ]
+  return `\n${lines.join('\n')}\n`
+}
+
+/** Reasons with the most methods first; the rest together. */
+function reasonsOf({ skipped }: RootReach): { reason: string; methods: number }[] {
+  const counts = new Map<string, number>()
+  for (const { reason } of skipped) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  const all = [...counts].map(([reason, methods]) => ({ reason, methods }))
+  all.sort((a, b) => b.methods - a.methods || (a.reason < b.reason ? -1 : 1))
+  const rest = all.slice(REASONS)
+  if (rest.length === 0) return all
+  const methods = rest.reduce((sum, it) => sum + it.methods, 0)
+  return [...all.slice(0, REASONS), { reason: plural(rest.length, 'other reason'), methods }]
+}
+
+function verdict({ jvm, findings }: Examination, status: number, isUnasked: boolean): string {
+  const problems = findings.filter((it) => it.level === 'problem').length
+  if (problems === 0) return `\ngo: nothing known forbids jfluid attach ${jvm.pid}\n`
+  const unasked = isUnasked ? '; the agent was not loaded, and the root not looked at' : ''
+  return `\nno go: ${plural(problems, 'problem')}${unasked}; an attach would end with exit code ${status}\n`
+}
+
+function asJson({ jvm, findings }: Examination, status: number, reach: RootReach | undefined): object {
+  return {
+    pid: jvm.pid,
+    mainClass: jvm.mainClass ?? null,
+    go: status === 0,
+    exitCode: status,
+    findings,
+    ...(reach !== undefined && {
+      reach: {
+        roots: reach.roots.map(({ text, methods, classes }) => ({ root: text, methods, classes })),
+        schemeA: reach.schemeA,
+        schemeB: reach.schemeB,
+        skipped: reasonsOf(reach),
+      },
+    }),
+  }
+}

@@ -1,0 +1,198 @@
+// What `jfluid doctor` makes of facts. That it finds them is shown on real JVMs, in test/live/doctor.test.ts.
+
+import { describe, expect, it } from 'vitest'
+import type { Client } from '../../src/attach/admission.ts'
+import { librariesIn } from '../../src/attach/circumstances.ts'
+import type { TargetProcess } from '../../src/attach/target-process.ts'
+import { type Evidence, type Finding, findingsOf, statusOf } from '../../src/session/doctor.ts'
+
+const PROCESS: TargetProcess = {
+  ...{ pid: 4711, threadGroup: 4711, nsPid: 4711, name: 'java', state: 'S' },
+  ...{ uid: 1000, euid: 1000, gid: 100, egid: 100, catchesSigquit: true, ignoresSigquit: false },
+  ...{ startTicks: 1, startedAt: 0, commandLine: ['java', 'Main'], executable: '/jdk/bin/java' },
+  vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
+  perfDataMapped: true,
+  root: '/proc/4711/root',
+}
+const OWNER: Client = { uid: 1000, gid: 100 }
+const MODULES = ['java.base', 'java.instrument', 'jdk.jfr']
+const MIB = 1 << 20
+
+interface Change {
+  version?: string | undefined
+  facts?: Partial<Evidence['facts']>
+  circumstances?: Partial<Evidence['circumstances']>
+  places?: Partial<Evidence['places']>
+  buffer?: Partial<Evidence['places']['buffer']>
+  client?: Client
+}
+
+function evidence(change: Change): Evidence {
+  const version = 'version' in change ? change.version : '25.0.3'
+  return {
+    facts: {
+      process: PROCESS,
+      perf: { complete: true, attachSupported: true, loadedClasses: 2_000, unloadedClasses: 100 },
+      ...{ hasPerfFile: true, attachDisabledByOption: false, hasSocket: false },
+      ...change.facts,
+    },
+    jvm: {
+      ...{ pid: 4711, user: 'shop', uid: 1000, version, vm: 'OpenJDK 64-Bit Server VM' },
+      ...{ mainClass: 'Main', command: 'Main', attachable: true },
+    },
+    client: change.client ?? OWNER,
+    circumstances: {
+      ...{ otherNamespaces: [], options: [], modules: new Set(MODULES), libraries: new Set(['libjvm.so']) },
+      ...{
+        threads: new Set(['main']),
+        threadCount: 20,
+        hasOpen: () => false,
+        clockSource: 'tsc',
+        groups: [],
+      },
+      ...change.circumstances,
+    },
+    places: {
+      ...{ jar: '/opt/jfluid.jar', jarSeen: true, jarReadable: true },
+      buffer: { path: '/dev/shm', isShared: true, isWritable: true, free: 64 * MIB, ...change.buffer },
+      ...change.places,
+    },
+  }
+}
+
+/** Findings that are not ok: `level check`, with the exit status of a problem. */
+function worries(change: Change): string[] {
+  return findingsOf(evidence(change))
+    .filter((it) => it.level !== 'ok')
+    .map(({ level, check, exitCode = '' }) => `${level} ${check} ${exitCode}`.trim())
+}
+
+const only = (check: Finding['check'], change: Change): Finding[] =>
+  findingsOf(evidence(change)).filter((it) => it.check === check)
+
+describe('a JVM that an attach would enter', () => {
+  it('on JDK 25 warns of the agent, and that is all there is to note', () => {
+    expect(worries({})).toEqual(['note agent loading'])
+    expect(worries({ circumstances: { options: ['-XX:+EnableDynamicAgentLoading'] } })).toEqual([])
+  })
+
+  it.each([
+    ['17.0.15', ['note redefinition']],
+    ['21.0.1', ['note agent loading', 'note redefinition']],
+    ['23', ['note agent loading']],
+    ['8.0.1', ['note jdk', 'note redefinition']],
+    ['26', ['note jdk', 'note agent loading']],
+    [undefined, ['note jdk']],
+  ])('of version %s', (version, expected) => {
+    expect(worries({ version })).toEqual(expected)
+  })
+
+  it('says how many classes are loaded now, and from 6,000 on what that costs', () => {
+    expect(only('classes', {})).toEqual([{ check: 'classes', level: 'ok', text: '1,900 loaded' }])
+    const perf = { complete: true, attachSupported: true, loadedClasses: 6_000 }
+    expect(only('classes', { facts: { perf } })[0]).toMatchObject({ level: 'note' })
+    expect(only('classes', { facts: { perf: undefined } })[0]).toMatchObject({ level: 'note' })
+  })
+
+  it('says whether virtual threads are in use, where there can be any', () => {
+    const threads = new Set(['main', 'VirtualThread-u'])
+    expect(only('threads', { circumstances: { threads } })[0].text).toContain('are in use')
+    expect(only('threads', {})[0].text).toContain('no virtual ones')
+    expect(only('threads', { version: '17.0.1', circumstances: { threads } })[0].text).toBe(
+      '20 of the system',
+    )
+  })
+
+  it('names other agents, without their arguments', () => {
+    const options = ['-javaagent:/opt/apm.jar=key=secret', '-agentlib:jdwp=transport=dt_socket']
+    const [found] = only('other agents', { circumstances: { options } })
+    expect(found.text).toMatch(/^-javaagent:\/opt\/apm.jar, -agentlib:jdwp: /)
+    const libraries = new Set(['libjvm.so', 'libinstrument.so'])
+    expect(only('other agents', { circumstances: { libraries } })[0].text).toContain('loaded while it ran')
+  })
+
+  it('is noted where it is in a container, with a slow clock, or without a flight recorder', () => {
+    const circumstances = {
+      otherNamespaces: ['pid', 'mnt'] as const,
+      clockSource: 'hpet',
+      modules: new Set(['java.base', 'java.instrument']),
+    }
+    expect(worries({ version: '24', circumstances })).toEqual([
+      ...['note container', 'note agent loading', 'note clock', 'note sampling'],
+    ])
+  })
+})
+
+describe('an attach that would fail', () => {
+  it.each<[string, Change, string]>([
+    ['belongs to others', { client: { uid: 7, gid: 7 } }, 'attach 77'],
+    [
+      'is switched off',
+      { facts: { perf: { complete: true, attachSupported: false, loadedClasses: 1 } } },
+      'attach 78',
+    ],
+    [
+      'may load no agent',
+      { circumstances: { options: ['-XX:-EnableDynamicAgentLoading'] } },
+      'agent loading 78',
+    ],
+    [
+      'has no java.instrument',
+      { circumstances: { modules: new Set(['java.base', 'jdk.jfr']) } },
+      'java.instrument 69',
+    ],
+    ['cannot see the agent', { places: { jarSeen: false } }, 'agent jar 69'],
+    ['may not read the agent', { places: { jarReadable: false } }, 'agent jar 69'],
+    ['has no agent to load', { places: { jar: null } }, 'agent jar 72'],
+    ['has a guest already', { circumstances: { threads: new Set(['jfluid-agent']) } }, 'session 75'],
+    ['has no room for the buffer', { buffer: { free: 10 * MIB } }, 'buffer 73'],
+    ['has no place for the buffer that is ours', { buffer: { isWritable: false } }, 'buffer 73'],
+    ['shares no directory with us', { buffer: { isShared: false, path: '/tmp' } }, 'buffer 69'],
+  ])('%s', (_, change, expected) => {
+    const problems = worries(change).filter((it) => it.startsWith('problem'))
+    expect(problems).toEqual([`problem ${expected}`])
+    expect(statusOf(findingsOf(evidence(change)))).toBe(Number(expected.split(' ').at(-1)))
+  })
+
+  it.each([
+    ['-Djava.security.manager', 'java.lang.SecurityManager'],
+    ['-Djava.security.manager=default', 'java.lang.SecurityManager'],
+    ['-Djava.security.manager=com.foo.Own', 'com.foo.Own'],
+  ])('%s keeps jfluid out, on JDKs that have one', (option, name) => {
+    const circumstances = { options: [option] }
+    const [found] = only('security manager', { version: '17.0.1', circumstances })
+    expect(found).toMatchObject({ level: 'problem', exitCode: 69 })
+    expect(found.text).toContain(name)
+    expect(only('security manager', { version: '24', circumstances })).toEqual([])
+  })
+
+  it('-Djava.security.manager=disallow does not, nor does a later option that takes it back', () => {
+    const options = ['-Djava.security.manager', '-Djava.security.manager=disallow']
+    expect(only('security manager', { version: '21', circumstances: { options } })[0].level).toBe('ok')
+  })
+
+  it('each problem says what to do', () => {
+    const all = findingsOf(
+      evidence({
+        client: { uid: 7, gid: 7 },
+        circumstances: { options: ['-XX:-EnableDynamicAgentLoading'], modules: new Set() },
+        buffer: { free: 0 },
+        places: { jarSeen: false },
+      }),
+    ).filter((it) => it.level === 'problem')
+    expect(all.length).toBe(5)
+    for (const { hint } of all) expect(hint).toMatch(/\S/)
+    // The first is the one that an attach would meet first.
+    expect(statusOf(all)).toBe(77)
+  })
+})
+
+it('libraries are told by file name, also of files that have been replaced since', () => {
+  const maps = [
+    '7f00-7f01 r-xp 00000000 fe:00 1  /jdk/lib/server/libjvm.so',
+    '7f02-7f03 r-xp 00000000 fe:00 2  /jdk/lib/libinstrument.so (deleted)',
+    '7f04-7f05 r-xp 00000000 fe:00 3  /usr/lib/libc.so.6',
+    '7f06-7f07 rw-p 00000000 00:00 0  [heap]',
+  ].join('\n')
+  expect([...librariesIn(maps)]).toEqual(['libjvm.so', 'libinstrument.so', 'libc.so.6'])
+})
