@@ -10,6 +10,7 @@ import type { ExportFlags } from './export.ts'
 import type { GateFlags } from './gate.ts'
 import { count, percentage, withRootFlags, withSessionFlags } from './options.ts'
 import type { RecordFlags } from './record.ts'
+import type { RootsFlags } from './roots.ts'
 import type { RunFlags } from './run.ts'
 import { SHELLS, type Shell } from './shell/scripts.ts'
 
@@ -54,6 +55,18 @@ export function commandLine(version: string): Command {
     .action(async (pid: string, flags: DoctorFlags) => {
       const { doctor } = await import('./doctor.ts')
       process.exitCode = await doctor(pid, flags, (text) => process.stdout.write(text))
+    })
+
+  program
+    .command('roots')
+    .description('sample a JVM for some seconds, and say which methods would do as --root')
+    .argument('<pid>', 'process id of the JVM')
+    .option('--duration <time>', 'how long: 500ms, 10s, 2m', '3s')
+    .option('--top <n>', 'how many', count, 10)
+    .option('--json', 'as JSON')
+    .action(async (pid: string, flags: RootsFlags) => {
+      const { roots } = await import('./roots.ts')
+      await roots(pid, flags, (text) => process.stdout.write(text))
     })
 
   withSessionFlags(

@@ -1,0 +1,110 @@
+// jfluid roots: where do the tasks of a JVM begin? Prints what would do as --root.
+
+import { parseDuration } from '../base/duration.ts'
+import { clean, cut, percent, plural, right } from '../profile/text.ts'
+import type { RootCandidate } from '../session/root-candidates.ts'
+import { type FoundRoots, searchRoots } from '../session/root-search.ts'
+import { createProgress } from '../tui/progress.ts'
+import { parsePid } from './options.ts'
+import { EndedBySignal } from './outcome.ts'
+import { stopSignal } from './signals.ts'
+
+export interface RootsFlags {
+  readonly duration: string
+  readonly top: number
+  readonly json?: boolean
+}
+
+/** Methods that may never return, which the text names. */
+const STAYS = 3
+/** A share of a tenth is right to within a half with about 40. */
+const FEW = 40
+
+export async function roots(
+  pidText: string,
+  flags: RootsFlags,
+  print: (text: string) => void,
+): Promise<void> {
+  const pid = parsePid(pidText)
+  const durationMs = parseDuration(flags.duration)
+  const progress = createProgress(process.stderr)
+  const stop = stopSignal()
+  try {
+    const found = await searchRoots(pid, {
+      durationMs,
+      onPhase: (phase) => progress.phase(phase),
+      onProgress: (text) => progress.update(text),
+      stop: stop.fired,
+    })
+    progress.close()
+    print(
+      flags.json === true ? `${JSON.stringify(asJson(found, flags.top), null, 2)}\n` : text(found, flags.top),
+    )
+    for (const warning of found.warnings) progress.note(`warning: ${warning}`)
+    if (stop.signal !== null && stop.signal !== 'SIGINT') throw new EndedBySignal(stop.signal, null)
+  } finally {
+    stop.dispose()
+    progress.close()
+  }
+}
+
+/** A word for a shell: in quotes where it would be read otherwise. */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+export function attachCommandOf(pid: number, root: string): string {
+  return `jfluid attach ${pid} --root ${shellWord(root)}`
+}
+
+export function text({ pid, target, by, durationMs, candidates, snapshot }: FoundRoots, top: number): string {
+  const { roots: all, stays, samples } = candidates
+  const seconds = `${(durationMs / 1000).toFixed(1)} s`
+  const who = `${pid}  ${clean(target.mainClass)}: ${plural(samples, 'sample')} of ${plural(snapshot.threads.length, 'thread')} in ${seconds}`
+  const lines = [by === 'stacks' ? `${who}, by dumps of threads: it has no flight recorder for us` : who, '']
+  if (all.length === 0) lines.push(...nothing(samples))
+  else {
+    lines.push(HEAD, ...all.slice(0, top).map(row))
+    if (all.length > top) lines.push(`${right(`… ${all.length - top} more: --top`, 30)}`)
+    if (samples < FEW)
+      lines.push('', 'Few samples, so shares are rough: give it work, or a longer --duration.')
+    lines.push('', attachCommandOf(pid, all[0]!.root))
+  }
+  if (stays.length > 0) {
+    const names = stays.slice(0, STAYS).map((it) => `${clean(it.root)} (${percent(it.share, 1)} %)`)
+    lines.push('', `never seen to return, so perhaps no root: ${names.join(', ')}`)
+    if (all.length === 0) lines.push(attachCommandOf(pid, stays[0]!.root))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+const HEAD = ' share %    seen  depth  threads  method'
+
+function row({ root, share, seen, depth, threads }: RootCandidate): string {
+  const numbers = `${right(percent(share, 1), 8)}${right(`${seen}`, 8)}${right(`${depth}`, 7)}${right(`${threads.length}`, 9)}`
+  const some = threads.slice(0, 2).map((it) => cut(clean(it), 24))
+  return `${numbers}  ${clean(root)}  (${some.join(', ')}${threads.length > some.length ? ', …' : ''})`
+}
+
+function nothing(samples: number): string[] {
+  if (samples === 0) {
+    return ['No thread was found running Java code: give it work, or a longer --duration.']
+  }
+  return ['No method of the application was seen to be called: try a longer --duration.']
+}
+
+export function asJson({ pid, target, by, durationMs, candidates }: FoundRoots, top: number): object {
+  const of = ({ root, share, samples, seen, threads, depth }: RootCandidate): object => ({
+    ...{ root, share, samples, seen, depth, threads },
+    command: attachCommandOf(pid, root),
+  })
+  return {
+    pid,
+    mainClass: target.mainClass,
+    sampler: by,
+    durationMs: Math.round(durationMs),
+    samples: candidates.samples,
+    roots: candidates.roots.slice(0, top).map(of),
+    stays: candidates.stays.slice(0, top).map(of),
+  }
+}

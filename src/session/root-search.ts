@@ -1,0 +1,101 @@
+// A few seconds of looking at a whole JVM, to find where a task begins: samples by its flight recorder, or dumps of its threads
+// where it has none, and some dumps beside them that show who waits. No agent, and nothing is instrumented.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { NoFlightRecorder, RecordingRefused } from '../attach/flight-recorder.ts'
+import { openAttachSocket } from '../attach/handshake.ts'
+import { dumpThreads } from '../attach/thread-dump.ts'
+import type { MethodName, Snapshot } from '../cct/tree.ts'
+import type { Sampling } from '../profile/profile.ts'
+import { JvmSampling } from './jvm-sampling.ts'
+import { NoRoomForRecording } from './recording-room.ts'
+import { type Candidates, rootCandidates, type SeenStack } from './root-candidates.ts'
+
+const EVERY_NS = 10_000_000
+/** Dumps of threads take longer than samples, and stop all of them. */
+const STACKS_EVERY_NS = 50_000_000
+/** Beside samples. A dump stops all threads for a moment. */
+const DUMPS = 4
+
+export interface RootSearchOptions {
+  readonly durationMs: number
+  /** Told what is being done. */
+  readonly onPhase?: (phase: string) => void
+  /** Told how far it is. */
+  readonly onProgress?: (text: string) => void
+  /** Ends it early. */
+  readonly stop?: Promise<unknown>
+}
+
+export interface FoundRoots {
+  readonly pid: number
+  readonly target: JvmSampling['target']
+  readonly by: Sampling['by']
+  readonly durationMs: number
+  readonly snapshot: Snapshot
+  readonly candidates: Candidates
+  readonly warnings: readonly string[]
+  methodName(id: number): MethodName
+}
+
+/** @throws what `openAttachSocket` throws, and CommandTimeout, AttachProtocolError */
+export async function searchRoots(pid: number, options: RootSearchOptions): Promise<FoundRoots> {
+  const { durationMs, onPhase = () => {}, onProgress = () => {} } = options
+  onPhase(`attaching to ${pid}`)
+  const connection = await openAttachSocket(pid)
+  const session = await startSampling(pid)
+  onPhase('sampling')
+  const dumps: SeenStack[][] = []
+  const begun = performance.now()
+  let isOver = false
+  const over = Promise.race([options.stop ?? new Promise<never>(() => {}), session.ended]).then(() => {
+    isOver = true
+  })
+  const ticker = setInterval(() => {
+    const { elapsedMs, samples, methods } = session.status()
+    const seconds = Math.min(elapsedMs, durationMs) / 1000
+    onProgress(
+      `sampling ${seconds.toFixed(1)}/${(durationMs / 1000).toFixed(1)} s  ${samples} samples  ${methods} methods`,
+    )
+  }, PROGRESS_MS)
+  try {
+    for (let dump = 1; dump <= DUMPS && !isOver; dump++) {
+      await Promise.race([sleep(begun + (durationMs * dump) / DUMPS - performance.now()), over])
+      dumps.push(await dumpThreads(connection))
+    }
+  } catch (error) {
+    // It has ended, perhaps, which the session knows better; without dumps, samples alone must do.
+    if (!isOver && session.status().phase !== 'ended' && dumps.length === 0) throw error
+  } finally {
+    clearInterval(ticker)
+    await session.leave()
+  }
+  const snapshot = session.snapshot()
+  const methodName = (id: number): MethodName => session.methodName(id)
+  return {
+    pid,
+    target: session.target,
+    by: session.sampling.by,
+    durationMs: performance.now() - begun,
+    snapshot,
+    candidates: rootCandidates(snapshot, methodName, dumps),
+    warnings: session.status().warnings,
+    methodName,
+  }
+}
+
+const PROGRESS_MS = 200
+
+async function startSampling(pid: number): Promise<JvmSampling> {
+  const unit = 'ns'
+  try {
+    return await JvmSampling.start(pid, { sampling: { every: EVERY_NS, unit, by: 'jfr' } })
+  } catch (error) {
+    const isOfRecorder =
+      error instanceof NoFlightRecorder ||
+      error instanceof RecordingRefused ||
+      error instanceof NoRoomForRecording
+    if (!isOfRecorder) throw error
+    return await JvmSampling.start(pid, { sampling: { every: STACKS_EVERY_NS, unit, by: 'stacks' } })
+  }
+}
