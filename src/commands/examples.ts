@@ -12,6 +12,14 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
     { line: 'ps', says: 'which JVMs are there?' },
     { line: 'ps --json', says: 'for programs' },
   ],
+  doctor: [
+    { line: 'doctor 4711', says: 'what would an attach meet? Touches nothing' },
+    { line: 'doctor 4711 --root OrderService.process', says: 'how much would be instrumented?' },
+  ],
+  roots: [
+    { line: 'roots 4711', says: 'where do its tasks begin?' },
+    { line: 'roots 4711 --duration 20s --top 5', says: 'more samples, fewer lines' },
+  ],
   attach: [
     { line: 'attach 4711 --root com.shop.OrderService.process', says: 'watch one task, live' },
     { line: "attach 4711 --root Checkout.pay --include 'com.shop.**'", says: 'only the own packages' },

@@ -65,7 +65,7 @@ export function text({ pid, target, by, durationMs, candidates, snapshot }: Foun
   if (all.length === 0) lines.push(...nothing(samples))
   else {
     lines.push(HEAD, ...all.slice(0, top).map(row))
-    if (all.length > top) lines.push(`${right(`… ${all.length - top} more: --top`, 30)}`)
+    if (all.length > top) lines.push(`  and ${all.length - top} more: --top`)
     if (samples < FEW)
       lines.push('', 'Few samples, so shares are rough: give it work, or a longer --duration.')
     lines.push('', attachCommandOf(pid, all[0]!.root))
