@@ -15,7 +15,7 @@ import type { RunFlags } from './run.ts'
 import { SHELLS, type Shell } from './shell/scripts.ts'
 
 /** Of `export/formats.ts`, which is imported when it is used; a test holds them to be the same. */
-export const FORMAT_NAMES = ['json', 'csv', 'collapsed', 'speedscope', 'pprof'] as const
+export const FORMAT_NAMES = ['json', 'csv', 'collapsed', 'speedscope', 'pprof', 'callgrind'] as const
 
 /**
  * Commands are imported when they run: a picker's React must not slow down `attach`.

@@ -6,6 +6,7 @@ import { errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
 import { replaceFile } from '../profile/replace-file.ts'
 import { inBatches, writePieces } from '../profile/write.ts'
+import { callgrind } from './callgrind.ts'
 import { collapsed } from './collapsed.ts'
 import { csv } from './csv.ts'
 import { CannotWriteExport, NoFormat, UnknownFormat } from './errors.ts'
@@ -17,7 +18,7 @@ import { speedscope } from './speedscope.ts'
 export type { ExportFormat, ExportOptions } from './format.ts'
 
 /** In the order the help shows them. */
-export const formats: readonly ExportFormat[] = [json, csv, collapsed, speedscope, pprof]
+export const formats: readonly ExportFormat[] = [json, csv, collapsed, speedscope, pprof, callgrind]
 
 const names = (): string[] => formats.map((format) => format.name)
 

@@ -1,0 +1,252 @@
+// The format of Callgrind (valgrind.org/docs/manual/cl-format.html), as KCachegrind, QCachegrind and callgrind_annotate read
+// it: for each method its own cost, and its calls of others with what these cost inclusive.
+//
+// It has methods and calls of one by another, no contexts. A call of a method that is active already, by recursion, has the
+// inclusive cost 0: then what all calls of a method sum up to is its total. Top nodes are called by `[all threads]` or, with
+// `threads`, by one such method a thread.
+//
+// What is negative is written as 0: costs have no sign there.
+
+import { isAllocation } from '../cct/allocation.ts'
+import { type CostKind, metricOf } from '../cct/metric.ts'
+import type { Tree } from '../cct/tree.ts'
+import { allWarnings, column, nameOf, type Profile } from '../profile/profile.ts'
+import { signature } from '../profile/text.ts'
+import type { ExportFormat } from './format.ts'
+import { printable, threadTitle, treesOf } from './frames.ts'
+
+interface Event {
+  /** A word. */
+  readonly name: string
+  /** Columns of the tree. */
+  readonly self: string
+  readonly total: string
+}
+
+const TIME: Event = { name: 'Nanoseconds', self: 'selfNs', total: 'totalNs' }
+const EVENTS: Readonly<Record<CostKind, readonly Event[]>> = {
+  time: [TIME],
+  waits: [{ name: 'WaitNanoseconds', self: 'selfWaitNs', total: 'totalWaitNs' }, TIME],
+  bytecodes: [{ name: 'Bytecodes', self: 'selfBytecodes', total: 'totalBytecodes' }],
+  samples: [{ name: 'Samples', self: 'selfSamples', total: 'totalSamples' }],
+  calls: [{ name: 'Calls', self: 'calls', total: 'totalCalls' }],
+  bytes: [
+    { name: 'Bytes', self: 'bytes', total: 'totalBytes' },
+    { name: 'Objects', self: 'objects', total: 'totalObjects' },
+  ],
+}
+
+export const callgrind: ExportFormat = {
+  name: 'callgrind',
+  extension: '.callgrind',
+  description: 'KCachegrind, QCachegrind, callgrind_annotate: methods, and who calls whom',
+  *pieces(profile, options) {
+    const events = EVENTS[metricOf(profile.merged).kind]
+    yield* header(profile, events)
+    const functions = new Functions(profile)
+    const totals = events.map(() => 0)
+    for (const { tree, thread } of treesOf(profile, options.threads)) {
+      const top = functions.top(thread === undefined ? 'all threads' : threadTitle(thread))
+      yield* body(new CallGraph(tree, functions, top, events), functions, totals)
+    }
+    yield `totals: ${totals.join(' ')}\n`
+  },
+}
+
+function* header(profile: Profile, events: readonly Event[]): Generator<string> {
+  const { target, mode, roots } = profile
+  const lines = [
+    '# callgrind format',
+    'version: 1',
+    'creator: jfluid',
+    `pid: ${target.pid}`,
+    `cmd: ${target.mainClass}`,
+    `desc: Mode: ${mode}, JDK ${target.jdk}`,
+    ...(roots.length === 0 ? [] : [`desc: Roots: ${roots.join(', ')}`]),
+    ...allWarnings(profile).map((warning) => `desc: Warning: ${warning}`),
+    'positions: line',
+    `events: ${events.map((event) => event.name).join(' ')}`,
+  ]
+  for (const line of lines) yield `${printable(line)}\n`
+  yield '\n'
+}
+
+/** Adds to `totals`. */
+function* body(graph: CallGraph, functions: Functions, totals: number[]): Generator<string> {
+  for (const caller of graph.callers()) {
+    const self = graph.self.map((costs) => whole(costs[caller]!))
+    for (const [at, cost] of self.entries()) totals[at]! += cost
+    yield `${functions.opening('fl', 'fn', caller)}0 ${self.join(' ')}\n`
+    for (const { callee, line, calls, costs } of graph.callsOf(caller)) {
+      // Without a call (a sample that was not seen to begin one), the line below would be the caller's own cost.
+      yield `${functions.opening('cfi', 'cfn', callee)}calls=${Math.max(1, whole(calls))} 0\n`
+      yield `${line} ${costs.map(whole).join(' ')}\n`
+    }
+    yield '\n'
+  }
+}
+
+function whole(cost: number): number {
+  return Math.max(0, Math.round(cost))
+}
+
+interface Call {
+  readonly callee: number
+  /** In the caller; 0 if it is not told. */
+  readonly line: number
+  calls: number
+  /** Inclusive, one an event. */
+  readonly costs: number[]
+}
+
+/** Methods of a tree that call each other. */
+class CallGraph {
+  /** By event, by function. */
+  readonly self: readonly Float64Array[]
+  readonly #tree: Tree
+  readonly #functions: Functions
+  readonly #total: readonly Float64Array[]
+  readonly #top: number
+  /** Nodes by the function of their parent: those of function f are [starts[f], starts[f + 1]). */
+  readonly #nodes: Int32Array
+  readonly #starts: Int32Array
+  /** Whether a node's function is active above it. */
+  readonly #isRecursive: Uint8Array
+  /** Whether a function has nodes. */
+  readonly #isThere: Uint8Array
+
+  constructor(tree: Tree, functions: Functions, top: number, events: readonly Event[]) {
+    this.#tree = tree
+    this.#functions = functions
+    this.#top = top
+    const ofNode = Int32Array.from({ length: tree.count }, (_, node) => functions.of(tree.method[node]!))
+    const { count } = functions
+    const callerOf = (node: number) => (tree.parent[node]! < 0 ? top : ofNode[tree.parent[node]!]!)
+
+    this.#starts = new Int32Array(count + 1)
+    for (let node = 0; node < tree.count; node++) this.#starts[callerOf(node) + 1]!++
+    for (let f = 0; f < count; f++) this.#starts[f + 1]! += this.#starts[f]!
+    const next = this.#starts.slice()
+    this.#nodes = new Int32Array(tree.count)
+    for (let node = 0; node < tree.count; node++) this.#nodes[next[callerOf(node)]!++] = node
+
+    this.#isRecursive = new Uint8Array(tree.count)
+    this.#isThere = new Uint8Array(count)
+    const active = new Int32Array(count)
+    const path: number[] = []
+    for (let node = 0; node < tree.count; node++) {
+      while (path.length > 0 && node >= path[path.length - 1]! + tree.size[path[path.length - 1]!]!) {
+        active[ofNode[path.pop()!]!]!--
+      }
+      path.push(node)
+      const f = ofNode[node]!
+      this.#isRecursive[node] = active[f]!++ > 0 ? 1 : 0
+      this.#isThere[f] = 1
+    }
+
+    const isBytes = metricOf(tree).kind === 'bytes'
+    this.self = events.map((event) => {
+      const costs = new Float64Array(count)
+      const self = column(tree, event.self)
+      for (let node = 0; node < tree.count; node++) {
+        // What a method allocates is what the rows of classes below it say.
+        if (!isBytes || functions.isAllocation(tree.method[node]!)) costs[ofNode[node]!]! += self[node]!
+      }
+      return costs
+    })
+    this.#total = events.map((event) => column(tree, event.total))
+  }
+
+  *callers(): Generator<number> {
+    if (this.#tree.count === 0) return
+    yield this.#top
+    for (let f = 0; f < this.#isThere.length; f++) if (this.#isThere[f] === 1) yield f
+  }
+
+  callsOf(caller: number): Iterable<Call> {
+    const calls = new Map<number, Call>()
+    const { method, metrics } = this.#tree
+    for (let at = this.#starts[caller]!; at < this.#starts[caller + 1]!; at++) {
+      const node = this.#nodes[at]!
+      const callee = this.#functions.of(method[node]!)
+      const line = this.#functions.lineOf(method[node]!)
+      const key = callee * LINES + line
+      const call = calls.get(key) ?? { callee, line, calls: 0, costs: this.#total.map(() => 0) }
+      calls.set(key, call)
+      call.calls += metrics.calls?.[node] ?? 0
+      if (this.#isRecursive[node] === 1) continue
+      for (const [event, total] of this.#total.entries()) call.costs[event]! += total[node]!
+    }
+    return calls.values()
+  }
+}
+
+/** More than a class file can number. */
+const LINES = 65_536
+
+/** What the format calls functions: methods by class and signature, and what calls top nodes. */
+class Functions {
+  readonly #profile: Profile
+  readonly #numbers = new Map<string, number>()
+  readonly #known: { readonly file: string; readonly name: string }[] = []
+  readonly #ofMethod: (number | undefined)[] = []
+  readonly #files = new Map<string, number>()
+  /** Names that were written once are written by number. */
+  readonly #written = new Set<string>()
+
+  constructor(profile: Profile) {
+    this.#profile = profile
+  }
+
+  get count(): number {
+    return this.#known.length
+  }
+
+  of(method: number): number {
+    const known = this.#ofMethod[method]
+    if (known !== undefined) return known
+    const name = nameOf(this.#profile.methodNames, method)
+    const file = name.class === '' ? UNKNOWN : printable(name.class)
+    const number = this.#add(file, printable(signature(name)))
+    this.#ofMethod[method] = number
+    return number
+  }
+
+  top(name: string): number {
+    return this.#add(UNKNOWN, `[${name}]`)
+  }
+
+  isAllocation(method: number): boolean {
+    return isAllocation(nameOf(this.#profile.methodNames, method))
+  }
+
+  /** Where a node's method is called; 0 if it is not told. */
+  lineOf(method: number): number {
+    return nameOf(this.#profile.methodNames, method).line ?? 0
+  }
+
+  /** The two lines that say of what function the following is. */
+  opening(fileKey: string, nameKey: string, number: number): string {
+    const { file, name } = this.#known[number]!
+    const fileNumber = this.#files.get(file)!
+    return `${fileKey}=${this.#told('file', fileNumber, file)}\n${nameKey}=${this.#told('name', number + 1, name)}\n`
+  }
+
+  #told(kind: string, number: number, text: string): string {
+    const key = `${kind} ${number}`
+    if (this.#written.has(key)) return `(${number})`
+    this.#written.add(key)
+    return `(${number}) ${text}`
+  }
+
+  #add(file: string, name: string): number {
+    if (!this.#files.has(file)) this.#files.set(file, this.#files.size + 1)
+    const key = `${file}\n${name}`
+    const number = this.#numbers.get(key) ?? this.#known.push({ file, name }) - 1
+    this.#numbers.set(key, number)
+    return number
+  }
+}
+
+/** As Valgrind has it. */
+const UNKNOWN = '???'
