@@ -5,6 +5,7 @@
 // a level, and walkers that have met the same methods stand in one group, which is a row.
 
 import { COUNTED_CALLS, EXTRAPOLATED_CALLS, FOLDED_COLUMN } from './folds.ts'
+import { inPreorder } from './lay-out.ts'
 import { metricOf } from './metric.ts'
 import { methodsOf } from './snapshot.ts'
 import type { Tree } from './tree.ts'
@@ -181,43 +182,16 @@ class Merging {
 
   /** In preorder. */
   tree(): Tree {
-    const count = this.groups
-    const sizes = new Int32Array(count).fill(1)
-    for (let group = count - 1; group >= 0; group--) {
-      const below = this.#below[group]!
-      if (below >= 0) sizes[below]! += sizes[group]!
-    }
-    /** By group: its node, and where its next child goes. */
-    const place = new Int32Array(count)
-    const next = new Int32Array(count)
-    let top = 0
-    for (let group = 0; group < count; group++) {
-      const below = this.#below[group]!
-      const at = below < 0 ? top : next[below]!
-      if (below < 0) top += sizes[group]!
-      else next[below]! += sizes[group]!
-      place[group] = at
-      next[group] = at + 1
-    }
-    const method = new Int32Array(count)
-    const parent = new Int32Array(count)
-    const size = new Int32Array(count)
-    const metrics: { [name: string]: Float64Array } = {}
-    for (const { name } of this.#columns) metrics[name] = new Float64Array(count)
-    for (let group = 0; group < count; group++) {
-      const at = place[group]!
-      const below = this.#below[group]!
-      method[at] = this.#id[group]!
-      parent[at] = below < 0 ? -1 : place[below]!
-      size[at] = sizes[group]!
-      for (const { name, sums } of this.#columns) metrics[name]![at] = sums[group]!
-    }
+    const tree = inPreorder(
+      this.#id,
+      this.#below,
+      Object.fromEntries(this.#columns.map(({ name, sums }) => [name, sums])),
+    )
     const folded = this.#from.metrics[FOLDED_COLUMN]
-    if (folded !== undefined) {
-      const byMethod = new Float64Array(this.ids)
-      for (let node = 0; node < this.#from.count; node++) byMethod[this.#method[node]!] = folded[node]!
-      metrics[FOLDED_COLUMN] = Float64Array.from(method, (id) => byMethod[id]!)
-    }
-    return { count, method, parent, size, metrics }
+    if (folded === undefined) return tree
+    const byMethod = new Float64Array(this.ids)
+    for (let node = 0; node < this.#from.count; node++) byMethod[this.#method[node]!] = folded[node]!
+    const states = Float64Array.from(tree.method, (id) => byMethod[id]!)
+    return { ...tree, metrics: { ...tree.metrics, [FOLDED_COLUMN]: states } }
   }
 }

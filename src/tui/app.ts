@@ -5,11 +5,11 @@ import { errorsOf } from '../cct/uncertainty.ts'
 import { Frame, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
 import { type Actions, BINDINGS, type PageName, type ViewName } from './keys.ts'
-import { bodyRows, pageRows, type Scene, sceneLines, TOP_LINES } from './lines.ts'
+import { bodyRows, isWholeJvm, pageRows, type Scene, sceneLines, TOP_LINES } from './lines.ts'
 import type { LiveSource } from './live-source.ts'
 import { LiveModel } from './model.ts'
 import { stepOf } from './pages.ts'
-import { nameTexts, type SortColumn } from './rows.ts'
+import type { SortColumn } from './rows.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
 
 export type { Leave } from './frame.ts'
@@ -40,8 +40,10 @@ export class LiveView extends Frame<Picture> implements Actions {
   constructor(source: LiveSource, screen: Screen) {
     super(source, screen, PERIOD_MS)
     this.#source = source
-    const nameText = nameTexts((id) => source.methodName(id))
-    this.model = new LiveModel(nameText, (notice) => this.say(notice))
+    this.model = new LiveModel(
+      (id) => source.methodName(id),
+      (notice) => this.say(notice),
+    )
   }
 
   /** What stays has all threads: one can be chosen from it. */
@@ -63,7 +65,8 @@ export class LiveView extends Frame<Picture> implements Actions {
     const rows = bodyRows(scene.rows)
     const { columns } = scene
     if (this.model.bodyRows !== rows || this.model.columns !== columns) this.model.resize(rows, columns)
-    return { ...scene, model: this.model, nameOf: (id) => this.#source.methodName(id) }
+    this.model.isWholeJvm = isWholeJvm(scene.status)
+    return { ...scene, model: this.model, nameOf: (id) => this.model.nameOf(id) }
   }
 
   /** Trees of single threads are as dear as that of all: they come if they are looked at. */
@@ -79,6 +82,7 @@ export class LiveView extends Frame<Picture> implements Actions {
   protected override press(key: string): void {
     const { model } = this
     if (model.typing !== undefined) model.type(key)
+    else if (model.typeFilter(key)) return
     else if (!this.#pressOnPage(key)) {
       const isTold = model.pages.shown === undefined
       this.runBinding(BINDINGS, this, key, isTold)
@@ -157,7 +161,7 @@ export class LiveView extends Frame<Picture> implements Actions {
 
   toggleErrors(): void {
     this.model.showsErrors = !this.model.showsErrors
-    if (errorsOf(this.model.tree) === undefined) this.say('times say how sure they are with --error-bars')
+    if (errorsOf(this.model.raw) === undefined) this.say('times say how sure they are with --error-bars')
   }
 
   show(view: ViewName): void {
@@ -166,6 +170,14 @@ export class LiveView extends Frame<Picture> implements Actions {
 
   showCallers(): void {
     this.model.showCallers()
+  }
+
+  foldNext(): void {
+    this.model.foldNext()
+  }
+
+  filterNext(): void {
+    this.model.filterNext()
   }
 
   move(rows: number): void {

@@ -21,6 +21,8 @@ export interface Actions extends FrameActions {
   toggleErrors(): void
   show(view: ViewName): void
   showCallers(): void
+  foldNext(): void
+  filterNext(): void
   moveTo(index: number): void
   movePages(pages: number): void
   enter(): void
@@ -105,7 +107,7 @@ export const BINDINGS: readonly Binding[] = [
   bind(
     'enter space',
     'Enter',
-    'open or close; from a hot method to its place; zoom into a box',
+    'open or close; from a hot method to its place; zoom in',
     (on) => on.enter(),
     'open',
   ),
@@ -121,6 +123,8 @@ export const BINDINGS: readonly Binding[] = [
     (on) => on.sortNext(),
     'sort',
   ),
+  bind('P', 'P', 'rows are packages, in full or by two parts of the name, or methods', (on) => on.foldNext()),
+  bind('%', '%', 'hide rows below 0.1, 1, 5 % of their root, or a number you type', (on) => on.filterNext()),
   bind('T', 'T', 'all threads, or one', (on) => on.toggle('threads'), 'thread'),
   PAUSE,
   ZERO,

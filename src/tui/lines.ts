@@ -127,7 +127,7 @@ function narrowed(counted: number, folded: number, wide: boolean): string {
 
 /** By how much the times of the roots that have been timed may be off. */
 function sureness({ model, unicode }: Scene): Run[] {
-  const { tree } = model
+  const tree = model.raw
   const errors = errorsOf(tree)
   if (errors === undefined || !model.showsErrors) return []
   const { total } = costsOf(tree)
@@ -259,11 +259,11 @@ function threadLines(scene: Scene): Line[] {
 /** Contexts on the page of what is alive. */
 const MOST_ALIVE = 100
 
-function aliveLines({ columns, model, nameOf }: Scene): Line[] {
+function aliveLines({ columns, model }: Scene): Line[] {
   if (model.merged.metrics.liveBytes === undefined)
     return [[run('  Nothing is known to be alive; --mode alloc --liveness looks after objects.')]]
   const lines: Line[] = [[run(pad(survivorHeader, columns), 'header')]]
-  for (const [numbers, name, context] of survivorLines(model.merged, nameOf, MOST_ALIVE, columns)) {
+  for (const [numbers, name, context] of survivorLines(model.merged, model.methodName, MOST_ALIVE, columns)) {
     lines.push([run(`${numbers}   ${name}`)], [run(context, 'dim')])
   }
   return lines
@@ -279,7 +279,7 @@ function detailLine(scene: Scene): Line {
   if (status.message) return say(status.message, 'warning', columns)
   const detail = view.detail(scene)
   if (detail !== undefined) return say(detail, 'dim', columns)
-  const { method } = view
+  const { id: method } = view
   if (method === undefined) return []
   const position = ` ${count(view.index + 1)} of ${count(view.count)} `
   const name = nameOf(method)
@@ -330,8 +330,17 @@ function waiterTexts({ model, nameOf }: Scene, method: number, lockName: string)
 
 function bottomLine(scene: Scene): Line {
   const { columns, model } = scene
+  if (model.filter.typed !== undefined) return filterLine(scene)
   if (model.typing === undefined) return keyLine(BINDINGS, scene)
   const typed = cut(model.typing, columns - 44)
   const hint = run('   Enter finds it, Esc ends the search', 'dim')
   return [run(' /', 'key'), run(typed + glyphsOf(scene).cursor), hint]
+}
+
+function filterLine({ columns, model }: Scene): Line {
+  const { least, typed } = model.filter
+  const number = typed === '' ? `${least}` : (typed ?? '')
+  const shown =
+    least > 0 || typed !== '' ? `rows below ${number} % are hidden; sums stay` : 'all rows are shown'
+  return between([run(` ${shown}`, 'key'), run('   a number, % goes on, Enter', 'dim')], [], columns)
 }

@@ -1,11 +1,13 @@
 // What the live view shows: one of several views of the picture, a thread, a page, a search. Knows nothing of drawing, keys or
 // the session.
 
-import type { Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
+import type { MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
+import { Filter } from './filter.ts'
 import { clean, count } from './format.ts'
 import type { PageName, ViewName } from './keys.ts'
+import { Packages } from './packages.ts'
 import { Pages } from './pages.ts'
-import { type NameText, SORT_COLUMNS, type SortColumn } from './rows.ts'
+import { type NameText, nameTexts, SORT_COLUMNS, type SortColumn } from './rows.ts'
 import { CallersView } from './views/callers-view.ts'
 import { FlameView } from './views/flame-view.ts'
 import { HotView } from './views/hot-view.ts'
@@ -20,8 +22,26 @@ const EMPTY: Tree = {
   metrics: {},
 }
 
-export class LiveModel implements Shared {
+/** One way to tell rows apart: by method, or by package. What is open and selected is kept by each. */
+interface Names {
+  readonly packages: Packages | undefined
   readonly nameText: NameText
+  readonly views: { readonly [name in ViewName]: View } & {
+    readonly tree: TreeView
+    readonly callers: CallersView
+  }
+}
+
+/** Parts of a package's name that P goes through; 0 is none, for methods. */
+const FOLD_WORDS = [
+  'rows are methods',
+  'rows are packages: methods of one that call each other are one row; sums stay',
+  'rows are packages by two parts of their names; P goes back to methods',
+]
+const FOLDS = [0, Number.POSITIVE_INFINITY, 2]
+
+export class LiveModel implements Shared {
+  readonly methodName: (id: number) => MethodName
   /** Says a word to the user, such as of a search without matches. */
   readonly say: (notice: string) => void
   /** How many rows fit on the screen. */
@@ -38,27 +58,54 @@ export class LiveModel implements Shared {
   /** The search while it is being typed. */
   typing: string | undefined
   tree: Tree = EMPTY
+  /** The same of methods, whether these are folded or not. */
+  raw: Tree = EMPTY
+  isWholeJvm = false
+  readonly filter = new Filter()
 
-  readonly #views: { readonly [name in ViewName]: View } & {
-    readonly tree: TreeView
-    readonly callers: CallersView
-  }
+  readonly #names: (Names | undefined)[] = []
+  #fold = 0
   #shown: ViewName = 'tree'
   #snapshot: Snapshot | undefined
 
-  constructor(nameText: NameText, say: (notice: string) => void) {
-    this.nameText = nameText
+  constructor(methodName: (id: number) => MethodName, say: (notice: string) => void) {
+    this.methodName = methodName
     this.say = say
-    this.#views = {
-      tree: new TreeView(this),
-      hot: new HotView(this),
-      callers: new CallersView(this),
-      flame: new FlameView(this),
+  }
+
+  get #by(): Names {
+    const known = this.#names[this.#fold]
+    if (known !== undefined) return known
+    const packages = this.isFolded ? new Packages(this.methodName, FOLDS[this.#fold]) : undefined
+    const made: Names = {
+      packages,
+      nameText: nameTexts((id) => packages?.name(id) ?? this.methodName(id)),
+      views: {
+        tree: new TreeView(this),
+        hot: new HotView(this),
+        callers: new CallersView(this),
+        flame: new FlameView(this),
+      },
     }
+    this.#names[this.#fold] = made
+    return made
+  }
+
+  get isFolded(): boolean {
+    return this.#fold !== 0
+  }
+
+  /** Of a method, or of a package where these are the rows. */
+  nameOf(id: number): MethodName {
+    return this.#by.packages?.name(id) ?? this.methodName(id)
+  }
+
+  get nameText(): NameText {
+    return this.#by.nameText
   }
 
   get view(): View {
-    return this.#views[this.#shown]
+    return this.#by.views[this.#shown]
   }
 
   get threads(): readonly ThreadTree[] {
@@ -77,8 +124,45 @@ export class LiveModel implements Shared {
   /** The one that is shown now, the others when they are. */
   #renew(): void {
     const chosen = this.threads.find((thread) => thread.id === this.thread)
-    this.tree = this.thread === undefined ? this.merged : (chosen?.tree ?? EMPTY)
+    this.raw = this.thread === undefined ? this.merged : (chosen?.tree ?? EMPTY)
+    this.tree = this.#by.packages?.fold(this.raw) ?? this.raw
     this.view.renew()
+  }
+
+  /** Methods, packages, packages by the first two parts of their names. */
+  foldNext(): void {
+    this.#fold = (this.#fold + 1) % FOLDS.length
+    this.#renew()
+    this.view.settle()
+    this.say(FOLD_WORDS[this.#fold] ?? '')
+  }
+
+  filterNext(): void {
+    this.pages.close()
+    this.filter.next()
+    this.#afterFilter()
+  }
+
+  unfilter(): void {
+    if (this.filter.least === 0) return
+    this.filter.least = 0
+    this.#afterFilter()
+    this.say('all rows are shown again')
+  }
+
+  #afterFilter(): void {
+    this.view.renew()
+    this.view.settle()
+  }
+
+  /** Whether a key belongs to the percentage that is typed. */
+  typeFilter(key: string): boolean {
+    const { least } = this.filter
+    const taken = this.filter.type(key)
+    if (this.filter.least !== least) this.#afterFilter()
+    if (typeof taken === 'boolean') return taken
+    this.say(taken)
+    return true
   }
 
   /** After the screen has another size. */
@@ -98,13 +182,13 @@ export class LiveModel implements Shared {
 
   revealInTree(node: number): void {
     this.show('tree')
-    if (node >= 0) this.#views.tree.reveal(node)
+    if (node >= 0) this.#by.views.tree.reveal(node)
   }
 
   /** Of the selected method, in whatever view. */
   showCallers(): void {
-    const { method } = this.view
-    if (method !== undefined) this.#views.callers.choose(method)
+    const { id } = this.view
+    if (id !== undefined) this.#by.views.callers.choose(id)
     this.show('callers')
   }
 
@@ -167,7 +251,9 @@ export class LiveModel implements Shared {
     const found = this.view.nextMatch(direction)
     const matches = `"${clean(this.search)}"`
     this.say(
-      found === 0 ? `no method here matches ${matches}` : `${matches}: ${count(found)} found, n and N go on`,
+      found === 0
+        ? `${this.isFolded ? 'no package' : 'no method'} here matches ${matches}${this.filter.least > 0 ? ', or is hidden' : ''}`
+        : `${matches}: ${count(found)} found, n and N go on`,
     )
   }
 }

@@ -307,8 +307,11 @@ function order(a: string, b: string): number {
 /** Hot methods in the order shown. */
 export class HotRows {
   readonly methods: readonly HotMethod[]
+  /** How many were left out. */
+  readonly hidden: number
 
-  constructor(tree: Tree, sort: Sort, nameText: NameText) {
+  /** @param least  self cost of those that are shown */
+  constructor(tree: Tree, sort: Sort, nameText: NameText, least = Number.NEGATIVE_INFINITY) {
     const sign = sort.reversed ? -1 : 1
     const key = (hot: HotMethod): number => {
       if (sort.column === 'total') return hot.total
@@ -319,7 +322,9 @@ export class HotRows {
       sort.column === 'name'
         ? (a: HotMethod, b: HotMethod) => sign * order(nameText(a.method), nameText(b.method))
         : (a: HotMethod, b: HotMethod) => sign * (key(b) - key(a)) || a.method - b.method
-    this.methods = hotMethods(tree).sort(compare)
+    const all = hotMethods(tree)
+    this.methods = all.filter((hot) => hot.self >= least).sort(compare)
+    this.hidden = all.length - this.methods.length
   }
 
   get count(): number {

@@ -11,8 +11,8 @@ import { OutlineView } from './outline-view.ts'
 
 export class CallersView extends OutlineView {
   #of: number | undefined
-  /** Made when they are looked at. */
-  #traces: BackTraces | undefined
+  /** Kept while the tree is the same. */
+  #traces: (BackTraces & { readonly from: Tree; readonly of: number | undefined }) | undefined
 
   /** Shows who calls this method. */
   choose(method: number): void {
@@ -23,34 +23,35 @@ export class CallersView extends OutlineView {
   }
 
   get #found(): BackTraces {
-    this.#traces ??= backTraces(this.shared.tree, this.#of === undefined ? [] : [this.#of])
+    const { tree: from } = this.shared
+    const of = this.#of
+    if (this.#traces?.from !== from || this.#traces.of !== of) {
+      this.#traces = { ...backTraces(from, of === undefined ? [] : [of]), from, of }
+    }
     return this.#traces
   }
 
-  protected override get tree(): Tree {
+  protected override get source(): Tree {
     return this.#found.tree
   }
 
-  protected override rebuild(): void {
-    this.#traces = undefined
-    super.rebuild()
-  }
-
-  /** Of the whole method; times of recursion may be shares of nothing. */
-  protected override wholeOf(_scene: Scene, root: number): number {
-    return costsOf(this.tree).total[root]!
+  /** Of the whole method. */
+  protected override wholeOf(tree: Tree, root: number): number {
+    return costsOf(tree).total[root]!
   }
 
   override head(scene: Scene): Line {
     const { isCut, levels } = this.#found
     const which = isCut ? `its callers, ${count(levels)} levels` : 'below it its callers'
-    return columnHeads(scene, this.sort, '% of it', `method, ${which}`)
+    const names = this.shared.isFolded ? 'package' : 'method'
+    return columnHeads(scene, this.sort, '% of it', { names: `${names}, ${which}`, hidden: this.hidden })
   }
 
-  override nothing(): string {
+  override nothing(): string | undefined {
     const { nameText } = this.shared
+    if (this.source.count > 0) return super.nothing()
     return this.#of === undefined
-      ? 'No method is chosen: select one in another view and press c.'
+      ? 'Nothing is chosen: select one in another view and press c.'
       : `${nameText(this.#of)} has not been called here.`
   }
 }

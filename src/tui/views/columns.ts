@@ -5,7 +5,7 @@ import type { Tree } from '../../cct/tree.ts'
 import { COST_WORDS, type CostWords } from '../../profile/cost-text.ts'
 import { placeOf } from '../../profile/places.ts'
 import { COST_OF } from '../../profile/profile.ts'
-import { count, indent, pad, right, shortName, width } from '../format.ts'
+import { count, cut, indent, pad, right, shortName, width } from '../format.ts'
 import { cells, glyphsOf, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
 import type { Row, Sort, SortColumn } from '../rows.ts'
@@ -51,24 +51,33 @@ export function wordsOf({ status }: Scene): CostWords {
   return COST_WORDS[COST_OF[status.mode]]
 }
 
-/**
- * @param share  what the column of parts is called
- * @param names  what that of names is called
- */
-export function columnHeads(scene: Scene, sort: Sort, share: string, names = 'method'): Line {
-  const { columns } = scene
+interface NamesHead {
+  /** What the column of names is called. */
+  readonly names?: string
+  /** Rows that the filter leaves out. */
+  readonly hidden: number
+}
+
+/** @param share  what the column of parts is called */
+export function columnHeads(scene: Scene, sort: Sort, share: string, { names, hidden }: NamesHead): Line {
+  const { columns, model } = scene
   const glyphs = glyphsOf(scene)
   const head = (by: SortColumn, title: string): Run =>
     by === sort.column
       ? run((sort.reversed ? glyphs.up : glyphs.down) + title, 'sorted')
       : run(title, 'header')
+  const title = (names ?? (model.isFolded ? 'package' : 'method')) + hiddenText(hidden, model.filter.least)
   const line: Run[] = []
   for (const each of numberColumns(columns, wordsOf(scene), share)) {
     const title = head(each.sort, each.title)
     line.push(run(' '.repeat(each.cells - width(title.text)), 'header'), title)
   }
-  line.push(run('  ', 'header'), head('name', names))
+  line.push(run('  ', 'header'), head('name', cut(title, columns - nameColumn(columns) - 1)))
   return [...line, run(' '.repeat(columns - cells(line)), 'header')]
+}
+
+function hiddenText(hidden: number, least: number): string {
+  return hidden === 0 ? '' : `, ${count(hidden)} below ${least} % hidden`
 }
 
 export type RowDrawer = (

@@ -19,7 +19,9 @@ export class HotView extends View {
   #selected: number | undefined
 
   get #hot(): HotRows {
-    this.#rows ??= new HotRows(this.shared.tree, this.#sort, this.shared.nameText)
+    const { filter, nameText, tree } = this.shared
+    const least = filter.least === 0 ? Number.NEGATIVE_INFINITY : (filter.least / 100) * rootTotal(tree)
+    this.#rows ??= new HotRows(tree, this.#sort, nameText, least)
     return this.#rows
   }
 
@@ -35,7 +37,7 @@ export class HotView extends View {
     return this.#hot.methods[this.index]
   }
 
-  override get method(): number | undefined {
+  override get id(): number | undefined {
     return this.hot?.method
   }
 
@@ -57,7 +59,7 @@ export class HotView extends View {
 
   /** To the place in the tree where the method spends most. */
   override enter(): void {
-    const wanted = this.method
+    const wanted = this.id
     const { tree } = this.shared
     const { self } = costsOf(tree)
     let best = -1
@@ -85,7 +87,7 @@ export class HotView extends View {
   }
 
   override head(scene: Scene): Line {
-    return columnHeads(scene, this.#sort, '% self')
+    return columnHeads(scene, this.#sort, '% self', { hidden: this.#hot.hidden })
   }
 
   override body(scene: Scene): Line[] {

@@ -4,9 +4,19 @@ import { foldAt, foldsOf } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { column } from '../../profile/profile.ts'
+import { type Filtered, withoutSmall } from '../filter.ts'
 import { indent, percent, width } from '../format.ts'
 import type { Scene } from '../lines.ts'
-import { Expansion, hottestPath, type Path, type Sort, type SortColumn, TreeRows } from '../rows.ts'
+import {
+  Expansion,
+  hottestPath,
+  nodeAt,
+  type Path,
+  pathOf,
+  type Sort,
+  type SortColumn,
+  TreeRows,
+} from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { matcher, NodeMatches } from '../search.ts'
 import { headAt, MOST_INDENT, nameColumn, rowDrawer } from './columns.ts'
@@ -28,8 +38,29 @@ export abstract class OutlineView extends View {
   /** Where that is in these rows: to find it costs as much as there are siblings on the way, and may be a million. */
   #found: { readonly rows: TreeRows; readonly path: Path; readonly index: number } | undefined
 
+  /** Kept while it is what the filter makes of the same tree. */
+  #filtered: (Filtered & { readonly source: Tree; readonly least: number }) | undefined
+
   /** As it is now; another one after `renew`. */
-  protected abstract get tree(): Tree
+  protected abstract get source(): Tree
+
+  get #shown(): Filtered {
+    const { least } = this.shared.filter
+    const { source } = this
+    if (this.#filtered?.source !== source || this.#filtered.least !== least) {
+      this.#filtered = { ...withoutSmall(source, least, (top) => this.wholeOf(source, top)), source, least }
+    }
+    return this.#filtered
+  }
+
+  /** What of it is shown. */
+  protected get tree(): Tree {
+    return this.#shown.tree
+  }
+
+  protected get hidden(): number {
+    return this.#shown.hidden
+  }
 
   protected get rows(): TreeRows {
     if (this.#rows === undefined) {
@@ -67,7 +98,7 @@ export abstract class OutlineView extends View {
     return this.rows.window(this.index, 1)[0]?.node ?? -1
   }
 
-  override get method(): number | undefined {
+  override get id(): number | undefined {
     const node = this.rowNode
     return node < 0 ? undefined : this.tree.method[node]
   }
@@ -81,9 +112,9 @@ export abstract class OutlineView extends View {
   }
 
   protected override rebuild(): void {
-    const { tree } = this
     this.#before = this.#rows ?? this.#before
     this.#rows = undefined
+    const { tree } = this
     if (!this.#openedByHand) {
       const hottest = hottestPath(tree, HOTTEST_LEVELS)
       for (let depth = 1; depth <= hottest.length; depth++) this.#expansion.set(hottest.slice(0, depth), true)
@@ -140,8 +171,15 @@ export abstract class OutlineView extends View {
     this.keepInSight()
   }
 
-  /** Opens the way to a node and selects it, with some rows around it. */
+  /** Shows a node of `source`, whether it costs enough or not. */
   reveal(node: number): void {
+    const path = pathOf(this.source, node)
+    if (this.rows.path(nodeAt(this.tree, path)).length < path.length) this.shared.unfilter()
+    this.#revealRow(nodeAt(this.tree, path))
+  }
+
+  /** Opens the way to a node and selects it, with some rows around it. */
+  #revealRow(node: number): void {
     const { bodyRows } = this.shared
     this.#openedByHand = true
     this.#expansion.reveal(this.rows.path(node))
@@ -155,7 +193,7 @@ export abstract class OutlineView extends View {
     const { nameText, search } = this.shared
     const matches = new NodeMatches(this.rows, matcher(search, nameText))
     const node = direction > 0 ? matches.next(this.rowNode) : matches.previous(this.rowNode)
-    if (node >= 0) this.reveal(node)
+    if (node >= 0) this.#revealRow(node)
     return matches.count
   }
 
@@ -180,7 +218,7 @@ export abstract class OutlineView extends View {
   }
 
   /** What a row's share is a part of. */
-  protected abstract wholeOf(scene: Scene, root: number): number
+  protected abstract wholeOf(tree: Tree, root: number): number
 
   override body(scene: Scene): Line[] {
     const { tree } = this
@@ -190,7 +228,7 @@ export abstract class OutlineView extends View {
     const calls = column(tree, 'calls')
     return this.rows.window(this.first, this.shared.bodyRows).map((row, i) => {
       const { node } = row
-      const whole = this.wholeOf(scene, row.root)
+      const whole = this.wholeOf(tree, row.root)
       const share = percent(total[node]!, whole)
       const numbers = [total[node]!, self[node]!, calls[node]!] as const
       const fold = folds && foldAt(folds, node)

@@ -3,25 +3,28 @@
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { rootTotal } from '../../profile/profile.ts'
-import { isWholeJvm, type Scene } from '../lines.ts'
+import type { Scene } from '../lines.ts'
+import { nodeAt, pathOf } from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { columnHeads } from './columns.ts'
 import { OutlineView } from './outline-view.ts'
 
 export class TreeView extends OutlineView {
-  protected override get tree(): Tree {
+  protected override get source(): Tree {
     return this.shared.tree
   }
 
   override get node(): number {
-    return this.rowNode
+    const { rowNode, source, tree } = this
+    return tree === source || rowNode < 0 ? rowNode : nodeAt(source, pathOf(tree, rowNode))
   }
 
-  protected override wholeOf({ status }: Scene, root: number): number {
-    return isWholeJvm(status) ? rootTotal(this.tree) : costsOf(this.tree).total[root]!
+  protected override wholeOf(tree: Tree, root: number): number {
+    return this.shared.isWholeJvm ? rootTotal(this.source) : costsOf(tree).total[root]!
   }
 
   override head(scene: Scene): Line {
-    return columnHeads(scene, this.sort, isWholeJvm(scene.status) ? '% all' : '% root')
+    const share = this.shared.isWholeJvm ? '% all' : '% root'
+    return columnHeads(scene, this.sort, share, { hidden: this.hidden })
   }
 }

@@ -4,14 +4,21 @@
 
 import type { HotMethod } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
+import type { Filter } from '../filter.ts'
 import type { Scene } from '../lines.ts'
 import type { NameText, Sort, SortColumn } from '../rows.ts'
 import type { Line } from '../screen.ts'
 
 /** What all views look at, and can do to each other. */
 export interface Shared {
-  /** Of all threads, or of the chosen one. */
+  /** Of all threads, or of the chosen one; of packages in place of methods, if those are folded. */
   readonly tree: Tree
+  /** Rows are packages: ids of the tree are not those of methods. */
+  readonly isFolded: boolean
+  /** Shares are those of all that was found, as there is no root. */
+  readonly isWholeJvm: boolean
+  /** Rows that cost less are left out. */
+  readonly filter: Filter
   readonly nameText: NameText
   /** What matches are sought; empty for nothing. */
   readonly search: string
@@ -19,6 +26,8 @@ export interface Shared {
   readonly bodyRows: number
   /** Cells of a line. */
   readonly columns: number
+  /** Has all rows shown again. */
+  unfilter(): void
   /** A word to the user, such as of a search without matches. */
   say(notice: string): void
   /** Shows the calling context tree, and a node in it. */
@@ -45,13 +54,17 @@ export abstract class View {
   get node(): number {
     return -1
   }
+  /** Id that the selected row has in the shared tree. */
+  get id(): number | undefined {
+    return this.node < 0 ? undefined : this.shared.tree.method[this.node]
+  }
   /** What the selected row says of a method in all its contexts. */
   get hot(): HotMethod | undefined {
     return undefined
   }
-  /** Method id of the selected row. */
+  /** Method id of the selected row; undefined where it is a package. */
   get method(): number | undefined {
-    return this.node < 0 ? undefined : this.shared.tree.method[this.node]
+    return this.shared.isFolded ? undefined : this.id
   }
   /** By what rows are in order; undefined where they cannot be sorted. */
   get sort(): Sort | undefined {
@@ -64,7 +77,8 @@ export abstract class View {
   }
   /** Why there is no row, where the view knows better than the session. */
   nothing(): string | undefined {
-    return undefined
+    const { least } = this.shared.filter
+    return least > 0 ? `All rows are below ${least} % and hidden; % shows more.` : undefined
   }
 
   protected abstract select(index: number): void

@@ -1,0 +1,54 @@
+// From nodes in any order in which parents come before their children to a tree, which is in preorder.
+
+import type { Tree } from './tree.ts'
+
+/**
+ * Siblings keep their order.
+ *
+ * @param parent   by node: its parent, which comes before it, or -1
+ * @param columns  by name: a value for each node
+ */
+export function inPreorder(
+  method: ArrayLike<number>,
+  parent: ArrayLike<number>,
+  columns: { readonly [name: string]: ArrayLike<number> },
+): Tree {
+  const count = method.length
+  const sizes = new Int32Array(count).fill(1)
+  for (let node = count - 1; node >= 0; node--) {
+    const above = parent[node]!
+    if (above >= 0) sizes[above]! += sizes[node]!
+  }
+  const place = new Int32Array(count)
+  /** By node: where its next child goes. */
+  const next = new Int32Array(count)
+  let top = 0
+  for (let node = 0; node < count; node++) {
+    const above = parent[node]!
+    const at = above < 0 ? top : next[above]!
+    if (above < 0) top += sizes[node]!
+    else next[above]! += sizes[node]!
+    place[node] = at
+    next[node] = at + 1
+  }
+  const tree = {
+    count,
+    method: new Int32Array(count),
+    parent: new Int32Array(count),
+    size: new Int32Array(count),
+  }
+  for (let node = 0; node < count; node++) {
+    const at = place[node]!
+    const above = parent[node]!
+    tree.method[at] = method[node]!
+    tree.parent[at] = above < 0 ? -1 : place[above]!
+    tree.size[at] = sizes[node]!
+  }
+  const metrics: { [name: string]: Float64Array } = {}
+  for (const [name, values] of Object.entries(columns)) {
+    const column = new Float64Array(count)
+    for (let node = 0; node < count; node++) column[place[node]!] = values[node]!
+    metrics[name] = column
+  }
+  return { ...tree, metrics }
+}

@@ -1,0 +1,94 @@
+// Leaving out rows that cost little, by how many percent of their root they are at least. Nothing else changes: what is
+// shown has the numbers it had.
+
+import { costsOf } from '../cct/metric.ts'
+import type { Tree } from '../cct/tree.ts'
+
+/** What the key goes through, in percent. */
+const STEPS = [0, 0.1, 1, 5]
+
+export class Filter {
+  /** Percent; 0 leaves nothing out. */
+  least = 0
+  /** A number being typed. */
+  #typed: string | undefined
+
+  /** Text of the number while it can be typed; undefined while it cannot. */
+  get typed(): string | undefined {
+    return this.#typed
+  }
+
+  /** To the next step, and ready for a number. */
+  next(): void {
+    this.least = STEPS.find((step) => step > this.least) ?? 0
+    this.#typed = ''
+  }
+
+  /**
+   * Takes a key while a number can be typed; other keys than those of a number end that.
+   *
+   * @returns whether that is all the key does; or what is wrong
+   */
+  type(key: string): boolean | string {
+    if (this.#typed === undefined) return false
+    const typed = this.#typed
+    if (/^[0-9.]$/.test(key)) return this.#set(typed + key)
+    if (key === 'backspace') return this.#set([...typed].slice(0, -1).join(''))
+    this.#typed = undefined
+    return key === 'enter' || key === 'escape'
+  }
+
+  #set(text: string): boolean | string {
+    const number = text === '' || text === '.' ? 0 : Number(text)
+    if (!(number >= 0 && number <= 100) || text.length > 6) return `"${text}" is not a number from 0 to 100`
+    this.#typed = text
+    this.least = number
+    return true
+  }
+}
+
+export interface Filtered {
+  readonly tree: Tree
+  /** Contexts that were left out. */
+  readonly hidden: number
+}
+
+/**
+ * The contexts that cost at least so much, with their callers.
+ *
+ * @param least  percent
+ * @param whole  by top node: what that is of
+ */
+export function withoutSmall(tree: Tree, least: number, whole: (top: number) => number): Filtered {
+  if (least <= 0) return { tree, hidden: 0 }
+  const { count, method, parent, size } = tree
+  const { total } = costsOf(tree)
+  const kept: number[] = []
+  const place = new Int32Array(count)
+  let enough = 0
+  for (let node = 0; node < count; ) {
+    if (parent[node]! < 0) enough = (whole(node) * least) / 100
+    if (total[node]! < enough) {
+      node += size[node]!
+      continue
+    }
+    place[node] = kept.length
+    kept.push(node)
+    node++
+  }
+  const parents = Int32Array.from(kept, (node) => (parent[node]! < 0 ? -1 : place[parent[node]!]!))
+  const sizes = new Int32Array(kept.length).fill(1)
+  for (let at = kept.length - 1; at >= 0; at--) if (parents[at]! >= 0) sizes[parents[at]!]! += sizes[at]!
+  const metrics: { [name: string]: Float64Array } = {}
+  for (const [name, column] of Object.entries(tree.metrics))
+    metrics[name] = Float64Array.from(kept, (node) => column[node]!)
+  const shown = {
+    ...tree,
+    count: kept.length,
+    method: Int32Array.from(kept, (node) => method[node]!),
+    parent: parents,
+    size: sizes,
+    metrics,
+  }
+  return { tree: shown, hidden: count - kept.length }
+}

@@ -1,0 +1,104 @@
+// A tree whose nodes are packages: methods of one package that call each other are one node, and so are their contexts
+// below the same packages. A package has an id of its own in place of methods' ids, and a name as methods have one.
+
+import { isAllocation } from '../cct/allocation.ts'
+import { inPreorder } from '../cct/lay-out.ts'
+import { metricOf } from '../cct/metric.ts'
+import type { MethodName, Tree } from '../cct/tree.ts'
+import { fullName, isWait } from '../profile/text.ts'
+
+type Names = (id: number) => MethodName
+
+export class Packages {
+  readonly #methodNames: Names
+  readonly #levels: number
+  /** By id; 0 is unused. */
+  readonly #names: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
+  readonly #ids = new Map<string, number>()
+  readonly #ofMethod: number[] = []
+
+  /** @param levels  parts of a package's name that count: beyond them it is the same package */
+  constructor(methodNames: Names, levels = Number.POSITIVE_INFINITY) {
+    this.#methodNames = methodNames
+    this.#levels = levels
+  }
+
+  name(id: number): MethodName {
+    return this.#names[id]!
+  }
+
+  /** The package of a method. */
+  of(method: number): number {
+    const known = this.#ofMethod[method]
+    if (known !== undefined) return known
+    const name = packageName(this.#methodNames(method), this.#levels)
+    const key = fullName(name)
+    const id = this.#ids.get(key) ?? this.#names.push(name) - 1
+    this.#ids.set(key, id)
+    this.#ofMethod[method] = id
+    return id
+  }
+
+  /**
+   * `calls` are those from other packages; self cost is that of all methods of the package, total cost that with what they
+   * call. So children and self make the parent, as in the tree of methods, and the roots cost the same.
+   */
+  fold(tree: Tree): Tree {
+    const { count, method, parent, metrics } = tree
+    const { self, total } = metricOf(tree)
+    const sums = (name: string, isOfAll: boolean) => ({
+      name,
+      isOfAll,
+      of: metrics[name],
+      to: [] as number[],
+    })
+    // Of kind "calls", calls are what a method costs itself.
+    const columns = [
+      sums('calls', self === 'calls'),
+      ...(self === 'calls' ? [] : [sums(self, true)]),
+      sums(total, false),
+    ]
+    const packages: number[] = []
+    const above: number[] = []
+    const into = new Int32Array(count)
+    const children = new Map<number, number>()
+    for (let node = 0; node < count; node++) {
+      const id = this.of(method[node]!)
+      const caller = parent[node]! < 0 ? -1 : into[parent[node]!]!
+      const isInside = caller >= 0 && packages[caller] === id
+      let to = caller
+      if (!isInside) {
+        const key = (caller + 1) * MOST_IDS + id
+        to = children.get(key) ?? -1
+        if (to < 0) {
+          to = packages.push(id) - 1
+          above.push(caller)
+          children.set(key, to)
+          for (const column of columns) column.to.push(0)
+        }
+      }
+      into[node] = to
+      for (const { of, isOfAll, to: sum } of columns) if (isOfAll || !isInside) sum[to]! += of?.[node] ?? 0
+    }
+    return inPreorder(packages, above, Object.fromEntries(columns.map(({ name, to }) => [name, to])))
+  }
+}
+
+/** More than ids of methods there are; with 2^26 contexts a key is still exact. */
+const MOST_IDS = 2 ** 23
+
+/**
+ * "com.acme.shop.*", "com.acme.**" of what is below it too. Waits stay what they are; rows of classes are apart from those of
+ * methods, whose own cost is theirs.
+ */
+function packageName(name: MethodName, levels: number): MethodName {
+  if (isWait(name)) return name
+  const dot = name.class.lastIndexOf('.')
+  const parts = dot < 0 ? ['<no package>'] : name.class.slice(0, dot).split('.')
+  const isDeeper = parts.length >= levels
+  const folded = parts.slice(0, levels).join('.')
+  const star = isDeeper ? '**' : '*'
+  const bare = { descriptor: '', loader: '' }
+  if (isAllocation(name)) return { ...bare, class: `${folded}.${star}`, method: name.method }
+  return { ...bare, class: folded, method: star }
+}

@@ -1,0 +1,241 @@
+// Rows that are packages, and rows that are left out.
+
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { costsOf } from '../../src/cct/metric.ts'
+import type { Tree } from '../../src/cct/tree.ts'
+import { LiveView } from '../../src/tui/app.ts'
+import { withoutSmall } from '../../src/tui/filter.ts'
+import { Packages } from '../../src/tui/packages.ts'
+import { Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+const methods = new Methods()
+const packages = (levels?: number) => new Packages((id) => methods.names[id]!, levels)
+
+function show(tree: Tree, names: Packages): string {
+  let text = ''
+  const ends: number[] = []
+  for (let node = 0; node < tree.count; node++) {
+    while (ends.at(-1) === node) {
+      text += ' )'
+      ends.pop()
+    }
+    const { calls, selfNs, totalNs } = tree.metrics
+    const { class: name, method } = names.name(tree.method[node]!)
+    text += `${text.endsWith('( ') || text === '' ? '' : '  '}${name}.${method} ${calls![node]}x ${selfNs![node]}/${totalNs![node]}`
+    if (tree.size[node]! > 1) {
+      text += ' ( '
+      ends.push(node + tree.size[node]!)
+    }
+  }
+  return text + ' )'.repeat(ends.length)
+}
+
+describe('a tree of packages', () => {
+  it('has one node for methods of a package that call each other, with calls from outside', () => {
+    const names = packages()
+    const tree = treeOf(
+      'a.A.f 1x 1ns ( a.B.g 2x 2ns ( b.C.h 4x 4ns ) b.C.h 8x 8ns ( b.C.k 1x 1ns ) )',
+      methods,
+    )
+    assert.equal(show(names.fold(tree), names), 'a.* 1x 3/16 ( b.* 12x 13/13 )')
+  })
+
+  it('keeps packages apart that are called by others, and one that calls itself by way of another', () => {
+    const names = packages()
+    const tree = treeOf(
+      'a.A.f 1x 1ns ( b.B.g 2x 2ns ( a.A.f 4x 4ns ) c.C.h 8x 8ns ( b.B.g 1x 16ns ) )',
+      methods,
+    )
+    assert.equal(
+      show(names.fold(tree), names),
+      'a.* 1x 1/31 ( b.* 2x 2/6 ( a.* 4x 4/4 )  c.* 8x 8/24 ( b.* 1x 16/16 ) )',
+    )
+  })
+
+  it('takes so many parts of the name, and says when there is more below', () => {
+    const names = packages(2)
+    const tree = treeOf(
+      'com.acme.A.f 1x 1ns ( com.acme.shop.B.g 1x 2ns ( com.other.C.h 1x 4ns ( top.D.k 1x 8ns ) ) )',
+      methods,
+    )
+    assert.equal(
+      show(names.fold(tree), names),
+      'com.acme.** 1x 3/15 ( com.other.** 1x 4/12 ( top.* 1x 8/8 ) )',
+    )
+  })
+
+  it('leaves waits what they are, rows of classes apart, and names what has no package', () => {
+    const named = [
+      { class: 'Main', method: 'main', descriptor: '()V', loader: 'app' },
+      { class: 'com.acme.Lock', method: '(blocked on)', descriptor: '', loader: 'app' },
+      { class: 'com.acme.Row', method: 'new', descriptor: '', loader: 'app' },
+    ]
+    const names = new Packages((id) => named[id]!)
+    assert.deepEqual(
+      [0, 1, 2].map((id) => names.name(names.of(id))).map((it) => `${it.class} ${it.method}`),
+      ['<no package> *', 'com.acme.Lock (blocked on)', 'com.acme.* new'],
+    )
+  })
+
+  it('costs what the tree of methods does: children and self make the parent, roots stay', () => {
+    for (let seed = 1; seed <= 30; seed++) {
+      const tree = randomTree(500, 9, seeded(seed))
+      // Three packages of three methods each.
+      const names = new Packages((id) => ({
+        class: `p${id % 3}.C`,
+        method: `m${id}`,
+        descriptor: '()V',
+        loader: '',
+      }))
+      const folded = names.fold(tree)
+      const { self, total } = costsOf(folded)
+      const sums = Array.from(self)
+      for (let node = folded.count - 1; node >= 0; node--) {
+        assert.equal(sums[node], total[node], `seed ${seed}`)
+        const above = folded.parent[node]!
+        if (above >= 0) sums[above]! += sums[node]!
+        if (above >= 0) assert.notEqual(folded.method[above], folded.method[node])
+      }
+      assert.equal(sums[0], tree.metrics.totalNs![0])
+    }
+  })
+
+  it('of calls counts all of them as its own', () => {
+    const { metrics, ...rest } = treeOf('a.A.f 1x 0ns ( a.B.g 2x 0ns ( b.C.h 4x 0ns ) )', methods)
+    const names = packages()
+    const folded = names.fold({
+      ...rest,
+      metrics: { calls: metrics.calls!, totalCalls: Float64Array.of(7, 6, 4) },
+    })
+    assert.deepEqual(
+      [[...folded.metrics.calls!], [...folded.metrics.totalCalls!]],
+      [
+        [3, 4],
+        [7, 4],
+      ],
+    )
+  })
+})
+
+describe('rows below a percentage', () => {
+  it('are left out with what is below them; the others keep their numbers', () => {
+    const tree = treeOf(
+      'main 1x 10ns ( a 1x 80ns ( b 1x 4ns ) c 1x 5ns ( d 1x 1ns ) ) other 1x 2ns ( e 1x 1ns )',
+      methods,
+    )
+    const { total } = costsOf(tree)
+    const { tree: shown, hidden } = withoutSmall(tree, 6, (top) => total[top]!)
+    const names = [...shown.method].map((id) => methods.names[id]!.method)
+    assert.deepEqual(names, ['main', 'a', 'c', 'other', 'e'])
+    assert.deepEqual([...shown.metrics.totalNs!], [100, 84, 6, 3, 1])
+    assert.deepEqual([...shown.parent], [-1, 0, 0, -1, 3])
+    assert.deepEqual([...shown.size], [3, 1, 1, 2, 1])
+    assert.equal(hidden, 2)
+    assert.equal(withoutSmall(tree, 0, () => 0).tree, tree)
+    assert.deepEqual([...withoutSmall(tree, 6, () => 103).tree.metrics.totalNs!], [100, 84])
+  })
+})
+
+const SHOP = `com.acme.shop.Orders.process 100x 10010000ns (
+  com.acme.shop.Cart.sum 100x 20000000ns ( com.acme.db.Rows.read 1000x 60000000ns )
+  com.acme.db.Rows.write 100x 9000000ns ( java.util.Log.log 100x 900000ns )
+  java.util.Log.log 200x 90000ns )`
+
+let source: FakeSource
+let screen: FakeScreen
+let view: LiveView
+
+const body = () => screen.text.split('\n').slice(2, -2).join('\n').trimEnd()
+const line = (of: number) => screen.text.split('\n').at(of)!
+
+describe('the live view by package', () => {
+  beforeEach(async () => {
+    source = new FakeSource(methods, treeOf(SHOP, methods))
+    screen = new FakeScreen(80, 24)
+    view = new LiveView(source, screen)
+    await view.refresh()
+  })
+
+  it('folds the tree, hot methods, callers and the flame graph, and back', () => {
+    screen.press('P')
+    assert.match(line(-2), /rows are packages: methods of one that call each other are one row; sums stay/)
+    assert.equal(
+      body(),
+      `▾total ms  self ms  % root    calls  ms/call  package
+  100.000   30.010   100.0      100    1.000  ▾ com.acme.shop.*
+   69.900   69.000    69.9    1,100  0.06355    ▾ com.acme.db.*
+    0.900    0.900     0.9      100 0.009000        java.util.*
+    0.090    0.090     0.1      200 0.000450      java.util.*`,
+    )
+    screen.press('m')
+    assert.match(body(), /com\.acme\.db\.\*\n.*com\.acme\.shop\.\*\n.* 300 .*java\.util\.\*$/)
+    screen.press('end c')
+    assert.match(
+      body(),
+      /package, below it its callers\n.*▾ java\.util\.\*\n.*▾ com\.acme\.db\.\*\n.*com\.acme\.shop\.\*\n/,
+    )
+    screen.press('f')
+    assert.match(body(), /\n▏com\.acme\.shop\.\*\n▏com\.acme\.db\.\* /)
+    screen.press('P t')
+    assert.match(body(), /com\.acme\.\*\*\n.*java\.util\.\*\*$/)
+    screen.press('P')
+    assert.match(body(), / method\n.*com\.acme\.shop\.Orders\.process/)
+  })
+
+  it('keeps what was selected and opened by method', () => {
+    screen.press('down right')
+    const before = screen.styled('selected')
+    screen.press('P down P P')
+    assert.equal(screen.styled('selected'), before)
+  })
+
+  it('hides rows step by step, and says what is hidden', () => {
+    screen.press('*')
+    assert.match(body(), /log/i)
+    screen.press('%')
+    assert.match(body(), / method, 1 below 0\.1 % hidden\n/)
+    assert.match(line(-1), /^ rows below 0\.1 % are hidden; sums stay {3}a number, % goes on, Enter/)
+    screen.press('%')
+    assert.match(body(), / method, 2 below 1 % hidden\n/)
+    assert.doesNotMatch(body(), /Log/)
+    assert.match(body(), / 100\.000 /)
+    screen.press('% %')
+    assert.match(line(-1), /^ all rows are shown/)
+    assert.match(body(), /Log/)
+  })
+
+  it('hides rows below a number that is typed', () => {
+    screen.press('% 1 5')
+    assert.match(body(), / method, 3 below 15 % hidden\n/)
+    screen.press('enter 6')
+    assert.match(body(), /▾method, 3 below 15 % hidden\n/, 'after Enter, numbers sort again')
+    screen.press('% 2 . . 3')
+    assert.match(line(-2), /"2\.\." is not a number from 0 to 100/)
+    screen.press('backspace backspace backspace 9 9 9')
+    assert.match(line(-2), /"999" is not a number from 0 to 100/)
+    assert.equal(view.model.filter.least, 99)
+    screen.press('m')
+    assert.match(body(), /▾self ms/, 'another key ends the typing and does what it does')
+    assert.match(body(), /, 5 below 99 % hidden\n\n {2}All rows are below 99 % and hidden/)
+  })
+
+  it('shows what is hidden when it is asked for', async () => {
+    // Log.log spends most below write, 0.9 % of all.
+    screen.press('m end % 5 enter t')
+    assert.match(body(), / method, 2 below 5 % hidden\n/)
+    view.model.revealInTree(4)
+    await view.refresh()
+    assert.match(body(), / method\n/)
+    assert.match(screen.styled('selected'), /java\.util\.Log\.log/)
+    assert.match(line(-2), /all rows are shown again/)
+  })
+
+  it('says that a search may miss what is hidden', () => {
+    screen.press('% % enter /')
+    for (const letter of 'log') screen.press(letter)
+    screen.press('enter')
+    assert.match(line(-2), /no method here matches "log", or is hidden/)
+  })
+})
