@@ -8,15 +8,16 @@ import { type Leave, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
 import { runRegionView } from '../tui/region-app.ts'
 import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/screen.ts'
-import { describeDetach, finish, keepProfile } from './finish.ts'
+import { describeDetach, finish } from './finish.ts'
 import { liveSource, regionSource } from './live.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, parsePid, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
+import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { type StopSignal, stopSignal } from './signals.ts'
 import { isWholeJvm } from './whole-jvm-options.ts'
 
-export interface AttachFlags extends SessionFlags {
+export interface AttachFlags extends SessionFlags, PlaceFlags {
   readonly out?: string
 }
 
@@ -27,6 +28,8 @@ export async function attach(pidText: string, flags: AttachFlags): Promise<void>
   }
   const pid = parsePid(pidText)
   const options = await commandOptions(flags)
+  const later: string[] = []
+  const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem
   preloadScreen()
@@ -38,7 +41,8 @@ export async function attach(pidText: string, flags: AttachFlags): Promise<void>
   } finally {
     progress.close()
   }
-  const left = await view(session, flags)
+  const left = await view(session, place)
+  for (const line of later) process.stderr.write(`${line}\n`)
   const told = outcome(session, left === 'quit' ? null : left, flags.out ?? null)
   if (told !== null) throw told
 }
@@ -46,11 +50,12 @@ export async function attach(pidText: string, flags: AttachFlags): Promise<void>
 /**
  * Shows a session until the user leaves, then reports to the scrollback.
  *
+ * @param place  where the profile is kept; null for nowhere
  * @param onLeft  adds what is known by then to the session, before the report
  */
 export async function view(
   session: Session,
-  keep: { readonly out?: string; readonly reproducible?: boolean },
+  place: ProfilePlace | null,
   onLeft: () => void = () => {},
 ): Promise<Leave> {
   const screen = await openScreen()
@@ -58,7 +63,7 @@ export async function view(
   // before the target has its code back.
   const stop = stopSignal()
   try {
-    return await shown(session, screen, keep, onLeft, stop)
+    return await shown(session, screen, place, onLeft, stop)
   } finally {
     stop.dispose()
   }
@@ -67,11 +72,12 @@ export async function view(
 async function shown(
   session: Session,
   screen: Screen,
-  { out, reproducible }: { readonly out?: string; readonly reproducible?: boolean },
+  place: ProfilePlace | null,
   onLeft: () => void,
   stop: StopSignal,
 ): Promise<Leave> {
   let left: Leave
+  place?.guard(session)
   try {
     left = session.timesRegions
       ? await runRegionView(regionSource(session), screen)
@@ -80,12 +86,13 @@ async function shown(
     screen.destroy()
   }
   onLeft()
+  await place?.release()
   const { profile, report } = await finish(session, (line) => process.stderr.write(`${line}\n`), stop)
   // Before anything is said: whoever reads us may have gone.
-  if (out !== undefined) await keepProfile(profile, out, reproducible)
+  await place?.keep(profile)
   await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
   for (const line of describeMatches(session)) process.stderr.write(`${line}\n`)
   process.stderr.write(`${describeDetach(session, report)}\n`)
-  if (out !== undefined) process.stderr.write(`profile written to ${out}\n`)
+  if (place !== null) process.stderr.write(`profile written to ${place.path}\n`)
   return left
 }

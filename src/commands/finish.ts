@@ -1,29 +1,12 @@
 // The end that attach, record and run share: detach, keep the profile, say how the target was left.
 
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
-import { CannotWriteProfile } from '../profile/errors.ts'
-import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
-import { reproducible } from '../profile/reproducible.ts'
 import { narrowedText } from '../profile/text.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import type { Session, SessionStatus } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import { filterText } from './outcome.ts'
 import type { StopSignal } from './signals.ts'
-
-/** The profile could not be put where it should be, and is somewhere else. */
-export class ProfilePutElsewhere extends JfluidError {
-  readonly exitCode = EX_CANTCREAT
-  readonly hint: string
-  constructor(problem: CannotWriteProfile, elsewhere: string) {
-    super(`${problem.message}; the profile is in ${elsewhere}`)
-    this.hint = `Read it with: jfluid report ${elsewhere}`
-  }
-}
 
 export interface Finished {
   readonly profile: Profile
@@ -80,25 +63,6 @@ function idleFilters(session: Session): string[] {
     .filterReport()
     .filter((it) => it.classes === 0)
     .map((it) => `no class matched ${filterText(it)}`)
-}
-
-/**
- * Writes the profile, to the system's temporary directory if it cannot be put at `path`: what was
- * recorded may not come again.
- *
- * @throws ProfilePutElsewhere
- * @throws CannotWriteProfile if it can be put nowhere
- */
-export async function keepProfile(whole: Profile, path: string, isReproducible = false): Promise<void> {
-  const profile = isReproducible ? reproducible(whole) : whole
-  try {
-    await writeProfile(profile, path)
-  } catch (error) {
-    if (!(error instanceof CannotWriteProfile)) throw error
-    const elsewhere = join(mkdtempSync(join(tmpdir(), 'jfluid-profile-')), basename(path) || 'p.jfluid')
-    await writeProfile(profile, elsewhere)
-    throw new ProfilePutElsewhere(error, elsewhere)
-  }
 }
 
 /** Tells each thing the session has to say (a root that is not called, say) once. Stop it with the result. */

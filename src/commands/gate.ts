@@ -101,7 +101,7 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
         ...{ rare: selection.rare, followThreads: baseline.followedTasks !== undefined },
       }),
     }
-    const status = await run(command, { ...flags, record: file, outputToStderr: true })
+    const status = await run(command, { ...flags, record: file, autosave: 'off', outputToStderr: true })
     if (status !== 0) throw new ProgramFailed(command.join(' '), status)
     return await readProfile(file)
   } finally {

@@ -17,6 +17,9 @@ import { SHELLS, type Shell } from './shell/scripts.ts'
 /** Of `export/formats.ts`, which is imported when it is used; a test holds them to be the same. */
 export const FORMAT_NAMES = ['json', 'csv', 'collapsed', 'speedscope', 'pprof', 'callgrind'] as const
 
+const AUTOSAVE_HELP =
+  'how often what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given, or off'
+
 /**
  * Commands are imported when they run: a picker's React must not slow down `attach`.
  *
@@ -76,6 +79,7 @@ export function commandLine(version: string): Command {
       .argument('<pid>', 'process id of the JVM'),
   )
     .option('--out <file>', 'write the profile there when leaving')
+    .option('--autosave <time>', AUTOSAVE_HELP)
     .action(async (pid: string, flags: AttachFlags) => {
       const { attach } = await import('./attach.ts')
       await attach(pid, flags)
@@ -89,6 +93,7 @@ export function commandLine(version: string): Command {
   )
     .requiredOption('--out <file>', 'where to write the profile')
     .option('--duration <time>', 'how long: 500ms, 10s, 2m', '10s')
+    .option('--autosave <time>', AUTOSAVE_HELP)
     .action(async (pid: string, flags: RecordFlags) => {
       const { record } = await import('./record.ts')
       await record(pid, flags)
@@ -101,6 +106,7 @@ export function commandLine(version: string): Command {
       .argument('<command...>', 'what to start, after --'),
   )
     .option('--record <file>', 'no screen: profile until the program ends, then write the profile')
+    .option('--autosave <time>', AUTOSAVE_HELP)
     .option('--output <file>', "where the program's output goes while the screen is in use")
     .passThroughOptions()
     .action(async (command: string[], flags: RunFlags) => {

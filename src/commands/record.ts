@@ -5,14 +5,15 @@ import { attachDoor, type OpenDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import type { SessionOptions } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
-import { describeDetach, finish, keepProfile, tellMessages } from './finish.ts'
+import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, parsePid, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
+import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 import { isWholeJvm } from './whole-jvm-options.ts'
 
-export interface RecordFlags extends SessionFlags {
+export interface RecordFlags extends SessionFlags, PlaceFlags {
   readonly duration: string
   readonly out: string
 }
@@ -26,6 +27,7 @@ export async function record(pidText: string, flags: RecordFlags): Promise<void>
   const options = await commandOptions(flags)
   const durationMs = parseDuration(flags.duration)
   const progress = createProgress(process.stderr)
+  const place = await ProfilePlace.at(flags.out, flags, (line) => progress.note(line))
   const stop = stopSignal()
   try {
     progress.phase(`attaching to ${pid}`)
@@ -37,6 +39,7 @@ export async function record(pidText: string, flags: RecordFlags): Promise<void>
       process.exitCode = signalStatus(await stop.fired)
       return
     }
+    place.guard(session)
     for (const line of describeMatches(session)) progress.note(line)
     const quiet = tellMessages(session, (line) => progress.note(line))
     const begun = performance.now()
@@ -57,8 +60,9 @@ export async function record(pidText: string, flags: RecordFlags): Promise<void>
     clearInterval(ticker)
     quiet()
     progress.phase(`ending: ${why}`)
+    await place.release()
     const { profile, report } = await finish(session, (line) => progress.phase(line), stop)
-    await keepProfile(profile, flags.out, flags.reproducible)
+    await place.keep(profile)
     progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
     progress.note(`profile written to ${flags.out}; read it with: jfluid report ${flags.out}`)

@@ -11,10 +11,11 @@ import { createProgress } from '../tui/progress.ts'
 import { terminalProblem } from '../tui/screen.ts'
 import { LinkLost } from '../wire/link.ts'
 import { view } from './attach.ts'
-import { finish, keepProfile, tellMessages } from './finish.ts'
+import { finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, type SessionFlags } from './options.ts'
 import { PassOn } from './pass-on.ts'
+import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { signalStatus } from './signals.ts'
 import { isWholeJvm } from './whole-jvm-options.ts'
 
@@ -47,7 +48,7 @@ export class OutputWithoutScreen extends JfluidError {
   }
 }
 
-export interface RunFlags extends SessionFlags {
+export interface RunFlags extends SessionFlags, PlaceFlags {
   readonly record?: string
   readonly output?: string
   /** What the program prints is not what is asked for. */
@@ -63,6 +64,8 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   }
   const options = { ...(await commandOptions(flags)), untilExit: true }
   const headless = flags.record !== undefined
+  const progress = createProgress(process.stderr)
+  const place = await ProfilePlace.maybeAt(flags.record, '--record', flags, (line) => progress.note(line))
   if (!headless) {
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem
@@ -85,7 +88,6 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     door.leave()
     throw error
   }
-  const progress = createProgress(process.stderr)
   try {
     const gone = new AbortController()
     void exit.then(
@@ -125,18 +127,20 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     if (headless) {
       for (const line of describeMatches(session)) progress.note(line)
       const quiet = tellMessages(session, (line) => progress.note(line))
+      place?.guard(session)
       await session.ended
       quiet()
       if (session.ending?.how === 'target ended') {
         await exit // the JVM has gone; how, is known in a moment
         noteSignal()
       }
+      await place?.release()
       const { profile } = await finish(session)
-      await keepProfile(profile, flags.record!, flags.reproducible)
+      await place?.keep(profile)
       for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
       progress.note(`profile written to ${flags.record}; read it with: jfluid report ${flags.record}`)
     } else {
-      await view(session, {}, noteSignal)
+      await view(session, null, noteSignal)
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
       progress.note(`the program's output is in ${output}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
     }

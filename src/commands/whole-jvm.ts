@@ -15,11 +15,11 @@ import { type Leave, type LiveSource, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
 import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
 import type { AttachFlags } from './attach.ts'
-import { keepProfile } from './finish.ts'
 import { sessionKeeper } from './keeper.ts'
 import { parsePid } from './options.ts'
 import { outcome } from './outcome.ts'
 import { PassOn } from './pass-on.ts'
+import { ProfilePlace } from './place.ts'
 import type { RecordFlags } from './record.ts'
 import { exitOf, NoJvmStarted, type RunFlags, start } from './run.ts'
 import { keepStatus, stopSignal } from './signals.ts'
@@ -37,6 +37,8 @@ const OPTIONS_MS = 20_000
 export async function attachWholeJvm(pidText: string, flags: AttachFlags): Promise<void> {
   const pid = parsePid(pidText)
   const sampling = wholeJvmSampling(flags)
+  const later: string[] = []
+  const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem
   preloadScreen()
@@ -48,7 +50,8 @@ export async function attachWholeJvm(pidText: string, flags: AttachFlags): Promi
   } finally {
     progress.close()
   }
-  const left = await view(session, flags.out)
+  const left = await view(session, place)
+  for (const line of later) process.stderr.write(`${line}\n`)
   const told = outcome(session, left === 'quit' ? null : left, flags.out ?? null)
   if (told !== null) throw told
 }
@@ -58,10 +61,12 @@ export async function recordWholeJvm(pidText: string, flags: RecordFlags): Promi
   const sampling = wholeJvmSampling(flags)
   const durationMs = parseDuration(flags.duration)
   const progress = createProgress(process.stderr)
+  const place = await ProfilePlace.at(flags.out, flags, (line) => progress.note(line))
   const stop = stopSignal()
   try {
     progress.phase(`attaching to ${pid}`)
     const session = await JvmSampling.start(pid, { sampling })
+    place.guard(session)
     progress.phase('sampling')
     const ticker = setInterval(() => {
       const { elapsedMs, samples, methods } = session.status()
@@ -77,8 +82,9 @@ export async function recordWholeJvm(pidText: string, flags: RecordFlags): Promi
     const { signal } = stop // one that comes later does not change why we end
     clearInterval(ticker)
     progress.phase(`ending: ${why}`)
+    await place.release()
     const profile = await finish(session)
-    await keepProfile(profile, flags.out)
+    await place.keep(profile)
     progress.done(describeLeaving(session))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
     progress.note(`profile written to ${flags.out}; read it with: jfluid report ${flags.out}`)
@@ -99,6 +105,8 @@ export async function recordWholeJvm(pidText: string, flags: RecordFlags): Promi
 export async function runWholeJvm(command: readonly string[], flags: RunFlags): Promise<number> {
   const sampling = wholeJvmSampling(flags)
   const headless = flags.record !== undefined
+  const progress = createProgress(process.stderr)
+  const place = await ProfilePlace.maybeAt(flags.record, '--record', flags, (line) => progress.note(line))
   if (!headless) {
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem
@@ -106,7 +114,6 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
   const output = flags.output ?? `jfluid-run-${process.pid}.log`
   const door = sampling.by === 'stacks' ? null : openRecordingDoor(sampling)
   const signals = new PassOn()
-  const progress = createProgress(process.stderr)
   try {
     const child = start(
       command,
@@ -127,17 +134,19 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
       if (child.signalCode !== null) session.endedBy(child.signalCode)
     }
     if (headless) {
+      place?.guard(session)
       await session.ended
       if (session.ending?.how === 'target ended') {
         await exit // the JVM has gone; how, is known in a moment
         noteSignal()
       }
+      await place?.release()
       const profile = await finish(session)
-      await keepProfile(profile, flags.record!)
+      await place?.keep(profile)
       for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
       progress.note(`profile written to ${flags.record}; read it with: jfluid report ${flags.record}`)
     } else {
-      await view(session, undefined, noteSignal)
+      await view(session, null, noteSignal)
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
       progress.note(`the program's output is in ${output}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
     }
@@ -214,24 +223,26 @@ function childrenOf(pid: number): number[] {
 /** Shows a session until the user leaves, then reports to the scrollback. */
 async function view(
   session: JvmSampling,
-  out: string | undefined,
+  place: ProfilePlace | null,
   onLeft: () => void = () => {},
 ): Promise<Leave> {
   const screen = await openScreen()
   const stop = stopSignal() // a closed terminal is told twice, see attach.ts
   try {
     let left: Leave
+    place?.guard(session)
     try {
       left = await runLiveView(liveSource(session), screen)
     } finally {
       screen.destroy()
     }
     onLeft()
+    await place?.release()
     const profile = await finish(session)
-    if (out !== undefined) await keepProfile(profile, out)
+    await place?.keep(profile)
     await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
     process.stderr.write(`${describeLeaving(session)}\n`)
-    if (out !== undefined) process.stderr.write(`profile written to ${out}\n`)
+    if (place !== null) process.stderr.write(`profile written to ${place.path}\n`)
     return left
   } finally {
     stop.dispose()

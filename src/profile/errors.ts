@@ -1,6 +1,7 @@
 // What can go wrong with the file of a profile.
 
 import { EX_CANTCREAT, EX_DATAERR, EX_NOINPUT, JfluidError } from '../base/errors.ts'
+import { autosavedBeside } from './autosaved.ts'
 
 /** The file is missing, or may not be read. */
 export class CannotReadProfile extends JfluidError {
@@ -8,6 +9,11 @@ export class CannotReadProfile extends JfluidError {
   readonly hint: string
   constructor(path: string, code: string) {
     super(`cannot read ${path}: ${reasonOf(code)}`)
+    const autosaved = code === 'ENOENT' ? autosavedBeside(path) : undefined
+    if (autosaved !== undefined) {
+      this.hint = `Its recording goes on, or did not end as it should. What was autosaved of it: jfluid report ${autosaved}`
+      return
+    }
     this.hint =
       code === 'ENOENT'
         ? 'Check the path, or record a profile first: jfluid record <pid> --root <method> --out <file>'

@@ -1,7 +1,7 @@
 // A file that is written whole or not at all.
 
 import { randomBytes } from 'node:crypto'
-import { constants, type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises'
+import { access, constants, type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from './errors.ts'
 
@@ -17,6 +17,25 @@ export async function replaceFile(path: string, write: (handle: FileHandle) => P
   const target = await targetOf(path)
   if (target.special) await writeSpecial(target.path, write)
   else await replace(target.path, write)
+}
+
+/**
+ * Whether `replaceFile` could begin now. What it would need later, room above all, is not known before.
+ *
+ * @returns whether it is a device or a pipe
+ * @throws the system's errors
+ */
+export async function probeFile(path: string): Promise<boolean> {
+  const target = await targetOf(path)
+  if (target.special) {
+    await access(target.path, constants.W_OK)
+    return true
+  }
+  const probe = join(dirname(target.path), temporaryName(basename(target.path)))
+  const handle = await open(probe, 'wx', 0o600)
+  await handle.close()
+  await unlink(probe)
+  return false
 }
 
 async function targetOf(path: string): Promise<{ path: string; special: boolean }> {

@@ -440,14 +440,12 @@ describe('a place that cannot be written to', () => {
     await java.line(/ready/)
     const tmp = temporaryDirectory()
     const missing = join(tmp, 'missing', 'p.jfluid')
-    const ran = await jfluidAs(
-      { env: { TMPDIR: tmp } },
-      ...['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '300ms', '--out', missing],
-    )
+    const record = ['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '300ms', '--out']
+    const ran = await jfluidAs({ env: { TMPDIR: tmp } }, ...record, '/dev/full')
     expectRefusal(
       ran,
       STATUS.cannotWrite,
-      /cannot write .*no such file or directory; the profile is in /,
+      /cannot write .*no space left on the device; the profile is in /,
       /jfluid report /,
     )
     const elsewhere = /the profile is in (\S+)/.exec(ran.stderr)?.[1] ?? ''

@@ -1,0 +1,182 @@
+// Where a recording's profile is put: looked at before the target is touched, guarded against our own crash while it is recorded,
+// and somewhere else in the end if it must be. What was recorded may not come again.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { parseDuration } from '../base/duration.ts'
+import { EX_CANTCREAT, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { autosavedBeside } from '../profile/autosaved.ts'
+import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
+import { writeProfile } from '../profile/file.ts'
+import type { Profile } from '../profile/profile.ts'
+import { probeFile } from '../profile/replace-file.ts'
+import { reproducible } from '../profile/reproducible.ts'
+import { Autosave, type Saved } from './autosave.ts'
+
+/** The profile could not be put where it should be, and is somewhere else. */
+export class ProfilePutElsewhere extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint: string
+  constructor(problem: CannotWriteProfile, elsewhere: string) {
+    super(`${problem.message}; the profile is in ${elsewhere}`)
+    this.hint = `Read it with: jfluid report ${elsewhere}`
+  }
+}
+
+/** It could be put nowhere, and what was saved before is all there is. */
+export class ProfileOnlyAutosaved extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint: string
+  constructor(problem: CannotWriteProfile, autosaved: string) {
+    super(`${problem.message}; what had been autosaved some seconds before the end is in ${autosaved}`)
+    this.hint = `Read it with: jfluid report ${autosaved}`
+  }
+}
+
+/** Nothing is kept, and so nothing is saved. */
+export class AutosaveWithoutFile extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(option: string) {
+    super(`--autosave is for a profile that is kept, and there is no ${option}`)
+    this.hint = `Add ${option} <file>, or leave --autosave out.`
+  }
+}
+
+const DEFAULT_MS = 5000
+
+/** What `--autosave` takes: how long from one to the next, or `off`. */
+function intervalOf(text: string | undefined): number | null {
+  if (text === 'off') return null
+  return text === undefined ? DEFAULT_MS : parseDuration(text)
+}
+
+export interface PlaceFlags {
+  readonly autosave?: string
+  readonly reproducible?: boolean
+}
+
+export class ProfilePlace {
+  readonly path: string
+  readonly #everyMs: number | null
+  readonly #isReproducible: boolean
+  readonly #tell: (line: string) => void
+  #autosave: Autosave | undefined
+
+  private constructor(
+    path: string,
+    everyMs: number | null,
+    isReproducible: boolean,
+    tell: (line: string) => void,
+  ) {
+    this.path = path
+    this.#everyMs = everyMs
+    this.#isReproducible = isReproducible
+    this.#tell = tell
+  }
+
+  /**
+   * @param tell  what there is to say of files beside it, now and later
+   * @throws BadDuration, CannotWriteProfile: now, and not after a recording
+   */
+  static async at(path: string, flags: PlaceFlags, tell: (line: string) => void): Promise<ProfilePlace> {
+    const everyMs = intervalOf(flags.autosave)
+    let isSpecial: boolean
+    try {
+      isSpecial = await probeFile(path)
+    } catch (error) {
+      throw new CannotWriteProfile(path, errorCode(error))
+    }
+    const left = autosavedBeside(path)
+    if (left !== undefined) {
+      tell(
+        `${left} holds a recording that goes on, or did not end as it should; it stays: jfluid report ${left}`,
+      )
+    }
+    return new ProfilePlace(path, isSpecial ? null : everyMs, flags.reproducible === true, tell)
+  }
+
+  /**
+   * The same where there may be none.
+   *
+   * @param option  that would name one
+   * @throws AutosaveWithoutFile
+   */
+  static async maybeAt(
+    path: string | undefined,
+    option: string,
+    flags: PlaceFlags,
+    tell: (line: string) => void,
+  ): Promise<ProfilePlace | null> {
+    if (path !== undefined) return await ProfilePlace.at(path, flags, tell)
+    if (flags.autosave !== undefined) throw new AutosaveWithoutFile(option)
+    return null
+  }
+
+  /** From now on, what is recorded is saved now and then. */
+  guard(session: Saved): void {
+    if (this.#everyMs !== null) this.#autosave = new Autosave(session, this.path, this.#everyMs, this.#tell)
+  }
+
+  /** The recording is about to end: nothing is saved any more. */
+  async release(): Promise<void> {
+    await this.#autosave?.stop()
+  }
+
+  /**
+   * Writes the profile, to another directory if it cannot be put where it should be. Nothing of what was autosaved is left then.
+   *
+   * @param others  where else there may be room, in this order
+   * @throws ProfilePutElsewhere
+   * @throws ProfileOnlyAutosaved, CannotWriteProfile if it can be put nowhere
+   */
+  async keep(whole: Profile, others = otherDirectories()): Promise<void> {
+    await this.release()
+    const profile = this.#isReproducible ? reproducible(whole) : whole
+    let problem: CannotWriteProfile | undefined
+    try {
+      await writeProfile(profile, this.path)
+    } catch (error) {
+      if (!(error instanceof CannotWriteProfile)) throw error
+      problem = error
+    }
+    if (problem !== undefined) {
+      const elsewhere = await putElsewhere(profile, basename(this.path), others)
+      const autosaved = this.#autosave?.path
+      if (elsewhere === undefined) {
+        throw autosaved === undefined ? problem : new ProfileOnlyAutosaved(problem, autosaved)
+      }
+      await this.#autosave?.discard()
+      throw new ProfilePutElsewhere(problem, elsewhere)
+    }
+    await this.#autosave?.discard()
+  }
+}
+
+function otherDirectories(): string[] {
+  return [tmpdir(), '/var/tmp', homedir(), '/dev/shm']
+}
+
+/** @returns where it is; undefined if it could be put nowhere */
+async function putElsewhere(
+  profile: Profile,
+  name: string,
+  directories: readonly string[],
+): Promise<string | undefined> {
+  for (const directory of directories) {
+    // The name itself may be what is wrong.
+    for (const each of [name || 'p.jfluid', 'p.jfluid']) {
+      let made: string | undefined
+      try {
+        made = mkdtempSync(join(directory, 'jfluid-profile-'))
+        const path = join(made, each)
+        await writeProfile(profile, path)
+        return path
+      } catch {
+        if (made !== undefined) rmSync(made, { recursive: true, force: true })
+      }
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { ProfilePlace } from '../../src/commands/place.ts'
+import { readProfile } from '../../src/profile/file.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { profileOf } from '../profile/trees.ts'
+
+const isRoot = process.getuid?.() === 0
+const PROFILE = profileOf('main 1x 5ns ( work 2x 7ns )')
+
+let directory: string
+let told: string[]
+const tell = (line: string): void => {
+  told.push(line)
+}
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'jfluid-place-test-'))
+  told = []
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+/** A session that is asked so often what it has recorded. */
+class FakeSession {
+  asked = 0
+  profile: Profile = PROFILE
+  async profileSoFar(why: string): Promise<Profile> {
+    this.asked++
+    return { ...this.profile, truncated: why }
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(5) // the test's own ceiling ends it
+}
+
+describe('the place of a profile is looked at before anything is recorded', () => {
+  it.each([
+    ['a directory that is not there', 'none/p.jfluid', /no such file or directory/],
+    ['a directory', '.', /it is a directory/],
+    ['a name that is too long', `${'x'.repeat(256)}.jfluid`, /the name is too long/],
+  ])('%s is refused', async (_, name, message) => {
+    await assert.rejects(ProfilePlace.at(join(directory, name), {}, tell), {
+      name: 'CannotWriteProfile',
+      exitCode: 73,
+      message,
+    })
+  })
+
+  it.skipIf(isRoot)('a directory that may not be written to is refused', async () => {
+    chmodSync(directory, 0o500)
+    await assert.rejects(ProfilePlace.at(join(directory, 'p.jfluid'), {}, tell), /permission denied/)
+  })
+
+  it('looking leaves nothing, and what is there stays', async () => {
+    writeFileSync(join(directory, 'p.jfluid'), 'before')
+    await ProfilePlace.at(join(directory, 'p.jfluid'), {}, tell)
+    await ProfilePlace.at(join(directory, 'new.jfluid'), {}, tell)
+    assert.deepEqual(readdirSync(directory), ['p.jfluid'])
+    assert.equal(statSync(join(directory, 'p.jfluid')).size, 6)
+  })
+
+  it('an interval that is none is refused, and one without a file', async () => {
+    await assert.rejects(ProfilePlace.at(join(directory, 'p'), { autosave: 'often' }, tell), {
+      name: 'BadDuration',
+      exitCode: 64,
+    })
+    await assert.rejects(ProfilePlace.maybeAt(undefined, '--record', { autosave: '1s' }, tell), {
+      name: 'AutosaveWithoutFile',
+      exitCode: 64,
+      message: /there is no --record/,
+    })
+    assert.equal(await ProfilePlace.maybeAt(undefined, '--record', {}, tell), null)
+  })
+})
+
+describe('while it is recorded', () => {
+  it('what there is so far is beside it, private, and says that it is cut short', async () => {
+    const path = join(directory, 'p.jfluid')
+    const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
+    place.guard(new FakeSession())
+    await until(() => existsSync(`${path}.autosave`))
+    const { truncated, merged } = await readProfile(`${path}.autosave`)
+    assert.match(String(truncated), /^autosaved while it was recorded/)
+    assert.deepEqual(merged, PROFILE.merged)
+    assert.equal(statSync(`${path}.autosave`).mode & 0o777, 0o600)
+    assert.equal(existsSync(path), false)
+
+    await place.keep(PROFILE)
+    assert.deepEqual(readdirSync(directory), ['p.jfluid'])
+    assert.deepEqual(await readProfile(path), PROFILE)
+  })
+
+  it('is saved no more once it is about to end', async () => {
+    const session = new FakeSession()
+    const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: '1ms' }, tell)
+    place.guard(session)
+    await until(() => session.asked > 1)
+    await place.release()
+    const { asked } = session
+    await sleep(20)
+    assert.equal(session.asked, asked)
+  })
+
+  it('what another has left stays, and is told of', async () => {
+    const path = join(directory, 'p.jfluid')
+    writeFileSync(`${path}.autosave`, 'of another')
+    const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
+    assert.match(
+      told[0] ?? '',
+      /p\.jfluid\.autosave holds a recording .* jfluid report .*p\.jfluid\.autosave$/,
+    )
+    place.guard(new FakeSession())
+    await until(() => existsSync(`${path}.autosave.2`))
+    await place.keep(PROFILE)
+    assert.deepEqual(readdirSync(directory).sort(), ['p.jfluid', 'p.jfluid.autosave'])
+    assert.equal(statSync(`${path}.autosave`).size, 10)
+  })
+
+  it.each(['off', 'a device'])('nothing is saved: %s', async (why) => {
+    const session = new FakeSession()
+    const path = why === 'off' ? join(directory, 'p.jfluid') : '/dev/null'
+    const place = await ProfilePlace.at(path, { autosave: why === 'off' ? 'off' : '1ms' }, tell)
+    place.guard(session)
+    await sleep(20)
+    assert.equal(session.asked, 0)
+    await place.keep(PROFILE)
+    assert.deepEqual(readdirSync(directory), why === 'off' ? ['p.jfluid'] : [])
+  })
+
+  it('nothing is saved while there is nothing', async () => {
+    const session = new FakeSession()
+    session.profile = { ...PROFILE, events: { count: 0, waitMs: 0 } }
+    const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: '1ms' }, tell)
+    place.guard(session)
+    await until(() => session.asked > 1)
+    await place.release()
+    assert.deepEqual(readdirSync(directory), [])
+  })
+
+  it('a place that has gone is told once, and saved to again when it is back', async () => {
+    const folder = join(directory, 'folder')
+    mkdirSync(folder)
+    const session = new FakeSession()
+    const place = await ProfilePlace.at(join(folder, 'p.jfluid'), { autosave: '1ms' }, tell)
+    rmSync(folder, { recursive: true })
+    place.guard(session)
+    await until(() => session.asked > 3)
+    assert.equal(told.length, 1)
+    assert.match(told[0] ?? '', /^cannot autosave, and recording goes on: .*no such file or directory$/)
+    mkdirSync(folder)
+    await until(() => existsSync(join(folder, 'p.jfluid.autosave')))
+    await place.keep(PROFILE)
+    assert.deepEqual(readdirSync(folder), ['p.jfluid'])
+  })
+
+  it('a session that is ending does not stop it from ending', async () => {
+    const place = await ProfilePlace.at(join(directory, 'p.jfluid'), { autosave: '1ms' }, tell)
+    let asked = 0
+    place.guard({
+      profileSoFar: async () => {
+        asked++
+        throw new Error('the recorder has gone')
+      },
+    })
+    await until(() => asked > 1)
+    await place.keep(PROFILE)
+    assert.deepEqual(told, [])
+  })
+})
+
+describe('a place that fails in the end', () => {
+  it('does not cost the profile: it is elsewhere, and nothing autosaved is left', async () => {
+    const path = join(directory, 'p.jfluid')
+    const other = join(directory, 'other')
+    mkdirSync(other)
+    const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
+    place.guard(new FakeSession())
+    await until(() => existsSync(`${path}.autosave`))
+    mkdirSync(path)
+    await assert.rejects(place.keep(PROFILE, ['/proc', other]), {
+      name: 'ProfilePutElsewhere',
+      exitCode: 73,
+      message:
+        /cannot write .*: it is a directory; the profile is in .*other\/jfluid-profile-\w+\/p\.jfluid$/,
+    })
+    const [made = ''] = readdirSync(other)
+    assert.deepEqual(await readProfile(join(other, made, 'p.jfluid')), PROFILE)
+    assert.equal(existsSync(`${path}.autosave`), false)
+  })
+
+  it('leaves what was autosaved where there is no room anywhere', async () => {
+    const path = join(directory, 'p.jfluid')
+    const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
+    place.guard(new FakeSession())
+    await until(() => existsSync(`${path}.autosave`))
+    mkdirSync(path)
+    await assert.rejects(place.keep(PROFILE, ['/proc']), {
+      name: 'ProfileOnlyAutosaved',
+      exitCode: 73,
+      message:
+        /it is a directory; what had been autosaved some seconds before the end is in .*p\.jfluid\.autosave$/,
+    })
+    assert.equal((await readProfile(`${path}.autosave`)).events.count, 2000)
+  })
+
+  it('says so where nothing is left', async () => {
+    const place = await ProfilePlace.at('/dev/full', {}, tell)
+    await assert.rejects(place.keep(PROFILE, ['/proc']), {
+      name: 'CannotWriteProfile',
+      message: /no space left on the device/,
+    })
+  })
+})
+
+it('a file that is missing while its autosave is there: the error names it', async () => {
+  const path = join(directory, 'p.jfluid')
+  const place = await ProfilePlace.at(path, { autosave: '1ms' }, tell)
+  place.guard(new FakeSession())
+  await until(() => existsSync(`${path}.autosave`))
+  await place.release()
+  await assert.rejects(readProfile(path), {
+    name: 'CannotReadProfile',
+    hint: new RegExp(`jfluid report ${path}\\.autosave$`),
+  })
+})

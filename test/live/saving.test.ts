@@ -1,0 +1,116 @@
+// What is recorded is not lost: not when jfluid is killed, not when there is no room where it should be put, and not while
+// somebody looks at it.
+
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { newestOrAll } from '../support/jdks.ts'
+import { cli, jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
+import { Terminal } from '../support/terminal.ts'
+import { until } from './remains.ts'
+
+const ROOT = ['--root', 'fix.Ticker.work'] as const
+const KEEPS = ['--autosave', '100ms'] as const
+
+describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
+  let classes: string
+  let java: JavaProcess
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Ticker')
+    java = startJava(jdk, ['-cp', classes, 'fix.Ticker'])
+    await java.line(/ready/)
+  })
+
+  it('jfluid is killed: what it had autosaved is there, and the next one says where', async () => {
+    const recording = startRecording(java.pid, ...ROOT, ...KEEPS)
+    await recording.started
+    const autosaved = `${recording.file}.autosave`
+    await until(() => existsSync(autosaved))
+    recording.process.child.kill('SIGKILL')
+    await recording.process.exit
+
+    const { merged, warnings } = await readProfileJson(autosaved)
+    expect(merged[0]?.calls).toBeGreaterThan(0)
+    expect(warnings.join()).toContain('truncated: autosaved while it was recorded')
+    const missing = await jfluid('report', recording.file)
+    expect(missing.code).toBe(STATUS.fileNotFound)
+    expect(missing.stderr).toContain(`jfluid report ${autosaved}`)
+
+    const again = await jfluid(
+      ...['record', `${java.pid}`, ...ROOT, ...KEEPS, '--duration', '500ms', '--out', recording.file],
+    )
+    expect(again.code, again.stderr).toBe(0)
+    expect(again.stderr).toContain(`${autosaved} holds a recording`)
+    expect(readdirSync(join(recording.file, '..')).sort()).toEqual(['p.jfluid', 'p.jfluid.autosave'])
+  })
+
+  it.each([
+    ['of a root', ROOT],
+    ['of a region', ['--region', 'fix.Ticker.work']],
+    ['of the whole JVM', ['--mode', 'sample', '--sampler', 'stacks']],
+  ] as const)('no room: a recording %s is put elsewhere', async (_, what) => {
+    const p = startProcess(
+      process.execPath,
+      [cli, 'record', `${java.pid}`, ...what, '--duration', '300ms', '--out', '/dev/full'],
+      { env: { TMPDIR: temporaryDirectory() } },
+    )
+    expect((await p.exit).code, p.stderr()).toBe(STATUS.cannotWrite)
+    expect(p.stderr()).toMatch(/cannot write \/dev\/full: no space left on the device; the profile is in /)
+    const [, elsewhere = ''] = /the profile is in (\S+)/.exec(p.stderr()) ?? []
+    expect((await jfluid('report', elsewhere)).code).toBe(0)
+  })
+
+  it('run has the same care, and looks before it starts the program', async () => {
+    const program = [jdk.java, '-cp', classes, 'fix.Ticker']
+    const missing = join(temporaryDirectory(), 'none', 'p.jfluid')
+    const refused = await jfluid('run', ...ROOT, '--record', missing, '--', ...program)
+    expect(refused.code).toBe(STATUS.cannotWrite)
+    expect(refused.stdout).toBe('')
+    const withoutFile = await jfluid('run', ...ROOT, '--autosave', '1s', '--', ...program)
+    expect(withoutFile.code).toBe(STATUS.usage)
+  })
+
+  it('s and e write files that hold what is on the screen, and jfluid open shows them', async () => {
+    const folder = temporaryDirectory()
+    const out = join(folder, 'whole.jfluid')
+    const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...ROOT, ...KEEPS, '--out', out])
+    await terminal.until((lines) => lines.some((line) => /100\.0 +\d.*fix\.Ticker\.work/.test(line)))
+    terminal.send('s')
+    await terminal.until((lines) => lines.some((line) => line.startsWith(' write to jfluid-')))
+    const saved = join(folder, 's.jfluid')
+    terminal.send(`\x15${saved}\r`)
+    await terminal.until((lines) => lines.some((line) => line.startsWith(' saved: jfluid open')))
+    terminal.send('e')
+    await terminal.until((lines) => lines.some((line) => line.startsWith('  json')))
+    terminal.send('\r')
+    await terminal.until((lines) => lines.some((line) => /^ write to jfluid-.*\.json/.test(line)))
+    const exported = join(folder, 'e.json')
+    terminal.send(`\x15${exported}\r`)
+    await terminal.until((lines) => lines.some((line) => line.startsWith(' exported as json')))
+    await until(() => existsSync(`${out}.autosave`))
+    terminal.send('q')
+    expect((await terminal.exit).code).toBe(0)
+
+    expect(readdirSync(folder).sort()).toEqual(['e.json', 's.jfluid', 'whole.jfluid'])
+    const calls = async (file: string) => (await readProfileJson(file)).merged[0]?.calls ?? 0
+    expect((await readProfileJson(saved)).warnings.join()).toContain('truncated: saved while recording')
+    expect((await readProfileJson(out)).truncated).toBe(false)
+    expect(await calls(saved)).toBeLessThanOrEqual(await calls(out))
+
+    const opened = Terminal.jfluid(['open', saved])
+    await opened.until((lines) => lines[0]?.includes('s.jfluid') && /fix\.Ticker\.work/.test(lines[3] ?? ''))
+    opened.send('q')
+    expect((await opened.exit).code).toBe(0)
+    expect(opened.modes().screen).toBe('normal')
+    rmSync(folder, { recursive: true })
+  })
+
+  it('opening a file without a terminal names what prints it', async () => {
+    const { code, stderr } = await jfluid('open', 'p.jfluid')
+    expect(code).toBe(STATUS.noTerminal)
+    expect(stderr).toMatch(/print it without one: jfluid report p\.jfluid/i)
+  })
+})
