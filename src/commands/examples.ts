@@ -54,6 +54,10 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
   ],
   report: [
     { line: 'report p.jfluid', says: 'read it on a page' },
+    {
+      line: 'report p.jfluid --back-traces EditDistance.row',
+      says: 'who calls it, and how much of it is whose?',
+    },
     { line: 'report p.jfluid --top 50 --json', says: 'for programs' },
   ],
   export: [

@@ -10,6 +10,7 @@ import type { ExportFlags } from './export.ts'
 import type { GateFlags } from './gate.ts'
 import { count, percentage, withRootFlags, withSessionFlags } from './options.ts'
 import type { RecordFlags } from './record.ts'
+import type { ReportFlags } from './report.ts'
 import type { RootsFlags } from './roots.ts'
 import type { RunFlags } from './run.ts'
 import { SHELLS, type Shell } from './shell/scripts.ts'
@@ -164,8 +165,14 @@ export function commandLine(version: string): Command {
     .description('what a recorded profile says')
     .argument('<file>', 'a .jfluid file')
     .option('--top <n>', 'how many hot methods', count, 20)
+    .option('--threads', 'a tree for each thread, too')
+    .option(
+      '--back-traces <method>',
+      'in place of the tree, who calls this method, and who calls those; repeatable',
+      (value: string, before: readonly string[] = []) => [...before, value],
+    )
     .option('--json', 'as JSON')
-    .action(async (file: string, flags: { top: number; json?: boolean }) => {
+    .action(async (file: string, flags: ReportFlags) => {
       const { report } = await import('./report.ts')
       await report(file, flags)
     })

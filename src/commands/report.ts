@@ -1,17 +1,32 @@
 // jfluid report: what a recorded profile says, on a page or as JSON.
 
 import { readProfile } from '../profile/file.ts'
-import { reportJsonPieces, reportPieces, terminalOptions } from '../profile/report.ts'
+import { closeMethods, methodsNamed, NoSuchMethod } from '../profile/find-method.ts'
+import { nameOf, type Profile } from '../profile/profile.ts'
+import { reportJsonPieces, reportPieces, type TracedMethods, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 
-export async function report(
-  file: string,
-  flags: { readonly top: number; readonly json?: boolean },
-): Promise<void> {
+export interface ReportFlags {
+  readonly top: number
+  readonly json?: boolean
+  readonly threads?: boolean
+  readonly backTraces?: readonly string[]
+}
+
+/** @throws CannotReadProfile and its like, NoSuchMethod */
+export async function report(file: string, flags: ReportFlags): Promise<void> {
   const profile = await readProfile(file)
+  const backTraces = (flags.backTraces ?? []).map((text) => tracedMethods(text, profile))
+  const options = { top: flags.top, threads: flags.threads === true, backTraces }
   const pieces =
     flags.json === true
-      ? reportJsonPieces(profile, { top: flags.top })
-      : reportPieces(profile, { ...terminalOptions(process.stdout), top: flags.top })
+      ? reportJsonPieces(profile, options)
+      : reportPieces(profile, { ...terminalOptions(process.stdout), ...options })
   await writePieces(process.stdout, pieces)
+}
+
+function tracedMethods(text: string, { merged, methodNames }: Profile): TracedMethods {
+  const methods = methodsNamed(text, merged, (id) => nameOf(methodNames, id))
+  if (methods.length === 0) throw new NoSuchMethod(text, closeMethods(text, methodNames))
+  return { text, methods }
 }

@@ -16,7 +16,7 @@ import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { CostKind } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import type { Changes } from './changes.ts'
-import { methodMatcher } from './find-method.ts'
+import { methodMatcher, NoSuchMethod } from './find-method.ts'
 import { fullName, percent } from './text.ts'
 
 export type Measure = 'self' | 'total' | 'calls'
@@ -57,19 +57,6 @@ export class BadCondition extends JfluidError {
   /** @param at  where in the text */
   constructor(text: string, at: number, expected: string) {
     super(`cannot read --fail-if: ${expected}\n  ${text}\n  ${' '.repeat(at)}^`)
-  }
-}
-
-/** A condition about a method that neither profile has would hold for ever. */
-export class NoSuchMethod extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint: string
-  constructor(method: string, close: readonly string[]) {
-    super(`no method of the profile is '${method}'`)
-    this.hint =
-      close.length > 0
-        ? `Did you mean ${close.join(', ')}?`
-        : 'Take a name that the report shows, as Foo.bar or com.acme.Foo.bar.'
   }
 }
 

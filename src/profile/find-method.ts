@@ -1,8 +1,23 @@
 // Methods of a profile by what a user types: `Foo.bar`, `com.acme.Foo.bar`, with the parameters behind it where there are
 // several. `.`, `/` and `$` are one separator, as in the name of a root.
 
-import type { MethodName } from '../cct/tree.ts'
+import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { hotMethods } from '../cct/snapshot.ts'
+import type { MethodName, Tree } from '../cct/tree.ts'
 import { isWait, signature } from './text.ts'
+
+/** A method that is in no tree: to a condition it would hold for ever. */
+export class NoSuchMethod extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(method: string, close: readonly string[]) {
+    super(`no method of the profile is '${method}'`)
+    this.hint =
+      close.length > 0
+        ? `Did you mean ${close.join(', ')}?`
+        : 'Take a name that the report shows, as Foo.bar or com.acme.Foo.bar.'
+  }
+}
 
 const dotted = (text: string): string => text.replace(/[/$]/g, '.')
 
@@ -26,6 +41,14 @@ export function methodMatcher(text: string): (name: MethodName) => boolean {
     const written = signature({ ...name, descriptor: name.descriptor.replace(/\).*$/s, ')V') })
     return name.descriptor.startsWith(parameters) || written.replaceAll(' ', '').endsWith(parameters)
   }
+}
+
+/** Ids of a tree's methods that are meant, as `backTraces` takes them: a method is one wherever it is called from. */
+export function methodsNamed(text: string, tree: Tree, names: (id: number) => MethodName): number[] {
+  const matches = methodMatcher(text)
+  return hotMethods(tree)
+    .map(({ method }) => method)
+    .filter((id) => matches(names(id)))
 }
 
 /** Names that end like what was typed, for "did you mean": at most five. */

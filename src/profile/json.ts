@@ -146,10 +146,13 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
   }
 }
 
-/** That of the costs in the file: those of waits are what rows of waiting, and columns of their own, say of times. */
+/**
+ * That of the costs in the file: those of waits are what rows of waiting, and columns of their own, say of times. Back traces
+ * have no column but those of their metric.
+ */
 function writtenMetric(tree: Tree): Metric {
   const metric = metricOf(tree)
-  return metric.kind === 'waits' ? METRICS.time : metric
+  return metric.kind === 'waits' && tree.metrics[METRICS.time.total] !== undefined ? METRICS.time : metric
 }
 
 /** With the costs of `written`, in the order of the tree's own. */
@@ -267,7 +270,7 @@ export function* nodePieces(
   const [self, total] = [column(tree, metric.self), column(tree, metric.total)]
   const errors = errorsOf(tree)
   const folds = foldsOf(tree)
-  const isTime = metric.kind === 'time'
+  const isMeasured = tree.metrics.measuredNs !== undefined
   const waits = tellsWaits(tree) ? WAIT_COLUMNS.map((name) => ({ name, of: column(tree, name) })) : []
   const objects = column(tree, 'objects')
   const totalObjects = column(tree, 'totalObjects')
@@ -291,11 +294,11 @@ export function* nodePieces(
     let node = `${separator}${head(method[i]!)},"calls":${calls[i]!}`
     if (metric.kind !== 'calls') node += `,"${metric.self}":${self[i]!}`
     node += `,"${metric.total}":${total[i]!}`
-    if (metric.kind === 'bytes') {
+    if (metric.kind === 'bytes' && tree.metrics.objects !== undefined) {
       node += `,"objects":${objects[i]!},"totalObjects":${totalObjects[i]!}${liveJson(tree, i)}`
       node += `,"allocated":[${allocatedBy(tree, i, head).join(',')}]`
     }
-    if (isTime) node += `,"measuredNs":${measured[i]!}`
+    if (isMeasured) node += `,"measuredNs":${measured[i]!}`
     for (const { name, of } of waits) if (of[i] !== 0) node += `,"${name}":${of[i]!}`
     if (errors !== undefined && errors.total[i]! >= 0) {
       node += `,"selfErrorNs":${errors.self[i]!},"errorNs":${errors.total[i]!}`

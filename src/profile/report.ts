@@ -2,6 +2,7 @@
 // terminal, a pipe or a ticket; `jfluid report` prints it, and the live view when it is left.
 
 import { isAllocation } from '../cct/allocation.ts'
+import { backTraces } from '../cct/back-traces.ts'
 import { COUNTED, FOLDED, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
@@ -60,12 +61,24 @@ export interface ReportOptions {
   readonly maxRows?: number
   /** A tree per thread, too. */
   readonly threads?: boolean
+  /** Methods whose callers are shown in place of the tree; ids as `methodsNamed` gives them. */
+  readonly backTraces?: readonly TracedMethods[]
+}
+
+/** One or more methods that a user means. */
+export interface TracedMethods {
+  /** As the user wrote it. */
+  readonly text: string
+  readonly methods: readonly number[]
 }
 
 /** Columns of numbers and 16 cells of a name. */
 const NARROWEST = 66
 
-const DEFAULTS = { width: 80, color: false, top: 10, minPercent: 1, maxRows: 60, threads: false }
+const DEFAULTS = {
+  ...{ width: 80, color: false, top: 10, minPercent: 1, maxRows: 60, threads: false },
+  backTraces: [] as readonly TracedMethods[],
+}
 
 /** What `width` and `color` should be for a stream: a pipe has 80 columns and no colour. */
 export function terminalOptions(
@@ -92,13 +105,17 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
     yield `\nNothing was recorded: ${isWholeJvm(profile) ? 'no sample was taken' : 'no root was called'}.\n`
     return
   }
-  yield* treeSection('Calling context tree, all threads', profile, profile.merged, o, paint)
-  if (o.threads) {
-    for (const thread of profile.threads) {
-      if (thread.tree.count === 0) continue
-      const title = `Thread ${clean(thread.name)} (${thread.id})`
-      yield* treeSection(title, profile, thread.tree, o, paint)
+  const threads = o.threads ? profile.threads.filter(({ tree }) => tree.count > 0) : []
+  if (o.backTraces.length > 0) {
+    yield* tracesSections('all threads', profile, profile.merged, o, paint)
+    for (const { name, id, tree } of threads) {
+      yield* tracesSections(`thread ${clean(name)} (${id})`, profile, tree, o, paint)
     }
+    return
+  }
+  yield* treeSection('Calling context tree, all threads', profile, profile.merged, o, paint)
+  for (const { name, id, tree } of threads) {
+    yield* treeSection(`Thread ${clean(name)} (${id})`, profile, tree, o, paint)
   }
   if (profile.allocation?.liveness !== undefined) yield* survivorSection(profile, o, paint)
   if (profile.mode === 'alloc') yield* hotSection(profile, o, paint, 'classes')
@@ -122,6 +139,12 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
     const { kept } = prune(tree, o.minPercent / 100, o.maxRows)
     return nodePieces(tree, heads, (node) => kept[node] === 1)
   }
+  const traced = o.backTraces.flatMap(({ methods }) => methods)
+  function* traces(from: Tree): Generator<string> {
+    if (traced.length === 0) return
+    yield '],\n"backTraces":['
+    yield* nodes(backTraces(from, traced).tree)
+  }
   yield '{"format":"jfluid-report","version":1,\n'
   yield factsJson(profile)
   yield ',\n"methods":['
@@ -137,6 +160,7 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
     for (const thread of profile.threads) {
       yield `${separator}{"id":${thread.id},"name":${JSON.stringify(thread.name)},"roots":[`
       yield* nodes(thread.tree)
+      yield* traces(thread.tree)
       yield ']}'
       separator = ',\n'
     }
@@ -144,6 +168,7 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
   }
   yield '"merged":['
   yield* nodes(profile.merged)
+  yield* traces(profile.merged)
   yield ']}\n'
 }
 
@@ -387,12 +412,32 @@ const hotHeader = ({ total, self, perCall, calls }: CostWords, errors: string): 
 
 const classHeader = `${right('bytes', 9)}${right('', 10)}  % self    objects${right('B each', 10)}  class`
 
+/** Who calls the methods that were asked for; nothing of those that a thread has not called. */
+function* tracesSections(
+  where: string,
+  profile: Profile,
+  from: Tree,
+  o: typeof DEFAULTS,
+  paint: Paint,
+): Generator<string> {
+  for (const { text, methods } of o.backTraces) {
+    const { tree, isCut, levels } = backTraces(from, methods)
+    if (tree.count === 0) continue
+    const cut = isCut ? `, ${plural(levels, 'level')}` : ''
+    yield* treeSection(`Back traces of ${clean(text)}, ${where}${cut}`, profile, tree, o, paint, {
+      share: '% of it',
+      name: 'method, below it its callers',
+    })
+  }
+}
+
 function* treeSection(
   title: string,
   profile: Profile,
   tree: Tree,
   o: typeof DEFAULTS,
   paint: Paint,
+  words = { share: isWholeJvm(profile) ? '% all ' : '% root', name: 'method' },
 ): Generator<string> {
   const least = o.minPercent / 100
   const pruned = prune(tree, least, o.maxRows)
@@ -400,7 +445,7 @@ function* treeSection(
   const rest = hidden > 0 ? `, ${plural(hidden, 'smaller node')} left out` : ''
   yield `\n${paint('bold', cut(title, o.width))}${paint('dim', rest)}\n`
   const errors = errorsOf(tree) === undefined ? '' : right('±', ERROR_CELLS)
-  yield `${paint('dim', `${treeHeader(COST_WORDS[COST_OF[profile.mode]], errors, isWholeJvm(profile) ? '% all ' : '% root')}method`)}\n`
+  yield `${paint('dim', `${treeHeader(COST_WORDS[COST_OF[profile.mode]], errors, words.share)}${words.name}`)}\n`
   yield* treeRows(profile, tree, pruned, o.width, paint)
 }
 

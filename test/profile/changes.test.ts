@@ -12,8 +12,8 @@ import {
 import { changesJsonPieces } from '../../src/profile/changes-json.ts'
 import { changesPieces } from '../../src/profile/changes-text.ts'
 import { remarksOf } from '../../src/profile/comparable.ts'
-import { BadCondition, judge, NoSuchMethod, parseCondition } from '../../src/profile/condition.ts'
-import { closeMethods, methodMatcher } from '../../src/profile/find-method.ts'
+import { BadCondition, judge, parseCondition } from '../../src/profile/condition.ts'
+import { closeMethods, methodMatcher, NoSuchMethod } from '../../src/profile/find-method.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { chain, Methods, profileOf, profileOfTree } from './trees.ts'
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { methodsNamed } from '../../src/profile/find-method.ts'
 import { reportJsonPieces, reportText, terminalOptions } from '../../src/profile/report.ts'
 import { width, wrap } from '../../src/profile/text.ts'
-import { chain, profileOf, profileOfTree } from './trees.ts'
+import { chain, Methods, profileOf, profileOfTree, treeOf } from './trees.ts'
 
 const order = profileOf(
   `OrderService.process 4x 1000000ns (
@@ -153,5 +154,57 @@ describe('wrap', () => {
   it('breaks at spaces, and a long word where it must', () => {
     assert.deepEqual(wrap('aa bb cccccc d', 5), ['aa bb', 'ccccc', 'c d'])
     assert.deepEqual(wrap('', 5), [''])
+  })
+})
+
+describe('back traces in the report', () => {
+  // leaf: 5 of 11 ns by way of work, 6 by way of other, both below main
+  const profile = profileOf(
+    'main 1x 1ns ( work 2x 2ns ( leaf 3x 5000000ns ) other 1x 3ns ( leaf 4x 6000000ns ) )',
+  )
+  const backTraces = (text: string) => [
+    { text, methods: methodsNamed(text, profile.merged, (id) => profile.methodNames[id]!) },
+  ]
+
+  it('stand in place of the tree: the method, below it its callers', () => {
+    const text = reportText(profile, { backTraces: backTraces('App.leaf') })
+    assert.doesNotMatch(text, /Calling context tree|Hot methods/)
+    assert.match(text, /^Back traces of App\.leaf, all threads$/m)
+    const rows = text.split('\n').filter((line) => /App\.\w+$/.test(line))
+    assert.deepEqual(
+      rows.slice(1).map((line) =>
+        line
+          .trim()
+          .split(/ +/)
+          .filter((_, column) => column !== 1 && column !== 4),
+      ),
+      [
+        ['11.000', '100.0', '7', 'com.acme.App.leaf'],
+        ['6.000', '54.5', '4', 'com.acme.App.other'],
+        ['6.000', '54.5', '4', 'com.acme.App.main'],
+        ['5.000', '45.5', '3', 'com.acme.App.work'],
+        ['5.000', '45.5', '3', 'com.acme.App.main'],
+      ],
+    )
+  })
+
+  it('of each thread, where asked; nothing of one that has not called it', () => {
+    const idle = { id: 7, name: 'idle', tree: treeOf('main 1x 1ns', new Methods()) }
+    const threads = [...profile.threads, idle]
+    const text = reportText({ ...profile, threads }, { threads: true, backTraces: backTraces('App.leaf') })
+    assert.match(text, /^Back traces of App\.leaf, thread worker-1 \(21\)$/m)
+    assert.doesNotMatch(text, /idle/)
+  })
+
+  it('are in the JSON beside the tree, of all threads and of each', () => {
+    const pieces = reportJsonPieces(profile, { threads: true, backTraces: backTraces('App.leaf') })
+    type Node = { method: string; calls: number; totalNs: number; children: Node[] }
+    const json = JSON.parse([...pieces].join('')) as { backTraces: Node[]; threads: { backTraces: Node[] }[] }
+    const show = (nodes: Node[]): string =>
+      nodes.map((it) => `${it.method} ${it.calls}x ${it.totalNs / 1e6} (${show(it.children)})`).join(' ')
+    const expected = 'leaf 7x 11 (work 3x 5 (main 3x 5 ()) other 4x 6 (main 4x 6 ()))'
+    assert.equal(show(json.backTraces), expected)
+    assert.equal(show(json.threads[0]!.backTraces), expected)
+    assert.ok(!('measuredNs' in json.backTraces[0]!))
   })
 })
