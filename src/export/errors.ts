@@ -24,6 +24,15 @@ export class NoFormat extends JfluidError {
   }
 }
 
+/** The format has no way to say what the profile holds. */
+export class DoesNotFit extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Take another format: json, csv and pprof hold everything.'
+  constructor(format: string, what: string) {
+    super(`format ${format} cannot hold ${what}`)
+  }
+}
+
 /** Bytes that are no text, on their way to a terminal. */
 export class BinaryOnTerminal extends JfluidError {
   readonly exitCode = EX_USAGE

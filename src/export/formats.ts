@@ -12,13 +12,14 @@ import { csv } from './csv.ts'
 import { CannotWriteExport, NoFormat, UnknownFormat } from './errors.ts'
 import type { ExportFormat, ExportOptions } from './format.ts'
 import { json } from './json.ts'
+import { nps } from './nps.ts'
 import { pprof } from './pprof.ts'
 import { speedscope } from './speedscope.ts'
 
 export type { ExportFormat, ExportOptions } from './format.ts'
 
 /** In the order the help shows them. */
-export const formats: readonly ExportFormat[] = [json, csv, collapsed, speedscope, pprof, callgrind]
+export const formats: readonly ExportFormat[] = [json, csv, collapsed, speedscope, pprof, callgrind, nps]
 
 const names = (): string[] => formats.map((format) => format.name)
 

@@ -1,0 +1,352 @@
+// A CPU snapshot of the NetBeans profiler, which VisualVM opens, too: the tree of each thread, calls and times.
+//
+// Drawn after LoadedSnapshot.save and CPUResultsSnapshot.writeToStream of NetBeans. All numbers are big-endian; a string is
+// what Java's writeUTF writes: u16 length, modified UTF-8.
+//
+//   bytes    "nBpRoFiLeR", u8 major 1, u8 minor 2
+//   i32      type, 1 for CPU
+//   i32 i32  bytes of the snapshot, compressed and not
+//   bytes    the snapshot, zlib
+//   i32      bytes of the settings
+//   bytes    the settings, a Java properties file
+//   string   comments
+//
+// The snapshot:
+//
+//   i32 version 1, i64 began at (ms since 1970), i64 taken at (the same), bool thread CPU time as well: false
+//   i32 methods; for each, the strings class, method, descriptor. Method 0 stands for a thread.
+//   i32 threads; for each
+//     i32 number, string name, bool thread CPU time as well: false
+//     i32 bytes of the tree, the tree, i32 bytes of a node: 18
+//     i64 gross time, i64 gross CPU time, f64 f64 of it in probes, i64 net time, i64 net CPU time (all in clock ticks or µs,
+//     for statistics), i64 i64 net time of the whole tree in µs, i64 calls, bool CPU time is known: false
+//
+// A tree is one node, the thread, and what is below it, each node before its children:
+//
+//   u16 method, i32 calls, u40 total in µs, u40 self in µs, u16 children; for each, its offset in the tree: u24, or i32 if the
+//   tree has more than 2^24 - 1 bytes
+//
+// Times are rounded to microseconds so that sums stay right (whole-numbers.ts); what is negative is 0.
+
+import { metricOf } from '../cct/metric.ts'
+import type { Tree } from '../cct/tree.ts'
+import { allWarnings, column, nameOf, type Profile } from '../profile/profile.ts'
+import { count as countText, placeText } from '../profile/text.ts'
+import { DoesNotFit } from './errors.ts'
+import type { ExportFormat } from './format.ts'
+import { printable } from './frames.ts'
+import { wholeNumbers } from './whole-numbers.ts'
+import { deflated } from './zlib.ts'
+
+const MAGIC = 'nBpRoFiLeR'
+const VERSION = [1, 2]
+const TYPE_CPU = 1
+const SNAPSHOT_VERSION = 1
+const NODE_BYTES = 18
+const MOST_NUMBER = 2 ** 31 - 1
+const MOST_METHODS = 2 ** 16 - 1
+const MOST_CHILDREN = 2 ** 16 - 1
+const MOST_TIME_US = 2 ** 40 - 1
+const MOST_SHORT_OFFSET = 2 ** 24 - 1
+/** Its readers visit trees by recursion, on stacks of a megabyte: what is deeper belongs to the context at this depth. */
+const MOST_DEPTH = 1000
+/** Of a string, in characters of at most three bytes. */
+const LONGEST_TEXT = 20_000
+
+export const nps: ExportFormat = {
+  name: 'nps',
+  extension: '.nps',
+  description: 'VisualVM and the NetBeans profiler: the tree of each thread, calls and times',
+  isBinary: true,
+  *pieces(profile) {
+    const times = timesOf(profile)
+    const threads = profile.threads.filter(({ tree }) => tree.count > 0)
+    const trees = threads.length > 0 ? threads : [{ name: 'all threads', tree: profile.merged }]
+    const methods = new Methods(profile)
+    const made = trees.map(({ name, tree }) => ({ name, tree: new CompactTree(tree, times, methods) }))
+    const { bytes, length } = deflated(snapshot(profile, methods, made))
+    if (length > MOST_NUMBER) throw new DoesNotFit('nps', 'more than 2 GiB of contexts')
+    const settings = Buffer.from('# written by jfluid\n')
+    yield new Fields()
+      .bytes(Buffer.from(MAGIC))
+      .bytes(Uint8Array.from(VERSION))
+      .i32(TYPE_CPU)
+      .i32(bytes.reduce((sum, it) => sum + it.length, 0))
+      .i32(length).done
+    yield* bytes
+    const comments = new Fields().i32(settings.length).bytes(settings)
+    yield comments.text(
+      commentsOf(
+        profile,
+        made.some(({ tree }) => tree.isCut),
+      ).join('\n'),
+    ).done
+  },
+}
+
+/** The column of times, and what one of them is in microseconds; none where only calls are known. */
+interface Times {
+  readonly column?: string
+  readonly scale: number
+}
+
+function timesOf({ merged, mode, sampling }: Profile): Times {
+  const { kind } = metricOf(merged)
+  if (kind === 'time' || kind === 'waits') return { column: 'selfNs', scale: 1e-3 }
+  if (kind === 'calls') return { scale: 0 }
+  if (kind === 'samples' && sampling?.unit === 'ns')
+    return { column: 'selfSamples', scale: sampling.every * 1e-3 }
+  throw new DoesNotFit('nps', `what --mode ${mode} measures: it has calls and times only`)
+}
+
+function commentsOf(profile: Profile, isCut: boolean): string[] {
+  const { mode, roots } = profile
+  return [
+    `jfluid, mode ${mode}${roots.length === 0 ? '' : `, roots: ${roots.join(', ')}`}`,
+    ...(isCut ? [`contexts more than ${MOST_DEPTH} deep are part of those above them`] : []),
+    ...allWarnings(profile).map((warning) => `warning: ${warning}`),
+  ]
+}
+
+interface Made {
+  readonly name: string
+  readonly tree: CompactTree
+}
+
+function* snapshot(profile: Profile, methods: Methods, threads: readonly Made[]): Generator<Uint8Array> {
+  const began = Math.max(0, Date.parse(profile.startedAt))
+  yield new Fields()
+    .i32(SNAPSHOT_VERSION)
+    .i64(began)
+    .i64(began + Math.round(profile.durationMs))
+    .bool(false)
+    .i32(methods.count).done
+  yield* methods.pieces()
+  yield new Fields().i32(threads.length).done
+  for (const [at, { name, tree }] of threads.entries()) {
+    yield new Fields()
+      .i32(at + 1)
+      .text(name)
+      .bool(false)
+      .i32(tree.length).done
+    yield* tree.pieces()
+    const none = new Fields().i32(NODE_BYTES).i64(0).i64(0).f64(0).f64(0)
+    yield none.i64(tree.totalUs).i64(0).i64(tree.totalUs).i64(0).i64(tree.calls).bool(false).done
+  }
+}
+
+/** Methods that are in a tree, numbered from 1. */
+class Methods {
+  readonly #profile: Profile
+  readonly #numbers: (number | undefined)[] = []
+  readonly #ids: number[] = []
+
+  constructor(profile: Profile) {
+    this.#profile = profile
+  }
+
+  /** With method 0. */
+  get count(): number {
+    return this.#ids.length + 1
+  }
+
+  of(id: number): number {
+    const known = this.#numbers[id]
+    if (known !== undefined) return known
+    const number = this.#ids.push(id)
+    if (number > MOST_METHODS) throw new DoesNotFit('nps', `more than ${countText(MOST_METHODS)} methods`)
+    this.#numbers[id] = number
+    return number
+  }
+
+  *pieces(): Generator<Uint8Array> {
+    yield new Fields().text('Thread').text('').text('').done
+    for (const id of this.#ids) {
+      const name = nameOf(this.#profile.methodNames, id)
+      const fields = new Fields()
+        .text(name.class === '' ? '?' : name.class)
+        .text(name.method + placeText(name))
+      // What is no method, as a wait, has no descriptor; readers take one apart.
+      yield fields.text(name.descriptor === '' ? '()V' : name.descriptor).done
+    }
+  }
+}
+
+/** A tree with the thread as its top node, to be written node by node. */
+class CompactTree {
+  /** Bytes. */
+  readonly length: number
+  readonly totalUs: number
+  readonly calls: number
+  /** Whether contexts that are too deep have become part of those above. */
+  readonly isCut: boolean
+  readonly #tree: Tree
+  readonly #methods: Methods
+  readonly #offsetBytes: 3 | 4
+  readonly #children: Uint16Array
+  readonly #selfUs: Float64Array
+  readonly #totalUs: Float64Array
+  readonly #calls: Float64Array
+  readonly #depth: Int32Array
+
+  constructor(tree: Tree, times: Times, methods: Methods) {
+    this.#tree = tree
+    this.#methods = methods
+    const { count, parent } = tree
+    this.#calls = column(tree, 'calls')
+    this.#depth = new Int32Array(count)
+    this.#selfUs = new Float64Array(count)
+    this.#totalUs = new Float64Array(count)
+    const children = new Float64Array(count)
+    const selfUs = wholeNumbers(
+      times.column === undefined ? new Float64Array(count) : column(tree, times.column),
+      times.scale,
+    )
+    let [tops, nodes, calls] = [0, 1, 0]
+    for (let node = 0; node < count; node++) {
+      const above = parent[node]!
+      this.#depth[node] = above < 0 ? 1 : this.#depth[above]! + 1
+      this.#selfUs[node] = selfUs(node)
+      if (this.#depth[node]! > MOST_DEPTH) continue
+      nodes++
+      calls += this.#calls[node]!
+      methods.of(tree.method[node]!)
+      if (above < 0) tops++
+      else children[above]!++
+      if (this.#calls[node]! > MOST_NUMBER)
+        throw new DoesNotFit('nps', `${countText(this.#calls[node]!)} calls of one context`)
+    }
+    let total = 0
+    for (let node = count - 1; node >= 0; node--) {
+      this.#totalUs[node]! += this.#selfUs[node]!
+      const above = parent[node]!
+      if (above < 0) total += this.#totalUs[node]!
+      else this.#totalUs[above]! += this.#totalUs[node]!
+      if (this.#depth[node] === MOST_DEPTH) this.#selfUs[node] = this.#totalUs[node]!
+    }
+    const most = children.reduce((a, b) => Math.max(a, b), tops)
+    if (most > MOST_CHILDREN) throw new DoesNotFit('nps', `${countText(most)} callees of one context`)
+    if (total > MOST_TIME_US) throw new DoesNotFit('nps', 'more than 12 days')
+    this.#children = Uint16Array.from(children)
+    this.isCut = nodes < count + 1
+    this.calls = Math.round(calls)
+    this.totalUs = Math.max(0, total)
+    const short = nodes * NODE_BYTES + (nodes - 1) * 3
+    this.#offsetBytes = short > MOST_SHORT_OFFSET ? 4 : 3
+    this.length = nodes * NODE_BYTES + (nodes - 1) * this.#offsetBytes
+    if (this.length > MOST_NUMBER) throw new DoesNotFit('nps', `${countText(nodes)} contexts of one thread`)
+  }
+
+  *pieces(): Generator<Uint8Array> {
+    const { count, parent, size, method } = this.#tree
+    const offsets = this.#offsets()
+    const tops: number[] = []
+    for (let node = 0; node < count; node += size[node]!) tops.push(node)
+    const thread = new Fields().u16(0).i32(1).u40(this.totalUs).u40(0).u16(tops.length)
+    for (const top of tops) thread.offset(offsets[top]!, this.#offsetBytes)
+    yield thread.done
+    let fields = new Fields()
+    for (let node = 0; node < count; node++) {
+      if (this.#depth[node]! > MOST_DEPTH) continue
+      fields
+        .u16(this.#methods.of(method[node]!))
+        .i32(this.#calls[node]!)
+        .u40(Math.max(0, this.#totalUs[node]!))
+        .u40(Math.max(0, this.#selfUs[node]!))
+        .u16(this.#children[node]!)
+      const end = this.#children[node] === 0 ? node : node + size[node]!
+      for (let child = node + 1; child < end; child += size[child]!) {
+        if (parent[child] === node) fields.offset(offsets[child]!, this.#offsetBytes)
+      }
+      if (fields.length < PIECE_BYTES) continue
+      yield fields.done
+      fields = new Fields()
+    }
+    yield fields.done
+  }
+
+  /** Of each node in the tree. */
+  #offsets(): Float64Array {
+    const { count, size } = this.#tree
+    const offsets = new Float64Array(count)
+    let tops = 0
+    for (let node = 0; node < count; node += size[node]!) tops++
+    let next = NODE_BYTES + tops * this.#offsetBytes
+    for (let node = 0; node < count; node++) {
+      if (this.#depth[node]! > MOST_DEPTH) continue
+      offsets[node] = next
+      next += NODE_BYTES + this.#children[node]! * this.#offsetBytes
+    }
+    return offsets
+  }
+}
+
+const PIECE_BYTES = 1 << 16
+
+/** Fields one after the other, big-endian. */
+class Fields {
+  #bytes = Buffer.alloc(256)
+  #at = 0
+
+  get length(): number {
+    return this.#at
+  }
+
+  get done(): Uint8Array {
+    return this.#bytes.subarray(0, this.#at)
+  }
+
+  u16(value: number): this {
+    return this.#moved(this.#room(2).writeUInt16BE(value, this.#at))
+  }
+
+  i32(value: number): this {
+    return this.#moved(this.#room(4).writeInt32BE(value, this.#at))
+  }
+
+  u40(value: number): this {
+    return this.#moved(this.#room(5).writeUIntBE(value, this.#at, 5))
+  }
+
+  offset(value: number, bytes: 3 | 4): this {
+    return this.#moved(this.#room(bytes).writeUIntBE(value, this.#at, bytes))
+  }
+
+  i64(value: number): this {
+    return this.#moved(this.#room(8).writeBigInt64BE(BigInt(value), this.#at))
+  }
+
+  f64(value: number): this {
+    return this.#moved(this.#room(8).writeDoubleBE(value, this.#at))
+  }
+
+  bool(value: boolean): this {
+    return this.#moved(this.#room(1).writeUInt8(value ? 1 : 0, this.#at))
+  }
+
+  bytes(value: Uint8Array): this {
+    this.#room(value.length).set(value, this.#at)
+    return this.#moved(this.#at + value.length)
+  }
+
+  /** Without what modified UTF-8 writes in another way than UTF-8: zero, and characters beyond 16 bits. */
+  text(value: string): this {
+    const safe = printable(value).replace(/[\u{10000}-\u{10ffff}]|\p{Cs}/gu, '?')
+    const bytes = Buffer.from(safe.slice(0, LONGEST_TEXT))
+    return this.u16(bytes.length).bytes(bytes)
+  }
+
+  #room(bytes: number): Buffer {
+    if (this.#at + bytes > this.#bytes.length) {
+      const larger = Buffer.alloc(Math.max(2 * this.#bytes.length, this.#at + bytes))
+      this.#bytes.copy(larger, 0, 0, this.#at)
+      this.#bytes = larger
+    }
+    return this.#bytes
+  }
+
+  #moved(to: number): this {
+    this.#at = to
+    return this
+  }
+}
