@@ -47,6 +47,7 @@ import {
   type AllocationFacts,
   COST_OF,
   type ErrorBarFacts,
+  type HandChange,
   type Latency,
   MODES,
   type Mode,
@@ -490,6 +491,19 @@ class Reader {
       jdk: selection.jdk === true,
       lookAhead: this.#count(selection.lookAhead, 'selection.lookAhead'),
       rare: this.#oneOf(selection.rare, ['arm', 'watch'], 'selection.rare'),
+      ...(selection.byHand !== undefined && {
+        byHand: this.#array(selection.byHand, 'selection.byHand').map((each) => this.#handChange(each)),
+      }),
+    }
+  }
+
+  #handChange(value: unknown): HandChange {
+    const change = this.#fields(value, 'a change by hand')
+    return {
+      what: this.#oneOf(change.what, ['exclude', 'include', 'roots'], 'what was changed by hand'),
+      text: this.#string(change.text, 'what was changed by hand'),
+      atMs: this.#number(change.atMs, 'the time of a change by hand'),
+      methods: this.#count(change.methods, 'methods changed by hand'),
     }
   }
 

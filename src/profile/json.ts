@@ -82,6 +82,7 @@ export function factsJson(profile: Profile): string {
     warmupMs: profile.warmupMs,
     truncated: profile.truncated !== false,
     warnings: allWarnings(profile),
+    ...(profile.selection?.byHand !== undefined && { byHand: profile.selection.byHand }),
     events: profile.events,
     ...(profile.errorBars !== undefined && { errorBars: errorBarsJson(profile, profile.errorBars) }),
     ...(profile.overhead !== undefined && { overhead: overheadJson(profile, profile.overhead) }),

@@ -44,6 +44,17 @@ export interface AllocationFacts {
   readonly liveness?: { readonly collections: number; readonly untracked: number }
 }
 
+/** What the user changed while the session ran. */
+export interface HandChange {
+  /** Left out, taken back; or other roots, of which `text` names the old ones. */
+  readonly what: 'exclude' | 'include' | 'roots'
+  readonly text: string
+  /** From when recording began; 0 for what was so from the start. */
+  readonly atMs: number
+  /** Whose probes went out or in. */
+  readonly methods: number
+}
+
 export interface Profile {
   readonly target: {
     readonly pid: number
@@ -72,6 +83,8 @@ export interface Profile {
     readonly jdk: boolean
     readonly lookAhead: number
     readonly rare: 'arm' | 'watch'
+    /** Oldest first; absent if there were none. */
+    readonly byHand?: readonly HandChange[]
   }
   /** ISO 8601, when recording started. */
   readonly startedAt: string

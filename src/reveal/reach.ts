@@ -42,6 +42,9 @@ export interface Skipped {
   readonly reason: string
 }
 
+/** Internal name of the class. */
+export type MethodFilter = (className: string, name: string, descriptor: string) => boolean
+
 const OBJECT = 'java/lang/Object'
 const HIDDEN =
   'hidden class, defined before the session or outside a root: its own calls, and what only it calls, are missing'
@@ -80,6 +83,9 @@ export class Reach {
   /** Left alone since the session was last told: they have run seldom or never. */
   leftAlone: RareMethod[] = []
   #rarity: Rarity | null = null
+  /** Those that the user leaves out, while the session runs. */
+  #isLeftOut: MethodFilter = () => false
+  readonly #leftOut = new Map<string, RareMethod>()
   readonly #woken = new Set<string>()
   /** Left alone and not woken yet. */
   readonly #asleep = new Map<string, RareMethod>()
@@ -136,6 +142,10 @@ export class Reach {
       return null
     }
     const { index: methodIndex, name, descriptor } = method
+    if (!root && this.#isLeftOut(node.name, name, descriptor)) {
+      this.#leftOut.set(place, { classId: node.id, methodIndex, className: node.name, name, descriptor })
+      return null
+    }
     if (!root && this.#isLeftAlone(ref)) {
       const rare = { classId: node.id, methodIndex, className: node.name, name, descriptor }
       this.#asleep.set(place, rare)
@@ -152,6 +162,20 @@ export class Reach {
     })
     this.fresh.push(target)
     return target
+  }
+
+  /**
+   * From now on these methods are left out, and what only they call is not looked for.
+   *
+   * @returns those of them that were left out before, and are not any more: they are taken now
+   */
+  leaveOut(isLeftOut: MethodFilter): MethodTarget[] {
+    this.#isLeftOut = isLeftOut
+    const back = [...this.#leftOut].filter(
+      ([, { className, name, descriptor }]) => !isLeftOut(className, name, descriptor),
+    )
+    for (const [place] of back) this.#leftOut.delete(place)
+    return this.#takeAgain(back.map(([, method]) => method))
   }
 
   /** From now on, methods that are rare are left alone until they are woken. */
@@ -192,19 +216,26 @@ export class Reach {
 
   /** Takes methods that were left alone. */
   wake(methods: readonly RareMethod[]): MethodTarget[] {
-    const woken: MethodTarget[] = []
+    for (const { classId, methodIndex } of methods) {
+      const place = `${classId}:${methodIndex}`
+      this.#woken.add(place)
+      this.#asleep.delete(place)
+    }
+    return this.#takeAgain(methods)
+  }
+
+  /** Of what was decided before, and has no id. */
+  #takeAgain(methods: readonly RareMethod[]): MethodTarget[] {
+    const taken: MethodTarget[] = []
     for (const { classId, methodIndex } of methods) {
       const node = this.linker.hierarchy.get(classId)
       const method = this.linker.mirrors.get(classId)?.methods[methodIndex]
       if (!node || !method || this.ids.find(classId, methodIndex) !== undefined) continue
-      const ref = { node, method }
-      this.#woken.add(placeOf(ref))
-      this.#asleep.delete(placeOf(ref))
-      this.#decided.delete(placeOf(ref))
-      const target = this.take(ref)
-      if (target !== null) woken.push(target)
+      this.#decided.delete(placeOf({ node, method }))
+      const target = this.take({ node, method })
+      if (target !== null) taken.push(target)
     }
-    return woken
+    return taken
   }
 
   /** Looks behind the gate into classes that were passed over: what they have is left alone, so that it is watched. */
@@ -517,6 +548,7 @@ export class Reach {
       for (const { index } of methods) {
         this.#decided.delete(`${id}:${index}`)
         this.#asleep.delete(`${id}:${index}`)
+        this.#leftOut.delete(`${id}:${index}`)
       }
     }
     const left = this.#passThrough.filter((it) => !classes.has(it.node.id))

@@ -23,8 +23,8 @@ import { MethodIds, type MethodTarget } from './method-ids.ts'
 import { Mirrors, type RevealPort, sitesOf } from './mirror.ts'
 import { type Evidence, ObservedCalls, type Place } from './observed.ts'
 import { NO_PAST, type Past, type RareMethod, type Rarity } from './past.ts'
-import type { ClassPattern, RootPattern } from './patterns.ts'
-import { Reach, type Skipped } from './reach.ts'
+import { type ClassPattern, matchesClass, type RootPattern } from './patterns.ts'
+import { type MethodFilter, Reach, type Skipped } from './reach.ts'
 import { type RootProgress, type RootReport, Roots } from './roots.ts'
 
 export interface RevealOptions {
@@ -238,6 +238,24 @@ export class Revealer {
     const places = (await this.#observed?.again(classIds)) ?? []
     this.#mirrors.trim()
     return this.#reach.sleepersAt(places)
+  }
+
+  /** Before `start`: these methods are left out. */
+  beginLeftOut(isLeftOut: MethodFilter): void {
+    this.#reach.leaveOut(isLeftOut)
+  }
+
+  /** From now on these methods are left out; of those that were, and are not any more, what is to be instrumented. */
+  async leaveOut(isLeftOut: MethodFilter): Promise<Revelation> {
+    return await this.#answer(async () => {
+      this.#reach.leaveOut(isLeftOut)
+    })
+  }
+
+  /** Whether a loaded class matches. */
+  hasClass(pattern: ClassPattern): boolean {
+    for (const { name } of this.#hierarchy.nodes()) if (matchesClass(pattern, name)) return true
+    return false
   }
 
   /** Methods that have been reached and left alone since the last call. */

@@ -159,6 +159,20 @@ export class Budget {
     this.#stopped = true
   }
 
+  /** These are no longer ours to steer: whoever leaves methods out has them have their own code. */
+  release(methods: Iterable<number>): void {
+    const timed = [...methods].filter((it) => this.#narrowed.delete(it))
+    const { recorder, clock } = this.#workshop
+    if (timed.length > 0) recorder.fold({ folded: [], counted: [], timed }, clock.nowTicks)
+    this.codeChanged()
+  }
+
+  /** What was seen before does not tell what is now. */
+  codeChanged(): void {
+    this.#changedAt = performance.now()
+    this.#looks = []
+  }
+
   /** Counting begins anew. */
   reset(): void {
     this.#begun = performance.now()
@@ -294,8 +308,7 @@ export class Budget {
       for (const method of timed) this.#narrowed.delete(method)
       this.#changes++
     })
-    this.#changedAt = performance.now()
-    this.#looks = []
+    this.codeChanged()
   }
 
   #note(method: number, state: Fold['state'], callsPerSecond: number): void {

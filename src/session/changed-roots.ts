@@ -8,8 +8,9 @@ import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { RootPattern } from '../reveal/patterns.ts'
 import { attachDoor } from './door.ts'
 import type { Engine } from './engine.ts'
-import { Recording, type TakeOver } from './recording.ts'
+import { Recording } from './recording.ts'
 import type { SessionOptions } from './session-options.ts'
+import { rootNames } from './session-profile.ts'
 
 export class CannotChangeRoots extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
@@ -49,15 +50,16 @@ export async function beginAnew(
   before: Recording,
   roots: readonly RootPattern[],
   onPhase: (phase: string) => void,
-  takeOver?: TakeOver,
 ): Promise<Begun> {
-  const { options, pid } = before.engine
+  const { byHand, options, pid } = before.engine
   onPhase('giving the old code back')
   await before.end.detach()
   if (before.end.ending?.how !== 'detached')
     throw new CannotChangeRoots('the JVM did not answer, or has ended')
   const start = async (wanted: SessionOptions) =>
-    await Recording.start(await attachDoor(pid), wanted, onPhase, takeOver)
+    await Recording.start(await attachDoor(pid), wanted, onPhase, (engine) =>
+      engine.byHand.takeOver(byHand, rootNames(options)),
+    )
   try {
     return { recording: await start({ ...options, roots }), problem: null }
   } catch (problem) {

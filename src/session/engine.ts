@@ -10,6 +10,7 @@ import { Revealer } from '../reveal/revealer.ts'
 import type { Agent } from '../wire/agent.ts'
 import type { AgentFacts, Unloaded } from '../wire/messages.ts'
 import { Budget } from './budget.ts'
+import { ByHand } from './by-hand.ts'
 import { ClassLoads } from './class-loads.ts'
 import type { TargetClock } from './clock.ts'
 import type { OpenDoor } from './door.ts'
@@ -54,6 +55,7 @@ export class Engine {
   /** Null unless asked for. */
   readonly errorBars: ErrorBars | null
   readonly budget: Budget | null
+  readonly byHand: ByHand
   readonly names: Names
   readonly targetState = new TargetState()
   readonly #countTicks: number
@@ -102,6 +104,8 @@ export class Engine {
             { ...calibration, ticksOfCount: prepared.ticksOfCount },
             options.maxOverhead,
           )
+    const { installation, errorBars, budget } = this
+    this.byHand = new ByHand({ options, workshop, installation, errorBars, budget })
     this.classLoads = new ClassLoads(workshop, this.installation, unanswered)
     this.rootWatch = this.#watchRoots()
     this.names = new Names(this)
@@ -128,6 +132,7 @@ export class Engine {
       ...(this.sites?.warnings ?? []),
       ...this.targetState.warnings,
       ...this.rareWatch.warnings,
+      ...this.byHand.warnings,
     ]
   }
 

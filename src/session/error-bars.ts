@@ -157,6 +157,11 @@ export class ErrorBars {
     })
   }
 
+  /** Methods have other probes, or none: calls before that are not compared with those after it. */
+  codeChanged(): void {
+    this.#looks = []
+  }
+
   /** Counting begins anew. What is known of the roots is as true as it was. */
   reset(): void {
     this.#looks = []

@@ -205,14 +205,32 @@ export class Installation {
   async narrow(change: FoldChange): Promise<{ refused: number[]; pauseMs: number }> {
     const { instrumenter } = this.#workshop
     const before = instrumenter.narrowedOf([...change.folded, ...change.counted, ...change.timed])
-    const tasks = instrumenter.narrow(change)
+    return await this.#reinstall(instrumenter.narrow(change), (refused) => instrumenter.keep(refused, before))
+  }
+
+  /**
+   * These methods, and no others, have their own code whatever else is wanted of them.
+   *
+   * @returns ids of those that stay as they were
+   */
+  async leaveOut(ids: ReadonlySet<number>): Promise<number[]> {
+    const { instrumenter } = this.#workshop
+    const keep = (refused: readonly Task[]) => instrumenter.keepIn(refused)
+    return (await this.#reinstall(instrumenter.leaveOut(ids), keep)).refused
+  }
+
+  async #reinstall(
+    tasks: readonly Task[],
+    keep: (refused: readonly Task[]) => void,
+  ): Promise<{ refused: number[]; pauseMs: number }> {
+    const { instrumenter } = this.#workshop
     const classIds = new Set(tasks.map((t) => t.classId))
     if (classIds.size === 0) return { refused: [], pauseMs: 0 }
     await this.aroundSwap.before(classIds)
     try {
       const { refusals, results } = await instrumenter.install(tasks, [])
       const refused = refusals.map(({ task }) => task)
-      instrumenter.keep(refused, before)
+      keep(refused)
       for (const r of results) this.noteSwap(r)
       if (results.some((r) => r.loadedClasses)) await this.refreshClasses()
       const pauseMs = results.reduce((sum, { pauseNs }) => sum + (pauseNs ?? 0) / 1e6, 0)

@@ -82,6 +82,8 @@ export class Instrumenter {
   private readonly roots = new Map<number, Set<number>>()
   /** Of methods that are installed, and are not timed at the moment. */
   private readonly narrowed = new Map<number, Narrowed>()
+  /** These have their own code whatever else is wanted of them. */
+  private leftOut: ReadonlySet<number> = new Set()
   private unloadedClasses = 0
   private highestId = 0
 
@@ -250,6 +252,7 @@ export class Instrumenter {
       const others = new Set(tasks.filter((it) => it.probe !== 'method').map(selectorOf))
       for (const task of tasks) if (task.probe === 'method' && !others.has(selectorOf(task))) ids.add(task.id)
     }
+    for (const id of this.leftOut) ids.delete(id)
     return ids
   }
 
@@ -263,6 +266,33 @@ export class Instrumenter {
     for (const id of folded) this.narrowed.set(id, 'folded')
     for (const id of counted) this.narrowed.set(id, 'counted')
     for (const id of timed) this.narrowed.delete(id)
+    return this.reopened(changed)
+  }
+
+  /**
+   * From now on these methods, and no others, have their own code whatever else is wanted of them. Not for roots.
+   *
+   * @returns what is to be installed for that
+   */
+  leaveOut(ids: ReadonlySet<number>): Task[] {
+    const changed = new Set([...ids].filter((id) => !this.leftOut.has(id)))
+    for (const id of this.leftOut) if (!ids.has(id)) changed.add(id)
+    this.leftOut = new Set(ids)
+    return this.reopened(changed)
+  }
+
+  /** The JVM would not have it: these are as they were before `leaveOut`. */
+  keepIn(tasks: readonly Task[]): void {
+    const leftOut = new Set(this.leftOut)
+    for (const task of tasks) {
+      if (!leftOut.delete(task.id)) leftOut.add(task.id)
+      this.reinstate(task)
+    }
+    this.leftOut = leftOut
+  }
+
+  /** Tasks of these methods, which count as not installed until they are again. */
+  private reopened(changed: ReadonlySet<number>): Task[] {
     return [...this.installed].flatMap(([classId, tasks]) => {
       const found = tasks.filter((it) => isTimed(it) && changed.has(it.id))
       if (found.length > 0)
@@ -272,6 +302,11 @@ export class Instrumenter {
         )
       return found
     })
+  }
+
+  private reinstate(task: Task): void {
+    const installed = this.installed.get(task.classId)
+    if (installed?.includes(task) === false) this.installed.set(task.classId, [...installed, task])
   }
 
   /** How these are at the moment, for `keep`. */
@@ -285,8 +320,7 @@ export class Instrumenter {
       const state = before.get(task.id)
       if (state === undefined) this.narrowed.delete(task.id)
       else this.narrowed.set(task.id, state)
-      const installed = this.installed.get(task.classId)
-      if (installed?.includes(task) === false) this.installed.set(task.classId, [...installed, task])
+      this.reinstate(task)
     }
   }
 
@@ -356,7 +390,8 @@ export class Instrumenter {
     )
     const all = [...kept, ...tasks]
     const check = (unverified?.(classId) ?? true) ? 'all' : loading ? 'judged' : 'none'
-    const rewritten = rewriteClass(base, all, refusals, check, this.narrowed, (classFile, work) =>
+    const stateOf = ({ id }: Task) => (this.leftOut.has(id) ? 'folded' : this.narrowed.get(id))
+    const rewritten = rewriteClass(base, all, refusals, check, stateOf, (classFile, work) =>
       rewriter(classFile, work, recipe),
     )
     rewritten.done.forEach((task, i) => {
@@ -444,7 +479,7 @@ function rewriteClass(
   tasks: readonly Task[],
   refusals: Refusal[],
   check: Check,
-  narrowed: ReadonlyMap<number, Narrowed>,
+  narrowedOf: (task: Task) => Narrowed | undefined,
   rewriter: (classFile: ClassFile, tasks: readonly MethodTask[]) => InstrumentedClass,
 ): RewrittenClass {
   const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
@@ -462,7 +497,7 @@ function rewriteClass(
     refusals.push({ task, reason: 'the class no longer has this method' })
     return []
   })
-  const stateOf = (task: Task) => (isTimed(task) ? narrowed.get(task.id) : undefined)
+  const stateOf = (task: Task) => (isTimed(task) ? narrowedOf(task) : undefined)
   const isFolded = ({ task }: { task: Task }) => stateOf(task) === 'folded'
   const probed = indexed.filter((it) => !isFolded(it))
   const result = rewriter(

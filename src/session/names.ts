@@ -41,6 +41,11 @@ export class Names {
     this.#waited.set(id, waited)
   }
 
+  /** The method of a node's id, or what it stands for itself. */
+  methodOf(id: number): number {
+    return this.#calls === null ? id : (this.#calls.method[id] ?? 0)
+  }
+
   /** Of a node's id: a method, with the place it was called from, or a class of which something was allocated. */
   of(id: number): MethodName {
     if (this.#calls === null) return this.#ownName(id)

@@ -1,7 +1,6 @@
 // One recording of a session: the roots it was begun with, and all that is joined for them. A session has one after the other
 // when its roots are changed while it runs (`Session.changeRoots`).
 
-import type { Revealer } from '../reveal/revealer.ts'
 import { LinkLost } from '../wire/link.ts'
 import { Beginning } from './beginning.ts'
 import type { OpenDoor } from './door.ts'
@@ -14,7 +13,7 @@ import { type SessionOptions, tellsTime } from './session-options.ts'
 import { Span } from './span.ts'
 
 /** Told before the target's classes are looked at: what a recording takes over from the one before. */
-export type TakeOver = (revealer: Revealer) => void
+export type TakeOver = (engine: Engine) => void
 
 export class Recording {
   readonly engine: Engine
@@ -48,7 +47,7 @@ export class Recording {
     const preparation = new Preparation(door, options)
     try {
       const recording = new Recording(await preparation.prepare(onPhase))
-      takeOver(recording.engine.revealer)
+      takeOver(recording.engine)
       await recording.#begin(onPhase)
       return recording
     } catch (error) {

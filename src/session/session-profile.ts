@@ -22,7 +22,8 @@ export interface Recorded {
 }
 
 export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
-  const { budget, clock, errorBars, facts, installation, names, options, rareWatch, targetState } = engine
+  const { budget, byHand, clock, errorBars, facts, installation, names, options, rareWatch, targetState } =
+    engine
   const { snapshot, stats, regions, span } = recorded
   const mode = modeOf(options)
   const openCalls = openCallsOf(options, stats)
@@ -49,6 +50,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
       jdk: options.jdk,
       lookAhead: options.lookAhead,
       rare: options.rare ?? 'arm',
+      ...(byHand.changes.length > 0 && { byHand: byHand.changes }),
     },
     startedAt: span.startedAt.toISOString(),
     durationMs: span.durationMs,

@@ -11,6 +11,7 @@ import type { RootPattern } from '../reveal/patterns.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import type { AgentFacts, DetachReport } from '../wire/messages.ts'
 import type { Budget } from './budget.ts'
+import { CannotLeaveOut, type LeftOut } from './by-hand.ts'
 import { beginAnew, CannotChangeRoots, checkRoots } from './changed-roots.ts'
 import type { OpenDoor } from './door.ts'
 import type { Ending } from './ending.ts'
@@ -137,6 +138,52 @@ export class Session {
     }
   }
 
+  /**
+   * Leaves a method out, all methods of a class, or of packages: their probes go out, and those of what only they were seen to
+   * call. Their time is their callers' from then on; their rows keep what they had.
+   *
+   * @param text  as --root has methods, and --exclude classes
+   * @throws BadPattern, NothingToLeaveOut, CannotLeaveOut: nothing has changed then
+   */
+  async exclude(text: string): Promise<LeftOut> {
+    this.#mayChange()
+    const { engine, span } = this.#recording
+    const snapshot = await this.snapshot(false)
+    const { calls } = snapshot
+    const methodOf = (id: number) => (calls === undefined ? id : (calls.method[id] ?? 0))
+    return await engine.byHand.exclude(text, snapshot, methodOf, span.durationMs)
+  }
+
+  /**
+   * Takes back what `exclude` has left out.
+   *
+   * @returns how many methods have probes because of that
+   * @throws NotLeftOut
+   */
+  async include(text: string): Promise<number> {
+    this.#mayChange()
+    const { engine, span } = this.#recording
+    return await engine.byHand.include(text, span.durationMs)
+  }
+
+  #mayChange(): void {
+    if (this.timesRegions) throw new CannotLeaveOut('regions are timed, and no calls recorded')
+    if (this.#isChanging) throw new CannotLeaveOut('the roots are being changed')
+    if (this.#recording.end.isStopping || this.#recording.end.isOver)
+      throw new CannotLeaveOut('the session has ended')
+  }
+
+  /** What is left out by hand, newest last. */
+  get leftOut(): readonly LeftOut[] {
+    return this.#engine.byHand.leftOut
+  }
+
+  /** Whether the method of a node's id has no probes because of that. */
+  isLeftOut(id: number): boolean {
+    const { byHand, names } = this.#engine
+    return byHand.ids.has(names.methodOf(id))
+  }
+
   /** Its parts: benchmarks look at them, and turn them by hand. */
   get engine(): Engine {
     return this.#engine
@@ -261,11 +308,12 @@ export class Session {
 
   /** Forgets the counts so far. */
   reset(): void {
-    const { budget, clock, errorBars, options, recorder, targetState } = this.#engine
+    const { budget, byHand, clock, errorBars, options, recorder, targetState } = this.#engine
     recorder.reset(tellsTime(options) ? clock.nowTicks : undefined)
     errorBars?.reset()
     targetState.reset()
     budget?.reset()
+    byHand.reset()
     this.#recording.span.begin()
   }
 

@@ -184,6 +184,10 @@ it('the documented keys of the JSON are those of an export', () => {
     },
     regions: [REGION],
     ...TIMED,
+    selection: {
+      ...{ include: [], exclude: [], jdk: false, lookAhead: 1, rare: 'arm' as const },
+      byHand: [{ what: 'exclude' as const, text: 'a.B', atMs: 1, methods: 1 }],
+    },
     overhead: {
       ...{
         budget: 0.05,

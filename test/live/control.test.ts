@@ -1,19 +1,21 @@
-// A session that is steered by hand while it runs: other roots, in the same JVM, while four threads are inside the old ones.
+// A session that is steered by hand while it runs: other roots, and methods left out and taken back, while four threads are inside
+// the roots.
 
 import { expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
-import { RootNeverInstrumented, RootNotFound, RootNotLoaded } from '../../src/reveal/errors.ts'
+import { BadPattern, RootNeverInstrumented, RootNotFound, RootNotLoaded } from '../../src/reveal/errors.ts'
 import { parseRoot } from '../../src/reveal/patterns.ts'
+import { NothingToLeaveOut, NotLeftOut } from '../../src/session/by-hand.ts'
 import { attachDoor } from '../../src/session/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { parseExpectation, splitPath } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import type { JavaProcess } from '../support/java-process.ts'
+import { compileJava, type JavaProcess } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
-import { liveCode, probed, startDebuggable } from './live-code.ts'
-import { added, descriptors, filesOf, threadNames } from './remains.ts'
+import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
+import { added, descriptors, filesOf, threadNames, until } from './remains.ts'
 
 /** Without its lambdas: a redefinition makes new classes of them. */
 const OF_ALL = 'Lfix/KnownTree;'
@@ -107,4 +109,187 @@ forEachJdk((jdk) => {
     expect(await liveCode(jvm, OF_ALL)).toEqual(code)
     expect(filesOf(java.pid, process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
   })
+})
+
+/**
+ * Four threads call root() until they are told to stop, and count for themselves what is called. `late` makes them call a class
+ * that has not been loaded before.
+ */
+const STEERED = `
+  package fix;
+  import java.util.concurrent.atomic.AtomicLongArray;
+  public class Steered {
+    static final String[] NAMES = {"root", "middle", "only", "deep", "shared", "other", "late", "fromLate"};
+    static final AtomicLongArray CALLS = new AtomicLongArray(NAMES.length);
+    static volatile boolean goes, wantsLate;
+    static void count(int what) { CALLS.incrementAndGet(what); }
+    static void root() { Count.of(0); middle(1); other(1); if (wantsLate) Late.late(); }
+    static void middle(int i) { Count.of(1); only(); shared(i); }
+    static void only() { Count.of(2); deep(3); }
+    static void deep(int n) { Count.of(3); if (n > 0) deep(n - 1); }
+    static void shared(int i) { Count.of(4); }
+    static void other(int i) { Count.of(5); shared(i); }
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready");
+      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+      Thread[] threads = new Thread[4];
+      for (String line; (line = in.readLine()) != null; ) {
+        switch (line) {
+          case "go" -> {
+            goes = true;
+            for (int i = 0; i < 4; i++) {
+              threads[i] = new Thread(() -> { while (goes) { root(); java.util.concurrent.locks.LockSupport.parkNanos(50_000); } });
+              threads[i].start();
+            }
+          }
+          case "stop" -> { goes = false; for (Thread it : threads) it.join(); }
+          case "late" -> { wantsLate = true; }
+          case "calls" -> {
+            var text = new StringBuilder(line);
+            for (int i = 0; i < NAMES.length; i++) text.append(' ').append(NAMES[i]).append('=').append(CALLS.get(i));
+            line = text.toString();
+          }
+        }
+        System.out.println("done " + line);
+      }
+    }
+  }`
+const COUNT = `
+  package fix;
+  class Count { static void of(int what) { Steered.CALLS.incrementAndGet(what); } }`
+const LATE = `
+  package fix;
+  class Late {
+    static void late() { Count.of(6); fromLate(); Steered.shared(1); }
+    static void fromLate() { Count.of(7); }
+  }`
+
+/** Tells it what to do, and waits until that is done. */
+function steering(java: JavaProcess): (line: string) => Promise<string> {
+  const told = new Map<string, number>()
+  return async (line) => {
+    const nth = (told.get(line) ?? 0) + 1
+    told.set(line, nth)
+    java.send(line)
+    return await java.line(new RegExp(`^done ${line}`), nth)
+  }
+}
+
+/** How often each method was called, as the program has counted itself. */
+async function truthOf(steer: (line: string) => Promise<string>): Promise<Map<string, number>> {
+  const words = (await steer('calls')).split(' ').slice(2)
+  return new Map(words.map((it) => [it.split('=')[0]!, Number(it.split('=')[1])]))
+}
+
+async function callsOf(session: Session): Promise<Map<string, number>> {
+  const { merged } = await session.snapshot(false)
+  const calls = new Map<string, number>()
+  for (let node = 0; node < merged.count; node++) {
+    const { method } = session.methodName(merged.method[node]!)
+    calls.set(method, (calls.get(method) ?? 0) + merged.metrics.calls![node]!)
+  }
+  return calls
+}
+
+/** The recorder is a little behind the program: until it has read so many calls of each method, or more. */
+async function allRead(session: Session, wanted: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+  let calls = new Map<string, number>()
+  await until(async () => {
+    calls = await callsOf(session)
+    return [...wanted].every(([method, times]) => (calls.get(method) ?? 0) >= times)
+  })
+  return calls
+}
+
+/** Methods that have probes all the time. */
+function staying(calls: ReadonlyMap<string, number>): Map<string, number> {
+  return new Map([...calls].filter(([method]) => ['root', 'other', 'shared'].includes(method)))
+}
+
+forEachJdk((jdk) => {
+  it.each([
+    { scheme: 'a', lookAhead: 8, flags: {} },
+    { scheme: 'b', lookAhead: 8, flags: {} },
+    { scheme: 'b', lookAhead: 0, flags: { callSites: true } },
+    { scheme: 'b', lookAhead: 8, flags: { mode: 'count' } },
+  ] as const)(
+    'what is left out by hand, with $scheme $lookAhead $flags: all else is counted exactly',
+    async ({ scheme, lookAhead, flags }) => {
+      const classes = await compileJava(jdk, { 'fix/Steered': STEERED, 'fix/Count': COUNT, 'fix/Late': LATE })
+      const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Steered'])
+      const steer = steering(java)
+      const code = await liveCode(jvm, 'Lfix/Steered;')
+      const options = sessionOptions({
+        root: ['fix.Steered.root'],
+        scheme,
+        lookAhead,
+        exclude: ['fix.Count'],
+        ...flags,
+      })
+      const session = await Session.start(await attachDoor(java.pid), options)
+      const called = async (...methods: string[]) => {
+        await until(async () => {
+          const calls = await callsOf(session)
+          return methods.every((it) => (calls.get(it) ?? 0) > 0)
+        })
+      }
+      await steer('go')
+      await called('middle', 'only', 'deep', 'shared', 'other')
+
+      for (const [wrong, problem] of [
+        ['fix.Steered.root()', NothingToLeaveOut],
+        ['fix.Steered.none', NothingToLeaveOut],
+        ['fix.Late', NothingToLeaveOut],
+        ['fix.Steered.(', BadPattern],
+      ] as const) {
+        await expect(session.exclude(wrong), wrong).rejects.toThrow(problem)
+      }
+      await expect(session.include('fix.Steered.middle')).rejects.toThrow(NotLeftOut)
+
+      // What only middle calls goes with it, what is called from elsewhere stays.
+      const { methods, below } = await session.exclude('fix.Steered.middle(int)')
+      expect([methods.size, below.size]).toEqual([1, 2])
+      const ownCode = (now: LiveCode) => [...now].filter(([name, text]) => text === code.get(name))
+      const without = await liveCode(jvm, 'Lfix/Steered;')
+      expect(
+        probed(without)
+          .map((it) => /\.(\w+)\(/.exec(it)![1])
+          .sort(),
+      ).toEqual(['other', 'root', 'shared'])
+      expect(ownCode(without).map(([name]) => name)).toContain('Lfix/Steered;.deep(I)V')
+      // Classes that are not there yet.
+      await session.exclude('fix.La*')
+      await steer('late')
+      await until(async () => (await truthOf(steer)).get('late')! > 0)
+      await steer('stop')
+      const was = await truthOf(steer)
+      const still = await allRead(session, staying(was))
+      expect(staying(still)).toEqual(staying(was))
+      expect(still.get('late') ?? 0).toBe(0)
+      for (const method of ['middle', 'only', 'deep'])
+        expect(still.get(method)).toBeLessThan(was.get(method)!)
+
+      // Back while threads run, then once more from zero: exactly those calls.
+      await steer('go')
+      expect(await session.include('fix.Steered.middle(int)')).toBe(3)
+      await session.include('fix.La*')
+      await steer('stop')
+      const zero = await truthOf(steer)
+      expect(staying(await allRead(session, staying(zero)))).toEqual(staying(zero))
+      session.reset()
+      await steer('go')
+      await called('middle', 'only', 'deep', 'late', 'fromLate')
+      await steer('stop')
+      const last = await truthOf(steer)
+      const since = new Map([...last].map(([method, calls]) => [method, calls - zero.get(method)!]))
+      expect(await allRead(session, since)).toEqual(since)
+
+      await session.detach()
+      const profile = await jsonOf(session)
+      await session.close()
+      expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+      expect(await liveCode(jvm, 'Lfix/Steered;')).toEqual(code)
+      expect(profile.byHand ?? []).toEqual([])
+    },
+  )
 })

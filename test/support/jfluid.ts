@@ -180,6 +180,8 @@ export interface JsonProfile {
     counted: { class: string; method: string; descriptor: string; callsPerSecond: number }[]
     folded: { class: string; method: string; descriptor: string; callsPerSecond: number }[]
   }
+  /** What was changed while the session ran. */
+  byHand?: { what: string; text: string; atMs: number; methods: number }[]
   kept: { heapBytes: number; outsideBytes: number }
   followThreads: boolean
   followedTasks: number
