@@ -5,6 +5,7 @@ import type { Session } from '../session/session.ts'
 import type { LiveSource, LiveStatus } from '../tui/app.ts'
 import type { RegionSource } from '../tui/region-app.ts'
 import { sessionKeeper } from './keeper.ts'
+import { sessionSteering } from './steering.ts'
 
 /** The same for the view of regions. */
 export function regionSource(session: Session): RegionSource {
@@ -60,8 +61,17 @@ export function liveSource(session: Session): LiveSource {
   }
   return {
     async snapshot(perThread) {
-      const [snapshot] = await Promise.all([session.snapshot(perThread), poll()])
-      return snapshot
+      // Ids are those of one generation: what was on its way meanwhile is of no use.
+      for (;;) {
+        const { generation } = session
+        const [snapshot] = await Promise.all([session.snapshot(perThread), poll()]).catch(
+          (error: unknown) => {
+            if (generation === session.generation) throw error
+            return [null]
+          },
+        )
+        if (snapshot !== null && generation === session.generation) return snapshot
+      }
     },
     methodName: (id) => session.methodName(id),
     status: () =>
@@ -83,6 +93,7 @@ export function liveSource(session: Session): LiveSource {
       },
     reset: () => session.reset(),
     keeper: sessionKeeper(session),
+    steering: sessionSteering(session),
     ended: session.ended,
   }
 }

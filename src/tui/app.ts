@@ -2,7 +2,7 @@
 
 import type { Snapshot } from '../cct/tree.ts'
 import { errorsOf } from '../cct/uncertainty.ts'
-import { Frame, type Leave } from './frame.ts'
+import { type Dialog, Frame, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
 import { type Actions, BINDINGS, type PageName, type ViewName } from './keys.ts'
 import { bodyRows, isWholeJvm, pageRows, type Scene, sceneLines, TOP_LINES } from './lines.ts'
@@ -11,6 +11,7 @@ import { LiveModel } from './model.ts'
 import { stepOf } from './pages.ts'
 import type { SortColumn } from './rows.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
+import { SteerDialog } from './steer-dialog.ts'
 
 export type { Leave } from './frame.ts'
 export type { LiveSource, LiveStatus } from './live-source.ts'
@@ -34,16 +35,42 @@ interface Picture {
 
 /** Exported for tests, which call `refresh` when they want. */
 export class LiveView extends Frame<Picture> implements Actions {
-  readonly model: LiveModel
+  /** Another one when the roots have been changed. */
+  model: LiveModel
   readonly #source: LiveSource
+  readonly #steer: SteerDialog | undefined
+  #generation: number
 
   constructor(source: LiveSource, screen: Screen) {
     super(source, screen, PERIOD_MS)
     this.#source = source
-    this.model = new LiveModel(
-      (id) => source.methodName(id),
+    this.model = this.#newModel()
+    this.#generation = source.steering?.generation ?? 0
+    this.#steer =
+      source.steering &&
+      new SteerDialog(source.steering, (text, isFailure) => {
+        this.say(text, isFailure)
+        this.draw()
+      })
+  }
+
+  #newModel(): LiveModel {
+    return new LiveModel(
+      (id) => this.#source.methodName(id),
       (notice) => this.say(notice),
     )
+  }
+
+  protected override get ownDialog(): Dialog | undefined {
+    return this.#steer
+  }
+
+  /** Ids in what is shown are of no use once the roots have been changed. */
+  #forgetOld(): void {
+    const generation = this.#source.steering?.generation ?? 0
+    if (generation === this.#generation) return
+    this.#generation = generation
+    this.model = this.#newModel()
   }
 
   /** What stays has all threads: one can be chosen from it. */
@@ -53,6 +80,7 @@ export class LiveView extends Frame<Picture> implements Actions {
   }
 
   protected override take({ snapshot, perThread }: Picture): void {
+    this.#forgetOld()
     // Meanwhile a thread may have been chosen that is not in it.
     if (perThread || !this.#showsThreads) this.model.take(snapshot)
   }
@@ -62,11 +90,17 @@ export class LiveView extends Frame<Picture> implements Actions {
   }
 
   #sceneOf(scene: FrameScene): Scene {
+    this.#forgetOld()
     const rows = bodyRows(scene.rows)
     const { columns } = scene
     if (this.model.bodyRows !== rows || this.model.columns !== columns) this.model.resize(rows, columns)
     this.model.isWholeJvm = isWholeJvm(scene.status)
-    return { ...scene, model: this.model, nameOf: (id) => this.model.nameOf(id) }
+    return {
+      ...scene,
+      model: this.model,
+      nameOf: (id) => this.model.nameOf(id),
+      isLeftOut: this.#isLeftOut,
+    }
   }
 
   /** Trees of single threads are as dear as that of all: they come if they are looked at. */
@@ -146,6 +180,33 @@ export class LiveView extends Frame<Picture> implements Actions {
     this.unsay()
     if (this.model.search !== '') this.model.search = ''
     else this.model.view.back()
+  }
+
+  readonly #isLeftOut = (id: number): boolean =>
+    !this.model.isFolded && this.#source.steering?.isLeftOut(id) === true
+
+  askRoot(): void {
+    if (!this.isMoving) this.say('what is shown is frozen, and another root begins anew: p goes on')
+    else this.#steering()?.askRoot(this.#chosenMethod)
+  }
+
+  askLeaveOut(): void {
+    this.#steering()?.askLeaveOut(this.#chosenMethod)
+  }
+
+  /** Undefined where rows are packages. */
+  get #chosenMethod(): number | undefined {
+    return this.model.isFolded ? undefined : this.model.view.method
+  }
+
+  listLeftOut(): void {
+    this.#steering()?.list()
+  }
+
+  #steering(): SteerDialog | undefined {
+    this.model.pages.close()
+    if (this.#steer === undefined) this.say('nothing can be changed here: no method has probes')
+    return this.#steer
   }
 
   startSearch(): void {

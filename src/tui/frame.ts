@@ -15,6 +15,13 @@ const NOTICE_MS = 4000
 /** How the user left: by key, or by the signal that ended us. */
 export type Leave = 'quit' | NodeJS.Signals
 
+/** While it is open it has all keys. */
+export interface Dialog {
+  readonly isOpen: boolean
+  press(key: string): void
+  over(lines: readonly Line[], scene: FrameScene): readonly Line[]
+}
+
 /** What any view asks of a session. */
 export type FrameSource = Omit<LiveSource, 'snapshot'>
 
@@ -105,9 +112,17 @@ export abstract class Frame<Picture> {
     if (this.#isNoticeOver) this.#notice = undefined
     const { scene } = this
     const lines = this.lines(scene)
-    this.#screen.draw(
-      this.#dialog === undefined || isTooSmall(scene) ? lines : this.#dialog.over(lines, scene),
-    )
+    const dialog = isTooSmall(scene) ? undefined : this.#openDialog
+    this.#screen.draw(dialog === undefined ? lines : dialog.over(lines, scene))
+  }
+
+  /** Of a view's own. */
+  protected get ownDialog(): Dialog | undefined {
+    return undefined
+  }
+
+  get #openDialog(): Dialog | undefined {
+    return [this.#dialog, this.ownDialog].find((it) => it?.isOpen === true)
   }
 
   /** Whether new pictures come. */
@@ -172,13 +187,13 @@ export abstract class Frame<Picture> {
     if (this.#notice?.until === Number.POSITIVE_INFINITY) this.unsay()
     if (key === 'C-c' || (key === 'q' && isTooSmall(this.#screen))) this.quit()
     else if (isTooSmall(this.#screen)) return
-    else if (this.#dialog?.isOpen === true) this.#dialog.press(key)
+    else if (this.#openDialog !== undefined) this.#openDialog.press(key)
     else this.press(key)
     this.draw()
   }
 
   #onMouse(mouse: Mouse): void {
-    if (this.#done || isTooSmall(this.#screen) || this.#dialog?.isOpen === true) return
+    if (this.#done || isTooSmall(this.#screen) || this.#openDialog !== undefined) return
     this.point(mouse)
     this.draw()
   }

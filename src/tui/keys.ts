@@ -30,6 +30,9 @@ export interface Actions extends FrameActions {
   goLeft(): void
   openBelow(): void
   startSearch(): void
+  askRoot(): void
+  askLeaveOut(): void
+  listLeftOut(): void
   nextMatch(direction: 1 | -1): void
   sortNext(): void
   sortBy(column: SortColumn): void
@@ -131,6 +134,21 @@ export const BINDINGS: readonly Binding[] = [
   SAVE,
   EXPORT,
   bind('*', '*', 'open or close everything below', (on) => on.openBelow(), 'all'),
+  forSession(
+    bind('r', 'r', 'make the selected method the root, and begin at zero', (on) => on.askRoot(), 'root'),
+  ),
+  forSession(
+    bind(
+      'x',
+      'x',
+      'leave the selected method out, its class or its package',
+      (on) => on.askLeaveOut(),
+      'leave out',
+    ),
+  ),
+  forSession(
+    bind('X', 'X', 'what is left out by hand; take it back, or add to it', (on) => on.listLeftOut()),
+  ),
   bind('E', 'E', 'with --error-bars: how sure the selected times are, or not', (on) => on.toggleErrors()),
   bind('a', 'a', 'with --liveness: what is still alive, by context', (on) => on.toggle('alive')),
   WARNINGS,

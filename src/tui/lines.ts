@@ -52,6 +52,8 @@ export const TOP_LINES = 3
 export interface Scene extends FrameScene {
   readonly model: LiveModel
   readonly nameOf: (id: number) => MethodName
+  /** Whether the method of a row has no probes, as the user wants it. */
+  readonly isLeftOut?: (id: number) => boolean
 }
 
 /** Rows of the tree that fit on a screen. */

@@ -92,7 +92,7 @@ export type RowDrawer = (
 
 /** @param tree  that rows are of, if they are */
 export function rowDrawer(scene: Scene, tree?: Tree): RowDrawer {
-  const { columns, model, nameOf } = scene
+  const { columns, isLeftOut, model, nameOf } = scene
   const glyphs = glyphsOf(scene)
   const [total, self, share, calls, each] = numberColumns(columns) as [Column, Column, Column, Column, Column]
   const nameCells = columns - nameColumn(columns)
@@ -107,7 +107,7 @@ export function rowDrawer(scene: Scene, tree?: Tree): RowDrawer {
       right(words.each(totalCost, times), each.cells)
     const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
     const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
-    const mark = MARKS[fold?.state ?? 0] ?? ''
+    const mark = isLeftOut?.(method) ? ' (left out)' : (MARKS[fold?.state ?? 0] ?? '')
     const called = nameOf(method)
     const place = row && tree ? placeOf(tree, row.node, nameOf) : ''
     const room = nameCells - width(before) - width(marker) - mark.length

@@ -1,0 +1,62 @@
+// What keys of the live view change in a session: its roots, and what is left out.
+
+import { isWait } from '../profile/text.ts'
+import { parseRoot, readableParameters } from '../reveal/patterns.ts'
+import type { Session } from '../session/session.ts'
+import type { Extent, Steering } from '../tui/steering.ts'
+
+export function sessionSteering(session: Session): Steering {
+  return {
+    get generation() {
+      return session.generation
+    },
+    get leftOut() {
+      return session.leftOut.map(({ text, atMs, methods, below }) => ({
+        ...{ text, atMs },
+        methods: methods.size,
+        below: below.size,
+      }))
+    },
+    isLeftOut: (id) => session.isLeftOut(id),
+    textOf: (id, extent) => textOf(session, id, extent),
+    async changeRoot(text, onPhase) {
+      await session.changeRoots([parseRoot(text)], onPhase)
+      return `${text} is recorded now, from zero`
+    },
+    async leaveOut(text) {
+      const { methods, below } = await session.exclude(text)
+      if (methods.size === 0)
+        return `${text} matches no method with probes yet; what is loaded later gets none`
+      const many = methods.size === 1 && text.includes('(') ? '' : ` ${counted(methods.size)} of`
+      const more = below.size === 0 ? '' : `; with it ${counted(below.size)} that only it called`
+      return `left out:${many} ${text}${more}`
+    },
+    async takeBack(text) {
+      return `${text} is taken back: ${counted(await session.include(text))} have probes again`
+    },
+  }
+}
+
+function counted(methods: number): string {
+  return methods === 1 ? '1 method' : `${methods} methods`
+}
+
+function textOf(session: Session, id: number, extent: Extent): string | null {
+  const name = session.methodName(id)
+  // Rows of waiting and of what is allocated are no methods.
+  if (isWait(name) || name.class === '' || !name.descriptor.startsWith('(')) return null
+  switch (extent) {
+    case 'method': {
+      const method = name.method === '<init>' ? 'new' : name.method
+      // Simple names of types will do, and fit on a line.
+      const types = readableParameters(name.descriptor).map((it) => it.slice(it.lastIndexOf('.') + 1))
+      return `${name.class}.${method}(${types.join(', ')})`
+    }
+    case 'class':
+      return name.class
+    case 'package': {
+      const dot = name.class.lastIndexOf('.')
+      return dot < 0 ? null : `${name.class.slice(0, dot)}.*`
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// The port of the live view to what can be changed while a session runs: its roots, and what is left out.
+
+/** How much of it, starting from a row. */
+export type Extent = 'method' | 'class' | 'package'
+
+/** Something that is left out by hand. */
+export interface LeftOutRow {
+  /** As it was typed, or taken from a row. */
+  readonly text: string
+  /** From when recording began. */
+  readonly atMs: number
+  /** Methods whose probes are out because they match, and because only those had led to them. */
+  readonly methods: number
+  readonly below: number
+}
+
+export interface Steering {
+  /** How often the roots have been changed: ids of methods and nodes are those of one generation. */
+  readonly generation: number
+  /** A row's method, its class or its package, as `changeRoot` and `leaveOut` take them; null where there is none. */
+  textOf(id: number, extent: Extent): string | null
+  /** Whether the method of a row has no probes because it is left out by hand. */
+  isLeftOut(id: number): boolean
+  /** Newest last. */
+  readonly leftOut: readonly LeftOutRow[]
+  /**
+   * Each resolves with what to tell the user.
+   *
+   * @throws Error whose message the user is shown; nothing has changed then
+   */
+  changeRoot(text: string, onPhase: (phase: string) => void): Promise<string>
+  leaveOut(text: string): Promise<string>
+  takeBack(text: string): Promise<string>
+}

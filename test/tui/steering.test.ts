@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { beforeEach, describe, it } from 'vitest'
+import { LiveView } from '../../src/tui/app.ts'
+import type { Extent, LeftOutRow, Steering } from '../../src/tui/steering.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+const ORDERS = `com.acme.OrderService.process 120x 9000000ns (
+  com.acme.shop.Pricing.priceOf 360x 140000000ns ( com.acme.Cache.get 4x 36000000ns )
+  com.acme.Log.debug 4000x 3000ns )`
+
+/** A session that keeps what it is told, and does it when the test says. */
+class FakeSteering implements Steering {
+  generation = 0
+  leftOut: LeftOutRow[] = []
+  told: string[] = []
+  out = new Set<number>()
+  readonly #methods: Methods
+  #finish: ((failure?: Error) => void) | undefined
+
+  constructor(methods: Methods) {
+    this.#methods = methods
+  }
+
+  textOf(id: number, extent: Extent): string | null {
+    const { class: owner, method } = this.#methods.names[id]!
+    if (extent === 'method') return `${owner}.${method}(int)`
+    const dot = owner.lastIndexOf('.')
+    return extent === 'class' ? owner : dot < 0 ? null : `${owner.slice(0, dot)}.*`
+  }
+  isLeftOut(id: number): boolean {
+    return this.out.has(id)
+  }
+  changeRoot(text: string, onPhase: (phase: string) => void): Promise<string> {
+    onPhase('instrumenting')
+    return this.#do(`root ${text}`)
+  }
+  leaveOut(text: string): Promise<string> {
+    return this.#do(`out ${text}`)
+  }
+  takeBack(text: string): Promise<string> {
+    return this.#do(`back ${text}`)
+  }
+  async finish(failure?: Error): Promise<void> {
+    this.#finish!(failure)
+    await turnOfTheLoop()
+  }
+  #do(what: string): Promise<string> {
+    this.told.push(what)
+    return new Promise((resolve, reject) => {
+      this.#finish = (failure) => (failure ? reject(failure) : resolve(`done: ${what}`))
+    })
+  }
+}
+
+let methods: Methods
+let source: FakeSource & { steering?: Steering }
+let steering: FakeSteering
+let screen: FakeScreen
+let view: LiveView
+
+async function open(columns = 80, rows = 24, unicode = true): Promise<void> {
+  methods = new Methods()
+  source = new FakeSource(methods, treeOf(ORDERS, methods))
+  steering = new FakeSteering(methods)
+  source.steering = steering
+  screen = new FakeScreen(columns, rows, unicode)
+  view = new LiveView(source, screen)
+  await view.refresh()
+}
+
+const bottom = (): string => screen.text.split('\n').slice(-2).join('\n')
+
+beforeEach(() => open())
+
+describe('another root', () => {
+  it('is asked for, changed to with its phases, and what is shown begins anew', async () => {
+    screen.press('down r')
+    assert.equal(
+      bottom(),
+      ` record com.acme.shop.Pricing.priceOf(int) as the root, from zero?
+ Enter changes the root  Esc does not`,
+    )
+    screen.press('escape')
+    assert.deepEqual(steering.told, [])
+    screen.press('r enter')
+    assert.deepEqual(steering.told, ['root com.acme.shop.Pricing.priceOf(int)'])
+    assert.match(bottom(), /changing the root: instrumenting \.\.\./)
+    screen.press('x enter')
+    assert.match(bottom(), /something is being changed/)
+    assert.equal(steering.told.length, 1)
+
+    // Ids are others now: nothing of the old picture is drawn with the new names.
+    methods.names.length = 0
+    steering.generation = 1
+    view.draw()
+    assert.doesNotMatch(screen.text, /priceOf|process/)
+    const other = new Methods()
+    Object.assign(source, { methods: other, tree: treeOf('a.Other.root 1x 5ns', other) })
+    await view.refresh()
+    assert.match(screen.text, /a\.Other\.root/)
+    await steering.finish()
+    assert.match(bottom(), /done: root com\.acme/)
+  })
+
+  it('that cannot be is told until a key is pressed, and all stays as it was', async () => {
+    screen.press('r enter')
+    await steering.finish(new Error("root 'x' is never instrumented"))
+    assert.match(bottom(), /root 'x' is never instrumented/)
+    assert.match(screen.text, /OrderService\.process/)
+    screen.press('down')
+    assert.doesNotMatch(bottom(), /never instrumented/)
+  })
+
+  it('is not asked for while what is shown is frozen', async () => {
+    screen.press('p')
+    await turnOfTheLoop()
+    screen.press('r')
+    assert.match(bottom(), /frozen.*p goes on/)
+  })
+})
+
+describe('leaving out', () => {
+  it('is a method, its class or its package', async () => {
+    screen.press('down down x')
+    assert.equal(
+      bottom(),
+      ` leave out com.acme.Cache.get(int) and what only it calls?
+ Enter leaves it out  m method  c class  p package  Esc does not`,
+    )
+    screen.press('x')
+    assert.match(bottom(), /leave out com\.acme\.Cache and what only that calls\?/)
+    screen.press('x')
+    assert.match(bottom(), /leave out com\.acme\.\* and/)
+    screen.press('x')
+    assert.match(bottom(), /Cache\.get\(int\)/)
+    screen.press('p enter')
+    assert.deepEqual(steering.told, ['out com.acme.*'])
+    await steering.finish()
+    assert.match(bottom(), /done: out com\.acme\.\*/)
+  })
+
+  it('marks the rows', async () => {
+    steering.out.add(methods.names.findIndex((it) => it.method === 'priceOf'))
+    await view.refresh()
+    assert.match(screen.text, /Pricing\.priceOf \(left out\)/)
+    screen.press('m')
+    assert.match(screen.text, /Pricing\.priceOf \(left out\)/)
+  })
+
+  it('is listed, taken back and typed, at 80x24', async () => {
+    screen.press('X')
+    assert.match(screen.text, /Nothing is left out by hand/)
+    screen.press('escape')
+    steering.leftOut = [
+      { text: 'com.acme.Cache.get(int)', atMs: 12_340, methods: 1, below: 2 },
+      { text: `com.acme.${'very.long.'.repeat(12)}*`, atMs: 0, methods: 12, below: 0 },
+    ]
+    screen.press('X up')
+    assert.equal(
+      screen.text,
+      ` jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
+ scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
+    after  methods  and below  left out by hand (Enter takes it back)
+   12.3 s        1          2  com.acme.Cache.get(int)
+    start       12          0  com.acme.very.long.very.long.very.long.very.long.${'\n'.repeat(18)}
+ Enter takes it back  a leaves out what is typed  Esc closes`,
+    )
+    screen.press('enter')
+    assert.deepEqual(steering.told, ['back com.acme.Cache.get(int)'])
+    await steering.finish()
+    screen.press('a')
+    for (const letter of 'a.B.x') screen.press(letter)
+    screen.press('backspace c')
+    assert.match(bottom(), /leave out a\.B\.c/)
+    screen.press('enter')
+    assert.equal(steering.told.at(-1), 'out a.B.c')
+    await steering.finish(new Error('nothing to leave out: no method with probes matches a.B.c'))
+    assert.match(bottom(), /no method with probes matches a\.B\.c/)
+  })
+
+  it('stays inside the screen, in ASCII without UTF-8', async () => {
+    for (const [columns, rows] of [
+      [80, 24],
+      [120, 40],
+    ] as const) {
+      await open(columns, rows, false)
+      methods.names[1] = { ...methods.names[1]!, class: `a.${'VeryLongNameOfAClass'.repeat(9)}` }
+      steering.leftOut = [{ text: 'x'.repeat(300), atMs: 1e9, methods: 1e6, below: 1e6 }]
+      for (const keys of ['x', 'c', 'escape', 'r', 'escape', 'X', 'a', 'b']) {
+        screen.press(keys)
+        assert.ok(screen.widest <= columns, `${columns}: ${screen.widest}\n${screen.text}`)
+        assert.equal(screen.lines.length, rows)
+        assert.match(screen.text, /^[\n -~]*$/)
+      }
+    }
+  })
+
+  it('is for sessions with probes', async () => {
+    delete source.steering
+    view = new LiveView(source, screen)
+    await view.refresh()
+    for (const key of ['r', 'x', 'X']) {
+      screen.press(key)
+      assert.match(bottom(), /nothing can be changed here/)
+    }
+  })
+})
