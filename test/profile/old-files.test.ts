@@ -1,0 +1,108 @@
+// Files of earlier versions open, and hold the numbers that these versions said: see files/README.md.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { decodeProfile, readProfile, VERSION } from '../../src/profile/file.ts'
+import { jsonPieces } from '../../src/profile/json.ts'
+import { reportPieces } from '../../src/profile/report.ts'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { callsByPath, type JsonNode, type JsonProfile, lines, sumsAreExact } from '../support/jfluid.ts'
+
+const folder = fileURLToPath(new URL('./files', import.meta.url))
+const names = readdirSync(folder)
+  .filter((name) => name.endsWith('.jfluid'))
+  .map((name) => name.replace('.jfluid', ''))
+
+async function jsonOf(name: string): Promise<JsonProfile> {
+  const profile = await readProfile(join(folder, `${name}.jfluid`))
+  return JSON.parse([...jsonPieces(profile)].join('')) as JsonProfile
+}
+
+/** All nodes, without recursion. */
+function nodesOf(roots: readonly JsonNode[]): JsonNode[] {
+  const all = [...roots]
+  for (const node of all) all.push(...node.children)
+  return all
+}
+
+/** Where the old one has something that the new one has not, or has otherwise. */
+function missing(old: unknown, now: unknown, where = ''): string[] {
+  if (typeof old !== 'object' || old === null)
+    return Object.is(old, now) ? [] : [`${where}: ${old}, now ${now}`]
+  if (typeof now !== 'object' || now === null) return [`${where}: now ${now}`]
+  if (Array.isArray(old) && old.length !== (now as unknown[]).length) return [`${where}: another length`]
+  return Object.entries(old).flatMap(([key, value]) =>
+    missing(value, (now as Record<string, unknown>)[key], `${where}/${key}`),
+  )
+}
+
+describe.each(names)('%s', (name) => {
+  const format = Number(name[1])
+
+  it('is of the format that its name says', () => {
+    expect(readFileSync(join(folder, `${name}.jfluid`)).readUInt32LE(8)).toBe(format)
+    expect(format).toBeLessThanOrEqual(VERSION)
+  })
+
+  it('has all that its own version exported of it', async () => {
+    const exported = gunzipSync(readFileSync(join(folder, `${name}.json.gz`))).toString()
+    expect(missing(JSON.parse(exported), await jsonOf(name))).toEqual([])
+  })
+
+  it('can be reported', async () => {
+    const report = [...reportPieces(await readProfile(join(folder, `${name}.jfluid`)), { top: 5 })].join('')
+    expect(report).toMatch(/^jfluid profile of fix\.(?:KnownTree|Allocs|Regions)$/m)
+  })
+})
+
+const KNOWN = parseExpectation(readFileSync(join(folder, 'known-tree.txt'), 'utf8'))
+
+it.each(['v1-exact', 'v1-waits', 'v1-budget', 'v2-bytecodes', 'v2-call-sites'])(
+  '%s has the calls that the program made',
+  async (name) => {
+    const { merged } = await jsonOf(name)
+    const calls = [...callsByPath(merged)].filter(([path]) => !/(?:^|;)\(/.test(path))
+    expect(lines(new Map(calls))).toEqual(lines(KNOWN))
+    if (merged[0]?.totalNs !== undefined) expect(sumsAreExact(merged)).toBe(true)
+  },
+)
+
+it('v2-sample has each sample once', async () => {
+  const { merged, sampling } = await jsonOf('v2-sample')
+  expect(sampling?.samples).toBeGreaterThan(0)
+  expect(nodesOf(merged).reduce((sum, node) => sum + (node.selfSamples ?? 0), 0)).toBe(sampling?.samples)
+})
+
+it('v3-alloc has objects of the sizes that they have', async () => {
+  const { merged, allocation } = await jsonOf('v3-alloc')
+  const own = nodesOf(merged).flatMap((node) => node.allocated ?? [])
+  const points = own.filter((each) => each.class === 'fix.Allocs$Point')
+  expect(points.length).toBeGreaterThan(0)
+  for (const { objects, bytes } of points) expect(bytes).toBe(objects * 24)
+  expect(own.reduce((sum, each) => sum + each.bytes, 0)).toBe(allocation?.siteBytes)
+})
+
+it('v3-regions has the executions of two threads, 50 each', async () => {
+  const { regions = [] } = await jsonOf('v3-regions')
+  expect(regions.map(({ class: name, method, count }) => [`${name}.${method}`, count])).toEqual([
+    ['fix.Regions.tick', 100],
+  ])
+  expect(regions[0]?.buckets.reduce((sum, bucket) => sum + bucket.count, 0)).toBe(100)
+})
+
+it('a format from the future is refused with advice, whatever else is in the file', () => {
+  for (const name of names) {
+    const file = readFileSync(join(folder, `${name}.jfluid`))
+    file.writeUInt32LE(VERSION + 1, 8)
+    expect(() => decodeProfile(file, 'p.jfluid')).toThrow(
+      expect.objectContaining({
+        name: 'NewerProfile',
+        exitCode: 65,
+        hint: expect.stringContaining('update'),
+      }),
+    )
+  }
+})
