@@ -16,7 +16,17 @@ import type { RunFlags } from './run.ts'
 import { SHELLS, type Shell } from './shell/scripts.ts'
 
 /** Of `export/formats.ts`, which is imported when it is used; a test holds them to be the same. */
-export const FORMAT_NAMES = ['json', 'csv', 'collapsed', 'speedscope', 'pprof', 'callgrind', 'nps'] as const
+export const FORMAT_NAMES = [
+  'json',
+  'csv',
+  'collapsed',
+  'speedscope',
+  'pprof',
+  'callgrind',
+  'nps',
+  'firefox',
+  'markdown',
+] as const
 
 const AUTOSAVE_HELP =
   'how often what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given, or off'

@@ -10,8 +10,10 @@ import { callgrind } from './callgrind.ts'
 import { collapsed } from './collapsed.ts'
 import { csv } from './csv.ts'
 import { CannotWriteExport, NoFormat, UnknownFormat } from './errors.ts'
+import { firefox } from './firefox.ts'
 import type { ExportFormat, ExportOptions } from './format.ts'
 import { json } from './json.ts'
+import { markdown } from './markdown.ts'
 import { nps } from './nps.ts'
 import { pprof } from './pprof.ts'
 import { speedscope } from './speedscope.ts'
@@ -19,7 +21,17 @@ import { speedscope } from './speedscope.ts'
 export type { ExportFormat, ExportOptions } from './format.ts'
 
 /** In the order the help shows them. */
-export const formats: readonly ExportFormat[] = [json, csv, collapsed, speedscope, pprof, callgrind, nps]
+export const formats: readonly ExportFormat[] = [
+  json,
+  csv,
+  collapsed,
+  speedscope,
+  pprof,
+  callgrind,
+  nps,
+  firefox,
+  markdown,
+]
 
 const names = (): string[] => formats.map((format) => format.name)
 

@@ -1,0 +1,198 @@
+// The processed profile format of the Firefox Profiler (https://profiler.firefox.com, its docs-developer), version 48; newer ones of
+// the program upgrade it when they load it.
+//
+// Stacks are the tree itself, a row a node with its parent as prefix, so that trees of any depth fit. A sample is a context
+// with its own cost as weight: milliseconds (`tracing-ms`), bytes, or a count (`samples`). There is no time line in a tree: samples
+// lie one after the other, each as long as its time. With `threads` each thread is one, else there is one for all.
+//
+// Contexts whose cost is zero or below have no sample: weights have no sign there.
+
+import { isAllocation } from '../cct/allocation.ts'
+import { type CostKind, costsOf, metricOf } from '../cct/metric.ts'
+import type { Profile } from '../profile/profile.ts'
+import type { ExportFormat } from './format.ts'
+import { type FrameNames, frameNames, type NamedTree, printable, treesOf } from './frames.ts'
+import { titleOf } from './speedscope.ts'
+
+const PROCESSED_VERSION = 48
+const GECKO_VERSION = 29
+
+interface Weight {
+  readonly type: 'tracing-ms' | 'bytes' | 'samples'
+  /** Of one in the tree. */
+  readonly scale: number
+}
+
+const MS: Weight = { type: 'tracing-ms', scale: 1e-6 }
+const COUNT: Weight = { type: 'samples', scale: 1 }
+const WEIGHTS: Readonly<Record<CostKind, Weight>> = {
+  time: MS,
+  waits: MS,
+  bytecodes: COUNT,
+  calls: COUNT,
+  samples: COUNT,
+  bytes: { type: 'bytes', scale: 1 },
+}
+
+export const firefox: ExportFormat = {
+  name: 'firefox',
+  extension: '.firefox.json',
+  description: 'the Firefox Profiler: https://profiler.firefox.com',
+  *pieces(profile, options) {
+    yield `{"meta":${JSON.stringify(metaOf(profile))},\n"libs":[],"pages":[],"counters":[],"profilerOverhead":[],"threads":[`
+    const names = frameNames(profile)
+    let separator = '\n'
+    for (const [at, tree] of treesOf(profile, options.threads).entries()) {
+      yield separator
+      yield* threadPieces(profile, tree, at === 0, names)
+      separator = ',\n'
+    }
+    yield ']}\n'
+  },
+}
+
+function metaOf(profile: Profile): object {
+  return {
+    ...{ version: GECKO_VERSION, preprocessedProfileVersion: PROCESSED_VERSION },
+    ...{ interval: 1, startTime: Math.max(0, Date.parse(profile.startedAt)), processType: 0, stackwalk: 0 },
+    product: printable(profile.target.mainClass),
+    importedFrom: 'jfluid',
+    ...{ platform: '', oscpu: '', misc: '', abi: '', toolkit: '' },
+    appBuildID: titleOf(profile),
+    extensions: { id: [], name: [], baseURL: [], length: 0 },
+    categories: [{ name: 'Java', color: 'grey', subcategories: ['Other'] }],
+    ...{ markerSchema: [], symbolicated: true, debug: false, usesOnlyOneStackType: true },
+    ...{ doesNotUseFrameImplementation: true, sourceCodeIsNotOnSearchfox: true },
+    sampleUnits: { time: 'ms', eventDelay: 'ms', threadCPUDelta: 'µs' },
+  }
+}
+
+function* threadPieces(
+  profile: Profile,
+  of: NamedTree,
+  isMain: boolean,
+  names: FrameNames,
+): Generator<string> {
+  const { tree, thread } = of
+  const { count } = tree
+  const facts = {
+    ...{ name: thread === undefined ? 'all threads' : printable(thread.name), isMainThread: isMain },
+    ...{ processType: 'default', processName: printable(profile.target.mainClass) },
+    ...{
+      processStartupTime: 0,
+      processShutdownTime: null,
+      registerTime: 0,
+      unregisterTime: null,
+      pausedRanges: [],
+    },
+    ...{ pid: String(profile.target.pid), tid: thread?.id ?? 0 },
+    markers: { data: [], name: [], startTime: [], endTime: [], phase: [], category: [], length: 0 },
+    resourceTable: { lib: [], name: [], host: [], type: [], length: 0 },
+    nativeSymbols: { libIndex: [], address: [], name: [], functionSize: [], length: 0 },
+  }
+  yield `${JSON.stringify(facts).slice(0, -1)},\n`
+
+  // A frame, a function and a string each method that is there, all with the same index.
+  const index: (number | undefined)[] = []
+  const methods: number[] = []
+  for (let node = 0; node < count; node++) index[tree.method[node]!] ??= methods.push(tree.method[node]!) - 1
+  const each = (value: string) => list(methods.length, () => value)
+  const own = () => list(methods.length, String)
+  yield '"stringArray":['
+  yield* list(methods.length, (at) => JSON.stringify(names.frame(methods[at]!)))
+  yield `],\n"funcTable":{"length":${methods.length}`
+  yield* columns([
+    ...([
+      ['name', own],
+      ['isJS', () => each('false')],
+      ['relevantForJS', () => each('false')],
+    ] as const),
+    ...([
+      ['resource', () => each('-1')],
+      ['fileName', () => each('null')],
+    ] as const),
+    ...([
+      ['lineNumber', () => each('null')],
+      ['columnNumber', () => each('null')],
+    ] as const),
+  ])
+  yield `},\n"frameTable":{"length":${methods.length}`
+  yield* columns([
+    ...([
+      ['func', own],
+      ['address', () => each('-1')],
+      ['inlineDepth', () => each('0')],
+    ] as const),
+    ...([
+      ['category', () => each('0')],
+      ['subcategory', () => each('0')],
+    ] as const),
+    ...([
+      ['nativeSymbol', () => each('null')],
+      ['innerWindowID', () => each('null')],
+    ] as const),
+    ...([
+      ['implementation', () => each('null')],
+      ['line', () => each('null')],
+    ] as const),
+    ['column', () => each('null')],
+  ])
+  yield `},\n"stackTable":{"length":${count}`
+  const prefix = (node: number) => (tree.parent[node]! < 0 ? 'null' : String(tree.parent[node]))
+  yield* columns([
+    ['frame', () => list(count, (node) => String(index[tree.method[node]!]))],
+    ['prefix', () => list(count, prefix)],
+    ['category', () => list(count, () => '0')],
+    ['subcategory', () => list(count, () => '0')],
+  ])
+  yield '},\n'
+  yield* samplePieces(of, names)
+  yield '}'
+}
+
+function* samplePieces({ tree }: NamedTree, { nameOf }: FrameNames): Generator<string> {
+  const { self } = costsOf(tree)
+  const { kind } = metricOf(tree)
+  const { type, scale } = WEIGHTS[kind]
+  // What a method allocates is what the rows of classes below it say.
+  const isThere = (node: number) =>
+    self[node]! > 0 && (kind !== 'bytes' || isAllocation(nameOf(tree.method[node]!)))
+  let length = 0
+  for (let node = 0; node < tree.count; node++) if (isThere(node)) length++
+  const some = function* (text: (node: number) => string): Generator<string> {
+    let separator = ''
+    for (let node = 0; node < tree.count; node++) {
+      if (!isThere(node)) continue
+      yield separator + text(node)
+      separator = ','
+    }
+  }
+  let at = 0
+  const time = (node: number): string => {
+    const began = at
+    at += type === 'tracing-ms' ? self[node]! * scale : 1
+    return String(Number(began.toFixed(6)))
+  }
+  yield `"samples":{"length":${length},"weightType":"${type}"`
+  yield* columns([
+    ['stack', () => some(String)],
+    ['time', () => some(time)],
+    ['weight', () => some((node) => String(Number((self[node]! * scale).toFixed(6))))],
+  ])
+  yield '}'
+}
+
+type Column = readonly [name: string, values: () => Iterable<string>]
+
+/** Members of an object, each a list. */
+function* columns(all: readonly Column[]): Generator<string> {
+  for (const [name, values] of all) {
+    yield `,\n"${name}":[`
+    yield* values()
+    yield ']'
+  }
+}
+
+function* list(length: number, text: (at: number) => string): Generator<string> {
+  for (let at = 0; at < length; at++) yield at === 0 ? text(at) : `,${text(at)}`
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { codeSpan } from '../../src/export/markdown.ts'
+import { REGION } from '../profile/region.ts'
+import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
+import { allocations, callSites, counted, exported, twoThreads, waits } from './exported.ts'
+
+describe('markdown', () => {
+  it('says what was profiled, the hottest path and the hot methods', async () => {
+    const profile = profileOf(
+      'main 2x 1000000ns ( work 2x 7000000ns ( leaf 9x 2000000ns ) other 1x 500000ns )',
+    )
+    assert.equal(
+      await exported({ ...profile, warnings: ['one `two` <b>'] }, 'markdown'),
+      `# Profile of \`com.acme.Main\`
+
+- target: pid 4711, JDK \`17.0.15\`, \`OpenJDK 64-Bit Server VM\`
+- root: \`com.acme.App.main\`
+- recorded: 10.0 s from 2026-11-21T08:00:00.000Z, mode exact
+- total ms: 10.500 in 1 thread, 2 calls of roots
+- methods: 12 instrumented, 4 called
+
+## Warnings
+
+- \`\` one \`two\` <b> \`\`
+
+## Hottest path
+
+| total ms | % of all | self ms | calls | method |
+| --: | --: | --: | --: | --- |
+| 10.500 | 100.0 | 1.000 | 2 | \`com.acme.App.main\` |
+| 9.000 | 85.7 | 7.000 | 2 | \`com.acme.App.work\` |
+
+## Hot methods, by self time
+
+| self ms | % | total ms | calls | method |
+| --: | --: | --: | --: | --- |
+| 7.000 | 66.7 | 9.000 | 2 | \`com.acme.App.work\` |
+| 2.000 | 19.0 | 2.000 | 9 | \`com.acme.App.leaf\` |
+| 1.000 | 9.5 | 10.500 | 2 | \`com.acme.App.main\` |
+| 0.500 | 4.8 | 0.500 | 1 | \`com.acme.App.other\` |
+`,
+    )
+  })
+
+  it('has names in code spans, whatever they hold', () => {
+    assert.equal(codeSpan('a.B.<init>'), '`a.B.<init>`')
+    assert.equal(codeSpan('a`b``c'), '``` a`b``c ```')
+    assert.equal(codeSpan('a|b\n\x1b[31m'), '`a\\|b??[31m`')
+    assert.ok(codeSpan('x'.repeat(10_000)).length < 170)
+  })
+
+  it('stays below 60 lines however much there is, and says what is left out', async () => {
+    const names = Array.from({ length: 101 }, (_, id) => `m${id} 1x 1ns`).join(' ')
+    const tree = randomTree(5000, 100, seeded(3))
+    const many = (text: string) => Array.from({ length: 30 }, (_, at) => `${text} ${at}`)
+    const profile = profileOfTree(tree, profileOf(names).methodNames, {
+      ...{ roots: many('r'), warnings: many('w'), truncated: 'it had to end' },
+      threads: Array.from({ length: 40 }, (_, id) => ({ id, name: `t${id}`, tree })),
+    })
+    const text = await exported(profile, 'markdown')
+    assert.ok(text.split('\n').length < 60, `${text.split('\n').length} lines`)
+    assert.match(text, /^- and 27 more$/m)
+    assert.match(text, /`r 4`, and 25 more$/m)
+    const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
+    assert.match(await exported(deep, 'markdown'), /^and 2,990 calls further down\.$/m)
+  })
+
+  it('has a table of threads, when asked', async () => {
+    const text = await exported(twoThreads(), 'markdown', true)
+    assert.match(
+      text,
+      /## Threads\n\n.*\n.*\n\| 0\.000 \| 88\.1 \| 2 \| `pool "1";\?` \|\n\| 0\.000 \| 11\.9 \| 1 \| `main` \|\n$/,
+    )
+  })
+
+  it.each([
+    ['waits', waits, /^\| 0\.001 \| 100\.0 \| 0\.001 \| 2 \| `\(blocked on com\.acme\.Lock\)` \|$/m],
+    ['bytecodes', () => counted('bytecodes'), /^\| 7 \| 58\.3 \| 7 \| 7 \| `com\.acme\.App\.work` \|$/m],
+    ['calls', () => counted('count'), /^\| 7 \| 58\.3 \| 7 \| 7 \| `com\.acme\.App\.work` \|$/m],
+    ['samples', () => counted('sample'), /^\| 7 \| 58\.3 \| 7 \| 7 \| `com\.acme\.App\.work` \|$/m],
+    ['bytes', allocations, /^\| 100 \| 67\.6 \| 1 \| `new byte\[\]` \|$/m],
+    ['call sites', callSites, /`com\.acme\.App\.work:9`/],
+  ] as const)('says %s', async (_, make, row) => {
+    assert.match(await exported(make(), 'markdown'), row)
+  })
+
+  it('says the times of regions, and that there is nothing', async () => {
+    const text = await exported(profileOf('main 1x 1ns', { regions: [REGION] }), 'markdown')
+    assert.match(text, /## Gross time of regions\n\n\| count .*\n.*\n\| .*`com\.acme\.App\.main/)
+    assert.match(await exported(profileOf(''), 'markdown'), /\nNothing was recorded\.\n$/)
+  })
+})
