@@ -4,6 +4,7 @@ import { BinaryOnTerminal, NoTreeInProfile } from '../export/errors.ts'
 import { exportProfile, exportToFile, formatNamed, formatOfFile } from '../export/formats.ts'
 import { readProfile } from '../profile/file.ts'
 import { createProgress } from '../tui/progress.ts'
+import { signalStatus, stopSignal } from './signals.ts'
 
 export interface ExportFlags {
   readonly format?: string
@@ -30,15 +31,26 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
     return
   }
   const progress = createProgress(process.stderr)
+  const stop = stopSignal()
   let next = performance.now() + QUIET_MS
   try {
     await exportToFile(profile, format, out, options, (bytes) => {
+      if (stop.signal !== null) throw new Stopped()
       const now = performance.now()
       if (now < next) return
       next = now + STEP_MS
       progress.update(`writing ${out}: ${(bytes / 1e6).toFixed(0)} MB`)
     })
+  } catch (error) {
+    if (!(error instanceof Stopped) || stop.signal === null) throw error
+    progress.close()
+    process.stderr.write(`jfluid: stopped, ${out} is as it was\n`)
+    process.exitCode = signalStatus(stop.signal)
   } finally {
     progress.close()
+    stop.dispose()
   }
 }
+
+/** A signal has asked for it: what was written so far is taken back. */
+class Stopped extends Error {}

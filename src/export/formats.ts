@@ -72,7 +72,7 @@ export function exportProfile(
 /**
  * Writes a profile so that `path` holds either what it held before or the whole export.
  *
- * @param written  is told how many bytes there are so far
+ * @param written  is told how many bytes there are so far; what it throws ends the export, and nothing is left of it
  * @throws CannotWriteExport
  */
 export async function exportToFile(
@@ -94,8 +94,8 @@ export async function exportToFile(
         const chunk = typeof batch === 'string' ? Buffer.from(batch) : batch
         await handle.writeFile(chunk)
         bytes += chunk.byteLength
-        written(bytes)
         isWriting = false
+        written(bytes)
       }
       isWriting = true
     })

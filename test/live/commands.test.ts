@@ -1,10 +1,13 @@
 // The commands as a user types them: what they print where, and the shape of their JSON.
 
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { gunzipSync } from 'node:zlib'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { writeProfile } from '../../src/profile/file.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
+import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newest, newestOrAll, oldest } from '../support/jdks.ts'
@@ -134,6 +137,39 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 })
 
 describe('without a JVM', () => {
+  it('export takes the format from the extension, and says what it can take', async () => {
+    const dir = temporaryDirectory()
+    const file = join(dir, 'p.jfluid')
+    await writeProfile(profileOf('main 1x 10ns ( work 2x 54ns )'), file)
+    const out = join(dir, 'p.pb.gz')
+    expect(await jfluid('export', file, '--out', out)).toMatchObject({ code: 0, stdout: '', stderr: '' })
+    expect(gunzipSync(readFileSync(out)).toString('latin1')).toContain('com.acme.App.work')
+    const ran = await jfluid('export', file)
+    expect(ran).toMatchObject({ code: 64, stdout: '' })
+    expect(ran.stderr).toMatch(/there is no --format\n {2}Add --format with one of: json, csv, .*markdown/)
+    const full = await jfluid('export', file, '--format', 'csv', '--out', '/dev/full')
+    expect(full).toMatchObject({ code: 73, stdout: '' })
+    expect(full.stderr).toMatch(
+      /^jfluid: cannot write \/dev\/full: no space left on the device\n {2}Choose a place/,
+    )
+  })
+
+  it('export ended by a signal leaves what was there, and nothing else', async () => {
+    const dir = temporaryDirectory()
+    const file = join(dir, 'p.jfluid')
+    const tree = chain(20_000) // 200 MB of text
+    await writeProfile(profileOfTree(tree, profileOf('deep 1x 1ns').methodNames), file)
+    const out = join(dir, 'p.collapsed')
+    writeFileSync(out, 'old')
+    const p = startJfluid('export', file, '--out', out)
+    await vi.waitFor(() => expect(readdirSync(dir)).toHaveLength(3), { timeout: 30_000, interval: 5 })
+    p.child.kill('SIGTERM')
+    expect(await p.exit).toMatchObject({ code: 143 })
+    expect(p.stderr()).toBe(`jfluid: stopped, ${out} is as it was\n`)
+    expect(readdirSync(dir).sort()).toEqual(['p.collapsed', 'p.jfluid'])
+    expect(readFileSync(out, 'utf8')).toBe('old')
+  })
+
   it('--version is that of the package, and of the agent in it', async () => {
     const built = readFileSync(join(import.meta.dirname, '../../dist/agent/build-id'), 'utf8')
     const { code, stdout, stderr } = await jfluid('--version')
