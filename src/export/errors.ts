@@ -59,6 +59,6 @@ export class NoTreeInProfile extends JfluidError {
   readonly hint: string
   constructor(path: string, format: string) {
     super(`${path} holds the times of regions and no tree: there is nothing to write as ${format}`)
-    this.hint = `Read it with jfluid report ${path}, or take --format json.`
+    this.hint = `Read it with jfluid report ${path}, or take --format json or markdown.`
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { formats } from '../../src/export/formats.ts'
 import { writeProfile } from '../../src/profile/file.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
@@ -133,6 +134,18 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(readFileSync(out, 'utf8')).toBe(stdout)
     expect(stdout).toMatch(/^fix\.Ticker\.work(;\S+)* \d+\n/)
     for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^\S+ [1-9]\d*$/)
+  })
+
+  it('export writes every format, and says nothing', async () => {
+    const dir = temporaryDirectory()
+    const all = formats.map(async ({ extension }) => {
+      const out = join(dir, `p${extension}`)
+      const ran = await jfluid('export', file, '--threads', '--out', out)
+      expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' })
+      expect(statSync(out).size).toBeGreaterThan(50)
+    })
+    await Promise.all(all)
+    expect(readdirSync(dir)).toHaveLength(formats.length)
   })
 })
 
