@@ -94,6 +94,7 @@ export function liveSource(session: Session): LiveSource {
     reset: () => session.reset(),
     keeper: sessionKeeper(session),
     steering: sessionSteering(session),
+    instrumentation: () => session.instrumentation(),
     ended: session.ended,
   }
 }

@@ -10,6 +10,7 @@ import type { TargetClock } from './clock.ts'
 import { type Instrumenter, isTimed, type Refusal, type Task, taskOf } from './instrumenter.ts'
 import type { Recorder } from './recorder.ts'
 import { reflectionTasks } from './reflection-points.ts'
+import { Swaps } from './swaps.ts'
 import { sourceName, type TargetClasses } from './target-classes.ts'
 import type { Turns } from './turns.ts'
 
@@ -40,6 +41,7 @@ export interface AroundSwap {
 export class Installation {
   readonly #workshop: Workshop
   readonly #skipped = new Map<string, string>()
+  readonly swaps = new Swaps()
   #redefinitions = 0
   #hotSwapMs = 0
   #longestPauseMs: number | null = null
@@ -256,11 +258,14 @@ export class Installation {
   }
 
   /** Counts a redefinition, and takes its pause out of the times. */
-  noteSwap({ calls, startTicks, endTicks, pauseNs }: RedefineResult): void {
+  noteSwap({ calls, classes, methods, startTicks, endTicks, pauseNs }: RedefineResult): void {
     const { clock, recorder } = this.#workshop
     this.#redefinitions += calls
     if (calls === 0) return
-    this.#hotSwapMs += clock.toNs(endTicks - startTicks) / 1e6
+    const ms = clock.toNs(endTicks - startTicks) / 1e6
+    this.#hotSwapMs += ms
+    const pauseMs = pauseNs === null ? null : pauseNs / 1e6
+    this.swaps.add({ at: performance.now(), classes, methods, ms, pauseMs })
     if (pauseNs === null) return
     // The stop-the-world part is at the end of the call; the rest runs beside the application.
     const pause = Math.min(pauseNs / clock.nsPerTick, endTicks - startTicks)

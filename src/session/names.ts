@@ -70,10 +70,16 @@ export class Names {
   }
 
   #ownName(id: number): MethodName {
-    const { options, revealer, classes, recorder } = this.#from
+    const { options, recorder } = this.#from
     if (id < this.#firstMethod) return waitName(id, this.#waited.get(id))
     if (modeOf(options) === 'alloc' && isClassId(id))
       return allocationName(recorder.classNames.get(id) ?? '?')
+    return this.ofMethod(id)
+  }
+
+  /** Of a method's own id. */
+  ofMethod(id: number): MethodName {
+    const { revealer, classes } = this.#from
     const m = revealer.method(id)
     return {
       class: sourceName(m.className),

@@ -16,6 +16,7 @@ import { beginAnew, CannotChangeRoots, checkRoots } from './changed-roots.ts'
 import type { OpenDoor } from './door.ts'
 import type { Ending } from './ending.ts'
 import type { Engine } from './engine.ts'
+import { type Instrumentation, instrumentationOf } from './instrumentation.ts'
 import { Recording } from './recording.ts'
 import type { RegionProblem } from './regions.ts'
 import { firstMethodOf, modeOf, type SessionOptions, tellsTime } from './session-options.ts'
@@ -182,6 +183,11 @@ export class Session {
   isLeftOut(id: number): boolean {
     const { byHand, names } = this.#engine
     return byHand.ids.has(names.methodOf(id))
+  }
+
+  /** What has been done to the target's code. */
+  instrumentation(): Instrumentation {
+    return instrumentationOf(this.#engine, this.#recording.span)
   }
 
   /** Its parts: benchmarks look at them, and turn them by hand. */

@@ -58,6 +58,7 @@ export class LiveView extends Frame<Picture> implements Actions {
     return new LiveModel(
       (id) => this.#source.methodName(id),
       (notice) => this.say(notice),
+      () => this.#source.instrumentation?.(),
     )
   }
 

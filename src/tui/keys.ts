@@ -39,7 +39,7 @@ export interface Actions extends FrameActions {
   reverse(): void
 }
 
-export type ViewName = 'tree' | 'hot' | 'callers' | 'flame'
+export type ViewName = 'tree' | 'hot' | 'callers' | 'flame' | 'instrumentation'
 /** Pages that every view has. */
 export type FramePage = 'help' | 'warnings'
 export type PageName = FramePage | 'threads' | 'alive'
@@ -119,6 +119,11 @@ export const BINDINGS: readonly Binding[] = [
   bind('t', 't', 'calling context tree', (on) => on.show('tree'), 'tree'),
   bind('c', 'c', 'callers of the selected method, and theirs', (on) => on.showCallers(), 'callers'),
   bind('f', 'f', 'flame graph', (on) => on.show('flame'), 'flame'),
+  forSession(
+    bind('i', 'i', 'what was done to code: redefinitions, probes, and what was skipped', (on) =>
+      on.show('instrumentation'),
+    ),
+  ),
   bind(
     'o',
     'o',

@@ -2,6 +2,7 @@
 
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import type { Mode } from '../profile/profile.ts'
+import type { InstrumentationFacts } from './instrumentation.ts'
 import type { Keeper } from './keeper.ts'
 import type { Steering } from './steering.ts'
 
@@ -54,6 +55,8 @@ export interface LiveSource {
   reset(): void
   /** Writes what has been recorded to files; absent where nobody does. */
   readonly keeper?: Keeper
+  /** What has been done to the target's code; undefined where nothing was. */
+  instrumentation?(): InstrumentationFacts
   /** Undefined where nothing can be changed: of a file, and of samples of a whole JVM. */
   readonly steering?: Steering
   /** Settles when the target died or the session ended by itself, with the reason. */

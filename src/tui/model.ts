@@ -4,6 +4,7 @@
 import type { MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
 import { Filter } from './filter.ts'
 import { clean, count } from './format.ts'
+import type { InstrumentationFacts } from './instrumentation.ts'
 import type { PageName, ViewName } from './keys.ts'
 import { Packages } from './packages.ts'
 import { Pages } from './pages.ts'
@@ -11,6 +12,7 @@ import { type NameText, nameTexts, SORT_COLUMNS, type SortColumn } from './rows.
 import { CallersView } from './views/callers-view.ts'
 import { FlameView } from './views/flame-view.ts'
 import { HotView } from './views/hot-view.ts'
+import { InstrumentationView } from './views/instrumentation-view.ts'
 import { TreeView } from './views/tree-view.ts'
 import type { Shared, View } from './views/view.ts'
 
@@ -68,9 +70,16 @@ export class LiveModel implements Shared {
   #shown: ViewName = 'tree'
   #snapshot: Snapshot | undefined
 
-  constructor(methodName: (id: number) => MethodName, say: (notice: string) => void) {
+  readonly #instrumentation: () => InstrumentationFacts | undefined
+
+  constructor(
+    methodName: (id: number) => MethodName,
+    say: (notice: string) => void,
+    instrumentation: () => InstrumentationFacts | undefined = () => undefined,
+  ) {
     this.methodName = methodName
     this.say = say
+    this.#instrumentation = instrumentation
   }
 
   get #by(): Names {
@@ -85,6 +94,7 @@ export class LiveModel implements Shared {
         hot: new HotView(this),
         callers: new CallersView(this),
         flame: new FlameView(this),
+        instrumentation: new InstrumentationView(this, this.#instrumentation),
       },
     }
     this.#names[this.#fold] = made

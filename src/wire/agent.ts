@@ -285,6 +285,8 @@ export class Agent {
     const v = list(reply)
     const pause = number(v[3])
     return {
+      classes: classIds.size,
+      methods: op === 'redefineMethods' ? list(args[0]).length : 0,
       refused: list(v[0]).map((row) => {
         const [classId, reason] = list(row)
         return { classId: number(classId), reason: string(reason) }

@@ -149,6 +149,9 @@ export interface AgentFacts {
 }
 
 export interface RedefineResult {
+  /** Classes of the request, and bodies that were sent with it. */
+  readonly classes: number
+  readonly methods: number
   readonly refused: readonly { readonly classId: number; readonly reason: string }[]
   readonly startTicks: number
   readonly endTicks: number

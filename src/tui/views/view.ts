@@ -19,6 +19,8 @@ export interface Shared {
   readonly isWholeJvm: boolean
   /** Rows that cost less are left out. */
   readonly filter: Filter
+  /** Of all threads, and of methods. */
+  readonly merged: Tree
   readonly nameText: NameText
   /** What matches are sought; empty for nothing. */
   readonly search: string

@@ -1,0 +1,176 @@
+// What has been done to the target's code, as rows in groups that open and close. A group's rows are made when it is open.
+
+import type { MethodName, Tree } from '../cct/tree.ts'
+import { column } from '../profile/profile.ts'
+import { clean, count, ms, signature, span } from './format.ts'
+import type { InstrumentationFacts, SwapRow } from './instrumentation.ts'
+
+export interface InstrumentationRow {
+  /** Stays the same from picture to picture. */
+  readonly key: string
+  readonly depth: 0 | 1 | 2
+  /** Members of a group, calls of a method, milliseconds of a redefinition. */
+  readonly number: string
+  readonly text: string
+  /** Undefined for what is no group. */
+  readonly open?: boolean
+  /** Of a method with an id. */
+  readonly method?: number
+}
+
+/** By what methods are in order. */
+export interface MethodOrder {
+  readonly by: 'calls' | 'name'
+  readonly reversed: boolean
+}
+
+/** What follows is not for people to read. */
+const MOST_REASON = 200
+
+/**
+ * @param merged  of all threads
+ * @param isOpen  whether a group is, by its key
+ */
+export function instrumentationRows(
+  facts: InstrumentationFacts,
+  merged: Tree,
+  order: MethodOrder,
+  isOpen: (key: string) => boolean,
+): InstrumentationRow[] {
+  return [
+    ...swapGroup(facts, isOpen),
+    ...methodGroups(facts, merged, order, isOpen),
+    ...skippedGroups(facts, isOpen),
+  ]
+}
+
+function swapGroup(
+  { swaps, swapsBefore }: InstrumentationFacts,
+  isOpen: (key: string) => boolean,
+): InstrumentationRow[] {
+  const open = isOpen('swaps')
+  const pauses = swaps.map((it) => it.pauseMs ?? 0)
+  const longest = pauses.reduce((most, it) => Math.max(most, it), 0)
+  const total = swaps.reduce((sum, it) => sum + it.ms, 0)
+  const which = swapsBefore === 0 ? '' : `, the latest ${count(swaps.length)} below`
+  const text = `redefinitions${which}: ${ms(total * 1e6)} ms in all, longest stop ${ms(longest * 1e6)} ms`
+  const head = {
+    key: 'swaps',
+    depth: 0,
+    number: count(swaps.length + swapsBefore),
+    text,
+    open,
+  } as const
+  if (!open) return [head]
+  return [head, ...swaps.map((it, i) => swapRow(it, swapsBefore + i)).reverse()]
+}
+
+function swapRow({ atMs, classes, methods, ms: took, pauseMs }: SwapRow, nth: number): InstrumentationRow {
+  const when = atMs < 0 ? 'before recording' : `after ${span(atMs)}`
+  const bodies = methods === 0 ? '' : `, ${plural(methods, 'method')}`
+  const stop = pauseMs === null ? '' : `, stop ${ms(pauseMs * 1e6)} ms`
+  const text = `${when}: ${plural(classes, 'class', 'classes')}${bodies}${stop}`
+  return { key: `swap ${nth}`, depth: 1, number: `${ms(took * 1e6)} ms`, text }
+}
+
+function methodGroups(
+  facts: InstrumentationFacts,
+  merged: Tree,
+  order: MethodOrder,
+  isOpen: (key: string) => boolean,
+): InstrumentationRow[] {
+  const { firstMethod, methods } = facts
+  const calls = new Float64Array(methods)
+  const times = column(merged, 'calls')
+  for (let node = 0; node < merged.count; node++) {
+    const at = facts.methodOf(merged.method[node]!) - firstMethod
+    if (at >= 0 && at < methods) calls[at]! += times[node]!
+  }
+  const groups = {
+    called: [] as number[],
+    idle: [] as number[],
+    'left out': [] as number[],
+    refused: [] as number[],
+  }
+  for (let i = 0; i < methods; i++) {
+    const state = facts.stateOf(firstMethod + i)
+    if (state !== 'probes') groups[state].push(i)
+    else groups[calls[i]! > 0 ? 'called' : 'idle'].push(i)
+  }
+  const rows: InstrumentationRow[] = []
+  const add = (key: keyof typeof groups, text: string): void => {
+    const members = groups[key]
+    if (members.length === 0 && (key === 'left out' || key === 'refused')) return
+    const open = isOpen(key)
+    rows.push({ key, depth: 0, number: count(members.length), text, open })
+    if (!open) return
+    const named = members.map((i) => {
+      const method = firstMethod + i
+      return { method, calls: calls[i]!, text: methodText(facts.nameOf(method)) }
+    })
+    named.sort(comparator(order))
+    for (const { method, calls: many, text: name } of named)
+      rows.push({
+        key: `method ${method}`,
+        depth: 1,
+        number: many > 0 ? count(many) : '',
+        text: name,
+        method,
+      })
+  }
+  add('called', 'methods with probes that were called')
+  add('idle', 'methods with probes that were not called')
+  add('left out', 'left out by hand, or with what was; X takes back')
+  add('refused', 'were to have probes, and could not; why is below')
+  return rows
+}
+
+interface Named {
+  readonly calls: number
+  readonly text: string
+}
+
+function comparator({ by, reversed }: MethodOrder): (a: Named, b: Named) => number {
+  const sign = reversed ? -1 : 1
+  const names = (a: Named, b: Named) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
+  if (by === 'name') return (a, b) => sign * names(a, b)
+  return (a, b) => sign * (b.calls - a.calls) || names(a, b)
+}
+
+function skippedGroups(
+  { skipped }: InstrumentationFacts,
+  isOpen: (key: string) => boolean,
+): InstrumentationRow[] {
+  const byReason = new Map<string, string[]>()
+  for (const [method, reason] of skipped) {
+    const members = byReason.get(reason)
+    if (members === undefined) byReason.set(reason, [method])
+    else members.push(method)
+  }
+  const open = isOpen('skipped')
+  const many = plural(byReason.size, 'reason')
+  const rows: InstrumentationRow[] = [
+    { key: 'skipped', depth: 0, number: count(skipped.size), text: `skipped, for ${many}`, open },
+  ]
+  if (!open) return rows
+  const groups = [...byReason].sort(([a, x], [b, y]) => y.length - x.length || (a < b ? -1 : 1))
+  for (const [reason, members] of groups) {
+    const key = `reason ${reason}`
+    const isReasonOpen = isOpen(key)
+    const text = clean(reason.slice(0, MOST_REASON))
+    rows.push({ key, depth: 1, number: count(members.length), text, open: isReasonOpen })
+    if (!isReasonOpen) continue
+    for (const method of members.toSorted())
+      rows.push({ key: `skipped ${method}`, depth: 2, number: '', text: clean(method) })
+  }
+  return rows
+}
+
+function methodText(name: MethodName): string {
+  const loader = name.loader === 'app' || name.loader === '' ? '' : `  [${clean(name.loader)}]`
+  return signature(name) + loader
+}
+
+function plural(number: number, one: string, many = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : many}`
+}

@@ -1,0 +1,31 @@
+// The port of the live view to what has been done to the target's code.
+
+import type { MethodName } from '../cct/tree.ts'
+
+/** One redefinition. */
+export interface SwapRow {
+  /** From when recording began; negative before that. */
+  readonly atMs: number
+  readonly classes: number
+  readonly methods: number
+  readonly ms: number
+  /** How long the target stood still; null where it does not tell. */
+  readonly pauseMs: number | null
+}
+
+export interface InstrumentationFacts {
+  /** Methods with an id, from this one on without a gap. */
+  readonly firstMethod: number
+  readonly methods: number
+  nameOf(method: number): MethodName
+  /** The method of a row's id. */
+  methodOf(id: number): number
+  /** It has no probes, since the user or the budget wants it so, or the JVM. */
+  stateOf(method: number): 'probes' | 'left out' | 'refused'
+  /** Reasons by method, as it is written in profiles. Grows while it is looked at. */
+  readonly skipped: ReadonlyMap<string, string>
+  /** Oldest first. */
+  readonly swaps: readonly SwapRow[]
+  /** Those before `swaps`, which are too many to keep. */
+  readonly swapsBefore: number
+}

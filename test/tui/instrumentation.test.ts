@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { LiveView } from '../../src/tui/app.ts'
+import type { InstrumentationFacts } from '../../src/tui/instrumentation.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+const ORDERS = `com.acme.Orders.process 120x 9000000ns (
+  com.acme.Pricing.priceOf 360x 140000000ns ( com.acme.Cache.get 4x 36000000ns )
+  com.acme.Log.debug 4000x 3000ns )`
+
+let methods: Methods
+let source: FakeSource
+let screen: FakeScreen
+let view: LiveView
+let facts: InstrumentationFacts
+
+async function open(columns = 80, rows = 24, unicode = true): Promise<void> {
+  methods = new Methods()
+  source = new FakeSource(methods, treeOf(ORDERS, methods))
+  const idle =
+    methods.names.push({ class: 'com.acme.Idle', method: 'never', descriptor: '()V', loader: 'app' }) - 1
+  facts = {
+    ...{ firstMethod: 1, methods: idle },
+    nameOf: (method) => methods.names[method]!,
+    methodOf: (id) => id,
+    stateOf: (method) => (methods.names[method]!.method === 'debug' ? 'left out' : 'probes'),
+    skipped: new Map([
+      ['com.acme.Native.read()V', 'native'],
+      ['com.acme.Native.write()V', 'native'],
+      ['java.lang.Math.max(II)I', 'intrinsic: the compiler may replace it'],
+    ]),
+    swaps: [
+      { atMs: -3, classes: 12, methods: 40, ms: 21.5, pauseMs: 9.25 },
+      { atMs: 1_500, classes: 1, methods: 2, ms: 3, pauseMs: null },
+      { atMs: 62_000, classes: 3, methods: 0, ms: 1, pauseMs: 0.5 },
+    ],
+    swapsBefore: 0,
+  }
+  Object.assign(source, { instrumentation: () => facts })
+  screen = new FakeScreen(columns, rows, unicode)
+  view = new LiveView(source, screen)
+  await view.refresh()
+  screen.press('i')
+}
+
+const body = (): string[] =>
+  screen.text
+    .split('\n')
+    .slice(2, -2)
+    .filter((line) => line !== '')
+
+beforeEach(() => open())
+
+describe('what was done to code', () => {
+  it('at 80x24: redefinitions, methods with probes, what was skipped and why', () => {
+    assert.deepEqual(body(), [
+      '      ▾number  what was done to the code',
+      '            3  ▾ redefinitions: 25.500 ms in all, longest stop 9.250 ms',
+      '     1.000 ms      after 1:02: 3 classes, stop 0.500 ms',
+      '     3.000 ms      after 1.5 s: 1 class, 2 methods',
+      '    21.500 ms      before recording: 12 classes, 40 methods, stop 9.250 ms',
+      '            3  ▸ methods with probes that were called',
+      '            1  ▸ methods with probes that were not called',
+      '            1  ▸ left out by hand, or with what was; X takes back',
+      '            3  ▾ skipped, for 2 reasons',
+      '            2    ▸ native',
+      '            1    ▸ intrinsic: the compiler may replace it',
+    ])
+  })
+
+  it('opens and closes, by Enter and arrows', () => {
+    screen.press('enter')
+    assert.equal(body()[1], '            3  ▸ redefinitions: 25.500 ms in all, longest stop 9.250 ms')
+    assert.equal(body().length, 8)
+    screen.press('end up right')
+    assert.deepEqual(body().slice(-4), [
+      '            2    ▾ native',
+      '                     com.acme.Native.read()V',
+      '                     com.acme.Native.write()V',
+      '            1    ▸ intrinsic: the compiler may replace it',
+    ])
+    screen.press('down left left')
+    assert.match(screen.styled('selected'), /▸ native$/)
+    screen.press('left')
+    assert.match(screen.styled('selected'), /skipped, for 2 reasons/)
+  })
+
+  it('sorts methods by calls or name, either way', () => {
+    screen.press('down down down down enter')
+    const called = () =>
+      body()
+        .slice(6, 9)
+        .map((line) => line.trim().replace(/\s+com\.acme\./, ' '))
+    assert.deepEqual(called(), ['360 Pricing.priceOf(int)', '120 Orders.process(int)', '4 Cache.get(int)'])
+    screen.press('O')
+    assert.deepEqual(called(), ['4 Cache.get(int)', '120 Orders.process(int)', '360 Pricing.priceOf(int)'])
+    screen.press('o')
+    assert.deepEqual(called(), ['4 Cache.get(int)', '120 Orders.process(int)', '360 Pricing.priceOf(int)'])
+    screen.press('O')
+    assert.deepEqual(called(), ['360 Pricing.priceOf(int)', '120 Orders.process(int)', '4 Cache.get(int)'])
+  })
+
+  it('searches rows of open groups, and keeps the selection while the session goes on', async () => {
+    screen.press('/ , space s t o p enter')
+    assert.match(screen.styled('selected'), /stop 0\.500 ms/)
+    assert.match(screen.text, /2 found/)
+    facts = { ...facts, swaps: [...facts.swaps, { atMs: 70_000, classes: 9, methods: 9, ms: 9, pauseMs: 9 }] }
+    await view.refresh()
+    assert.match(screen.styled('selected'), /stop 0\.500 ms/)
+  })
+
+  it('at 120x40, in ASCII without UTF-8, stays inside the screen', async () => {
+    for (const [columns, rows] of [
+      [80, 24],
+      [120, 40],
+    ] as const) {
+      await open(columns, rows, false)
+      const skipped = new Map([
+        ['x'.repeat(400), 'y'.repeat(400)],
+        ['\x1b[2J', '\x07'],
+      ])
+      facts = { ...facts, skipped, swapsBefore: 1234 }
+      await view.refresh()
+      for (const keys of ['end', 'enter', 'down', 'home']) {
+        screen.press(keys)
+        assert.ok(screen.widest <= columns, `${columns}: ${screen.widest}\n${screen.text}`)
+        assert.match(screen.text, /^[\n -~]*$/)
+      }
+      assert.match(screen.text, /1,237 {2}- redefinitions, the latest 3 below: 25\.500 ms/)
+    }
+  })
+
+  it('is nothing where no code was changed', async () => {
+    Object.assign(source, { instrumentation: undefined })
+    await view.refresh()
+    assert.match(screen.text, /no method has probes/)
+  })
+})
