@@ -8,7 +8,6 @@ import { type Actions, BINDINGS, type PageName, type ViewName } from './keys.ts'
 import { bodyRows, isWholeJvm, pageRows, type Scene, sceneLines, TOP_LINES } from './lines.ts'
 import type { LiveSource } from './live-source.ts'
 import { LiveModel } from './model.ts'
-import { stepOf } from './pages.ts'
 import type { SortColumn } from './rows.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
 import { SteerDialog } from './steer-dialog.ts'
@@ -106,7 +105,7 @@ export class LiveView extends Frame<Picture> implements Actions {
 
   /** Trees of single threads are as dear as that of all: they come if they are looked at. */
   get #showsThreads(): boolean {
-    return this.model.thread !== undefined || this.model.pages.shown === 'threads'
+    return this.model.thread !== undefined || this.model.showsThreads
   }
 
   async #takeThreads(): Promise<void> {
@@ -128,17 +127,7 @@ export class LiveView extends Frame<Picture> implements Actions {
   #pressOnPage(key: string): boolean {
     const { pages, bodyRows } = this.model
     if (pages.shown === undefined) return false
-    if (pages.shown === 'threads' && this.#pressOnThreads(key)) return true
     return pages.press(key, this.#pageRows, bodyRows)
-  }
-
-  #pressOnThreads(key: string): boolean {
-    const { model } = this
-    const step = stepOf(key, model.bodyRows)
-    if (step !== undefined) this.#movePage(step)
-    else if (key === 'enter' || key === 'space') model.chooseThread(model.threadChoice)
-    else return false
-    return true
   }
 
   get #pageRows(): number {
@@ -147,9 +136,7 @@ export class LiveView extends Frame<Picture> implements Actions {
 
   #movePage(lines: number): void {
     const { model } = this
-    if (model.pages.shown === 'threads')
-      model.threadChoice = Math.max(0, Math.min(model.threadChoice + lines, model.threads.length))
-    else model.pages.scroll(lines, this.#pageRows, model.bodyRows)
+    model.pages.scroll(lines, this.#pageRows, model.bodyRows)
   }
 
   protected override point(mouse: Mouse): void {
@@ -216,8 +203,12 @@ export class LiveView extends Frame<Picture> implements Actions {
   }
 
   toggle(page: PageName): void {
-    const had = this.#showsThreads
     this.model.toggle(page)
+  }
+
+  toggleThreads(): void {
+    const had = this.#showsThreads
+    this.model.toggleThreads()
     if (this.#showsThreads && !had && this.isMoving) void this.#takeThreads()
   }
 

@@ -34,6 +34,8 @@ export interface Glyphs {
   readonly edge: string
   /** Boxes too narrow for an edge. */
   readonly narrow: string
+  /** A tenth of a bar. */
+  readonly bar: string
 }
 
 export const UNICODE: Glyphs = {
@@ -47,6 +49,7 @@ export const UNICODE: Glyphs = {
   times: '×',
   edge: '▏',
   narrow: '░',
+  bar: '▇',
 }
 
 export const ASCII: Glyphs = {
@@ -60,6 +63,7 @@ export const ASCII: Glyphs = {
   times: 'x',
   edge: '|',
   narrow: ':',
+  bar: '#',
 }
 
 /**

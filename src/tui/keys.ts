@@ -20,6 +20,7 @@ export interface Actions extends FrameActions {
   toggle(page: PageName): void
   toggleErrors(): void
   show(view: ViewName): void
+  toggleThreads(): void
   showCallers(): void
   foldNext(): void
   filterNext(): void
@@ -39,10 +40,10 @@ export interface Actions extends FrameActions {
   reverse(): void
 }
 
-export type ViewName = 'tree' | 'hot' | 'callers' | 'flame' | 'instrumentation'
+export type ViewName = 'tree' | 'hot' | 'callers' | 'flame' | 'instrumentation' | 'threads'
 /** Pages that every view has. */
 export type FramePage = 'help' | 'warnings'
-export type PageName = FramePage | 'threads' | 'alive'
+export type PageName = FramePage | 'alive'
 
 export interface Binding<On = Actions> {
   /** Names of keys, as input.ts gives them. */
@@ -133,7 +134,7 @@ export const BINDINGS: readonly Binding[] = [
   ),
   bind('P', 'P', 'rows are packages, in full or by two parts of the name, or methods', (on) => on.foldNext()),
   bind('%', '%', 'hide rows below 0.1, 1, 5 % of their root, or a number you type', (on) => on.filterNext()),
-  bind('T', 'T', 'all threads, or one', (on) => on.toggle('threads'), 'thread'),
+  bind('T', 'T', 'threads and what each spent; Enter shows one alone, or all', (on) => on.toggleThreads(), 'thread'),
   PAUSE,
   ZERO,
   SAVE,

@@ -7,7 +7,6 @@ import { costsOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
-import { rootTotal } from '../profile/profile.ts'
 import { survivorHeader, survivorLines } from '../profile/survivors.ts'
 import { isWait } from '../profile/text.ts'
 import {
@@ -18,7 +17,6 @@ import {
   pad,
   percent,
   plusMinus,
-  right,
   shortCount,
   shortName,
   signature,
@@ -44,7 +42,6 @@ import { BINDINGS, type PageName } from './keys.ts'
 import type { LiveStatus } from './live-source.ts'
 import type { LiveModel } from './model.ts'
 import type { Line, Run, Style } from './screen.ts'
-import { wordsOf } from './views/columns.ts'
 
 export const TOP_LINES = 3
 
@@ -196,8 +193,6 @@ function pageLines(scene: Scene, page: PageName): Line[] {
   switch (page) {
     case 'help':
       return helpLines(scene)
-    case 'threads':
-      return threadLines(scene)
     case 'warnings':
       return warningLines(scene)
     case 'alive':
@@ -235,26 +230,6 @@ function helpLines(scene: Scene): Line[] {
   lines.push([])
   for (const text of HELP[status.mode])
     for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, 'dim')])
-  return lines
-}
-
-function threadLines(scene: Scene): Line[] {
-  const { columns, model } = scene
-  const words = wordsOf(scene)
-  const rows = model.bodyRows - 1
-  const { threads, threadChoice } = model
-  const last = Math.max(0, threads.length + 1 - rows)
-  const first = Math.max(0, Math.min(threadChoice - Math.floor(rows / 2), last))
-  const lines: Line[] = [
-    [run(pad(`${right(words.total, 13)}          id  thread (Enter shows it)`, columns), 'header')],
-  ]
-  for (let i = first; i < Math.min(first + rows, threads.length + 1); i++) {
-    const thread = threads[i - 1]
-    const total = right(words.cost(rootTotal(thread?.tree ?? model.merged), 12), 13)
-    const id = right(thread ? `${thread.id}` : '', 12)
-    const text = pad(`${total}${id}  ${thread ? clean(thread.name) : 'all threads'}`, columns)
-    lines.push([run(text, i === threadChoice ? 'selected' : 'plain')])
-  }
   return lines
 }
 

@@ -13,6 +13,7 @@ import { CallersView } from './views/callers-view.ts'
 import { FlameView } from './views/flame-view.ts'
 import { HotView } from './views/hot-view.ts'
 import { InstrumentationView } from './views/instrumentation-view.ts'
+import { type ThreadChoice, ThreadsView } from './views/threads-view.ts'
 import { TreeView } from './views/tree-view.ts'
 import type { Shared, View } from './views/view.ts'
 
@@ -31,6 +32,7 @@ interface Names {
   readonly views: { readonly [name in ViewName]: View } & {
     readonly tree: TreeView
     readonly callers: CallersView
+    readonly threads: ThreadsView
   }
 }
 
@@ -42,7 +44,7 @@ const FOLD_WORDS = [
 ]
 const FOLDS = [0, Number.POSITIVE_INFINITY, 2]
 
-export class LiveModel implements Shared {
+export class LiveModel implements Shared, ThreadChoice {
   readonly methodName: (id: number) => MethodName
   /** Says a word to the user, such as of a search without matches. */
   readonly say: (notice: string) => void
@@ -52,8 +54,6 @@ export class LiveModel implements Shared {
   readonly pages = new Pages<PageName>()
   /** Whether the selected row says how sure its times are, where that is known. */
   showsErrors = true
-  /** Selected line of the thread page; 0 is all threads. */
-  threadChoice = 0
   /** Thread whose tree is shown; undefined for all. */
   thread: number | undefined
   search = ''
@@ -68,6 +68,7 @@ export class LiveModel implements Shared {
   readonly #names: (Names | undefined)[] = []
   #fold = 0
   #shown: ViewName = 'tree'
+  #beforeThreads: ViewName = 'tree'
   #snapshot: Snapshot | undefined
 
   readonly #instrumentation: () => InstrumentationFacts | undefined
@@ -94,6 +95,7 @@ export class LiveModel implements Shared {
         hot: new HotView(this),
         callers: new CallersView(this),
         flame: new FlameView(this),
+        threads: new ThreadsView(this, this),
         instrumentation: new InstrumentationView(this, this.#instrumentation),
       },
     }
@@ -204,12 +206,29 @@ export class LiveModel implements Shared {
 
   toggle(page: PageName): void {
     this.pages.toggle(page)
-    this.threadChoice = 1 + this.threads.findIndex((thread) => thread.id === this.thread)
   }
 
-  chooseThread(choice: number): void {
-    this.thread = this.threads[choice - 1]?.id
-    this.pages.close()
+  get showsThreads(): boolean {
+    return this.#shown === 'threads'
+  }
+
+  /** From where it was called, and back. */
+  toggleThreads(): void {
+    if (this.showsThreads) this.leaveThreads()
+    else {
+      this.#beforeThreads = this.#shown
+      this.show('threads')
+      this.#by.views.threads.begin()
+    }
+  }
+
+  leaveThreads(): void {
+    this.show(this.#beforeThreads)
+  }
+
+  chooseThread(id: number | undefined): void {
+    this.thread = id
+    this.leaveThreads()
     this.#renew()
   }
 

@@ -341,17 +341,36 @@ describe('threads', () => {
     assert.equal(await asked('T k enter'), 0)
     assert.equal(await asked('p'), 2)
     screen.press('T j enter')
-    assert.match(screen.text, /thread http-1/)
+    assert.match(screen.text, /thread http-2/)
   })
 
   it('are chosen from a list, and one is shown', async () => {
     screen.press('T')
     await view.refresh()
-    assert.match(
-      screen.text,
-      / {6}276\.197 {14}all threads\n {8}0\.000 {10}31 {2}http-1\n {8}7\.000 {10}32 {2}http-2 \?\n/,
+    assert.equal(
+      screen.text.split('\n').slice(2, 6).join('\n'),
+      `   ▾total ms   % all       calls                     id  thread
+     276.197   100.0   1,240,127  ▇▇▇▇▇▇▇▇▇▇             all threads
+       7.000     2.5           2                     32  http-2 ?
+       0.000     0.0           1                     31  http-1`,
     )
-    screen.press('j j enter')
+    const names = () =>
+      rows()
+        .slice(1)
+        .map((row) => row.replace(/^.* (?=http)/, '').replace(']', ''))
+    screen.press('O')
+    assert.deepEqual(names(), ['http-1', 'http-2 ?'])
+    screen.press('6')
+    assert.deepEqual(names(), ['http-1', 'http-2 ?'])
+    screen.press('4')
+    assert.deepEqual(names(), ['http-2 ?', 'http-1'])
+    screen.press('/ h t t p - 1 enter')
+    assert.match(screen.styled('selected'), /http-1/)
+    // Esc ends the search, then leaves.
+    screen.press('escape escape')
+    assert.match(screen.text, /% root/)
+    screen.press('T k k')
+    screen.press('j enter')
     assert.match(screen.text, /1,312\/240 methods .*thread http-2 \?/)
     assert.match(screen.text, / 7\.000 {4}7\.000 {3}100\.0 /)
     source.threads = source.threads.slice(0, 1)
