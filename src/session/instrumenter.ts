@@ -278,6 +278,8 @@ export class Instrumenter {
     const changed = new Set([...ids].filter((id) => !this.leftOut.has(id)))
     for (const id of this.leftOut) if (!ids.has(id)) changed.add(id)
     this.leftOut = new Set(ids)
+    // Once they are back, they are timed: the budget begins anew with them.
+    for (const id of ids) this.narrowed.delete(id)
     return this.reopened(changed)
   }
 

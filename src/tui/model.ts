@@ -228,7 +228,7 @@ export class LiveModel implements Shared, ThreadChoice {
 
   chooseThread(id: number | undefined): void {
     this.thread = id
-    this.leaveThreads()
+    this.show(this.#beforeThreads === 'instrumentation' ? 'tree' : this.#beforeThreads)
     this.#renew()
   }
 

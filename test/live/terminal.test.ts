@@ -235,9 +235,9 @@ forNewestJdk((jdk) => {
       const terminal = await attached()
       const all = await terminal.until(rootRow)
       const worker = (lines: string[]) =>
-        /thread \(Enter shows it\)/.test(lines[3]!) &&
-        /all threads$/.test(lines[4]!) &&
-        /^ *[\d.,]+ +\d+ {2}(shop-worker-\d)$/.exec(lines[5]!)?.[1]
+        /id {2}thread$/.test(lines[2]!) &&
+        /all threads$/.test(lines[3]!) &&
+        / {2}(shop-worker-\d)$/.exec(lines[4]!)?.[1]
       terminal.send('T')
       await terminal.until(worker) // names come twice a second, and none comes later to what is frozen
       terminal.send('T')

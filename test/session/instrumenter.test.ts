@@ -350,3 +350,34 @@ describe('a method that is only counted', () => {
     assert.deepEqual(sent[3]!.code, sent[0]!.code)
   })
 })
+
+describe('a method that is left out', () => {
+  it('has its own code whatever the budget makes of it, and is timed when it comes back', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent), {
+      recipe: { tells: 'time', mayCount: true },
+    })
+    await instrumenter.install([TASK], [])
+    await instrumenter.install(instrumenter.narrow({ ...NONE, counted: [TASK.id] }), [])
+    const out = instrumenter.leaveOut(new Set([TASK.id]))
+    assert.deepEqual(out, [TASK])
+    await instrumenter.install(out, [])
+    assert.equal(sent[2]!.code.length, 0)
+    assert.deepEqual([...instrumenter.foldable()], [])
+    assert.deepEqual(instrumenter.leaveOut(new Set([TASK.id])), [])
+    // Another agent has redefined the class.
+    await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
+    assert.equal(sent[3]!.code.length, 0)
+    await instrumenter.install(instrumenter.leaveOut(new Set()), [])
+    assert.deepEqual(sent[4]!.code, sent[0]!.code)
+  })
+
+  it('is as it was where the JVM refuses', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent))
+    await instrumenter.install([TASK], [])
+    instrumenter.keepIn(instrumenter.leaveOut(new Set([TASK.id])))
+    await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
+    assert.ok(sent[1]!.code.length > 0)
+  })
+})
