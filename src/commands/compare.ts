@@ -8,12 +8,12 @@ import { agreementText, type Compared, changesPieces, verdictText } from '../pro
 import { measureText } from '../profile/comparable.ts'
 import { rootCalls } from '../profile/compare.ts'
 import { judge, parseCondition, type Verdict } from '../profile/condition.ts'
-import { readProfile } from '../profile/file.ts'
 import { closeMethods } from '../profile/find-method.ts'
 import { type Profile, rootTotal } from '../profile/profile.ts'
 import { terminalOptions } from '../profile/report.ts'
 import { plural } from '../profile/text.ts'
 import { writePieces } from '../profile/write.ts'
+import { readWithProgress } from './read.ts'
 
 export interface CompareFlags {
   /** How many methods and contexts in each direction. */
@@ -105,7 +105,7 @@ export async function compare(beforePath: string, afterPath: string, flags: Comp
 }
 
 async function readComparable(path: string): Promise<Profile> {
-  const profile = await readProfile(path)
+  const profile = await readWithProgress(path)
   const isSampled = profile.mode === 'sample'
   if (isSampled ? rootTotal(profile.merged) <= 0 : rootCalls(profile) <= 0)
     throw new NothingInProfile(path, profile)

@@ -2,8 +2,8 @@
 
 import { BinaryOnTerminal, NoTreeInProfile } from '../export/errors.ts'
 import { exportProfile, exportToFile, formatNamed, formatOfFile } from '../export/formats.ts'
-import { readProfile } from '../profile/file.ts'
 import { createProgress } from '../tui/progress.ts'
+import { readWithProgress } from './read.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 export interface ExportFlags {
@@ -23,7 +23,7 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
   if (out === undefined && format.isBinary && process.stdout.isTTY) {
     throw new BinaryOnTerminal(format.name, format.extension)
   }
-  const profile = await readProfile(file)
+  const profile = await readWithProgress(file)
   if (profile.regions !== undefined && !format.saysRegions) throw new NoTreeInProfile(file, format.name)
   const options = { threads: flags.threads === true }
   if (out === undefined) {

@@ -1,12 +1,11 @@
 // jfluid open: the views of a session on a recorded profile.
 
-import { readProfile } from '../profile/file.ts'
 import { type Leave, runLiveView } from '../tui/app.ts'
 import { fileRegionSource, fileSource } from '../tui/file-source.ts'
-import { createProgress } from '../tui/progress.ts'
 import { runRegionView } from '../tui/region-app.ts'
 import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/screen.ts'
 import { fileKeeper } from './keeper.ts'
+import { readWithProgress } from './read.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 export async function open(file: string): Promise<void> {
@@ -14,22 +13,13 @@ export async function open(file: string): Promise<void> {
   const problem = terminalProblem(process.stdin, process.stdout, process.env, instead)
   if (problem !== null) throw problem
   preloadScreen()
-  const progress = createProgress(process.stderr)
-  let show: (screen: Screen) => Promise<Leave>
-  try {
-    progress.phase(`reading ${file}`)
-    const profile = await readProfile(file, (part) =>
-      progress.update(`reading ${file}  ${Math.round(part * 100)} %`),
-    )
-    const { regions } = profile
-    const keeper = fileKeeper(profile, file)
-    show =
-      regions === undefined
-        ? (screen) => runLiveView(fileSource(profile, file, keeper), screen)
-        : (screen) => runRegionView(fileRegionSource({ ...profile, regions }, file, keeper), screen)
-  } finally {
-    progress.close()
-  }
+  const profile = await readWithProgress(file)
+  const { regions } = profile
+  const keeper = fileKeeper(profile, file)
+  const show = (screen: Screen): Promise<Leave> =>
+    regions === undefined
+      ? runLiveView(fileSource(profile, file, keeper), screen)
+      : runRegionView(fileRegionSource({ ...profile, regions }, file, keeper), screen)
   const screen = await openScreen()
   const stop = stopSignal() // a closed terminal is told twice, see attach.ts
   try {

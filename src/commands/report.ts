@@ -1,10 +1,10 @@
 // jfluid report: what a recorded profile says, on a page or as JSON.
 
-import { readProfile } from '../profile/file.ts'
 import { closeMethods, methodsNamed, NoSuchMethod } from '../profile/find-method.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
 import { reportJsonPieces, reportPieces, type TracedMethods, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
+import { readWithProgress } from './read.ts'
 
 export interface ReportFlags {
   readonly top: number
@@ -15,7 +15,7 @@ export interface ReportFlags {
 
 /** @throws CannotReadProfile and its like, NoSuchMethod */
 export async function report(file: string, flags: ReportFlags): Promise<void> {
-  const profile = await readProfile(file)
+  const profile = await readWithProgress(file)
   const backTraces = (flags.backTraces ?? []).map((text) => tracedMethods(text, profile))
   const options = { top: flags.top, threads: flags.threads === true, backTraces }
   const pieces =

@@ -11,13 +11,15 @@ import type { RegionSource } from './region-app.ts'
 /** @param path  where the profile was read from */
 export function fileSource(profile: Profile, path: string, keeper?: Keeper): LiveSource {
   const status = statusOf(profile, path)
-  const { merged, threads, events, instrumentation, methodNames } = profile
+  const { merged, threads, events, instrumentation, methodNames, rootCalls, course } = profile
   const snapshot = {
     merged,
     threads,
     events: events.count,
     waitNs: events.waitMs * 1e6,
     healed: instrumentation.healed,
+    ...(rootCalls !== undefined && { rootCalls }),
+    ...(course !== undefined && { course }),
   }
   return {
     snapshot: async () => snapshot,
