@@ -2,6 +2,10 @@
 
 import { EX_DATAERR, EX_REGRESSION, JfluidError } from '../base/errors.ts'
 import { metricOf } from '../cct/metric.ts'
+import { exportToFile } from '../export/formats.ts'
+import { comparePage } from '../export/html/compare-page.ts'
+import { pagePieces } from '../export/html/page.ts'
+import { html } from '../export/html.ts'
 import { agreementOf, type Changes, changesOf, differenceByName } from '../profile/changes.ts'
 import { changesJsonPieces } from '../profile/changes-json.ts'
 import { agreementText, type Compared, changesPieces, verdictText } from '../profile/changes-text.ts'
@@ -22,6 +26,8 @@ export interface CompareFlags {
   readonly failIf?: readonly string[]
   /** Only how much the trees agree, whatever they measure. */
   readonly shape?: boolean
+  /** Where to write the page as HTML, with a differential flame graph. */
+  readonly html?: string
   /** False: calls from different places are one context. */
   readonly callSites?: boolean
 }
@@ -69,7 +75,7 @@ export class ChangedTooMuch extends JfluidError {
   }
 }
 
-/** @throws CannotReadProfile and its like, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, ChangedTooMuch */
+/** @throws CannotReadProfile and its like, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, CannotWriteExport, ChangedTooMuch */
 export async function compare(beforePath: string, afterPath: string, flags: CompareFlags): Promise<void> {
   const before = { path: beforePath, profile: await readComparable(beforePath) }
   const after = { path: afterPath, profile: await readComparable(afterPath) }
@@ -92,6 +98,10 @@ export async function compare(beforePath: string, afterPath: string, flags: Comp
   const changes = changesOf(before.profile, after.profile, options)
   const names = [...before.profile.methodNames, ...after.profile.methodNames]
   const verdicts = conditions.flatMap((it) => judge(it, changes, (subject) => closeMethods(subject, names)))
+  if (flags.html !== undefined) {
+    const page = () => pagePieces(comparePage(before, after, changes, verdicts))
+    await exportToFile(after.profile, { ...html, pieces: page }, flags.html)
+  }
   const pieces =
     flags.json === true
       ? changesJsonPieces(before, after, changes, verdicts, flags.top)

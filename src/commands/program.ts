@@ -26,6 +26,7 @@ export const FORMAT_NAMES = [
   'nps',
   'firefox',
   'markdown',
+  'html',
 ] as const
 
 const AUTOSAVE_HELP =
@@ -162,6 +163,7 @@ export function commandLine(version: string): Command {
       "end with 82 if it holds: 'Foo.bar self > +10%', 'root total > 5ms'; repeatable",
       (value: string, before: readonly string[] = []) => [...before, value],
     )
+    .option('--html <file>', 'write a page for a browser, too, with a differential flame graph')
     .option('--shape', 'only how much their trees agree, also of different modes')
     .option('--no-call-sites', 'do not tell calls of a method from different places apart')
     .option('--json', 'as JSON')

@@ -12,6 +12,7 @@ import { csv } from './csv.ts'
 import { CannotWriteExport, NoFormat, UnknownFormat } from './errors.ts'
 import { firefox } from './firefox.ts'
 import type { ExportFormat, ExportOptions } from './format.ts'
+import { html } from './html.ts'
 import { json } from './json.ts'
 import { markdown } from './markdown.ts'
 import { nps } from './nps.ts'
@@ -31,6 +32,7 @@ export const formats: readonly ExportFormat[] = [
   nps,
   firefox,
   markdown,
+  html,
 ]
 
 const names = (): string[] => formats.map((format) => format.name)

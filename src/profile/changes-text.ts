@@ -121,28 +121,31 @@ function* header(
   cells: number,
   paint: Paint,
 ): Generator<string> {
-  const { rootCost, rootCalls, agreement, kind, per } = changes
-  const change = changeText(relativeChange(rootCost.before, rootCost.after))
-  const cost = (value: number): string => `${amount(kind, value)} ${UNITS[kind]}`
-  const facts: [string, string][] = [
-    ['before', factText(before)],
-    ['after', factText(after)],
-    [
-      'root',
-      `${rootText(before.profile)}; ${plural(rootCalls.before, 'call')} before, ${count(rootCalls.after)} after`,
-    ],
-  ]
-  if (per === 'root call')
-    facts.push(['a call', `${cost(rootCost.before)} before, ${cost(rootCost.after)} after: ${change}`])
-  facts.push(['agree', agreementText(agreement)])
   yield `${paint('bold', cut(`jfluid compare of ${clean(after.profile.target.mainClass)}`, cells))}\n`
   const remarks = remarksOf(before.profile, after.profile)
-  const rows = [...facts, ...remarks.map((remark): [string, string] => ['warning', clean(remark)])]
-  for (const [label, text] of rows) {
+  const warnings = remarks.map((remark): [string, string] => ['warning', clean(remark)])
+  for (const [label, text] of [...changesFacts(before, after, changes), ...warnings]) {
     const lines = wrap(text, cells - 10)
     const style = label === 'warning' ? 'warning' : 'dim'
     yield `${paint(style, pad(label, 10))}${lines.join(`\n${' '.repeat(10)}`)}\n`
   }
+}
+
+/** What is compared, what a root call costs, how much the two agree. */
+export function changesFacts(before: Compared, after: Compared, changes: Changes): [string, string][] {
+  const { rootCost, rootCalls, agreement, kind, per } = changes
+  const change = changeText(relativeChange(rootCost.before, rootCost.after))
+  const cost = (value: number): string => `${amount(kind, value)} ${UNITS[kind]}`
+  const calls = `${plural(rootCalls.before, 'call')} before, ${count(rootCalls.after)} after`
+  const facts: [string, string][] = [
+    ['before', factText(before)],
+    ['after', factText(after)],
+    ['root', `${rootText(before.profile)}; ${calls}`],
+  ]
+  const costs = `${cost(rootCost.before)} before, ${cost(rootCost.after)} after: ${change}`
+  if (per === 'root call') facts.push(['a call', costs])
+  facts.push(['agree', agreementText(agreement)])
+  return facts
 }
 
 function factText({ path, profile: { target, durationMs, startedAt } }: Compared): string {

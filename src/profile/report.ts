@@ -296,6 +296,16 @@ function partText(part: number): string {
 }
 
 function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<string> {
+  const title = `jfluid profile of ${clean(profile.target.mainClass)}`
+  yield `${paint('bold', cut(title, cells))}\n`
+  const lines = (label: string, text: string, style: 'dim' | 'warning'): string =>
+    `${paint(style, pad(label, 10))}${wrap(text, cells - 10).join(`\n${' '.repeat(10)}`)}\n`
+  for (const [label, text] of reportFacts(profile)) yield lines(label, text, 'dim')
+  for (const warning of reportWarnings(profile)) yield lines('warning', clean(warning), 'warning')
+}
+
+/** What a reader needs to judge the numbers: labels of at most ten letters, and a sentence each. */
+export function reportFacts(profile: Profile): [string, string][] {
   const { target, instrumentation, calibration, events, kept } = profile
   const { longestPauseMs } = instrumentation
   const roots = profile.roots.map(clean)
@@ -307,8 +317,6 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
   const callers = isFollowed ? profile.threads.filter(({ tree }) => callsRoot(tree)).length : threads
   const isSampled = profile.mode === 'sample'
   const busyMs = profile.durationMs * Math.max(1, threads)
-  const title = `jfluid profile of ${clean(target.mainClass)}`
-  yield `${paint('bold', cut(title, cells))}\n`
   const ofRoots: [string, string][] = [
     ['target', `pid ${target.pid}, JDK ${clean(target.jdk)}, ${clean(target.vm)}`],
     [roots.length === 1 ? 'root' : 'roots', roots.join(', ')],
@@ -360,22 +368,20 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
       `${kib(kept.heapBytes)} KiB of the target's heap at most, ${kib(kept.outsideBytes)} KiB outside of it`,
     ])
   }
-  for (const [label, text] of facts) {
-    const lines = wrap(text, cells - 10)
-    yield `${paint('dim', pad(label, 10))}${lines.join(`\n${' '.repeat(10)}`)}\n`
-  }
+  return facts
+}
+
+/** Sentences that change how far to trust it. */
+export function reportWarnings(profile: Profile): string[] {
   const warnings = [...allWarnings(profile)]
   if (profile.truncated === true && profile.warnings.length === 0) {
     warnings.unshift('truncated: the session ended before it was asked to')
   }
-  const { skipped, gaps, healed } = instrumentation
+  const { skipped, gaps, healed } = profile.instrumentation
   warnings.push(...skippedWarnings(skipped))
   if (gaps > 0) warnings.push(`${plural(gaps, 'gap')}: methods that ran before they were instrumented`)
   if (healed > 0) warnings.push(`${plural(healed, 'stack frame')} without an exit closed by force`)
-  for (const warning of warnings) {
-    const lines = wrap(clean(warning), cells - 10)
-    yield `${paint('warning', pad('warning', 10))}${lines.join(`\n${' '.repeat(10)}`)}\n`
-  }
+  return warnings
 }
 
 /** The same for regions. */

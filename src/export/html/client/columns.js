@@ -1,0 +1,95 @@
+// What the columns of the lists are, by what the page is of: one profile, or two of them compared.
+
+import { data } from './data.js'
+import { changeText, costText, countText, growthText, percentText } from './format.js'
+
+/** @import { Tree } from './data.js' */
+/** @import { Column } from './outline.js' */
+
+/**
+ * @template N
+ * @param {(node: N, column: string) => number} of  the number of a column
+ * @param {(node: N) => number} whole  what shares are of
+ * @returns {Column<N>[]}
+ */
+export function treeColumns(of, whole) {
+  const { words } = data
+  const self = /** @param {N} node */ (node) => of(node, 'self')
+  const total = /** @param {N} node */ (node) => of(node, 'total')
+  if (data.isComparison) {
+    const self0 = /** @param {N} node */ (node) => of(node, 'self0')
+    const total0 = /** @param {N} node */ (node) => of(node, 'total0')
+    return [
+      {
+        ...{ title: 'now', hint: `with what it calls, ${words.per}` },
+        ...{ text: (node) => costText(total(node)), value: total },
+      },
+      { title: 'before', hint: 'the same before', text: (node) => costText(total0(node)), value: total0 },
+      {
+        ...{ title: 'change', hint: 'of that' },
+        text: (node) => changeText(total(node) - total0(node)),
+        value: (node) => total(node) - total0(node),
+      },
+      {
+        ...{ title: 'own change', hint: 'without what it calls' },
+        text: (node) => changeText(self(node) - self0(node)),
+        value: (node) => self(node) - self0(node),
+      },
+      {
+        ...{ title: 'own', hint: 'the same as a part of what it was' },
+        text: (node) => growthText(self0(node), self(node)),
+        value: (node) => self(node) - self0(node),
+      },
+      {
+        ...{ title: 'calls', hint: `${words.calls}, ${words.per}` },
+        text: (node) => countText(of(node, 'calls')),
+        value: (node) => of(node, 'calls'),
+      },
+      {
+        ...{ title: 'calls before', hint: 'the same before' },
+        text: (node) => countText(of(node, 'calls0')),
+        value: (node) => of(node, 'calls0'),
+      },
+    ]
+  }
+  return [
+    { title: words.total, hint: 'with what it calls', text: (node) => costText(total(node)), value: total },
+    { title: words.self, hint: 'without what it calls', text: (node) => costText(self(node)), value: self },
+    {
+      ...{ title: '%', hint: 'share of the total' },
+      text: (node) => percentText(total(node), whole(node)),
+      value: total,
+    },
+    {
+      ...{ title: words.calls, hint: 'how often' },
+      text: (node) => countText(of(node, 'calls')),
+      value: (node) => of(node, 'calls'),
+    },
+    {
+      ...{ title: 'per call', hint: 'total by calls' },
+      text: (node) => (of(node, 'calls') > 0 ? costText(total(node) / of(node, 'calls')) : '–'),
+      value: (node) => (of(node, 'calls') > 0 ? total(node) / of(node, 'calls') : 0),
+    },
+  ]
+}
+
+/**
+ * How wide the frames are. In a comparison by the larger of both, so that what is new or gone is seen: own costs are then the
+ * larger of both, and summed up again.
+ *
+ * @param {Tree} tree
+ * @param {string} how  larger, before or now
+ */
+export function weightsOf(tree, how) {
+  const { total, total0, self, self0 } = tree.columns
+  if (!data.isComparison || how === 'now') return total
+  if (how === 'before') return total0
+  const weight = new Float64Array(tree.count)
+  for (let node = tree.count - 1; node >= 0; node--) {
+    // Of what is left out right below, nothing is known but the totals.
+    weight[node] += Math.max(0, self[node], self0[node])
+    const above = tree.parent[node]
+    if (above >= 0) weight[above] += weight[node]
+  }
+  return weight
+}

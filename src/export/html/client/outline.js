@@ -1,0 +1,321 @@
+// Rows that open and close, of which only those in sight are in the document: a tree, back traces, or a flat list.
+
+/**
+ * @template N
+ * @typedef {object} Column
+ * @property {string} title
+ * @property {string} hint
+ * @property {(node: N) => string} text
+ * @property {(node: N) => number} value  what sorting goes by, largest first
+ */
+
+/**
+ * @template N
+ * @typedef {object} OutlineOptions
+ * @property {HTMLElement} place
+ * @property {string} label  for those who hear the page
+ * @property {Column<N>[]} columns
+ * @property {(node: N | undefined) => N[]} children  of undefined: the tops
+ * @property {(node: N) => boolean} hasChildren
+ * @property {(node: N) => string} name
+ * @property {(node: N) => string} [note]  behind the name
+ * @property {(node: N) => number} [heat]  0 to 1
+ * @property {(node: N) => void} [selected]
+ * @property {(node: N) => void} [chosen]  Enter or a double click on a row without rows below
+ */
+
+const ROW = 22
+/** Rows that are printed. */
+const PRINTED = 200
+
+/** @template N */
+export class Outline {
+  /** @type {OutlineOptions<N>} */
+  #o
+  /** @type {{ node: N, depth: number }[]} */
+  #rows = []
+  /** @type {Set<N>} */
+  #open = new Set()
+  #at = 0
+  #sort = 0
+  #isReversed = false
+  /** @type {(node: N) => boolean} */
+  #isMatch = () => false
+  /** @type {Map<N, N[]>} children are made once, so that those of back traces stay the same */
+  #made = new Map()
+  #scroller = document.createElement('div')
+  #window = document.createElement('div')
+  #spacer = document.createElement('div')
+  #head = document.createElement('div')
+
+  /** @param {OutlineOptions<N>} options */
+  constructor(options) {
+    this.#o = options
+    const { place, label } = options
+    place.replaceChildren(this.#head, this.#scroller)
+    this.#head.className = 'head'
+    this.#scroller.className = 'rows'
+    this.#scroller.tabIndex = 0
+    this.#scroller.setAttribute('role', 'tree')
+    this.#scroller.setAttribute('aria-label', label)
+    this.#spacer.append(this.#window)
+    this.#window.className = 'window'
+    this.#scroller.append(this.#spacer)
+    this.#scroller.addEventListener('scroll', () => this.draw())
+    this.#scroller.addEventListener('keydown', (event) => this.#key(event))
+    this.#scroller.addEventListener('click', (event) => this.#click(event))
+    this.#scroller.addEventListener('dblclick', () => this.#choose())
+    this.#drawHead()
+    this.#build()
+  }
+
+  /** @returns {N | undefined} */
+  get current() {
+    return this.#rows[this.#at]?.node
+  }
+
+  get count() {
+    return this.#rows.length
+  }
+
+  /** @param {(node: N) => boolean} isMatch */
+  mark(isMatch) {
+    this.#isMatch = isMatch
+    this.draw()
+  }
+
+  /** Makes all rows anew, with what is open. */
+  rebuild() {
+    this.#made.clear()
+    this.#build()
+    this.draw()
+  }
+
+  /** @param {readonly N[]} path  from a top down: all but the last are opened, the last is selected */
+  show(path) {
+    for (const node of path.slice(0, -1)) this.#open.add(node)
+    this.#build()
+    const last = path[path.length - 1]
+    this.#select(
+      Math.max(
+        0,
+        this.#rows.findIndex(({ node }) => node === last),
+      ),
+    )
+  }
+
+  /**
+   * Opens rows, those of the largest values first.
+   *
+   * @param {number} rows  how many there may be then
+   * @param {number} least  value of a row to open
+   */
+  openLargest(rows, least) {
+    const { columns } = this.#o
+    while (this.#rows.length < rows) {
+      const closed = this.#rows.filter(({ node }) => !this.#open.has(node) && this.#o.hasChildren(node))
+      const [largest] = closed.sort((a, b) => columns[0].value(b.node) - columns[0].value(a.node))
+      if (largest === undefined || columns[0].value(largest.node) < least) break
+      this.#open.add(largest.node)
+      this.#build()
+    }
+    this.draw()
+  }
+
+  /** @param {N | undefined} node */
+  #children(node) {
+    const key = /** @type {N} */ (node)
+    let found = this.#made.get(key)
+    if (found === undefined) {
+      const { value } = this.#o.columns[this.#sort]
+      const sign = this.#isReversed ? -1 : 1
+      found = this.#o.children(node).sort((a, b) => sign * (value(b) - value(a)))
+      this.#made.set(key, found)
+    }
+    return found
+  }
+
+  #build() {
+    const rows = []
+    const stack = [{ nodes: this.#children(undefined), at: 0 }]
+    while (stack.length > 0) {
+      const top = stack[stack.length - 1]
+      if (top.at === top.nodes.length) {
+        stack.pop()
+        continue
+      }
+      const node = top.nodes[top.at++]
+      rows.push({ node, depth: stack.length - 1 })
+      if (this.#open.has(node)) stack.push({ nodes: this.#children(node), at: 0 })
+    }
+    const before = this.current
+    this.#rows = rows
+    const now = before === undefined ? 0 : rows.findIndex(({ node }) => node === before)
+    this.#at = Math.max(0, now)
+    this.#spacer.style.height = `${rows.length * ROW}px`
+  }
+
+  #drawHead() {
+    const heads = this.#o.columns.map(({ title, hint }, index) => {
+      const button = document.createElement('button')
+      button.className = 'number'
+      button.title = `${hint}; click to sort`
+      button.textContent = title + (index === this.#sort ? (this.#isReversed ? ' ▴' : ' ▾') : '')
+      button.addEventListener('click', () => {
+        this.#isReversed = index === this.#sort && !this.#isReversed
+        this.#sort = index
+        this.#drawHead()
+        const made = new Map(this.#made)
+        this.#made.clear()
+        const { value } = this.#o.columns[index]
+        const sign = this.#isReversed ? -1 : 1
+        for (const [node, nodes] of made)
+          this.#made.set(
+            node,
+            nodes.sort((a, b) => sign * (value(b) - value(a))),
+          )
+        this.#build()
+        this.draw()
+      })
+      return button
+    })
+    const name = document.createElement('span')
+    name.className = 'name'
+    name.textContent = 'method'
+    this.#head.replaceChildren(...heads, name)
+  }
+
+  draw() {
+    const isPrinting = document.body.classList.contains('printing')
+    const from = isPrinting ? 0 : Math.max(0, Math.floor(this.#scroller.scrollTop / ROW) - 4)
+    const shown = isPrinting ? PRINTED : Math.ceil((this.#scroller.clientHeight || 600) / ROW) + 8
+    const rows = this.#rows.slice(from, from + shown).map((row, index) => this.#row(row, from + index))
+    // On paper the rows take the room that they need.
+    this.#spacer.style.height = isPrinting ? 'auto' : `${this.#rows.length * ROW}px`
+    this.#window.style.transform = `translateY(${from * ROW}px)`
+    this.#window.replaceChildren(...rows)
+    this.#scroller.setAttribute('aria-activedescendant', `${this.#o.place.id}-${this.#at}`)
+  }
+
+  /**
+   * @param {{ node: N, depth: number }} row
+   * @param {number} index
+   */
+  #row({ node, depth }, index) {
+    const { columns, hasChildren, name, note, heat, place } = this.#o
+    const line = document.createElement('div')
+    line.className = 'row'
+    line.id = `${place.id}-${index}`
+    line.dataset.index = String(index)
+    line.setAttribute('role', 'treeitem')
+    line.setAttribute('aria-level', String(depth + 1))
+    line.setAttribute('aria-selected', String(index === this.#at))
+    if (index === this.#at) line.classList.add('selected')
+    if (this.#isMatch(node)) line.classList.add('match')
+    for (const { text } of columns) {
+      const cell = document.createElement('span')
+      cell.className = 'number'
+      cell.textContent = text(node)
+      line.append(cell)
+    }
+    const text = document.createElement('span')
+    text.className = 'name'
+    const isOpen = this.#open.has(node)
+    const mark = document.createElement('span')
+    mark.className = 'mark'
+    mark.textContent = hasChildren(node) ? (isOpen ? '▾' : '▸') : ''
+    if (hasChildren(node)) line.setAttribute('aria-expanded', String(isOpen))
+    text.style.paddingLeft = `${Math.min(depth, 40) * 14}px`
+    const label = document.createElement('span')
+    label.textContent = name(node)
+    label.title = name(node)
+    text.append(mark, depth > 40 ? `[${depth}] ` : '', label)
+    const behind = note?.(node) ?? ''
+    if (behind !== '') {
+      const quiet = document.createElement('span')
+      quiet.className = 'quiet'
+      quiet.textContent = ` ${behind}`
+      text.append(quiet)
+    }
+    line.append(text)
+    const part = heat?.(node) ?? 0
+    if (part > 0) line.style.setProperty('--heat-part', `${Math.min(100, part * 100).toFixed(1)}%`)
+    return line
+  }
+
+  /** @param {number} index */
+  #select(index) {
+    this.#at = Math.max(0, Math.min(this.#rows.length - 1, index))
+    const top = this.#at * ROW
+    const { scrollTop, clientHeight } = this.#scroller
+    if (top < scrollTop) this.#scroller.scrollTop = top
+    else if (top + ROW > scrollTop + clientHeight) this.#scroller.scrollTop = top + ROW - clientHeight
+    this.draw()
+    const { current } = this
+    if (current !== undefined) this.#o.selected?.(current)
+  }
+
+  /** @param {boolean} isOpen */
+  #setOpen(isOpen) {
+    const { current } = this
+    if (current === undefined || !this.#o.hasChildren(current) || this.#open.has(current) === isOpen)
+      return false
+    if (isOpen) this.#open.add(current)
+    else this.#open.delete(current)
+    this.#build()
+    this.draw()
+    return true
+  }
+
+  #choose() {
+    const { current } = this
+    if (current !== undefined) this.#o.chosen?.(current)
+  }
+
+  /** @param {MouseEvent} event */
+  #click(event) {
+    const line = event.target instanceof Element ? event.target.closest('.row') : null
+    if (!(line instanceof HTMLElement)) return
+    const wasMark = event.target instanceof Element && event.target.classList.contains('mark')
+    this.#select(Number(line.dataset.index))
+    if (wasMark || event.detail === 2) {
+      const { current } = this
+      if (current !== undefined) this.#setOpen(!this.#open.has(current))
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const page = Math.max(1, Math.floor(this.#scroller.clientHeight / ROW) - 1)
+    const depth = this.#rows[this.#at]?.depth ?? 0
+    /** @type {{ [key: string]: () => void }} */
+    const keys = {
+      ArrowDown: () => this.#select(this.#at + 1),
+      ArrowUp: () => this.#select(this.#at - 1),
+      PageDown: () => this.#select(this.#at + page),
+      PageUp: () => this.#select(this.#at - page),
+      Home: () => this.#select(0),
+      End: () => this.#select(this.#rows.length - 1),
+      ArrowRight: () => {
+        if (!this.#setOpen(true) && (this.#rows[this.#at + 1]?.depth ?? 0) > depth) this.#select(this.#at + 1)
+      },
+      ArrowLeft: () => {
+        if (this.#setOpen(false)) return
+        let above = this.#at
+        while (above > 0 && this.#rows[above].depth >= depth) above--
+        if (depth > 0) this.#select(above)
+      },
+      Enter: () => {
+        const { current } = this
+        if (current === undefined) return
+        if (!this.#o.hasChildren(current)) this.#choose()
+        else if (!this.#setOpen(true)) this.#setOpen(false)
+      },
+    }
+    const does = keys[event.key]
+    if (does === undefined) return
+    event.preventDefault()
+    does()
+  }
+}

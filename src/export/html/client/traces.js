@@ -1,0 +1,93 @@
+// Back traces of a method: below it its callers, below them theirs, merged over its contexts. Made as rows are opened.
+// The numbers are the method's by way of the row; calls and self cost of every activation, totals of outermost ones
+// (as in src/cct/back-traces.ts).
+
+/** @import { Tree } from './data.js' */
+
+/**
+ * @typedef {object} Trace
+ * @property {number} method
+ * @property {Int32Array} contexts  nodes of the traced method
+ * @property {Int32Array} reached   by context: the ancestor that this row stands for
+ * @property {{ [column: string]: number }} sums
+ * @property {boolean} hasCallers
+ */
+
+/**
+ * @param {Tree} tree
+ * @param {number} method
+ * @returns {Trace | undefined} undefined if it has no context
+ */
+export function traceOf(tree, method) {
+  const found = []
+  for (let node = 0; node < tree.count; node++) if (tree.anywhere[node] === method) found.push(node)
+  if (found.length === 0) return undefined
+  const contexts = Int32Array.from(found)
+  return made(tree, method, contexts, contexts, isOutermost(tree, contexts))
+}
+
+/**
+ * By the place in `contexts`, which are in preorder.
+ *
+ * @param {Tree} tree
+ * @param {Int32Array} contexts
+ */
+function isOutermost(tree, contexts) {
+  const outermost = new Set()
+  let end = 0
+  for (const node of contexts) {
+    if (node < end) continue
+    outermost.add(node)
+    end = node + tree.size[node]
+  }
+  return outermost
+}
+
+/** Which activations of a trace's method are outermost, by tree and method. @type {WeakMap<Tree, Map<number, Set<number>>>} */
+const outermostOf = new WeakMap()
+
+/**
+ * @param {Tree} tree
+ * @param {number} method
+ * @param {Int32Array} contexts
+ * @param {Int32Array} reached
+ * @param {Set<number>} [outermost]  of the traced method, told once
+ * @returns {Trace}
+ */
+function made(tree, method, contexts, reached, outermost) {
+  const traced = tree.anywhere[contexts[0]]
+  const known = outermostOf.get(tree) ?? new Map()
+  outermostOf.set(tree, known)
+  if (outermost !== undefined) known.set(traced, outermost)
+  const counted = outermost ?? known.get(traced) ?? new Set()
+  /** @type {{ [column: string]: number }} */
+  const sums = {}
+  for (const [name, values] of Object.entries(tree.columns)) {
+    const isTotal = name.startsWith('total')
+    let sum = 0
+    for (const node of contexts) if (!isTotal || counted.has(node)) sum += values[node]
+    sums[name] = sum
+  }
+  return { method, contexts, reached, sums, hasCallers: reached.some((node) => tree.parent[node] >= 0) }
+}
+
+/**
+ * @param {Tree} tree
+ * @param {Trace} trace
+ * @returns {Trace[]}
+ */
+export function callersOf(tree, trace) {
+  /** @type {Map<number, { contexts: number[], reached: number[] }>} */
+  const byMethod = new Map()
+  for (let i = 0; i < trace.contexts.length; i++) {
+    const above = tree.parent[trace.reached[i]]
+    if (above < 0) continue
+    const group = byMethod.get(tree.anywhere[above]) ?? { contexts: [], reached: [] }
+    group.contexts.push(trace.contexts[i])
+    group.reached.push(above)
+    byMethod.set(tree.anywhere[above], group)
+  }
+  return [...byMethod].map(([method, { contexts, reached }]) =>
+    made(tree, method, Int32Array.from(contexts), Int32Array.from(reached)),
+  )
+}

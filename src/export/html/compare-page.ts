@@ -1,0 +1,103 @@
+// The page of two profiles compared: frames are blue where a context takes less of its own than before, orange where more.
+
+import type { CostKind } from '../../cct/metric.ts'
+import { METRICS } from '../../cct/metric.ts'
+import { type Changes, contextNames } from '../../profile/changes.ts'
+import { type Compared, changesFacts, changesPieces } from '../../profile/changes-text.ts'
+import { remarksOf } from '../../profile/comparable.ts'
+import type { Verdict } from '../../profile/condition.ts'
+import { prune } from '../../profile/prune.ts'
+import { clean } from '../../profile/text.ts'
+import { blockOf, type Columns } from './block.ts'
+import { PageNames } from './names.ts'
+import type { Page } from './page.ts'
+import type { PageData } from './page-data.ts'
+import { MOST_CONTEXTS, probesOf, wordsOf } from './profile-page.ts'
+
+const MOST_HOT = 2000
+const COLUMNS = ['calls', 'self', 'total', 'calls0', 'self0', 'total0']
+
+export function comparePage(
+  before: Compared,
+  after: Compared,
+  changes: Changes,
+  verdicts: readonly Verdict[],
+): Page {
+  const { difference, kind, per } = changes
+  const names = new PageNames()
+  const nameAt = contextNames(difference, before.profile, after.profile)
+  const name = (node: number): number => names.take(nameAt(node))
+  const columns = columnsOf(changes)
+  const kept = keptOf(changes, columns, kind)
+  const count = kept === undefined ? difference.count : kept.reduce((sum, it) => sum + it, 0)
+  for (let node = 0; node < difference.count; node++) if (kept === undefined || kept[node] === 1) name(node)
+  const hot = changes.methods
+    .slice(0, MOST_HOT)
+    .map(({ name: method, before: b, after: a }) => [
+      names.take(method),
+      ...[a?.calls ?? 0, a?.self ?? 0, a?.total ?? 0],
+      ...[b?.calls ?? 0, b?.self ?? 0, b?.total ?? 0],
+    ])
+  const data: PageData = {
+    ...{
+      metric: kind,
+      isComparison: true,
+      words: wordsOf(kind, per === 'sample' ? 'of all samples' : 'per root call'),
+    },
+    ...names.tables(),
+    trees: [
+      {
+        ...{
+          title: 'all threads',
+          block: 'block-0',
+          count,
+          columns: COLUMNS,
+          leftOut: difference.count - count,
+        },
+        ...{ hotColumns: COLUMNS, hot, hotLeftOut: Math.max(0, changes.methods.length - MOST_HOT) },
+      },
+    ],
+  }
+  return {
+    title: `jfluid compare of ${clean(after.profile.target.mainClass)}`,
+    facts: changesFacts(before, after, changes),
+    warnings: remarksOf(before.profile, after.profile),
+    data,
+    blocks: [() => blockOf({ count: difference.count, name, size: difference.size, columns }, kept)],
+    probes: probesOf([before.profile, after.profile], ['before', 'after']),
+    text: () => changesPieces(before, after, changes, verdicts),
+  }
+}
+
+/** Per root call. */
+function columnsOf({ difference, perRootCall }: Changes): Columns {
+  const { calls, self, total } = difference
+  const scaled = (values: Float64Array, by: number): Float64Array => values.map((value) => value / by)
+  const { before, after } = perRootCall
+  return {
+    ...{
+      calls: scaled(calls.after, after),
+      self: scaled(self.after, after),
+      total: scaled(total.after, after),
+    },
+    ...{
+      calls0: scaled(calls.before, before),
+      self0: scaled(self.before, before),
+      total0: scaled(total.before, before),
+    },
+  }
+}
+
+/** The contexts that are largest in either. */
+function keptOf({ difference }: Changes, columns: Columns, kind: CostKind): Uint8Array | undefined {
+  const { count, parent, size } = difference
+  if (count <= MOST_CONTEXTS) return undefined
+  const larger = columns.total!.map((value, node) => Math.max(value, columns.total0![node]!))
+  const { self, total } = METRICS[kind]
+  const method = new Int32Array(count)
+  return prune(
+    { count, method, parent, size, metrics: { [self]: larger, [total]: larger } },
+    0,
+    MOST_CONTEXTS,
+  ).kept
+}

@@ -1,0 +1,44 @@
+// Methods as the page names them: classes once, and every method that a tree or a list has.
+
+import { isAllocation } from '../../cct/allocation.ts'
+import type { MethodName } from '../../cct/tree.ts'
+import { clean, fullName, isWait, placeText, signature } from '../../profile/text.ts'
+import type { PageData } from './page-data.ts'
+
+export class PageNames {
+  readonly #classes = new Map<string, number>()
+  readonly #names: PageData['names'][number][] = []
+  readonly #known = new Map<string, number>()
+
+  /** The number of a name; equal names have one. */
+  take(name: MethodName): number {
+    const place = placeText(name)
+    const key = `${name.class}\n${name.method}\n${name.descriptor}\n${place}`
+    let number = this.#known.get(key)
+    if (number === undefined) {
+      const entry = this.#entry(name, place)
+      number = this.#names.push(entry) - 1
+      this.#known.set(key, number)
+    }
+    return number
+  }
+
+  #entry(name: MethodName, place: string): PageData['names'][number] {
+    if (isWait(name) || isAllocation(name)) return [-1, clean(fullName(name)), '']
+    const parameters = signature(name).slice(clean(fullName(name)).length)
+    const entry = [this.#class(clean(name.class)), clean(name.method) + place, parameters] as const
+    if (place === '') return entry
+    const { bci: _, line: __, ...anywhere } = name
+    return [...entry, this.take(anywhere)]
+  }
+
+  #class(name: string): number {
+    const known = this.#classes.get(name) ?? this.#classes.size
+    this.#classes.set(name, known)
+    return known
+  }
+
+  tables(): Pick<PageData, 'classes' | 'names'> {
+    return { classes: [...this.#classes.keys()], names: this.#names }
+  }
+}

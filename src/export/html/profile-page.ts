@@ -1,0 +1,128 @@
+// The page of one profile: all threads together and each by itself.
+
+import { foldsOf } from '../../cct/folds.ts'
+import { type CostKind, costsOf, metricOf } from '../../cct/metric.ts'
+import { hotMethods } from '../../cct/snapshot.ts'
+import type { Tree } from '../../cct/tree.ts'
+import { COST_WORDS } from '../../profile/cost-text.ts'
+import { column, nameOf, type Profile } from '../../profile/profile.ts'
+import { prune } from '../../profile/prune.ts'
+import { reportFacts, reportPieces, reportWarnings } from '../../profile/report.ts'
+import { clean, count, span } from '../../profile/text.ts'
+import { type Block, blockOf } from './block.ts'
+import { PageNames } from './names.ts'
+import type { Page, Probes } from './page.ts'
+import type { PageData, PageTree } from './page-data.ts'
+
+/** Contexts of all threads together, and of all single threads: 20 to 30 bytes of the file each. A browser draws as many at once. */
+export const MOST_CONTEXTS = 200_000
+/** Methods in the list of hot ones, of all threads and of each. */
+const MOST_HOT = 2000
+const MOST_HOT_OF_THREAD = 200
+
+/** @param mostContexts  of all threads together, and of all single threads */
+export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Page {
+  const names = new PageNames()
+  const numbers: (number | undefined)[] = []
+  const numberOf = (id: number): number => (numbers[id] ??= names.take(nameOf(profile.methodNames, id)))
+  const trees: PageTree[] = []
+  const blocks: (() => Block)[] = []
+  const add = (title: string, tree: Tree, most: number, mostHot: number): void => {
+    const kept = tree.count <= most ? undefined : prune(tree, 0, most).kept
+    const columns = columnsOf(tree)
+    const name = (node: number): number => numberOf(tree.method[node]!)
+    // Names must be known before the JSON is written, blocks come before it: these are taken here.
+    for (let node = 0; node < tree.count; node++) if (kept === undefined || kept[node] === 1) name(node)
+    const count = kept === undefined ? tree.count : kept.reduce((sum, it) => sum + it, 0)
+    const hot = hotMethods(tree)
+    trees.push({
+      ...{ title, block: `block-${trees.length}`, count, columns: Object.keys(columns) },
+      ...{ leftOut: tree.count - count, hotColumns: ['calls', 'self', 'total'] },
+      hot: hot
+        .slice(0, mostHot)
+        .map(({ method, calls, self, total }) => [numberOf(method), calls, self, total]),
+      hotLeftOut: Math.max(0, hot.length - mostHot),
+    })
+    blocks.push(() => blockOf({ count: tree.count, name, size: tree.size, columns }, kept))
+  }
+  add('all threads', profile.merged, mostContexts, MOST_HOT)
+  const threads = profile.threads.filter(({ tree }) => tree.count > 0)
+  if (threads.length > 1) {
+    let left = mostContexts
+    for (const [index, { name, id, tree }] of threads.entries()) {
+      const most = Math.max(1, Math.floor(left / (threads.length - index)))
+      add(`${clean(name)} (${id})`, tree, most, MOST_HOT_OF_THREAD)
+      left -= Math.min(most, tree.count)
+    }
+  }
+  const { kind } = metricOf(profile.merged)
+  const data: PageData = {
+    metric: kind,
+    isComparison: false,
+    words: wordsOf(kind, ''),
+    ...names.tables(),
+    trees,
+  }
+  const nothing = profile.merged.count === 0 ? ['nothing was recorded: there is no call to show'] : []
+  return {
+    title: `jfluid profile of ${profile.target.mainClass}`,
+    facts: reportFacts(profile),
+    warnings: [...reportWarnings(profile), ...nothing],
+    ...{ data, blocks, probes: probesOf([profile], ['']) },
+    text: () => reportPieces(profile),
+  }
+}
+
+function columnsOf(tree: Tree): { [name: string]: Float64Array } {
+  const folds = foldsOf(tree)
+  const calls = column(tree, 'calls')
+  return {
+    calls:
+      folds === undefined ? calls : calls.map((it, node) => it + folds.counted[node]! + folds.extra[node]!),
+    ...costsOf(tree),
+  }
+}
+
+/** As the page says them: its costs have units. */
+export function wordsOf(kind: CostKind, per: string): PageData['words'] {
+  const { calls } = COST_WORDS[kind]
+  switch (kind) {
+    case 'waits':
+      return { total: 'waiting', self: 'own', calls, per }
+    case 'samples':
+      return { total: 'samples', self: 'own', calls, per }
+    case 'calls':
+      return { total: 'subtree', self: 'own', calls, per }
+    default:
+      return { total: 'total', self: 'self', calls, per }
+  }
+}
+
+/** @param heads  of the columns, one a profile */
+export function probesOf(profiles: readonly Profile[], heads: readonly string[]): Probes {
+  const row = (label: string, of: (it: Profile['instrumentation']) => string): string[] => [
+    label,
+    ...profiles.map(({ instrumentation }) => of(instrumentation)),
+  ]
+  const all: string[][] = [
+    row('methods with probes', (it) => count(it.instrumentedMethods)),
+    row('of them called', (it) => count(it.calledMethods)),
+    row('methods without probes that were reached', (it) => count(it.skipped.length)),
+    row('redefinitions of classes', (it) => count(it.redefinitions)),
+    row('classes redefined', (it) => count(it.redefinedClasses)),
+    row('time for redefinitions', (it) => span(it.hotSwapMs)),
+    row('longest pause', (it) => (it.longestPauseMs === undefined ? 'not known' : span(it.longestPauseMs))),
+    row('time for analysis', (it) => span(it.analysisMs)),
+    row('gaps', (it) => count(it.gaps)),
+    row('frames closed by force', (it) => count(it.healed)),
+  ]
+  if (profiles.some(({ overhead }) => overhead !== undefined)) {
+    const of = (which: 'counted' | 'folded') =>
+      profiles.map(({ overhead }) => count(overhead?.[which].length ?? 0))
+    all.push(
+      ['only counted at the end', ...of('counted')],
+      ['folded into callers at the end', ...of('folded')],
+    )
+  }
+  return { heads, rows: all, skipped: profiles.at(-1)?.instrumentation.skipped ?? [] }
+}
