@@ -63,6 +63,7 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
   export: [
     { line: 'export p.jfluid --format collapsed --out p.collapsed', says: 'for flame graphs' },
     { line: 'export p.jfluid --out p.speedscope.json', says: 'for speedscope; the name says the format' },
+    { line: 'export p.jfluid --out p.html', says: 'for a browser, offline' },
     { line: 'export p.jfluid --format json --out p.json', says: 'everything, for programs' },
   ],
   completion: [

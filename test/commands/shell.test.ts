@@ -168,7 +168,7 @@ describe('examples', () => {
 
   const all = Object.values(EXAMPLES).flatMap((examples) => examples.map(({ line }) => line))
   it.each(all)('jfluid %s', async (line) => {
-    const [own = ''] = line.split(/ [|>] /)
+    const [own = ''] = line.split(/ [|>] (?=[^']*(?:'[^']*'[^']*)*$)/) // not in quotes
     const words = [...own.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word)
     await parser().parseAsync(words, { from: 'user' })
   })
