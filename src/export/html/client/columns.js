@@ -26,19 +26,19 @@ export function treeColumns(of, whole) {
       },
       { title: 'before', hint: 'the same before', text: (node) => costText(total0(node)), value: total0 },
       {
-        ...{ title: 'change', hint: 'of that' },
+        ...{ title: 'change', hint: 'of that; sorted by its size' },
         text: (node) => changeText(total(node) - total0(node)),
-        value: (node) => total(node) - total0(node),
+        value: (node) => Math.abs(total(node) - total0(node)),
       },
       {
-        ...{ title: 'own change', hint: 'without what it calls' },
+        ...{ title: 'own change', hint: 'without what it calls; sorted by its size' },
         text: (node) => changeText(self(node) - self0(node)),
-        value: (node) => self(node) - self0(node),
+        value: (node) => Math.abs(self(node) - self0(node)),
       },
       {
-        ...{ title: 'own', hint: 'the same as a part of what it was' },
+        ...{ title: 'own %', hint: 'the same as a part of what it was' },
         text: (node) => growthText(self0(node), self(node)),
-        value: (node) => self(node) - self0(node),
+        value: (node) => Math.abs(self(node) - self0(node)),
       },
       {
         ...{ title: 'calls', hint: `${words.calls}, ${words.per}` },
