@@ -21,18 +21,33 @@ export interface AttachFlags extends SessionFlags, PlaceFlags {
   readonly out?: string
 }
 
+/** In place of one that is yet to be chosen. */
+const ANY_ROOT = 'any.Class.method'
+
+function lacksRoot({ root, region }: AttachFlags): boolean {
+  return (root === undefined || root.length === 0) && region === undefined
+}
+
 export async function attach(pidText: string, flags: AttachFlags): Promise<void> {
   if (isWholeJvm(flags)) {
     const { attachWholeJvm } = await import('./whole-jvm.ts')
     return await attachWholeJvm(pidText, flags)
   }
   const pid = parsePid(pidText)
-  const options = await commandOptions(flags)
+  const problem = terminalProblem(process.stdin, process.stdout, process.env)
+  const chooses = lacksRoot(flags) && problem === null
+  // What does not go together is told before anybody looks for a root.
+  let options = await commandOptions(chooses ? { ...flags, root: [ANY_ROOT] } : flags)
   const later: string[] = []
   const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
-  const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem
   preloadScreen()
+  if (chooses) {
+    const { findRoot } = await import('./choose-root.ts')
+    const root = await findRoot(pid)
+    if (root === null) return
+    options = await commandOptions({ ...flags, root: [root] })
+  }
   const progress = createProgress(process.stderr)
   progress.phase(`attaching to ${pid}`)
   let session: Session

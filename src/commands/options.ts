@@ -22,7 +22,7 @@ export class BadPid extends JfluidError {
 export class NoRoot extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint =
-    'Name the method where the task starts: --root com.foo.Service.process; or time one stretch of code: --region'
+    'Name the method where the task starts: --root com.foo.Service.process (jfluid roots <pid> lists some); or time one stretch of code: --region'
   constructor() {
     super('no root method was given')
   }

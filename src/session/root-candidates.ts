@@ -118,13 +118,19 @@ export function rootText({ class: className, method }: MethodName): string {
 /** Whether a class belongs to the JDK, as far as its name and its loader tell. */
 export function isOfJdk({ class: className, loader }: MethodName): boolean {
   if (loader === 'bootstrap' || loader === 'platform') return true
-  return /^(?:java|javax|jdk|sun|com\.sun|org\.ietf\.jgss|org\.w3c\.dom|org\.xml\.sax)\./.test(className)
+  return /^(?:java|javax|jdk|sun|com\.sun|org\.ietf\.jgss|org\.jcp\.xml|org\.w3c\.dom|org\.xml\.sax)\./.test(
+    className,
+  )
 }
 
-/** A method of the application that has code of its own, in a class that can be changed. */
+/** A candidate: a method of the application. */
 function isUsable(name: MethodName): boolean {
-  if (name.class === '' || isOfJdk(name)) return false
-  if (name.method === '<clinit>') return false
+  return !isOfJdk(name) && isUsableRoot(name)
+}
+
+/** Whether a method has code of its own, in a class that can be changed, as far as names tell. */
+export function isUsableRoot(name: MethodName): boolean {
+  if (name.class === '' || name.method === '<clinit>') return false
   // Hidden classes (lambdas, proxies of the JVM), those of reflection, and what is ours.
   return !/\$\$Lambda|\/0x|\+0x|\$Proxy\d+$|\$\$(?:FastClass|Enhancer)|^jfluid\./.test(name.class)
 }

@@ -7,6 +7,7 @@ import { openAttachSocket } from '../attach/handshake.ts'
 import { dumpThreads } from '../attach/thread-dump.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import type { Sampling } from '../profile/profile.ts'
+import { type CandidateNames, namesIn } from './candidate-names.ts'
 import { JvmSampling } from './jvm-sampling.ts'
 import { NoRoomForRecording } from './recording-room.ts'
 import { type Candidates, rootCandidates, type SeenStack } from './root-candidates.ts'
@@ -25,6 +26,8 @@ export interface RootSearchOptions {
   readonly onProgress?: (text: string) => void
   /** Ends it early. */
   readonly stop?: Promise<unknown>
+  /** Whether names of classes and methods are wanted, too. */
+  readonly withNames?: boolean
 }
 
 export interface FoundRoots {
@@ -34,6 +37,8 @@ export interface FoundRoots {
   readonly durationMs: number
   readonly snapshot: Snapshot
   readonly candidates: Candidates
+  /** Empty unless they were asked for. */
+  readonly names: CandidateNames
   readonly warnings: readonly string[]
   methodName(id: number): MethodName
 }
@@ -44,6 +49,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   onPhase(`attaching to ${pid}`)
   const connection = await openAttachSocket(pid)
   const session = await startSampling(pid)
+  const names = options.withNames === true ? await namesIn(connection) : NO_NAMES
   onPhase('sampling')
   const dumps: SeenStack[][] = []
   const begun = performance.now()
@@ -78,6 +84,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     by: session.sampling.by,
     durationMs: performance.now() - begun,
     snapshot,
+    names,
     candidates: rootCandidates(snapshot, methodName, dumps),
     warnings: session.status().warnings,
     methodName,
@@ -85,6 +92,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
 }
 
 const PROGRESS_MS = 200
+const NO_NAMES: CandidateNames = { classes: [], methods: [] }
 
 async function startSampling(pid: number): Promise<JvmSampling> {
   const unit = 'ns'

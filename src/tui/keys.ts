@@ -199,7 +199,7 @@ function forSession<On>(binding: Binding<On>): Binding<On> {
   return { ...binding, isForSession: true }
 }
 
-function bind<On = Actions>(
+export function bind<On = Actions>(
   keys: string,
   label: string,
   help: string,

@@ -1,0 +1,92 @@
+// attach without --root: some seconds of sampling, and then the user chooses.
+
+import { JfluidError } from '../base/errors.ts'
+import { parseRoot } from '../reveal/patterns.ts'
+import { isUsableRoot, type RootCandidate, rootText } from '../session/root-candidates.ts'
+import { type FoundRoots, searchRoots } from '../session/root-search.ts'
+import { createProgress } from '../tui/progress.ts'
+import type { ChooserRow, RootChoice } from '../tui/root-choice.ts'
+import { type Chosen, chooseRoot } from '../tui/root-chooser.ts'
+import { openScreen } from '../tui/screen.ts'
+import { signalStatus, stopSignal } from './signals.ts'
+
+const DURATION_MS = 3_000
+/** Methods that may never return, at the end of the list. */
+const STAYS = 10
+
+/**
+ * Nothing has been changed in the JVM when this resolves.
+ *
+ * @returns null if the user left without one; the exit status is set then
+ */
+export async function findRoot(pid: number): Promise<string | null> {
+  const progress = createProgress(process.stderr)
+  const stop = stopSignal()
+  let choice: RootChoice
+  try {
+    const found = await searchRoots(pid, {
+      durationMs: DURATION_MS,
+      onPhase: (phase) => progress.phase(phase),
+      onProgress: (text) => progress.update(text),
+      stop: stop.fired,
+      withNames: true,
+    })
+    if (stop.signal !== null) {
+      progress.close()
+      return leave(pid, stop.signal)
+    }
+    choice = choiceOf(found)
+  } finally {
+    stop.dispose()
+    progress.close()
+  }
+  const { left, root } = await chosenOn(choice)
+  return root ?? leave(pid, left)
+}
+
+async function chosenOn(choice: RootChoice): Promise<Chosen> {
+  const screen = await openScreen()
+  const stop = stopSignal() // a closed terminal is told twice, see attach.ts
+  try {
+    return await chooseRoot(choice, screen)
+  } finally {
+    screen.destroy()
+    stop.dispose()
+  }
+}
+
+function leave(pid: number, how: Chosen['left']): null {
+  process.stderr.write(`no root was chosen; JVM ${pid} runs as before\n`)
+  if (how !== 'quit') process.exitCode = signalStatus(how)
+  return null
+}
+
+function choiceOf(found: FoundRoots): RootChoice {
+  const { pid, target, snapshot, candidates, names, warnings, durationMs } = found
+  const row =
+    (returns: boolean) =>
+    ({ root, share, seen, depth, threads }: RootCandidate): ChooserRow => ({
+      ...{ root, share, seen, depth, threads },
+      returns,
+    })
+  const rows = [...candidates.roots.map(row(true)), ...candidates.stays.slice(0, STAYS).map(row(false))]
+  const methods = new Set([...rows.map((it) => it.root), ...names.methods])
+  return {
+    ...{ pid, mainClass: target.mainClass, jdk: target.jdk, durationMs, warnings, snapshot, rows },
+    methods: [...methods],
+    classes: names.classes,
+    methodName: found.methodName,
+    rootOf: (name) => (isUsableRoot(name) ? rootText(name) : null),
+    problemOf,
+  }
+}
+
+function problemOf(text: string): string | null {
+  try {
+    parseRoot(text)
+    return null
+  } catch (error) {
+    if (error instanceof JfluidError) return `${error.message}. ${error.hint}`
+    throw error
+  }
+}

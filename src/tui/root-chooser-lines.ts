@@ -1,0 +1,184 @@
+// The screen on which a root is chosen, as lines with styles. Pure.
+
+import { clean, count, cut, pad, percent, right, signature, width } from './format.ts'
+import {
+  BOTTOM_LINES,
+  between,
+  type FrameScene,
+  frameLines,
+  glyphsOf,
+  identityLine,
+  keyLine,
+  keyLines,
+  messageLine,
+  run,
+  say,
+  tooSmallLines,
+  warningLines,
+} from './frame-lines.ts'
+import type { FramePage } from './keys.ts'
+import type { Scene } from './lines.ts'
+import type { NameField } from './name-field.ts'
+import type { Pages } from './pages.ts'
+import { CHOOSER_BINDINGS, type ChooserPage, type ChooserRow } from './root-choice.ts'
+import type { Line, Run } from './screen.ts'
+
+export interface ChooserScene extends Scene {
+  readonly choice: {
+    readonly rows: readonly ChooserRow[]
+    readonly samples: number
+    readonly threads: number
+  }
+  readonly page: ChooserPage
+  readonly selected: number
+  readonly first: number
+  readonly field: NameField
+  readonly asked: string | undefined
+  readonly pages: Pages<FramePage>
+  isCandidate(id: number): boolean
+}
+
+const TOP_LINES = 3
+
+/** Rows that fit on the screen. */
+export function listRoom({ rows }: Pick<FrameScene, 'rows'>): number {
+  return Math.max(1, rows - TOP_LINES - BOTTOM_LINES)
+}
+
+/** Lines of a page. */
+export function helpSize(scene: ChooserScene, page: FramePage): number {
+  return pageOf(scene, page).length
+}
+
+export function chooserLines(scene: ChooserScene): Line[] {
+  const small = tooSmallLines(scene)
+  if (small !== null) return small
+  const { shown, first } = scene.pages
+  const body = shown === undefined ? bodyOf(scene) : pageOf(scene, shown).slice(first)
+  const head = shown === undefined ? headOf(scene) : []
+  const top = [identityLine(scene, 'choose a root'), lookedAt(scene), head]
+  return frameLines(scene, top, body, [detailLine(scene), bottomLine(scene)])
+}
+
+const TITLES: Readonly<Record<ChooserPage, string>> = {
+  candidates: 'candidates',
+  tree: 'sampled tree',
+  name: 'by name',
+}
+
+function lookedAt({ columns, choice: { samples, threads }, page }: ChooserScene): Line {
+  const views = Object.entries(TITLES).map(
+    ([name, title]): Run => (name === page ? run(` ${title} `, 'title') : run(` ${title} `, 'dim')),
+  )
+  const looked = [run(` whole JVM  ${count(samples)} samples of ${count(threads)} threads`, 'dim')]
+  return between(looked, views, columns)
+}
+
+function pageOf(scene: ChooserScene, page: FramePage): Line[] {
+  if (page === 'warnings') return warningLines(scene)
+  return [
+    ...keyLines(CHOOSER_BINDINGS, scene),
+    [],
+    [run('  share %: of all samples. seen: how often it was seen to begin. depth: frames below it', 'dim')],
+    [run('  on the stack. A method marked * in the tree is a candidate; one that was on the stack', 'dim')],
+    [run('  every time may never return, and a root is profiled from its next call on.', 'dim')],
+  ]
+}
+
+function headOf(scene: ChooserScene): Line {
+  const { columns, model, page } = scene
+  if (page === 'tree') return model.view.head(scene)
+  if (page === 'name') {
+    const found = count(scene.field.fitting.length)
+    const typed = cut(scene.field.text, columns - 20)
+    return between(
+      [run(' root: ', 'key'), run(typed + glyphsOf(scene).cursor)],
+      [run(`${found} fit `, 'dim')],
+      columns,
+    )
+  }
+  return [run(pad(' share %   seen  depth  threads  method', columns), 'header')]
+}
+
+function bodyOf(scene: ChooserScene): Line[] {
+  const { model, page } = scene
+  if (page === 'tree') return model.view.body(marking(scene))
+  return page === 'name' ? nameRows(scene) : candidateRows(scene)
+}
+
+/** Names of candidates get a star. */
+function marking(scene: ChooserScene): Scene {
+  const { nameOf, isCandidate } = scene
+  return {
+    ...scene,
+    nameOf: (id) => {
+      const name = nameOf(id)
+      return isCandidate(id) ? { ...name, method: `${name.method} *` } : name
+    },
+  }
+}
+
+function candidateRows(scene: ChooserScene): Line[] {
+  const { choice, columns, selected, first } = scene
+  const rows = choice.rows.slice(first, first + listRoom(scene))
+  return rows.map((row, i) => {
+    const { root, share, seen, depth, threads, returns } = row
+    const numbers = `${right(percent(share, 1), 8)}${right(count(seen, 6), 7)}${right(count(depth, 6), 7)}${right(count(threads.length, 7), 9)}  `
+    const room = columns - width(numbers)
+    const doubt = returns ? '' : '  never seen to return'
+    const name = shortRoot(clean(root), room - width(doubt), glyphsOf(scene).ellipsis)
+    if (first + i === selected) return [run(pad(numbers + name + doubt, columns), 'selected')]
+    return [run(numbers, returns ? 'plain' : 'dim'), run(name, returns ? 'plain' : 'dim'), run(doubt, 'dim')]
+  })
+}
+
+function nameRows({ columns, field, first, ...scene }: ChooserScene): Line[] {
+  const names = field.fitting.slice(first, first + listRoom(scene))
+  return names.map((name, i) => [
+    run(
+      pad(`   ${cut(clean(name), columns - 3)}`, columns),
+      first + i === field.selected ? 'selected' : 'plain',
+    ),
+  ])
+}
+
+/** The end of a name is what tells it apart. */
+function shortRoot(text: string, room: number, ellipsis: string): string {
+  if (width(text) <= room) return text
+  return ellipsis + text.slice(Math.max(0, text.length - room + width(ellipsis)))
+}
+
+function detailLine(scene: ChooserScene): Line {
+  const { asked, choice, columns, model, page, pages, selected, nameOf } = scene
+  if (asked !== undefined) {
+    return say(`Enter: attach with root ${asked}; Esc: back`, 'warning', columns)
+  }
+  const shown = pages.shown
+  const message = messageLine(scene, pages, shown ? helpSize(scene, shown) : 0, listRoom(scene))
+  if (message !== null) return message
+  if (page === 'name') {
+    const known = 'classes that are loaded, and their methods that run often; any other can be typed'
+    return [run(` ${cut(known, columns - 1)}`, 'dim')]
+  }
+  if (page === 'tree') {
+    const { method } = model.view
+    return method === undefined ? [] : [run(` ${cut(signature(nameOf(method)), columns - 1)}`, 'dim')]
+  }
+  const row = choice.rows[selected]
+  if (row === undefined) return []
+  return [run(` ${cut(`in ${clean(row.threads.join(', '))}`, columns - 1)}`, 'dim')]
+}
+
+function bottomLine(scene: ChooserScene): Line {
+  const { columns, model } = scene
+  if (scene.page === 'name' && scene.pages.shown === undefined) return typingKeys()
+  if (model.typing === undefined) return keyLine(CHOOSER_BINDINGS, scene)
+  const typed = cut(model.typing, columns - 44)
+  const hint = run('   Enter finds it, Esc ends the search', 'dim')
+  return [run(' /', 'key'), run(typed + glyphsOf(scene).cursor), hint]
+}
+
+function typingKeys(): Line {
+  const keys = { Enter: 'take it', Tab: 'complete', 'Up Down': 'choose', 'Ctrl-U': 'empty', Esc: 'back' }
+  return Object.entries(keys).flatMap(([key, does]) => [run(` ${key}`, 'key'), run(` ${does} `, 'dim')])
+}

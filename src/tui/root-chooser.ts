@@ -1,0 +1,289 @@
+// The screen on which a root is chosen: candidates, the sampled tree, or a name that is typed. What is chosen is confirmed,
+// and given back; nothing is done here.
+
+import { costsOf } from '../cct/metric.ts'
+import { Frame, type FrameSource, type Leave } from './frame.ts'
+import type { FrameScene } from './frame-lines.ts'
+import type { FramePage } from './keys.ts'
+import type { LiveStatus } from './live-source.ts'
+import { LiveModel } from './model.ts'
+import { NameField } from './name-field.ts'
+import { Pages, stepOf } from './pages.ts'
+import { CHOOSER_BINDINGS, type ChooserActions, type ChooserPage, type RootChoice } from './root-choice.ts'
+import { type ChooserScene, chooserLines, helpSize, listRoom } from './root-chooser-lines.ts'
+import { nameTexts } from './rows.ts'
+import type { Line, Mouse, Screen } from './screen.ts'
+
+/** Nothing moves but words to the user. */
+const PERIOD_MS = 500
+const WHEEL_ROWS = 3
+const TOP_LINES = 3
+
+export interface Chosen {
+  readonly left: Leave
+  /** Null if the user left without one. */
+  readonly root: string | null
+}
+
+export async function chooseRoot(choice: RootChoice, screen: Screen): Promise<Chosen> {
+  const chooser = new RootChooser(choice, screen)
+  const left = await chooser.run()
+  return { left, root: left === 'quit' ? chooser.chosen : null }
+}
+
+const ORDER: readonly ChooserPage[] = ['candidates', 'tree', 'name']
+
+/** Exported for tests, which call `refresh` when they want. */
+export class RootChooser extends Frame<null> implements ChooserActions {
+  readonly #choice: RootChoice
+  readonly #model: LiveModel
+  readonly #pages = new Pages<FramePage>()
+  readonly #field: NameField
+  #page: ChooserPage
+  #selected = 0
+  #first = 0
+  /** Asked about: the root that was pointed at. */
+  #asked: string | undefined
+  #chosen: string | null = null
+
+  constructor(choice: RootChoice, screen: Screen) {
+    super(sourceOf(choice), screen, PERIOD_MS)
+    this.#choice = choice
+    this.#model = new LiveModel(
+      nameTexts((id) => choice.methodName(id)),
+      (notice) => this.say(notice),
+    )
+    this.#model.take(choice.snapshot)
+    this.#field = new NameField(choice.methods, choice.classes)
+    this.#page = choice.rows.length > 0 ? 'candidates' : choice.snapshot.merged.count > 0 ? 'tree' : 'name'
+  }
+
+  /** The root that was confirmed; null if none was. */
+  get chosen(): string | null {
+    return this.#chosen
+  }
+
+  protected override async ask(): Promise<null> {
+    return null
+  }
+
+  protected override take(): void {}
+
+  protected override lines(scene: FrameScene): Line[] {
+    const room = listRoom(scene)
+    const { columns } = scene
+    if (this.#model.bodyRows !== room || this.#model.columns !== columns) this.#model.resize(room, columns)
+    this.#scroll(room)
+    return chooserLines(this.#sceneOf(scene))
+  }
+
+  #sceneOf(scene: FrameScene): ChooserScene {
+    const { snapshot, rows } = this.#choice
+    const marked = new Set(rows.filter((it) => it.returns).map((it) => it.root))
+    return {
+      ...scene,
+      model: this.#model,
+      nameOf: (id) => this.#choice.methodName(id),
+      isCandidate: (id) => marked.has(this.#choice.rootOf(this.#choice.methodName(id)) ?? ''),
+      choice: { rows, samples: snapshot.events, threads: snapshot.threads.length },
+      page: this.#page,
+      selected: this.#selected,
+      first: this.#first,
+      field: this.#field,
+      asked: this.#asked,
+      pages: this.#pages,
+    }
+  }
+
+  #scroll(room: number): void {
+    const selected = this.#page === 'name' ? this.#field.selected : this.#selected
+    const all = this.#page === 'name' ? this.#field.fitting.length : this.#choice.rows.length
+    if (selected < this.#first) this.#first = selected
+    else if (selected >= this.#first + room) this.#first = selected - room + 1
+    this.#first = Math.max(0, Math.min(this.#first, all - room))
+  }
+
+  protected override press(key: string): void {
+    if (this.#asked !== undefined) this.#answer(key)
+    else if (this.#model.typing !== undefined) this.#typeSearch(key)
+    else if (this.#pages.shown !== undefined) this.#pressOnPage(key)
+    else if (this.#page === 'name') this.#pressOnName(key)
+    else this.runBinding(CHOOSER_BINDINGS, this, key)
+  }
+
+  #answer(key: string): void {
+    if (['y', 'Y', 'enter'].includes(key)) {
+      this.#chosen = this.#asked ?? null
+      this.quit()
+    } else if (['n', 'N', 'escape', 'q', 'backspace'].includes(key)) this.#asked = undefined
+  }
+
+  #typeSearch(key: string): void {
+    if (key !== 'enter' || this.#page === 'tree') this.#model.type(key)
+    else {
+      this.#model.search = this.#model.typing ?? ''
+      this.#model.typing = undefined
+      this.nextMatch(1)
+    }
+  }
+
+  #pressOnPage(key: string): void {
+    const { shown } = this.#pages
+    if (shown === undefined) return
+    const { scene } = this
+    if (!this.#pages.press(key, helpSize(this.#sceneOf(scene), shown), listRoom(scene))) {
+      this.runBinding(CHOOSER_BINDINGS, this, key, false)
+    }
+  }
+
+  #pressOnName(key: string): void {
+    const step = ['j', 'k', 'g', 'G'].includes(key) ? undefined : stepOf(key, this.#model.bodyRows)
+    if (step !== undefined) this.#field.move(step)
+    else if (key === 'enter') {
+      const root = this.#field.enter()
+      if (root !== null) this.#ask(root)
+    } else if (key === 'escape') this.show(this.#choice.rows.length > 0 ? 'candidates' : 'tree')
+    else if (key === 'S-tab' || (key === 'tab' && this.#field.text === '')) this.turn()
+    else this.#field.type(key)
+  }
+
+  #ask(root: string): void {
+    const problem = this.#choice.problemOf(root)
+    if (problem !== null) this.say(problem)
+    else this.#asked = root
+  }
+
+  protected override point(mouse: Mouse): void {
+    if (mouse.kind !== 'click') this.move(mouse.kind === 'wheel-up' ? -WHEEL_ROWS : WHEEL_ROWS)
+    else if (this.#pages.shown !== undefined) this.#pages.close()
+    else this.#click(mouse.row - TOP_LINES)
+  }
+
+  /** The first click on a row selects it, another is Enter. */
+  #click(line: number): void {
+    const { view } = this.#model
+    if (line < 0 || line >= this.#model.bodyRows) return
+    if (this.#page === 'name') this.#field.move(this.#first + line - this.#field.selected)
+    else {
+      const [index, first] = this.#page === 'tree' ? [view.index, view.first] : [this.#selected, this.#first]
+      if (first + line === index) this.choose()
+      else this.moveTo(first + line)
+    }
+  }
+
+  // The actions of the key table.
+
+  turn(): void {
+    this.show(ORDER[(ORDER.indexOf(this.#page) + 1) % ORDER.length]!)
+  }
+
+  show(page: ChooserPage): void {
+    this.#pages.close()
+    // Far below what the JDK calls: where one would have to open a dozen rows.
+    if (page === 'tree' && this.#page !== 'tree') this.#revealSelected()
+    this.#page = page
+    this.#first = 0
+  }
+
+  /** Selects the candidate in the tree, where it has the most samples. */
+  #revealSelected(): void {
+    const { merged } = this.#choice.snapshot
+    const root = this.#choice.rows[this.#selected]?.root
+    const { total } = costsOf(merged)
+    let largest = -1
+    for (let node = 0; node < merged.count; node++) {
+      if (largest >= 0 && total[node]! <= total[largest]!) continue
+      if (this.#choice.rootOf(this.#choice.methodName(merged.method[node]!)) === root) largest = node
+    }
+    this.#model.revealInTree(largest)
+  }
+
+  choose(): void {
+    const root =
+      this.#page === 'tree' ? this.#rootInTree() : (this.#choice.rows[this.#selected]?.root ?? null)
+    if (root !== null) this.#ask(root)
+    else this.say('this cannot be a root: choose a method with code of its own')
+  }
+
+  #rootInTree(): string | null {
+    const { method } = this.#model.view
+    return method === undefined ? null : this.#choice.rootOf(this.#choice.methodName(method))
+  }
+
+  fold(): void {
+    if (this.#page === 'tree') this.#model.view.enter()
+  }
+
+  goRight(): void {
+    if (this.#page === 'tree') this.#model.view.goRight()
+  }
+
+  goLeft(): void {
+    if (this.#page === 'tree') this.#model.view.goLeft()
+  }
+
+  openBelow(): void {
+    if (this.#page === 'tree') this.#model.view.openBelow()
+  }
+
+  move(rows: number): void {
+    if (this.#page === 'tree') this.#model.view.move(rows)
+    else if (this.#page === 'name') this.#field.move(rows)
+    else this.moveTo(this.#selected + rows)
+  }
+
+  moveTo(index: number): void {
+    if (this.#page === 'tree') this.#model.view.moveTo(index)
+    else this.#selected = Math.max(0, Math.min(index, this.#choice.rows.length - 1))
+  }
+
+  movePages(pages: number): void {
+    if (this.#page === 'tree') this.#model.view.movePages(pages)
+    else this.move(pages * Math.max(1, this.#model.bodyRows - 1))
+  }
+
+  startSearch(): void {
+    this.#model.typing = ''
+  }
+
+  nextMatch(direction: 1 | -1): void {
+    if (this.#page === 'tree') {
+      this.#model.nextMatch(direction)
+      return
+    }
+    const { rows } = this.#choice
+    const wanted = this.#model.search.toLowerCase()
+    for (let step = 1; step <= rows.length && wanted !== ''; step++) {
+      const at = (this.#selected + direction * step + rows.length * 2) % rows.length
+      if (!rows[at]!.root.toLowerCase().includes(wanted)) continue
+      this.moveTo(at)
+      return
+    }
+    this.say(
+      wanted === ''
+        ? 'nothing is searched for yet: type / and a part of a name'
+        : `no candidate matches "${wanted}"; Tab shows the tree, r takes any name`,
+    )
+  }
+
+  toggle(page: FramePage): void {
+    this.#pages.toggle(page)
+  }
+
+  override reset(): void {}
+
+  escape(): void {
+    this.unsay()
+    if (this.#model.search === '') this.quit()
+    else this.#model.search = ''
+  }
+}
+
+function sourceOf({ pid, mainClass, jdk, durationMs, warnings, methodName }: RootChoice): FrameSource {
+  const status: LiveStatus = {
+    ...{ pid, mainClass, jdk, scheme: 'b', mode: 'sample', roots: [], phase: 'starting', warnings },
+    ...{ instrumentedMethods: 0, calledMethods: 0, events: 0, eventsPerSecond: 0, waitPercent: 0 },
+    elapsedMs: durationMs,
+  }
+  return { status: () => status, methodName, reset: () => {}, ended: new Promise(() => {}) }
+}

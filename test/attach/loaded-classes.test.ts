@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import { parseClassHierarchy } from '../../src/attach/loaded-classes.ts'
+
+it('names of classes stand before their loaders', () => {
+  const text = [
+    'java.lang.Object/null',
+    '|--shop.Order/0x00007f12a4001d60',
+    '|  |--shop.Order$Big/0x00007f12a4001d60 (intf)',
+    '|--shop.Main$$Lambda+0x00007f1234/0x00007f12a4001d60',
+    '|--shop.Main$$Lambda/0x00007f1234/0x00007f12a4001d60',
+    '|--[Ljava.lang.Object;/null',
+    '|--java.util.HashMap/null',
+    '',
+  ].join('\n')
+  expect(parseClassHierarchy(text)).toEqual([
+    ...['java.lang.Object', 'shop.Order', 'shop.Order$Big', 'java.util.HashMap'],
+  ])
+})
+
+it('what is no list gives no names', () => {
+  expect(parseClassHierarchy('java.lang.IllegalArgumentException: Unknown diagnostic command\n')).toEqual([])
+})

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest'
+import { fuzzyBest, fuzzyScore } from '../../src/base/fuzzy.ts'
+
+const NAMES = [
+  'shop.OrderService.process',
+  'shop.OrderService.priced',
+  'shop.Journal.append',
+  'shop.Suggestions.closest',
+  'com.acme.processing.Order.sum',
+]
+const best = (typed: string): string | undefined => fuzzyBest(typed, NAMES, 1)[0]?.text
+
+it.each([
+  ['osproc', 'shop.OrderService.process'],
+  ['OrderService.pri', 'shop.OrderService.priced'],
+  ['OSpri', 'shop.OrderService.priced'],
+  ['sugclo', 'shop.Suggestions.closest'],
+  ['append', 'shop.Journal.append'],
+  ['ordersum', 'com.acme.processing.Order.sum'],
+])('%s finds %s', (typed, name) => {
+  expect(best(typed)).toBe(name)
+})
+
+it('letters must occur in that order, whatever their case', () => {
+  expect(fuzzyScore('ba', 'ab')).toBeNull()
+  expect(fuzzyScore('AB', 'ab')).not.toBeNull()
+  expect(fuzzyScore('abc', 'ab')).toBeNull()
+  expect(best('xyz')).toBeUndefined()
+})
+
+it('letters are placed where they are worth most, not where they come first', () => {
+  // p of `shop` comes first; that of `.process` begins a word, and goes on.
+  expect(fuzzyScore('pr', 'shop.process')!).toBeGreaterThan(fuzzyScore('pr', 'shop.xproces')!)
+  // 8 + 1 for p, 1 + 1 + 5 for r, less 12 characters of 0.02
+  expect(fuzzyScore('pr', 'shop.process')!).toBeCloseTo(16 - 12 * 0.02)
+  // A letter in between costs 0.2.
+  expect(fuzzyScore('pc', 'proc')!).toBeCloseTo(9 + 2 - 2 * 0.2 - 4 * 0.02)
+})
+
+it('nothing typed fits all, the shortest first', () => {
+  expect(fuzzyBest('', ['bb', 'a', 'aa'], 9).map((it) => it.text)).toEqual(['a', 'aa', 'bb'])
+  expect(fuzzyBest('', NAMES, 2).length).toBe(2)
+})

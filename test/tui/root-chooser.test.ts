@@ -1,0 +1,193 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { NameField } from '../../src/tui/name-field.ts'
+import type { RootChoice } from '../../src/tui/root-choice.ts'
+import { chooseRoot, RootChooser } from '../../src/tui/root-chooser.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen } from './fake-screen.ts'
+
+const TREE = `java.lang.Thread.run 1x 0ns ( shop.Worker.loop 1x 10ns (
+  shop.Orders.process 20x 40ns ( shop.Journal.append 9x 50ns )
+  shop.Worker.idle 2x 1ns ) )`
+const METHODS = ['shop.Orders.process', 'shop.Journal.append', 'shop.Orders.sum']
+
+function choiceOf(change: Partial<RootChoice> = {}): RootChoice {
+  const methods = new Methods()
+  const merged = treeOf(TREE, methods)
+  const row = { seen: 20, depth: 2, threads: ['worker-1', 'worker-2'], returns: true }
+  return {
+    ...{ pid: 4711, mainClass: 'shop.Main', jdk: '25.0.3', durationMs: 3_000, warnings: [] },
+    snapshot: {
+      merged,
+      threads: [{ id: 1, name: 'worker-1', tree: merged }],
+      ...{ events: 101, waitNs: 0, healed: 0 },
+    },
+    rows: [
+      { ...row, root: 'shop.Orders.process', share: 0.9 },
+      { ...row, root: 'shop.Journal.append', share: 0.5 },
+      { ...row, root: 'shop.Worker.loop', share: 1, seen: 1, returns: false },
+    ],
+    methods: METHODS,
+    classes: ['shop.Orders', 'shop.Journal'],
+    methodName: (id) => methods.names[id],
+    rootOf: (name) => (name.class.startsWith('java.') ? null : `${name.class}.${name.method}`),
+    problemOf: (text) => (text.includes('.') ? null : 'it names no class'),
+    ...change,
+  }
+}
+
+let screen: FakeScreen
+let chooser: RootChooser
+
+async function open(columns = 80, change: Partial<RootChoice> = {}, unicode = true): Promise<void> {
+  screen = new FakeScreen(columns, 24, unicode)
+  chooser = new RootChooser(choiceOf(change), screen)
+  await chooser.refresh()
+}
+const detail = (): string => screen.text.split('\n').at(-2)!.trim()
+
+beforeEach(() => open())
+
+describe('choosing a root', () => {
+  it('begins with the candidates, best first, and says which may never return', () => {
+    const lines = screen.text.split('\n')
+    expect(lines.slice(0, 6)).toEqual([
+      ' jfluid  pid 4711  shop.Main                                choose a root 3.0 s',
+      ' whole JVM  101 samples of 1 threads          candidates  sampled tree  by name',
+      ' share %   seen  depth  threads  method',
+      '    90.0     20      2        2  shop.Orders.process',
+      '    50.0     20      2        2  shop.Journal.append',
+      '   100.0      1      2        2  shop.Worker.loop  never seen to return',
+    ])
+    expect(detail()).toBe('in worker-1, worker-2')
+  })
+
+  it('takes what Enter points at, once it is confirmed', async () => {
+    const left = chooser.run()
+    screen.press('down enter')
+    expect(detail()).toBe('Enter: attach with root shop.Journal.append; Esc: back')
+    expect(chooser.chosen).toBeNull()
+    screen.press('escape enter y')
+    expect(await left).toBe('quit')
+    expect(chooser.chosen).toBe('shop.Journal.append')
+  })
+
+  it.each([['q'], ['escape'], ['C-c']])('%s leaves without one', async (key) => {
+    const chosen = chooseRoot(choiceOf(), screen)
+    screen.press(key)
+    expect(await chosen).toEqual({ left: 'quit', root: null })
+  })
+
+  it('a signal leaves without one, even where one was asked about', async () => {
+    const chosen = chooseRoot(choiceOf(), screen)
+    screen.press('enter')
+    screen.signal('SIGTERM')
+    expect(await chosen).toEqual({ left: 'SIGTERM', root: null })
+  })
+
+  it('in the tree the candidate is in sight and selected, and candidates have a star', () => {
+    screen.press('tab')
+    expect(screen.styled('selected')).toMatch(/shop\.Orders\.process \*$/)
+    expect(screen.text).toMatch(/shop\.Worker\.loop$/m)
+    screen.press('right enter')
+    expect(detail()).toBe('Enter: attach with root shop.Journal.append; Esc: back')
+  })
+
+  it('in the tree what cannot be a root is refused', () => {
+    screen.press('t home enter')
+    expect(detail()).toBe('this cannot be a root: choose a method with code of its own')
+  })
+
+  it('/ searches candidates, and in the tree closed rows too', () => {
+    screen.press('/ a p p e n d enter')
+    expect(screen.styled('selected')).toContain('shop.Journal.append')
+    screen.press('/ i d l e enter')
+    expect(detail()).toContain('no candidate matches "idle"')
+    screen.press('t / i d l e enter')
+    expect(screen.styled('selected')).toContain('shop.Worker.idle')
+  })
+
+  it('a name is typed in part, and completed', () => {
+    screen.press('r j a p')
+    expect(screen.styled('selected')).toBe('shop.Journal.append')
+    screen.press('enter')
+    expect(detail()).toBe('Enter: attach with root shop.Journal.append; Esc: back')
+    screen.press('escape C-u a b')
+    expect(screen.text).toContain('root: ab')
+    screen.press('enter')
+    expect(detail()).toBe('it names no class')
+  })
+
+  it('letters are text while a name is typed: q does not leave', () => {
+    screen.press('r q j k ? /')
+    expect(screen.text).toContain('root: qjk?/')
+    screen.press('escape')
+    expect(screen.text).toContain(' share %')
+  })
+
+  it('begins with the tree or the name where there are no candidates', async () => {
+    await open(80, { rows: [] })
+    expect(screen.text).toContain('java.lang.Thread.run')
+    const methods = new Methods()
+    const merged = treeOf('', methods)
+    await open(80, { rows: [], snapshot: { merged, threads: [], events: 0, waitNs: 0, healed: 0 } })
+    expect(screen.text).toContain('root: ')
+  })
+
+  it('a page tells all keys, and Esc closes it before it leaves', () => {
+    screen.press('?')
+    expect(screen.text).toContain('take this method as the root')
+    screen.press('escape')
+    expect(screen.text).toContain(' share %')
+  })
+
+  it('a click selects, another asks; the wheel moves', () => {
+    screen.mouse('click', 40, 4)
+    expect(screen.styled('selected')).toContain('shop.Journal.append')
+    screen.mouse('click', 40, 4)
+    expect(detail()).toContain('attach with root shop.Journal.append')
+    screen.press('escape')
+    screen.mouse('wheel-up', 40, 4)
+    expect(screen.styled('selected')).toContain('shop.Orders.process')
+  })
+
+  it('fits the screen, at any size, without UTF-8', async () => {
+    for (const columns of [60, 80, 120, 200]) {
+      await open(columns, {}, false)
+      for (const keys of ['tab', 'tab', '?']) {
+        expect(screen.widest, `${columns} columns`).toBeLessThanOrEqual(columns)
+        expect(screen.text).not.toMatch(/[^\n -~]/)
+        screen.press(keys)
+        await turnOfTheLoop()
+      }
+    }
+  })
+})
+
+describe('a name field', () => {
+  const field = (): NameField => new NameField(METHODS, ['shop.Orders', 'shop.Journal'])
+  const typed = (text: string): NameField => {
+    const made = field()
+    for (const letter of text) made.type(letter)
+    return made
+  }
+
+  it('completes a class with a dot, and then offers its methods only', () => {
+    const made = typed('orders')
+    made.move(made.fitting.indexOf('shop.Orders'))
+    expect(made.enter()).toBeNull()
+    expect(made.text).toBe('shop.Orders.')
+    expect([...made.fitting].sort()).toEqual(['shop.Orders.process', 'shop.Orders.sum'])
+    expect(made.enter()).toMatch(/^shop\.Orders\./)
+  })
+
+  it('takes what it does not know as it is typed: overloads, other methods', () => {
+    expect(typed('Basket.add(Item, int)').enter()).toBe('Basket.add(Item, int)')
+    expect(typed('shop.Orders.zz').enter()).toBe('shop.Orders.zz')
+    expect(field().type('f5')).toBe(false)
+  })
+
+  it('an empty one takes the name that is selected', () => {
+    expect(METHODS.concat('shop.Journal', 'shop.Orders')).toContain(field().fitting[0])
+  })
+})
