@@ -73,6 +73,13 @@ export function parseStartTicks(stat: string): number | undefined {
   return stat.includes(')') && Number.isInteger(ticks) ? ticks : undefined
 }
 
+/** Time that the process has spent on processors, in ms: fields 14 and 15, utime and stime. */
+export function parseCpuMs(stat: string): number | undefined {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const ticks = Number(fields[11]) + Number(fields[12])
+  return stat.includes(')') && Number.isInteger(ticks) ? (ticks * 1000) / USER_HZ : undefined
+}
+
 /** Arguments of /proc/<pid>/cmdline, program first. Empty for a zombie or a kernel thread. */
 export function parseCommandLine(text: string): string[] {
   if (text === '') return []
@@ -193,6 +200,11 @@ function canEnter(directory: string): boolean {
 /** Environment the process was started with; empty when we may not look. */
 export function readEnvironment(pid: number): Map<string, string> {
   return parseEnvironment(readProc(pid, 'environ') ?? '')
+}
+
+/** ms of processor time since it started; undefined when it has gone. */
+export function readCpuMs(pid: number): number | undefined {
+  return parseCpuMs(readProc(pid, 'stat') ?? '')
 }
 
 /** The kernel's names of the threads of `pid`, 15 characters of each; empty when we may not look. */

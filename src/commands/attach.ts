@@ -11,10 +11,11 @@ import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/
 import { describeDetach, finish } from './finish.ts'
 import { liveSource, regionSource } from './live.ts'
 import { describeMatches } from './matches.ts'
-import { commandOptions, parsePid, type SessionFlags } from './options.ts'
+import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { type StopSignal, stopSignal } from './signals.ts'
+import { targetOf } from './target.ts'
 import { isWholeJvm } from './whole-jvm-options.ts'
 
 export interface AttachFlags extends SessionFlags, PlaceFlags {
@@ -28,12 +29,11 @@ function lacksRoot({ root, region }: AttachFlags): boolean {
   return (root === undefined || root.length === 0) && region === undefined
 }
 
-export async function attach(pidText: string, flags: AttachFlags): Promise<void> {
+export async function attach(pidText: string | undefined, flags: AttachFlags): Promise<void> {
   if (isWholeJvm(flags)) {
     const { attachWholeJvm } = await import('./whole-jvm.ts')
     return await attachWholeJvm(pidText, flags)
   }
-  const pid = parsePid(pidText)
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   const chooses = lacksRoot(flags) && problem === null
   // What does not go together is told before anybody looks for a root.
@@ -41,6 +41,7 @@ export async function attach(pidText: string, flags: AttachFlags): Promise<void>
   const later: string[] = []
   const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
   if (problem !== null) throw problem
+  const pid = await targetOf(pidText)
   preloadScreen()
   if (chooses) {
     const { findRoot } = await import('./choose-root.ts')

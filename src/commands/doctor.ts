@@ -7,7 +7,8 @@ import { attachDoor } from '../session/door.ts'
 import { type RootReach, reachOfRoots } from '../session/root-reach.ts'
 import { createProgress } from '../tui/progress.ts'
 import { describeRoots } from './matches.ts'
-import { DEFAULT_LOOK_AHEAD, parsePid, type SessionFlags, sessionOptions } from './options.ts'
+import { DEFAULT_LOOK_AHEAD, type SessionFlags, sessionOptions } from './options.ts'
+import { targetOf } from './target.ts'
 
 export type DoctorFlags = Pick<SessionFlags, 'root' | 'include' | 'exclude' | 'jdk'> & {
   readonly json?: boolean
@@ -19,15 +20,15 @@ const COLUMNS = 100
 
 /** @returns the exit status that an attach would have; 0 if nothing known forbids it */
 export async function doctor(
-  pidText: string,
+  pidText: string | undefined,
   flags: DoctorFlags,
   print: (text: string) => void,
 ): Promise<number> {
-  const pid = parsePid(pidText)
   const hasRoot = flags.root !== undefined && flags.root.length > 0
   const options = hasRoot
     ? sessionOptions({ ...flags, scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD })
     : undefined // a root that cannot be read is told before anything is looked at
+  const pid = await targetOf(pidText)
   const examination = examine(pid)
   if (examination === undefined) throw new NoSuchProcess(pid)
   const status = statusOf(examination.findings)

@@ -64,10 +64,10 @@ export function commandLine(version: string): Command {
     program
       .command('doctor')
       .description('say what an attach would meet, before anything is touched')
-      .argument('<pid>', 'process id of the JVM'),
+      .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
   )
     .option('--json', 'as JSON')
-    .action(async (pid: string, flags: DoctorFlags) => {
+    .action(async (pid: string | undefined, flags: DoctorFlags) => {
       const { doctor } = await import('./doctor.ts')
       process.exitCode = await doctor(pid, flags, (text) => process.stdout.write(text))
     })
@@ -75,11 +75,11 @@ export function commandLine(version: string): Command {
   program
     .command('roots')
     .description('sample a JVM for some seconds, and say which methods would do as --root')
-    .argument('<pid>', 'process id of the JVM')
+    .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal')
     .option('--duration <time>', 'how long: 500ms, 10s, 2m', '3s')
     .option('--top <n>', 'how many', count, 10)
     .option('--json', 'as JSON')
-    .action(async (pid: string, flags: RootsFlags) => {
+    .action(async (pid: string | undefined, flags: RootsFlags) => {
       const { roots } = await import('./roots.ts')
       await roots(pid, flags, (text) => process.stdout.write(text))
     })
@@ -88,11 +88,11 @@ export function commandLine(version: string): Command {
     program
       .command('attach')
       .description('show the calling context tree of a root method, live')
-      .argument('<pid>', 'process id of the JVM'),
+      .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
   )
     .option('--out <file>', 'write the profile there when leaving')
     .option('--autosave <time>', AUTOSAVE_HELP)
-    .action(async (pid: string, flags: AttachFlags) => {
+    .action(async (pid: string | undefined, flags: AttachFlags) => {
       const { attach } = await import('./attach.ts')
       await attach(pid, flags)
     })
@@ -101,12 +101,12 @@ export function commandLine(version: string): Command {
     program
       .command('record')
       .description('profile for a while without a screen and write the profile')
-      .argument('<pid>', 'process id of the JVM'),
+      .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
   )
     .requiredOption('--out <file>', 'where to write the profile')
     .option('--duration <time>', 'how long: 500ms, 10s, 2m', '10s')
     .option('--autosave <time>', AUTOSAVE_HELP)
-    .action(async (pid: string, flags: RecordFlags) => {
+    .action(async (pid: string | undefined, flags: RecordFlags) => {
       const { record } = await import('./record.ts')
       await record(pid, flags)
     })

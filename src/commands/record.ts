@@ -7,10 +7,11 @@ import type { SessionOptions } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
-import { commandOptions, parsePid, type SessionFlags } from './options.ts'
+import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
+import { targetOf } from './target.ts'
 import { isWholeJvm } from './whole-jvm-options.ts'
 
 export interface RecordFlags extends SessionFlags, PlaceFlags {
@@ -18,14 +19,14 @@ export interface RecordFlags extends SessionFlags, PlaceFlags {
   readonly out: string
 }
 
-export async function record(pidText: string, flags: RecordFlags): Promise<void> {
+export async function record(pidText: string | undefined, flags: RecordFlags): Promise<void> {
   if (isWholeJvm(flags)) {
     const { recordWholeJvm } = await import('./whole-jvm.ts')
     return await recordWholeJvm(pidText, flags)
   }
-  const pid = parsePid(pidText)
   const options = await commandOptions(flags)
   const durationMs = parseDuration(flags.duration)
+  const pid = await targetOf(pidText)
   const progress = createProgress(process.stderr)
   const place = await ProfilePlace.at(flags.out, flags, (line) => progress.note(line))
   const stop = stopSignal()

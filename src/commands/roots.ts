@@ -5,9 +5,9 @@ import { clean, cut, percent, plural, right } from '../profile/text.ts'
 import type { RootCandidate } from '../session/root-candidates.ts'
 import { type FoundRoots, searchRoots } from '../session/root-search.ts'
 import { createProgress } from '../tui/progress.ts'
-import { parsePid } from './options.ts'
 import { EndedBySignal } from './outcome.ts'
 import { stopSignal } from './signals.ts'
+import { targetOf } from './target.ts'
 
 export interface RootsFlags {
   readonly duration: string
@@ -21,12 +21,12 @@ const STAYS = 3
 const FEW = 40
 
 export async function roots(
-  pidText: string,
+  pidText: string | undefined,
   flags: RootsFlags,
   print: (text: string) => void,
 ): Promise<void> {
-  const pid = parsePid(pidText)
   const durationMs = parseDuration(flags.duration)
+  const pid = await targetOf(pidText)
   const progress = createProgress(process.stderr)
   const stop = stopSignal()
   try {

@@ -16,13 +16,13 @@ import { createProgress } from '../tui/progress.ts'
 import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
 import type { AttachFlags } from './attach.ts'
 import { sessionKeeper } from './keeper.ts'
-import { parsePid } from './options.ts'
 import { outcome } from './outcome.ts'
 import { PassOn } from './pass-on.ts'
 import { ProfilePlace } from './place.ts'
 import type { RecordFlags } from './record.ts'
 import { exitOf, NoJvmStarted, type RunFlags, start } from './run.ts'
 import { keepStatus, stopSignal } from './signals.ts'
+import { targetOf } from './target.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
 /** It says itself why it did not start. */
@@ -34,13 +34,13 @@ const LOOK_MS = 10
 /** From the look of a JVM until it records, if it does as told. */
 const OPTIONS_MS = 20_000
 
-export async function attachWholeJvm(pidText: string, flags: AttachFlags): Promise<void> {
-  const pid = parsePid(pidText)
+export async function attachWholeJvm(pidText: string | undefined, flags: AttachFlags): Promise<void> {
   const sampling = wholeJvmSampling(flags)
   const later: string[] = []
   const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem
+  const pid = await targetOf(pidText)
   preloadScreen()
   const progress = createProgress(process.stderr)
   progress.phase(`attaching to ${pid}`)
@@ -56,10 +56,10 @@ export async function attachWholeJvm(pidText: string, flags: AttachFlags): Promi
   if (told !== null) throw told
 }
 
-export async function recordWholeJvm(pidText: string, flags: RecordFlags): Promise<void> {
-  const pid = parsePid(pidText)
+export async function recordWholeJvm(pidText: string | undefined, flags: RecordFlags): Promise<void> {
   const sampling = wholeJvmSampling(flags)
   const durationMs = parseDuration(flags.duration)
+  const pid = await targetOf(pidText)
   const progress = createProgress(process.stderr)
   const place = await ProfilePlace.at(flags.out, flags, (line) => progress.note(line))
   const stop = stopSignal()

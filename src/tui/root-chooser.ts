@@ -11,7 +11,6 @@ import { NameField } from './name-field.ts'
 import { Pages, stepOf } from './pages.ts'
 import { CHOOSER_BINDINGS, type ChooserActions, type ChooserPage, type RootChoice } from './root-choice.ts'
 import { type ChooserScene, chooserLines, helpSize, listRoom } from './root-chooser-lines.ts'
-import { nameTexts } from './rows.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
 
 /** Nothing moves but words to the user. */
@@ -50,7 +49,7 @@ export class RootChooser extends Frame<null> implements ChooserActions {
     super(sourceOf(choice), screen, PERIOD_MS)
     this.#choice = choice
     this.#model = new LiveModel(
-      nameTexts((id) => choice.methodName(id)),
+      (id) => choice.methodName(id),
       (notice) => this.say(notice),
     )
     this.#model.take(choice.snapshot)

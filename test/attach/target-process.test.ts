@@ -4,6 +4,7 @@ import {
   findVmLibrary,
   mapsPerfData,
   parseCommandLine,
+  parseCpuMs,
   parseEnvironment,
   parseStartTicks,
   parseStatus,
@@ -151,4 +152,11 @@ describe('a real process', () => {
     assert.equal(readTargetProcess(sleeper.pid), undefined)
     assert.equal(stillRuns(facts), false)
   })
+})
+
+it('processor time is user and system time, behind a name that may hold anything', () => {
+  // Fields 14 and 15: 150 and 25 ticks of 10 ms.
+  const stat = `4711 (a) b (c) S ${Array.from({ length: 10 }, (_, i) => i).join(' ')} 150 25 7 8`
+  assert.equal(parseCpuMs(stat), 1750)
+  assert.equal(parseCpuMs(''), undefined)
 })

@@ -1,0 +1,120 @@
+// Which JVM a command is for: a process id, a main class, or one that is picked from a list.
+
+import { type Jvm, listJvms } from '../attach/jvms.ts'
+import { readCpuMs } from '../attach/target-process.ts'
+import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { JvmRow } from '../tui/jvm-list.ts'
+import { BadPid, parsePid } from './options.ts'
+
+/** Where there is no terminal to ask on. */
+export class NoPid extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(jvms: readonly Jvm[]) {
+    super('no process id was given')
+    const some = described(jvms.filter((it) => it.attachable === true))
+    this.hint =
+      some === '' ? 'List the JVMs that run: jfluid ps' : `Give one of those that jfluid ps lists: ${some}`
+  }
+}
+
+/** Several JVMs have that main class. */
+export class AmbiguousName extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(name: string, jvms: readonly Jvm[]) {
+    super(`'${name}' may be any of ${jvms.length} JVMs`)
+    this.hint = `Give the process id: ${described(jvms)}`
+  }
+}
+
+/** The picker was left. */
+export class NothingPicked extends JfluidError {
+  readonly exitCode = EX_NOHOST
+  readonly hint = 'Give a process id, or start the command again.'
+  constructor() {
+    super('no JVM was chosen')
+  }
+}
+
+/** A hint is a line. */
+const NAMED = 5
+
+function described(jvms: readonly Jvm[]): string {
+  const more = jvms.length > NAMED ? ', …' : ''
+  return (
+    jvms
+      .slice(0, NAMED)
+      .map(({ pid, mainClass }) => `${pid} (${mainClass ?? '?'})`)
+      .join(', ') + more
+  )
+}
+
+/**
+ * @param text  a process id, a main class or a part of one; undefined to ask for it
+ * @throws BadPid, AmbiguousName, NoPid, NothingPicked
+ */
+export async function targetOf(text: string | undefined): Promise<number> {
+  if (text === undefined) return await picked()
+  return /^\d*$/.test(text) ? parsePid(text) : pidNamed(text, listJvms())
+}
+
+/**
+ * The one JVM whose main class this is: in full, else its simple name, else a part of it, without case.
+ *
+ * @throws BadPid if there is none, AmbiguousName if there are several
+ */
+export function pidNamed(name: string, jvms: readonly Jvm[]): number {
+  const lower = name.toLowerCase()
+  const ranks: readonly ((mainClass: string) => boolean)[] = [
+    (it) => it === name,
+    (it) => it.slice(it.lastIndexOf('.') + 1).toLowerCase() === lower,
+    (it) => it.toLowerCase().includes(lower),
+  ]
+  for (const isMeant of ranks) {
+    const found = jvms.filter(({ mainClass }) => mainClass !== undefined && isMeant(mainClass))
+    if (found.length > 1) throw new AmbiguousName(name, found)
+    if (found.length === 1) return found[0]!.pid
+  }
+  throw new BadPid(name)
+}
+
+async function picked(): Promise<number> {
+  const isAsked = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb'
+  if (!isAsked) throw new NoPid(listJvms())
+  // At once: what is typed while the list is being loaded is for the list, Ctrl-C as well.
+  process.stdin.setRawMode(true)
+  try {
+    const { pickJvm } = await import('../tui/jvm-picker.tsx')
+    const { pid } = await pickJvm(new Looks().look)
+    if (pid === null) throw new NothingPicked()
+    return pid
+  } finally {
+    process.stdin.setRawMode(false)
+  }
+}
+
+/** Lists of JVMs, one after the other: between two, it shows how busy each was. */
+class Looks {
+  #before = new Map<number, number>()
+  #at = performance.now()
+
+  readonly look = (): JvmRow[] => {
+    const now = performance.now()
+    const spent = new Map<number, number>()
+    const rows = listJvms().map(({ pid, user, attachable, mainClass, version }): JvmRow => {
+      const before = this.#before.get(pid)
+      const cpuMs = readCpuMs(pid)
+      if (cpuMs !== undefined) spent.set(pid, cpuMs)
+      return {
+        ...{ pid, user, attachable },
+        mainClass: mainClass ?? '?',
+        version: version ?? '?',
+        cpu: before === undefined || cpuMs === undefined ? undefined : (cpuMs - before) / (now - this.#at),
+      }
+    })
+    this.#before = spent
+    this.#at = now
+    return rows
+  }
+}

@@ -1,0 +1,130 @@
+// The list of JVMs that one is picked from: which rows fit what has been typed, which is selected, and how a row looks. Pure.
+
+import { fuzzyScore } from '../base/fuzzy.ts'
+import { clean, cut, pad, right, width } from './format.ts'
+
+export interface JvmRow {
+  readonly pid: number
+  readonly mainClass: string
+  /** `java.version`. */
+  readonly version: string
+  readonly user: string
+  /** Of one processor, 0 to 1 and more; undefined until it is known. */
+  readonly cpu: number | undefined
+  /** `true`, or why not in a few words. */
+  readonly attachable: true | string
+}
+
+export class JvmList {
+  #rows: readonly JvmRow[] = []
+  #typed = ''
+  /** Process id of the selected row: rows come and go. */
+  #selected: number | undefined
+
+  get typed(): string {
+    return this.#typed
+  }
+
+  /** JVMs there are, whatever has been typed. */
+  get all(): number {
+    return this.#rows.length
+  }
+
+  set rows(rows: readonly JvmRow[]) {
+    this.#rows = rows
+  }
+
+  /** Those that fit: in their order, but the best first once something has been typed. */
+  get fitting(): readonly JvmRow[] {
+    if (this.#typed === '') return this.#rows
+    const scored = this.#rows.flatMap((row) => {
+      const score = fitOf(row, this.#typed)
+      return score === null ? [] : [{ row, score }]
+    })
+    // Not by a difference: of two infinite ones there is none.
+    return scored.sort((a, b) => (a.score === b.score ? 0 : a.score > b.score ? -1 : 1)).map((it) => it.row)
+  }
+
+  /** Index in `fitting`; 0 if what was selected has gone. */
+  get index(): number {
+    return Math.max(
+      0,
+      this.fitting.findIndex((it) => it.pid === this.#selected),
+    )
+  }
+
+  get selected(): JvmRow | undefined {
+    return this.fitting[this.index]
+  }
+
+  move(rows: number): void {
+    const { fitting, index } = this
+    this.#selected = fitting[Math.max(0, Math.min(index + rows, fitting.length - 1))]?.pid
+  }
+
+  type(text: string): void {
+    this.#typed += clean(text)
+    this.#selected = undefined
+  }
+
+  erase(): void {
+    this.#typed = [...this.#typed].slice(0, -1).join('')
+    this.#selected = undefined
+  }
+
+  clear(): void {
+    this.#typed = ''
+    this.#selected = undefined
+  }
+}
+
+/** A process id by its first digits, else a main class, else a user or a version as they are. Null for none. */
+function fitOf({ pid, mainClass, user, version }: JvmRow, typed: string): number | null {
+  if (`${pid}`.startsWith(typed)) return Number.POSITIVE_INFINITY
+  const others = [user, version].some((it) => it.toLowerCase().includes(typed.toLowerCase()))
+  return fuzzyScore(typed, mainClass) ?? (others ? Number.NEGATIVE_INFINITY : null)
+}
+
+const HEADS = { pid: 'PID', cpu: 'CPU %', version: 'JAVA', user: 'USER', mainClass: 'MAIN CLASS' }
+
+export interface JvmLine {
+  readonly text: string
+  readonly isAttachable: boolean
+  readonly isSelected: boolean
+}
+
+/**
+ * The head and the rows of a window around the selected one.
+ *
+ * @param room  rows that fit below the head
+ */
+export function jvmLines(list: JvmList, columns: number, room: number): { head: string; rows: JvmLine[] } {
+  const { fitting, index } = list
+  const first = Math.max(0, Math.min(index - Math.floor(room / 2), fitting.length - room))
+  const shown = fitting.slice(first, first + room)
+  const cells = (row: JvmRow): string[] => [
+    `${row.pid}`,
+    row.cpu === undefined ? '' : (row.cpu * 100).toFixed(0),
+    clean(row.version),
+    clean(row.user),
+  ]
+  const heads = [HEADS.pid, HEADS.cpu, HEADS.version, HEADS.user]
+  const rows = shown.map(cells)
+  const widths = heads.map((head, i) => Math.max(width(head), ...rows.map((row) => width(row[i]!))))
+  const line = (texts: readonly string[], last: string): string => {
+    const numbers = texts.map((it, i) => (i < 2 ? right(it, widths[i]!) : pad(it, widths[i]!)))
+    return cut(`${numbers.join('  ')}  ${last}`, columns - 2)
+  }
+  return {
+    head: line(heads, HEADS.mainClass),
+    rows: shown.map((row, i) => ({
+      text: line(
+        rows[i]!,
+        clean(row.mainClass) +
+          (row.attachable === true ? '' : `  (not attachable: ${clean(row.attachable)})`),
+      ),
+      isAttachable: row.attachable === true,
+      isSelected: first + i === index,
+    })),
+  }
+}

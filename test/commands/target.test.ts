@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest'
+import type { Jvm } from '../../src/attach/jvms.ts'
+import { NoPid, pidNamed, targetOf } from '../../src/commands/target.ts'
+
+const jvm = (pid: number, mainClass: string | undefined, attachable: true | string = true): Jvm => ({
+  ...{ pid, user: 'shop', uid: 1, version: '25', vm: undefined, mainClass, command: mainClass },
+  attachable,
+})
+const JVMS = [
+  jvm(1, 'com.shop.Server'),
+  jvm(2, 'com.shop.Server2'),
+  jvm(3, 'org.Batch'),
+  jvm(4, 'app.jar'),
+  jvm(5, undefined),
+  jvm(6, 'com.other.Batch'),
+]
+
+it.each([
+  ['com.shop.Server', 1], // in full, though it is a part of another
+  ['server', 1], // by its simple name
+  ['Server2', 2],
+  ['er2', 2],
+  ['org.Batch', 3],
+  ['app.jar', 4],
+])('%s is the JVM %i', (name, pid) => {
+  expect(pidNamed(name, JVMS)).toBe(pid)
+})
+
+it('of several, none is taken', () => {
+  expect(() => pidNamed('Batch', JVMS)).toThrow("'Batch' may be any of 2 JVMs")
+  expect(() => pidNamed('com.', JVMS)).toThrow("'com.' may be any of 3 JVMs")
+  expect(() => pidNamed('nothing', JVMS)).toThrow("'nothing' is not a process id")
+})
+
+it('a number is a process id, whatever runs', async () => {
+  expect(await targetOf('4711')).toBe(4711)
+  await expect(targetOf('0')).rejects.toThrow("'0' is not a process id")
+  await expect(targetOf('')).rejects.toThrow("'' is not a process id")
+})
+
+it('who gives none, where nobody can be asked, is told what there is', () => {
+  expect(new NoPid(JVMS).hint).toContain('1 (com.shop.Server)')
+  expect(new NoPid(JVMS).hint).toMatch(/, …$/)
+  expect(new NoPid([jvm(1, 'a.B', 'belongs to uid 7')]).hint).toBe('List the JVMs that run: jfluid ps')
+})
