@@ -1,5 +1,6 @@
 // attach without --root: some seconds of sampling, and then the user chooses.
 
+import { NoSuchProcess } from '../attach/admission.ts'
 import { JfluidError } from '../base/errors.ts'
 import { parseRoot } from '../reveal/patterns.ts'
 import { isUsableRoot, type RootCandidate, rootText } from '../session/root-candidates.ts'
@@ -35,6 +36,7 @@ export async function findRoot(pid: number): Promise<string | null> {
       progress.close()
       return leave(pid, stop.signal)
     }
+    if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
     choice = choiceOf(found)
   } finally {
     stop.dispose()

@@ -1,5 +1,6 @@
 // jfluid roots: where do the tasks of a JVM begin? Prints what would do as --root.
 
+import { NoSuchProcess } from '../attach/admission.ts'
 import { parseDuration } from '../base/duration.ts'
 import { clean, cut, percent, plural, right } from '../profile/text.ts'
 import type { RootCandidate } from '../session/root-candidates.ts'
@@ -41,6 +42,7 @@ export async function roots(
       flags.json === true ? `${JSON.stringify(asJson(found, flags.top), null, 2)}\n` : text(found, flags.top),
     )
     for (const warning of found.warnings) progress.note(`warning: ${warning}`)
+    if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
     if (stop.signal !== null && stop.signal !== 'SIGINT') throw new EndedBySignal(stop.signal, null)
   } finally {
     stop.dispose()

@@ -1,6 +1,10 @@
 // Close names, for "root not found": what the user may have meant.
 
+import { fuzzyScore } from '../base/fuzzy.ts'
+
 const AT_MOST = 5
+/** Of an abbreviation, as OrdSvc, most letters begin words or go on where the one before has stopped: so much for each. */
+const ABBREVIATION = 4
 
 /**
  * Edit distance (insert, delete, replace, swap of neighbours: one each), letters compared without
@@ -35,7 +39,7 @@ export function editDistance(a: string, b: string, limit = 100): number {
 
 /**
  * The candidates closest to `wanted`, best first, at most five. A name that contains the wanted one
- * (or the reverse) counts as close however long it is.
+ * (or the reverse) counts as close however long it is; so does one that it abbreviates, but last.
  */
 export function nearest(wanted: string, candidates: Iterable<string>): string[] {
   const limit = Math.max(1, Math.floor(wanted.length / 3))
@@ -48,7 +52,8 @@ export function nearest(wanted: string, candidates: Iterable<string>): string[] 
       const other = candidate.toLowerCase()
       if (other.includes(lower) || (other.length >= 3 && lower.includes(other))) distance = limit + 0.5
     }
-    if (distance <= limit + 0.5) scored.set(candidate, distance)
+    if (distance > limit + 0.5 && isAbbreviation(wanted, candidate)) distance = limit + ABBREVIATED
+    if (distance < limit + 1) scored.set(candidate, distance)
   }
   return [...scored]
     .sort(
@@ -57,6 +62,13 @@ export function nearest(wanted: string, candidates: Iterable<string>): string[] 
     )
     .slice(0, AT_MOST)
     .map(([name]) => name)
+}
+
+/** Behind those that contain it. */
+const ABBREVIATED = 0.75
+
+function isAbbreviation(wanted: string, name: string): boolean {
+  return wanted.length >= 3 && (fuzzyScore(wanted, name) ?? 0) >= ABBREVIATION * wanted.length
 }
 
 /** Letters that both begin with. */

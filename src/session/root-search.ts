@@ -40,6 +40,8 @@ export interface FoundRoots {
   /** Empty unless they were asked for. */
   readonly names: CandidateNames
   readonly warnings: readonly string[]
+  /** The JVM has gone meanwhile. */
+  readonly hasEnded: boolean
   methodName(id: number): MethodName
 }
 
@@ -66,7 +68,9 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   }, PROGRESS_MS)
   try {
     for (let dump = 1; dump <= DUMPS && !isOver; dump++) {
-      await Promise.race([sleep(begun + (durationMs * dump) / DUMPS - performance.now()), over])
+      const due = begun + (durationMs * dump) / DUMPS
+      // The session keeps us alive meanwhile; once it is over, this must not.
+      await Promise.race([sleep(due - performance.now(), undefined, { ref: false }), over])
       dumps.push(await dumpThreads(connection))
     }
   } catch (error) {
@@ -87,6 +91,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     names,
     candidates: rootCandidates(snapshot, methodName, dumps),
     warnings: session.status().warnings,
+    hasEnded: session.ending?.how === 'target ended',
     methodName,
   }
 }

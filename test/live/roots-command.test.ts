@@ -1,5 +1,6 @@
 // jfluid roots: what it finds in a program whose loops and tasks are known.
 
+import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { agentProperties } from '../../src/attach/command.ts'
 import { recordings } from '../../src/attach/flight-recorder.ts'
@@ -7,7 +8,9 @@ import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
 import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
-import { jfluid } from '../support/jfluid.ts'
+import { jfluid, startJfluid, stderrLine } from '../support/jfluid.ts'
+
+const FULL = process.env.JFLUID_FULL === '1'
 
 interface Root {
   root: string
@@ -63,5 +66,20 @@ forNewestJdk((jdk) => {
     expect(code, stderr).toBe(0)
     expect(stdout).toContain('by dumps of threads: it has no flight recorder for us')
     expect(stdout).toContain('fix.Sampled.')
+  })
+
+  it.runIf(FULL)('a JVM that ends meanwhile, and Ctrl-C, leave what has been seen', async () => {
+    const java = await start(jdk)
+    const interrupted = startJfluid('roots', `${java.pid}`, '--duration', '60s')
+    await stderrLine(interrupted, /^sampling/)
+    await setTimeout(2_000) // so that there is something to show
+    interrupted.child.kill('SIGINT')
+    expect((await interrupted.exit).code).toBe(0)
+    expect(interrupted.stdout()).toContain('fix.Sampled.')
+    const cut = startJfluid('roots', `${java.pid}`, '--duration', '60s')
+    await stderrLine(cut, /^sampling/)
+    await java.kill()
+    expect((await cut.exit).code).toBe(68)
+    expect(cut.stderr()).toContain('it has ended')
   })
 })

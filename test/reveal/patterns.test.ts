@@ -147,4 +147,10 @@ describe('close names', () => {
     ])
     expect(nearest('xyz', ['process'])).toEqual([])
   })
+
+  it('abbreviations are understood, behind all else', () => {
+    const classes = ['OrderService', 'OrdSrv2', 'Journal', 'StandardsBoard']
+    expect(nearest('OrdSrv', classes)).toEqual(['OrdSrv2', 'OrderService'])
+    expect(nearest('OS', classes)).toEqual([]) // two letters abbreviate too much
+  })
 })
