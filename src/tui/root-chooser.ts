@@ -52,6 +52,7 @@ export class RootChooser extends Frame<null> implements ChooserActions {
       (id) => choice.methodName(id),
       (notice) => this.say(notice),
     )
+    this.#model.isWholeJvm = true
     this.#model.take(choice.snapshot)
     this.#field = new NameField(choice.methods, choice.classes)
     this.#page = choice.rows.length > 0 ? 'candidates' : choice.snapshot.merged.count > 0 ? 'tree' : 'name'

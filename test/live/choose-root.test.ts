@@ -9,6 +9,7 @@ import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
+const FULL = process.env.JFLUID_FULL === '1'
 const ESC = '\x1b'
 
 forNewestJdk((jdk) => {
@@ -39,7 +40,7 @@ forNewestJdk((jdk) => {
     expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true })
   })
 
-  it('Esc leaves, and nothing has been changed', { timeout: 60_000 }, async () => {
+  it.runIf(FULL)('Esc leaves, and nothing has been changed', { timeout: 60_000 }, async () => {
     const terminal = Terminal.jfluid(['attach', `${java.pid}`])
     await terminal.until((lines) => lines[0]?.includes('choose a root'))
     terminal.send(ESC)

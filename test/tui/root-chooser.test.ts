@@ -89,6 +89,7 @@ describe('choosing a root', () => {
     screen.press('tab')
     expect(screen.styled('selected')).toMatch(/shop\.Orders\.process \*$/)
     expect(screen.text).toMatch(/shop\.Worker\.loop$/m)
+    expect(screen.text).toContain('% all')
     screen.press('right enter')
     expect(detail()).toBe('Enter: attach with root shop.Journal.append; Esc: back')
   })
