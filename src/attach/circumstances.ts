@@ -13,8 +13,8 @@ const NAMESPACES = ['pid', 'mnt', 'user'] as const
 const CLOCK_SOURCE = '/sys/devices/system/clocksource/clocksource0/current_clocksource'
 
 export interface Circumstances {
-  /** Namespaces that it does not share with us. */
-  readonly otherNamespaces: readonly (typeof NAMESPACES)[number][]
+  /** Namespaces that it does not share with us; undefined where we may not look. */
+  readonly otherNamespaces: readonly (typeof NAMESPACES)[number][] | undefined
   /** Options of the JVM, environment and argument files included, in the order in which they are applied. */
   readonly options: readonly string[]
   /** Modules of its runtime image; undefined where there is no `release` file to tell. */
@@ -38,7 +38,10 @@ export function readCircumstances(process: TargetProcess): Circumstances {
   const maps = textOf(`/proc/${pid}/maps`)
   const openFiles = linksIn(`/proc/${pid}/fd`)
   return {
-    otherNamespaces: NAMESPACES.filter((kind) => isOther(pid, kind)),
+    otherNamespaces:
+      linkOf(`/proc/${pid}/ns/mnt`) === undefined
+        ? undefined
+        : NAMESPACES.filter((kind) => isOther(pid, kind)),
     options: optionsOf(process),
     modules: modulesOf(releaseValue(process, 'MODULES')),
     libraries: maps === undefined ? undefined : librariesIn(maps),

@@ -84,7 +84,7 @@ function reachText(reach: RootReach): string {
   const inClasses = ({ methods, classes }: RootReach['schemeA']): string =>
     `${plural(methods, 'method')} in ${classes === 1 ? '1 class' : `${count(classes)} classes`}`
   const lines = [
-    ...describeRoots(reach.roots, 'an attach would wait'),
+    ...describeRoots(reach.roots).map((it) => it.replace(', waiting for', ', an attach would wait for')),
     `scheme a: ${inClasses(schemeA)} at once`,
     `scheme b: ${inClasses(schemeB)} at the beginning, ${count(schemeA.methods)} at most as methods are called`,
     ...reasonsOf(reach).map(

@@ -13,18 +13,14 @@ export function describeMatches(session: Session): string[] {
   return [...describeRoots(session.rootReport()), ...filters]
 }
 
-/**
- * One line for each.
- *
- * @param waiting  what is done about a class that is not loaded
- */
-export function describeRoots(reports: readonly RootReport[], waiting = 'waiting'): string[] {
+/** One line for each. */
+export function describeRoots(reports: readonly RootReport[]): string[] {
   return reports.map((r) => {
     if (r.problem !== null)
-      return `${r.option} ${r.text}: ${r.problem.reason}, ${waiting} for another class of that name`
+      return `${r.option} ${r.text}: ${r.problem.reason}, waiting for another class of that name`
     if (r.armed) {
       const near = r.near.length > 0 ? `; loaded are ${r.near.join(', ')}` : ''
-      return `${r.option} ${r.text}: its class is not loaded yet, ${waiting} for it${near}`
+      return `${r.option} ${r.text}: its class is not loaded yet, waiting for it${near}`
     }
     const where = r.classes.length > 1 ? ` in ${r.classes.length} classes` : ''
     const unusable = r.unusable.length > 0 ? `; not usable: ${r.unusable.join('; ')}` : ''

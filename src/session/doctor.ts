@@ -147,7 +147,7 @@ function refused(check: Check, { message, hint, exitCode }: JfluidError): Findin
 
 function jdk({ jvm }: Evidence, feature: number | null): Finding {
   const text = `${jvm.version ?? 'version unknown'}, ${jvm.vm ?? 'VM unknown'}`
-  if (feature === null) return note('jdk', text, 'It is asked when jfluid attaches; ours to read it is not.')
+  if (feature === null) return note('jdk', text, 'It is known once jfluid attaches.')
   if (feature >= OLDEST && feature <= NEWEST) return ok('jdk', text)
   return note('jdk', `${text}: jfluid is made for ${OLDEST} to ${NEWEST}, and tried there`)
 }
@@ -168,6 +168,7 @@ function attaching({ facts, jvm, client }: Evidence): Finding {
 }
 
 function container({ facts: { process }, circumstances: { otherNamespaces } }: Evidence): Finding {
+  if (otherNamespaces === undefined) return note('container', 'its namespaces are not ours to see')
   if (otherNamespaces.length === 0) return ok('container', 'runs where jfluid runs')
   const inside = process.nsPid === process.pid ? '' : `, where it is process ${process.nsPid}`
   return note(
@@ -189,7 +190,10 @@ function loading({ facts, circumstances: { options } }: Evidence, feature: numbe
 
 function instrument({ facts, circumstances: { modules } }: Evidence): Finding {
   if (modules === undefined) {
-    return note('java.instrument', 'its runtime has no release file that lists modules: it will be seen')
+    return note(
+      'java.instrument',
+      'no release file of its runtime to be read, which would list its modules: it is known once jfluid attaches',
+    )
   }
   if (modules.has('java.instrument')) return ok('java.instrument', 'is in its runtime')
   return refused('java.instrument', new InstrumentModuleMissing(facts.process.pid))
@@ -308,11 +312,13 @@ function otherAgents({ circumstances: { options, libraries } }: Evidence): Findi
     : ok('other agents', 'none')
 }
 
-function classes({ facts: { perf } }: Evidence): Finding {
+function classes({ facts: { perf, hasPerfFile } }: Evidence): Finding {
   if (perf?.loadedClasses === undefined) {
     return note(
       'classes',
-      'it shares no counters (hsperfdata): pauses of redefinitions cannot be taken out of times',
+      hasPerfFile
+        ? 'its counters (hsperfdata) are not ours to read'
+        : 'it shares no counters (hsperfdata): pauses of redefinitions cannot be taken out of times',
     )
   }
   const loaded = perf.loadedClasses - (perf.unloadedClasses ?? 0)

@@ -94,6 +94,16 @@ describe('a JVM that an attach would enter', () => {
     expect(only('classes', { facts: { perf: undefined } })[0]).toMatchObject({ level: 'note' })
   })
 
+  it('says what is not to be seen, of another user or without counters, and guesses nothing', () => {
+    const circumstances = { otherNamespaces: undefined, modules: undefined, libraries: undefined }
+    const facts = { perf: undefined, hasPerfFile: true }
+    expect(worries({ version: undefined, facts, circumstances })).toEqual([
+      ...['note jdk', 'note container', 'note java.instrument', 'note other agents', 'note classes'],
+    ])
+    expect(only('classes', { facts })[0].text).toContain('not ours to read')
+    expect(only('classes', { facts: { perf: undefined, hasPerfFile: false } })[0].text).toContain('shares no')
+  })
+
   it('says whether virtual threads are in use, where there can be any', () => {
     const threads = new Set(['main', 'VirtualThread-u'])
     expect(only('threads', { circumstances: { threads } })[0].text).toContain('are in use')
