@@ -2,10 +2,13 @@
 
 import type { Snapshot } from '../cct/tree.ts'
 import { errorsOf } from '../cct/uncertainty.ts'
+import { fullName, plural } from '../profile/text.ts'
+import { linesForClipboard } from './clipboard.ts'
+import { clean } from './format.ts'
 import { type Dialog, Frame, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
 import { type Actions, BINDINGS, type PageName, type ViewName } from './keys.ts'
-import { bodyRows, isWholeJvm, pageRows, type Scene, sceneLines, TOP_LINES } from './lines.ts'
+import { bodyRows, isWholeJvm, pageRows, rowText, type Scene, sceneLines, TOP_LINES } from './lines.ts'
 import type { LiveSource } from './live-source.ts'
 import { LiveModel } from './model.ts'
 import type { SortColumn } from './rows.ts'
@@ -223,6 +226,29 @@ export class LiveView extends Frame<Picture> implements Actions {
 
   showCallers(): void {
     this.model.showCallers()
+  }
+
+  copyRow(): void {
+    const row = rowText(this.#sceneOf(this.scene))
+    if (row === undefined) this.say('nothing is selected that could be copied')
+    else this.#copy(row, `"${row}"`)
+  }
+
+  copyPath(): void {
+    const { model } = this
+    const { path } = model.view
+    if (path.length === 0) {
+      this.copyRow()
+      return
+    }
+    const lines = path.map((id) => clean(fullName(model.nameOf(id))))
+    this.#copy(linesForClipboard(lines), `${plural(lines.length, 'line')} from ${lines[0]} on`)
+  }
+
+  /** Terminals do not say whether they take it. */
+  #copy(text: string, what: string): void {
+    this.copy(text)
+    this.say(`sent to the clipboard of the terminal: ${what}`)
   }
 
   foldNext(): void {

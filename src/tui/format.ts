@@ -66,6 +66,30 @@ export const ASCII: Glyphs = {
   bar: '#',
 }
 
+/** From the largest on: ns of one, and how it is written. */
+const TIME_UNITS = [
+  [1e9, 's'],
+  [1e6, 'ms'],
+  [1e3, 'µs'],
+  [1, 'ns'],
+] as const
+
+/**
+ * A time in the unit that it reads best in, with four digits that count: "64ns", "29.02µs", "107.3ms", "1.968s ". At most
+ * nine cells, of which the last two are the unit's, so that right-aligned times stand digit below digit.
+ *
+ * Negative time (a method shorter than the calibration error) is "~0": a zero we are not sure of.
+ */
+export function time(ns: number, unicode = true): string {
+  if (!Number.isFinite(ns)) return '-  '
+  if (ns < 0.5) return ns === 0 ? '0  ' : '~0  '
+  const [size, unit] = TIME_UNITS.find(([each]) => ns >= 0.99995 * each) ?? [1, 'ns']
+  const value = ns / size
+  const digits = size === 1 || value >= 999.95 ? 0 : value >= 99.995 ? 1 : value >= 9.9995 ? 2 : 3
+  const text = value >= 1e7 ? value.toExponential(1).replace('e+', 'e') : value.toFixed(digits)
+  return text + (unicode ? unit : unit.replace('µ', 'u')).padEnd(2)
+}
+
 /**
  * What stands before a row's name: two cells a level while that leaves room for the name, then the
  * depth as a number, so that a recursion 1,000 deep stays readable.

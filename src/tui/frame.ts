@@ -164,6 +164,11 @@ export abstract class Frame<Picture> {
     this.#notice = { text, until: untilKey ? Number.POSITIVE_INFINITY : performance.now() + NOTICE_MS }
   }
 
+  /** Sends a text to the clipboard of the user's terminal. */
+  protected copy(text: string): void {
+    this.#screen.copy(text)
+  }
+
   protected unsay(): void {
     this.#notice = undefined
   }

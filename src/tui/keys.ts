@@ -22,6 +22,8 @@ export interface Actions extends FrameActions {
   show(view: ViewName): void
   toggleThreads(): void
   showCallers(): void
+  copyRow(): void
+  copyPath(): void
   foldNext(): void
   filterNext(): void
   moveTo(index: number): void
@@ -134,6 +136,8 @@ export const BINDINGS: readonly Binding[] = [
   ),
   bind('P', 'P', 'rows are packages, in full or by two parts of the name, or methods', (on) => on.foldNext()),
   bind('%', '%', 'hide rows below 0.1, 1, 5 % of their root, or a number you type', (on) => on.filterNext()),
+  bind('y', 'y', 'copy the selected row to the clipboard of the terminal', (on) => on.copyRow()),
+  bind('Y', 'Y', 'copy the way to it from the root, a line for each call', (on) => on.copyPath()),
   bind(
     'T',
     'T',

@@ -7,6 +7,7 @@ import { costsOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
+import { rootTotal } from '../profile/profile.ts'
 import { survivorHeader, survivorLines } from '../profile/survivors.ts'
 import { isWait } from '../profile/text.ts'
 import {
@@ -42,6 +43,7 @@ import { BINDINGS, type PageName } from './keys.ts'
 import type { LiveStatus } from './live-source.ts'
 import type { LiveModel } from './model.ts'
 import type { Line, Run, Style } from './screen.ts'
+import { wordsOf } from './views/columns.ts'
 
 export const TOP_LINES = 3
 
@@ -202,11 +204,11 @@ function pageLines(scene: Scene, page: PageName): Line[] {
 
 const HELP: Readonly<Record<LiveStatus['mode'], readonly string[]>> = {
   exact: [
-    'total ms is with callees, self ms without; the cost of measuring is taken out of both.',
+    'total is with callees, self without; the cost of measuring is taken out of both.',
     '~0 is less than that correction can tell.',
   ],
   locks: [
-    'wait ms is the time that threads were blocked or waited in a context and below it; rows in parentheses are the',
+    'wait is the time that threads were blocked or waited in a context and below it; rows in parentheses are the',
     'waits, each below the method that waited. % is of all waiting. m lists what was waited for.',
   ],
   bytecodes: [
@@ -303,6 +305,18 @@ function waiterTexts({ model, nameOf }: Scene, method: number, lockName: string)
     return `${lockName} by ${names.join(', ')}${lock.by.length > waiters ? ', …' : ''}`
   }
   return [text(3, 40), text(2, 40), text(2, 20), text(2, 14), text(1, 30), text(1, 16)]
+}
+
+/** The selected row as a line of text, names and numbers in full. */
+export function rowText(scene: Scene): string | undefined {
+  const { model, nameOf } = scene
+  const { id, numbers } = model.view
+  if (id === undefined || numbers === undefined) return undefined
+  const words = wordsOf(scene)
+  const { total, self, calls } = numbers
+  const share = percent(total, rootTotal(model.tree))
+  const costs = `${words.total} ${words.cost(total).trim()}, ${words.self} ${words.cost(self).trim()}`
+  return `${signature(nameOf(id))}  ${costs}, ${share} % of all, ${words.calls} ${count(calls)}`
 }
 
 function bottomLine(scene: Scene): Line {

@@ -12,6 +12,7 @@
 
 import type { BlessedCell, BlessedScreen } from 'neo-blessed'
 import { EX_NOTERMINAL, EX_SMALLTERM, JfluidError } from '../base/errors.ts'
+import { clipboardSequence } from './clipboard.ts'
 import { cellsOf } from './format.ts'
 import { type InputEvent, InputParser, type Key, type Mouse } from './input.ts'
 import { isTooSmall, SMALLEST_COLUMNS, SMALLEST_ROWS } from './size.ts'
@@ -58,6 +59,8 @@ export interface Screen {
   onResize(listener: () => void): void
   /** SIGTERM, SIGHUP and SIGINT from outside; the terminal has been put back already. */
   onSignal(listener: (signal: NodeJS.Signals) => void): void
+  /** Sends a text to the terminal's clipboard. */
+  copy(text: string): void
   /** Ctrl-Z: puts the terminal back and stops; comes back after `fg`, redrawn. */
   suspend(): void
   /** Puts the terminal back as it was. Again does nothing. */
@@ -206,7 +209,7 @@ export async function openScreen(
       if (!known.has(listener)) process.removeListener(event, listener)
     }
   }
-  return new TerminalScreen(screen, input, output, unicode, output.getColorDepth(env))
+  return new TerminalScreen(screen, input, output, unicode, env)
 }
 
 class TerminalScreen implements Screen {
@@ -215,6 +218,7 @@ class TerminalScreen implements Screen {
   readonly #input: NodeJS.ReadStream
   readonly #output: NodeJS.WriteStream
   readonly #palette: 0 | 1 | 2
+  readonly #isTmux: boolean
   readonly #parser = new InputParser()
   readonly #keyListeners: ((key: Key) => void)[] = []
   readonly #mouseListeners: ((mouse: Mouse) => void)[] = []
@@ -232,13 +236,15 @@ class TerminalScreen implements Screen {
     input: NodeJS.ReadStream,
     output: NodeJS.WriteStream,
     unicode: boolean,
-    colorDepth: number,
+    env: Environment,
   ) {
     this.#screen = screen
     this.#input = input
     this.#output = output
     this.unicode = unicode
-    this.#palette = colorDepth >= 8 ? 0 : colorDepth > 1 ? 1 : 2
+    const depth = output.getColorDepth(env)
+    this.#palette = depth >= 8 ? 0 : depth > 1 ? 1 : 2
+    this.#isTmux = Boolean(env.TMUX)
     input.setRawMode?.(true)
     input.setEncoding('utf8')
     input.on('data', this.#onData)
@@ -321,6 +327,10 @@ class TerminalScreen implements Screen {
 
   onSignal(listener: (signal: NodeJS.Signals) => void): void {
     this.#signalListeners.push(listener)
+  }
+
+  copy(text: string): void {
+    if (!this.#destroyed && !this.#suspended) this.#output.write(clipboardSequence(text, this.#isTmux))
   }
 
   suspend(): void {

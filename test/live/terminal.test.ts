@@ -34,7 +34,7 @@ interface Row {
 }
 
 const ROW = /^ *(\S+) +(\S+) +(?:~?[\d.]+|-) +(\S+) +\S+ {2}( *)([▾▸] )?(.*)$/u
-const HEAD = /total ms +\S*self ms +(% root|% self) +\S*calls +\S*ms\/call {2}\S*method$/
+const HEAD = /total +\S*self +(% root|% self) +\S*calls +\S*per call {2}\S*method$/
 
 /** The rows between the heads of the columns and the two lines at the bottom. */
 function rowsOf(lines: readonly string[]): Row[] {
@@ -52,10 +52,15 @@ function rowsOf(lines: readonly string[]): Row[] {
   })
 }
 
-/** `1,234`, `8.28M`, `~0`. */
+const UNITS: Readonly<Record<string, number>> = {
+  ...{ k: 1e3, M: 1e6, G: 1e9 },
+  ...{ ns: 1e-9, µs: 1e-6, ms: 1e-3, s: 1 },
+}
+
+/** `1,234`, `8.28M`, `~0`, `29.02µs`. */
 function numberOf(text: string): number {
-  const unit = { k: 1e3, M: 1e6, G: 1e9 }[text.slice(-1)] ?? 1
-  return Number.parseFloat(text.replace(/[,~]/g, '')) * unit
+  const [, digits, unit] = /^~?([\d.,]+)(\D*)$/.exec(text) ?? []
+  return Number.parseFloat(digits!.replaceAll(',', '')) * (UNITS[unit!] ?? 1)
 }
 
 const rootRow = (lines: readonly string[]): Row | undefined => rowsOf(lines).find((row) => row.name === ROOT)
@@ -157,11 +162,11 @@ forNewestJdk((jdk) => {
       const sorted = (groups: number[][], sign: 1 | -1): boolean =>
         groups.length > 0 &&
         groups.every((group) => group.every((n, i) => i === 0 || sign * (n - group[i - 1]!) >= 0))
-      await terminal.until((lines) => /▾total ms/.test(lines[2]!))
+      await terminal.until((lines) => /▾total/.test(lines[2]!))
       terminal.send('o')
       await terminal.until(
         (lines) =>
-          /▾self ms/.test(lines[2]!) &&
+          /▾self/.test(lines[2]!) &&
           sorted(
             ofSiblings(lines, (row) => row.self),
             -1,
@@ -222,11 +227,11 @@ forNewestJdk((jdk) => {
         const ordered = rows.every((row, i) => i === 0 || row.self <= rows[i - 1]!.self)
         const once = new Set(rows.map((row) => row.name)).size === rows.length
         const flat = rows.every((row) => row.marker === '')
-        return /▾self ms +% self/.test(lines[2]!) && rows.length > 8 && ordered && once && flat
+        return /▾self +% self/.test(lines[2]!) && rows.length > 8 && ordered && once && flat
       })
       terminal.send('t')
       await terminal.until(
-        (lines) => /▾total ms +self ms +% root/.test(lines[2]!) && rootRow(lines)?.marker === '▾',
+        (lines) => /▾total +self +% root/.test(lines[2]!) && rootRow(lines)?.marker === '▾',
       )
       await leave(terminal)
     })

@@ -49,13 +49,13 @@ describe('the live view', () => {
       screen.text,
       ` jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
  scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
-▾total ms  self ms  % root    calls  ms/call  method
-  276.197    9.000   100.0      120    2.302  ▾ com.acme.OrderService.process
-  176.000  140.000    63.7      360   0.4889    ▾ PriceCalculator.priceOf
-   36.000   36.000    13.0    1.23M 0.000029        com.acme.Cache.get
-   83.000   81.000    30.1      120   0.6917    ▸ c.a.d.JdbcOrderRepository.save
-    8.200    2.500     3.0      120  0.06833    ▸ com.acme.OrderService.validate
-       ~0       ~0      ~0    4,000       ~0      com.acme.Log.debug
+   ▾total     self  % root    calls per call  method
+  276.2ms  9.000ms   100.0      120  2.302ms  ▾ com.acme.OrderService.process
+  176.0ms  140.0ms    63.7      360  488.9µs    ▾ PriceCalculator.priceOf
+  36.00ms  36.00ms    13.0    1.23M     29ns        com.acme.Cache.get
+  83.00ms  81.00ms    30.1      120  691.7µs    ▸ c.a.d.JdbcOrderRepository.save
+  8.200ms  2.500ms     3.0      120  68.33µs    ▸ com.acme.OrderService.validate
+     ~0       ~0        ~0    4,000     ~0        com.acme.Log.debug
 
 
 
@@ -82,17 +82,17 @@ describe('the live view', () => {
       screen.text,
       ` jfluid  pid 4711  com.acme.demo.OrderServer  JDK 17.0.15                                1 warning: w  recording 12.3 s
  scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %                                       all threads
-   ▾total ms     self ms  % root         calls    ms/call  method
-     276.197       9.000   100.0           120      2.302  ▾ com.acme.OrderService.process
-     176.000     140.000    63.7           360     0.4889    ▾ com.acme.shop.pricing.PriceCalculator.priceOf
-      36.000      36.000    13.0     1,234,567   0.000029        com.acme.Cache.get
-      83.000      81.000    30.1           120     0.6917    ▾ com.acme.db.JdbcOrderRepository.save
-       2.000       2.000     0.7           120    0.01667        com.acme.db.ConnectionPool.borrow
-       8.200       2.500     3.0           120    0.06833    ▾ com.acme.OrderService.validate
-       5.700       4.100     2.1           480    0.01188      ▾ com.acme.shop.validation.RuleEngine.check
-       0.900       0.900     0.3           120   0.007500          c.a.s.v.r.CreditLimitRule.applies
-       0.700       0.700     0.3           120   0.005833          com.acme.shop.validation.rules.StockRule.applies
-          ~0          ~0      ~0         4,000         ~0      com.acme.Log.debug
+      ▾total        self  % root         calls   per call  method
+     276.2ms     9.000ms   100.0           120    2.302ms  ▾ com.acme.OrderService.process
+     176.0ms     140.0ms    63.7           360    488.9µs    ▾ com.acme.shop.pricing.PriceCalculator.priceOf
+     36.00ms     36.00ms    13.0     1,234,567       29ns        com.acme.Cache.get
+     83.00ms     81.00ms    30.1           120    691.7µs    ▾ com.acme.db.JdbcOrderRepository.save
+     2.000ms     2.000ms     0.7           120    16.67µs        com.acme.db.ConnectionPool.borrow
+     8.200ms     2.500ms     3.0           120    68.33µs    ▾ com.acme.OrderService.validate
+     5.700ms     4.100ms     2.1           480    11.88µs      ▾ com.acme.shop.validation.RuleEngine.check
+     900.0µs     900.0µs     0.3           120    7.500µs          c.a.s.v.r.CreditLimitRule.applies
+     700.0µs     700.0µs     0.3           120    5.833µs          com.acme.shop.validation.rules.StockRule.applies
+        ~0          ~0        ~0         4,000       ~0        com.acme.Log.debug
 
 
 
@@ -127,17 +127,17 @@ describe('the live view', () => {
     screen.press('m')
     assert.equal(
       screen.text.split('\n').slice(2, 13).join('\n'),
-      ` total ms ▾self ms  % self    calls  ms/call  method
-  176.000  140.000    50.7      360   0.4889  c.a.s.p.PriceCalculator.priceOf
-   83.000   81.000    29.3      120   0.6917  c.a.d.JdbcOrderRepository.save
-   36.000   36.000    13.0    1.23M 0.000029  com.acme.Cache.get
-  276.197    9.000     3.3      120    2.302  com.acme.OrderService.process
-    5.700    4.100     1.5      480  0.01188  c.a.s.v.RuleEngine.check
-    8.200    2.500     0.9      120  0.06833  com.acme.OrderService.validate
-    2.000    2.000     0.7      120  0.01667  com.acme.db.ConnectionPool.borrow
-    0.900    0.900     0.3      120 0.007500  c.a.s.v.r.CreditLimitRule.applies
-    0.700    0.700     0.3      120 0.005833  c.a.s.v.r.StockRule.applies
-       ~0       ~0      ~0    4,000       ~0  com.acme.Log.debug`,
+      `    total    ▾self  % self    calls per call  method
+  176.0ms  140.0ms    50.7      360  488.9µs  c.a.s.p.PriceCalculator.priceOf
+  83.00ms  81.00ms    29.3      120  691.7µs  c.a.d.JdbcOrderRepository.save
+  36.00ms  36.00ms    13.0    1.23M     29ns  com.acme.Cache.get
+  276.2ms  9.000ms     3.3      120  2.302ms  com.acme.OrderService.process
+  5.700ms  4.100ms     1.5      480  11.88µs  c.a.s.v.RuleEngine.check
+  8.200ms  2.500ms     0.9      120  68.33µs  com.acme.OrderService.validate
+  2.000ms  2.000ms     0.7      120  16.67µs  com.acme.db.ConnectionPool.borrow
+  900.0µs  900.0µs     0.3      120  7.500µs  c.a.s.v.r.CreditLimitRule.applies
+  700.0µs  700.0µs     0.3      120  5.833µs  c.a.s.v.r.StockRule.applies
+     ~0       ~0        ~0    4,000     ~0    com.acme.Log.debug`,
     )
   })
 
@@ -255,9 +255,9 @@ describe('the rows', () => {
 
   it('sort by the next column, by number, and the other way', () => {
     screen.press('o')
-    assert.equal(screen.styled('sorted'), '▾self ms')
+    assert.equal(screen.styled('sorted'), '▾self')
     screen.press('O')
-    assert.equal(screen.styled('sorted'), '▴self ms')
+    assert.equal(screen.styled('sorted'), '▴self')
     screen.press('4')
     assert.equal(screen.styled('sorted'), '▾calls')
     assert.deepEqual(rows().slice(0, 3), ['[process]', 'debug', 'priceOf'])
@@ -349,10 +349,10 @@ describe('threads', () => {
     await view.refresh()
     assert.equal(
       screen.text.split('\n').slice(2, 6).join('\n'),
-      `   ▾total ms   % all       calls                     id  thread
-     276.197   100.0   1,240,127  ▇▇▇▇▇▇▇▇▇▇             all threads
-       7.000     2.5           2                     32  http-2 ?
-       0.000     0.0           1                     31  http-1`,
+      `      ▾total   % all       calls                     id  thread
+     276.2ms   100.0   1,240,127  ▇▇▇▇▇▇▇▇▇▇             all threads
+     7.000ms     2.5           2                     32  http-2 ?
+         5ns     0.0           1                     31  http-1`,
     )
     const names = () =>
       rows()
@@ -372,13 +372,13 @@ describe('threads', () => {
     screen.press('T k k')
     screen.press('j enter')
     assert.match(screen.text, /1,312\/240 methods .*thread http-2 \?/)
-    assert.match(screen.text, / 7\.000 {4}7\.000 {3}100\.0 /)
+    assert.match(screen.text, / 7\.000ms {2}7\.000ms {3}100\.0 /)
     source.threads = source.threads.slice(0, 1)
     await view.refresh()
     assert.match(screen.text, /thread 32, gone/)
     assert.match(screen.text, /T chooses another/)
     screen.press('T k enter')
-    assert.match(screen.text, /276\.197/)
+    assert.match(screen.text, /276\.2ms/)
   })
 })
 
@@ -387,7 +387,7 @@ describe('pages', () => {
     screen.press('?')
     assert.match(screen.text, / {2}q {8}detach and leave\n/)
     assert.match(screen.text, /lines 1 to 19 of \d+/)
-    screen.press('pagedown')
+    screen.press('end')
     assert.match(screen.text, / {2}Ctrl-Z {3}stop jfluid as a job/)
     screen.press('q')
     assert.match(screen.text, /% root/)

@@ -41,14 +41,14 @@ describe('callers of a method', () => {
     screen.press('c')
     assert.equal(
       body(),
-      `▾total ms  self ms % of it    calls  ms/call  method, below it its callers
-    4.000    4.000   100.0      300  0.01333  ▾ com.acme.Cache.get
-    2.000    2.000    50.0      200  0.01000    ▾ com.acme.Price.priceOf
-    2.000    2.000    50.0      200  0.01000        com.acme.Orders.process
-    2.000    2.000    50.0      100  0.02000    ▸ com.acme.Repository.save`,
+      `   ▾total     self % of it    calls per call  method, below it its callers
+  4.000ms  4.000ms   100.0      300  13.33µs  ▾ com.acme.Cache.get
+  2.000ms  2.000ms    50.0      200  10.00µs    ▾ com.acme.Price.priceOf
+  2.000ms  2.000ms    50.0      200  10.00µs        com.acme.Orders.process
+  2.000ms  2.000ms    50.0      100  20.00µs    ▸ com.acme.Repository.save`,
     )
     screen.press('end enter')
-    assert.match(body(), /0\.500 {4}0\.500 {4}12\.5 {7}60 0\.008333 {6}▸ com\.acme\.Retry\.run/)
+    assert.match(body(), /500\.0µs {2}500\.0µs {4}12\.5 {7}60 {2}8\.333µs {6}▸ com\.acme\.Retry\.run/)
   })
 
   it('are found from the list of hot methods, and from a caller', () => {

@@ -12,6 +12,7 @@ export class FakeScreen implements Screen {
   rows: number
   lines: readonly Line[] = []
   suspended = 0
+  readonly copied: string[] = []
   #key: ((key: Key) => void) | undefined
   #mouse: ((mouse: Mouse) => void) | undefined
   #resize: (() => void) | undefined
@@ -37,6 +38,9 @@ export class FakeScreen implements Screen {
   }
   onSignal(listener: (signal: NodeJS.Signals) => void): void {
     this.#signal = listener
+  }
+  copy(text: string): void {
+    this.copied.push(text)
   }
   suspend(): void {
     this.suspended++

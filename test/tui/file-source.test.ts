@@ -29,11 +29,11 @@ describe('the live view of a file', () => {
       screen.text,
       ` jfluid  shop.jfluid  com.acme.Main      1 warning: w  2026-11-21 08:00Z 10.0 s
  exact  scheme B  12 instrumented, 4 called  2.00k events  wait 0.0 %
-▾total ms  self ms  % root    calls  ms/call  method
-   61.000   10.000   100.0        2    30.50  ▾ com.acme.App.main
-   51.000   50.000    83.6        4    12.75    ▾ com.acme.App.work
-    1.000    1.000     1.6        9   0.1111        com.acme.App.leaf
-        0        0     0.0        1        0      com.acme.App.other
+   ▾total     self  % root    calls per call  method
+  61.00ms  10.00ms   100.0        2  30.50ms  ▾ com.acme.App.main
+  51.00ms  50.00ms    83.6        4  12.75ms    ▾ com.acme.App.work
+  1.000ms  1.000ms     1.6        9  111.1µs        com.acme.App.leaf
+      0        0       0.0        1      0        com.acme.App.other
 
 
 
@@ -57,7 +57,7 @@ describe('the live view of a file', () => {
   it('has the hot methods, threads and warnings of the profile', async () => {
     const { screen } = await open()
     screen.press('m')
-    assert.match(screen.text, /50\.000 .* com\.acme\.App\.work\n/)
+    assert.match(screen.text, /50\.00ms .* com\.acme\.App\.work\n/)
     screen.press('T down enter')
     assert.match(screen.text, /thread worker-1/)
     screen.press('w')

@@ -130,7 +130,7 @@ describe('the flame graph', () => {
   it('at 80x24', () => {
     assert.equal(
       body(),
-      ` flame graph of total ms; Enter zooms in, Esc out
+      ` flame graph of time; Enter zooms in, Esc out
 ▏com.acme.OrderService.process
 ▏com.acme.shop.pricing.PriceCalculator.priceOf  ▏JdbcOrderRepository.save   ░░▏
 ▏Cache.get▏                                     ▏borro▏`,
@@ -145,7 +145,7 @@ describe('the flame graph', () => {
 
   it('says what the selected box costs', () => {
     assert.equal(screen.styled('selected'), '▏com.acme.OrderService.process')
-    assert.equal(detail(), ' c.a.OrderService.process  100.0 %  total ms 291.800  self ms 9.000  calls 120')
+    assert.equal(detail(), ' com.acme.OrderService.process  100.0 %  total 291.8ms  self 9.000ms  calls 120')
   })
 
   it('goes down to the widest callee, aside, and up to the caller', () => {

@@ -5,6 +5,7 @@ import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { count } from '../format.ts'
 import type { Scene } from '../lines.ts'
+import type { Path } from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { columnHeads } from './columns.ts'
 import { OutlineView } from './outline-view.ts'
@@ -33,6 +34,11 @@ export class CallersView extends OutlineView {
 
   protected override get source(): Tree {
     return this.#found.tree
+  }
+
+  /** The method is what is called last. */
+  override get path(): Path {
+    return super.path.toReversed()
   }
 
   /** Of the whole method. */

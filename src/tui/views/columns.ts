@@ -1,11 +1,12 @@
 // The columns of numbers that views of methods and contexts have alike, and a row of them.
 
 import { COUNTED, FOLDED, type Fold } from '../../cct/folds.ts'
+import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { COST_WORDS, type CostWords } from '../../profile/cost-text.ts'
 import { placeOf } from '../../profile/places.ts'
-import { COST_OF } from '../../profile/profile.ts'
-import { count, cut, indent, pad, right, shortName, width } from '../format.ts'
+import { COST_OF, column } from '../../profile/profile.ts'
+import { count, cut, indent, pad, right, shortName, time, width } from '../format.ts'
 import { cells, glyphsOf, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
 import type { Row, Sort, SortColumn } from '../rows.ts'
@@ -47,8 +48,18 @@ export function headAt(screenColumns: number, at: number): SortColumn {
   return 'name'
 }
 
-export function wordsOf({ status }: Scene): CostWords {
-  return COST_WORDS[COST_OF[status.mode]]
+/** How costs are written on the screen: times each in a unit of its own. */
+export function wordsOf({ status, unicode }: Scene): CostWords {
+  const kind = COST_OF[status.mode]
+  const words = COST_WORDS[kind]
+  if (kind !== 'time' && kind !== 'waits') return words
+  return {
+    ...words,
+    ...(kind === 'time' ? { total: 'total', self: 'self' } : { total: 'wait', self: 'own' }),
+    perCall: 'per call',
+    cost: (ns) => time(ns, unicode),
+    each: (ns, calls) => (calls === 0 ? '-  ' : time(ns / calls, unicode)),
+  }
 }
 
 interface NamesHead {
@@ -135,4 +146,11 @@ function timesText(times: number, cells: number, extra = 0): string {
 export function heatOf(self: number, whole: number): Style {
   if (self <= 0) return 'plain'
   return self >= whole / 4 ? 'hot' : self >= whole / 20 ? 'warm' : 'plain'
+}
+
+/** What a row of a tree shows; undefined for none. */
+export function numbersOf(tree: Tree, node: number) {
+  if (node < 0) return undefined
+  const { self, total } = costsOf(tree)
+  return { self: self[node]!, total: total[node]!, calls: column(tree, 'calls')[node]! }
 }

@@ -2,7 +2,7 @@
 
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Tree } from '../../cct/tree.ts'
-import { column, rootTotal } from '../../profile/profile.ts'
+import { COST_OF, column, rootTotal } from '../../profile/profile.ts'
 import { isWait } from '../../profile/text.ts'
 import { type Box, Flame } from '../flame.ts'
 import { clean, count, cut, type Glyphs, pad, percent, shortName, width } from '../format.ts'
@@ -11,7 +11,7 @@ import type { Scene } from '../lines.ts'
 import { nodeAt, type Path, pathOf } from '../rows.ts'
 import type { Line, Run, Style } from '../screen.ts'
 import { matcher } from '../search.ts'
-import { heatOf, wordsOf } from './columns.ts'
+import { heatOf, numbersOf, wordsOf } from './columns.ts'
 import { View } from './view.ts'
 
 /** Lines in which a search looks for boxes. */
@@ -53,6 +53,14 @@ export class FlameView extends View {
 
   override get node(): number {
     return this.#box?.node ?? -1
+  }
+
+  override get path(): Path {
+    return pathOf(this.shared.tree, this.node)
+  }
+
+  override get numbers() {
+    return numbersOf(this.shared.tree, this.node)
   }
 
   #choose(node: number): void {
@@ -202,12 +210,11 @@ export class FlameView extends View {
   override head(scene: Scene): Line {
     const { columns, nameOf } = scene
     const { tree } = this.shared
-    const words = wordsOf(scene)
     const { zoom } = this.#shown
     const all = rootTotal(tree)
     const { ellipsis } = glyphsOf(scene)
     if (zoom < 0)
-      return [run(pad(` flame graph of ${words.total}; Enter zooms in, Esc out`, columns), 'header')]
+      return [run(pad(` flame graph of ${costWord(scene)}; Enter zooms in, Esc out`, columns), 'header')]
     const behind = `, ${percent(costsOf(tree).total[zoom]!, all)} % of all; Esc zooms out`
     const name = shortName(nameOf(tree.method[zoom]!), columns - 10 - behind.length, ellipsis)
     return [run(pad(` zoomed: ${name}${behind}`, columns), 'header')]
@@ -254,8 +261,8 @@ export class FlameView extends View {
     const whole = rootTotal(tree)
     const calls = column(tree, 'calls')[node]!
     const numbers =
-      `${percent(total[node]!, whole)} %  ${words.total} ${words.cost(total[node]!)}` +
-      `  ${words.self} ${words.cost(self[node]!)}  ${words.calls} ${count(calls)}`
+      `${percent(total[node]!, whole)} %  ${words.total} ${words.cost(total[node]!).trimEnd()}` +
+      `  ${words.self} ${words.cost(self[node]!).trimEnd()}  ${words.calls} ${count(calls)}`
     const matched = search === '' ? '' : `  matched ${percent(this.#matchedCost(), whole)} %`
     const room = columns - numbers.length - matched.length - 3
     return `${shortName(nameOf(tree.method[node]!), room, glyphsOf(scene).ellipsis)}  ${numbers}${matched}`
@@ -280,6 +287,11 @@ export class FlameView extends View {
 }
 
 const FLAMES: Readonly<Partial<Record<Style, Style>>> = { hot: 'flame-hot', warm: 'flame-warm' }
+
+function costWord({ status }: Scene): string {
+  const kind = COST_OF[status.mode]
+  return kind === 'waits' ? 'waiting' : kind
+}
 
 /** What a caller spends itself: free, but for the end of the box before. */
 function gap(from: number, to: number, { edge }: Glyphs): string {

@@ -41,6 +41,10 @@ export class HotView extends View {
     return this.hot?.method
   }
 
+  override get numbers() {
+    return this.hot
+  }
+
   override get sort(): Sort {
     return this.#sort
   }

@@ -19,7 +19,7 @@ import {
 } from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { matcher, NodeMatches } from '../search.ts'
-import { headAt, MOST_INDENT, nameColumn, rowDrawer } from './columns.ts'
+import { headAt, MOST_INDENT, nameColumn, numbersOf, rowDrawer } from './columns.ts'
 import { View } from './view.ts'
 
 /** Levels of the hottest path that are open before anyone has opened or closed anything. */
@@ -96,6 +96,14 @@ export abstract class OutlineView extends View {
   /** Node of `tree` that the selected row is; -1 for none. */
   protected get rowNode(): number {
     return this.rows.window(this.index, 1)[0]?.node ?? -1
+  }
+
+  override get path(): Path {
+    return pathOf(this.tree, this.rowNode)
+  }
+
+  override get numbers() {
+    return numbersOf(this.tree, this.rowNode)
   }
 
   override get id(): number | undefined {

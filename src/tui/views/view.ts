@@ -6,7 +6,7 @@ import type { HotMethod } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
 import type { Filter } from '../filter.ts'
 import type { Scene } from '../lines.ts'
-import type { NameText, Sort, SortColumn } from '../rows.ts'
+import type { NameText, Path, Sort, SortColumn } from '../rows.ts'
 import type { Line } from '../screen.ts'
 
 /** What all views look at, and can do to each other. */
@@ -55,6 +55,14 @@ export abstract class View {
   /** Node of the shared tree that the selected row is; -1 for none. */
   get node(): number {
     return -1
+  }
+  /** Ids from a root down to the selected row; of a row of a list, its own. */
+  get path(): Path {
+    return this.id === undefined ? [] : [this.id]
+  }
+  /** Costs and calls that the selected row shows. */
+  get numbers(): { readonly total: number; readonly self: number; readonly calls: number } | undefined {
+    return undefined
   }
   /** Id that the selected row has in the shared tree. */
   get id(): number | undefined {
