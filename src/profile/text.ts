@@ -266,7 +266,7 @@ export function shortName(name: MethodName, cells: number, ellipsis = '…'): st
     const initials = className
       .slice(0, dot)
       .split('.')
-      .map((part) => cut(part, 1))
+      .map((part) => [...part][0] ?? '')
       .join('.')
     const abbreviated = `${initials}.${simple}.${method}`
     if (width(abbreviated) <= cells) return abbreviated

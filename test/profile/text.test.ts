@@ -92,6 +92,13 @@ describe('names', () => {
       'Order…rocess',
     ])
   })
+  it('of wide characters have initials, too', () => {
+    const wide = { ...name, class: '日本.商店.注文', method: 'x' }
+    assert.deepEqual(
+      [14, 12, 9].map((cells) => shortName(wide, cells)),
+      ['日.商.注文.x', '日.商.注文.x', '注文.x'],
+    )
+  })
   it('in full have the types of parameters and result', () => {
     assert.equal(signature(name), 'com.acme.shop.Orders$Line.process(int, long[], String) : boolean')
     assert.equal(

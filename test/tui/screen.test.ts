@@ -148,6 +148,33 @@ describe('the screen', () => {
     screen.destroy()
   })
 
+  it('has as many colours as are asked for', async () => {
+    for (const [level, looks] of [
+      ['0', /\x1b\[0?;?1m/],
+      ['1', /\x1b\[[\d;]*33m/],
+      ['2', /38;5;208m/],
+    ] as const) {
+      const { screen, written } = await onFakeTerminal({ ...UTF8, FORCE_COLOR: level })
+      written()
+      screen.draw([[{ text: 'busy', style: 'hot' }]])
+      assert.match(written(), looks, `FORCE_COLOR=${level}`)
+      screen.destroy()
+    }
+  })
+
+  it('is sent what is for its clipboard, through tmux too', async () => {
+    const alone = await onFakeTerminal()
+    alone.written()
+    alone.screen.copy('a')
+    assert.equal(alone.written(), '\x1b]52;c;YQ==\x07')
+    alone.screen.destroy()
+    const inside = await onFakeTerminal({ ...UTF8, TMUX: '/tmp/tmux-0/default,1,0' })
+    inside.written()
+    inside.screen.copy('a')
+    assert.match(inside.written(), /\x1bPtmux;\x1b\x1b\]52;c;YQ==\x07\x1b\\$/)
+    inside.screen.destroy()
+  })
+
   it('is given back when the terminal hangs up', async () => {
     const { screen, input, written } = await onFakeTerminal()
     const signal = new Promise((resolve) => screen.onSignal(resolve))

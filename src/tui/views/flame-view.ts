@@ -307,8 +307,9 @@ function textOf(box: Box, tree: Tree, scene: Scene): string {
     const many = `+${box.contexts}`
     return pad(many.length <= room ? glyphs.edge + many : glyphs.narrow.repeat(cells), cells)
   }
-  const name = scene.nameOf(tree.method[box.node]!)
-  return glyphs.edge + pad(boxName(name, room, glyphs.ellipsis), room)
+  const name = boxName(scene.nameOf(tree.method[box.node]!), room, glyphs.ellipsis)
+  // Without UTF-8 each of these takes one cell, and boxes must not move.
+  return glyphs.edge + pad(scene.unicode ? name : name.replace(/[^ -~]/gu, '?'), room)
 }
 
 /** As `shortName` has it, but the method alone where it does not fit with its class. */

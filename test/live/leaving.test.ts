@@ -1,0 +1,118 @@
+// However a program leaves that has taken a real terminal, it leaves nothing behind. The program is a screen and one
+// line of text; the kernel's pseudo-terminal and an emulator are around it.
+
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'vitest'
+import { temporaryDirectory } from '../support/java-process.ts'
+import { Terminal } from '../support/terminal.ts'
+import { until } from './remains.ts'
+
+const screenModule = new URL('../../dist/tui/screen.js', import.meta.url).href
+
+/** Draws "shown", and does what it is told by keys; a signal ends it, as it ends jfluid. */
+const PROGRAM = `
+import { openScreen } from ${JSON.stringify(screenModule)}
+const screen = await openScreen()
+const draw = () => screen.draw([[{ text: 'shown ' + process.pid, style: 'hot' }]])
+screen.onKey(({ name }) => {
+  if (name === 'C-c') { screen.destroy(); process.exitCode = 3 }
+  if (name === 'C-z') screen.suspend()
+  if (name === 'e') process.exit(4)
+  if (name === 'x') throw new Error('thrown')
+  if (name === 'r') Promise.reject(new Error('rejected'))
+})
+screen.onResize(draw)
+screen.onSignal((signal) => { process.exitCode = { SIGTERM: 15, SIGHUP: 1, SIGINT: 2 }[signal] })
+draw()
+`
+const program = join(temporaryDirectory(), 'program.mjs')
+writeFileSync(program, PROGRAM)
+const command = [process.execPath, program]
+const LEFT = { screen: 'normal', mouse: 'none', cursorShown: true, applicationKeys: false }
+const TAKEN = { screen: 'alternate', mouse: 'vt200', cursorShown: false }
+
+/** Once it shows its text: the terminal, and the program's process id. */
+async function shown(): Promise<{ terminal: Terminal; pid: number }> {
+  const terminal = new Terminal(command, { before: 'echo before', after: 'stty -a' })
+  const pid = await terminal.until((lines) => /^shown (\d+)$/.exec(lines[0]!)?.[1])
+  assert.deepEqual({ ...terminal.modes(), ...TAKEN }, terminal.modes())
+  return { terminal, pid: Number(pid) }
+}
+
+/** It has ended, and the terminal is as it was, for the next program and for the eye. */
+async function expectLeft(terminal: Terminal, code: number): Promise<string> {
+  assert.equal((await terminal.exit).code, code)
+  assert.deepEqual(terminal.modes(), LEFT)
+  const text = terminal.scrollback().join('\n')
+  assert.match(text, /^before/)
+  assert.doesNotMatch(text, /shown/)
+  assert.match(text, /[^-]icanon/, 'lines are typed as before')
+  assert.match(text, /[^-]echo /)
+  return text
+}
+
+describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
+  it('at Ctrl-C, which is a key', async () => {
+    const { terminal } = await shown()
+    terminal.send('\x03')
+    await expectLeft(terminal, 3)
+  })
+
+  it.each([
+    ['SIGTERM', 15],
+    ['SIGHUP', 1],
+    ['SIGINT', 2],
+  ] as const)('at %s', async (signal, code) => {
+    const { terminal, pid } = await shown()
+    process.kill(pid, signal)
+    await expectLeft(terminal, code)
+  })
+
+  it('when the program ends in the middle of something', async () => {
+    const { terminal } = await shown()
+    terminal.send('e')
+    await expectLeft(terminal, 4)
+  })
+
+  it('at a crash, whose message is to be read', async () => {
+    const { terminal } = await shown()
+    terminal.send('x')
+    assert.match(await expectLeft(terminal, 1), /Error: thrown/)
+  })
+
+  it('at a rejection that nobody handles', async () => {
+    const { terminal } = await shown()
+    terminal.send('r')
+    assert.match(await expectLeft(terminal, 1), /Error: rejected/)
+  })
+
+  it('while it is stopped by Ctrl-Z, and taken again by fg', async () => {
+    const { terminal } = await shownInShell()
+    const before = terminal.screen()[0]
+    terminal.send('\x1a')
+    await terminal.until((lines) => lines.some((line) => /Stopped/.test(line)))
+    await until(() => terminal.modes().screen === 'normal')
+    assert.deepEqual(terminal.modes(), LEFT)
+    terminal.send('fg\r')
+    await terminal.until((lines) => lines[0] === before)
+    assert.deepEqual({ ...terminal.modes(), ...TAKEN }, terminal.modes())
+    terminal.send('\x03')
+    await terminal.until(
+      (lines) => lines.some((line) => /^\$ fg/.test(line)) && /\$$/.test(lines.findLast((it) => it !== '')!),
+    )
+    terminal.send('exit 7\r')
+    assert.equal((await terminal.exit).code, 7)
+    assert.deepEqual(terminal.modes(), LEFT)
+  })
+})
+
+/** As a job of an interactive shell, which alone can stop it and go on. */
+async function shownInShell(): Promise<{ terminal: Terminal }> {
+  const terminal = new Terminal(['env', 'PS1=$ ', 'bash', '--norc', '-i'], {})
+  await terminal.until((lines) => /^\$/.test(lines[0]!))
+  terminal.send(`${command.join(' ')}\r`)
+  await terminal.until((lines) => /^shown \d+$/.test(lines[0]!))
+  return { terminal }
+}
