@@ -151,6 +151,10 @@ export class LiveModel implements Shared, ThreadChoice {
 
   filterNext(): void {
     this.pages.close()
+    if (!this.view.isFiltered) {
+      this.say('here, what costs little is drawn together; % hides rows in the other views')
+      return
+    }
     this.filter.next()
     this.#afterFilter()
   }

@@ -237,6 +237,12 @@ describe('the flame graph', () => {
     assert.equal(view.model.view.first, 0)
   })
 
+  it('has no rows that could be hidden, and says so', () => {
+    screen.press('%')
+    assert.match(detail(), /here, what costs little is drawn together/)
+    assert.equal(view.model.filter.least, 0)
+  })
+
   it('of nothing says so', async () => {
     await open(80, 24, true, '')
     assert.match(body(), /Nothing has been recorded yet/)

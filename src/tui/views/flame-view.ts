@@ -194,6 +194,11 @@ export class FlameView extends View {
     this.#zoomTo([-1, tree.parent[node]!].find(hasBox) ?? node)
   }
 
+  /** What costs little stands together by itself. */
+  override get isFiltered(): boolean {
+    return false
+  }
+
   override nothing(): string {
     return 'Nothing here has cost anything yet.'
   }

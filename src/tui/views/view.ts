@@ -81,6 +81,10 @@ export abstract class View {
     return undefined
   }
 
+  /** Whether rows that cost little can be left out. */
+  get isFiltered(): boolean {
+    return true
+  }
   /** What to say of the selection, where that is not the name of its method in full. */
   detail(_scene: Scene): string | undefined {
     return undefined
