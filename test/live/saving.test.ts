@@ -92,7 +92,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     await terminal.until((lines) => lines.some((line) => line.startsWith(' exported as json')))
     await until(() => existsSync(`${out}.autosave`))
     terminal.send('q')
-    expect((await terminal.exit).code).toBe(0)
+    expect((await terminal.exit).code, terminal.scrollback().join('\n')).toBe(0)
 
     expect(readdirSync(folder).sort()).toEqual(['e.json', 's.jfluid', 'whole.jfluid'])
     const calls = async (file: string) => (await readProfileJson(file)).merged[0]?.calls ?? 0
