@@ -1,6 +1,6 @@
 // jfluid export: a recorded profile for other tools.
 
-import { BinaryOnTerminal, NoTreeInProfile } from '../export/errors.ts'
+import { BinaryOnTerminal, NoTraceInProfile, NoTreeInProfile } from '../export/errors.ts'
 import { exportProfile, exportToFile, formatNamed, formatOfFile } from '../export/formats.ts'
 import { createProgress } from '../tui/progress.ts'
 import { readWithProgress } from './read.ts'
@@ -25,6 +25,7 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
   }
   const profile = await readWithProgress(file)
   if (profile.regions !== undefined && !format.saysRegions) throw new NoTreeInProfile(file, format.name)
+  if (format.needsTrace && !profile.trace?.calls.length) throw new NoTraceInProfile(file, format.name)
   const options = { threads: flags.threads === true }
   if (out === undefined) {
     await exportProfile(profile, format, process.stdout, options)

@@ -9,6 +9,7 @@ import { parseRegion } from '../reveal/region-pattern.ts'
 import type { SessionOptions } from '../session/session-options.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { OnlyForSamples, parseEvery, RandomTime, SamplesFollowNobody } from './every.ts'
+import { checkTrace, traceCount } from './trace-options.ts'
 import { OnlyForWholeJvm, SAMPLERS } from './whole-jvm-options.ts'
 
 export class BadPid extends JfluidError {
@@ -169,6 +170,7 @@ export interface SessionFlags {
   /** 0.05 is 5 %. */
   readonly maxOverhead?: number
   readonly liveness?: boolean
+  readonly trace?: number
 }
 
 const MOST_OVERHEAD = 10
@@ -280,6 +282,11 @@ export function withSessionFlags(command: Command): Command {
       '--call-sites',
       'tell calls of one method from different places apart, by line and bytecode index',
     )
+    .option(
+      '--trace <n>',
+      'keep the events of the first n calls of roots: their order in time and their critical path',
+      traceCount,
+    )
     .option('--reproducible', 'leave out of the profile what differs from run to run: not for times')
     .option(
       '--follow-threads',
@@ -327,7 +334,7 @@ export function count(value: string): number {
  * All options, with the block analysis that --bba names.
  *
  * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, RareNeedsLookAhead, WaitsNeedTime,
- * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, BadAnalysis, BadInterval, OnlyForSamples,
+ * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples,
  * OnlyForWholeJvm
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
@@ -372,6 +379,7 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
     }
   }
   if (options.maxOverhead !== undefined) checkBudget(options)
+  checkTrace(options)
   return flags.bba === undefined
     ? options
     : { ...options, blocks: await blockAnalysis(flags.bba, flags.mode) }
@@ -444,6 +452,7 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--follow-threads', flags.followThreads === true],
     ['--sample-every', flags.sampleEvery !== undefined],
     ['--liveness', flags.liveness === true],
+    ['--trace', flags.trace !== undefined],
   ]
   const wrong = others.filter(([, given]) => given).map(([option]) => option)
   if (wrong.length > 0) throw new RegionStandsAlone(wrong)
@@ -473,6 +482,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     ...(flags.sampleEvery !== undefined && { sampleEvery: flags.sampleEvery }),
     ...(flags.maxOverhead !== undefined && { maxOverhead: flags.maxOverhead }),
     ...(flags.callSites === true && { callSites: true }),
+    ...(flags.trace !== undefined && { trace: flags.trace }),
     ...(flags.liveness === true && { liveness: true, sampleEvery: flags.sampleEvery ?? LIVENESS_EVERY }),
     ...(flags.profiler !== undefined && { profiler: resolve(flags.profiler) }),
   }

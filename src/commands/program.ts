@@ -27,6 +27,7 @@ export const FORMAT_NAMES = [
   'firefox',
   'markdown',
   'html',
+  'trace-events',
 ] as const
 
 const AUTOSAVE_HELP =
@@ -105,6 +106,7 @@ export function commandLine(version: string): Command {
   )
     .requiredOption('--out <file>', 'where to write the profile')
     .option('--duration <time>', 'how long: 500ms, 10s, 2m', '10s')
+    .option('--stream', 'tell on the standard output what is recorded, as it comes: one JSON object a line')
     .option('--autosave <time>', AUTOSAVE_HELP)
     .action(async (pid: string | undefined, flags: RecordFlags) => {
       const { record } = await import('./record.ts')
@@ -183,6 +185,7 @@ export function commandLine(version: string): Command {
       'in place of the tree, who calls this method, and who calls those; repeatable',
       (value: string, before: readonly string[] = []) => [...before, value],
     )
+    .option('--trace <call>', 'of a profile with --trace: this call only, and more of it', count)
     .option('--json', 'as JSON')
     .action(async (file: string, flags: ReportFlags) => {
       const { report } = await import('./report.ts')

@@ -1,6 +1,7 @@
 // jfluid record: attach without a screen, profile for a while, write the profile.
 
 import { parseDuration } from '../base/duration.ts'
+import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { attachDoor, type OpenDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import type { SessionOptions } from '../session/session-options.ts'
@@ -11,16 +12,28 @@ import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
+import { RecordingStream } from './stream/recording-stream.ts'
 import { targetOf } from './target.ts'
 import { isWholeJvm } from './whole-jvm-options.ts'
 
 export interface RecordFlags extends SessionFlags, PlaceFlags {
   readonly duration: string
   readonly out: string
+  readonly stream?: boolean
+}
+
+/** A whole JVM is sampled without a session, whose snapshots a stream is made of. */
+export class StreamNeedsRoot extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Name a root (--root) or a region (--region), or leave --stream out.'
+  constructor() {
+    super('--stream tells of the calls of a root, and there is none')
+  }
 }
 
 export async function record(pidText: string | undefined, flags: RecordFlags): Promise<void> {
   if (isWholeJvm(flags)) {
+    if (flags.stream) throw new StreamNeedsRoot()
     const { recordWholeJvm } = await import('./whole-jvm.ts')
     return await recordWholeJvm(pidText, flags)
   }
@@ -41,6 +54,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
       return
     }
     place.guard(session)
+    const stream = flags.stream ? beginStream(session) : null
     for (const line of describeMatches(session)) progress.note(line)
     const quiet = tellMessages(session, (line) => progress.note(line))
     const begun = performance.now()
@@ -56,14 +70,16 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
       setTimeout(resolve, durationMs, 'the time is over').unref()
     })
     const stopped = stop.fired.then((name) => `${name} was received`)
-    const why = await Promise.race([timer, stopped, session.ended])
+    const why = await Promise.race([timer, stopped, session.ended, ...(stream === null ? [] : [stream.gone])])
     const { signal } = stop // one that comes later does not change why we end
     clearInterval(ticker)
     quiet()
     progress.phase(`ending: ${why}`)
+    await stream?.stop()
     await place.release()
     const { profile, report } = await finish(session, (line) => progress.phase(line), stop)
     await place.keep(profile)
+    await stream?.ended(profile, why, flags.out)
     progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
     progress.note(`profile written to ${flags.out}; read it with: jfluid report ${flags.out}`)
@@ -74,6 +90,13 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     stop.dispose()
     progress.close()
   }
+}
+
+/** A reader that goes away ends the recording, and not us: the profile is kept. */
+function beginStream(session: Session): RecordingStream {
+  process.stdout.removeAllListeners('error')
+  process.stdout.on('error', () => {}) // the stream's own writes tell
+  return new RecordingStream(session)
 }
 
 /** A session, or null if `stop` comes first: a target that is stopped itself answers nothing. */

@@ -5,19 +5,30 @@ import { nameOf, type Profile } from '../profile/profile.ts'
 import { reportJsonPieces, reportPieces, type TracedMethods, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import { readWithProgress } from './read.ts'
+import { NoSuchTracedCall } from './trace-options.ts'
 
 export interface ReportFlags {
   readonly top: number
   readonly json?: boolean
   readonly threads?: boolean
   readonly backTraces?: readonly string[]
+  /** A traced call, from 1 on. */
+  readonly trace?: number
 }
 
-/** @throws CannotReadProfile and its like, NoSuchMethod */
+/** @throws CannotReadProfile and its like, NoSuchMethod, NoSuchTracedCall */
 export async function report(file: string, flags: ReportFlags): Promise<void> {
   const profile = await readWithProgress(file)
   const backTraces = (flags.backTraces ?? []).map((text) => tracedMethods(text, profile))
-  const options = { top: flags.top, threads: flags.threads === true, backTraces }
+  const { trace } = flags
+  const traced = profile.trace?.calls.length ?? 0
+  if (trace !== undefined && (trace < 1 || trace > traced)) throw new NoSuchTracedCall(file, trace, traced)
+  const options = {
+    ...(trace !== undefined && { trace }),
+    top: flags.top,
+    threads: flags.threads === true,
+    backTraces,
+  }
   const pieces =
     flags.json === true
       ? reportJsonPieces(profile, options)

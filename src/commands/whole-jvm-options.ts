@@ -61,6 +61,7 @@ export function wholeJvmSampling(flags: SessionFlags): Sampling {
     ['--bba', flags.bba !== undefined],
     ['--profiler', flags.profiler !== undefined],
     ['--reproducible', flags.reproducible === true],
+    ['--trace', flags.trace !== undefined],
   ]
   const misplaced = given.find(([, is]) => is)
   if (misplaced !== undefined) throw new NotForWholeJvm(misplaced[0])

@@ -53,6 +53,16 @@ export class CannotWriteExport extends JfluidError {
   }
 }
 
+/** A profile without traced calls, for a format of these. */
+export class NoTraceInProfile extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint =
+    'Record with --trace 3 to keep the first three calls of the root event by event, or take another format.'
+  constructor(path: string, format: string) {
+    super(`${path} holds no traced call: there is nothing to write as ${format}`)
+  }
+}
+
 /** A profile of regions, for a format of trees. */
 export class NoTreeInProfile extends JfluidError {
   readonly exitCode = EX_USAGE

@@ -18,6 +18,8 @@ export interface ExportFormat {
   readonly isBinary?: true
   /** Whether it can say the times of regions, where there is no tree. */
   readonly saysRegions?: true
+  /** Whether traced calls are all that it says. */
+  readonly needsTrace?: true
   /**
    * The export in pieces small enough to hold one at a time, text or bytes. Never more of it at once: a tree may
    * have millions of nodes.

@@ -18,6 +18,7 @@ import { markdown } from './markdown.ts'
 import { nps } from './nps.ts'
 import { pprof } from './pprof.ts'
 import { speedscope } from './speedscope.ts'
+import { traceEvents } from './trace-events.ts'
 
 export type { ExportFormat, ExportOptions } from './format.ts'
 
@@ -33,6 +34,7 @@ export const formats: readonly ExportFormat[] = [
   firefox,
   markdown,
   html,
+  traceEvents,
 ]
 
 const names = (): string[] => formats.map((format) => format.name)

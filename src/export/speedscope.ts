@@ -1,5 +1,6 @@
 // The format of https://www.speedscope.app: a table of frames, and a "sampled" profile of all threads or, with
-// `threads`, one a thread. A sample is a context, its weight what the context costs by itself.
+// `threads`, one a thread. A sample is a context, its weight what the context costs by itself. Traced calls follow as
+// "evented" profiles (speedscope-evented.ts).
 //
 // As in collapsed stacks, contexts whose cost rounds to zero or below are dropped. The schema is
 // https://www.speedscope.app/file-format-schema.json.
@@ -11,6 +12,7 @@ import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
 import { type FrameNames, frameNames, leftOut, leftOutText, moveTo, threadTitle, treesOf } from './frames.ts'
+import { tracedProfiles } from './speedscope-evented.ts'
 
 /** What weights are. `none` has no unit: counts of things. */
 const UNITS: Readonly<Record<CostKind, 'nanoseconds' | 'bytes' | 'none'>> = {
@@ -34,6 +36,11 @@ export const speedscope: ExportFormat = {
     for (const { tree, thread } of treesOf(profile, options.threads)) {
       yield separator
       yield* sampled(tree, thread === undefined ? 'all threads' : threadTitle(thread), frames)
+      separator = ',\n'
+    }
+    for (const traced of tracedProfiles(profile, frames)) {
+      yield separator
+      yield* traced
       separator = ',\n'
     }
     // Behind the samples, as these tell which frames there are.

@@ -18,7 +18,8 @@
 //     calls are told apart by where they come from;
 //   merged and threads[].tree   are {count, method, size, metrics: {name: column}}, where method and
 //     size are i32 arrays and a column is an f64 array, each as MessagePack `bin`; the parents follow
-//     from the sizes and are not kept.
+//     from the sizes and are not kept;
+//   trace is drawn in trace-file.ts.
 //
 // The first byte is not ASCII, so that nothing takes the file for text, and the last is a line feed,
 // so that a transfer in text mode shows. A reader refuses what is newer than it, and checks every
@@ -61,6 +62,7 @@ import {
 import { replaceFile } from './replace-file.ts'
 import { readCourse, readRootCalls } from './root-calls.ts'
 import { LIVE_COLUMNS } from './survivors.ts'
+import { readTrace } from './trace-file.ts'
 
 export const MAGIC = Buffer.from('\x89JFLUID\n', 'latin1')
 export const VERSION = 3
@@ -326,6 +328,9 @@ class Reader {
         regions: this.#array(all.regions, 'regions').map((each) => this.#region(each, methodNames.length)),
       }),
       ...(told && { callSites: true as const }),
+      ...(all.trace !== undefined && {
+        trace: readTrace(all.trace, methodNames.length, (what) => this.#bad(what)),
+      }),
       methodNames,
       merged: tree(all.merged, 'the merged tree'),
       threads: this.#array(all.threads, 'threads').map((each) => this.#thread(each, tree)),

@@ -24,6 +24,7 @@ import { regionFacts } from './region-report.ts'
 import { courseJson, rootCallsJson } from './root-calls.ts'
 import { LIVE_COLUMNS, survivorsOf } from './survivors.ts'
 import { isWait } from './text.ts'
+import { tracePieces } from './trace-json.ts'
 
 export const FORMAT = 'jfluid-profile'
 export const FORMAT_VERSION = 1
@@ -32,6 +33,10 @@ export const FORMAT_VERSION = 1
 export function* jsonPieces(profile: Profile): Generator<string> {
   yield `{"format":"${FORMAT}","version":${FORMAT_VERSION},\n`
   yield factsJson(profile)
+  if (profile.trace !== undefined) {
+    yield ',\n"trace":'
+    yield* tracePieces(profile, true)
+  }
   yield ',\n"methods":['
   yield* methodPieces(profile, Number.POSITIVE_INFINITY)
   if (profile.mode === 'alloc') {

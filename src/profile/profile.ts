@@ -6,6 +6,7 @@
 
 import { type CostKind, costsOf } from '../cct/metric.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
+import type { Trace } from '../cct/trace.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import type { Durations } from '../regions/times.ts'
 
@@ -156,6 +157,8 @@ export interface Profile {
   readonly course?: CourseTimes
   /** Of regions that were timed: then there are no trees. Absent in profiles of roots. */
   readonly regions?: readonly RegionTimes[]
+  /** Calls of roots that were kept event by event; absent if not asked for. */
+  readonly trace?: Trace
   /** Index is the method id; [0] is unused. */
   readonly methodNames: readonly MethodName[]
   /** All threads together. */

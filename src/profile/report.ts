@@ -48,6 +48,8 @@ import {
   width as widthOf,
   wrap,
 } from './text.ts'
+import { tracePieces } from './trace-json.ts'
+import { traceSection } from './trace-report.ts'
 
 export interface ReportOptions {
   /** Cells in a line. */
@@ -63,6 +65,8 @@ export interface ReportOptions {
   readonly threads?: boolean
   /** Methods whose callers are shown in place of the tree; ids as `methodsNamed` gives them. */
   readonly backTraces?: readonly TracedMethods[]
+  /** Only this traced call, from 1 on. */
+  readonly trace?: number
 }
 
 /** One or more methods that a user means. */
@@ -96,6 +100,11 @@ export function terminalOptions(
 export function* reportPieces(profile: Profile, options: ReportOptions = {}): Generator<string> {
   const o = { ...DEFAULTS, ...options }
   const paint = paintIf(o.color)
+  const traced = { width: o.width, top: o.top, paint }
+  if (o.trace !== undefined) {
+    yield* traceSection(profile, { ...traced, only: o.trace })
+    return
+  }
   yield* headerLines(profile, o.width, paint)
   if (profile.regions !== undefined) {
     yield* regionLines(profile, o.width, paint)
@@ -122,6 +131,7 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
   if (profile.mode !== 'locks') yield* hotSection(profile, o, paint, 'methods')
   if (profile.overhead !== undefined) yield* foldedSection(profile, profile.overhead, o, paint)
   if (tellsWaits(profile.merged)) yield* locksSection(profile, o, paint)
+  yield* traceSection(profile, traced)
 }
 
 export function reportText(profile: Profile, options: ReportOptions = {}): string {
@@ -147,6 +157,10 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
   }
   yield '{"format":"jfluid-report","version":1,\n'
   yield factsJson(profile)
+  if (profile.trace !== undefined) {
+    yield ',\n"trace":'
+    yield* tracePieces(profile, false)
+  }
   yield ',\n"methods":['
   yield* methodPieces(profile, o.top)
   if (profile.mode === 'alloc') {

@@ -145,6 +145,7 @@ export class Preparation {
       firstMethodOf(options),
       timesRegions,
       firstPlaced,
+      options.trace,
     )
     const [recorder, configured] = await Promise.all([
       this.#starting,

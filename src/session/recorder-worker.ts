@@ -14,6 +14,8 @@ import { Folding } from '../cct/folding.ts'
 import { RootSums } from '../cct/root-sums.ts'
 import { snapshotOf } from '../cct/snapshot.ts'
 import { Survivors } from '../cct/survivors.ts'
+import { traceOf } from '../cct/trace.ts'
+import { Tracer } from '../cct/tracer.ts'
 import type { Tree } from '../cct/tree.ts'
 import type { Weights } from '../cct/weights.ts'
 import { openRing, type Ring } from '../events/ring.ts'
@@ -45,6 +47,8 @@ class RecordingThread {
   readonly #builder: CctBuilder
   /** In place of it, where regions are timed. */
   readonly #regions: RegionBuilder | undefined
+  /** Before it, where calls are traced. */
+  readonly #tracer: Tracer | undefined
   readonly #reader: RingReader
   readonly #rootSums = new RootSums()
   #folding: Folding | undefined
@@ -58,12 +62,14 @@ class RecordingThread {
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
 
-  constructor({ ringPath, executed, firstMethod, regions, firstPlaced }: RecorderData) {
+  constructor({ ringPath, executed, firstMethod, regions, firstPlaced, trace }: RecorderData) {
     this.#ring = openRing(ringPath)
     const alive = () => this.#beat()
     this.#builder = new CctBuilder(undefined, alive, executed, firstMethod, undefined, firstPlaced)
     this.#regions = regions ? new RegionBuilder() : undefined
-    this.#reader = new RingReader(this.#ring, this.#regions ?? this.#builder, () => this.#beat())
+    this.#tracer = trace > 0 ? new Tracer(this.#builder, trace) : undefined
+    const sink = this.#regions ?? this.#tracer ?? this.#builder
+    this.#reader = new RingReader(this.#ring, sink, () => this.#beat())
     const stat = readFileSync('/proc/thread-self/stat', 'utf8')
     this.#ring.sign({
       process: process.pid,
@@ -120,6 +126,7 @@ class RecordingThread {
     switch (command.kind) {
       case 'pause':
         this.#builder.pause(command.startTicks, command.endTicks)
+        this.#tracer?.pause(command.startTicks, command.endTicks)
         this.#course.pause(command.endTicks - command.startTicks)
         return
       case 'timeRoots':
@@ -146,6 +153,7 @@ class RecordingThread {
       case 'reset':
         this.#builder.reset(command.nowTicks)
         this.#regions?.reset()
+        this.#tracer?.reset()
         this.#folding?.reset(command.nowTicks ?? 0)
         this.#eventsBeforeReset = this.#reader.events - this.#builder.siteWords
         this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
@@ -188,6 +196,14 @@ class RecordingThread {
       case 'regions':
         send({ kind: 'reply', id, value: this.#regions?.states() ?? [] })
         return
+      case 'trace': {
+        const trace = this.#tracer && traceOf(this.#tracer, request.options, () => this.#beat())
+        const buffers = trace?.calls.flatMap(({ tracks }) =>
+          tracks.flatMap(({ events, times }) => [events.buffer, times.buffer]),
+        )
+        send({ kind: 'reply', id, value: trace }, buffers as ArrayBuffer[] | undefined)
+        return
+      }
       case 'stats':
         send({ kind: 'reply', id, value: this.#stats() })
         return

@@ -13,6 +13,7 @@ import { courseTimes, type ProbeCosts, type RootCallsState, rootCallTimes } from
 import type { RootSum } from '../cct/root-sums.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
 import type { SurvivorNews } from '../cct/survivors.ts'
+import type { Trace, TraceOptions } from '../cct/trace.ts'
 import type { Snapshot, Tree } from '../cct/tree.ts'
 import type { RootErrors } from '../cct/uncertainty.ts'
 import type { RegionState } from '../regions/builder.ts'
@@ -99,11 +100,14 @@ export interface RecorderData {
   readonly regions: boolean
   /** The same method called from two places is two contexts, from this id on; null: it is one. */
   readonly firstPlaced: number | null
+  /** So many calls of roots are kept event by event. */
+  readonly trace: number
 }
 
 export type RecorderRequest =
   | { readonly kind: 'snapshot'; readonly options: SnapshotOptions }
   | { readonly kind: 'regions' }
+  | { readonly kind: 'trace'; readonly options: TraceOptions }
   | { readonly kind: 'stats' }
   | { readonly kind: 'threads' }
   | { readonly kind: 'rootSums' }
@@ -185,6 +189,7 @@ export class Recorder {
    * @param firstMethod ids below stand for waiting
    * @param regions  they tell durations of regions
    * @param firstPlaced the same method called from two places is two contexts, from this id on; null: it is one
+   * @param trace    so many calls of roots are kept event by event
    * @throws RecorderFailed if the buffer cannot be opened
    */
   static async start(
@@ -194,8 +199,9 @@ export class Recorder {
     firstMethod = 1,
     regions = false,
     firstPlaced: number | null = null,
+    trace = 0,
   ): Promise<Recorder> {
-    const workerData: RecorderData = { ringPath, executed, firstMethod, regions, firstPlaced }
+    const workerData: RecorderData = { ringPath, executed, firstMethod, regions, firstPlaced, trace }
     const worker = new Worker(workerUrl, { workerData, name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {
@@ -267,6 +273,31 @@ export class Recorder {
   /** Regions that have been executed, in sessions that time regions. */
   regions(): Promise<RegionState[]> {
     return this.#ask({ kind: 'regions' }) as Promise<RegionState[]>
+  }
+
+  /**
+   * The calls that are kept event by event, so far; undefined unless that was asked for.
+   *
+   * @param threads by jfluid thread number
+   */
+  async trace(
+    options: TraceOptions,
+    threads: ReadonlyMap<number, RecordedThread>,
+  ): Promise<Trace | undefined> {
+    const trace = (await this.#ask({ kind: 'trace', options })) as Trace<number> | undefined
+    const nameOf = (number: number) => {
+      const known = threads.get(number)
+      return { id: known?.id ?? -number, name: known?.name || `thread #${number}` }
+    }
+    return (
+      trace && {
+        ...trace,
+        calls: trace.calls.map((call) => ({
+          ...call,
+          tracks: call.tracks.map((track) => ({ ...track, thread: nameOf(track.thread) })),
+        })),
+      }
+    )
   }
 
   stats(): Promise<RecorderStats> {

@@ -48,6 +48,8 @@ export interface SessionOptions {
   readonly errorBars?: boolean
   /** The overhead is held below that, by taking probes out of methods: 0.05 is 5 %. Of exact time. */
   readonly maxOverhead?: number
+  /** So many calls of roots are kept event by event. Of exact time, without `callSites`. */
+  readonly trace?: number
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
 }

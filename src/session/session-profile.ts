@@ -1,6 +1,7 @@
 // What a session has recorded, and what there is to know of it, as a profile.
 
 import { withDenseIds } from '../cct/allocation.ts'
+import type { Trace } from '../cct/trace.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import type { OverheadFacts, Profile, RegionTimes, Sampling, SkippedMethod } from '../profile/profile.ts'
 import type { Budget } from './budget.ts'
@@ -16,6 +17,8 @@ export interface Recorded {
   readonly stats: RecorderStats
   /** Undefined unless regions were timed. */
   readonly regions: RegionTimes[] | undefined
+  /** Undefined unless calls were traced. */
+  readonly trace: Trace | undefined
   readonly span: Span
   /** What was recorded is not all. */
   readonly isTruncated: boolean
@@ -24,7 +27,7 @@ export interface Recorded {
 export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
   const { budget, byHand, clock, errorBars, facts, installation, names, options, rareWatch, targetState } =
     engine
-  const { snapshot, stats, regions, span } = recorded
+  const { snapshot, stats, regions, span, trace } = recorded
   const mode = modeOf(options)
   const openCalls = openCallsOf(options, stats)
   const methodNames = names.all()
@@ -69,6 +72,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     ...(snapshot.rootCalls !== undefined && { rootCalls: snapshot.rootCalls }),
     ...(snapshot.course !== undefined && regions === undefined && { course: snapshot.course }),
     ...(regions !== undefined && { regions }),
+    ...(trace !== undefined && { trace }),
     ...(mode === 'alloc' ? withDenseIds(methodNames, snapshot) : { methodNames, merged, threads }),
   }
 }

@@ -4,6 +4,7 @@
 // what is done with them stands in `preparation.ts`, `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts`; what comes of it is
 // in `session-profile.ts`. Roots that are changed while it runs are a recording after another: `changed-roots.ts`.
 
+import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { COST_OF, type Mode, type Profile, type RegionTimes, type SkippedMethod } from '../profile/profile.ts'
 import type { FilterReport } from '../reveal/filters.ts'
@@ -357,11 +358,24 @@ export class Session {
   async profile(): Promise<Profile> {
     const snapshot = await this.snapshot()
     const regions = this.timesRegions ? await this.regions() : undefined
+    const trace = await this.#traceOf(this.#recording)
     const stats = await this.#engine.recorder.stats()
     for (const warning of warningsAtEnd(this.#engine, stats)) this.#engine.warnings.add(warning)
     const { end, span } = this.#recording
     const { isTruncated } = end
-    return sessionProfile(this.#engine, { snapshot, stats, regions, span, isTruncated })
+    return sessionProfile(this.#engine, { snapshot, stats, regions, trace, span, isTruncated })
+  }
+
+  async #traceOf({ engine, span }: Recording): Promise<Trace | undefined> {
+    const { calibration, clock, options, recorder, targetState } = engine
+    if (options.trace === undefined) return undefined
+    const { nsPerTick } = clock
+    const { latestTicks, durationMs } = span
+    const traced = {
+      ...{ calibration, nsPerTick, firstMethod: firstMethodOf(options) },
+      beginTicks: latestTicks - (durationMs * 1e6) / nsPerTick,
+    }
+    return await recorder.trace(traced, targetState.threads)
   }
 
   /**
@@ -374,8 +388,9 @@ export class Session {
     const { end, engine, span } = recording
     const snapshot = await this.#snapshotOf(recording, true)
     const regions = this.timesRegions ? await this.regions() : undefined
+    const trace = await this.#traceOf(recording)
     const stats = await engine.recorder.stats()
-    const recorded = { snapshot, stats, regions, span, isTruncated: end.isTruncated }
+    const recorded = { snapshot, stats, regions, trace, span, isTruncated: end.isTruncated }
     const profile = sessionProfile(engine, recorded)
     return end.isOver ? profile : { ...profile, truncated: why }
   }

@@ -25,6 +25,7 @@ const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
   '--call-sites': { callSites: true },
   '--reproducible': { reproducible: true },
   '--follow-threads': { followThreads: true },
+  '--trace 3': { trace: 3 },
 }
 const NAMES = Object.keys(OPTIONS)
 
@@ -60,7 +61,10 @@ interface Taken {
 const TAKEN: readonly Taken[] = [
   {
     mode: 'exact',
-    options: ['--waits', '--error-bars', '--max-overhead 5%', '--call-sites', '--follow-threads'],
+    options: [
+      ...['--waits', '--error-bars', '--max-overhead 5%', '--call-sites', '--follow-threads'],
+      '--trace 3',
+    ],
     apart: [
       '--waits with --max-overhead 5%',
       '--rare watch with --error-bars',
@@ -70,6 +74,7 @@ const TAKEN: readonly Taken[] = [
       '--error-bars with --follow-threads',
       '--max-overhead 5% with --call-sites',
       '--max-overhead 5% with --follow-threads',
+      '--call-sites with --trace 3',
     ],
   },
   { mode: 'locks', options: ['--waits', '--call-sites', '--follow-threads'] },

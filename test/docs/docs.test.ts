@@ -10,7 +10,8 @@ import { jsonPieces } from '../../src/profile/json.ts'
 import { BINDINGS } from '../../src/tui/keys.ts'
 import { REGION } from '../profile/region.ts'
 import { TIMED } from '../profile/root-calls.ts'
-import { profileOf } from '../profile/trees.ts'
+import { callOf } from '../profile/traced.ts'
+import { Methods, profileOf } from '../profile/trees.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -188,6 +189,7 @@ it('the documented keys of the JSON are those of an export', () => {
       ...{ include: [], exclude: [], jdk: false, lookAhead: 1, rare: 'arm' as const },
       byHand: [{ what: 'exclude' as const, text: 'a.B', atMs: 1, methods: 1 }],
     },
+    trace: { asked: 1, calls: [callOf('main> 0 work> 1 work< 4 main< 5', new Methods())] },
     overhead: {
       ...{
         budget: 0.05,

@@ -1,0 +1,77 @@
+// Traced calls as members of the profile's JSON (json.ts), in pieces.
+
+import { tellsWaits } from '../cct/waits.ts'
+import { criticalSteps, durationNs, pathOf } from './critical-path.ts'
+import { nameOf, type Profile } from './profile.ts'
+import { fullName, isWait } from './text.ts'
+
+/** So many numbers in a piece. */
+const NUMBERS = 1000
+/** Steps of a critical path that say what they consist of: the longest. */
+const STEPS = 100
+
+/**
+ * The value of `trace`.
+ *
+ * @param withEvents with everything that was called; a report has only what is made of it
+ */
+export function* tracePieces(profile: Profile, withEvents: boolean): Generator<string> {
+  const { trace, methodNames } = profile
+  if (trace === undefined) return
+  const { asked, cutAfter, calls } = trace
+  yield `{"asked":${asked},"cutAfter":${cutAfter ?? 0},"calls":[`
+  let separator = '\n'
+  for (const call of calls) {
+    const { startNs, state, tracks } = call
+    yield `${separator}{"startNs":${startNs},"durationNs":${durationNs(call)},"state":"${state}","criticalPath":[`
+    separator = ',\n'
+    yield* pathPieces(profile, call)
+    yield '],"tracks":['
+    for (const [i, { thread, events, times }] of tracks.entries()) {
+      yield `${i > 0 ? ',\n' : ''}{"id":${thread.id},"name":${JSON.stringify(thread.name)}`
+      if (withEvents) {
+        yield ',"events":['
+        yield* numberPieces(events)
+        yield '],"times":['
+        yield* numberPieces(times)
+        yield ']'
+      }
+      yield '}'
+    }
+    yield ']}'
+  }
+  yield ']'
+  if (withEvents) {
+    yield ',"methods":['
+    const most = Math.max(0, methodNames.length - 1)
+    for (let id = 1; id <= most; id++) {
+      yield (id > 1 ? ',' : '') + JSON.stringify(fullName(nameOf(methodNames, id)))
+    }
+    yield ']'
+  }
+  yield '}'
+}
+
+function* pathPieces(
+  profile: Profile,
+  call: NonNullable<Profile['trace']>['calls'][number],
+): Generator<string> {
+  const names = (id: number) => nameOf(profile.methodNames, id)
+  const isTold = tellsWaits(profile.merged)
+  const steps = criticalSteps(call, isTold ? (method) => isWait(names(method)) : undefined)
+  const longest = new Set([...steps].sort((a, b) => b.toNs - b.fromNs - a.toNs + a.fromNs).slice(0, STEPS))
+  for (const [i, step] of steps.entries()) {
+    const frames = longest.has(step) ? pathOf(call, step) : []
+    const methods = frames.map(({ method, ...frame }) => {
+      const { class: className, method: name, descriptor } = names(method)
+      return { class: className, method: name, descriptor, ...frame }
+    })
+    yield (i > 0 ? ',\n' : '') + JSON.stringify({ ...step, methods })
+  }
+}
+
+function* numberPieces(numbers: Int32Array | Float64Array): Generator<string> {
+  for (let from = 0; from < numbers.length; from += NUMBERS) {
+    yield (from > 0 ? ',' : '') + numbers.subarray(from, from + NUMBERS).join(',')
+  }
+}

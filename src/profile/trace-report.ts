@@ -1,0 +1,206 @@
+// Traced calls on a page: a list of them, the critical path, and what was called in the order of time.
+
+import type { TracedCall, TraceState } from '../cct/trace.ts'
+import { tellsWaits } from '../cct/waits.ts'
+import { criticalSteps, durationNs, type PathFrame, pathOf, type Step } from './critical-path.ts'
+import { namesOf } from './hot-locks.ts'
+import { type OrderedCalls, orderedCalls } from './ordered-calls.ts'
+import type { Profile } from './profile.ts'
+import { prune } from './prune.ts'
+import { clean, count, cut, isWait, ms, percent, plural, right, shortName, width as widthOf } from './text.ts'
+
+export interface TracePage {
+  readonly width: number
+  /** How many calls are listed. */
+  readonly top: number
+  /** This call only, from 1 on, and more of it. */
+  readonly only?: number
+  paint(style: 'bold' | 'dim' | 'heat', text: string): string
+}
+
+/** Calls whose critical path is shown, unless one is asked for. */
+const PATHS = 5
+/** Rows of what was called in the order of time, and the same of one call that is asked for. */
+const [ROWS, MORE_ROWS] = [20, 200]
+/** Tasks of a call that have rows, the longest. */
+const [TASKS, MORE_TASKS] = [3, 20]
+const [STEPS, MORE_STEPS] = [12, 100]
+/** Frames of a step: those at its ends. */
+const FRAMES = 24
+const STEP_FRAMES = 8
+/** Of the call's duration, for a row. */
+const LEAST_SHARE = 0.005
+/** Cells of a row before the name. */
+const NUMBER_CELLS = 40
+const HEADER = `${right('start ms', 10)}${right('total ms', 10)}${right('% call', 8)}${right('calls', 10)}  `
+
+/** It, or work of it, had not ended when recording did; there was no more room. */
+const STATES: Readonly<Record<TraceState, string>> = {
+  whole: '',
+  open: ' (open)',
+  cut: ' (cut)',
+}
+
+export function* traceSection(profile: Profile, page: TracePage): Generator<string> {
+  const { trace } = profile
+  if (trace === undefined) return
+  const { calls, asked, cutAfter } = trace
+  const { paint, top, only } = page
+  const cutText = cutAfter === undefined ? '' : `; cut after ${count(cutAfter)} events`
+  if (calls.length === 0) {
+    yield `\n${paint('bold', 'Traced calls')}: no call of a root began\n`
+    return
+  }
+  if (only !== undefined) {
+    yield* oneCall(profile, calls[only - 1]!, only, page)
+    return
+  }
+  const shown = calls.slice(0, top)
+  const rest = shown.length < calls.length ? `, ${shown.length} shown` : ''
+  yield `\n${paint('bold', 'Traced calls')}${paint('dim', `, the first ${calls.length} of ${asked} asked for${rest}${cutText}`)}\n`
+  yield `${paint('dim', `${right('call', 5)}${right('at ms', 11)}${right('total ms', 10)}${right('events', 9)}${right('tasks', 7)}  method, and its thread`)}\n`
+  for (const [i, call] of shown.entries()) yield listed(profile, call, i + 1, page)
+  for (const [i, call] of shown.slice(0, PATHS).entries()) yield* criticalPath(profile, call, i + 1, page)
+  const slowest = calls.reduce((most, it, i) => (durationNs(it) > durationNs(calls[most]!) ? i : most), 0)
+  yield* inOrder(profile, calls[slowest]!, slowest + 1, page)
+  if (calls.length > 1) yield `${paint('dim', 'Another call: jfluid report <file> --trace <call>')}\n`
+}
+
+function listed({ methodNames }: Profile, call: TracedCall, number: number, { width }: TracePage): string {
+  const { tracks, startNs, state } = call
+  const events = tracks.reduce((sum, it) => sum + it.events.length, 0)
+  const numbers =
+    right(String(number), 5) +
+    right(ms(startNs, 10), 11) +
+    right(ms(durationNs(call)), 10) +
+    right(count(events, 8), 9) +
+    right(count(tracks.length - 1, 6), 7)
+  const room = width - widthOf(numbers) - 4 - STATES[state].length
+  const thread = cut(clean(tracks[0]?.thread.name ?? ''), Math.max(6, room - 16))
+  const name = shortName(namesOf(methodNames)(tracks[0]?.events[0] ?? 0), room - widthOf(thread))
+  return `${numbers}  ${name}  ${thread}${STATES[state]}\n`
+}
+
+function* oneCall(profile: Profile, call: TracedCall, number: number, page: TracePage): Generator<string> {
+  const thread = clean(call.tracks[0]?.thread.name ?? '')
+  const text = `, at ${ms(call.startNs)} ms in ${thread}: ${ms(durationNs(call))} ms${STATES[call.state]}`
+  yield `\n${page.paint('bold', `Call ${number}`)}${cut(text, page.width - 8)}\n`
+  yield* criticalPath(profile, call, number, page)
+  yield* inOrder(profile, call, number, page)
+}
+
+function* criticalPath(
+  profile: Profile,
+  call: TracedCall,
+  number: number,
+  { width, paint, only }: TracePage,
+): Generator<string> {
+  const names = namesOf(profile.methodNames)
+  const isTold = tellsWaits(profile.merged)
+  const steps = criticalSteps(call, isTold ? (method) => isWait(names(method)) : undefined)
+  const whole = durationNs(call)
+  const most = only === undefined ? STEPS : MORE_STEPS
+  const shown = new Set(
+    [...steps].sort((a, b) => stepNs(b) + b.queuedNs - stepNs(a) - a.queuedNs).slice(0, most),
+  )
+  const assumed = steps.length > 1 && !isTold ? '; which waits it was is assumed, --waits tells' : ''
+  yield `\n${paint('bold', `Call ${number}, critical path`)}${paint('dim', `, ${plural(steps.length, 'step')}${assumed}`)}\n`
+  yield `${paint('dim', `${HEADER}method`)}\n`
+  const nameCells = Math.max(16, width - NUMBER_CELLS)
+  const row = (start: string, ns: number, calls: string, name: string) =>
+    `${right(start, 10)}${right(ms(ns), 10)}${right(percent(ns, whole), 8)}${right(calls, 10)}  ${name}\n`
+  let [left, leftNs] = [0, 0]
+  const rest = function* (): Generator<string> {
+    if (left > 0) yield row('', leftNs, '', paint('dim', `… ${plural(left, 'smaller step')}`))
+    left = leftNs = 0
+  }
+  for (const step of steps) {
+    if (!shown.has(step)) {
+      left++
+      leftNs += stepNs(step) + step.queuedNs
+      continue
+    }
+    yield* rest()
+    if (step.queuedNs > 0)
+      yield row(ms(step.fromNs - step.queuedNs), step.queuedNs, '', paint('dim', '(handed over, not begun)'))
+    const isAlone = steps.length === 1
+    if (!isAlone) {
+      const thread = `in ${clean(call.tracks[step.track]!.thread.name)}`
+      yield row(ms(step.fromNs), stepNs(step), '', paint('dim', cut(thread, nameCells)))
+    }
+    yield* frameRows(
+      pathOf(call, step),
+      isAlone ? FRAMES : STEP_FRAMES,
+      ({ method, calls, totalNs }, depth) => {
+        const indent = '  '.repeat(Math.min(depth + (isAlone ? 0 : 1), Math.floor(nameCells / 4)))
+        const name = indent + shortName(names(method), nameCells - indent.length)
+        const text = row('', totalNs, calls === 0 ? '' : count(calls, 9), name)
+        return totalNs >= whole / 2 ? `${paint('heat', text.slice(0, -1))}\n` : text
+      },
+    )
+  }
+  yield* rest()
+}
+
+const stepNs = ({ fromNs, toNs }: Step): number => toNs - fromNs
+
+function* frameRows(
+  path: readonly PathFrame[],
+  most: number,
+  row: (frame: PathFrame, depth: number) => string,
+): Generator<string> {
+  const half = most / 2
+  for (const [depth, frame] of path.entries()) {
+    if (path.length <= most || depth < half || depth >= path.length - half) yield row(frame, depth)
+    else if (depth === half) yield `${' '.repeat(NUMBER_CELLS)}… ${plural(path.length - most, 'frame')}\n`
+  }
+}
+
+/** What the thread of the root called, and what the longest of the call's tasks did. */
+function* inOrder(profile: Profile, call: TracedCall, number: number, page: TracePage): Generator<string> {
+  const { paint, only } = page
+  const [rows, most] = only === undefined ? [ROWS, TASKS] : [MORE_ROWS, MORE_TASKS]
+  const tasks = call.tracks
+    .map(({ times }, track) => ({ track, ns: times.at(-1)! - times[0]! }))
+    .slice(1)
+    .sort((a, b) => b.ns - a.ns || a.track - b.track)
+  const left = tasks.length > most ? `, with the longest ${most} of ${plural(tasks.length, 'task')}` : ''
+  yield `\n${paint('bold', `Call ${number}, in the order of time`)}${paint('dim', left)}\n`
+  yield `${paint('dim', `${HEADER}method`)}\n`
+  const whole = durationNs(call)
+  yield* orderedRows(profile, orderedCalls(call.tracks[0]!), rows, whole, page)
+  for (const { track } of tasks.slice(0, most).sort((a, b) => a.track - b.track)) {
+    const { thread, events, times } = call.tracks[track]!
+    const title = `handed over, in ${clean(thread.name)}`
+    yield `${right(ms(times[0]!), 10)}${right(ms(times.at(-1)! - times[0]!), 10)}${' '.repeat(18)}  ${paint('dim', cut(title, page.width - NUMBER_CELLS))}\n`
+    yield* orderedRows(profile, orderedCalls({ events, times }), Math.ceil(rows / 4), whole, page)
+  }
+}
+
+function* orderedRows(
+  { methodNames }: Profile,
+  { tree, startNs }: OrderedCalls,
+  most: number,
+  whole: number,
+  { width, paint }: TracePage,
+): Generator<string> {
+  const names = namesOf(methodNames)
+  const { kept, keptCount } = prune(tree, LEAST_SHARE, most)
+  const { calls, totalNs } = tree.metrics as { readonly [name: string]: Float64Array }
+  const nameCells = Math.max(16, width - NUMBER_CELLS)
+  const depths = new Int32Array(tree.count)
+  for (let node = 0; node < tree.count; node++) {
+    const above = tree.parent[node]!
+    depths[node] = above < 0 ? 0 : depths[above]! + 1
+    if (kept[node] !== 1) continue
+    const ns = totalNs![node]!
+    const times = calls![node]! > 1 ? ` ×${count(calls![node]!)}` : ''
+    const indent = '  '.repeat(Math.min(depths[node]!, Math.floor(nameCells / 4)))
+    const name = indent + shortName(names(tree.method[node]!), nameCells - indent.length - times.length)
+    const numbers = `${right(ms(startNs[node]!), 10)}${right(ms(ns), 10)}${right(percent(ns, whole), 8)}${right(count(calls![node]!, 9), 10)}`
+    yield `${ns >= whole / 2 ? paint('heat', numbers) : numbers}  ${name}${times}\n`
+  }
+  if (keptCount < tree.count) {
+    yield `${paint('dim', `${' '.repeat(NUMBER_CELLS)}… ${plural(tree.count - keptCount, 'smaller row')}`)}\n`
+  }
+}

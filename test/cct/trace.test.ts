@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import type { Calibration } from '../../src/cct/compensation.ts'
+import { LEAVE, type Trace, traceOf } from '../../src/cct/trace.ts'
+import { Tracer } from '../../src/cct/tracer.ts'
+import { FREE, idOf, nameOf, play, show, treeOf } from './notation.ts'
+
+function traced(text: string, asked = 1, mostEvents?: number): Tracer {
+  const tracer = new Tracer(new CctBuilder(), asked, mostEvents)
+  play(tracer, text)
+  return tracer
+}
+
+/** `main> 0 work> 10 work< 40 main< 100`, each track after its thread; `hand 1` where track 1 is handed over. */
+function text({ calls }: Trace<number>): string[] {
+  return calls.map(({ state, startNs, tracks }) => {
+    const lines = tracks.map(({ thread, events, times }) => {
+      const open: string[] = []
+      const words = [...events].map((event, i) => {
+        if (event > 0) open.push(nameOf(event))
+        const name = event > 0 ? `${nameOf(event)}>` : event === LEAVE ? `${open.pop()}<` : `hand ${-event}`
+        return `${name} ${Math.round(times[i]! * 1000) / 1000}`
+      })
+      assert.deepEqual(open, [])
+      return `@${thread} ${words.join(' ')}`
+    })
+    return `${state} ${startNs}: ${lines.join(' ')}`
+  })
+}
+
+function trace(
+  events: string,
+  options: { calibration?: Calibration; asked?: number; firstMethod?: number } = {},
+) {
+  const { calibration = FREE, asked = 1, firstMethod = 1 } = options
+  return text(traceOf(traced(events, asked), { calibration, nsPerTick: 1, beginTicks: 0, firstMethod }))
+}
+
+/** Total time by method, of all its calls, from a trace of one track. */
+function totals({ calls }: Trace<number>): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const { tracks } of calls) {
+    for (const { events, times } of tracks) {
+      const open: { name: string; since: number }[] = []
+      for (const [i, event] of events.entries()) {
+        if (event > 0) open.push({ name: nameOf(event), since: times[i]! })
+        else if (event === LEAVE) {
+          const { name, since } = open.pop()!
+          sums[name] = (sums[name] ?? 0) + times[i]! - since
+        }
+      }
+    }
+  }
+  return sums
+}
+
+describe('calls that are traced', () => {
+  it('are kept event by event, in their order, from the call that begins', () => {
+    assert.deepEqual(trace('root main> 100 a> 110 a< 120 b> 125 a> 130 a< 131 b< 140 main< 150'), [
+      'whole 100: @1 main> 0 a> 10 a< 20 b> 25 a> 30 a< 31 b< 40 main< 50',
+    ])
+  })
+
+  it('are the first ones that begin, in all threads together, and whole', () => {
+    const events =
+      '@1 root main> 0 @2 root main> 5 @1 a> 7 @3 root main> 8 @2 main< 9 @1 a< 10 main< 11 root main> 20 main< 21'
+    assert.deepEqual(trace(events, { asked: 2 }), [
+      'whole 0: @1 main> 0 a> 7 a< 10 main< 11',
+      'whole 5: @2 main> 0 main< 4',
+    ])
+    assert.equal(trace(events, { asked: 9 }).length, 4)
+  })
+
+  it('stand in the order in which they began, whatever was read first', () => {
+    assert.deepEqual(trace('@1 root main> 50 main< 60 @2 root main> 10 main< 20', { asked: 2 }), [
+      'whole 10: @2 main> 0 main< 10',
+      'whole 50: @1 main> 0 main< 10',
+    ])
+  })
+
+  it('are not those that were running when it began', () => {
+    assert.deepEqual(trace('a> 1 a< 2 main< 3 root main> 10 main< 12'), ['whole 10: @1 main> 0 main< 2'])
+  })
+
+  it('leave the tree as it would be without', () => {
+    const events =
+      '@1 root main> 0 a> 10 @2 root main> 12 main< 20 @1 adjust 5 a< 40 main< 50 root main> 60 main< 70'
+    const builder = new CctBuilder()
+    play(new Tracer(builder, 1), events)
+    const plain = new CctBuilder()
+    play(plain, events)
+    assert.equal(show(treeOf(builder)), show(treeOf(plain)))
+  })
+
+  it('are open where they had not ended, up to their latest event', () => {
+    assert.deepEqual(trace('root main> 0 a> 4'), ['open 0: @1 main> 0 a> 4 a< 4 main< 4'])
+  })
+
+  it('heal as the tree does: frames without an exit end with the one below, exits without a frame are nothing', () => {
+    assert.deepEqual(trace('root main> 0 a> 1 b> 2 a< 9 c< 10 main< 12'), [
+      'whole 0: @1 main> 0 a> 1 b> 2 b< 9 a< 9 main< 12',
+    ])
+    assert.deepEqual(trace('root main> 0 a> 1 b> 2 main^ 5 c> 6 c< 7 main< 9'), [
+      'whole 0: @1 main> 0 a> 1 b> 2 b< 5 a< 5 c> 6 c< 7 main< 9',
+    ])
+    // The next call of the root ends what has lost its exits.
+    assert.deepEqual(trace('root main> 0 a> 1 root main> 20 main< 21', { asked: 2 }), [
+      'whole 0: @1 main> 0 a> 1 a< 1 main< 1',
+      'whole 20: @1 main> 0 main< 1',
+    ])
+  })
+
+  it('are cut where there is no more room, and say so', () => {
+    const tracer = traced('root main> 0 a> 1 a< 2 b> 3 b< 4 main< 5 root main> 9 main< 10', 2, 4)
+    const found = traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })
+    assert.deepEqual(text(found), ['cut 0: @1 main> 0 a> 1 a< 2 b> 3 b< 3 main< 3'])
+    assert.equal(found.cutAfter, 6) // four that came, and two ends
+  })
+
+  it('are others after a reset', () => {
+    const tracer = traced('root main> 0 a> 1')
+    tracer.reset()
+    play(tracer, 'a< 2 main< 3 root main> 10 main< 14')
+    assert.deepEqual(text(traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 3 })), [
+      'whole 7: @1 main> 0 main< 4',
+    ])
+  })
+})
+
+describe('their time', () => {
+  it('stands while the thread waits for us, and in a class-load hook', () => {
+    assert.deepEqual(trace('root main> 0 a> 10 adjust 5 a< 20 suspend 22 resume 30 main< 31'), [
+      'whole 0: @1 main> 0 a> 10 a< 15 main< 18', // 20 - 5; 31 - 5 - 8
+    ])
+  })
+
+  it('has no redefinitions in it, told before or after', () => {
+    const tracer = traced('root main> 0 a> 100 a< 200100 main< 200200')
+    tracer.pause(50_000, 150_000)
+    assert.deepEqual(text(traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })), [
+      'whole 0: @1 main> 0 a> 100 a< 100100 main< 100200',
+    ])
+  })
+
+  it('has no probes in it: t_I of the call itself, t_O of its caller', () => {
+    // main: 10 - 1 - 2, a: 20 - 1, main: 30
+    assert.deepEqual(
+      trace('root main> 0 a> 10 a< 30 main< 60', { calibration: { innerTicks: 1, outerTicks: 2 } }),
+      ['whole 0: @1 main> 0 a> 7 a< 26 main< 56'],
+    )
+  })
+
+  it('never runs backwards: what is too short owes the rest to what follows', () => {
+    // main: 3 - 1 - 2 = 0; a: 2 - 5, which leaves 3 to main: 10 - 3
+    assert.deepEqual(
+      trace('root main> 0 a> 3 a< 5 main< 15', { calibration: { innerTicks: 1, outerTicks: 2 } }),
+      ['whole 0: @1 main> 0 a> 0 a< 1 main< 11'],
+    )
+    assert.deepEqual(
+      trace('root main> 0 a> 8 a< 10 main< 20', { calibration: { innerTicks: 5, outerTicks: 2 } }),
+      ['whole 0: @1 main> 0 a> 1 a< 1 main< 8'], // 8-5-2, 2-5, 10-3
+    )
+  })
+
+  it('makes the same totals as the tree', () => {
+    const events =
+      'root main> 0 a> 100 b> 120 b< 180 b> 200 b< 260 a< 300 adjust 7 c> 350 b> 351 b< 400 c< 460 main< 600'
+    const calibration = { innerTicks: 3, outerTicks: 4 }
+    const builder = new CctBuilder()
+    const tracer = new Tracer(builder, 1)
+    play(tracer, events)
+    const found = totals(traceOf(tracer, { calibration, nsPerTick: 1, beginTicks: 0 }))
+    const tree = treeOf(builder, calibration)
+    const sums: Record<string, number> = {}
+    for (let i = 0; i < tree.count; i++) {
+      const name = nameOf(tree.method[i])
+      sums[name] = (sums[name] ?? 0) + tree.metrics.totalNs[i]
+    }
+    assert.deepEqual(found, sums)
+  })
+
+  it('of a wait includes what is called inside of it', () => {
+    const [wait, method] = [idOf('parked'), idOf('method after waits')]
+    assert.ok(wait < method)
+    const events = 'root later> 0 parked> 10 later> 12 later< 14 parked< 30 later< 31'
+    const later = idOf('later')
+    assert.ok(later > method)
+    assert.deepEqual(trace(events, { firstMethod: method }), [
+      'whole 0: @1 later> 0 parked> 10 parked< 30 later< 31',
+    ])
+  })
+})
+
+describe('work that a traced call hands over', () => {
+  it('is a track of the call, from where it was handed over', () => {
+    // As late as it can have been: at main's next event.
+    assert.deepEqual(
+      trace(
+        '@1 root main> 0 submit 7 wait> 10 @2 begin 7 run> 15 a> 16 a< 17 run< 20 begin 0 @1 wait< 25 main< 30',
+      ),
+      ['whole 0: @1 main> 0 hand 1 10 wait> 10 wait< 25 main< 30 @2 run> 15 a> 16 a< 17 run< 20'],
+    )
+  })
+
+  it('was handed over no later than it began', () => {
+    assert.deepEqual(trace('@1 root main> 0 submit 7 @2 begin 7 run> 15 run< 20 @1 main< 30'), [
+      'whole 0: @1 main> 0 hand 1 15 main< 30 @2 run> 15 run< 20',
+    ])
+  })
+
+  it('stays with the call when that has ended, and after others have begun', () => {
+    assert.deepEqual(
+      trace('@1 root main> 0 submit 7 main< 10 root main> 20 main< 30 @2 begin 7 run> 50 run< 60'),
+      ['whole 0: @1 main> 0 hand 1 10 main< 10 @2 run> 50 run< 60'],
+    )
+  })
+
+  it('may hand over work in turn; the thread that takes up other work leaves it', () => {
+    assert.deepEqual(
+      trace(
+        '@1 root main> 0 submit 1 main< 10 @2 begin 1 outer> 20 submit 2 outer< 22 @3 begin 2 inner> 30 inner< 33 begin 9 x> 40 x< 50',
+      ),
+      ['whole 0: @1 main> 0 hand 1 10 main< 10 @2 outer> 20 hand 2 22 outer< 22 @3 inner> 30 inner< 33'],
+    )
+  })
+
+  it('that nobody takes up is not shown', () => {
+    assert.deepEqual(trace('root main> 0 submit 1 submit 2 main< 10 drop 1'), [
+      'whole 0: @1 main> 0 main< 10',
+    ])
+  })
+
+  it('lies by its clock where its thread stood still before', () => {
+    // main waited 100 ticks for us before it handed over: all that follows is 100 earlier.
+    assert.deepEqual(
+      trace(
+        '@1 root main> 0 adjust 100 a> 110 a< 111 submit 7 b> 112 @2 begin 7 run> 120 run< 130 @1 b< 140 main< 150',
+      ),
+      ['whole 0: @1 main> 0 a> 10 a< 11 hand 1 12 b> 12 b< 40 main< 50 @2 run> 20 run< 30'],
+    )
+  })
+})

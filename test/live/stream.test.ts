@@ -1,0 +1,82 @@
+// jfluid record --stream, as another program reads it.
+
+import { expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { newest } from '../support/jdks.ts'
+import { jfluid, readProfileJson, startJfluid } from '../support/jfluid.ts'
+
+interface Line {
+  readonly kind: string
+  readonly atMs?: number
+  readonly sinceMs?: number
+  readonly pid?: number
+  readonly methods?: readonly { readonly method: string; readonly calls: number; readonly selfNs: number }[]
+  readonly why?: string
+  readonly file?: string
+  readonly events?: number
+}
+
+const SNAPSHOT = /"kind":"snapshot".*"method":"order"/
+
+const callsIn = (text: string): number => callsOf(JSON.parse(text) as Line)
+
+/** Calls of the root. */
+function callsOf({ methods = [] }: Line): number {
+  return methods.find((it) => it.method === 'order')?.calls ?? 0
+}
+
+it('tells what is recorded while it is, and the sum of that is the profile', async () => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ordered'), 'fix.Ordered'])
+  await java.line(/^ready/)
+  const file = `${temporaryDirectory('jfluid-stream-')}/p.jfluid`
+  const root = ['--root', 'fix.Ordered.order', '--duration', '10m', '--out', file, '--stream']
+  const recording = startJfluid('record', String(java.pid), ...root)
+  expect(JSON.parse(String(await recording.line(/"started"/)))).toMatchObject({ pid: java.pid, version: 1 })
+  for (const seed of [1, 2, 3]) {
+    java.send(`order ${seed}`)
+    await java.line(new RegExp(`^order ${seed}:`))
+  }
+  let calls = 0
+  for (let nth = 1; calls < 3; nth++) calls += callsIn(await recording.line(SNAPSHOT, nth))
+  java.send('order 4')
+  await java.line(/^order 4:/)
+  calls = 0
+  for (let nth = 1; calls < 4; nth++) calls += callsIn(await recording.line(SNAPSHOT, nth))
+  recording.child.kill('SIGINT')
+  expect((await recording.exit).code).toBe(0)
+  const lines = recording
+    .stdout()
+    .trim()
+    .split('\n')
+    .map((text) => JSON.parse(text) as Line)
+  expect(lines[0]!.kind).toBe('started')
+  const profile = await readProfileJson(file)
+  expect(lines.at(-1)).toMatchObject({ kind: 'ended', file, events: profile.events.count })
+  expect(lines.reduce((sum, it) => sum + callsOf(it), 0)).toBe(4)
+  const before = lines.filter((it) => it.kind === 'snapshot')
+  for (const [i, it] of before.entries()) expect(it.sinceMs).toBe(before[i - 1]?.atMs ?? 0)
+})
+
+it('a reader that goes away ends the recording, and the profile is kept', async () => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ordered'), 'fix.Ordered'])
+  await java.line(/^ready/)
+  const file = `${temporaryDirectory('jfluid-stream-')}/p.jfluid`
+  const root = ['--root', 'fix.Ordered.order', '--duration', '10m', '--out', file, '--stream']
+  const recording = startJfluid('record', String(java.pid), ...root)
+  await recording.line(/"started"/)
+  java.send('order 7')
+  await java.line(/^order 7:/)
+  recording.child.stdout?.destroy()
+  expect((await recording.exit).code).toBe(0)
+  expect(recording.stderr()).toMatch(/ending: nobody reads the stream any more/)
+  const { code, stdout } = await jfluid('report', file)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/1 of the root in 1 thread/)
+})
+
+it('of a whole JVM there is none', async () => {
+  const { code, stderr } = await jfluid('record', '1', '--mode', 'sample', '--out', '/nowhere/p', '--stream')
+  expect(stderr).toMatch(/--stream tells of the calls of a root/)
+  expect(code).toBe(64)
+})

@@ -1,0 +1,127 @@
+// Calls of a root, event by event, as `--trace` keeps them: the program says itself in which order it calls.
+
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { type Jdk, newestOrAll } from '../support/jdks.ts'
+import { type JsonNode, type JsonProfile, jfluid, startRecording } from '../support/jfluid.ts'
+
+interface Traced extends JsonProfile {
+  readonly trace: {
+    readonly methods: readonly string[]
+    readonly calls: readonly {
+      readonly state: string
+      readonly startNs: number
+      readonly durationNs: number
+      readonly criticalPath: readonly {
+        readonly track: number
+        readonly fromNs: number
+        readonly toNs: number
+        readonly queuedNs: number
+        readonly methods: readonly { readonly method: string; readonly totalNs: number }[]
+      }[]
+      readonly tracks: readonly {
+        readonly name: string
+        readonly events: readonly number[]
+        readonly times: readonly number[]
+      }[]
+    }[]
+  }
+}
+
+async function start(jdk: Jdk): Promise<JavaProcess> {
+  const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ordered'), 'fix.Ordered'])
+  await java.line(/^ready/)
+  return java
+}
+
+/** What the program tells of itself: "order> a> b> b< a< order<". */
+function told({ trace }: Traced, call: number, track = 0): string {
+  const open: string[] = []
+  return trace.calls[call]!.tracks[track]!.events.filter((event) => event >= 0)
+    .map((event) => {
+      if (event === 0) return `${open.pop()}<`
+      open.push(trace.methods[event - 1]!.replace(/^.*\.(?:lambda\$)?/, ''))
+      return `${open.at(-1)}>`
+    })
+    .join(' ')
+}
+
+/** Of all its calls. */
+function totalOf(roots: readonly JsonNode[], method: string): number {
+  return roots.reduce(
+    (sum, it) => sum + (it.method === method ? it.totalNs : totalOf(it.children, method)),
+    0,
+  )
+}
+
+describe.each(newestOrAll)('JDK $version', (jdk) => {
+  it('calls are kept in the order in which they were made, the first ones, whole', async () => {
+    const java = await start(jdk)
+    const recording = startRecording(java.pid, '--root', 'fix.Ordered.order', '--trace', '3')
+    await recording.started
+    const said: string[] = []
+    for (const seed of [1, 22, 333, 4444]) {
+      java.send(`order ${seed}`)
+      said.push(String(await java.line(new RegExp(`^order ${seed}:`))))
+    }
+    const profile = (await recording.stop()) as Traced
+    const { calls } = profile.trace
+    expect(calls.map((it) => it.state)).toEqual(['whole', 'whole', 'whole'])
+    for (const [i, call] of calls.entries()) {
+      // An exception leaves `fails`, which says so before it throws; the constructors of exceptions do not say that they run.
+      const found = told(profile, i).replaceAll(/ <init>[><]/g, '')
+      expect(`order ${[1, 22, 333][i]}: ${found}`).toBe(said[i])
+      const { times } = call.tracks[0]!
+      expect(times.every((time, at) => at === 0 || time >= times[at - 1]!)).toBe(true)
+      expect(call.durationNs).toBe(times.at(-1))
+    }
+    expect(calls[1]!.startNs).toBeGreaterThanOrEqual(calls[0]!.startNs + calls[0]!.durationNs)
+  })
+
+  it('a call has the same time in the trace as in the tree, and its path goes through the job it waited for', async () => {
+    const java = await start(jdk)
+    const options = ['--root', 'fix.Ordered.hand', '--trace', '5', '--follow-threads', '--waits']
+    const recording = startRecording(java.pid, ...options)
+    await recording.started
+    java.send('hand 30')
+    const busyNs = Number(/^hand (\d+)/.exec(String(await java.line(/^hand /)))?.[1])
+    const profile = (await recording.stop()) as Traced
+    expect(profile.trace.calls).toHaveLength(1)
+    const [call] = profile.trace.calls
+    expect(call!.state).toBe('whole')
+    expect(call!.tracks).toHaveLength(3)
+    expect(told(profile, 0, 1)).toMatch(/^hand\$\d> job> spin> spin< job< hand\$\d<$/)
+    expect(told(profile, 0, 2)).toMatch(/^hand\$\d> other> other< hand\$\d<$/)
+
+    const steps = call!.criticalPath
+    expect(steps.map((it) => it.track)).toEqual([0, 1, 0])
+    expect(steps[1]!.queuedNs).toBeGreaterThanOrEqual(0)
+    expect(steps[1]!.methods.map((it) => it.method)).toContain('job')
+    // The job measures itself inside of its own call: no clock is better than a thousandth of the other.
+    expect(steps[1]!.toNs - steps[1]!.fromNs).toBeGreaterThan(busyNs * 0.99)
+    const sum = steps.reduce((all, it) => all + it.toNs - it.fromNs + it.queuedNs, 0)
+    expect(Math.abs(sum - call!.durationNs)).toBeLessThan(1)
+
+    // In the tree, what was handed over is below the root: take it out again.
+    const own = totalOf(profile.merged, 'hand') - handedOver(profile.merged)
+    expect(Math.abs(call!.durationNs - own)).toBeLessThan(0.001 * own + 2000)
+
+    const trace = join(temporaryDirectory('jfluid-trace-'), 'p.trace.json')
+    expect((await jfluid('export', recording.file, '--out', trace)).code).toBe(0)
+    const { stdout } = await jfluid('report', recording.file, '--trace', '1')
+    expect(stdout).toMatch(/Call 1, critical path, 3 steps\n/)
+    expect(stdout).toMatch(/fix\.Ordered\.job/)
+    const { code, stderr } = await jfluid('report', recording.file, '--trace', '2')
+    expect(stderr).toMatch(/has no traced call 2: it holds 1/)
+    expect(code).toBe(64)
+  })
+})
+
+function handedOver(roots: readonly JsonNode[]): number {
+  return roots.reduce(
+    (sum, it) => sum + (/^lambda\$hand/.test(it.method) ? it.totalNs : handedOver(it.children)),
+    0,
+  )
+}

@@ -1,0 +1,184 @@
+// Traced calls in a file, on a page and as JSON.
+
+import assert from 'node:assert/strict'
+import { describe, expect, it } from 'vitest'
+import type { Trace } from '../../src/cct/trace.ts'
+import { CorruptProfile } from '../../src/profile/errors.ts'
+import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
+import { jsonPieces } from '../../src/profile/json.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { reportJsonPieces, reportText } from '../../src/profile/report.ts'
+import { width } from '../../src/profile/text.ts'
+import { callOf, traceOf } from './traced.ts'
+import { Methods, profileOfTree, treeOf } from './trees.ts'
+
+const methods = new Methods()
+const tree = treeOf('main 2x 30ns ( get 1x 15ns find 12x 2ns ) run 1x 13ns', methods)
+const FINDS = Array.from({ length: 12 }, (_, i) => `find> ${i * 1e6} find< ${i * 1e6 + 5e5}`).join(' ')
+
+function traced(trace: Trace): Profile {
+  return profileOfTree(tree, methods.names, { trace })
+}
+
+const two = traceOf(
+  methods,
+  'main> 0 hand 1 5000000 get> 5000000 get< 20000000 main< 22000000 | run> 6000000 run< 19000000',
+  `main> 0 ${FINDS} main< 12000000`,
+)
+
+describe('a file with traced calls', () => {
+  it('comes back as it was written', () => {
+    const profile = traced({ ...two, cutAfter: 30 })
+    assert.deepEqual(decodeProfile(encodeProfile(profile), 'p'), profile)
+    const none = traced({ asked: 3, calls: [] })
+    assert.deepEqual(decodeProfile(encodeProfile(none), 'p'), none)
+  })
+
+  const call = (text: string) => callOf(text, methods)
+  it.each([
+    ['runs backwards', call('main> 5 main< 4')],
+    ['runs backwards', call('main> NaN main< NaN')],
+    ['leaves what it has not entered', call('main> 1 main< 2 main< 3')],
+    ['does not leave', call('main> 1')],
+    ['hands over what is not there', call('main> 1 hand 1 2 main< 3')],
+    ['hands over what is not there', call('main> 1 hand 1 2 hand 1 2 main< 3 | run> 2 run< 3')],
+    ['hands over what is not there', call('main> 1 main< 3 | run> 2 hand 1 2 run< 3')],
+    ['comes from nowhere', call('main> 1 main< 3 | run> 2 run< 3')],
+    ['track of a traced call is empty', { ...call('main> 1 main< 2'), tracks: [call('').tracks[0]!] }],
+    ['has no track', { ...call('main> 1 main< 2'), tracks: [] }],
+    ['is none of whole, open, cut', { ...call('main> 1 main< 2'), state: 'half' as 'cut' }],
+    [
+      'method without a name',
+      {
+        ...call('main> 1 main< 2'),
+        tracks: [{ ...call('main> 1 main< 2').tracks[0]!, events: Int32Array.of(99, 0) }],
+      },
+    ],
+    [
+      'as many times as events',
+      {
+        ...call('main> 1 main< 2'),
+        tracks: [{ ...call('main> 1 main< 2').tracks[0]!, times: Float64Array.of(1) }],
+      },
+    ],
+  ])('is refused where a call %s', (problem, bad) => {
+    const bytes = encodeProfile(traced({ asked: 1, calls: [bad] }))
+    assert.throws(
+      () => decodeProfile(bytes, 'p'),
+      (error) => error instanceof CorruptProfile && error.message.includes(problem),
+    )
+  })
+})
+
+describe('the report of traced calls', () => {
+  const section = (profile: Profile, options = {}) => {
+    const text = reportText(profile, options)
+    return text.slice(text.indexOf('\nTraced calls') + 1)
+  }
+
+  it('lists them, with their critical paths, and the slowest in the order of time', () => {
+    expect(section(traced(two))).toMatchInlineSnapshot(`
+      "Traced calls, the first 2 of 2 asked for
+       call      at ms  total ms   events  tasks  method, and its thread
+          1          0    22.000        7      1  com.acme.App.main  t1
+          2      1.000    12.000       26      0  com.acme.App.main  t1
+
+      Call 1, critical path, 3 steps; which waits it was is assumed, --waits tells
+        start ms  total ms  % call     calls  method
+               0     5.000    22.7            in t1
+                     5.000    22.7         1    com.acme.App.main
+           5.000     1.000     4.5            (handed over, not begun)
+           6.000    13.000    59.1            in t2
+                    13.000    59.1         1    com.acme.App.run
+          19.000     3.000    13.6            in t1
+                     3.000    13.6              com.acme.App.main
+
+      Call 2, critical path, 1 step
+        start ms  total ms  % call     calls  method
+                    12.000   100.0         1  com.acme.App.main
+                     6.000    50.0        12    com.acme.App.find
+
+      Call 1, in the order of time
+        start ms  total ms  % call     calls  method
+               0    22.000   100.0         1  com.acme.App.main
+           5.000    15.000    68.2         1    com.acme.App.get
+           6.000    13.000                    handed over, in t2
+           6.000    13.000    59.1         1  com.acme.App.run
+      Another call: jfluid report <file> --trace <call>
+      "
+    `)
+  })
+
+  it('shows one of them and nothing else, where that is asked for', () => {
+    expect(reportText(traced(two), { trace: 2 })).toMatchInlineSnapshot(`
+      "
+      Call 2, at 1.000 ms in t1: 12.000 ms
+
+      Call 2, critical path, 1 step
+        start ms  total ms  % call     calls  method
+                    12.000   100.0         1  com.acme.App.main
+                     6.000    50.0        12    com.acme.App.find
+
+      Call 2, in the order of time
+        start ms  total ms  % call     calls  method
+               0    12.000   100.0         1  com.acme.App.main
+               0     6.000    50.0        12    com.acme.App.find ×12
+      "
+    `)
+  })
+
+  it('says what is not whole, and that there is none', () => {
+    const [first, second] = two.calls
+    const text = section(
+      traced({
+        asked: 5,
+        cutAfter: 30,
+        calls: [
+          { ...first!, state: 'open' },
+          { ...second!, state: 'cut' },
+        ],
+      }),
+    )
+    expect(text).toContain('the first 2 of 5 asked for; cut after 30 events')
+    expect(text).toContain('t1 (open)')
+    expect(text).toContain('t1 (cut)')
+    expect(section(traced({ asked: 5, calls: [] }))).toBe('Traced calls: no call of a root began\n')
+  })
+
+  it('fits its width, whatever the calls are', () => {
+    const deep = 3000
+    const events = new Int32Array(2 * deep).fill(methods.id('a.very.long.package.name.Klass.method'), 0, deep)
+    const times = Float64Array.from(events, (_, i) => i * 1e6)
+    const thread = {
+      id: 1,
+      name: 'a thread with a name that is as long as names of threads may be in servers',
+    }
+    const calls = [{ startNs: 1e12, state: 'cut' as const, tracks: [{ thread, events, times }] }]
+    for (const cells of [66, 80, 120]) {
+      const text = section(traced({ asked: 1, calls }), { width: cells })
+      for (const line of text.split('\n')) expect(width(line), line).toBeLessThanOrEqual(cells)
+    }
+  })
+})
+
+it('JSON has events in an export, and not in a report', () => {
+  const [first] = (JSON.parse([...jsonPieces(traced(two))].join('')) as { trace: JsonTrace }).trace.calls
+  expect(first!.tracks[1]).toEqual({ id: 2, name: 't2', events: [methods.id('run'), 0], times: [6e6, 19e6] })
+  expect(first!.durationNs).toBe(22e6)
+  expect(first!.criticalPath.map((it) => [it.track, it.fromNs, it.toNs, it.queuedNs])).toEqual([
+    [0, 0, 5e6, 0],
+    [1, 6e6, 19e6, 1e6],
+    [0, 19e6, 22e6, 0],
+  ])
+  const report = JSON.parse([...reportJsonPieces(traced(two))].join('')) as { trace: JsonTrace }
+  expect(report.trace.calls[0]!.tracks[1]).toEqual({ id: 2, name: 't2' })
+  expect(report.trace.calls[0]!.criticalPath).toEqual(first!.criticalPath)
+})
+
+interface JsonTrace {
+  readonly calls: readonly {
+    readonly durationNs: number
+    readonly tracks: readonly object[]
+    readonly criticalPath: readonly Record<'track' | 'fromNs' | 'toNs' | 'queuedNs', number>[]
+  }[]
+}
