@@ -21,6 +21,7 @@ import { CallIds, type CallTable } from './call-ids.ts'
 import type { Course } from './course.ts'
 import { purge } from './purge.ts'
 import { type ProbeCosts, RootCalls, type RootClock } from './root-calls.ts'
+import type { SlowCalls, SlowThreshold } from './slow-calls.ts'
 import { Survivors } from './survivors.ts'
 import { Weights } from './weights.ts'
 
@@ -219,7 +220,7 @@ export class CctBuilder implements EventSink {
   /** Ids below have no place. */
   readonly #firstPlaced: number
   /** Null where a method is the same wherever it is called from. */
-  readonly #ids: CallIds | null
+  #ids: CallIds | null
   /** By method: it has been called. */
   #called = new Uint8Array(1024)
   readonly #maxNodes: number
@@ -306,7 +307,7 @@ export class CctBuilder implements EventSink {
           callee = this.#callee(node, recent, method)
           ints = this.ints // which it may have replaced
           floats = this.floats
-          if (ints[node * INTS + PARENT] < 0) this.#enterRoot(callee, ticks, at)
+          if (ints[node * INTS + PARENT] < 0) this.#enterRoot(callee, ticks, words, at, base)
         }
         const net = ticks - last
         if (net >= GAP_TICKS) this.#noteGap(node, last, ticks)
@@ -332,7 +333,7 @@ export class CctBuilder implements EventSink {
       } else if (kind === CONTROL && method === COUNTED) {
         this.#node = node
         this.#last = last
-        this.counted(words[at])
+        this.#count(words[at])
         this.#noHalf()
         ints = this.ints
         floats = this.floats
@@ -340,12 +341,17 @@ export class CctBuilder implements EventSink {
     }
     this.#node = node
     this.#last = last
-    if (this.#clock !== null) this.#hear(this.#clock, at)
+    if (this.#clock !== null) this.#hear(this.#clock, words, at, base)
     return at
   }
 
   /** Not at a top: a thread whose stack was lost does not say from where it calls. */
   counted(method: number): void {
+    this.#openSlow()?.counted(this.#clock!, method)
+    this.#count(method)
+  }
+
+  #count(method: number): void {
     const { ints } = this
     const caller = this.#node
     if (ints[caller * INTS + PARENT] < 0) return
@@ -380,7 +386,7 @@ export class CctBuilder implements EventSink {
           callee = this.#calleeFrom(ids, node, recent, method, site)
           ints = this.ints
           floats = this.floats
-          if (ints[node * INTS + PARENT] < 0) this.#enterRoot(callee, ticks, at)
+          if (ints[node * INTS + PARENT] < 0) this.#enterRoot(callee, ticks, words, at, base)
           methods = ids.methods
           sites = ids.sites
         }
@@ -420,12 +426,13 @@ export class CctBuilder implements EventSink {
     this.#node = node
     this.#last = last
     this.#site = site
-    if (this.#clock !== null) this.#hear(this.#clock, at)
+    if (this.#clock !== null) this.#hear(this.#clock, words, at, base)
     return at
   }
 
   site(site: number): void {
     this.#site = site
+    this.#openSlow()?.site(this.#clock!, site)
   }
 
   /**
@@ -446,6 +453,7 @@ export class CctBuilder implements EventSink {
       node = ints[node * INTS + PARENT]
     }
     if (this.#clock !== null) this.#clock.halves++
+    this.#openSlow()?.caught(this.#clock!, method, ticks)
     if (node === this.#node) {
       this.#addProbeHalf(node, 1)
       return
@@ -476,15 +484,18 @@ export class CctBuilder implements EventSink {
     this.#last += ticks
     this.#adjustedLast = this.#last
     if (this.#clock !== null) this.#clock.excluded += ticks
+    this.#openSlow()?.adjust(this.#clock!, ticks)
   }
 
   suspend(ticks: number): void {
+    this.#openSlow()?.suspend(this.#clock!, ticks)
     this.#charge(ticks)
     this.#suspended[this.#thread] = 1
   }
 
   resume(ticks: number): void {
     if (this.#clock !== null) this.#clock.excluded += ticks - this.#last
+    this.#openSlow()?.resume(this.#clock!, ticks)
     this.#last = ticks
     this.#suspended[this.#thread] = 0
   }
@@ -594,6 +605,7 @@ export class CctBuilder implements EventSink {
     if (this.#pauses.length === PAUSES) this.#pauses.shift()
     this.#pauses.push(pause)
     this.#pausesEnd = Math.max(this.#pausesEnd, pause.end)
+    this.rootCalls?.slow?.pause(pause.start, pause.end)
     const oldest = Math.max(this.#forgottenGaps, this.#gaps - GAPS)
     for (let gap = oldest; gap < this.#gaps; gap++) this.#takeOut(pause, gap)
   }
@@ -621,6 +633,53 @@ export class CctBuilder implements EventSink {
   }
 
   /**
+   * Trees of slow calls are kept from now on, where calls are timed.
+   *
+   * @param mostContexts of a call with more events than are kept; about a million, unless given
+   */
+  keepSlow(threshold: SlowThreshold, mostContexts?: number): void {
+    this.rootCalls?.keepSlow(threshold, (maxNodes) => this.#sibling(maxNodes), mostContexts)
+  }
+
+  /** One for some of the same calls. */
+  #sibling(maxNodes = this.#maxNodes): CctBuilder {
+    const firstPlaced = this.#ids === null ? null : this.#firstPlaced
+    const sibling = new CctBuilder(
+      maxNodes,
+      this.#alive,
+      this.#executed,
+      this.#firstMethod,
+      undefined,
+      firstPlaced,
+    )
+    sibling.#ids = this.#ids
+    return sibling
+  }
+
+  /** Adds what another has of one thread, whose calls have ended. */
+  addTree(other: CctBuilder, thread: number): void {
+    this.thread(thread, -1)
+    const into = new Int32Array(other.count)
+    for (let node = 1; node < other.count; node++) {
+      if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
+      const above = other.ints[node * INTS + PARENT]
+      if (above < 0) {
+        into[node] = this.#tops[thread]
+        continue
+      }
+      const own = this.#find(into[above], other.ints[node * INTS + METHOD])
+      into[node] = own
+      this.floats[own * FLOATS + CALLS] += other.floats[node * FLOATS + CALLS]
+      this.floats[own * FLOATS + TICKS] += other.floats[node * FLOATS + TICKS]
+      if (node >= other.countedCalls.length || other.countedCalls[node] === 0) continue
+      if (own >= this.countedCalls.length) this.countedCalls = enlarged(this.countedCalls, this.count)
+      this.countedCalls[own] += other.countedCalls[node]
+    }
+    for (const [node, halves] of other.probeHalves)
+      this.probeHalves.set(into[node], (this.probeHalves.get(into[node]) ?? 0) + halves)
+  }
+
+  /**
    * Starts counting anew; threads stay where they are.
    *
    * @param nowTicks if given, what open frames have spent up to now is forgotten as well
@@ -638,6 +697,8 @@ export class CctBuilder implements EventSink {
     }
     this.#last = this.#lasts[this.#thread]
     this.rootCalls?.reset()
+    const slow = this.rootCalls?.slow
+    if (slow) this.keepSlow(slow.threshold)
     this.countedCalls.fill(0)
     this.healed = 0
     this.allocatedBytes = this.virtualRoots = 0
@@ -748,22 +809,29 @@ export class CctBuilder implements EventSink {
    * A thread enters a root: that of its calls before has ended with its latest event. A top has no `recent`, so that the loop
    * comes here for every root, and asks nothing of other calls.
    */
-  #enterRoot(callee: number, ticks: number, at: number): void {
+  #enterRoot(callee: number, ticks: number, words: Uint32Array, at: number, base: number): void {
     const clock = this.#clock
     if (clock === null) return
-    this.#hear(clock, at)
+    this.#hear(clock, words, at, base)
     clock.open(this.ints[callee * INTS + METHOD], ticks)
+    this.rootCalls?.slow?.begin(clock)
   }
 
   /** Of the words up to `at`, all but a last ENTER of a root. */
-  #hear(clock: RootClock, at: number): void {
+  #hear(clock: RootClock, words: Uint32Array, at: number, base: number): void {
     clock.halves += (at - this.#unheard) / 2
+    if (clock.isOpen) this.rootCalls?.slow?.calls(clock, words, this.#unheard, at, base)
     this.#unheard = at
     this.#endRoot(clock)
   }
 
   #endRoot(clock: RootClock): void {
     if (clock.isOpen && this.#node === this.#tops[this.#thread]) this.rootCalls?.end(clock, this.#last)
+  }
+
+  /** Where a call of a root goes on, and slow ones are kept. */
+  #openSlow(): SlowCalls | null {
+    return this.#clock?.isOpen === true ? (this.rootCalls?.slow ?? null) : null
   }
 
   /** A word of those that are heard is no part of a pair of probes. */

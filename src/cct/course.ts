@@ -31,6 +31,7 @@ export class Course {
   #before = new Histogram()
   #begunAt: number
   #second = 0
+  #elapsedMs = 0
   #events = 0
   #wait = 0
 
@@ -39,9 +40,9 @@ export class Course {
     this.#begunAt = nowMs
   }
 
-  /** The number of the second that goes on. */
-  get second(): number {
-    return this.#second
+  /** How long it has been, in ms: up to the latest look. */
+  get elapsedMs(): number {
+    return this.#elapsedMs
   }
 
   /** The time has come this far, and so many events and ticks of waiting in all. */
@@ -51,7 +52,8 @@ export class Course {
     this.#columns.wait[at]! += wait - this.#wait
     this.#events = events
     this.#wait = wait
-    const second = Math.floor((nowMs - this.#begunAt) / 1000)
+    this.#elapsedMs = nowMs - this.#begunAt
+    const second = Math.floor(this.#elapsedMs / 1000)
     if (second > this.#second) this.#goOn(second)
   }
 
@@ -111,7 +113,7 @@ export class Course {
     this.#now.clear()
     this.#before.clear()
     this.#begunAt = nowMs
-    this.#second = 0
+    this.#second = this.#elapsedMs = 0
     this.#events = events
     this.#wait = wait
   }

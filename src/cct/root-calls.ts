@@ -5,10 +5,12 @@
 // tells when a call begins and ends, and what in between is nobody's; it costs the loop over events nothing, as both is known from where
 // a thread enters its root.
 
-import { type Buckets, bucketStart, Histogram } from '../regions/histogram.ts'
+import { type Buckets, bucketOf, bucketStart, Histogram } from '../regions/histogram.ts'
 import { percentileOf } from '../regions/times.ts'
+import type { CctBuilder } from './builder.ts'
 import type { Calibration } from './compensation.ts'
 import type { Course, CourseState } from './course.ts'
+import { SlowCalls, type SlowThreshold } from './slow-calls.ts'
 
 /** What probes cost, in ticks; nothing where they do not tell the time. */
 export interface ProbeCosts extends Calibration {
@@ -42,6 +44,8 @@ export class RootClock {
   }
 }
 
+/** Calls before which there is no p99. */
+const LEAST_CALLS = 100
 /** Calls that a pause may still be taken out of when they have ended. */
 const LATEST = 4096
 
@@ -62,6 +66,11 @@ export class RootCalls {
   /** Of times with their fractions and signs, so that it is the trees' own. */
   #sum = 0
   readonly #costs: ProbeCosts
+  /** Null unless they are asked for. */
+  slow: SlowCalls | null = null
+  /** Calls from which on p99 is found anew, and what it was. */
+  #p99At = LEAST_CALLS
+  #p99 = Number.POSITIVE_INFINITY
   /** By thread number. */
   readonly #clocks: (RootClock | undefined)[] = []
   // The latest calls.
@@ -85,8 +94,26 @@ export class RootCalls {
     return clock
   }
 
-  /** The call that the thread is in has ended. @returns what it took, in ticks; negative if less than its probes */
-  end(clock: RootClock, ticks: number): number {
+  /** Keeps trees of slow calls from now on, of those that begin. Anew, if some were kept. */
+  keepSlow(threshold: SlowThreshold, make: (maxNodes?: number) => CctBuilder, mostContexts?: number): void {
+    const facts = { p99: () => this.#p99Ticks(), now: () => this.#course.elapsedMs }
+    this.slow = new SlowCalls(threshold, make, facts, mostContexts)
+  }
+
+  /** Above it is one call of a hundred; found anew when there are a twentieth more calls. */
+  #p99Ticks(): number {
+    const { count } = this.histogram
+    if (count < this.#p99At) return this.#p99
+    this.#p99At = Math.max(count + 1, count * 1.05)
+    const { min, max } = this.histogram
+    const value = percentileOf({ count, min, max, buckets: this.histogram.buckets() }, 0.99)
+    // Calls of its own bucket are not above it.
+    this.#p99 = bucketStart(bucketOf(Math.floor(value)) + 1)
+    return this.#p99
+  }
+
+  /** The call that the thread is in has ended. */
+  end(clock: RootClock, ticks: number): void {
     const { innerTicks, outerTicks, countTicks } = this.#costs
     clock.isOpen = false
     const probes = (clock.halves / 2) * (innerTicks + outerTicks) - outerTicks + clock.counted * countTicks
@@ -100,7 +127,7 @@ export class RootCalls {
     this.#ends[at] = ticks
     this.#times[at] = time
     this.#seconds[at] = this.#course.record(whole)
-    return time
+    this.slow?.end(clock, time)
   }
 
   /**
@@ -135,6 +162,8 @@ export class RootCalls {
     for (const clock of this.#clocks) if (clock !== undefined) clock.isOpen = false
     this.histogram.clear()
     this.#sum = this.#ended = 0
+    this.#p99At = LEAST_CALLS
+    this.#p99 = Number.POSITIVE_INFINITY
   }
 
   state(): RootCallsState {

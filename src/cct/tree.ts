@@ -6,6 +6,7 @@
 
 import type { CallTable } from './call-ids.ts'
 import type { CourseTimes, RootCallTimes } from './root-calls.ts'
+import type { SlowTimes } from './slow-times.ts'
 
 export interface Tree {
   /** Number of nodes; every array below has this length. */
@@ -69,4 +70,6 @@ export interface Snapshot {
   readonly rootCalls?: RootCallTimes
   /** Second by second; absent where nobody looks. */
   readonly course?: CourseTimes
+  /** Absent where they are not kept, or not asked for. */
+  readonly slow?: SlowTimes
 }

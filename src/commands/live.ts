@@ -60,11 +60,11 @@ export function liveSource(session: Session): LiveSource {
     }
   }
   return {
-    async snapshot(perThread) {
+    async snapshot(perThread, slow) {
       // Ids are those of one generation: what was on its way meanwhile is of no use.
       for (;;) {
         const { generation } = session
-        const [snapshot] = await Promise.all([session.snapshot(perThread), poll()]).catch(
+        const [snapshot] = await Promise.all([session.snapshot(perThread, slow), poll()]).catch(
           (error: unknown) => {
             if (generation === session.generation) throw error
             return [null]
@@ -91,6 +91,9 @@ export function liveSource(session: Session): LiveSource {
         phase: 'starting',
         warnings: [],
       },
+    keepSlow: () => {
+      if (!session.keepsSlow) session.keepSlow()
+    },
     reset: () => session.reset(),
     keeper: sessionKeeper(session),
     steering: sessionSteering(session),

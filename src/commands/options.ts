@@ -104,6 +104,22 @@ export class LivenessNeedsAllocations extends JfluidError {
   }
 }
 
+export class SlowNeedsTimes extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave --slow out, or take --mode exact, locks or bytecodes.'
+  constructor(mode: Mode) {
+    super(`--slow asks how long calls of the root take, and --mode ${mode} does not know`)
+  }
+}
+
+export class SlowIsNoTime extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Take --slow p99.'
+  constructor() {
+    super('--slow with a time needs times, and --mode bytecodes has none')
+  }
+}
+
 export class ErrorBarsNeedTimes extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Leave --error-bars out, or --mode.'
@@ -169,6 +185,8 @@ export interface SessionFlags {
   readonly sampleEvery?: number
   /** 0.05 is 5 %. */
   readonly maxOverhead?: number
+  /** Ns, or p99. */
+  readonly slow?: 'p99' | number
   readonly liveness?: boolean
   readonly trace?: number
 }
@@ -279,6 +297,11 @@ export function withSessionFlags(command: Command): Command {
       overhead,
     )
     .option(
+      '--slow <time|p99>',
+      'keep trees of slow calls of the root apart: of those above p99, or that take so long, as 50ms',
+      slow,
+    )
+    .option(
       '--call-sites',
       'tell calls of one method from different places apart, by line and bytecode index',
     )
@@ -311,6 +334,17 @@ function rare(value: string): 'arm' | 'watch' {
   throw new InvalidArgumentError('It is arm or watch.')
 }
 
+/** Ns, or p99. */
+function slow(text: string): 'p99' | number {
+  if (text.toLowerCase() === 'p99') return 'p99'
+  const match = /^(\d{1,9}(?:\.\d{1,9})?)(ns|us|µs|ms|s|m)$/.exec(text)
+  const ns = match === null ? 0 : Number(match[1]) * (NS[match[2]!] ?? 0)
+  if (ns > 0) return ns
+  throw new InvalidArgumentError('It is p99, or a time as 50ms, 250us or 1.5s.')
+}
+
+const NS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, m: 60e9 }
+
 function overhead(text: string): number {
   const part = percentage(text)
   if (part > 0 && part <= MOST_OVERHEAD) return part
@@ -334,7 +368,7 @@ export function count(value: string): number {
  * All options, with the block analysis that --bba names.
  *
  * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, RareNeedsLookAhead, WaitsNeedTime,
- * ProfilerNeedsBytecodes, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples,
+ * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples,
  * OnlyForWholeJvm
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
@@ -380,9 +414,17 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
   }
   if (options.maxOverhead !== undefined) checkBudget(options)
   checkTrace(options)
+  if (options.slow !== undefined) checkSlow(options.slow, mode)
   return flags.bba === undefined
     ? options
     : { ...options, blocks: await blockAnalysis(flags.bba, flags.mode) }
+}
+
+/** @throws SlowNeedsTimes, SlowIsNoTime */
+function checkSlow(threshold: 'p99' | number, mode: Mode): void {
+  if (isTimed(mode)) return
+  if (mode !== 'bytecodes') throw new SlowNeedsTimes(mode)
+  if (threshold !== 'p99') throw new SlowIsNoTime()
 }
 
 /** @throws BudgetNeedsTimes, BudgetNotWith */
@@ -439,6 +481,7 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--random', flags.random !== undefined],
     ['--error-bars', flags.errorBars === true],
     ['--max-overhead', flags.maxOverhead !== undefined],
+    ['--slow', flags.slow !== undefined],
     ['--call-sites', flags.callSites === true],
     ['--bba', flags.bba !== undefined],
     ['--scheme a', flags.scheme === 'a'],
@@ -481,6 +524,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     ...(flags.errorBars === true && { errorBars: true }),
     ...(flags.sampleEvery !== undefined && { sampleEvery: flags.sampleEvery }),
     ...(flags.maxOverhead !== undefined && { maxOverhead: flags.maxOverhead }),
+    ...(flags.slow !== undefined && { slow: flags.slow }),
     ...(flags.callSites === true && { callSites: true }),
     ...(flags.trace !== undefined && { trace: flags.trace }),
     ...(flags.liveness === true && { liveness: true, sampleEvery: flags.sampleEvery ?? LIVENESS_EVERY }),

@@ -53,6 +53,7 @@ export function wholeJvmSampling(flags: SessionFlags): Sampling {
     ['--rare watch', flags.rare === 'watch'],
     ['--waits', flags.waits === true],
     ['--max-overhead', flags.maxOverhead !== undefined],
+    ['--slow', flags.slow !== undefined],
     ['--error-bars', flags.errorBars === true],
     ['--call-sites', flags.callSites === true],
     ['--random', flags.random !== undefined],

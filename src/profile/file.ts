@@ -14,6 +14,7 @@
 //   regions[].intervals   are arrays of [count, totalNs, maxNs];
 //   course        is {first, events, waitNs, pauses, pauseNs, rootCalls: {calls, p50, p95, max}}, all but `first` f64
 //     arrays as `bin` of a number each second; rootCalls is absent where these are not timed;
+//   slowCalls     has trees as `merged` in `tree`, `slowest[].tree` and `latest.tree`;
 //   callSites     is {bci, line}, i32 arrays as `bin` of a number each method name, -1 for none; absent unless
 //     calls are told apart by where they come from;
 //   merged and threads[].tree   are {count, method, size, metrics: {name: column}}, where method and
@@ -61,6 +62,7 @@ import {
 } from './profile.ts'
 import { replaceFile } from './replace-file.ts'
 import { readCourse, readRootCalls } from './root-calls.ts'
+import { readSlow } from './slow-calls.ts'
 import { LIVE_COLUMNS } from './survivors.ts'
 import { readTrace } from './trace-file.ts'
 
@@ -322,6 +324,9 @@ class Reader {
         followedTasks: this.#count(all.followedTasks, 'followedTasks'),
       }),
       ...(all.rootCalls !== undefined && { rootCalls: readRootCalls(all.rootCalls, this.#checks) }),
+      ...(all.slowCalls !== undefined && {
+        slowCalls: readSlow(all.slowCalls, this.#checks, tree, methodNames.length),
+      }),
       ...(all.course !== undefined && { course: readCourse(all.course, this.#checks) }),
       ...(all.openCalls !== undefined && { openCalls: this.#count(all.openCalls, 'openCalls') }),
       ...(all.regions !== undefined && {

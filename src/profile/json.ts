@@ -22,6 +22,7 @@ import {
 } from './profile.ts'
 import { regionFacts } from './region-report.ts'
 import { courseJson, rootCallsJson } from './root-calls.ts'
+import { slowJsonPieces } from './slow-calls.ts'
 import { LIVE_COLUMNS, survivorsOf } from './survivors.ts'
 import { isWait } from './text.ts'
 import { tracePieces } from './trace-json.ts'
@@ -43,8 +44,13 @@ export function* jsonPieces(profile: Profile): Generator<string> {
     yield '],\n"classes":['
     yield* classPieces(profile, Number.POSITIVE_INFINITY)
   }
-  yield '],\n"threads":['
   const heads = nodeHeads(profile)
+  yield ']'
+  if (profile.slowCalls !== undefined) {
+    yield ',\n'
+    yield* slowJsonPieces(profile.slowCalls, profile, (tree) => nodePieces(tree, heads))
+  }
+  yield ',\n"threads":['
   let separator = '\n'
   for (const thread of profile.threads) {
     yield `${separator}{"id":${thread.id},"name":${JSON.stringify(thread.name)},"roots":[`

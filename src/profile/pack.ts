@@ -5,6 +5,7 @@ import { Packr } from 'msgpackr'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import type { Profile, RegionTimes } from './profile.ts'
 import { packCourse } from './root-calls.ts'
+import { packSlow } from './slow-calls.ts'
 import { packTrace } from './trace-file.ts'
 
 export const CODEC = {
@@ -22,12 +23,13 @@ const NAMES_A_PIECE = 4096
  * these change.
  */
 export function* bodyPieces(profile: Profile): Generator<Uint8Array> {
-  const { methodNames, merged, threads, regions, callSites, course, trace, ...facts } = profile
+  const { methodNames, merged, threads, regions, callSites, course, slowCalls, trace, ...facts } = profile
   const packr = new Packr(CODEC)
   const names = methodNames.slice(1)
   const entries = Object.entries({
     ...facts,
     ...(course !== undefined && { course: packCourse(course) }),
+    ...(slowCalls !== undefined && { slowCalls: packSlow(slowCalls) }),
     ...(regions !== undefined && { regions: regions.map(packRegion) }),
     ...(trace !== undefined && { trace: packTrace(trace) }),
     ...(callSites && { callSites: { bci: places(names, 'bci'), line: places(names, 'line') } }),

@@ -6,6 +6,7 @@
 
 import { type CostKind, costsOf } from '../cct/metric.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
+import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import type { Durations } from '../regions/times.ts'
@@ -155,6 +156,8 @@ export interface Profile {
   readonly rootCalls?: RootCallTimes
   /** Second by second, at most the latest hour; absent likewise. */
   readonly course?: CourseTimes
+  /** With all their trees; absent unless they were kept. */
+  readonly slowCalls?: SlowTimes
   /** Of regions that were timed: then there are no trees. Absent in profiles of roots. */
   readonly regions?: readonly RegionTimes[]
   /** Calls of roots that were kept event by event; absent if not asked for. */

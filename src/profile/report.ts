@@ -5,6 +5,7 @@ import { isAllocation } from '../cct/allocation.ts'
 import { backTraces } from '../cct/back-traces.ts'
 import { COUNTED, FOLDED, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf } from '../cct/metric.ts'
+import type { SlowTimes } from '../cct/slow-times.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
@@ -30,6 +31,7 @@ import { childrenByTotal, type Pruned, prune } from './prune.ts'
 import { executions, regionLines } from './region-report.ts'
 import { rootCallsText } from './root-calls.ts'
 import { skippedWarnings } from './skipped.ts'
+import { averageText, slowJsonPieces, slowLines } from './slow-calls.ts'
 import { survivorHeader, survivorLines, survivorsOf } from './survivors.ts'
 import {
   clean,
@@ -126,6 +128,7 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
   for (const { name, id, tree } of threads) {
     yield* treeSection(`Thread ${clean(name)} (${id})`, profile, tree, o, paint)
   }
+  if (profile.slowCalls !== undefined) yield* slowSection(profile, profile.slowCalls, o, paint)
   if (profile.allocation?.liveness !== undefined) yield* survivorSection(profile, o, paint)
   if (profile.mode === 'alloc') yield* hotSection(profile, o, paint, 'classes')
   if (profile.mode !== 'locks') yield* hotSection(profile, o, paint, 'methods')
@@ -168,6 +171,10 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
     yield* classPieces(profile, o.top)
   }
   yield '],\n'
+  if (profile.slowCalls !== undefined) {
+    yield* slowJsonPieces(profile.slowCalls, profile, nodes)
+    yield ',\n'
+  }
   if (o.threads) {
     yield '"threads":['
     let separator = '\n'
@@ -449,6 +456,20 @@ function* tracesSections(
       name: 'method, below it its callers',
     })
   }
+}
+
+function* slowSection(
+  profile: Profile,
+  slow: SlowTimes,
+  o: typeof DEFAULTS,
+  paint: Paint,
+): Generator<string> {
+  const [title, ...lines] = slowLines(slow, profile, o.width)
+  yield `\n${paint('bold', cut(title ?? '', o.width))}\n`
+  for (const line of lines) yield `${line}\n`
+  const { tree } = slow
+  if (tree === undefined || tree.count === 0) return
+  yield* treeSection(`Calling context tree of ${averageText(slow, profile.merged)}`, profile, tree, o, paint)
 }
 
 function* treeSection(

@@ -24,7 +24,7 @@ import { RareWatch } from './rare-watch.ts'
 import type { Recorder } from './recorder.ts'
 import type { RegionTable } from './regions.ts'
 import { RootWatch } from './root-watch.ts'
-import { firstMethodOf, recipeOf, type SessionOptions, tellsTime } from './session-options.ts'
+import { firstMethodOf, recipeOf, type SessionOptions, timesRoots } from './session-options.ts'
 import { TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
@@ -117,10 +117,17 @@ export class Engine {
 
   /** How long calls of roots take is asked where events tell times, or what was executed. */
   timeRoots(): void {
-    const { calibration, options, recorder, regionTable } = this
-    if (regionTable !== null || !(tellsTime(options) || options.mode === 'bytecodes')) return
+    const { calibration, options, recorder } = this
+    if (!timesRoots(options)) return
     const { innerTicks, outerTicks } = calibration
     recorder.timeRoots({ innerTicks, outerTicks, countTicks: this.#countTicks })
+    if (options.slow !== undefined) this.keepSlow(options.slow)
+  }
+
+  /** Trees of slow calls are kept from now on. */
+  keepSlow(threshold: 'p99' | number): void {
+    const ticks = threshold === 'p99' ? threshold : threshold / this.clock.nsPerTick
+    if (timesRoots(this.options)) this.recorder.keepSlow(ticks)
   }
 
   allWarnings(): string[] {

@@ -12,6 +12,7 @@ import { CctBuilder } from '../cct/builder.ts'
 import { Course, MOST_SECONDS } from '../cct/course.ts'
 import { Folding } from '../cct/folding.ts'
 import { RootSums } from '../cct/root-sums.ts'
+import { type SlowState, slowStateOf, treesOf } from '../cct/slow-times.ts'
 import { snapshotOf } from '../cct/snapshot.ts'
 import { Survivors } from '../cct/survivors.ts'
 import { traceOf } from '../cct/trace.ts'
@@ -37,7 +38,7 @@ const CHUNKS_BETWEEN = 64
 const REST_MS = 2
 const SCARCE_EVERY_MS = 50
 /** Of the course, what a live view may show. */
-const LIVE_SECONDS = 400
+const LIVE_SECONDS = 1200
 
 if (parentPort === null) throw new Error('recorder-worker runs as a worker only')
 const port = parentPort
@@ -132,6 +133,9 @@ class RecordingThread {
       case 'timeRoots':
         this.#builder.timeRoots(command.costs, this.#course)
         return
+      case 'keepSlow':
+        this.#builder.keepSlow(command.threshold)
+        return
       case 'courseBegins':
         this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
         return
@@ -182,13 +186,16 @@ class RecordingThread {
         const buffers = new Set<ArrayBuffer>()
         for (const tree of [snapshot.merged, ...snapshot.threads.map((t) => t.tree)])
           addBuffers(tree, buffers)
+        const rootCalls = this.#builder.rootCalls?.state() ?? null
+        const slow = this.#slowState(request)
+        for (const tree of slow === null ? [] : treesOf(slow)) addBuffers(tree, buffers)
+        // After all trees: events are read while they are made.
         const names = this.#builder.takeClassNames()
         const calls = this.#builder.callTable
-        const rootCalls = this.#builder.rootCalls?.state() ?? null
         const seconds = request.options.perThread === false ? LIVE_SECONDS : MOST_SECONDS
         this.#tick()
         const course = this.#course.state(seconds)
-        send({ kind: 'reply', id, value: { snapshot, events, names, calls, rootCalls, course } }, [
+        send({ kind: 'reply', id, value: { snapshot, events, names, calls, rootCalls, course, slow } }, [
           ...buffers,
         ])
         return
@@ -231,6 +238,18 @@ class RecordingThread {
         send({ kind: 'reply', id, value: undefined })
         port.close()
     }
+  }
+
+  #slowState({ options, slow: want }: RecorderRequest & { readonly kind: 'snapshot' }): SlowState | null {
+    const slow = this.#builder.rootCalls?.slow ?? null
+    if (slow === null || want === undefined) return null
+    return slowStateOf(
+      slow,
+      want,
+      options,
+      () => this.#beat(),
+      () => this.#keepUp(),
+    )
   }
 
   #wasCalled(id: number): boolean {

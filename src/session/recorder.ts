@@ -9,8 +9,16 @@ import type { Calibration } from '../cct/compensation.ts'
 import type { CourseState } from '../cct/course.ts'
 import type { FoldChange, MethodSums } from '../cct/folding.ts'
 import type { CostKind } from '../cct/metric.ts'
-import { courseTimes, type ProbeCosts, type RootCallsState, rootCallTimes } from '../cct/root-calls.ts'
+import {
+  courseTimes,
+  type ProbeCosts,
+  type RootCallsState,
+  type RootCallTimes,
+  rootCallTimes,
+} from '../cct/root-calls.ts'
 import type { RootSum } from '../cct/root-sums.ts'
+import type { SlowThreshold } from '../cct/slow-calls.ts'
+import type { SlowCallTimes, SlowState, SlowTimes, SlowWant } from '../cct/slow-times.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../cct/snapshot.ts'
 import type { SurvivorNews } from '../cct/survivors.ts'
 import type { Trace, TraceOptions } from '../cct/trace.ts'
@@ -43,6 +51,8 @@ export interface RecorderSnapshotOptions {
   readonly firstMethod?: number
   /** Of allocations: one of so many was recorded. */
   readonly every?: number
+  /** What is wanted of slow calls; nothing, unless given. */
+  readonly slow?: SlowWant
 }
 
 export interface RecorderStats {
@@ -105,7 +115,7 @@ export interface RecorderData {
 }
 
 export type RecorderRequest =
-  | { readonly kind: 'snapshot'; readonly options: SnapshotOptions }
+  | { readonly kind: 'snapshot'; readonly options: SnapshotOptions; readonly slow?: SlowWant }
   | { readonly kind: 'regions' }
   | { readonly kind: 'trace'; readonly options: TraceOptions }
   | { readonly kind: 'stats' }
@@ -120,6 +130,7 @@ export type RecorderCommand =
   | { readonly kind: 'pause'; readonly startTicks: number; readonly endTicks: number }
   | { readonly kind: 'markWarmup' }
   | { readonly kind: 'timeRoots'; readonly costs: ProbeCosts }
+  | { readonly kind: 'keepSlow'; readonly threshold: SlowThreshold }
   | { readonly kind: 'courseBegins' }
   | { readonly kind: 'mayFold'; readonly ticksOfCall: number; readonly ticksOfCount: number }
   | {
@@ -231,8 +242,9 @@ export class Recorder {
   async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
     const { threads, cost, calibration, nsPerTick, nowTicks, errors, perThread, firstMethod, every } = options
     this.#threads = threads
-    const { snapshot, events, names, calls, rootCalls, course } = (await this.#ask({
+    const { snapshot, events, names, calls, rootCalls, course, slow } = (await this.#ask({
       kind: 'snapshot',
+      ...(options.slow !== undefined && { slow: options.slow }),
       options: {
         calibration,
         nsPerTick,
@@ -250,6 +262,7 @@ export class Recorder {
       calls: CallTable | null
       rootCalls: RootCallsState | null
       course: CourseState
+      slow: SlowState | null
     }
     for (const [id, name] of names) this.classNames.set(id, name)
     const methodOf = calls && leastOfMethod(calls)
@@ -259,6 +272,7 @@ export class Recorder {
       ...(calls !== null && { calls }),
       ...(rootCalls !== null && unit !== null && { rootCalls: rootCallTimes(rootCalls, unit, nsPerTick) }),
       course: courseTimes(course, unit, nsPerTick),
+      ...(slow !== null && unit !== null && { slow: this.#slowTimes(slow, unit, nsPerTick, withMethods) }),
       merged: withMethods(snapshot.merged),
       threads: snapshot.threads.map(({ number, tree }) => ({
         ...this.#name(number),
@@ -267,6 +281,30 @@ export class Recorder {
       events,
       waitNs: snapshot.waitNs,
       healed: snapshot.healed,
+    }
+  }
+
+  #slowTimes(
+    state: SlowState,
+    unit: RootCallTimes['unit'],
+    nsPerTick: number,
+    withMethods: (tree: Tree) => Tree,
+  ): SlowTimes {
+    const scale = unit === 'ns' ? nsPerTick : 1
+    const { threshold, thresholdTicks, count, dropped, slowest, latest, tree } = state
+    const call = ({ thread, ticks, tree: own, ...rest }: SlowState['slowest'][number]): SlowCallTimes => ({
+      ...rest,
+      thread: this.#name(thread),
+      time: ticks * scale,
+      ...(own !== undefined && { tree: withMethods(own) }),
+    })
+    return {
+      ...{ unit, count, dropped },
+      threshold: threshold === 'p99' ? threshold : threshold * scale,
+      thresholdNow: thresholdTicks === null ? null : thresholdTicks * scale,
+      slowest: slowest.map(call),
+      latest: latest && call(latest),
+      ...(tree !== undefined && { tree: withMethods(tree) }),
     }
   }
 
@@ -312,6 +350,11 @@ export class Recorder {
   /** Calls of roots are timed: before anything is recorded. */
   timeRoots(costs: ProbeCosts): void {
     this.#post({ kind: 'timeRoots', costs })
+  }
+
+  /** Keeps trees of slow calls from now on, where calls of roots are timed; anew, if some were kept. */
+  keepSlow(threshold: SlowThreshold): void {
+    this.#post({ kind: 'keepSlow', threshold })
   }
 
   /** What was before is preparation. */

@@ -50,6 +50,8 @@ export interface SessionOptions {
   readonly maxOverhead?: number
   /** So many calls of roots are kept event by event. Of exact time, without `callSites`. */
   readonly trace?: number
+  /** Trees of slow calls are kept: of those above p99, or that take so many ns. Of times and of bytecodes. */
+  readonly slow?: 'p99' | number
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
 }
@@ -61,6 +63,11 @@ export function modeOf({ mode }: SessionOptions): Mode {
 /** Whether events tell the time. */
 export function tellsTime(options: SessionOptions): boolean {
   return isTimed(modeOf(options))
+}
+
+/** Whether it is known how long calls of roots take. */
+export function timesRoots(options: SessionOptions): boolean {
+  return options.regions === undefined && (tellsTime(options) || options.mode === 'bytecodes')
 }
 
 export function tellsWaits({ mode, waits }: SessionOptions): boolean {

@@ -70,6 +70,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     ...(openCalls > 0 && { openCalls }),
     ...(options.followThreads === true && { followedTasks: stats.followed }),
     ...(snapshot.rootCalls !== undefined && { rootCalls: snapshot.rootCalls }),
+    ...(snapshot.slow !== undefined && { slowCalls: snapshot.slow }),
     ...(snapshot.course !== undefined && regions === undefined && { course: snapshot.course }),
     ...(regions !== undefined && { regions }),
     ...(trace !== undefined && { trace }),

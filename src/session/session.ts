@@ -4,6 +4,7 @@
 // what is done with them stands in `preparation.ts`, `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts`; what comes of it is
 // in `session-profile.ts`. Roots that are changed while it runs are a recording after another: `changed-roots.ts`.
 
+import type { SlowWant } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { COST_OF, type Mode, type Profile, type RegionTimes, type SkippedMethod } from '../profile/profile.ts'
@@ -40,6 +41,7 @@ export interface SessionStatus {
     readonly budget: number
     readonly counted: number
     readonly folded: number
+    readonly windows: readonly { readonly atMs: number; readonly part: number }[]
   }
   /** What there is to say while nothing has been recorded. */
   readonly message: string | null
@@ -50,13 +52,15 @@ export interface SessionStatus {
 }
 
 function overheadNow({ budget, windows, counted, folded }: Budget): NonNullable<SessionStatus['overhead']> {
-  return { part: windows.at(-1)?.part ?? 0, budget, counted: counted.length, folded: folded.length }
+  return { part: windows.at(-1)?.part ?? 0, budget, counted: counted.length, folded: folded.length, windows }
 }
 
 export class Session {
   #recording: Recording
   /** Another recording is about to take the place of this one. */
   #isChanging = false
+  /** Asked for while it records. */
+  #slow: 'p99' | number | undefined
   /** Settles when what is being changed has been. */
   #changed: Promise<void> = Promise.resolve()
   #generation = 0
@@ -131,6 +135,7 @@ export class Session {
       const { recording, problem } = await beginAnew(before, roots, onPhase)
       this.#recording = recording
       this.#generation++
+      if (this.#slow !== undefined) recording.engine.keepSlow(this.#slow)
       this.#listen(recording)
       await before.engine.recorder.stop()
       if (problem !== null) throw problem
@@ -286,11 +291,11 @@ export class Session {
     }
   }
 
-  snapshot(perThread = true): Promise<Snapshot> {
-    return this.#snapshotOf(this.#recording, perThread)
+  snapshot(perThread = true, slow?: SlowWant): Promise<Snapshot> {
+    return this.#snapshotOf(this.#recording, perThread, slow)
   }
 
-  async #snapshotOf({ engine, span }: Recording, perThread: boolean): Promise<Snapshot> {
+  async #snapshotOf({ engine, span }: Recording, perThread: boolean, slow?: SlowWant): Promise<Snapshot> {
     const { calibration, clock, errorBars, names, options, recorder, targetState } = engine
     const snapshot = await recorder.snapshot({
       cost: COST_OF[modeOf(options)],
@@ -301,11 +306,22 @@ export class Session {
       threads: targetState.threads,
       ...(errorBars !== null && { errors: errorBars.errors }),
       perThread,
+      ...(slow !== undefined && { slow }),
       firstMethod: firstMethodOf(options),
       ...(options.sampleEvery !== undefined && { every: options.sampleEvery }),
     })
     names.show(snapshot)
     return snapshot
+  }
+
+  /** Trees of slow calls are kept from now on, where it is known how long calls of roots take; anew, if they were. */
+  keepSlow(threshold: 'p99' | number = 'p99'): void {
+    this.#slow = threshold
+    this.#engine.keepSlow(threshold)
+  }
+
+  get keepsSlow(): boolean {
+    return this.#slow !== undefined || this.#engine.options.slow !== undefined
   }
 
   /** Of a node's id: a method, with the place it was called from, or a class of which something was allocated. */
@@ -356,7 +372,7 @@ export class Session {
 
   /** The finished profile. Call after `detach`. */
   async profile(): Promise<Profile> {
-    const snapshot = await this.snapshot()
+    const snapshot = await this.snapshot(true, 'everything')
     const regions = this.timesRegions ? await this.regions() : undefined
     const trace = await this.#traceOf(this.#recording)
     const stats = await this.#engine.recorder.stats()
@@ -386,7 +402,7 @@ export class Session {
   async profileSoFar(why: string): Promise<Profile> {
     const recording = this.#recording
     const { end, engine, span } = recording
-    const snapshot = await this.#snapshotOf(recording, true)
+    const snapshot = await this.#snapshotOf(recording, true, 'everything')
     const regions = this.timesRegions ? await this.regions() : undefined
     const trace = await this.#traceOf(recording)
     const stats = await engine.recorder.stats()

@@ -1,7 +1,9 @@
 // The live view of calls: what it asks the session, and what keys and the mouse do to its model.
 
+import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import { errorsOf } from '../cct/uncertainty.ts'
+import { callCost } from '../profile/root-calls.ts'
 import { fullName, plural } from '../profile/text.ts'
 import { linesForClipboard } from './clipboard.ts'
 import { clean } from './format.ts'
@@ -11,8 +13,10 @@ import { type Actions, BINDINGS, type PageName, type ViewName } from './keys.ts'
 import { bodyRows, isWholeJvm, pageRows, rowText, type Scene, sceneLines, TOP_LINES } from './lines.ts'
 import type { LiveSource } from './live-source.ts'
 import { LiveModel } from './model.ts'
+import { stepOf } from './pages.ts'
 import type { SortColumn } from './rows.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
+import { slowChoices } from './slow-choice.ts'
 import { SteerDialog } from './steer-dialog.ts'
 
 export type { Leave } from './frame.ts'
@@ -21,6 +25,8 @@ export type { LiveSource, LiveStatus } from './live-source.ts'
 /** 8 Hz. */
 const PERIOD_MS = 125
 const WHEEL_ROWS = 3
+/** How many slow calls there are is not known yet. */
+const NONE_SEEN = -1
 
 /**
  * Shows a session until the user leaves, by key or by signal. The session goes on and the screen stays
@@ -79,13 +85,16 @@ export class LiveView extends Frame<Picture> implements Actions {
   /** What stays has all threads: one can be chosen from it. */
   protected override async ask(stays: boolean): Promise<Picture> {
     const perThread = stays || this.#showsThreads
-    return { snapshot: await this.#source.snapshot(perThread), perThread }
+    const { calls, pages } = this.model
+    const slow = calls.want(pages.shown === 'slow', this.#slowSeen !== undefined)
+    return { snapshot: await this.#source.snapshot(perThread, slow), perThread }
   }
 
   protected override take({ snapshot, perThread }: Picture): void {
     this.#forgetOld()
     // Meanwhile a thread may have been chosen that is not in it.
     if (perThread || !this.#showsThreads) this.model.take(snapshot)
+    if (snapshot.slow !== undefined) this.#freezeIfSlow(snapshot.slow)
   }
 
   protected override lines(scene: FrameScene): Line[] {
@@ -130,7 +139,20 @@ export class LiveView extends Frame<Picture> implements Actions {
   #pressOnPage(key: string): boolean {
     const { pages, bodyRows } = this.model
     if (pages.shown === undefined) return false
+    if (pages.shown === 'slow' && this.#pressOnSlow(key)) return true
     return pages.press(key, this.#pageRows, bodyRows)
+  }
+
+  #pressOnSlow(key: string): boolean {
+    const { model } = this
+    const step = stepOf(key, model.bodyRows)
+    if (step !== undefined) this.#movePage(step)
+    else if (key === 'enter' || key === 'space') {
+      model.chooseCalls(model.calls.line)
+      // Its tree is not here yet.
+      void this.#takeAnew()
+    } else return false
+    return true
   }
 
   get #pageRows(): number {
@@ -139,7 +161,9 @@ export class LiveView extends Frame<Picture> implements Actions {
 
   #movePage(lines: number): void {
     const { model } = this
-    model.pages.scroll(lines, this.#pageRows, model.bodyRows)
+    if (model.pages.shown === 'slow')
+      model.calls.line = Math.max(0, Math.min(model.calls.line + lines, slowChoices(model.slow) - 1))
+    else model.pages.scroll(lines, this.#pageRows, model.bodyRows)
   }
 
   protected override point(mouse: Mouse): void {
@@ -213,6 +237,85 @@ export class LiveView extends Frame<Picture> implements Actions {
     const had = this.#showsThreads
     this.model.toggleThreads()
     if (this.#showsThreads && !had && this.isMoving) void this.#takeThreads()
+  }
+
+  toggleBaseline(): void {
+    const isFile = this.#source.status().phase === 'file'
+    if (isFile && this.model.calls.isOfAll)
+      this.say('a file does not change: choose slow calls by S, to compare them with all')
+    else this.model.toggleBaseline()
+  }
+
+  override reset(): void {
+    super.reset()
+    this.model.beginAtZero()
+  }
+
+  toggleSlow(): void {
+    if (!this.#mayBeSlow()) return
+    this.model.toggle('slow')
+    if (this.isMoving) void this.#takeAnew()
+  }
+
+  /** Says why not, where it is not known how long calls take. */
+  #mayBeSlow(): boolean {
+    const { model } = this
+    const isFile = this.#source.status().phase === 'file'
+    if (
+      isFile ? model.slow === undefined : model.rootCalls === undefined || this.#source.keepSlow === undefined
+    ) {
+      this.say(
+        isFile
+          ? 'no slow calls are in this file: --slow keeps them'
+          : 'how long single calls take is not known here',
+      )
+      return false
+    }
+    if (!isFile) this.#source.keepSlow?.()
+    return true
+  }
+
+  /** What is chosen may not be in the picture that is shown, even if that is frozen. */
+  async #takeAnew(): Promise<void> {
+    await this.renew(this.isPaused)
+    this.draw()
+  }
+
+  /** Slow calls when freezing was asked for, or last happened; undefined while it is not. */
+  #slowSeen: number | undefined
+  #isFrozenBySlow = false
+
+  freezeOnSlow(): void {
+    const { model } = this
+    if (this.#isFrozenBySlow && this.isPaused) {
+      model.chooseCalls(0)
+      this.pause()
+      this.say('freezes at the next slow call; F stops that')
+    } else if (this.#slowSeen !== undefined) {
+      this.#slowSeen = undefined
+      this.say('does not freeze at slow calls any more')
+    } else if (this.#mayBeSlow()) {
+      model.chooseCalls(0)
+      this.#slowSeen = NONE_SEEN
+      this.say('freezes at the next slow call; F stops that')
+    }
+  }
+
+  override pause(): void {
+    this.#isFrozenBySlow = false
+    super.pause()
+  }
+
+  #freezeIfSlow({ count, latest, unit }: SlowTimes): void {
+    if (this.#slowSeen === undefined || this.isPaused) return
+    const isNew = this.#slowSeen !== NONE_SEEN && count > this.#slowSeen
+    this.#slowSeen = count
+    if (!isNew || latest?.tree === undefined) return
+    this.#isFrozenBySlow = true
+    this.model.chooseCall(latest.number)
+    this.model.show('tree')
+    this.stand()
+    this.say(`frozen: a call took ${callCost(latest.time, unit)} in ${clean(latest.thread.name)}; F goes on`)
   }
 
   toggleErrors(): void {

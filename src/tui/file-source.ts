@@ -20,6 +20,7 @@ export function fileSource(profile: Profile, path: string, keeper?: Keeper): Liv
     healed: instrumentation.healed,
     ...(rootCalls !== undefined && { rootCalls }),
     ...(course !== undefined && { course }),
+    ...(profile.slowCalls !== undefined && { slow: profile.slowCalls }),
   }
   return {
     snapshot: async () => snapshot,
@@ -66,6 +67,7 @@ function statusOf(profile: Profile, path: string): LiveStatus {
         budget: overhead.budget,
         counted: overhead.counted.length,
         folded: overhead.folded.length,
+        windows: overhead.windows,
       },
     }),
     warnings: [...allWarnings(profile), ...skippedWarnings(instrumentation.skipped)],

@@ -125,6 +125,15 @@ export abstract class Frame<Picture> {
     return [this.#dialog, this.ownDialog].find((it) => it?.isOpen === true)
   }
 
+  /** Freezes what is shown as it is, without another picture. */
+  protected stand(): void {
+    this.#paused = true
+  }
+
+  protected get isPaused(): boolean {
+    return this.#paused
+  }
+
   /** Whether new pictures come. */
   protected get isMoving(): boolean {
     return !this.#paused && !this.#isStill && this.#ended === undefined

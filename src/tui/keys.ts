@@ -24,6 +24,9 @@ export interface Actions extends FrameActions {
   showCallers(): void
   copyRow(): void
   copyPath(): void
+  toggleBaseline(): void
+  toggleSlow(): void
+  freezeOnSlow(): void
   foldNext(): void
   filterNext(): void
   moveTo(index: number): void
@@ -42,10 +45,19 @@ export interface Actions extends FrameActions {
   reverse(): void
 }
 
-export type ViewName = 'tree' | 'hot' | 'callers' | 'flame' | 'instrumentation' | 'threads'
+export type ViewName =
+  | 'tree'
+  | 'hot'
+  | 'callers'
+  | 'flame'
+  | 'instrumentation'
+  | 'threads'
+  | 'timeline'
+  | 'changes'
+  | 'hotChanges'
 /** Pages that every view has. */
 export type FramePage = 'help' | 'warnings'
-export type PageName = FramePage | 'alive'
+export type PageName = FramePage | 'alive' | 'slow'
 
 export interface Binding<On = Actions> {
   /** Names of keys, as input.ts gives them. */
@@ -127,6 +139,14 @@ export const BINDINGS: readonly Binding[] = [
       on.show('instrumentation'),
     ),
   ),
+  bind('b', 'b', 'baseline: from now on what changes, per call of the root; again: back', (on) =>
+    on.toggleBaseline(),
+  ),
+  bind('S', 'S', 'slow calls: their trees, apart from all', (on) => on.toggleSlow()),
+  forSession(
+    bind('F', 'F', 'freeze at the next slow call, with its tree; F again goes on', (on) => on.freezeOnSlow()),
+  ),
+  bind('L', 'L', 'timeline: calls of the root, how long they took, events', (on) => on.show('timeline')),
   bind(
     'o',
     'o',

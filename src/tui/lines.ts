@@ -43,6 +43,7 @@ import { BINDINGS, type PageName } from './keys.ts'
 import type { LiveStatus } from './live-source.ts'
 import type { LiveModel } from './model.ts'
 import type { Line, Run, Style } from './screen.ts'
+import { slowPage } from './slow-choice.ts'
 import { wordsOf } from './views/columns.ts'
 
 export const TOP_LINES = 3
@@ -73,7 +74,8 @@ function statusLines(scene: Scene): Line[] {
   const { columns, model, status } = scene
   const wide = columns >= 100
   // A thread's name needs the room of two words, and so does a budget.
-  const short = !wide && (model.thread !== undefined || status.overhead !== undefined)
+  const calls = model.calls.title(model.slow, wide)
+  const short = !wide && (model.thread !== undefined || calls !== '' || status.overhead !== undefined)
   const isFile = status.phase === 'file'
   const second = [
     run(isFile ? ` ${status.mode} ` : '', 'dim'),
@@ -99,7 +101,9 @@ function statusLines(scene: Scene): Line[] {
   const thread =
     model.thread !== undefined
       ? run(`  ${cut(threadName(model), wide ? 40 : 24)} `, 'title')
-      : run(wide ? '  all threads ' : '', 'dim')
+      : calls !== ''
+        ? run(`  ${cut(calls, wide ? 60 : 30)} `, 'title')
+        : run(wide ? '  all threads ' : '', 'dim')
   return [identityLine(scene), between(isWholeJvm(status) ? sampled : second, [thread], columns)]
 }
 
@@ -166,6 +170,7 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
   const waiting = status.phase === 'waiting for root' && !isOver
   const nothing = model.tree.count > 0 ? model.view.nothing() : undefined
   if (nothing !== undefined) say(clean(nothing))
+  else if (!model.calls.isOfAll) say(model.calls.nothing(model.slow))
   else if (isWholeJvm(status)) {
     const whom = model.thread === undefined ? 'No thread has' : 'This thread has not'
     const yet = isOver ? '.' : ' yet: samples come once a second.'
@@ -199,6 +204,14 @@ function pageLines(scene: Scene, page: PageName): Line[] {
       return warningLines(scene)
     case 'alive':
       return aliveLines(scene)
+    case 'slow':
+      return slowPage(
+        scene.model.slow,
+        scene.model.rootCalls,
+        scene.model.calls.line,
+        scene.columns,
+        scene.nameOf,
+      )
   }
 }
 

@@ -1,5 +1,6 @@
 // The port of the live view to a session, or to a profile in a file: everything it asks, and nothing else of it.
 
+import type { SlowWant } from '../cct/slow-times.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import type { Mode } from '../profile/profile.ts'
 import type { InstrumentationFacts } from './instrumentation.ts'
@@ -36,6 +37,8 @@ export interface LiveStatus {
     readonly budget: number
     readonly counted: number
     readonly folded: number
+    /** A second or so each, `atMs` its end since recording began. */
+    readonly windows?: readonly { readonly atMs: number; readonly part: number }[]
   }
   /** A hint, such as "root not called yet; on the stack of thread X". */
   readonly message?: string
@@ -47,10 +50,13 @@ export interface LiveSource {
    * Asked for eight times a second, and when the view is frozen or its threads are listed; not while it is frozen. Of a file once.
    *
    * @param perThread whether the trees of single threads are wanted, too
+   * @param slow      what is wanted of slow calls, if they are kept
    */
-  snapshot(perThread: boolean): Promise<Snapshot>
+  snapshot(perThread: boolean, slow?: SlowWant): Promise<Snapshot>
   methodName(id: number): MethodName
   status(): LiveStatus
+  /** From now on slow calls are kept, if they are not; absent where that cannot be. */
+  keepSlow?(): void
   /** Begins all counts and times at zero; not asked of a file. */
   reset(): void
   /** Writes what has been recorded to files; absent where nobody does. */

@@ -1,7 +1,10 @@
 // What the live view shows: one of several views of the picture, a thread, a page, a search. Knows nothing of drawing, keys or
 // the session.
 
+import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
+import type { SlowTimes } from '../cct/slow-times.ts'
 import type { MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
+import { type Baseline, changesSince, type ShownChanges } from './baseline.ts'
 import { Filter } from './filter.ts'
 import { clean, count } from './format.ts'
 import type { InstrumentationFacts } from './instrumentation.ts'
@@ -9,11 +12,14 @@ import type { PageName, ViewName } from './keys.ts'
 import { Packages } from './packages.ts'
 import { Pages } from './pages.ts'
 import { type NameText, nameTexts, SORT_COLUMNS, type SortColumn } from './rows.ts'
+import { SlowChoice } from './slow-choice.ts'
 import { CallersView } from './views/callers-view.ts'
+import { ChangesView } from './views/changes-view.ts'
 import { FlameView } from './views/flame-view.ts'
 import { HotView } from './views/hot-view.ts'
 import { InstrumentationView } from './views/instrumentation-view.ts'
 import { type ThreadChoice, ThreadsView } from './views/threads-view.ts'
+import { TimelineView } from './views/timeline-view.ts'
 import { TreeView } from './views/tree-view.ts'
 import type { Shared, View } from './views/view.ts'
 
@@ -44,6 +50,9 @@ const FOLD_WORDS = [
 ]
 const FOLDS = [0, Number.POSITIVE_INFINITY, 2]
 
+/** With a baseline, what is shown in place of a view. */
+const CHANGED: Partial<Readonly<Record<ViewName, ViewName>>> = { tree: 'changes', hot: 'hotChanges' }
+
 export class LiveModel implements Shared, ThreadChoice {
   readonly methodName: (id: number) => MethodName
   /** Says a word to the user, such as of a search without matches. */
@@ -64,12 +73,17 @@ export class LiveModel implements Shared, ThreadChoice {
   raw: Tree = EMPTY
   isWholeJvm = false
   readonly filter = new Filter()
+  /** Which calls the trees are of. */
+  readonly calls = new SlowChoice()
 
   readonly #names: (Names | undefined)[] = []
   #fold = 0
   #shown: ViewName = 'tree'
   #beforeThreads: ViewName = 'tree'
   #snapshot: Snapshot | undefined
+  #baseline: Baseline | undefined
+  /** Of contexts and of methods, as long as they are of these. */
+  readonly #changes: ({ tree: Tree; baseline: Baseline; changes: ShownChanges } | undefined)[] = []
 
   readonly #instrumentation: () => InstrumentationFacts | undefined
 
@@ -97,6 +111,9 @@ export class LiveModel implements Shared, ThreadChoice {
         flame: new FlameView(this),
         threads: new ThreadsView(this, this),
         instrumentation: new InstrumentationView(this, this.#instrumentation),
+        timeline: new TimelineView(this),
+        changes: new ChangesView(this, false),
+        hotChanges: new ChangesView(this, true),
       },
     }
     this.#names[this.#fold] = made
@@ -117,11 +134,24 @@ export class LiveModel implements Shared, ThreadChoice {
   }
 
   get view(): View {
-    return this.#by.views[this.#shown]
+    if (this.#baseline === undefined) return this.#by.views[this.#shown]
+    return this.#by.views[CHANGED[this.#shown] ?? this.#shown]
   }
 
   get threads(): readonly ThreadTree[] {
     return this.#snapshot?.threads ?? []
+  }
+
+  get course(): CourseTimes | undefined {
+    return this.#snapshot?.course
+  }
+
+  get rootCalls(): RootCallTimes | undefined {
+    return this.#snapshot?.rootCalls
+  }
+
+  get slow(): SlowTimes | undefined {
+    return this.#snapshot?.slow
   }
 
   get merged(): Tree {
@@ -136,7 +166,8 @@ export class LiveModel implements Shared, ThreadChoice {
   /** The one that is shown now, the others when they are. */
   #renew(): void {
     const chosen = this.threads.find((thread) => thread.id === this.thread)
-    this.raw = this.thread === undefined ? this.merged : (chosen?.tree ?? EMPTY)
+    const ofAll = this.thread === undefined ? this.merged : (chosen?.tree ?? EMPTY)
+    this.raw = this.calls.isOfAll ? ofAll : (this.calls.tree(this.slow) ?? EMPTY)
     this.tree = this.#by.packages?.fold(this.raw) ?? this.raw
     this.view.renew()
   }
@@ -210,6 +241,7 @@ export class LiveModel implements Shared, ThreadChoice {
 
   toggle(page: PageName): void {
     this.pages.toggle(page)
+    if (page === 'slow') this.calls.open(this.slow)
   }
 
   get showsThreads(): boolean {
@@ -232,8 +264,75 @@ export class LiveModel implements Shared, ThreadChoice {
 
   chooseThread(id: number | undefined): void {
     this.thread = id
+    this.calls.chooseAll()
+    this.#baseline = undefined // it was of other calls
     this.show(this.#beforeThreads === 'instrumentation' ? 'tree' : this.#beforeThreads)
     this.#renew()
+  }
+
+  /** By line of the page of slow calls. */
+  chooseCalls(line: number): void {
+    this.calls.choose(line, this.slow)
+    this.#afterCalls()
+  }
+
+  chooseCall(number: number): void {
+    this.calls.chooseCall(number)
+    this.#afterCalls()
+  }
+
+  #afterCalls(): void {
+    this.thread = undefined
+    this.#baseline = undefined
+    this.pages.close()
+    this.#renew()
+    this.view.settle()
+  }
+
+  /**
+   * From now on trees and methods show what has changed since, per call of the root; again: they are what they are. Slow calls are
+   * compared with all.
+   */
+  toggleBaseline(): void {
+    this.pages.close()
+    if (this.#baseline !== undefined) {
+      this.#baseline = undefined
+      this.#afterBaseline()
+      this.say('the baseline is gone: numbers are of all that was recorded')
+      return
+    }
+    const tree = this.calls.isOfAll ? this.raw : this.merged
+    if (tree.count === 0) {
+      this.say('nothing has been recorded yet to compare with')
+      return
+    }
+    this.#baseline = { tree, isApart: !this.calls.isOfAll }
+    if (CHANGED[this.#shown] === undefined) this.#shown = 'tree'
+    this.#afterBaseline()
+    const what = this.calls.isOfAll ? 'what changes from now on' : 'slow calls less all calls'
+    this.say(`${what}, per call of the root; b again ends that`)
+  }
+
+  /** All counts have begun at zero: the present does not have the baseline in it any more. */
+  beginAtZero(): void {
+    if (this.#baseline !== undefined) this.#baseline = { ...this.#baseline, isApart: true }
+  }
+
+  #afterBaseline(): void {
+    this.view.renew()
+    this.view.settle()
+  }
+
+  changes(areMethods: boolean): ShownChanges {
+    const { tree } = this
+    const baseline = this.#baseline ?? { tree: EMPTY, isApart: true }
+    const at = areMethods ? 1 : 0
+    const known = this.#changes[at]
+    if (known?.tree === tree && known.baseline === baseline) return known.changes
+    const before = this.#by.packages?.fold(baseline.tree) ?? baseline.tree
+    const changes = changesSince({ ...baseline, tree: before }, tree, areMethods)
+    this.#changes[at] = { tree, baseline, changes }
+    return changes
   }
 
   sortNext(): void {

@@ -22,6 +22,8 @@ const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
   '--profiler x.jar': { profiler: 'x.jar' },
   '--error-bars': { errorBars: true },
   '--max-overhead 5%': { maxOverhead: 0.05 },
+  '--slow p99': { slow: 'p99' },
+  '--slow 5ms': { slow: 5e6 },
   '--call-sites': { callSites: true },
   '--reproducible': { reproducible: true },
   '--follow-threads': { followThreads: true },
@@ -62,7 +64,8 @@ const TAKEN: readonly Taken[] = [
   {
     mode: 'exact',
     options: [
-      ...['--waits', '--error-bars', '--max-overhead 5%', '--call-sites', '--follow-threads'],
+      ...['--waits', '--error-bars', '--max-overhead 5%', '--slow p99', '--slow 5ms'],
+      ...['--call-sites', '--follow-threads'],
       '--trace 3',
     ],
     apart: [
@@ -77,10 +80,17 @@ const TAKEN: readonly Taken[] = [
       '--call-sites with --trace 3',
     ],
   },
-  { mode: 'locks', options: ['--waits', '--call-sites', '--follow-threads'] },
+  {
+    mode: 'locks',
+    options: ['--waits', '--slow p99', '--slow 5ms', '--call-sites', '--follow-threads'],
+  },
   {
     mode: 'bytecodes',
-    options: ['--bba precise', '--profiler x.jar', '--call-sites', '--reproducible', '--follow-threads'],
+    options: [
+      ...['--bba precise', '--profiler x.jar', '--slow p99', '--call-sites', '--reproducible'],
+      '--follow-threads',
+    ],
+    // The last --slow counts.
     apart: ['--profiler x.jar with --follow-threads'],
   },
   { mode: 'count', options: ['--call-sites', '--reproducible', '--follow-threads'] },

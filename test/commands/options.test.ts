@@ -56,3 +56,34 @@ describe('--max-overhead', () => {
     assert.match(error.message, message)
   })
 })
+
+describe('--slow', () => {
+  const parsed = (text: string): 'p99' | number | undefined => {
+    const command = withSessionFlags(new Command())
+      .exitOverride()
+      .configureOutput({ writeErr: () => {} })
+    return command.parse(['--slow', text], { from: 'user' }).opts<SessionFlags>().slow
+  }
+
+  it('is p99, or a time in ns', async () => {
+    assert.deepEqual(['p99', 'P99', '50ms', '1.5s', '250us', '7µs', '80ns', '2m'].map(parsed), [
+      ...['p99', 'p99', 50e6, 1.5e9, 250e3, 7e3, 80, 120e9],
+    ])
+    for (const text of ['', 'p98', '50', '0ms', '-5ms', 'ms', '1e3ms', '5 ms']) {
+      assert.throws(() => parsed(text), /It is p99, or a time as 50ms, 250us or 1\.5s\./, text)
+    }
+    assert.equal((await commandOptions({ ...FLAGS, slow: 5e6 })).slow, 5e6)
+  })
+
+  it.each([
+    [{ mode: 'count' }, /--mode count does not know/],
+    [{ mode: 'alloc' }, /--mode alloc does not know/],
+    [{ mode: 'sample' }, /--mode sample does not know/],
+    [{ mode: 'bytecodes' }, /needs times, and --mode bytecodes has none/],
+  ] as const)('with a time does not go with %j', async (flags, message) => {
+    const error = await commandOptions({ ...FLAGS, ...flags, slow: 5e6 }).catch((it: unknown) => it)
+    assert.ok(error instanceof JfluidError)
+    assert.equal(error.exitCode, EX_USAGE)
+    assert.match(error.message, message)
+  })
+})

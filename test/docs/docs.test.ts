@@ -9,7 +9,7 @@ import * as codes from '../../src/base/errors.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
 import { BINDINGS } from '../../src/tui/keys.ts'
 import { REGION } from '../profile/region.ts'
-import { TIMED } from '../profile/root-calls.ts'
+import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
 import { callOf } from '../profile/traced.ts'
 import { Methods, profileOf } from '../profile/trees.ts'
 
@@ -190,6 +190,7 @@ it('the documented keys of the JSON are those of an export', () => {
       byHand: [{ what: 'exclude' as const, text: 'a.B', atMs: 1, methods: 1 }],
     },
     trace: { asked: 1, calls: [callOf('main> 0 work> 1 work< 4 main< 5', new Methods())] },
+    slowCalls: slowCallsOf(profile.merged),
     overhead: {
       ...{
         budget: 0.05,
@@ -229,7 +230,7 @@ it('the documented keys of the JSON are those of an export', () => {
   ].map(([key]) => unquoted(key!))
   // An array of objects needs no row of its own where its members have some.
   const objects =
-    /^(instrumentation\.skipped|threads|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
+    /^(instrumentation\.skipped|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
   const paths = [...found].filter((path) => !objects.test(path))
   expect([...documented].sort()).toEqual(paths.sort())
 })

@@ -1,6 +1,8 @@
 // Root calls and a course as profiles have them: three seconds, of which the second stood still for a while.
 
 import type { CourseTimes, RootCallTimes } from '../../src/cct/root-calls.ts'
+import type { SlowTimes } from '../../src/cct/slow-times.ts'
+import type { Tree } from '../../src/cct/tree.ts'
 
 const column = (...values: number[]) => Float64Array.from(values)
 
@@ -22,4 +24,17 @@ export const TIMED: { rootCalls: RootCallTimes; course: CourseTimes } = {
     ...{ events: column(40_000, 1000, 44_000), waitNs: column(0, 1e6, 0) },
     ...{ pauses: column(0, 2, 0), pauseNs: column(0, 30e6, 0) },
   },
+}
+
+/** One of two calls was slow: main of the notation with more work in it. */
+export function slowCallsOf(tree: Tree, one: Tree = tree): SlowTimes {
+  const call = { thread: { id: 21, name: 'worker-1' }, method: 1, atMs: 1500 }
+  return {
+    ...{ unit: 'ns', threshold: 'p99', thresholdNow: 12e6, count: 1, dropped: 0, tree },
+    slowest: [
+      { ...call, number: 2, time: 45e6, tree: one },
+      { ...call, number: 1, time: 2e6 },
+    ],
+    latest: { ...call, number: 2, time: 45e6, tree: one },
+  }
 }

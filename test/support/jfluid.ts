@@ -189,6 +189,49 @@ export interface JsonProfile {
   /** With `--region`. */
   regions?: JsonRegion[]
   callSites?: true
+  /** Of times and bytecodes. */
+  rootCalls?: {
+    unit: string
+    count: number
+    total: number
+    min: number
+    mean: number
+    max: number
+    percentiles: Record<string, number>
+  }
+  course?: {
+    firstSecond: number
+    seconds: {
+      calls?: number
+      p50?: number
+      p95?: number
+      max?: number
+      events: number
+      waitNs: number
+      pauses: number
+      pauseNs: number
+    }[]
+  }
+  /** With `--slow`. */
+  slowCalls?: {
+    unit: string
+    threshold: string | number
+    thresholdNow: number | null
+    count: number
+    dropped: number
+    roots: JsonNode[]
+    slowest: {
+      number: number
+      threadId: number
+      threadName: string
+      class: string
+      method: string
+      descriptor: string
+      time: number
+      atMs: number
+      roots: JsonNode[]
+    }[]
+  }
   methods: {
     class: string
     loader: string

@@ -1,5 +1,6 @@
 // A screen that keeps what is drawn, as text, and a session that says what it is told to.
 
+import type { SlowWant } from '../../src/cct/slow-times.ts'
 import type { Snapshot, ThreadTree, Tree } from '../../src/cct/tree.ts'
 import { width } from '../../src/tui/format.ts'
 import type { LiveSource, LiveStatus } from '../../src/tui/live-source.ts'
@@ -89,6 +90,11 @@ export class FakeSource implements LiveSource {
   tree: Tree
   threads: readonly ThreadTree[] = []
   snapshots = 0
+  /** What was asked of slow calls the last time, and how often they were to be kept. */
+  wanted: SlowWant | undefined
+  kept = 0
+  /** What snapshots have besides. */
+  more: Partial<Snapshot> = {}
   resets = 0
   failure: Error | undefined
   facts: Partial<LiveStatus> = {}
@@ -103,11 +109,12 @@ export class FakeSource implements LiveSource {
     })
   }
 
-  async snapshot(perThread: boolean): Promise<Snapshot> {
+  async snapshot(perThread: boolean, slow?: SlowWant): Promise<Snapshot> {
     this.snapshots++
+    this.wanted = slow
     if (this.failure) throw this.failure
     const threads = perThread ? this.threads : []
-    return { merged: this.tree, threads, events: 100, waitNs: 0, healed: 0 }
+    return { merged: this.tree, threads, events: 100, waitNs: 0, healed: 0, ...this.more }
   }
 
   methodName(id: number) {
@@ -132,6 +139,10 @@ export class FakeSource implements LiveSource {
       warnings: [],
       ...this.facts,
     }
+  }
+
+  keepSlow(): void {
+    this.kept++
   }
 
   reset(): void {

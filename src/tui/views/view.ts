@@ -2,8 +2,10 @@
 // are drawn, and what keys and clicks on them do is the view's; the turns of the session, pages and status lines are not.
 // Pure: the same picture and the same keys give the same lines.
 
+import type { CourseTimes, RootCallTimes } from '../../cct/root-calls.ts'
 import type { HotMethod } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
+import type { ShownChanges } from '../baseline.ts'
 import type { Filter } from '../filter.ts'
 import type { Scene } from '../lines.ts'
 import type { NameText, Path, Sort, SortColumn } from '../rows.ts'
@@ -21,6 +23,10 @@ export interface Shared {
   readonly filter: Filter
   /** Of all threads, and of methods. */
   readonly merged: Tree
+  /** Second by second; undefined where it is not known. */
+  readonly course: CourseTimes | undefined
+  /** Undefined where calls of roots are not timed. */
+  readonly rootCalls: RootCallTimes | undefined
   readonly nameText: NameText
   /** What matches are sought; empty for nothing. */
   readonly search: string
@@ -30,6 +36,8 @@ export interface Shared {
   readonly columns: number
   /** Has all rows shown again. */
   unfilter(): void
+  /** Since b, per call of the root; of methods in all their contexts, or of contexts. */
+  changes(areMethods: boolean): ShownChanges
   /** A word to the user, such as of a search without matches. */
   say(notice: string): void
   /** Shows the calling context tree, and a node in it. */

@@ -1,0 +1,297 @@
+// The trees of slow calls: of all outermost calls of roots that took a threshold or longer, and of the slowest ones each by itself.
+//
+// Whether a call is slow is known when it ends. So the events of a thread's call are kept as they come, run by run, not one by
+// one, and read a second time if the call was slow: what is not slow costs the copy of its words, 8 bytes an event. A call with more
+// words than that is read into a tree of its own meanwhile, so that memory stays bounded.
+
+import type { CctBuilder } from './builder.ts'
+import type { RootClock } from './root-calls.ts'
+
+/** The slowest that have trees of their own. */
+export const SLOWEST = 10
+/** Elements of a thread's words that are kept: 2 MiB, 262,144 events. */
+const MOST_WORDS = 2 ** 19
+const MOST_STRETCHES = 2 ** 18
+/** Pauses that trees of single calls are without. */
+const MOST_PAUSES = 256
+/** Contexts of a call that is read meanwhile. */
+const MOST_CONTEXTS = 2 ** 20
+/** When a call is slow: at so many ticks, or above the p99 of all so far. */
+export type SlowThreshold = number | 'p99'
+
+const CALLS = 0
+const ADJUST = 1
+const SUSPEND = 2
+const RESUME = 3
+const CAUGHT = 4
+const SITE = 5
+const COUNTED = 6
+
+/** Where one stretch of events begins, of four numbers each: kind, and what goes with it. */
+const STRETCH = 4
+
+/** What a thread's call has told so far. */
+class CallLog {
+  words = new Uint32Array(1024)
+  used = 0
+  stretches: number[] = []
+  /** Of a call that has outgrown its words: what was read meanwhile. */
+  builder: CctBuilder | null = null
+  /** That has outgrown its bound. */
+  isTooLarge = false
+  /** It was here when the call began. */
+  isWhole = false
+
+  clear(): void {
+    this.forget()
+    this.builder = null
+    this.isTooLarge = this.isWhole = false
+  }
+
+  /** What is kept has been read. */
+  forget(): void {
+    this.used = 0
+    this.stretches = []
+  }
+
+  get isLarge(): boolean {
+    return this.used > MOST_WORDS || this.stretches.length > MOST_STRETCHES
+  }
+
+  take(words: Uint32Array, from: number, to: number, base: number): void {
+    const count = to - from
+    if (this.used + count > this.words.length) {
+      const grown = new Uint32Array(Math.max(this.used + count, this.words.length * 2))
+      grown.set(this.words.subarray(0, this.used))
+      this.words = grown
+    }
+    this.words.set(words.subarray(from, to), this.used)
+    this.stretches.push(CALLS, this.used, this.used + count, base)
+    this.used += count
+  }
+
+  /** Tells it all to a builder, as events of this thread: what comes of it are the same contexts. */
+  tell(builder: CctBuilder, thread: number): void {
+    const { stretches, words } = this
+    builder.thread(thread, -1)
+    if (this.builder === null) builder.root() // one before it may have lost its end
+    for (let at = 0; at < stretches.length; at += STRETCH) {
+      const [a, b, base] = [stretches[at + 1]!, stretches[at + 2]!, stretches[at + 3]!]
+      switch (stretches[at]) {
+        case CALLS:
+          builder.calls(words, a, b, base)
+          break
+        case ADJUST:
+          builder.adjust(a)
+          break
+        case SUSPEND:
+          builder.suspend(a)
+          break
+        case RESUME:
+          builder.resume(a)
+          break
+        case CAUGHT:
+          builder.caught(a, b)
+          break
+        case SITE:
+          builder.site(a)
+          break
+        default:
+          builder.counted(a)
+      }
+    }
+  }
+
+  copy(): CallLog {
+    const copy = new CallLog()
+    copy.words = this.words.slice(0, this.used)
+    copy.used = this.used
+    copy.stretches = this.stretches
+    copy.builder = this.builder
+    copy.isTooLarge = this.isTooLarge
+    return copy
+  }
+}
+
+/** One call that was slow. */
+export interface SlowCall {
+  /** In the order in which calls ended, from 1. */
+  readonly number: number
+  /** Number of the thread. */
+  readonly thread: number
+  readonly method: number
+  readonly ticks: number
+  /** When it ended, in ms since recording began. */
+  readonly atMs: number
+}
+
+interface KeptCall extends SlowCall {
+  readonly log: CallLog
+}
+
+/** What else is known of the calls of a builder. */
+export interface CallFacts {
+  /** What p99 of calls so far is, in ticks; not finite while there are too few. */
+  p99(): number
+  /** Ms since recording began. */
+  now(): number
+}
+
+export class SlowCalls {
+  readonly threshold: SlowThreshold
+  /** Calls that were slow. */
+  count = 0
+  /** Those of them whose trees have outgrown memory: they are in none. */
+  dropped = 0
+  /** All slow calls. */
+  readonly tree: CctBuilder
+  readonly #make: (maxNodes?: number) => CctBuilder
+  readonly #facts: CallFacts
+  readonly #mostContexts: number
+  /** By thread number. */
+  readonly #logs: (CallLog | undefined)[] = []
+  /** The slowest first. */
+  #slowest: KeptCall[] = []
+  #latest: KeptCall | null = null
+  #ended = 0
+  #pauses: [start: number, end: number][] = []
+
+  /** @param make  a builder like that of all calls */
+  constructor(
+    threshold: SlowThreshold,
+    make: (maxNodes?: number) => CctBuilder,
+    facts: CallFacts,
+    mostContexts = MOST_CONTEXTS,
+  ) {
+    this.#mostContexts = mostContexts
+    this.threshold = threshold
+    this.#make = make
+    this.#facts = facts
+    this.tree = make()
+  }
+
+  /** Ticks; not finite while there is no p99. */
+  get thresholdTicks(): number {
+    return this.threshold === 'p99' ? this.#facts.p99() : this.threshold
+  }
+
+  /** Of all calls, slow or not, that have ended since this began, the slowest first. */
+  get slowest(): readonly SlowCall[] {
+    return this.#slowest
+  }
+
+  /** The slow call that has ended latest. */
+  get latest(): SlowCall | null {
+    return this.#latest
+  }
+
+  /** The tree of one of these; null if it is not kept any more. */
+  treeOf(number: number): CctBuilder | null {
+    const call = [...this.#slowest, this.#latest].find((it) => it?.number === number)
+    if (call === undefined || call === null) return null
+    if (call.log.builder !== null) return call.log.builder
+    const builder = this.#make()
+    call.log.tell(builder, call.thread)
+    for (const [start, end] of this.#pauses) builder.pause(start, end)
+    return builder
+  }
+
+  // ---- what the builder of all calls tells, of calls that go on ----
+
+  begin({ thread }: RootClock): void {
+    const log = this.#logs[thread] ?? new CallLog()
+    this.#logs[thread] = log
+    log.clear()
+    log.isWhole = true
+  }
+
+  calls({ thread }: RootClock, words: Uint32Array, from: number, to: number, base: number): void {
+    const log = this.#logs[thread]
+    if (from >= to || log?.isWhole !== true) return
+    log.take(words, from, to, base)
+    if (log.isLarge) this.#readMeanwhile(log, thread)
+  }
+
+  adjust(clock: RootClock, ticks: number): void {
+    this.#stretch(clock, ADJUST, ticks)
+  }
+
+  suspend(clock: RootClock, ticks: number): void {
+    this.#stretch(clock, SUSPEND, ticks)
+  }
+
+  resume(clock: RootClock, ticks: number): void {
+    this.#stretch(clock, RESUME, ticks)
+  }
+
+  caught(clock: RootClock, method: number, ticks: number): void {
+    this.#stretch(clock, CAUGHT, method, ticks)
+  }
+
+  site(clock: RootClock, site: number): void {
+    this.#stretch(clock, SITE, site)
+  }
+
+  counted(clock: RootClock, method: number): void {
+    this.#stretch(clock, COUNTED, method)
+  }
+
+  #stretch({ thread }: RootClock, kind: number, a: number, b = 0): void {
+    const log = this.#logs[thread]
+    if (log?.isWhole !== true) return
+    log.stretches.push(kind, a, b, 0)
+    if (log.isLarge) this.#readMeanwhile(log, thread)
+  }
+
+  /** The call has ended, and has taken so long. */
+  end({ thread, method }: RootClock, ticks: number): void {
+    const log = this.#logs[thread]
+    if (log?.isWhole !== true) return
+    this.#ended++
+    const isSlow = ticks >= this.thresholdTicks
+    const isAmongSlowest = this.#slowest.length < SLOWEST || ticks > this.#slowest.at(-1)!.ticks
+    if (isSlow || isAmongSlowest) {
+      if (log.builder !== null) this.#readMeanwhile(log, thread)
+      if (isSlow) this.#add(log, thread)
+      const call = { number: this.#ended, thread, method, ticks, atMs: this.#facts.now(), log: log.copy() }
+      if (isSlow) this.#latest = call
+      if (isAmongSlowest && !log.isTooLarge) this.#keep(call)
+    }
+    log.clear()
+  }
+
+  #add(log: CallLog, thread: number): void {
+    this.count++
+    if (log.isTooLarge) this.dropped++
+    else if (log.builder !== null) this.tree.addTree(log.builder, thread)
+    else log.tell(this.tree, thread)
+  }
+
+  #keep(call: KeptCall): void {
+    const at = this.#slowest.findIndex((it) => it.ticks < call.ticks)
+    this.#slowest.splice(at < 0 ? this.#slowest.length : at, 0, call)
+    this.#slowest.length = Math.min(SLOWEST, this.#slowest.length)
+  }
+
+  /** Too much to be kept: it is read into a tree of its own. */
+  #readMeanwhile(log: CallLog, thread: number): void {
+    try {
+      if (!log.isTooLarge) {
+        log.builder ??= this.#make(this.#mostContexts)
+        log.tell(log.builder, thread)
+      }
+    } catch {
+      // Its tree has outgrown its bound. That of all calls has not, so recording goes on.
+      log.isTooLarge = true
+      log.builder = null
+    }
+    log.forget()
+  }
+
+  /** The target stood still; may be told late. */
+  pause(start: number, end: number): void {
+    this.tree.pause(start, end)
+    for (const { log } of this.#slowest) log.builder?.pause(start, end)
+    this.#pauses = [...this.#pauses.slice(1 - MOST_PAUSES), [start, end]]
+  }
+}

@@ -1,0 +1,162 @@
+// Slow calls in a profile: in the file, in JSON, and as a section of the report.
+
+import { changesPerCall, sidesOf } from '../cct/baseline.ts'
+import { differenceOf } from '../cct/difference.ts'
+import { costsOf } from '../cct/metric.ts'
+import type { SlowCallTimes, SlowTimes } from '../cct/slow-times.ts'
+import type { Tree } from '../cct/tree.ts'
+import type { Checks } from './checks.ts'
+import { nameOf, type Profile } from './profile.ts'
+import { callCost } from './root-calls.ts'
+import { clean, cut, pad, plural, right, shortName, span } from './text.ts'
+
+/** As the file keeps it: trees as elsewhere in it. */
+export function packSlow({ tree, slowest, latest, ...facts }: SlowTimes): object {
+  const packed = ({ tree: own, ...call }: SlowCallTimes): object => ({
+    ...call,
+    ...(own !== undefined && { tree: packTree(own) }),
+  })
+  return {
+    ...facts,
+    ...(tree !== undefined && { tree: packTree(tree) }),
+    slowest: slowest.map(packed),
+    latest: latest && packed(latest),
+  }
+}
+
+function packTree({ count: nodes, method, size, metrics }: Tree): object {
+  const bytes = (of: Int32Array | Float64Array) =>
+    new Uint8Array(of.buffer, of.byteOffset, nodes * of.BYTES_PER_ELEMENT)
+  return {
+    count: nodes,
+    method: bytes(method),
+    size: bytes(size),
+    metrics: Object.fromEntries(Object.entries(metrics).map(([name, values]) => [name, bytes(values)])),
+  }
+}
+
+/** @param methods  how many names there are, the unused first one included */
+export function readSlow(
+  value: unknown,
+  checks: Checks,
+  treeOf: (value: unknown, what: string) => Tree,
+  methods: number,
+): SlowTimes {
+  const all = checks.fields(value, 'slowCalls')
+  const call = (each: unknown): SlowCallTimes => {
+    const fields = checks.fields(each, 'a slow call')
+    const thread = checks.fields(fields.thread, 'the thread of a slow call')
+    const method = checks.count(fields.method, 'the method of a slow call')
+    if (method < 1 || method >= methods) throw checks.bad('a slow call has no name')
+    return {
+      number: checks.count(fields.number, 'the number of a slow call'),
+      thread: {
+        id: checks.number(thread.id, 'the thread of a slow call'),
+        name: checks.string(thread.name, 'the thread of a slow call'),
+      },
+      method,
+      time: checks.number(fields.time, 'the time of a slow call'),
+      atMs: checks.number(fields.atMs, 'the end of a slow call'),
+      ...(fields.tree !== undefined && { tree: treeOf(fields.tree, 'the tree of a slow call') }),
+    }
+  }
+  const { threshold, thresholdNow, latest } = all
+  return {
+    unit: checks.oneOf(all.unit, ['ns', 'bytecodes'], 'slowCalls.unit'),
+    threshold: threshold === 'p99' ? threshold : checks.number(threshold, 'slowCalls.threshold'),
+    thresholdNow: thresholdNow === null ? null : checks.number(thresholdNow, 'slowCalls.thresholdNow'),
+    count: checks.count(all.count, 'slowCalls.count'),
+    dropped: checks.count(all.dropped, 'slowCalls.dropped'),
+    slowest: checks.array(all.slowest, 'slowCalls.slowest').map(call),
+    latest: latest === null ? null : call(latest),
+    ...(all.tree !== undefined && { tree: treeOf(all.tree, 'the tree of slow calls') }),
+  }
+}
+
+/** The member `slowCalls` of a JSON object, in pieces. */
+export function* slowJsonPieces(
+  slow: SlowTimes,
+  { methodNames }: Profile,
+  nodes: (tree: Tree) => Iterable<string>,
+): Generator<string> {
+  const { unit, threshold, thresholdNow, count: calls, dropped, slowest, tree } = slow
+  const facts = { unit, threshold, thresholdNow, count: calls, dropped }
+  yield `"slowCalls":${JSON.stringify(facts).slice(0, -1)},"roots":[`
+  if (tree !== undefined) yield* nodes(tree)
+  yield '],"slowest":['
+  let separator = '\n'
+  for (const { number, thread, method: id, time, atMs, tree: own } of slowest) {
+    const { class: owner, method, descriptor } = nameOf(methodNames, id)
+    const call = { number, threadId: thread.id, threadName: thread.name }
+    const text = JSON.stringify({ ...call, class: owner, method, descriptor, time, atMs })
+    yield `${separator}${text.slice(0, -1)},"roots":[`
+    if (own !== undefined) yield* nodes(own)
+    yield ']}'
+    separator = ',\n'
+  }
+  yield ']}'
+}
+
+/** "above p99, 12.0 ms at the moment"; "of 50.0 ms and more". */
+export function thresholdText({ threshold, thresholdNow, unit }: SlowTimes): string {
+  if (threshold !== 'p99') return `of ${callCost(threshold, unit)} and more`
+  if (thresholdNow === null) return 'above p99 (known after 100)'
+  return `above p99, ${callCost(thresholdNow, unit)}`
+}
+
+/** Rows of what slow calls have more of than all. */
+const MOST_CHANGES = 5
+
+/** What is known of slow calls besides their tree: lines without a line feed, the first of them the title. */
+export function* slowLines(slow: SlowTimes, profile: Profile, cells: number): Generator<string> {
+  const { unit, count: calls, dropped, slowest, tree } = slow
+  yield `Slow calls: ${plural(calls, 'call')} ${thresholdText(slow)}`
+  if (dropped > 0) yield `${plural(dropped, 'slow call')} in no tree: too large`
+  if (slowest.length > 0) {
+    yield `${right('took', 10)}${right('ended at', 10)}  the slowest calls: thread, root`
+    for (const { time, atMs, thread, method } of slowest) {
+      const root = shortName(nameOf(profile.methodNames, method), 40)
+      const text = `${right(callCost(time, unit), 10)}${right(span(atMs), 10)}  ${pad(clean(thread.name), 20)}  ${root}`
+      yield cut(text, cells)
+    }
+  }
+  if (tree !== undefined && tree.count > 0) yield* changeLines(tree, profile, unit, cells)
+}
+
+/** Where a slow call spends more of its own than a call does on average. */
+function* changeLines(
+  tree: Tree,
+  { merged, methodNames }: Profile,
+  unit: SlowTimes['unit'],
+  cells: number,
+): Generator<string> {
+  const difference = differenceOf(merged, tree)
+  const { before, after, change } = changesPerCall(sidesOf(difference))
+  const most = Array.from({ length: difference.count }, (_, i) => i)
+    .filter((i) => change.self[i]! > 0)
+    .sort((a, b) => change.self[b]! - change.self[a]!)
+    .slice(0, MOST_CHANGES)
+  if (most.length === 0) return
+  yield `${right('in a slow', 10)}${right('in any', 10)}  by themselves, per call of the root: what slow calls have more of`
+  for (const i of most) {
+    const node = difference.nodeAfter[i]!
+    const method = node >= 0 ? tree.method[node]! : merged.method[difference.nodeBefore[i]!]!
+    const name = shortName(nameOf(methodNames, method), cells - 22)
+    yield `${right(callCost(after.self[i]!, unit), 10)}${right(callCost(before.self[i]!, unit), 10)}  ${name}`
+  }
+}
+
+/** "45.2 ms on average, of all calls 2.10 ms". */
+export function averageText({ unit, tree, count: calls }: SlowTimes, all: Tree): string {
+  const mean = (of: Tree | undefined) => {
+    if (of === undefined) return '-'
+    const { total } = costsOf(of)
+    let [sum, times] = [0, 0]
+    for (let top = 0; top < of.count; top += of.size[top]!) {
+      sum += total[top]!
+      times += of.metrics.calls?.[top] ?? 0
+    }
+    return times === 0 ? '-' : callCost(sum / times, unit)
+  }
+  return `${plural(calls, 'slow call')}, ${mean(tree)} on average; all calls ${mean(all)}`
+}

@@ -1,0 +1,123 @@
+// Which calls are looked at: all, the slow ones, or one of the slowest. And the page where they are chosen.
+
+import type { RootCallTimes } from '../cct/root-calls.ts'
+import type { SlowCallTimes, SlowTimes, SlowWant } from '../cct/slow-times.ts'
+import type { MethodName, Tree } from '../cct/tree.ts'
+import { callCost } from '../profile/root-calls.ts'
+import { thresholdText } from '../profile/slow-calls.ts'
+import { plural } from '../profile/text.ts'
+import { clean, count, pad, right, shortName, span } from './format.ts'
+import { run } from './frame-lines.ts'
+import type { Line } from './screen.ts'
+
+/** All calls; slow ones together; the one with this number. */
+type Chosen = 'all' | 'slow' | number
+
+export class SlowChoice {
+  #chosen: Chosen = 'all'
+  /** Selected line of the page. */
+  line = 0
+
+  get isOfAll(): boolean {
+    return this.#chosen === 'all'
+  }
+
+  /**
+   * What is to be asked of the session; undefined for nothing.
+   *
+   * @param isAwaited  the next slow call is
+   */
+  want(isListed: boolean, isAwaited: boolean): SlowWant | undefined {
+    if (this.#chosen === 'slow') return 'tree'
+    if (this.#chosen !== 'all') return { call: this.#chosen }
+    return isAwaited ? 'latest' : isListed ? 'figures' : undefined
+  }
+
+  /** By line of the page. */
+  choose(line: number, slow: SlowTimes | undefined): void {
+    this.line = line
+    this.#chosen = line === 0 || slow === undefined ? 'all' : line === 1 ? 'slow' : callAt(slow, line)
+  }
+
+  chooseCall(number: number): void {
+    this.#chosen = number
+  }
+
+  chooseAll(): void {
+    this.#chosen = 'all'
+  }
+
+  /** Selects the line of what is looked at. */
+  open(slow: SlowTimes | undefined): void {
+    const at = slow?.slowest.findIndex((it) => it.number === this.#chosen) ?? -1
+    this.line = this.#chosen === 'all' ? 0 : at < 0 ? 1 : at + 2
+  }
+
+  #call(slow: SlowTimes | undefined): SlowCallTimes | undefined {
+    if (slow === undefined) return undefined
+    return [...slow.slowest, ...(slow.latest === null ? [] : [slow.latest])].find(
+      (it) => it.number === this.#chosen,
+    )
+  }
+
+  /** Undefined where it has not come yet, or is not kept any more. */
+  tree(slow: SlowTimes | undefined): Tree | undefined {
+    return this.#chosen === 'slow' ? slow?.tree : this.#call(slow)?.tree
+  }
+
+  /** For the status line; empty for all calls. */
+  title(slow: SlowTimes | undefined, isWide: boolean): string {
+    if (this.#chosen === 'all') return ''
+    if (slow === undefined) return 'slow calls'
+    if (this.#chosen === 'slow')
+      return `${plural(slow.count, 'slow call')} ${isWide ? thresholdText(slow) : ''}`.trim()
+    const call = this.#call(slow)
+    if (call === undefined) return 'a slow call'
+    const time = callCost(call.time, slow.unit)
+    return isWide ? `slow call of ${time}, ${clean(call.thread.name)}` : `slow call of ${time}`
+  }
+
+  /** Why there is no tree. */
+  nothing(slow: SlowTimes | undefined): string {
+    if (slow === undefined) return 'Slow calls are kept from now on.'
+    if (this.#chosen !== 'slow')
+      return 'The tree of this call is not kept any more, or was too large. S chooses another.'
+    const yet =
+      slow.threshold === 'p99' ? 'p99 is known from the hundredth call on' : 'none has taken so long'
+    return `No slow call has ended yet: ${yet}. S chooses other calls.`
+  }
+}
+
+function callAt({ slowest }: SlowTimes, line: number): Chosen {
+  return slowest[line - 2]?.number ?? 'slow'
+}
+
+/** Lines of the page that can be chosen. */
+export function slowChoices(slow: SlowTimes | undefined): number {
+  return slow === undefined ? 1 : 2 + slow.slowest.length
+}
+
+export function slowPage(
+  slow: SlowTimes | undefined,
+  all: RootCallTimes | undefined,
+  chosen: number,
+  columns: number,
+  nameOf: (id: number) => MethodName,
+): Line[] {
+  const took = (cost: string, at: string, text: string) => `${right(cost, 11)}${right(at, 10)}  ${text}`
+  const unit = slow?.unit ?? all?.unit ?? 'ns'
+  const mean = all === undefined || all.count === 0 ? '-' : `~${callCost(all.mean, unit)}`
+  const texts = [took(mean, '', `all calls that ended: ${count(all?.count ?? 0)}, on average`)]
+  if (slow !== undefined) {
+    texts.push(took('', '', `${plural(slow.count, 'slow call')} ${thresholdText(slow)}`))
+    for (const { time, atMs, thread, method } of slow.slowest) {
+      const who = pad(clean(thread.name), 20)
+      const root = shortName(nameOf(method), Math.max(10, columns - 46))
+      texts.push(took(callCost(time, unit), span(atMs), `${who}  ${root}`))
+    }
+  }
+  return [
+    [run(pad(took('took', 'ended at', 'calls (Enter shows their tree)'), columns), 'header')],
+    ...texts.map((text, i): Line => [run(pad(text, columns), i === chosen ? 'selected' : 'plain')]),
+  ]
+}

@@ -1,0 +1,270 @@
+// The course of the recording as charts, the latest at the right: calls of the root a second, how long they took, events, waiting for
+// us, and what profiling costs where there is a budget. A row is a chart; all have the same seconds one below the other.
+
+import type { CourseTimes, RootCallTimes } from '../../cct/root-calls.ts'
+import { ASCII_BARS, BARS, type BarGlyphs, perSecond } from '../../profile/region-text.ts'
+import { callCost } from '../../profile/root-calls.ts'
+import { count, pad, right, shortCount, span } from '../format.ts'
+import { run } from '../frame-lines.ts'
+import type { Scene } from '../lines.ts'
+import type { Line } from '../screen.ts'
+import { View } from './view.ts'
+
+const LABEL_CELLS = 11
+const NUMBER_CELLS = 22
+/** Seconds that one sign may stand for. */
+const STEPS = [1, 2, 5, 10, 30, 60] as const
+const HIGHEST = 6
+
+type Unit = 'rate' | 'cost' | 'percent'
+
+/** What a chart shows of the seconds that it has room for. */
+interface Chart {
+  readonly label: string
+  readonly unit: Unit
+  /** One a sign, oldest first; nothing happened where it is not a number. */
+  readonly values: readonly number[]
+  readonly help: string
+  /** From here on it is worth a warning. */
+  readonly most?: number
+}
+
+export class TimelineView extends View {
+  #selected = 0
+  #step = 0
+  /** Of the latest drawing: what arrows choose from. */
+  #charts: readonly Chart[] = []
+
+  override get count(): number {
+    const { course } = this.shared
+    return course === undefined ? 0 : Math.max(chartCount(course), this.#charts.length)
+  }
+
+  override get index(): number {
+    return Math.min(this.#selected, Math.max(0, this.count - 1))
+  }
+
+  protected override select(index: number): void {
+    this.#selected = index
+  }
+
+  protected override rebuild(): void {}
+
+  protected override find(): number {
+    return 0
+  }
+
+  /** Fewer seconds a sign. */
+  override goRight(): void {
+    this.#step = Math.max(0, this.#step - 1)
+  }
+
+  /** More of them: further back. */
+  override goLeft(): void {
+    this.#step = Math.min(STEPS.length - 1, this.#step + 1)
+  }
+
+  override enter(): void {}
+
+  override detail(): string | undefined {
+    const chart = this.#charts[this.index]
+    return chart && `${chart.label}: ${chart.help}`
+  }
+
+  override nothing(): string {
+    return 'No course of this recording is known: no calls are recorded, or an older jfluid has written the file.'
+  }
+
+  override head({ columns }: Scene): Line {
+    const each = STEPS[this.#step]!
+    const title = each === 1 ? 'a sign is a second' : `a sign is ${span(each * 1000)}`
+    const first = pad(` timeline, ${title}; Left and Right change that`, columns - NUMBER_CELLS)
+    return [run(pad(`${first} now, least to most`, columns), 'header')]
+  }
+
+  override body(scene: Scene): Line[] {
+    const { course, rootCalls } = this.shared
+    if (course === undefined) return []
+    const cells = scene.columns - LABEL_CELLS - NUMBER_CELLS - 1
+    const each = STEPS[this.#step]!
+    const seconds = signs(course, cells, each)
+    const charts = chartsOf(scene, course, seconds)
+    this.#charts = charts
+    const glyphs = scene.unicode ? BARS : ASCII_BARS
+    const unit = rootCalls?.unit ?? 'ns'
+    // Below the charts: pauses, and the axis.
+    const room = Math.max(1, Math.floor((this.shared.bodyRows - 2) / charts.length))
+    const height = Math.min(HIGHEST, room > 3 ? room - 1 : room)
+    const lines: Line[] = []
+    for (const [i, chart] of charts.entries()) {
+      if (i > 0 && room > 3) lines.push([])
+      lines.push(...chartLines(chart, { height, cells, glyphs, unit, isSelected: i === this.index }))
+    }
+    if (room > 3) lines.push([])
+    lines.push(pauseLine(course, seconds, cells, scene.unicode), axisLine(cells, each))
+    return lines
+  }
+}
+
+function chartCount({ rootCalls }: CourseTimes): number {
+  return rootCalls === undefined ? 2 : 6
+}
+
+/** Ranges of seconds, one a sign; the last second is not over, and left out. */
+function signs({ events }: CourseTimes, cells: number, each: number): [from: number, to: number][] {
+  const end = Math.max(1, events.length - 1)
+  const ranges: [number, number][] = []
+  for (let to = end; to > 0 && ranges.length < cells; to -= each) ranges.unshift([Math.max(0, to - each), to])
+  return ranges
+}
+
+function chartsOf(
+  { status }: Scene,
+  course: CourseTimes,
+  seconds: readonly (readonly [number, number])[],
+): Chart[] {
+  const { rootCalls, events, waitNs, first } = course
+  const rate = (values: Float64Array) => seconds.map(([from, to]) => sum(values, from, to) / (to - from))
+  const charts: Chart[] = []
+  if (rootCalls !== undefined) {
+    const { calls, p50, p95, max } = rootCalls
+    const some = (value: (from: number, to: number) => number) =>
+      seconds.map(([from, to]) => (sum(calls, from, to) === 0 ? Number.NaN : value(from, to)))
+    const highest = (values: Float64Array) =>
+      some((from, to) => values.subarray(from, to).reduce((a, b) => Math.max(a, b), 0))
+    const weighed = some((from, to) => {
+      let all = 0
+      for (let i = from; i < to; i++) all += p50[i]! * calls[i]!
+      return all / sum(calls, from, to)
+    })
+    charts.push(
+      { label: 'calls/s', unit: 'rate', values: rate(calls), help: 'outermost calls of roots that ended' },
+      { label: 'p50', unit: 'cost', values: weighed, help: 'half of the calls that ended took at most this' },
+      { label: 'p95', unit: 'cost', values: highest(p95), help: '95 % of them took at most this' },
+      { label: 'max', unit: 'cost', values: highest(max), help: 'the longest call that ended' },
+    )
+  }
+  charts.push(
+    { label: 'events/s', unit: 'rate', values: rate(events), help: 'entries and exits recorded' },
+    {
+      ...{ label: 'wait %', unit: 'percent', most: 5, values: rate(waitNs).map((ns) => ns / 1e7) },
+      help: 'time that threads waited for jfluid, of one thread; charged to nobody',
+    },
+  )
+  const { overhead } = status
+  if (overhead?.windows !== undefined && charts.length > 2) {
+    const values = seconds.map(([, to]) => partAt(overhead.windows ?? [], (first + to) * 1000) * 100)
+    const help = `what profiling cost, of a budget of ${Number((overhead.budget * 100).toPrecision(3))} %`
+    charts.push({ label: 'overhead %', unit: 'percent', values, help, most: overhead.budget * 100 })
+  }
+  return charts
+}
+
+/** Of the window that this moment is in; not a number where there is none. */
+function partAt(windows: readonly { readonly atMs: number; readonly part: number }[], atMs: number): number {
+  let least = 0
+  let beyond = windows.length
+  while (least < beyond) {
+    const middle = (least + beyond) >> 1
+    if (windows[middle]!.atMs < atMs) least = middle + 1
+    else beyond = middle
+  }
+  return windows[least]?.part ?? Number.NaN
+}
+
+function sum(values: Float64Array, from: number, to: number): number {
+  let all = 0
+  for (let i = from; i < to; i++) all += values[i]!
+  return all
+}
+
+interface ChartShape {
+  readonly height: number
+  readonly cells: number
+  readonly glyphs: BarGlyphs
+  readonly unit: RootCallTimes['unit']
+  readonly isSelected: boolean
+}
+
+function chartLines(chart: Chart, { height, cells, glyphs, unit, isSelected }: ChartShape): Line[] {
+  const { label, values, most = Number.POSITIVE_INFINITY } = chart
+  const known = values.filter((it) => !Number.isNaN(it))
+  const largest = known.reduce((a, b) => Math.max(a, b), 0)
+  const least = known.reduce((a, b) => Math.min(a, b), largest)
+  const text = (value: number) => valueText(value, chart.unit, unit, glyphs)
+  const now = values.at(-1) ?? Number.NaN
+  const range = known.length === 0 ? '' : `${text(least)} to ${text(largest)}`
+  const bars = barLines(values, largest, height, glyphs)
+  return bars.map((bar, line): Line => {
+    const head = pad(line === 0 ? ` ${label}` : '', LABEL_CELLS)
+    const numbers =
+      height === 1
+        ? `${Number.isNaN(now) ? '-' : text(now)}, ${range}`
+        : line === 0
+          ? Number.isNaN(now)
+            ? '-'
+            : text(now)
+          : line === 1
+            ? range
+            : ''
+    return [
+      run(head, isSelected && line === 0 ? 'selected' : 'dim'),
+      run(' '.repeat(cells - values.length)),
+      run(bar, now >= most ? 'warning' : 'good'),
+      run(` ${right(numbers, NUMBER_CELLS)}`, line === 0 ? 'plain' : 'dim'),
+    ]
+  })
+}
+
+/** The top line first; a sign a value, its height in eighths of a line. Something is seen of whatever is not nothing. */
+export function barLines(
+  values: readonly number[],
+  largest: number,
+  height: number,
+  { levels }: BarGlyphs,
+): string[] {
+  const eighths = values.map((value) =>
+    value > 0 && largest > 0 ? Math.max(1, Math.round((value / largest) * height * levels.length)) : 0,
+  )
+  return Array.from({ length: height }, (_, line) => {
+    const below = (height - 1 - line) * levels.length
+    return eighths
+      .map((it) => (it <= below ? ' ' : levels[Math.min(levels.length, it - below) - 1]!))
+      .join('')
+  })
+}
+
+function valueText(value: number, unit: Unit, callUnit: RootCallTimes['unit'], glyphs: BarGlyphs): string {
+  if (unit === 'cost') return callCost(value, callUnit, glyphs)
+  if (unit === 'percent') return value.toFixed(1)
+  return value < 1000 ? perSecond(value) : shortCount(value)
+}
+
+/** Redefinitions that stopped the target. */
+function pauseLine(
+  { pauses, pauseNs }: CourseTimes,
+  seconds: readonly (readonly [number, number])[],
+  cells: number,
+  unicode: boolean,
+): Line {
+  const marks = seconds.map(([from, to]) => (sum(pauses, from, to) > 0 ? (unicode ? '▴' : '^') : ' '))
+  const [from, to] = [seconds[0]?.[0] ?? 0, seconds.at(-1)?.[1] ?? 0]
+  const times = sum(pauses, from, to)
+  const text = times === 0 ? 'none' : `${count(times)} in ${span(sum(pauseNs, from, to) / 1e6)}`
+  return [
+    run(pad(' pauses', LABEL_CELLS), 'dim'),
+    run(' '.repeat(cells - marks.length)),
+    run(marks.join(''), 'warning'),
+    run(` ${right(text, NUMBER_CELLS)}`, 'dim'),
+  ]
+}
+
+/** How long ago, every 20 signs. */
+function axisLine(cells: number, each: number): Line {
+  let text = ''
+  for (let ago = Math.floor(cells / 20) * 20; ago > 0; ago -= 20) {
+    const label = ago * each < 60 ? `-${ago * each} s` : `-${span(ago * each * 1000)}`
+    text = pad(text, cells - ago) + label
+  }
+  return [run(' '.repeat(LABEL_CELLS)), run(`${pad(text, cells - 3)}now`, 'dim')]
+}

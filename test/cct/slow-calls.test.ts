@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { Course } from '../../src/cct/course.ts'
+import { differenceOf } from '../../src/cct/difference.ts'
+import { SLOWEST, type SlowThreshold } from '../../src/cct/slow-calls.ts'
+import { enter, exit } from '../events/sinks.ts'
+import { idOf, play, show, treeOf } from './notation.ts'
+
+const COSTS = { innerTicks: 0, outerTicks: 0, countTicks: 0 }
+
+function keeping(threshold: SlowThreshold, builder = new CctBuilder()) {
+  const course = new Course()
+  const calls = builder.timeRoots(COSTS, course)
+  builder.keepSlow(threshold)
+  const slow = () => calls.slow ?? assert.fail('slow calls are kept')
+  return { builder, calls, course, slow }
+}
+
+describe('slow calls', () => {
+  it('have a tree of their own, and the slowest each one', () => {
+    const { builder, course, slow } = keeping(50)
+    course.tick(1234, 0, 0)
+    play(builder, 'root main> 0 fast> 5 fast< 10 main< 20') // 20
+    play(builder, 'root main> 100 slow> 110 slow< 170 main< 180') // 80
+    play(builder, '@2 root main> 100 slow> 110 slow< 140 main< 150') // 50
+    assert.equal(slow().count, 2)
+    // 180 - 100 - 60 and 150 - 100 - 30; 60 + 30
+    assert.equal(show(treeOf(slow().tree)), 'main 2x 40ns ( slow 2x 90ns )')
+    assert.deepEqual(
+      slow().slowest.map(({ number, thread, ticks, atMs }) => [number, thread, ticks, atMs]),
+      [
+        [2, 1, 80, 1234],
+        [3, 2, 50, 1234],
+        [1, 1, 20, 1234],
+      ],
+    )
+    assert.equal(slow().latest?.number, 3)
+    assert.equal(show(treeOf(slow().treeOf(2)!)), 'main 1x 20ns ( slow 1x 60ns )')
+    assert.equal(show(treeOf(slow().treeOf(1)!)), 'main 1x 15ns ( fast 1x 5ns )')
+    assert.equal(slow().treeOf(4), null)
+  })
+
+  it('are above p99 where no threshold is given, once there are a hundred calls', () => {
+    const { builder, slow } = keeping('p99')
+    let now = 0
+    const call = (ticks: number) => {
+      play(builder, `root main> ${now} main< ${now + ticks}`)
+      now += ticks + 1
+    }
+    call(5000)
+    for (let i = 0; i < 99; i++) call(100)
+    assert.equal(slow().count, 0)
+    call(100)
+    assert.equal(slow().count, 0)
+    call(4000)
+    assert.equal(slow().count, 1)
+    assert.equal(slow().thresholdTicks, 101)
+    assert.equal(show(treeOf(slow().tree)), 'main 1x 4000ns')
+    assert.deepEqual(
+      slow()
+        .slowest.slice(0, 3)
+        .map((it) => it.ticks),
+      [5000, 4000, 100],
+    )
+    assert.equal(slow().slowest.length, SLOWEST)
+  })
+
+  it('that had begun before anybody asked are in no tree', () => {
+    const builder = new CctBuilder()
+    const calls = builder.timeRoots(COSTS, new Course())
+    play(builder, 'root main> 0 a> 10')
+    builder.keepSlow(1)
+    play(builder, 'a< 20 main< 30  root main> 40 main< 50')
+    assert.equal(show(treeOf(calls.slow!.tree)), 'main 1x 10ns')
+    assert.equal(calls.slow!.slowest.length, 1)
+  })
+
+  it('begin anew at a reset, and a call that goes on is in no tree', () => {
+    const { builder, slow } = keeping(1)
+    play(builder, 'root main> 0 main< 10 root main> 20')
+    builder.reset(25)
+    play(builder, 'main< 30 root main> 40 main< 45')
+    assert.equal(show(treeOf(slow().tree)), 'main 1x 5ns')
+    assert.equal(slow().count, 1)
+  })
+
+  it('are without pauses, told early or late', () => {
+    const { builder, slow } = keeping(1)
+    builder.pause(20_000, 90_000)
+    play(builder, 'root main> 10000 main< 110000 root main> 200000 a> 200001 a< 299999 main< 300000')
+    builder.pause(210_000, 290_000)
+    // 100,000 - 70,000 + 2; 99,998 - 80,000
+    assert.equal(show(treeOf(slow().tree)), 'main 2x 30002ns ( a 1x 19998ns )')
+    assert.equal(show(treeOf(slow().treeOf(2)!)), 'main 1x 2ns ( a 1x 19998ns )')
+  })
+
+  it('that have more events than are kept have the same trees', () => {
+    const { builder, slow } = keeping(1)
+    const children = ['a', 'b', 'c'].map(idOf)
+    builder.thread(1, -1)
+    enter(builder, idOf('main'), 0)
+    let now = 0
+    for (let i = 0; i < 200_000; i++) {
+      enter(builder, children[i % 3]!, ++now)
+      exit(builder, children[i % 3]!, ++now)
+    }
+    exit(builder, idOf('main'), ++now)
+    assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
+    assert.equal(show(treeOf(slow().treeOf(1)!)), show(treeOf(builder)))
+    play(builder, `root main> ${now + 1} a> ${now + 2} a< ${now + 3} main< ${now + 4}`)
+    assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
+  })
+
+  it('whose own tree outgrows its bound are counted, and recording goes on', () => {
+    const { builder, slow } = keeping(1)
+    builder.keepSlow(1, 1000)
+    builder.thread(1, -1)
+    let now = 0
+    const id = idOf('main')
+    for (let i = 0; i < 1010; i++) enter(builder, id, ++now)
+    // More than is kept, so that it is read meanwhile.
+    for (let i = 0; i < 70_000; i++) {
+      exit(builder, id, ++now)
+      enter(builder, id, ++now)
+    }
+    for (let i = 0; i < 1010; i++) exit(builder, id, ++now)
+    assert.deepEqual([slow().count, slow().dropped, slow().slowest.length], [1, 1, 0])
+    play(builder, `root main> ${now + 1} main< ${now + 4}`)
+    assert.equal(show(treeOf(slow().tree)), 'main 1x 3ns')
+  })
+
+  it('that are all of them have the tree of all calls, whatever happens in between', () => {
+    const seed = 20261125
+    let state = seed
+    const random = (below: number): number => {
+      state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff
+      return Math.floor((state / 0x80000000) * below)
+    }
+    for (let round = 0; round < 30; round++) {
+      const placed = round % 2 === 0 ? null : 1
+      const builder = new CctBuilder(undefined, undefined, false, 1, undefined, placed)
+      const { calls, slow } = keeping(Number.NEGATIVE_INFINITY, builder)
+      const stacks: string[][] = [[], [], []]
+      let now = 1000
+      for (let step = 0; step < 400; step++) {
+        const thread = random(3)
+        const stack = stacks[thread]!
+        now += random(40) === 0 ? 60_000 : 1 + random(20)
+        let text = `@${thread + 1} `
+        const kind = random(20)
+        if (stack.length === 0 || (kind < 8 && stack.length < 8)) {
+          const name = stack.length === 0 ? 'main' : 'abcd'[random(4)]!
+          if (stack.length === 0) text += 'root '
+          else if (placed !== null) builder.thread(thread + 1, -1)
+          text += `${name}> ${now} `
+          stack.push(name)
+        } else if (kind < 16) text += `${stack.pop()}< ${now} `
+        // A pause in a gap with waiting before it is placed by what the thread did since, which is read in another order.
+        else if (kind < 17 && round % 3 === 0) text += `adjust ${random(5)} `
+        else if (kind < 18) {
+          text += `suspend ${now} resume ${now + 10} `
+          now += 10
+        } else {
+          stack.length = 1 + random(stack.length)
+          text += `${stack.at(-1)}^ ${now} `
+        }
+        play(builder, text.trim())
+        if (round % 3 > 0 && random(60) === 0) builder.pause(now - random(50_000), now + random(50_000))
+      }
+      for (const [thread, stack] of stacks.entries())
+        while (stack.length > 0) play(builder, `@${thread + 1} ${stack.pop()}< ${++now}`)
+      assert.equal(slow().count, calls.state().count)
+      // Children come in another order: that in which they were read again.
+      const same = differenceOf(treeOf(builder), treeOf(slow().tree))
+      for (const column of ['calls', 'self', 'total'] as const)
+        assert.deepEqual(same[column].after, same[column].before, `seed ${seed}, round ${round}, ${column}`)
+      for (const { number, ticks } of slow().slowest) {
+        const tree = treeOf(slow().treeOf(number)!)
+        assert.equal(tree.metrics.calls![0], 1)
+        const self = tree.metrics.selfNs!.reduce((a, b) => a + b, 0)
+        assert.equal(tree.metrics.totalNs![0], self)
+        // What is told of pauses after its end changes the tree, and not what it was when it ended.
+        assert.ok(self <= ticks + 1e-6, `seed ${seed}, ${round}: ${self} and ${ticks}`)
+      }
+    }
+  })
+})

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { changesBetween, changesPerCall, sidesOf, sinceOf } from '../../src/cct/baseline.ts'
+import { differenceOf } from '../../src/cct/difference.ts'
+import { METRICS } from '../../src/cct/metric.ts'
+import { CorruptProfile } from '../../src/profile/errors.ts'
+import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
+import { jsonPieces } from '../../src/profile/json.ts'
+import { reportJsonPieces, reportText } from '../../src/profile/report.ts'
+import { reproducible } from '../../src/profile/reproducible.ts'
+import { slowCallsOf, TIMED } from './root-calls.ts'
+import { Methods, profileOfTree, treeOf } from './trees.ts'
+
+const methods = new Methods()
+const all = treeOf('main 100x 100000000ns ( work 100x 45000000ns )', methods)
+const slow = treeOf('main 1x 1000000ns ( work 1x 44000000ns ( lock 3x 9000000ns ) )', methods)
+const profile = profileOfTree(all, methods.names, { ...TIMED, slowCalls: slowCallsOf(slow) })
+
+describe('slow calls of a profile', () => {
+  it('are a section of the report: figures, the slowest, what they have more of, their tree', () => {
+    const text = reportText(profile)
+    const section = text.slice(text.indexOf('Slow calls'), text.indexOf('\nHot methods'))
+    // work takes 44 ms of a slow call, and 45 of a hundred calls; lock is in slow ones only
+    assert.equal(
+      section,
+      `Slow calls: 1 call above p99, 12.0 ms
+      took  ended at  the slowest calls: thread, root
+   45.0 ms     1.5 s  worker-1              com.acme.App.main
+   2.00 ms     1.5 s  worker-1              com.acme.App.main
+ in a slow    in any  by themselves, per call of the root: what slow calls have more of
+   44.0 ms    450 µs  com.acme.App.work
+   9.00 ms      0 ns  com.acme.App.lock
+
+Calling context tree of 1 slow call, 54.0 ms on average; all calls 1.45 ms
+ total ms   self ms  % root      calls   ms/call  method
+   54.000     1.000   100.0          1     54.00  com.acme.App.main
+   53.000    44.000    98.1          1     53.00    com.acme.App.work
+    9.000     9.000    16.7          3     3.000      com.acme.App.lock
+`,
+    )
+  })
+
+  it('come back from a file with their trees', () => {
+    assert.deepEqual(decodeProfile(encodeProfile(profile), 'p'), profile)
+    const few = { ...slowCallsOf(slow), thresholdNow: null, latest: null, slowest: [] }
+    const early = { ...profile, slowCalls: few }
+    assert.deepEqual(decodeProfile(encodeProfile(early), 'p'), early)
+    assert.match(
+      reportText(early),
+      /0 calls above p99 \(known after 100\)|1 call above p99 \(known after 100\)/,
+    )
+    assert.match(reportText({ ...early, slowCalls: { ...few, threshold: 5e7 } }), /of 50.0 ms and more/)
+  })
+
+  it.each([
+    { slowest: [{ number: 1 }] },
+    { slowest: 7 },
+    { threshold: 'p98' },
+    { latest: { ...slowCallsOf(slow).latest, method: 99 } },
+    { tree: { ...slow, size: Int32Array.of(9, 1, 1) } },
+  ])('that are damaged (%#) are refused', (wrong) => {
+    const damaged = { ...profile, slowCalls: { ...slowCallsOf(slow), ...wrong } } as typeof profile
+    let file: Buffer
+    try {
+      file = encodeProfile(damaged)
+    } catch {
+      return // no version of ours writes it
+    }
+    assert.throws(() => decodeProfile(file, 'p'), CorruptProfile)
+  })
+
+  it('have nodes in JSON, and a reproducible profile is without them', () => {
+    for (const pieces of [jsonPieces(profile), reportJsonPieces(profile)]) {
+      const { slowCalls } = JSON.parse([...pieces].join('')) as {
+        slowCalls: { count: number; roots: { totalNs: number }[]; slowest: { roots: unknown[] }[] }
+      }
+      assert.equal(slowCalls.count, 1)
+      assert.equal(slowCalls.roots[0]!.totalNs, 54e6)
+      assert.deepEqual(
+        slowCalls.slowest.map((it) => it.roots.length),
+        [1, 0],
+      )
+    }
+    assert.equal(reproducible(profile).slowCalls, undefined)
+  })
+})
+
+describe('changes per call of the root', () => {
+  it('of a later picture are what came since, each call, less what a call was', () => {
+    const before = treeOf('main 2x 10ns ( work 4x 8ns )', methods)
+    const after = treeOf('main 3x 14ns ( work 4x 8ns  other 1x 3ns )', methods)
+    const difference = differenceOf(before, after)
+    const { change } = changesPerCall(sinceOf(difference))
+    // main: 4/1 - 10/2; work: 0 - 8/2; other: 3/1; totals are theirs together
+    assert.deepEqual([...change.self], [-1, -4, 3])
+    assert.deepEqual([...change.total], [-2, -4, 3])
+    assert.deepEqual([...change.calls], [0, -2, 1])
+    const { tree, rootCalls } = changesBetween(before, after, METRICS.time)
+    assert.deepEqual(rootCalls, { before: 2, after: 1 })
+    assert.deepEqual([tree.metrics.selfNs, tree.metrics.totalNs], [change.self, change.total])
+  })
+
+  it('of other calls are those, each, less what a call was; a side without calls is nothing', () => {
+    const { change } = changesPerCall(sidesOf(differenceOf(all, slow)))
+    assert.deepEqual([...change.self], [0, 43.55e6, 9e6])
+    const none = treeOf('', methods)
+    assert.deepEqual([...changesBetween(none, slow, METRICS.time).tree.metrics.selfNs!], [1e6, 44e6, 9e6])
+    assert.equal(changesBetween(none, none, METRICS.time).tree.count, 0)
+  })
+})

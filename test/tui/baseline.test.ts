@@ -1,0 +1,163 @@
+// b: from then on, what has changed per call of the root.
+
+import assert from 'node:assert/strict'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { LiveView } from '../../src/tui/app.ts'
+import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+// 10 calls: each 2 ms, 1 of it in work, 0.5 in old. Then 10 more: each 4 ms, 2.6 in work, 1 in fresh.
+const BEFORE = 'main 10x 5000000ns ( work 20x 10000000ns  old 10x 5000000ns )'
+const AFTER = 'main 20x 9000000ns ( work 60x 36000000ns  old 10x 5000000ns  fresh 10x 10000000ns )'
+
+let methods: Methods
+let source: FakeSource
+let screen: FakeScreen
+let view: LiveView
+
+async function open(columns = 80, unicode = true): Promise<void> {
+  methods = new Methods()
+  source = new FakeSource(methods, treeOf(BEFORE, methods))
+  screen = new FakeScreen(columns, 24, unicode)
+  view = new LiveView(source, screen)
+  await view.refresh()
+}
+
+async function show(notation: string): Promise<void> {
+  source.tree = treeOf(notation, methods)
+  await view.refresh()
+}
+
+/** Rows: change of total, of self, in % of the root before, of calls, and the name. */
+function rows(): string[] {
+  return screen.text
+    .split('\n')
+    .slice(3, -2)
+    .filter((line) => line !== '')
+    .map((line) => line.trim().replaceAll(/\s+/g, ' ').replaceAll('com.acme.App.', ''))
+}
+
+async function settled(): Promise<void> {
+  for (let i = 0; i < 5; i++) await turnOfTheLoop()
+}
+
+beforeEach(() => open())
+
+describe('the change since b', () => {
+  it('at 80x24', async () => {
+    screen.press('b')
+    await show(AFTER)
+    screen.press('escape')
+    expect(
+      screen.text
+        .split('\n')
+        .filter((it) => it !== '')
+        .join('\n'),
+    ).toMatchInlineSnapshot(`
+      " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
+       scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
+         Δtotal    Δself Δ% root   Δcalls      was  context, per call of the root
+       +2.000ms -100.0µs    +100        0  2.000ms  ▾ com.acme.App.main
+       +1.600ms +1.600ms   +80.0    +2.00  1.000ms      com.acme.App.work
+       +1.000ms +1.000ms   +50.0    +1.00      0        com.acme.App.fresh
+       -500.0µs -500.0µs   -25.0    -1.00  500.0µs      com.acme.App.old
+       com.acme.App.main: 10 calls of the root against 10 calls before; b ends it
+       q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort"
+    `)
+  })
+
+  it('is per call of the root, the largest first, and self and children make the parent', async () => {
+    screen.press('b')
+    assert.match(screen.text, /what changes from now on, per call of the root; b again ends that/)
+    await show(AFTER)
+    screen.press('escape')
+    // main: 0.4 - 0.5; work 2.6 - 1 and 4 - 2 calls; fresh 1 - 0; old 0 - 0.5
+    assert.deepEqual(rows(), [
+      '+2.000ms -100.0µs +100 0 2.000ms ▾ main',
+      '+1.600ms +1.600ms +80.0 +2.00 1.000ms work',
+      '+1.000ms +1.000ms +50.0 +1.00 0 fresh',
+      '-500.0µs -500.0µs -25.0 -1.00 500.0µs old',
+    ])
+    assert.match(screen.text, /main: 10 calls of the root against 10 calls before; b ends it$/m)
+  })
+
+  it('is that of methods in the view of hot methods', async () => {
+    screen.press('b')
+    await show(AFTER)
+    screen.press('m')
+    assert.deepEqual(rows(), [
+      '+2.000ms -100.0µs +100 0 2.000ms main',
+      '+1.600ms +1.600ms +80.0 +2.00 1.000ms work',
+      '+1.000ms +1.000ms +50.0 +1.00 0 fresh',
+      '-500.0µs -500.0µs -25.0 -1.00 500.0µs old',
+    ])
+    screen.press('o')
+    assert.equal(rows()[0], '+1.600ms +1.600ms +80.0 +2.00 1.000ms work')
+    screen.press('t')
+    assert.match(screen.text, /▾ com\.acme\.App\.main/)
+  })
+
+  it('goes away by b, and numbers are of all again', async () => {
+    screen.press('b')
+    await show(AFTER)
+    screen.press('b')
+    assert.match(screen.text, /the baseline is gone: numbers are of all that was recorded/)
+    assert.match(screen.text, /^ +60\.0\d*ms .*main$/m)
+  })
+
+  it('after a zero is what came since then, against what was at b', async () => {
+    screen.press('b z')
+    // 5 calls of 4 ms
+    await show('main 5x 2000000ns ( work 20x 18000000ns )')
+    assert.deepEqual(rows(), [
+      '+2.000ms -100.0µs +100 0 2.000ms ▾ main',
+      '+2.600ms +2.600ms +130 +2.00 1.000ms work',
+      '-500.0µs -500.0µs -25.0 -1.00 500.0µs old',
+    ])
+  })
+
+  it('says so while no call has begun since, and where there was nothing', async () => {
+    screen.press('b escape')
+    await view.refresh()
+    assert.match(screen.text, /No call of the root has begun since b, and 10 before\./)
+    await open()
+    await show('')
+    screen.press('b')
+    assert.match(screen.text, /nothing has been recorded yet to compare with/)
+  })
+
+  it('ends when another thread is looked at', async () => {
+    source.threads = [{ id: 21, name: 'worker-1', tree: source.tree }]
+    screen.press('b T')
+    await settled()
+    screen.press('down enter')
+    await settled()
+    assert.doesNotMatch(screen.text, /Δ/)
+  })
+
+  it('of slow calls is what they have more of than all', async () => {
+    const slow = treeOf('main 1x 500000ns ( work 2x 21000000ns )', methods)
+    source.more = { ...TIMED, slow: slowCallsOf(slow) }
+    await view.refresh()
+    screen.press('S down enter')
+    await settled()
+    screen.press('b')
+    // all: 2 ms a call, 1 of it in work
+    assert.deepEqual(rows(), [
+      '+19.50ms 0 +975 0 2.000ms ▾ main',
+      '+20.00ms +20.00ms +1000 0 1.000ms work',
+      '-500.0µs -500.0µs -25.0 -1.00 500.0µs old',
+    ])
+    assert.match(screen.text, /slow calls less all calls, per call of the root/)
+  })
+
+  it('without UTF-8 has no other signs', async () => {
+    await open(80, false)
+    screen.press('b')
+    await show(AFTER)
+    assert.match(screen.text, /^ *dtotal /m)
+    assert.ok([...screen.text].every((it) => it < '\x7f'))
+  })
+})

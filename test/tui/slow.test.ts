@@ -1,0 +1,187 @@
+// Slow calls in the live view: S chooses whose tree is shown, F freezes at the next one.
+
+import assert from 'node:assert/strict'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { SlowTimes } from '../../src/cct/slow-times.ts'
+import { LiveView } from '../../src/tui/app.ts'
+import { fileSource } from '../../src/tui/file-source.ts'
+import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
+import { Methods, profileOfTree, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+async function open(columns = 80) {
+  const methods = new Methods()
+  const all = treeOf('main 100x 100000000ns ( work 100x 45000000ns )', methods)
+  const slow = treeOf('main 1x 1000000ns ( work 1x 44000000ns ( lock 3x 9000000ns ) )', methods)
+  const one = treeOf('main 1x 1000000ns ( lock 1x 44000000ns )', methods)
+  const source = new FakeSource(methods, all)
+  const times = slowCallsOf(slow, one)
+  source.more = { ...TIMED, slow: times }
+  const screen = new FakeScreen(columns, 24)
+  const view = new LiveView(source, screen)
+  await view.refresh()
+  return { source, screen, view, times, methods, all, slow }
+}
+
+/** What a key has asked for has come. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 5; i++) await turnOfTheLoop()
+}
+
+describe('slow calls in the live view', () => {
+  it('are listed by S, and Enter shows their tree in place of that of all', async () => {
+    const { screen, source } = await open()
+    screen.press('S')
+    await settled()
+    assert.equal(source.kept, 1)
+    assert.equal(source.wanted, 'figures')
+    expect(screen.text.split('\n').slice(0, 9).join('\n')).toMatchInlineSnapshot(`
+      " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
+       scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
+
+             took  ended at  calls (Enter shows their tree)
+         ~2.00 ms            all calls that ended: 4,252, on average
+                             1 slow call above p99, 12.0 ms
+          45.0 ms     1.5 s  worker-1              com.acme.App.main
+          2.00 ms     1.5 s  worker-1              com.acme.App.main
+      "
+    `)
+    screen.press('down enter')
+    await settled()
+    assert.equal(source.wanted, 'tree')
+    expect(screen.text.split('\n').slice(0, 7).join('\n')).toMatchInlineSnapshot(`
+      " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
+       scheme B  1,312/240 methods  1.23M events/s  wait 0.3 %            1 slow call
+         ▾total     self  % root    calls per call  method
+        54.00ms  1.000ms   100.0        1  54.00ms  ▾ com.acme.App.main
+        53.00ms  44.00ms    98.1        1  53.00ms    ▾ com.acme.App.work
+        9.000ms  9.000ms    16.7        3  3.000ms        com.acme.App.lock
+      "
+    `)
+    screen.press('S down enter')
+    await settled()
+    assert.deepEqual(source.wanted, { call: 2 })
+    assert.match(screen.text, /slow call of 45\.0 ms/)
+    assert.match(screen.text, /^ +44\.0\d*ms .*lock$/m)
+    screen.press('S home enter')
+    await settled()
+    assert.equal(source.wanted, undefined)
+    assert.match(screen.text, /^ +145\.\d*ms .*main$/m)
+  })
+
+  it('name their thread and threshold where there is room', async () => {
+    const { screen } = await open(120)
+    screen.press('S down enter')
+    await settled()
+    assert.match(screen.text, /1 slow call above p99, 12\.0 ms$/m)
+    screen.press('S down enter')
+    await settled()
+    assert.match(screen.text, /slow call of 45\.0 ms, worker-1$/m)
+  })
+
+  it('are in all views, and a thread is of all calls again', async () => {
+    const { screen, source, all } = await open()
+    source.threads = [{ id: 21, name: 'worker-1', tree: all }]
+    screen.press('S down enter')
+    await settled()
+    screen.press('m')
+    assert.match(screen.text, /^ .*lock$/m)
+    screen.press('T')
+    await settled()
+    screen.press('down enter')
+    await settled()
+    assert.doesNotMatch(screen.text, /lock$/m)
+    assert.match(screen.text, /thread worker-1/)
+  })
+
+  it('that are not there yet, or not any more, are said to be so', async () => {
+    const { screen, source, times, view } = await open()
+    const { tree: _, ...rest } = times
+    const none: SlowTimes = { ...rest, thresholdNow: null, count: 0, slowest: [], latest: null }
+    source.more = { ...TIMED, slow: none }
+    await view.refresh()
+    screen.press('S')
+    await settled()
+    assert.match(screen.text, /0 slow calls above p99 \(known after 100\)$/m)
+    screen.press('down enter')
+    await settled()
+    assert.match(screen.text, /No slow call has ended yet: p99 is known from the hundredth call on\./)
+    source.more = { ...TIMED, slow: times }
+    await view.refresh()
+    screen.press('S down down enter')
+    await settled()
+    assert.match(screen.text, /The tree of this call is not kept any more, or was too large/)
+  })
+
+  it('cannot be had where it is not known how long calls take', async () => {
+    const { screen, source, view } = await open()
+    source.more = {}
+    await view.refresh()
+    screen.press('S')
+    assert.match(screen.text, /how long single calls take is not known here/)
+    assert.equal(source.kept, 0)
+    screen.press('F')
+    assert.match(screen.text, /how long single calls take is not known here/)
+  })
+
+  it('of a file are shown, or are not in it', async () => {
+    const { all, methods, slow } = await open()
+    const screenOf = async (more: object) => {
+      const screen = new FakeScreen(80, 24)
+      const view = new LiveView(fileSource(profileOfTree(all, methods.names, more), 'p.jfluid'), screen)
+      await view.refresh()
+      screen.press('S')
+      await settled()
+      screen.press('down enter')
+      await settled()
+      return screen.text
+    }
+    assert.match(await screenOf({ ...TIMED, slowCalls: slowCallsOf(slow) }), /^ +9\.0\d*ms .*lock$/m)
+    assert.match(await screenOf({}), /no slow calls are in this file: --slow keeps them/)
+  })
+})
+
+describe('F', () => {
+  it('freezes at the next slow call with its tree, and goes on', async () => {
+    const { screen, source, times, view } = await open()
+    screen.press('F')
+    assert.match(screen.text, /freezes at the next slow call/)
+    await view.refresh()
+    assert.equal(source.wanted, 'latest')
+    await view.refresh()
+    assert.doesNotMatch(screen.text, /PAUSED/)
+    source.more = { ...TIMED, slow: { ...times, count: 2 } }
+    await view.refresh()
+    assert.match(screen.text, /PAUSED/)
+    assert.match(screen.text, /frozen: a call took 45\.0 ms in worker-1; F goes on/)
+    assert.match(screen.text, /^ +44\.0\d*ms .*lock$/m)
+    const asked = source.snapshots
+    await view.refresh()
+    assert.equal(source.snapshots, asked)
+
+    screen.press('F')
+    await view.refresh()
+    assert.doesNotMatch(screen.text, /PAUSED|lock$/m)
+    source.more = { ...TIMED, slow: { ...times, count: 3 } }
+    await view.refresh()
+    assert.match(screen.text, /PAUSED/)
+    screen.press('F')
+    screen.press('F')
+    assert.match(screen.text, /does not freeze at slow calls any more/)
+    source.more = { ...TIMED, slow: { ...times, count: 4 } }
+    await view.refresh()
+    assert.doesNotMatch(screen.text, /PAUSED/)
+  })
+
+  it('lets p go on, too', async () => {
+    const { screen, source, times, view } = await open()
+    screen.press('F')
+    await view.refresh()
+    source.more = { ...TIMED, slow: { ...times, count: 2 } }
+    await view.refresh()
+    screen.press('p')
+    await view.refresh()
+    assert.doesNotMatch(screen.text, /PAUSED/)
+  })
+})

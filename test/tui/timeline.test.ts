@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { describe, expect, it } from 'vitest'
+import type { CourseTimes, RootCallTimes } from '../../src/cct/root-calls.ts'
+import { BARS } from '../../src/profile/region-text.ts'
+import { LiveView } from '../../src/tui/app.ts'
+import { barLines } from '../../src/tui/views/timeline-view.ts'
+import { TIMED } from '../profile/root-calls.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+/** So many seconds: calls go up and down, every 25th second is slow and stood still. */
+function course(seconds: number): CourseTimes {
+  const column = (of: (second: number) => number) => Float64Array.from({ length: seconds }, (_, i) => of(i))
+  const isSlow = (i: number): boolean => i % 25 === 7
+  return {
+    first: 0,
+    rootCalls: {
+      calls: column((i) => (i % 10 === 9 ? 0 : 100 + (i % 10) * 10)),
+      p50: column((i) => (i % 10 === 9 ? 0 : 1e6)),
+      p95: column((i) => (i % 10 === 9 ? 0 : isSlow(i) ? 50e6 : 4e6)),
+      max: column((i) => (i % 10 === 9 ? 0 : isSlow(i) ? 180e6 : 9e6)),
+    },
+    events: column((i) => 40_000 + i * 100),
+    waitNs: column((i) => (isSlow(i) ? 80e6 : 1e6)),
+    pauses: column((i) => (isSlow(i) ? 1 : 0)),
+    pauseNs: column((i) => (isSlow(i) ? 12e6 : 0)),
+  }
+}
+
+async function open(columns: number, rows: number, unicode = true, of = course(61)) {
+  const methods = new Methods()
+  const source = new FakeSource(methods, treeOf('main 120x 9000000ns', methods))
+  const rootCalls: RootCallTimes = TIMED.rootCalls
+  source.more = { course: of, rootCalls }
+  const screen = new FakeScreen(columns, rows, unicode)
+  const view = new LiveView(source, screen)
+  await view.refresh()
+  screen.press('L')
+  return { source, screen, view }
+}
+
+describe('the timeline', () => {
+  it('shows fewer seconds a sign, or more, and tells what the chosen chart is', async () => {
+    const { screen } = await open(80, 24, true, course(3600))
+    assert.match(screen.text, /^ calls\/s: outermost calls of roots that ended$/m)
+    screen.press('left left down down')
+    assert.match(screen.text, /a sign is 5\.0 s; Left and Right change that/)
+    assert.match(screen.text, /^ +-3:20 +-1:40 +now$/m)
+    assert.match(screen.text, /^ p95: 95 % of them took at most this$/m)
+    // 46 signs of 5 s have 9 or 10 slow seconds of every 25th.
+    assert.match(screen.text, /pauses .* 9 in 108 ms$/m)
+    screen.press('left left left left left left')
+    assert.match(screen.text, /a sign is 1:00;/)
+    screen.press('right right right right right right right end')
+    assert.match(screen.text, /a sign is a second;/)
+    assert.match(screen.text, /^ wait %: time that threads waited for jfluid/m)
+  })
+
+  it('has what is known where calls of roots are not timed, and says where nothing is', async () => {
+    const { rootCalls: _, ...rest } = course(30)
+    const { screen, source, view } = await open(80, 24, true, rest)
+    assert.doesNotMatch(screen.text, /p50|calls\/s/)
+    assert.match(screen.text, /^ events\/s /m)
+    source.more = {}
+    await view.refresh()
+    assert.match(screen.text, /No course of this recording is known/)
+  })
+
+  it('shows a first second that is not over', async () => {
+    const { screen } = await open(80, 24, true, course(1))
+    assert.match(screen.text, /^ calls\/s +█ +100$/m)
+  })
+
+  it('bars grow by eighths, and something is seen of whatever is not nothing', () => {
+    // 16 steps: 0.001 is one, 8 is a whole line, 12 a line and a half
+    assert.deepEqual(barLines([0, 0.001, 8, 12, 16, Number.NaN], 16, 2, BARS), ['   ▄█ ', ' ▁███ '])
+  })
+
+  it('at 80x24', async () => {
+    const { screen } = await open(80, 24)
+    expect(screen.text).toMatchInlineSnapshot(`
+      " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
+       scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
+       timeline, a sign is a second; Left and Right change that  now, least to most
+       calls/s   ▄▅▆▇█ ▁▂▃▄▄▅▆▇█ ▁▂▃▄▄▅▆▇█ ▁▂▃▄▄▅▆▇█ ▁▂▃▄▄▅▆▇█                       0
+                 █████ █████████ █████████ █████████ █████████                0 to 180
+       p50       █████ █████████ █████████ █████████ █████████                       -
+                 █████ █████████ █████████ █████████ █████████      1.00 ms to 1.00 ms
+       p95                         █                        █                        -
+                 ▁▁▁▁▁ ▁▁▁▁▁▁▁▁▁ ▁▁█▁▁▁▁▁▁ ▁▁▁▁▁▁▁▁▁ ▁▁▁▁▁▁▁█▁      4.00 ms to 50.0 ms
+       max                         █                        █                        -
+                 ▁▁▁▁▁ ▁▁▁▁▁▁▁▁▁ ▁▁█▁▁▁▁▁▁ ▁▁▁▁▁▁▁▁▁ ▁▁▁▁▁▁▁█▁       9.00 ms to 180 ms
+       events/s  ▆▆▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇███████████████                  45.9k
+                 ██████████████████████████████████████████████         41.4k to 45.9k
+       wait %                      █                        █                      0.1
+                 ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁             0.1 to 8.0
+       pauses                      ▴                        ▴               2 in 24 ms
+                       -40 s               -20 s            now
+
+
+
+
+
+       calls/s: outermost calls of roots that ended
+       q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort"
+    `)
+  })
+
+  it('at 120x40', async () => {
+    const { screen } = await open(120, 40)
+    expect(screen.text).toMatchInlineSnapshot(`
+      " jfluid  pid 4711  com.acme.demo.OrderServer  JDK 17.0.15                                              recording 12.3 s
+       scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %                                       all threads
+       timeline, a sign is a second; Left and Right change that                                          now, least to most
+       calls/s                                 ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█                       0
+                                           ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████                0 to 180
+                                           █████████ █████████ █████████ █████████ █████████ █████████
+                                           █████████ █████████ █████████ █████████ █████████ █████████
+
+       p50                                 █████████ █████████ █████████ █████████ █████████ █████████                       -
+                                           █████████ █████████ █████████ █████████ █████████ █████████      1.00 ms to 1.00 ms
+                                           █████████ █████████ █████████ █████████ █████████ █████████
+                                           █████████ █████████ █████████ █████████ █████████ █████████
+
+       p95                                        █                        █                        █                        -
+                                                  █                        █                        █       4.00 ms to 50.0 ms
+                                                  █                        █                        █
+                                           ▃▃▃▃▃▃▃█▃ ▃▃▃▃▃▃▃▃▃ ▃▃▃▃▃▃▃▃▃ ▃▃█▃▃▃▃▃▃ ▃▃▃▃▃▃▃▃▃ ▃▃▃▃▃▃▃█▃
+
+       max                                        █                        █                        █                        -
+                                                  █                        █                        █        9.00 ms to 180 ms
+                                                  █                        █                        █
+                                           ▂▂▂▂▂▂▂█▂ ▂▂▂▂▂▂▂▂▂ ▂▂▂▂▂▂▂▂▂ ▂▂█▂▂▂▂▂▂ ▂▂▂▂▂▂▂▂▂ ▂▂▂▂▂▂▂█▂
+
+       events/s                            ▄▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇▇▇▇▇▇▇▇████████                  45.9k
+                                           ████████████████████████████████████████████████████████████         40.0k to 45.9k
+                                           ████████████████████████████████████████████████████████████
+                                           ████████████████████████████████████████████████████████████
+
+       wait %                                     █                        █                        █                      0.1
+                                                  █                        █                        █               0.1 to 8.0
+                                                  █                        █                        █
+                                           ▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁
+
+       pauses                                     ▴                        ▴                        ▴               3 in 36 ms
+                       -1:20               -1:00               -40 s               -20 s            now
+
+
+
+       calls/s: outermost calls of roots that ended
+       q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort  T thread  p pause  z zero  s save"
+    `)
+  })
+
+  it('at 200x50, with a budget', async () => {
+    const { source, screen, view } = await open(200, 50)
+    const windows = Array.from({ length: 61 }, (_, i) => ({
+      atMs: i * 1000 + 500,
+      part: i < 30 ? 0.08 : 0.04,
+    }))
+    source.facts = { overhead: { part: 0.04, budget: 0.05, counted: 1, folded: 2, windows } }
+    await view.refresh()
+    const lines = screen.text.split('\n')
+    assert.equal(lines.length, 50)
+    assert.equal(screen.widest, 200)
+    const at = lines.findIndex((line) => line.startsWith(' overhead %'))
+    // 8 % for half of the time, then 4 %: five lines and two and a half.
+    assert.deepEqual(
+      lines.slice(at, at + 5).map((line) => [...line.slice(11)].filter((it) => '█▄'.includes(it)).length),
+      [29, 29, 60, 60, 60],
+    )
+    assert.match(lines[at]!, / 4\.0$/)
+    assert.match(lines[at + 1]!, / 4\.0 to 8\.0$/)
+  })
+
+  it('without UTF-8, where there is room for one line each', async () => {
+    const { screen } = await open(80, 14, false)
+    expect(screen.text).toMatchInlineSnapshot(`
+      "
+
+
+
+
+                                   The terminal is 80x14;
+                                    jfluid needs 80x24.
+                                  Enlarge it, or press q."
+    `)
+  })
+})
