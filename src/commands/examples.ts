@@ -6,7 +6,7 @@ export interface Example {
   readonly says: string
 }
 
-/** By command; those of all commands together are the first of each that has `isFirst`. */
+/** By command. */
 export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
   ps: [
     { line: 'ps', says: 'which JVMs are there?' },
@@ -30,14 +30,14 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
   record: [
     { line: 'record 4711 --root OrderService.process --out p.jfluid', says: 'ten seconds, into a file' },
     {
-      line: 'record 4711 --root OrderService.process --mode alloc --duration 1m --out p.jfluid',
+      line: 'record 4711 -r Checkout.pay --mode alloc --duration 1m --out p.jfluid',
       says: 'what it allocates in a minute',
     },
   ],
   run: [
     { line: 'run --root Main.main -- java -jar app.jar', says: 'from the first class on, live' },
     {
-      line: 'run --root Main.main --mode bytecodes --record p.jfluid -- java -jar app.jar',
+      line: 'run --root A.main --mode bytecodes --record p.jfluid -- java -jar a.jar',
       says: 'the same numbers in every run',
     },
   ],
@@ -49,7 +49,7 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
   compare: [
     { line: 'compare old.jfluid new.jfluid', says: 'what costs more, what less?' },
     {
-      line: "compare old.jfluid new.jfluid --fail-if 'OrderService.price self > +10%'",
+      line: "compare old.jfluid new.jfluid --fail-if 'Checkout.pay self > +10%'",
       says: 'end with 82 if it does',
     },
   ],

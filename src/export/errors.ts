@@ -47,7 +47,7 @@ export class BinaryOnTerminal extends JfluidError {
 export class CannotWriteExport extends JfluidError {
   readonly exitCode = EX_CANTCREAT
   readonly hint =
-    'Choose a place that you can write to and that has room: --out <file>. What was there before is still there.'
+    'Choose a place that you can write to and that has room, by --out or --html. What was there before is still there.'
   constructor(path: string, code: string) {
     super(`cannot write ${path}: ${reasonOf(code)}`)
   }

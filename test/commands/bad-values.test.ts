@@ -1,0 +1,83 @@
+// Every option that takes a value, given one that it cannot have: what is said, and that nothing is touched.
+
+import { describe, expect, it } from 'vitest'
+import { commandLine } from '../../src/commands/program.ts'
+import { commandRows } from '../../src/commands/shell/table.ts'
+import { jfluid } from '../support/jfluid.ts'
+
+/** No process has that number (PID_MAX_LIMIT is 2^22), so whoever comes that far says so with 68. */
+const NOBODY = '2147483646'
+
+/** By option: values that it cannot have, and options that must be there for it to be looked at. */
+const BAD: { readonly [option: string]: { readonly values: readonly string[]; readonly with?: string[] } } = {
+  '--root': { values: ['', 'work', 'A.b(', 'A..b', 'A.b)'] },
+  '--region': { values: ['', 'A.b:x', 'A.b:9-3', 'A.b:0-3'] },
+  '--mode': { values: ['', 'exactly', '1'] },
+  '--bba': { values: ['', 'no/such/module.mjs'], with: ['--mode', 'bytecodes'] },
+  '--every': { values: ['', '0ms', '1', '-1ms', '10bcs', '1h'], with: ['--mode', 'sample'] },
+  '--sampler': { values: ['', 'perf'] },
+  '--random': { values: ['', '-1', '1.5', 'x'], with: ['--mode', 'sample', '--every', '100bc'] },
+  '--sample-every': { values: ['', '0', '-1', '1.5', '1000000'], with: ['--mode', 'alloc'] },
+  '--scheme': { values: ['', 'c'] },
+  '--include': { values: ['', '*.*.', 'a..b'] },
+  '--exclude': { values: ['', '*.*.', 'a..b'] },
+  '--look-ahead': { values: ['', '-1', 'many'] },
+  '--rare': { values: ['', 'sometimes'] },
+  '--max-overhead': { values: ['', '0%', '-1%', '5 apples'] },
+  '--duration': { values: ['', '0s', '-1s', '10', '1 s'] },
+  '--autosave': { values: ['', '0s', 'often'] },
+  '--tolerance': { values: ['', '-1%', 'little'] },
+  '--top': { values: ['', '-1', '1.5', 'all'] },
+  '--format': { values: ['', 'pdf'] },
+  '--fail-if': { values: ['', 'more', 'A.b self > many'] },
+}
+
+/** Any text may be the name of a file or of a method; what is wrong with it shows when it is looked for. */
+const FREE = ['--out', '--output', '--record', '--profiler', '--html', '--back-traces']
+
+const rows = commandRows(commandLine('1.2.3'))
+const cases = rows.flatMap(({ name, options }) =>
+  options
+    .filter(({ value, long }) => value !== undefined && !FREE.includes(long))
+    .map(({ long }) => ({ name, long })),
+)
+
+it('every option is here', () => {
+  expect(cases.map(({ long }) => long).filter((long) => !(long in BAD))).toEqual([])
+})
+
+/** The rest of a command line, whole but for the option that is tried. */
+function before(name: string, long: string): string[] {
+  const files = { compare: ['a.jfluid', 'b.jfluid'], gate: ['a.jfluid', 'b.jfluid'] }[name]
+  if (files !== undefined) return [name, ...files]
+  if (['report', 'export', 'open'].includes(name)) return [name, 'no-such.jfluid']
+  const root = ['--root', '--region', '--sampler'].includes(long) ? [] : ['--root', 'A.b']
+  if (name === 'run') return [name, ...root]
+  if (name === 'roots') return [name, NOBODY]
+  return [name, NOBODY, ...root, ...(name === 'record' ? ['--out', 'p.jfluid'] : [])]
+}
+
+describe.each(rows.map(({ name }) => name))('jfluid %s', (name) => {
+  const own = cases.filter((it) => it.name === name && it.long in BAD)
+  it.each(own)('$long', async ({ long }) => {
+    const { values, with: needed = [] } = BAD[long]!
+    const present = needed.filter((it) => it.startsWith('--')).every((it) => has(name, it))
+    if (!present) return
+    const program = name === 'run' ? ['--', 'no-such-program'] : []
+    await Promise.all(
+      values.map(async (value) => {
+        const line = [...before(name, long), ...needed, `${long}=${value}`, ...program]
+        const { code, stdout, stderr } = await jfluid(...line)
+        const told = `jfluid ${line.join(' ')}\n${stderr}`
+        expect([64, 66], told).toContain(code)
+        expect(stdout, told).toBe('')
+        expect(stderr, told).toMatch(/^jfluid: /)
+        expect(stderr, told).not.toMatch(/no process|no-such\.jfluid|no-such-program|internal error|^ +at /m)
+      }),
+    )
+  })
+})
+
+function has(name: string, option: string): boolean {
+  return rows.some((row) => row.name === name && row.options.some(({ long }) => long === option))
+}
