@@ -21,7 +21,7 @@ export function sessionSteering(session: Session): Steering {
     textOf: (id, extent) => textOf(session, id, extent),
     async changeRoot(text, onPhase) {
       await session.changeRoots([parseRoot(text)], onPhase)
-      return `${text} is recorded now, from zero`
+      return `recorded from zero: ${text}`
     },
     async leaveOut(text) {
       const { methods, below } = await session.exclude(text)
@@ -32,7 +32,8 @@ export function sessionSteering(session: Session): Steering {
       return `left out:${many} ${text}${more}`
     },
     async takeBack(text) {
-      return `${text} is taken back: ${counted(await session.include(text))} have probes again`
+      const methods = await session.include(text)
+      return `${counted(methods)} ${methods === 1 ? 'has' : 'have'} probes again: ${text}`
     },
   }
 }

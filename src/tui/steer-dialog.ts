@@ -158,7 +158,7 @@ export class SteerDialog {
       return [
         [...head],
         [],
-        [run('  Nothing is left out by hand. x in a row leaves its method out, a here what is typed.')],
+        [run('  Nothing is left out by hand. In a row x does that, here a what is typed.')],
       ]
     const room = rows - TOP_LINES - BOTTOM_LINES - 1
     const chosen = Math.min(choice, leftOut.length - 1)
@@ -232,10 +232,12 @@ export class SteerDialog {
   }
 }
 
-/** The middle is cut, if something must be. */
+/** Parameters are left out first, if something must be. */
 function question(before: string, text: string, after: string, columns: number): Line {
   const room = columns - before.length - after.length - 4
-  return [run(` ${before} `, 'key'), run(tail(clean(text), room, '...'), 'title'), run(` ${after}`, 'key')]
+  const whole = clean(text)
+  const short = width(whole) <= room ? whole : whole.replace(/\(.+\)$/, '(...)')
+  return [run(` ${before} `, 'key'), run(tail(short, room, '...'), 'title'), run(` ${after}`, 'key')]
 }
 
 function escapeKey(does: string): Line {
