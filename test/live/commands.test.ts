@@ -138,14 +138,15 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it('export writes every format, and says nothing', async () => {
     const dir = temporaryDirectory()
-    const all = formats.map(async ({ extension }) => {
+    const able = formats.filter(({ needsTrace }) => needsTrace !== true)
+    const all = able.map(async ({ extension }) => {
       const out = join(dir, `p${extension}`)
       const ran = await jfluid('export', file, '--threads', '--out', out)
       expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' })
       expect(statSync(out).size).toBeGreaterThan(50)
     })
     await Promise.all(all)
-    expect(readdirSync(dir)).toHaveLength(formats.length)
+    expect(readdirSync(dir)).toHaveLength(able.length)
   })
 })
 

@@ -33,6 +33,19 @@ const FACTS = {
   },
   ...{ truncated: 'boolean', warnings: ['string'], events: { count: 'number', waitMs: 'number' } },
   kept: { heapBytes: 'number', outsideBytes: 'number' },
+  rootCalls: {
+    ...{ unit: 'string', count: 'number', total: 'number', min: 'number', mean: 'number', max: 'number' },
+    percentiles: { 50: 'number', 90: 'number', 95: 'number', 99: 'number', 99.9: 'number' },
+  },
+  course: {
+    firstSecond: 'number',
+    seconds: [
+      {
+        ...{ calls: 'number', p50: 'number', p95: 'number', max: 'number' },
+        ...{ events: 'number', waitNs: 'number', pauses: 'number', pauseNs: 'number' },
+      },
+    ],
+  },
   ...{ followThreads: 'boolean', followedTasks: 'number' },
   methods: [
     {
