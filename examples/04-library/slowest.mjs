@@ -8,13 +8,12 @@ try {
   const attachment = await attach(Number(pid), { root, include: 'shop.**' })
   attachment.on('warning', (text) => console.error(`warning: ${text}`))
   attachment.on('ended', (reason) => console.error(`ended: ${reason}`))
-  let pictures = 0
   for await (const picture of attachment.pictures(1000)) {
-    if (pictures++ >= Number(seconds)) break
     console.log(`${(picture.elapsedMs / 1000).toFixed(1)} s`)
     for (const { name, calls, self } of picture.hottest(3)) {
       console.log(`  ${name.class}.${name.method}: ${calls} calls, ${(self / 1e6).toFixed(1)} ms`)
     }
+    if (picture.elapsedMs > Number(seconds) * 1000) break
   }
   await writeProfile(await attachment.detach(), 'slowest.jfluid')
   console.log('profile written to slowest.jfluid')
