@@ -125,7 +125,8 @@ export class ProfilePlace {
   }
 
   /**
-   * Writes the profile, to another directory if it cannot be put where it should be. Nothing of what was autosaved is left then.
+   * Writes the profile, to another directory if it cannot be put where it should be. Nothing of what was autosaved
+   * is left then, unless the profile is empty.
    *
    * @param others  where else there may be room, in this order
    * @throws ProfilePutElsewhere
@@ -147,10 +148,18 @@ export class ProfilePlace {
       if (elsewhere === undefined) {
         throw autosaved === undefined ? problem : new ProfileOnlyAutosaved(problem, autosaved)
       }
-      await this.#autosave?.discard()
+      await this.#discard(profile)
       throw new ProfilePutElsewhere(problem, elsewhere)
     }
-    await this.#autosave?.discard()
+    await this.#discard(profile)
+  }
+
+  /** What was autosaved is in the profile, unless that has been set to zero since and is empty. */
+  async #discard({ events }: Profile): Promise<void> {
+    const path = this.#autosave?.path
+    if (path === undefined) return
+    if (events.count > 0) await this.#autosave?.discard()
+    else this.#tell(`the profile is empty; what had been autosaved stays: jfluid report ${path}`)
   }
 }
 

@@ -236,8 +236,9 @@ export class JvmSampling {
     return this.#tree.methodNames[id] ?? { class: '?', method: `#${id}`, descriptor: '', loader: '' }
   }
 
-  /** Forgets the samples so far. */
+  /** Forgets the samples so far; once the session is over, they stay, as none follow. */
   reset(): void {
+    if (this.#ending !== null || this.#stopped !== undefined) return
     this.#tree.reset()
     this.#startedAt = new Date()
     this.#begun = performance.now()

@@ -329,8 +329,10 @@ export class Session {
     return this.#engine.names.of(id)
   }
 
-  /** Forgets the counts so far. */
+  /** Forgets the counts so far; once the session is over, they stay, as none follow. */
   reset(): void {
+    const { end } = this.#recording
+    if (end.isStopping || end.isOver) return
     const { budget, byHand, clock, errorBars, options, recorder, targetState } = this.#engine
     recorder.reset(tellsTime(options) ? clock.nowTicks : undefined)
     errorBars?.reset()

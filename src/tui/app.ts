@@ -247,8 +247,9 @@ export class LiveView extends Frame<Picture> implements Actions {
   }
 
   override reset(): void {
+    const { canReset } = this
     super.reset()
-    this.model.beginAtZero()
+    if (canReset) this.model.beginAtZero()
   }
 
   toggleSlow(): void {

@@ -268,7 +268,16 @@ export abstract class Frame<Picture> {
     else this.#dialog.export()
   }
 
+  /** Whether counts begin at zero: those of a session that has ended are all there will ever be. */
+  protected get canReset(): boolean {
+    return this.#ended === undefined && this.#source.status().phase !== 'ended'
+  }
+
   reset(): void {
+    if (!this.canReset) {
+      this.say('the session has ended: nothing more would be recorded, so counts stay')
+      return
+    }
     this.#source.reset()
     this.say('counts and times begin at zero')
   }

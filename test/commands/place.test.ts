@@ -114,6 +114,18 @@ describe('while it is recorded', () => {
     assert.equal(session.asked, asked)
   })
 
+  it('stays where the profile is empty, as counts were set to zero since', async () => {
+    const path = join(directory, 'p.jfluid')
+    const place = await ProfilePlace.at(path, { autosave: '5ms' }, tell)
+    place.guard(new FakeSession())
+    await until(() => existsSync(`${path}.autosave`))
+    await place.keep({ ...PROFILE, events: { ...PROFILE.events, count: 0 } })
+    assert.ok((await readProfile(`${path}.autosave`)).events.count > 0)
+    assert.deepEqual(told, [
+      `the profile is empty; what had been autosaved stays: jfluid report ${path}.autosave`,
+    ])
+  })
+
   it('what another has left stays, and is told of', async () => {
     const path = join(directory, 'p.jfluid')
     writeFileSync(`${path}.autosave`, 'of another')

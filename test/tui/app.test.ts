@@ -433,6 +433,10 @@ describe('a session', () => {
     const asked = source.snapshots
     await view.refresh()
     assert.equal(source.snapshots, asked)
+    screen.press('z')
+    assert.equal(source.resets, 0)
+    assert.match(screen.text, /the session has ended: .*counts stay/)
+    assert.deepEqual(rows(), ['[process]'])
   })
 
   it('without a snapshot to give shows the one before', async () => {
