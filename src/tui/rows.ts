@@ -10,6 +10,7 @@ import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { column } from '../profile/profile.ts'
 import { fullName } from '../profile/text.ts'
+import { CHANGE_COLUMNS } from './baseline.ts'
 
 /** Method ids from a root down to a node: what a node is known by from one snapshot to the next. */
 export type Path = readonly number[]
@@ -294,10 +295,22 @@ function comparison(tree: Tree, sort: Sort, nameText: NameText): (a: number, b: 
   const { self, total } = costsOf(tree)
   const calls = column(tree, 'calls')
   if (sort.column === 'perCall') {
-    return (a, b) => sign * (total[b]! / calls[b]! - total[a]! / calls[a]!) || a - b
+    // Of changes, the column says what was before.
+    const was = tree.metrics[CHANGE_COLUMNS.was]
+    return (a, b) =>
+      sign * difference(was?.[b] ?? total[b]! / calls[b]!, was?.[a] ?? total[a]! / calls[a]!) || a - b
   }
   const key = sort.column === 'self' ? self : sort.column === 'calls' ? calls : total
   return (a, b) => sign * (key[b]! - key[a]!) || a - b
+}
+
+/** What is no number, as nothing was called, is less than any. */
+function difference(a: number, b: number): number {
+  const [left, right] = [a, b].map((it) => (Number.isNaN(it) ? Number.NEGATIVE_INFINITY : it)) as [
+    number,
+    number,
+  ]
+  return left < right ? -1 : left > right ? 1 : 0
 }
 
 function order(a: string, b: string): number {
@@ -321,7 +334,7 @@ export class HotRows {
     const compare =
       sort.column === 'name'
         ? (a: HotMethod, b: HotMethod) => sign * order(nameText(a.method), nameText(b.method))
-        : (a: HotMethod, b: HotMethod) => sign * (key(b) - key(a)) || a.method - b.method
+        : (a: HotMethod, b: HotMethod) => sign * difference(key(b), key(a)) || a.method - b.method
     const all = hotMethods(tree)
     this.methods = all.filter((hot) => hot.self >= least).sort(compare)
     this.hidden = all.length - this.methods.length

@@ -344,6 +344,19 @@ describe('threads', () => {
     assert.match(screen.text, /thread http-2/)
   })
 
+  it('are found one after the other, either way', async () => {
+    screen.press('T')
+    await view.refresh()
+    screen.press('/ h t t p enter')
+    assert.match(screen.styled('selected'), /http-2/)
+    screen.press('n')
+    assert.match(screen.styled('selected'), /http-1/)
+    screen.press('N')
+    assert.match(screen.styled('selected'), /http-2/)
+    screen.press('k N')
+    assert.match(screen.styled('selected'), /http-1/)
+  })
+
   it('are chosen from a list, and one is shown', async () => {
     screen.press('T')
     await view.refresh()

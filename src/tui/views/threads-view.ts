@@ -98,7 +98,7 @@ export class ThreadsView extends View {
     const { column: by } = sort
     this.#sort = {
       ...sort,
-      column: by === 'self' || by === 'share' ? 'calls' : by === 'perCall' ? 'name' : by,
+      column: by === 'self' ? 'calls' : by === 'share' ? 'total' : by === 'perCall' ? 'name' : by,
     }
   }
 
@@ -123,9 +123,9 @@ export class ThreadsView extends View {
     const wanted = this.shared.search.toLowerCase()
     const threads = this.#threads
     const matches = (thread: ThreadTree | undefined) => thread?.name.toLowerCase().includes(wanted) === true
-    const from = this.index - 1
+    const from = direction > 0 ? this.index - 1 : Math.max(0, this.index - 1)
     for (let step = 1; step <= threads.length; step++) {
-      const at = (from + direction * step + 2 * threads.length + 1) % threads.length
+      const at = (from + direction * step + 2 * threads.length) % threads.length
       if (!matches(threads[at])) continue
       this.moveTo(at + 1)
       return threads.filter(matches).length
