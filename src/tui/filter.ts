@@ -61,20 +61,23 @@ export interface Filtered {
  */
 export function withoutSmall(tree: Tree, least: number, whole: (top: number) => number): Filtered {
   if (least <= 0) return { tree, hidden: 0 }
-  const { count, method, parent, size } = tree
+  const { count, method, parent } = tree
   const { total } = costsOf(tree)
+  const isKept = new Uint8Array(count)
+  let enough = 0
+  for (let node = 0; node < count; node++) {
+    if (parent[node]! < 0) enough = (whole(node) * least) / 100
+    if (!(total[node]! < enough)) isKept[node] = 1
+  }
+  // From the last to the first, callees come before callers: of changes, a caller's may be less than theirs.
+  for (let node = count - 1; node >= 0; node--)
+    if (isKept[node] === 1 && parent[node]! >= 0) isKept[parent[node]!] = 1
   const kept: number[] = []
   const place = new Int32Array(count)
-  let enough = 0
-  for (let node = 0; node < count; ) {
-    if (parent[node]! < 0) enough = (whole(node) * least) / 100
-    if (total[node]! < enough) {
-      node += size[node]!
-      continue
-    }
+  for (let node = 0; node < count; node++) {
+    if (isKept[node] === 0) continue
     place[node] = kept.length
     kept.push(node)
-    node++
   }
   const parents = Int32Array.from(kept, (node) => (parent[node]! < 0 ? -1 : place[parent[node]!]!))
   const sizes = new Int32Array(kept.length).fill(1)
