@@ -298,7 +298,7 @@ function sureText({ model, unicode }: Scene, method: number): string {
   const { tree } = model
   const { hot, node } = model.view
   const errors = errorsOf(tree)
-  if (errors === undefined || !model.showsErrors) return ''
+  if (errors === undefined || !model.showsErrors || (hot === undefined && node < 0)) return ''
   const sums = hot && methodErrors(tree, method).get(method)
   const error = sums ?? { self: errors.self[node] ?? -1, total: errors.total[node] ?? -1 }
   if (error.total < 0) return ` ${unicode ? '±' : '+-'} not measured yet `
@@ -323,6 +323,8 @@ function waiterTexts({ model, nameOf }: Scene, method: number, lockName: string)
 /** The selected row as a line of text, names and numbers in full. */
 export function rowText(scene: Scene): string | undefined {
   const { model, nameOf } = scene
+  const own = model.view.rowText(scene)
+  if (own !== undefined) return own
   const { id, numbers } = model.view
   if (id === undefined || numbers === undefined) return undefined
   const words = wordsOf(scene)

@@ -99,6 +99,36 @@ describe('the change since b', () => {
     assert.match(screen.text, /▾ com\.acme\.App\.main/)
   })
 
+  it('is copied with its sign, and with what was', async () => {
+    screen.press('b')
+    await show(AFTER)
+    screen.press('m G y')
+    assert.deepEqual(screen.copied, [
+      'com.acme.App.old(int)  total -500.0µs, self -500.0µs, calls -1.00 per call of the root; total was 500.0µs',
+    ])
+  })
+
+  it('is in the order of what was by the fifth column', async () => {
+    screen.press('b')
+    await show(AFTER)
+    screen.press('m 5')
+    assert.deepEqual(
+      rows().map((row) => row.split(' ').slice(4).join(' ')),
+      ['2.000ms main', '1.000ms work', '500.0µs old', '0 fresh'],
+    )
+  })
+
+  it('of a callee is shown where that of its caller is too small, as others outweigh it', async () => {
+    await show('main 10x 0ns ( work 20x 10000000ns  old 10x 10000000ns )')
+    screen.press('b')
+    await show('main 20x 0ns ( work 60x 30000000ns  old 10x 10000000ns )')
+    screen.press('t % 5 enter')
+    assert.deepEqual(
+      rows().map((row) => row.split(' ').at(-1)),
+      ['main', 'work', 'old'],
+    )
+  })
+
   it('goes away by b, and numbers are of all again', async () => {
     screen.press('b')
     await show(AFTER)

@@ -45,6 +45,11 @@ describe('error bars in the live view', () => {
     assert.match(detail(), /±0\.80/)
   })
 
+  it('are not promised for callers, which nothing measures', () => {
+    screen.press('down c')
+    assert.doesNotMatch(detail(), /±/)
+  })
+
   it('are told to be missing until they are measured', async () => {
     await open([-1, -1], [-1, -1])
     assert.match(detail(), /^ ± not measured yet/)

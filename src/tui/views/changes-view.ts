@@ -5,7 +5,7 @@ import type { Tree } from '../../cct/tree.ts'
 import { placeOf } from '../../profile/places.ts'
 import { column } from '../../profile/profile.ts'
 import { CHANGE_COLUMNS, type ShownChanges } from '../baseline.ts'
-import { count, cut, indent, pad, right, shortName, width } from '../format.ts'
+import { count, cut, indent, pad, right, shortName, signature, width } from '../format.ts'
 import { glyphsOf, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
 import type { Line, Style } from '../screen.ts'
@@ -51,6 +51,18 @@ export class ChangesView extends OutlineView {
       : shortName(nameOf(id), Math.max(16, columns - sides.length - 2)) + sides
   }
 
+  override rowText(scene: Scene): string | undefined {
+    const { rowNode: node, tree } = this
+    if (node < 0) return undefined
+    const words = wordsOf(scene)
+    const at = (of: Float64Array) => of[node] ?? 0
+    const [total, self, calls, was] = changesOf(tree)
+    const cost = (value: number) => signed(value, (size) => words.cost(size).trim())
+    const name = signature(scene.nameOf(tree.method[node]!)) + placeOf(tree, node, scene.nameOf)
+    const changes = `${words.total} ${cost(at(total))}, ${words.self} ${cost(at(self))}, ${words.calls} ${signed(at(calls), callsText)}`
+    return `${name}  ${changes} per call of the root; ${words.total} was ${words.cost(at(was)).trim()}`
+  }
+
   override nothing(): string {
     const { before } = this.#changes.rootCalls
     return `No call of the root has begun since b, and ${count(before)} before. b ends the comparison.`
@@ -87,11 +99,7 @@ export class ChangesView extends OutlineView {
     const nameCells = columns - nameColumn(columns)
     const matches = matcher(this.shared.search, this.shared.nameText)
     const { wholeBefore } = this.#changes
-    const [total, self, calls, was] = (['total', 'self', 'calls', 'was'] as const).map((name) =>
-      column(tree, CHANGE_COLUMNS[name]),
-    ) as [Float64Array, Float64Array, Float64Array, Float64Array]
-    const signed = (value: number, text: (size: number) => string) =>
-      value === 0 ? '0' : `${value > 0 ? '+' : '-'}${text(Math.abs(value))}`
+    const [total, self, calls, was] = changesOf(tree)
     return this.rows.window(this.first, this.shared.bodyRows).map((row, i) => {
       const { node } = row
       const cost = (value: number, cells: number) =>
@@ -129,6 +137,17 @@ export class ChangesView extends OutlineView {
       ]
     })
   }
+}
+
+type Columns = [total: Float64Array, self: Float64Array, calls: Float64Array, was: Float64Array]
+
+function changesOf(tree: Tree): Columns {
+  const { total, self, calls, was } = CHANGE_COLUMNS
+  return [column(tree, total), column(tree, self), column(tree, calls), column(tree, was)]
+}
+
+function signed(value: number, text: (size: number) => string): string {
+  return value === 0 ? '0' : `${value > 0 ? '+' : '-'}${text(Math.abs(value))}`
 }
 
 /** A change of its own that counts: more is hot, less is good. */

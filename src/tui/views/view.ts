@@ -72,6 +72,10 @@ export abstract class View {
   get numbers(): { readonly total: number; readonly self: number; readonly calls: number } | undefined {
     return undefined
   }
+  /** The selected row as a line of text, where it says other things than costs and calls. */
+  rowText(_scene: Scene): string | undefined {
+    return undefined
+  }
   /** Id that the selected row has in the shared tree. */
   get id(): number | undefined {
     return this.node < 0 ? undefined : this.shared.tree.method[this.node]
