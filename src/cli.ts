@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import { EX_SOFTWARE, EX_USAGE, JfluidError } from './base/errors.ts'
 import { commandLine } from './commands/program.ts'
+import { cleanLines } from './profile/text.ts'
 
 const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -30,7 +31,7 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : EX_USAGE
   } else if (error instanceof JfluidError) {
-    process.stderr.write(`jfluid: ${error.message}\n  ${error.hint}\n`)
+    process.stderr.write(`jfluid: ${cleanLines(error.message)}\n  ${cleanLines(error.hint)}\n`)
     process.exitCode = error.exitCode
   } else {
     process.stderr.write(

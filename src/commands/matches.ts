@@ -1,5 +1,6 @@
 // What the user's patterns matched: filters that silently match nothing are a trap.
 
+import { clean } from '../profile/text.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import type { Session } from '../session/session.ts'
 import { filterText } from './outcome.ts'
@@ -10,20 +11,23 @@ export function describeMatches(session: Session): string[] {
     .filterReport()
     .filter((f) => f.classes === 0)
     .map((f) => `warning: ${filterText(f)} matches no loaded class`)
+    .map(clean)
   return [...describeRoots(session.rootReport()), ...filters]
 }
 
 /** One line for each. */
 export function describeRoots(reports: readonly RootReport[]): string[] {
-  return reports.map((r) => {
-    if (r.problem !== null)
-      return `${r.option} ${r.text}: ${r.problem.reason}, waiting for another class of that name`
-    if (r.armed) {
-      const near = r.near.length > 0 ? `; loaded are ${r.near.join(', ')}` : ''
-      return `${r.option} ${r.text}: its class is not loaded yet, waiting for it${near}`
-    }
-    const where = r.classes.length > 1 ? ` in ${r.classes.length} classes` : ''
-    const unusable = r.unusable.length > 0 ? `; not usable: ${r.unusable.join('; ')}` : ''
-    return `${r.option} ${r.text}: ${r.methods === 1 ? '1 method' : `${r.methods} methods`}${where}${unusable}`
-  })
+  return reports.map((it) => clean(describeRoot(it)))
+}
+
+function describeRoot(r: RootReport): string {
+  if (r.problem !== null)
+    return `${r.option} ${r.text}: ${r.problem.reason}, waiting for another class of that name`
+  if (r.armed) {
+    const near = r.near.length > 0 ? `; loaded are ${r.near.join(', ')}` : ''
+    return `${r.option} ${r.text}: its class is not loaded yet, waiting for it${near}`
+  }
+  const where = r.classes.length > 1 ? ` in ${r.classes.length} classes` : ''
+  const unusable = r.unusable.length > 0 ? `; not usable: ${r.unusable.join('; ')}` : ''
+  return `${r.option} ${r.text}: ${r.methods === 1 ? '1 method' : `${r.methods} methods`}${where}${unusable}`
 }

@@ -70,12 +70,12 @@ export function text({ pid, target, by, durationMs, candidates, snapshot }: Foun
     if (all.length > top) lines.push(`  and ${all.length - top} more: --top`)
     if (samples < FEW)
       lines.push('', 'Few samples, so shares are rough: give it work, or a longer --duration.')
-    lines.push('', attachCommandOf(pid, all[0]!.root))
+    lines.push('', clean(attachCommandOf(pid, all[0]!.root)))
   }
   if (stays.length > 0) {
     const names = stays.slice(0, STAYS).map((it) => `${clean(it.root)} (${percent(it.share, 1)} %)`)
     lines.push('', `never seen to return, so perhaps no root: ${names.join(', ')}`)
-    if (all.length === 0) lines.push(attachCommandOf(pid, stays[0]!.root))
+    if (all.length === 0) lines.push(clean(attachCommandOf(pid, stays[0]!.root)))
   }
   return `${lines.join('\n')}\n`
 }

@@ -121,6 +121,11 @@ export function clean(text: string): string {
   return safe
 }
 
+/** The same of a text of several lines. */
+export function cleanLines(text: string): string {
+  return text.split('\n').map(clean).join('\n')
+}
+
 /** Cells that cleaned text takes. */
 export function width(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length

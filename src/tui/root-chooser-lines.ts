@@ -90,7 +90,7 @@ function headOf(scene: ChooserScene): Line {
   if (page === 'tree') return model.view.head(scene)
   if (page === 'name') {
     const found = count(scene.field.fitting.length)
-    const typed = cut(scene.field.text, columns - 20)
+    const typed = cut(clean(scene.field.text), columns - 20)
     return between(
       [run(' root: ', 'key'), run(typed + glyphsOf(scene).cursor)],
       [run(`${found} fit `, 'dim')],

@@ -176,6 +176,7 @@ const MOUSE_OFF = '\x1b[?1006l\x1b[?1000l'
 const RESTORE = `${MOUSE_OFF}\x1b[?1l\x1b>\x1b[?25h\x1b[?1049l\x1b[m`
 /** An Escape that nothing has followed for so long is the key. */
 const ESCAPE_MS = 40
+const CONTROL = /\p{Cc}/u
 /** Longer than a stop takes to arrive. */
 const NOT_STOPPED_MS = 100
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const
@@ -310,7 +311,8 @@ class TerminalScreen implements Screen {
   #put(cells: BlessedCell[], at: number, look: number, character: string): void {
     const cell = cells[at]!
     cell[0] = look
-    cell[1] = character
+    // Texts are clean; should one not be, the terminal still gets nothing to obey.
+    cell[1] = CONTROL.test(character) ? '?' : character
   }
 
   onKey(listener: (key: Key) => void): void {
