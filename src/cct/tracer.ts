@@ -297,8 +297,9 @@ export class Tracer implements EventSink {
   /** Frames from this one on end. */
   #close(track: RawTrack, from: number, ticks: number): void {
     for (let open = track.stack.length; open > from; open--) {
+      // What has no more room is still open: a frame without its exit.
+      if (!this.#add(track, RAW_EXIT, ticks)) return
       track.stack.pop()
-      this.#add(track, RAW_EXIT, ticks)
     }
     track.last = ticks
   }
@@ -313,13 +314,15 @@ export class Tracer implements EventSink {
     this.#place = null
   }
 
-  #add(track: RawTrack, code: number, ticks: number): void {
-    if (this.#isFull) return
+  /** @returns whether there was room */
+  #add(track: RawTrack, code: number, ticks: number): boolean {
+    if (this.#isFull) return false
     track.add(code, ticks)
-    if (++this.#events < this.#mostEvents) return
+    if (++this.#events < this.#mostEvents) return true
     this.#isFull = true
     for (const { call } of [...this.#places.values(), ...this.#pending.values()]) call.isCut = true
     this.#letGo()
+    return true
   }
 
   #letGo(): void {

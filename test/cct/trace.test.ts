@@ -118,6 +118,14 @@ describe('calls that are traced', () => {
     assert.equal(found.cutAfter, 6) // four that came, and two ends
   })
 
+  it('leave every frame when the room ends while several are closed', () => {
+    for (const room of [4, 5]) {
+      const tracer = traced('root main> 0 a> 1 b> 2 main< 9', 1, room)
+      const found = traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })
+      assert.deepEqual(text(found), ['cut 0: @1 main> 0 a> 1 b> 2 b< 9 a< 9 main< 9'])
+    }
+  })
+
   it('are others after a reset', () => {
     const tracer = traced('root main> 0 a> 1')
     tracer.reset()
