@@ -98,23 +98,28 @@ function tracedCall(
   { calibration, nsPerTick, beginTicks, firstMethod = 1 }: TraceOptions,
   alive: () => void,
 ): TracedCall<number> {
-  const began = call.tasks.map((task) => (task === null || task.count === 0 ? null : task))
+  const firsts = firstTicks(call)
   /** By task: where it stands among the tracks, from 1 on. */
   const places = new Map<number, number>()
-  for (const [task, raw] of began.entries()) if (raw !== null) places.set(task, places.size + 1)
-  const order = [call.root, ...began.filter((it) => it !== null)]
+  const order = [{ raw: call.root, first: call.root.ticks[0]! }]
+  for (const [task, raw] of call.tasks.entries()) {
+    const first = firsts[task]!
+    if (raw === null || Number.isNaN(first)) continue
+    places.set(task, order.length)
+    order.push({ raw, first })
+  }
   const starts = new Float64Array(order.length)
   const tracks: TraceTrack<number>[] = []
-  for (const [place, raw] of order.entries()) {
+  for (const [place, { raw, first }] of order.entries()) {
     if ((place & 255) === 255) alive()
-    const clock = new TrackClock(raw, pauses, calibration, firstMethod)
+    const clock = new TrackClock(raw, first, pauses, calibration, firstMethod)
     const { events, times } = clock.run((task) => places.get(task))
     // What hands work over is read before what takes it up: a track comes after the one it is from.
     for (const handed of clock.handed) {
       const to = places.get(handed.task)
-      const first = to === undefined ? undefined : order[to]?.ticks[0]
-      if (to === undefined || first === undefined) continue
-      const at = handedAt(handed, first)
+      const taken = to === undefined ? undefined : order[to]
+      if (to === undefined || taken === undefined) continue
+      const at = handedAt(handed, taken.first)
       times[handed.event] = at.time
       starts[to] = starts[place]! + at.time + at.waited
     }
@@ -122,12 +127,37 @@ function tracedCall(
     for (let i = 0; i < times.length; i++) times[i] = (from + times[i]!) * nsPerTick
     tracks.push({ thread: raw.thread, events, times })
   }
-  const isOpen = order.some((it) => !it.isOver && it.stack.length > 0)
+  const isOpen = order.some(({ raw }) => !raw.isOver && raw.stack.length > 0)
   return {
     startNs: Math.max(0, (call.root.ticks[0]! - beginTicks) * nsPerTick),
     state: call.isCut ? 'cut' : isOpen ? 'open' : 'whole',
     tracks: notBackwards(tracks),
   }
+}
+
+/**
+ * When the work of each task began: with its first method, or, if it only hands work over, with the first of that. NaN
+ * for a task of which there is nothing to show. A task is handed over after the one that does so has begun, and has the
+ * greater number.
+ */
+function firstTicks({ tasks }: RawCall): Float64Array {
+  const firsts = new Float64Array(tasks.length).fill(Number.NaN)
+  for (let task = tasks.length - 1; task >= 0; task--) {
+    const raw = tasks[task]
+    if (raw === null || raw === undefined) continue
+    let handed = Number.NaN
+    for (let at = 0; at < raw.count; at++) {
+      const code = raw.codes[at]!
+      if (code > RAW_EXIT) {
+        firsts[task] = raw.ticks[at]!
+        break
+      }
+      const first = code <= RAW_SUBMIT ? firsts[RAW_SUBMIT - code]! : Number.NaN
+      if (!(first >= handed)) handed = Number.isNaN(first) ? handed : first
+    }
+    if (Number.isNaN(firsts[task]!)) firsts[task] = handed
+  }
+  return firsts
 }
 
 /** Events lie in their order; what was handed over late among them as late as the next one allows. */
@@ -163,19 +193,28 @@ function handedAt({ before, after }: HandedOver, firstTicks: number): { time: nu
 class TrackClock {
   readonly handed: HandedOver[] = []
   readonly #raw: RawTrack
+  readonly #first: number
   readonly #calibration: Calibration
   readonly #firstMethod: number
   /** By event of the raw track: ticks of redefinitions before it. */
   readonly #paused: Map<number, number>
 
-  constructor(raw: RawTrack, pauses: readonly RawPause[], calibration: Calibration, firstMethod: number) {
+  /** @param first ticks where its clock begins */
+  constructor(
+    raw: RawTrack,
+    first: number,
+    pauses: readonly RawPause[],
+    calibration: Calibration,
+    firstMethod: number,
+  ) {
     this.#raw = raw
+    this.#first = first
     this.#calibration = calibration
     this.#firstMethod = firstMethod
-    this.#paused = pausesIn(raw, pauses)
+    this.#paused = pausesIn(raw, first, pauses)
   }
 
-  /** @param placeOf of a task among the call's tracks; undefined if it has not begun */
+  /** @param placeOf of a task among the call's tracks; undefined if it is none of them */
   run(placeOf: (task: number) => number | undefined): { events: Int32Array; times: Float64Array } {
     const { codes, ticks, count } = this.#raw
     const { innerTicks, outerTicks } = this.#calibration
@@ -187,7 +226,7 @@ class TrackClock {
     let hidden = 0 // frames inside a wait
     let made = 0
     let stood = 0
-    let last = ticks[0] ?? 0
+    let last = this.#first
     let now = 0
     let waiting: HandedOver[] = []
     const put = (event: number): void => {
@@ -249,10 +288,9 @@ class TrackClock {
  * Of each redefinition, the gap between two events that it fills most of: see the builder. The thread's own waiting comes
  * last in a gap.
  */
-function pausesIn(raw: RawTrack, pauses: readonly RawPause[]): Map<number, number> {
+function pausesIn(raw: RawTrack, from: number, pauses: readonly RawPause[]): Map<number, number> {
   const found = new Map<number, number>()
   const { codes, ticks, count } = raw
-  const from = ticks[0] ?? 0
   const inside = pauses.filter(({ end }) => end > from)
   if (inside.length === 0) return found
   const best = inside.map(() => ({ at: -1, ticks: 0 }))

@@ -239,6 +239,28 @@ describe('work that a traced call hands over', () => {
     ])
   })
 
+  it('is not shown where it only hands over what nobody shows', () => {
+    for (const further of ['', '@3 begin 8 submit 9 @2']) {
+      assert.deepEqual(
+        trace(`@1 root main> 0 submit 7 a> 5 a< 6 @2 begin 7 submit 8 ${further} @1 main< 10`),
+        ['whole 0: @1 main> 0 a> 5 a< 6 main< 10'],
+      )
+    }
+  })
+
+  it('begins with its first method, or with what it hands over, by the clock of the call', () => {
+    const main = '@1 root main> 1000000 submit 7'
+    assert.deepEqual(
+      trace(
+        `${main} @2 begin 7 submit 8 run> 1000015 run< 1000020 @3 begin 8 a> 1000030 a< 1000031 @1 main< 1000040`,
+      ),
+      ['whole 1000000: @1 main> 0 hand 1 15 main< 40 @2 hand 2 15 run> 15 run< 20 @3 a> 30 a< 31'],
+    )
+    assert.deepEqual(trace(`${main} @2 begin 7 submit 8 @3 begin 8 a> 1000030 a< 1000031 @1 main< 1000040`), [
+      'whole 1000000: @1 main> 0 hand 1 30 main< 40 @2 hand 2 30 @3 a> 30 a< 31',
+    ])
+  })
+
   it('lies by its clock where its thread stood still before', () => {
     // main waited 100 ticks for us before it handed over: all that follows is 100 earlier.
     assert.deepEqual(
