@@ -12,6 +12,8 @@ export const SLOWEST = 10
 /** Elements of a thread's words that are kept: 2 MiB, 262,144 events. */
 const MOST_WORDS = 2 ** 19
 const MOST_STRETCHES = 2 ** 18
+/** Elements that a thread keeps room for between its calls. */
+const KEPT_WORDS = 2 ** 16
 /** Pauses that trees of single calls are without. */
 const MOST_PAUSES = 256
 /** Contexts of a call that is read meanwhile. */
@@ -44,6 +46,7 @@ class CallLog {
 
   clear(): void {
     this.forget()
+    if (this.words.length > KEPT_WORDS) this.words = new Uint32Array(1024)
     this.builder = null
     this.isTooLarge = this.isWhole = false
   }
@@ -277,7 +280,9 @@ export class SlowCalls {
   #readMeanwhile(log: CallLog, thread: number): void {
     try {
       if (!log.isTooLarge) {
+        const isNew = log.builder === null
         log.builder ??= this.#make(this.#mostContexts)
+        if (isNew) for (const [start, end] of this.#pauses) log.builder.pause(start, end)
         log.tell(log.builder, thread)
       }
     } catch {
@@ -291,7 +296,9 @@ export class SlowCalls {
   /** The target stood still; may be told late. */
   pause(start: number, end: number): void {
     this.tree.pause(start, end)
-    for (const { log } of this.#slowest) log.builder?.pause(start, end)
+    // One builder may be in more than one of these.
+    const logs = [...this.#logs, ...this.#slowest.map((it) => it.log), this.#latest?.log]
+    for (const builder of new Set(logs.map((it) => it?.builder))) builder?.pause(start, end)
     this.#pauses = [...this.#pauses.slice(1 - MOST_PAUSES), [start, end]]
   }
 }

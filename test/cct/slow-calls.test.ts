@@ -112,6 +112,31 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
   })
 
+  it('that have more events than are kept are without pauses, told before, meanwhile and after', () => {
+    const { builder, slow } = keeping(1)
+    let now = 0
+    const calls = () => {
+      for (let i = 0; i < 150_000; i++) {
+        enter(builder, idOf('a'), ++now)
+        exit(builder, idOf('a'), ++now)
+      }
+    }
+    const pause = () => {
+      builder.pause(now + 10_000, now + 50_000)
+      now += 60_000
+    }
+    builder.thread(1, -1)
+    enter(builder, idOf('main'), now)
+    pause()
+    calls()
+    pause()
+    calls()
+    pause()
+    exit(builder, idOf('main'), ++now)
+    assert.equal(show(treeOf(slow().treeOf(1)!)), show(treeOf(builder)))
+    assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
+  })
+
   it('whose own tree outgrows its bound are counted, and recording goes on', () => {
     const { builder, slow } = keeping(1)
     builder.keepSlow(1, 1000)
