@@ -81,6 +81,8 @@ export class Budget {
   readonly #callers = new Map<number, Set<number>>()
   /** What the JVM would not fold, or not bring back. */
   readonly #stubborn = new Set<number>()
+  /** Left out by hand. */
+  #leftOut: ReadonlySet<number> = new Set()
   /** Since the code has been what it is, oldest first. */
   #looks: Look[] = []
   #windowFrom: Look | undefined
@@ -161,7 +163,8 @@ export class Budget {
 
   /** These are no longer ours to steer: whoever leaves methods out has them have their own code. */
   release(methods: Iterable<number>): void {
-    const timed = [...methods].filter((it) => this.#narrowed.delete(it))
+    this.#leftOut = new Set(methods)
+    const timed = [...this.#leftOut].filter((it) => this.#narrowed.delete(it))
     const { recorder, clock } = this.#workshop
     if (timed.length > 0) recorder.fold({ folded: [], counted: [], timed }, clock.nowTicks)
     this.codeChanged()
@@ -269,7 +272,7 @@ export class Budget {
       return
     }
     const rate = (method: number) => ((load.estimated[method] ?? 0) * 1000) / ms
-    await this.#change(change, rate)
+    await this.#change(change, rate, false)
   }
 
   async #widen(load: Load): Promise<void> {
@@ -282,7 +285,8 @@ export class Budget {
     const mayReturn = (method: number) =>
       !this.#stubborn.has(method) && (this.#narrowed.get(method)?.backAt ?? 0) <= now
     const change = widen(load, this.#costs, this.#graph, this.#states, mayReturn, room)
-    if (!isNothing(change)) await this.#change(change, (method) => this.#narrowed.get(method)!.callsPerSecond)
+    const rate = (method: number) => this.#narrowed.get(method)?.callsPerSecond ?? 0
+    if (!isNothing(change)) await this.#change(change, rate, true)
   }
 
   get #states(): Narrowing {
@@ -293,9 +297,17 @@ export class Budget {
     return { callees: this.#callees, callers: this.#callers }
   }
 
-  async #change(change: FoldChange, rate: (method: number) => number): Promise<void> {
+  async #change(planned: FoldChange, rate: (method: number) => number, isBack: boolean): Promise<void> {
     const { turns, recorder, clock } = this.#workshop
     await turns.enqueue(async () => {
+      // Methods may have been left out, or taken back, since this was planned.
+      const isOurs = (it: number) => !this.#leftOut.has(it) && (!isBack || this.#narrowed.has(it))
+      const change: FoldChange = {
+        folded: planned.folded.filter(isOurs),
+        counted: planned.counted.filter(isOurs),
+        timed: planned.timed.filter(isOurs),
+      }
+      if (isNothing(change)) return
       const done = await this.#installation.narrow(change)
       const refused = new Set(done.refused)
       this.#pauseMs = done.pauseMs
