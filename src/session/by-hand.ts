@@ -151,7 +151,7 @@ export class ByHand {
     const { revealer, turns } = workshop
     const hand = await turns.ask(() => handOf(text, revealer))
     let added: Entry | undefined
-    await turns.enqueue(async () => {
+    await turns.request(async () => {
       await installation.refreshClasses()
       const found = [...revealer.methods()].filter((it) => isMeant(hand, it))
       const methods = new Set(found.filter((it) => !it.root).map((it) => it.id))
@@ -174,17 +174,18 @@ export class ByHand {
    * Puts them back.
    *
    * @returns how many methods
-   * @throws NotLeftOut
+   * @throws NotLeftOut, CannotLeaveOut
    */
   async include(text: string, nowMs: number): Promise<number> {
     const { turns } = this.#hands.workshop
-    let count = 0
-    await turns.enqueue(async () => {
+    let count: number | undefined
+    await turns.request(async () => {
       const left = this.#entries.filter((it) => it.text !== text.trim())
       if (left.length === this.#entries.length) throw new NotLeftOut(text)
       count = await this.#become(left)
       this.#changes.push({ what: 'include', text: text.trim(), atMs: nowMs, methods: count })
     })
+    if (count === undefined) throw new CannotLeaveOut('the session has ended')
     return count
   }
 

@@ -27,7 +27,7 @@ export class CannotChangeRoots extends JfluidError {
  */
 export async function checkRoots(engine: Engine, roots: readonly RootPattern[]): Promise<void> {
   const { installation, pid, revealer, turns } = engine
-  await turns.enqueue(async () => {
+  await turns.request(async () => {
     await installation.refreshClasses()
     await turns.ask(() => revealer.checkRoots(roots))
   })

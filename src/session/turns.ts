@@ -23,9 +23,20 @@ export class Turns {
 
   /** Runs tasks one after the other. */
   enqueue(task: () => Promise<void>): Promise<void> {
-    const run = this.#queue.then(() => (this.#closed ? undefined : task()))
+    const run = this.#begin(task)
     this.#queue = run.catch(this.#failed)
     return run
+  }
+
+  /** The same for somebody who waits for the task and says what went wrong: nobody else is told of its errors. */
+  request(task: () => Promise<void>): Promise<void> {
+    const run = this.#begin(task)
+    this.#queue = run.catch(() => {}) // whoever asked is told
+    return run
+  }
+
+  #begin(task: () => Promise<void>): Promise<void> {
+    return this.#queue.then(() => (this.#closed ? undefined : task()))
   }
 
   /**
