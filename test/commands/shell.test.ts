@@ -128,6 +128,7 @@ describe('in a shell', () => {
     expect(inBash('record', '1', '--mode', 'b')).toEqual(['bytecodes'])
     expect(inBash('record', '1', '--mode', '=', 'b')).toEqual(['bytecodes'])
     expect(inBash('report', '').sort()).toEqual(['p.jfluid', 'with blank.jfluid'])
+    expect(inBash('record', '1', '--out', 'with')).toEqual(['with blank.jfluid'])
     expect(inBash('record', '1', '--out', 'p.').sort()).toEqual(['p.jfluid', 'p.json'])
   })
 

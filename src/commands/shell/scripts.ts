@@ -19,7 +19,9 @@ _jfluid() {
     if [[ -z "$files" ]]; then files="$value"; else COMPREPLY+=("$value"); fi
   done < <("\${COMP_WORDS[0]}" __complete "\${words[@]}" 2>/dev/null)
   case "$files" in
-    all) compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "$current")) ;;
+    all) compopt -o filenames 2>/dev/null
+         local IFS=$'\\n'
+         COMPREPLY+=($(compgen -f -- "$current")) ;;
     .*) compopt -o filenames 2>/dev/null
         local IFS=$'\\n'
         COMPREPLY+=($(compgen -d -- "$current") $(compgen -f -X "!*$files" -- "$current")) ;;
