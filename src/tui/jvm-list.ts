@@ -67,6 +67,22 @@ export class JvmList {
     this.#selected = undefined
   }
 
+  /**
+   * Takes characters in the order they came in: a terminal may send several at once.
+   *
+   * @returns what the user wants after that; undefined to go on. What follows it is not looked at.
+   */
+  typeAll(input: string): 'take' | 'leave' | undefined {
+    for (const character of input) {
+      if (character === '\r' || character === '\n') return 'take'
+      if (character === '\x03' || character === '\x04') return 'leave'
+      if (character === '\x7f' || character === '\b') this.erase()
+      else if (character === '\x15') this.clear()
+      else this.type(character)
+    }
+    return undefined
+  }
+
   erase(): void {
     this.#typed = [...this.#typed].slice(0, -1).join('')
     this.#selected = undefined

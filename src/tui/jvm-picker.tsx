@@ -74,23 +74,30 @@ function Picker({ look, onPick }: PickerProps): JSX.Element {
     if (isOver) exit()
   }, [isOver, exit])
 
+  const take = (): void => {
+    const { selected } = list
+    if (selected?.attachable === true) {
+      onPick(selected.pid)
+      end(true)
+    } else if (selected !== undefined)
+      setNotice(`${selected.pid} cannot be attached to: ${selected.attachable}`)
+  }
+
   useInput((input, key) => {
     setNotice('')
     if (key.escape || (key.ctrl && (input === 'c' || input === 'd'))) end(true)
-    else if (key.return) {
-      const { selected } = list
-      if (selected?.attachable === true) {
-        onPick(selected.pid)
-        end(true)
-      } else if (selected !== undefined)
-        setNotice(`${selected.pid} cannot be attached to: ${selected.attachable}`)
-    } else if (key.upArrow) list.move(-1)
+    else if (key.return) take()
+    else if (key.upArrow) list.move(-1)
     else if (key.downArrow || key.tab) list.move(1)
     else if (key.pageUp) list.move(-MOST_ROWS)
     else if (key.pageDown) list.move(MOST_ROWS)
     else if (key.backspace || key.delete) list.erase()
     else if (key.ctrl && input === 'u') list.clear()
-    else if (input !== '' && !key.ctrl && !key.meta) list.type(input)
+    else if (input !== '' && !key.ctrl && !key.meta) {
+      const wish = list.typeAll(input)
+      if (wish === 'take') take()
+      else if (wish === 'leave') end(true)
+    }
     draw((it) => it + 1)
   })
 

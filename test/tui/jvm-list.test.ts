@@ -43,6 +43,14 @@ describe('a list of JVMs', () => {
     expect(pids()).toEqual([101, 202, 303])
   })
 
+  it('takes characters that come at once one after the other', () => {
+    expect(list.typeAll('xx\x15shp\x7fop\r')).toBe('take')
+    expect(list.typed).toBe('shop')
+    expect(list.typeAll('b\b\x03no')).toBe('leave')
+    expect(list.typed).toBe('shop')
+    expect(list.typeAll('s')).toBe(undefined)
+  })
+
   it('keeps what is selected while others come and go, and takes the first once it has gone', () => {
     list.move(1)
     list.rows = [row(7, 'New'), ...ROWS]
