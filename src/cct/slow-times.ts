@@ -6,7 +6,13 @@ import { type SnapshotOptions, snapshotOf } from './snapshot.ts'
 import type { Tree } from './tree.ts'
 
 /** Which trees are wanted besides the figures: of all slow calls, of the latest, of one, or all that there are. */
-export type SlowWant = 'figures' | 'tree' | 'latest' | 'everything' | { readonly call: number }
+export type SlowWant =
+  | 'figures'
+  | 'tree'
+  | 'latest'
+  | 'tree and latest'
+  | 'everything'
+  | { readonly call: number; readonly andLatest?: boolean }
 
 /** One call; its tree has one root call in it. */
 export interface SlowCallTimes {
@@ -62,12 +68,15 @@ export function slowStateOf(
 ): SlowState {
   const treeOf = (builder: SlowCalls['tree']): Tree =>
     snapshotOf(builder, { ...options, perThread: false }, alive, between).merged
+  const wantsLatest =
+    want === 'latest' || want === 'tree and latest' || (typeof want !== 'string' && want.andLatest === true)
   const withTree = (call: SlowCall): SlowState['slowest'][number] => {
     const { number, thread, method, ticks, atMs } = call
     const facts = { number, thread, method, ticks, atMs }
     const isWanted =
       want === 'everything' ||
-      (want === 'latest' ? number === slow.latest?.number : typeof want !== 'string' && want.call === number)
+      (wantsLatest && number === slow.latest?.number) ||
+      (typeof want !== 'string' && want.call === number)
     if (!isWanted) return facts
     const builder = slow.treeOf(number)
     return builder === null ? facts : { ...facts, tree: treeOf(builder) }
@@ -79,7 +88,9 @@ export function slowStateOf(
     threshold,
     thresholdTicks: Number.isFinite(thresholdTicks) ? thresholdTicks : null,
     ...{ count, dropped },
-    ...((want === 'tree' || want === 'everything') && { tree: treeOf(slow.tree) }),
+    ...((want === 'tree' || want === 'tree and latest' || want === 'everything') && {
+      tree: treeOf(slow.tree),
+    }),
     slowest: calls.map(withTree),
     latest: latest && withTree(latest),
   }

@@ -16,7 +16,6 @@ import { LiveModel } from './model.ts'
 import { stepOf } from './pages.ts'
 import type { SortColumn } from './rows.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
-import { slowChoices } from './slow-choice.ts'
 import { SteerDialog } from './steer-dialog.ts'
 
 export type { Leave } from './frame.ts'
@@ -148,7 +147,7 @@ export class LiveView extends Frame<Picture> implements Actions {
     const step = stepOf(key, model.bodyRows)
     if (step !== undefined) this.#movePage(step)
     else if (key === 'enter' || key === 'space') {
-      model.chooseCalls(model.calls.line)
+      model.chooseCalls(model.calls.lineOf(model.slow))
       // Its tree is not here yet.
       void this.#takeAnew()
     } else return false
@@ -161,8 +160,7 @@ export class LiveView extends Frame<Picture> implements Actions {
 
   #movePage(lines: number): void {
     const { model } = this
-    if (model.pages.shown === 'slow')
-      model.calls.line = Math.max(0, Math.min(model.calls.line + lines, slowChoices(model.slow) - 1))
+    if (model.pages.shown === 'slow') model.calls.move(lines, model.slow)
     else model.pages.scroll(lines, this.#pageRows, model.bodyRows)
   }
 
@@ -298,6 +296,8 @@ export class LiveView extends Frame<Picture> implements Actions {
     } else if (this.#mayBeSlow()) {
       model.chooseCalls(0)
       this.#slowSeen = NONE_SEEN
+      // Those that end until the next picture would be taken for older ones.
+      if (this.isMoving) void this.#takeAnew()
       this.say('freezes at the next slow call; F stops that')
     }
   }

@@ -208,9 +208,9 @@ function pageLines(scene: Scene, page: PageName): Line[] {
       return slowPage(
         scene.model.slow,
         scene.model.rootCalls,
-        scene.model.calls.line,
+        scene.model.calls.lineOf(scene.model.slow),
         scene.columns,
-        scene.nameOf,
+        scene.model.methodName,
       )
   }
 }

@@ -15,8 +15,10 @@ type Chosen = 'all' | 'slow' | number
 
 export class SlowChoice {
   #chosen: Chosen = 'all'
-  /** Selected line of the page. */
-  line = 0
+  /** What is selected on the page: lines of calls move as slower ones end. */
+  #selected: Chosen = 'all'
+  /** Where it was, for when it is not listed any more. */
+  #line = 0
 
   get isOfAll(): boolean {
     return this.#chosen === 'all'
@@ -28,15 +30,33 @@ export class SlowChoice {
    * @param isAwaited  the next slow call is
    */
   want(isListed: boolean, isAwaited: boolean): SlowWant | undefined {
-    if (this.#chosen === 'slow') return 'tree'
-    if (this.#chosen !== 'all') return { call: this.#chosen }
+    if (this.#chosen === 'slow') return isAwaited ? 'tree and latest' : 'tree'
+    if (this.#chosen !== 'all') return { call: this.#chosen, ...(isAwaited && { andLatest: true }) }
     return isAwaited ? 'latest' : isListed ? 'figures' : undefined
+  }
+
+  /** Selected line of the page. */
+  lineOf(slow: SlowTimes | undefined): number {
+    const selected = this.#selected
+    if (slow === undefined || selected === 'all') return 0
+    if (selected === 'slow') return 1
+    const at = slow.slowest.findIndex((it) => it.number === selected)
+    return at < 0 ? Math.min(this.#line, slowChoices(slow) - 1) : at + 2
+  }
+
+  move(lines: number, slow: SlowTimes | undefined): void {
+    this.#select(Math.max(0, Math.min(this.lineOf(slow) + lines, slowChoices(slow) - 1)), slow)
+  }
+
+  #select(line: number, slow: SlowTimes | undefined): void {
+    this.#line = line
+    this.#selected = line === 0 || slow === undefined ? 'all' : line === 1 ? 'slow' : callAt(slow, line)
   }
 
   /** By line of the page. */
   choose(line: number, slow: SlowTimes | undefined): void {
-    this.line = line
-    this.#chosen = line === 0 || slow === undefined ? 'all' : line === 1 ? 'slow' : callAt(slow, line)
+    this.#select(line, slow)
+    this.#chosen = this.#selected
   }
 
   chooseCall(number: number): void {
@@ -50,7 +70,7 @@ export class SlowChoice {
   /** Selects the line of what is looked at. */
   open(slow: SlowTimes | undefined): void {
     const at = slow?.slowest.findIndex((it) => it.number === this.#chosen) ?? -1
-    this.line = this.#chosen === 'all' ? 0 : at < 0 ? 1 : at + 2
+    this.#select(this.#chosen === 'all' ? 0 : at < 0 ? 1 : at + 2, slow)
   }
 
   #call(slow: SlowTimes | undefined): SlowCallTimes | undefined {

@@ -70,6 +70,29 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /^ +145\.\d*ms .*main$/m)
   })
 
+  it('stay selected when slower ones come before them', async () => {
+    const { screen, source, times, view } = await open()
+    screen.press('S')
+    await settled()
+    screen.press('down down')
+    assert.match(screen.styled('selected'), /^45\.0 ms/)
+    const slower = { ...times.slowest[0]!, number: 3, time: 90e6 }
+    source.more = { ...TIMED, slow: { ...times, slowest: [slower, ...times.slowest] } }
+    await view.refresh()
+    assert.match(screen.text, /^ +90\.0 ms/m)
+    assert.match(screen.styled('selected'), /^45\.0 ms/)
+    screen.press('enter')
+    await settled()
+    assert.deepEqual(source.wanted, { call: 2 })
+  })
+
+  it('keep the names of their roots while packages are shown', async () => {
+    const { screen } = await open()
+    screen.press('P S')
+    await settled()
+    assert.match(screen.text, /45\.0 ms .*com\.acme\.App\.main$/m)
+  })
+
   it('name their thread and threshold where there is room', async () => {
     const { screen } = await open(120)
     screen.press('S down enter')
@@ -172,6 +195,22 @@ describe('F', () => {
     source.more = { ...TIMED, slow: { ...times, count: 4 } }
     await view.refresh()
     assert.doesNotMatch(screen.text, /PAUSED/)
+  })
+
+  it('freezes where slow calls are looked at meanwhile, too, and asks at once', async () => {
+    const { screen, source, times, view } = await open()
+    screen.press('F')
+    await settled()
+    assert.equal(source.wanted, 'latest')
+    screen.press('S down enter')
+    await settled()
+    assert.equal(source.wanted, 'tree and latest')
+    screen.press('S down enter')
+    await settled()
+    assert.deepEqual(source.wanted, { call: 2, andLatest: true })
+    source.more = { ...TIMED, slow: { ...times, count: 2 } }
+    await view.refresh()
+    assert.match(screen.text, /PAUSED/)
   })
 
   it('lets p go on, too', async () => {
