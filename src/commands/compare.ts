@@ -1,6 +1,6 @@
 // jfluid compare: what has changed between two profiles, per root call; in a build, whether that is too much.
 
-import { EX_DATAERR, EX_REGRESSION, JfluidError } from '../base/errors.ts'
+import { EX_DATAERR, EX_REGRESSION, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { metricOf } from '../cct/metric.ts'
 import { exportToFile } from '../export/formats.ts'
 import { comparePage } from '../export/html/compare-page.ts'
@@ -44,6 +44,15 @@ export class DifferentMetrics extends JfluidError {
   }
 }
 
+/** `--shape` compares no costs: a condition on them, or a page of them, would silently be left out. */
+export class ShapeHasNoCosts extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave out one of the two, or run jfluid compare twice.'
+  constructor(flag: '--fail-if' | '--html') {
+    super(`--shape and ${flag} exclude each other: --shape compares no costs`)
+  }
+}
+
 /** A profile without a call of a root, or without a tree. */
 export class NothingInProfile extends JfluidError {
   readonly exitCode = EX_DATAERR
@@ -75,8 +84,12 @@ export class ChangedTooMuch extends JfluidError {
   }
 }
 
-/** @throws CannotReadProfile and its like, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, CannotWriteExport, ChangedTooMuch */
+/** @throws CannotReadProfile and its like, ShapeHasNoCosts, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, CannotWriteExport, ChangedTooMuch */
 export async function compare(beforePath: string, afterPath: string, flags: CompareFlags): Promise<void> {
+  if (flags.shape === true) {
+    if (flags.failIf !== undefined && flags.failIf.length > 0) throw new ShapeHasNoCosts('--fail-if')
+    if (flags.html !== undefined) throw new ShapeHasNoCosts('--html')
+  }
   const before = { path: beforePath, profile: await readComparable(beforePath) }
   const after = { path: afterPath, profile: await readComparable(afterPath) }
   const options = { callSites: flags.callSites !== false }
@@ -98,6 +111,9 @@ export async function compare(beforePath: string, afterPath: string, flags: Comp
   const changes = changesOf(before.profile, after.profile, options)
   const names = [...before.profile.methodNames, ...after.profile.methodNames]
   const verdicts = conditions.flatMap((it) => judge(it, changes, (subject) => closeMethods(subject, names)))
+  const failed = verdicts.filter((it) => it.failed)
+  // Before anything is written: a reader that has seen enough ends the process with this status.
+  if (failed.length > 0) process.exitCode = EX_REGRESSION
   if (flags.html !== undefined) {
     const page = () => pagePieces(comparePage(before, after, changes, verdicts))
     await exportToFile(after.profile, { ...html, pieces: page }, flags.html)
@@ -110,7 +126,6 @@ export async function compare(beforePath: string, afterPath: string, flags: Comp
           top: flags.top,
         })
   await writePieces(process.stdout, pieces)
-  const failed = verdicts.filter((it) => it.failed)
   if (failed.length > 0) throw new ChangedTooMuch(failed, changes)
 }
 

@@ -7,8 +7,8 @@ import { writeProfile } from '../../src/profile/file.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { REGION } from '../profile/region.ts'
 import { profileOf } from '../profile/trees.ts'
-import { temporaryDirectory } from '../support/java-process.ts'
-import { jfluid } from '../support/jfluid.ts'
+import { startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { cli, jfluid } from '../support/jfluid.ts'
 
 const directory = temporaryDirectory('jfluid-compare-')
 const path = (name: string): string => join(directory, `${name}.jfluid`)
@@ -58,6 +58,29 @@ describe('jfluid compare', () => {
       failed.stderr,
       /^jfluid: 'App\.work self > \+10%' holds: com\.acme\.App\.work 0\.3000 ms, now 0\.4000 ms: \+33\.3 %\n/,
     )
+  })
+
+  it('ends with 82 as well if nobody reads the page', async () => {
+    const p = startProcess('bash', [
+      '-o',
+      'pipefail',
+      '-c',
+      '"$@" | true',
+      'bash',
+      process.execPath,
+      cli,
+      ...['compare', path('old'), path('new'), '--fail-if', 'App.work self > +10%'],
+    ])
+    assert.equal((await p.exit).code, 82)
+  })
+
+  it.each([
+    ['--fail-if', 'root total > 1ns'],
+    ['--html', join(directory, 'shape.html')],
+  ])('--shape refuses %s', async (flag, value) => {
+    const { code, stdout, stderr } = await jfluid('compare', path('old'), path('new'), '--shape', flag, value)
+    assert.deepEqual([code, stdout], [64, ''])
+    assert.ok(stderr.startsWith(`jfluid: --shape and ${flag} exclude each other`), stderr)
   })
 
   it('a condition that cannot be read is shown with the place', async () => {
