@@ -1,8 +1,18 @@
 // A file that is written whole or not at all.
 
 import { randomBytes } from 'node:crypto'
-import { access, constants, type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import {
+  access,
+  constants,
+  type FileHandle,
+  open,
+  readlink,
+  realpath,
+  rename,
+  stat,
+  unlink,
+} from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { errorCode } from './errors.ts'
 
 /**
@@ -38,17 +48,34 @@ export async function probeFile(path: string): Promise<boolean> {
   return false
 }
 
+/** Links of a chain that are followed, as systems do. */
+const MOST_LINKS = 40
+
 async function targetOf(path: string): Promise<{ path: string; special: boolean }> {
-  let real = path
   try {
-    real = await realpath(path) // a symbolic link stays one
-    const found = await stat(real)
+    const found = await stat(path)
     if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
-    return { path: real, special: !found.isFile() }
+    // What `/dev/stdout` leads to, as `/proc/1/fd/pipe:[7]`, has no path that could be opened.
+    if (!found.isFile()) return { path, special: true }
+    return { path: await realpath(path), special: false } // a symbolic link stays one
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return { path: real, special: false }
+    if (errorCode(error) === 'ENOENT') return { path: await endOfLinks(path), special: false }
     throw error
   }
+}
+
+/** Where a symbolic link leads that has nothing at its end yet. */
+async function endOfLinks(path: string): Promise<string> {
+  let end = path
+  for (let links = 0; links < MOST_LINKS; links++) {
+    try {
+      const above = await realpath(dirname(end)) // what a relative link is relative to
+      end = resolve(above, await readlink(join(above, basename(end))))
+    } catch {
+      return end
+    }
+  }
+  return end
 }
 
 async function writeSpecial(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {

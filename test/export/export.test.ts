@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -13,8 +14,10 @@ import { describe, it } from 'vitest'
 import { FORMAT_NAMES } from '../../src/commands/program.ts'
 import { CannotWriteExport, NoFormat, UnknownFormat } from '../../src/export/errors.ts'
 import { exportToFile, formatNamed, formatOfFile, formats } from '../../src/export/formats.ts'
+import { writeProfile } from '../../src/profile/file.ts'
 import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
-import { temporaryDirectory } from '../support/java-process.ts'
+import { startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { cli } from '../support/jfluid.ts'
 import { exported } from './exported.ts'
 
 describe('export formats', () => {
@@ -118,6 +121,27 @@ describe('an export to a file', () => {
     assert.match(readFileSync(join(dir, 'real.csv'), 'utf8'), /^node,/)
     await exportToFile(profile, formatNamed('csv'), '/dev/null')
     assert.ok(statSync('/dev/null').isCharacterDevice())
+  })
+
+  it('goes through a symbolic link that leads to nothing yet', async () => {
+    const dir = temporaryDirectory()
+    symlinkSync('real.csv', join(dir, 'link.csv'))
+    await exportToFile(profile, formatNamed('csv'), join(dir, 'link.csv'))
+    assert.ok(lstatSync(join(dir, 'link.csv')).isSymbolicLink())
+    assert.match(readFileSync(join(dir, 'real.csv'), 'utf8'), /^node,/)
+  })
+
+  it('goes into a pipe by a link that has no path at its end, and the link stays', async () => {
+    const dir = temporaryDirectory()
+    const [file, link] = [join(dir, 'p.jfluid'), join(dir, 'stdout')]
+    await writeProfile(profile, file)
+    symlinkSync('/proc/self/fd/1', link)
+    const command = '"$@" | cat'
+    const args = [process.execPath, cli, 'export', file, '--format', 'csv', '--out', link]
+    const p = startProcess('bash', ['-o', 'pipefail', '-c', command, 'bash', ...args])
+    assert.deepEqual([(await p.exit).code, p.stderr()], [0, ''])
+    assert.match(p.stdout(), /^node,/)
+    assert.ok(lstatSync(link).isSymbolicLink())
   })
 
   it.each([
