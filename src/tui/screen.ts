@@ -57,7 +57,7 @@ export interface Screen {
   onKey(listener: (key: Key) => void): void
   onMouse(listener: (mouse: Mouse) => void): void
   onResize(listener: () => void): void
-  /** SIGTERM, SIGHUP and SIGINT from outside; the terminal has been put back already. */
+  /** SIGTERM, SIGHUP, SIGINT, and SIGQUIT unless another takes it, from outside; the terminal has been put back already. */
   onSignal(listener: (signal: NodeJS.Signals) => void): void
   /** Sends a text to the terminal's clipboard. */
   copy(text: string): void
@@ -179,7 +179,7 @@ const ESCAPE_MS = 40
 const CONTROL = /\p{Cc}/u
 /** Longer than a stop takes to arrive. */
 const NOT_STOPPED_MS = 100
-const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const
+const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const
 const LIBRARY_LISTENS = ['uncaughtException', 'SIGTERM', 'SIGINT', 'SIGQUIT', 'exit'] as const
 
 /** Loads the terminal library, 40–90 ms, while something else is waited for. `openScreen` tells its errors. */
@@ -194,6 +194,9 @@ export async function openScreen(
   env: Environment = process.env,
 ): Promise<Screen> {
   process.env.NCURSES_NO_UTF8_ACS = '1'
+  // Under `run` it is passed on to the JVM, which shows its threads; the view stays.
+  const isQuitTaken = process.listenerCount('SIGQUIT') > 0
+  const signals = SIGNALS.filter((signal) => signal !== 'SIGQUIT' || !isQuitTaken)
   const { default: blessed } = await import('neo-blessed')
   const unicode = isUnicode(env)
   const before = new Map(LIBRARY_LISTENS.map((event) => [event, new Set(process.listeners(event as 'exit'))]))
@@ -210,7 +213,7 @@ export async function openScreen(
       if (!known.has(listener)) process.removeListener(event, listener)
     }
   }
-  return new TerminalScreen(screen, input, output, unicode, env)
+  return new TerminalScreen(screen, input, output, unicode, env, signals)
 }
 
 class TerminalScreen implements Screen {
@@ -225,6 +228,7 @@ class TerminalScreen implements Screen {
   readonly #mouseListeners: ((mouse: Mouse) => void)[] = []
   readonly #resizeListeners: (() => void)[] = []
   readonly #signalListeners: ((signal: NodeJS.Signals) => void)[] = []
+  readonly #signals: readonly NodeJS.Signals[]
   #escapeTimer: NodeJS.Timeout | undefined
   #drawn: readonly Line[] = []
   /** Lines that hold a double-width character, as the terminal shows them. */
@@ -238,8 +242,10 @@ class TerminalScreen implements Screen {
     output: NodeJS.WriteStream,
     unicode: boolean,
     env: Environment,
+    signals: readonly NodeJS.Signals[],
   ) {
     this.#screen = screen
+    this.#signals = signals
     this.#input = input
     this.#output = output
     this.unicode = unicode
@@ -254,7 +260,7 @@ class TerminalScreen implements Screen {
     input.resume()
     output.on('resize', this.#onResize)
     output.on('error', this.#onOutputError)
-    for (const signal of SIGNALS) process.on(signal, this.#onSignal)
+    for (const signal of this.#signals) process.on(signal, this.#onSignal)
     process.on('SIGCONT', this.#onContinue)
     process.on('uncaughtExceptionMonitor', this.#onExit)
     process.on('exit', this.#onExit)
@@ -356,7 +362,7 @@ class TerminalScreen implements Screen {
     this.#input.off('data', this.#onData)
     this.#input.off('end', this.#onHangup)
     this.#output.off('resize', this.#onResize)
-    for (const signal of SIGNALS) process.off(signal, this.#onSignal)
+    for (const signal of this.#signals) process.off(signal, this.#onSignal)
     process.off('SIGCONT', this.#onContinue)
     process.off('uncaughtExceptionMonitor', this.#onExit)
     process.off('exit', this.#onExit)

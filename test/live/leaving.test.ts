@@ -24,7 +24,7 @@ screen.onKey(({ name }) => {
   if (name === 'r') Promise.reject(new Error('rejected'))
 })
 screen.onResize(draw)
-screen.onSignal((signal) => { process.exitCode = { SIGTERM: 15, SIGHUP: 1, SIGINT: 2 }[signal] })
+screen.onSignal((signal) => { process.exitCode = { SIGTERM: 15, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3 }[signal] })
 draw()
 `
 const program = join(temporaryDirectory(), 'program.mjs')
@@ -64,6 +64,7 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
     ['SIGTERM', 15],
     ['SIGHUP', 1],
     ['SIGINT', 2],
+    ['SIGQUIT', 3],
   ] as const)('at %s', async (signal, code) => {
     const { terminal, pid } = await shown()
     process.kill(pid, signal)
