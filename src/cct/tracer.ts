@@ -90,6 +90,8 @@ export class Tracer implements EventSink {
   readonly #mostEvents: number
   #events = 0
   #isFull = false
+  /** Ticks up to which tracks that are over have gone. */
+  #latest = 0
   #thread = 0
   /** Of the present thread; null while what it does is not traced. */
   #place: Place | null = null
@@ -116,14 +118,16 @@ export class Tracer implements EventSink {
 
   /** What was kept is forgotten, and the next calls are. */
   reset(): void {
-    this.kept.length = this.pauses.length = this.#events = 0
+    this.kept.length = this.pauses.length = this.#events = this.#latest = 0
     this.#isFull = false
     this.#letGo()
   }
 
   /** A redefinition; may be told late. */
   pause(startTicks: number, endTicks: number): void {
-    if (this.pauses.length === MOST_PAUSES) this.pauses.shift()
+    const isFull = this.pauses.length === MOST_PAUSES
+    if (startTicks >= this.#latest && this.#isIdle(isFull)) return
+    if (isFull) this.pauses.shift()
     this.pauses.push({ start: Math.round(startTicks), end: Math.round(endTicks) })
   }
 
@@ -309,7 +313,9 @@ export class Tracer implements EventSink {
     if (this.#begins) this.#beginning.delete(this.#thread)
     this.#begins = false
     if (this.#place === null) return
-    this.#place.track.isOver = true
+    const { track } = this.#place
+    track.isOver = true
+    this.#latest = Math.max(this.#latest, track.last)
     this.#places.delete(this.#thread)
     this.#place = null
   }
@@ -320,9 +326,16 @@ export class Tracer implements EventSink {
     track.add(code, ticks)
     if (++this.#events < this.#mostEvents) return true
     this.#isFull = true
+    for (const { track } of this.#places.values()) this.#latest = Math.max(this.#latest, track.last, ticks)
     for (const { call } of [...this.#places.values(), ...this.#pending.values()]) call.isCut = true
     this.#letGo()
     return true
+  }
+
+  /** Whether no track goes on and no call is to begin; work that was handed over may never begin, and need not count. */
+  #isIdle(withoutPending: boolean): boolean {
+    if (!this.#isFull && this.kept.length < this.asked) return false
+    return this.#places.size === 0 && (withoutPending || this.#pending.size === 0)
   }
 
   #letGo(): void {
