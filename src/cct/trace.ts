@@ -74,11 +74,13 @@ export interface TraceOptions {
 
 /** Time between two events from which on it may contain a redefinition; as in the builder. */
 const GAP_TICKS = 50_000
+/** So many events are read between two signs of life: a mask. */
+const ALIVE_EVENTS = 8191
 
 /**
  * What a tracer has kept so far, by thread number. Calls that have not ended are shown up to their latest event.
  *
- * @param alive called every few milliseconds
+ * @param alive called every few milliseconds; more events may come to the tracer in it
  */
 export function traceOf(tracer: Tracer, options: TraceOptions, alive: () => void = () => {}): Trace<number> {
   // Threads are read one after the other: what began later may have been read first.
@@ -108,12 +110,14 @@ function tracedCall(
     places.set(task, order.length)
     order.push({ raw, first })
   }
+  // Before anything is read: more may come meanwhile.
+  const isOpen = order.some(({ raw }) => !raw.isOver && raw.stack.length > 0)
   const starts = new Float64Array(order.length)
   const tracks: TraceTrack<number>[] = []
   for (const [place, { raw, first }] of order.entries()) {
     if ((place & 255) === 255) alive()
     const clock = new TrackClock(raw, first, pauses, calibration, firstMethod)
-    const { events, times } = clock.run((task) => places.get(task))
+    const { events, times } = clock.run((task) => places.get(task), alive)
     // What hands work over is read before what takes it up: a track comes after the one it is from.
     for (const handed of clock.handed) {
       const to = places.get(handed.task)
@@ -127,7 +131,6 @@ function tracedCall(
     for (let i = 0; i < times.length; i++) times[i] = (from + times[i]!) * nsPerTick
     tracks.push({ thread: raw.thread, events, times })
   }
-  const isOpen = order.some(({ raw }) => !raw.isOver && raw.stack.length > 0)
   return {
     startNs: Math.max(0, (call.root.ticks[0]! - beginTicks) * nsPerTick),
     state: call.isCut ? 'cut' : isOpen ? 'open' : 'whole',
@@ -215,7 +218,10 @@ class TrackClock {
   }
 
   /** @param placeOf of a task among the call's tracks; undefined if it is none of them */
-  run(placeOf: (task: number) => number | undefined): { events: Int32Array; times: Float64Array } {
+  run(
+    placeOf: (task: number) => number | undefined,
+    alive: () => void,
+  ): { events: Int32Array; times: Float64Array } {
     const { codes, ticks, count } = this.#raw
     const { innerTicks, outerTicks } = this.#calibration
     const events = new Int32Array(count + this.#raw.stack.length)
@@ -251,6 +257,7 @@ class TrackClock {
       if (owed.length > 0) owed[owed.length - 1]! += rest
     }
     for (let at = 0; at < count; at++) {
+      if ((at & ALIVE_EVENTS) === ALIVE_EVENTS) alive()
       const code = codes[at]!
       if (code === RAW_STOOD) stood += ticks[at]!
       else if (code <= RAW_SUBMIT) {
@@ -291,9 +298,11 @@ class TrackClock {
 function pausesIn(raw: RawTrack, from: number, pauses: readonly RawPause[]): Map<number, number> {
   const found = new Map<number, number>()
   const { codes, ticks, count } = raw
-  const inside = pauses.filter(({ end }) => end > from)
+  // A redefinition stops all threads: none begins before the one before it has ended.
+  const inside = pauses.filter(({ end }) => end > from).sort((a, b) => a.start - b.start)
   if (inside.length === 0) return found
   const best = inside.map(() => ({ at: -1, ticks: 0 }))
+  let next = 0 // of those that had not ended at the last event
   let last = from
   let stood = 0
   for (let at = 0; at < count; at++) {
@@ -302,7 +311,10 @@ function pausesIn(raw: RawTrack, from: number, pauses: readonly RawPause[]): Map
     if (code < 0) continue
     const until = ticks[at]! - stood
     if (until - last >= GAP_TICKS) {
-      for (const [i, pause] of inside.entries()) {
+      while (next < inside.length && inside[next]!.end <= last) next++
+      for (let i = next; i < inside.length; i++) {
+        const pause = inside[i]!
+        if (pause.start >= until) break
         const overlap = Math.min(until, pause.end) - Math.max(last, pause.start)
         if (overlap > best[i]!.ticks) best[i] = { at, ticks: overlap }
       }

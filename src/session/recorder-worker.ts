@@ -204,7 +204,7 @@ class RecordingThread {
         send({ kind: 'reply', id, value: this.#regions?.states() ?? [] })
         return
       case 'trace': {
-        const trace = this.#tracer && traceOf(this.#tracer, request.options, () => this.#beat())
+        const trace = this.#tracer && traceOf(this.#tracer, request.options, () => this.#keepUp())
         const buffers = trace?.calls.flatMap(({ tracks }) =>
           tracks.flatMap(({ events, times }) => [events.buffer, times.buffer]),
         )

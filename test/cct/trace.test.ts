@@ -151,6 +151,46 @@ describe('their time', () => {
     ])
   })
 
+  it('knows of no redefinition that began when all was over', () => {
+    const tracer = traced('root main> 0 a> 100 a< 200100 main< 200200')
+    tracer.pause(300_000, 400_000)
+    assert.deepEqual(tracer.pauses, [])
+    for (let i = 0; i < 4096; i++) tracer.pause(200_200 + i, 500_000)
+    tracer.pause(50_000, 150_000)
+    assert.deepEqual(tracer.pauses, [{ start: 50_000, end: 150_000 }])
+  })
+
+  it('has none of several redefinitions in it, in whatever order they are told', () => {
+    const tracer = traced('root main> 0 a> 100000 a< 300000 main< 600000')
+    for (const [start, end] of [
+      [400_000, 500_000],
+      [20_000, 30_000],
+      [150_000, 160_000],
+      [200_000, 240_000],
+    ]) {
+      tracer.pause(start!, end!)
+    }
+    assert.deepEqual(text(traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })), [
+      'whole 0: @1 main> 0 a> 90000 a< 240000 main< 440000',
+    ])
+  })
+
+  it('is the same while more events come', () => {
+    const some = Array.from({ length: 10_000 }, (_, i) => `a> ${2 * i + 1} a< ${2 * i + 2}`).join(' ')
+    const tracer = traced(`root main> 0 ${some}`)
+    const options = { calibration: FREE, nsPerTick: 1, beginTicks: 0 }
+    const before = text(traceOf(tracer, options))
+    let at = 30_000
+    const during = text(
+      traceOf(tracer, options, () => {
+        if (at > 30_000) play(tracer, `a> ${at++} a< ${at++}`)
+        else at++
+      }),
+    )
+    assert.deepEqual(during, before)
+    assert.ok(at > 30_002)
+  })
+
   it('has no probes in it: t_I of the call itself, t_O of its caller', () => {
     // main: 10 - 1 - 2, a: 20 - 1, main: 30
     assert.deepEqual(
