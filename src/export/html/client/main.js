@@ -149,11 +149,16 @@ function showHot() {
     `Enter or a double click: who calls it.${rest}`
 }
 
+/** How often a tree was asked for: one that is decoded late does not replace what was asked for after it. */
+let asked = 0
+
 /** @param {number} index */
 async function showTree(index) {
   const head = data.trees[index]
   if (head === undefined) return
+  const mine = ++asked
   const decoded = await decodeTree(head)
+  if (mine !== asked) return
   tree = decoded
   const { total, total0, self, self0 } = decoded.columns
   rootTotal = 0
@@ -290,7 +295,11 @@ document.getElementById('widths')?.addEventListener('change', () => {
 })
 const threads = document.getElementById('threads')
 if (threads instanceof HTMLSelectElement) {
-  threads.addEventListener('change', () => void showTree(Number(threads.value)))
+  threads.addEventListener('change', () => {
+    showTree(Number(threads.value)).catch((error) => {
+      detail.textContent = `This thread cannot be shown: ${error instanceof Error ? error.message : error}`
+    })
+  })
 }
 document.addEventListener('keydown', (event) => {
   if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return

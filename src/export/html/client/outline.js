@@ -64,7 +64,7 @@ export class Outline {
     this.#scroller.addEventListener('scroll', () => this.draw())
     this.#scroller.addEventListener('keydown', (event) => this.#key(event))
     this.#scroller.addEventListener('click', (event) => this.#click(event))
-    this.#scroller.addEventListener('dblclick', () => this.#choose())
+    this.#scroller.addEventListener('dblclick', (event) => this.#doubleClick(event))
     this.#drawHead()
     this.#build()
   }
@@ -270,6 +270,18 @@ export class Outline {
   #choose() {
     const { current } = this
     if (current !== undefined) this.#o.chosen?.(current)
+  }
+
+  /**
+   * A row with rows below opens or closes, which the click has done.
+   *
+   * @param {MouseEvent} event
+   */
+  #doubleClick(event) {
+    const { current } = this
+    const target = event.target instanceof Element ? event.target : null
+    if (target?.closest('.row') == null || target.classList.contains('mark')) return
+    if (current !== undefined && !this.#o.hasChildren(current)) this.#choose()
   }
 
   /** @param {MouseEvent} event */
