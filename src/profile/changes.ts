@@ -58,13 +58,11 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
     before: one && scaled(one, perRootCall.before),
     after: other && scaled(other, perRootCall.after),
   })
-  const methods = [...methodPairs(before, after, methodKey).values()]
-    .filter(({ name }) => !isAllocation(name))
-    .map(divided)
-    .sort(
-      (a, b) =>
-        Math.abs(selfChange(b)) - Math.abs(selfChange(a)) || (methodKey(a.name) < methodKey(b.name) ? -1 : 1),
-    )
+  const methods = [...methodPairs(before, after, methodKey)]
+    .filter(([, { name }]) => !isAllocation(name))
+    .map(([key, pair]) => ({ key, pair: divided(pair) }))
+    .sort((a, b) => Math.abs(selfChange(b.pair)) - Math.abs(selfChange(a.pair)) || (a.key < b.key ? -1 : 1))
+    .map(({ pair }) => pair)
   return {
     ...{ kind, per: isSamples ? 'sample' : 'root call', rootCalls: calls, perRootCall, difference, methods },
     rootCost: { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after },

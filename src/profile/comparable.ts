@@ -1,8 +1,9 @@
 // What makes two profiles hard to compare: other programs, roots, ways to choose methods, calls that are missing.
 
+import { methodFolds } from '../cct/folds.ts'
 import { tellsWaits } from '../cct/waits.ts'
-import { column, type Profile, rootTotal, type Sampling } from './profile.ts'
-import { count, percent, plural } from './text.ts'
+import { column, nameOf, type Profile, rootTotal, type Sampling } from './profile.ts'
+import { count, fullName, percent, plural } from './text.ts'
 
 /** What a profile counts, in words. */
 export function measureText({ mode, blocks, sampling }: Profile): string {
@@ -71,6 +72,7 @@ export function remarksOf(before: Profile, after: Profile): string[] {
   ) {
     remarks.push('the two chose methods in different ways: --include, --exclude, --jdk or --rare')
   }
+  remarks.push(...foldRemarks(before, after))
   for (const [which, profile] of [
     ['before', before],
     ['after', after],
@@ -94,6 +96,38 @@ export function remarksOf(before: Profile, after: Profile): string[] {
     }
   }
   return remarks
+}
+
+/** Methods that are named, of those that differ. */
+const NAMED = 3
+
+/** What `--max-overhead` has left untimed: its calls are not among those compared, and its time is its callers' own. */
+function foldRemarks(before: Profile, after: Profile): string[] {
+  const [one, other] = [untimed(before), untimed(after)]
+  const remarks: string[] = []
+  for (const [which, names] of [
+    ['before', one],
+    ['after', other],
+  ] as const) {
+    if (names.size === 0) continue
+    const what = plural(names.size, 'method')
+    remarks.push(
+      `${which}: ${what} not timed throughout, for --max-overhead; calls of that while are left out`,
+    )
+  }
+  const differing = [...new Set([...one, ...other])].filter((it) => one.has(it) !== other.has(it))
+  if (differing.length > 0) {
+    const rest = differing.length > NAMED ? ` and ${count(differing.length - NAMED)} more` : ''
+    remarks.push(`not timed throughout in one only: ${differing.slice(0, NAMED).join(', ')}${rest}`)
+  }
+  return remarks
+}
+
+/** Names of methods that were only counted, or folded into their callers, for a while at least. */
+function untimed({ merged, methodNames, overhead }: Profile): Set<string> {
+  const ids = new Set(methodFolds(merged).keys())
+  for (const { method } of [...(overhead?.counted ?? []), ...(overhead?.folded ?? [])]) ids.add(method)
+  return new Set([...ids].map((id) => fullName(nameOf(methodNames, id))))
 }
 
 function warmupPart({ merged, mode }: Profile): number {

@@ -179,6 +179,20 @@ describe('the page', () => {
     assert.match(remarksOf(before, { ...before, selection })[0]!, /chose methods in different ways/)
   })
 
+  it('methods that --max-overhead left untimed in one are warned of, by name', () => {
+    const work = before.merged.method[1]!
+    const folded = [{ method: work, callsPerSecond: 1e6 }]
+    const facts = { budget: 0.05, windows: [], aboveBudget: 0, changes: 1, counted: [] }
+    const budgeted: Profile = { ...before, overhead: { ...facts, folded } }
+    const none: Profile = { ...before, overhead: { ...facts, folded: [] } }
+    assert.deepEqual(remarksOf(none, none), [])
+    assert.deepEqual(remarksOf(none, budgeted), [
+      'after: 1 method not timed throughout, for --max-overhead; calls of that while are left out',
+      'not timed throughout in one only: com.acme.App.work',
+    ])
+    assert.equal(remarksOf(budgeted, budgeted).length, 2)
+  })
+
   it('as JSON: no infinite number, and null where a method was not called', () => {
     const changes = changesOf(before, after)
     const verdicts = judge(parseCondition('App.fresh self > +1%', 'time'), changes, () => [])
