@@ -27,7 +27,7 @@ export class NoFormat extends JfluidError {
 /** The format has no way to say what the profile holds. */
 export class DoesNotFit extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Take another format: json, csv and pprof hold everything.'
+  readonly hint = 'Take another format: json, csv and pprof hold every tree and cost.'
   constructor(format: string, what: string) {
     super(`format ${format} cannot hold ${what}`)
   }

@@ -49,6 +49,8 @@ export const markdown: ExportFormat = {
 /** A code span that holds `text`, whatever is in it. In a table, a bar would end the cell. */
 export function codeSpan(text: string): string {
   const safe = shortened(clean(text)).replaceAll('|', '\\|')
+  // Two backticks with nothing between them open a span.
+  if (safe === '') return '` `'
   const longest = [...safe.matchAll(/`+/g)].reduce((most, [run]) => Math.max(most, run.length), 0)
   if (longest === 0) return `\`${safe}\``
   const fence = '`'.repeat(longest + 1)
@@ -67,7 +69,7 @@ function* facts(profile: Profile): Generator<string> {
   yield `# Profile of ${codeSpan(target.mainClass)}\n\n`
   yield `- target: pid ${target.pid}, JDK ${codeSpan(target.jdk)}, ${codeSpan(target.vm)}\n`
   yield `- ${roots.length === 1 ? what : `${what}s`}: ${named.length === 0 ? 'none, the whole JVM was sampled' : named.join(', ')}\n`
-  yield `- recorded: ${span(durationMs)} from ${clean(startedAt)}, mode ${mode}\n`
+  yield `- recorded: ${span(durationMs)} from ${codeSpan(startedAt)}, mode ${mode}\n`
   if (profile.regions !== undefined) return
   const words = COST_WORDS[COST_OF[mode]]
   const callers = profile.threads.filter(({ tree }) => tree.count > 0).length

@@ -3,7 +3,7 @@
 //
 // Times are compensated nanoseconds since the call began, a whole number each.
 
-import { LEAVE, type TracedCall, type TraceTrack } from '../cct/trace.ts'
+import { LEAVE, type TraceTrack } from '../cct/trace.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
 import type { FrameTable } from './speedscope.ts'
@@ -14,12 +14,13 @@ const EVENTS = 256
 /** One profile of the file each, without what separates them. */
 export function* tracedProfiles({ trace }: Profile, frames: FrameTable): Generator<Iterable<string>> {
   for (const [i, call] of (trace?.calls ?? []).entries()) {
-    for (const track of call.tracks) yield evented(nameOf(call, i + 1, track), track, frames)
+    for (const [place, track] of call.tracks.entries()) {
+      yield evented(nameOf(i + 1, place, track), track, frames)
+    }
   }
 }
 
-function nameOf(call: TracedCall, number: number, track: TraceTrack): string {
-  const place = call.tracks.indexOf(track)
+function nameOf(number: number, place: number, track: TraceTrack): string {
   return `call ${number}${place === 0 ? '' : `, task ${place}`} in ${clean(track.thread.name)}`
 }
 

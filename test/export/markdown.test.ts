@@ -16,7 +16,7 @@ describe('markdown', () => {
 
 - target: pid 4711, JDK \`17.0.15\`, \`OpenJDK 64-Bit Server VM\`
 - root: \`com.acme.App.main\`
-- recorded: 10.0 s from 2026-11-21T08:00:00.000Z, mode exact
+- recorded: 10.0 s from \`2026-11-21T08:00:00.000Z\`, mode exact
 - total ms: 10.500 in 1 thread, 2 calls of roots
 - methods: 12 instrumented, 4 called
 
@@ -44,6 +44,7 @@ describe('markdown', () => {
   })
 
   it('has names in code spans, whatever they hold', () => {
+    assert.equal(codeSpan(''), '` `')
     assert.equal(codeSpan('a.B.<init>'), '`a.B.<init>`')
     assert.equal(codeSpan('a`b``c'), '``` a`b``c ```')
     assert.equal(codeSpan('a|b\n\x1b[31m'), '`a\\|b??[31m`')
