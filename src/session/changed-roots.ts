@@ -44,7 +44,7 @@ export interface Begun {
 /**
  * Ends a recording and begins another with other roots. If that cannot begin, one with the old roots does.
  *
- * @throws CannotChangeRoots if the target has ended meanwhile; else what kept even the old roots from being recorded
+ * @throws CannotChangeRoots if the target has ended meanwhile; else what kept the new roots from being recorded, where the old ones could not be either
  */
 export async function beginAnew(
   before: Recording,
@@ -63,6 +63,12 @@ export async function beginAnew(
   try {
     return { recording: await start({ ...options, roots }), problem: null }
   } catch (problem) {
-    return { recording: await start(options), problem }
+    const recording = await start(options).catch(() => {
+      throw problem // the first tells more
+    })
+    recording.engine.warnings.add(
+      'the roots could not be changed: the old ones are recorded again, and what came before is not in here',
+    )
+    return { recording, problem }
   }
 }

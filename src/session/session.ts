@@ -108,8 +108,9 @@ export class Session {
    * times begin at zero, and what was recorded before is forgotten.
    *
    * @param onPhase  told what is being done, for progress
-   * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded, CannotChangeRoots, or an error of attaching:
-   *   the session goes on as it was, unless `ended` resolves
+   * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded, CannotChangeRoots, or an error of attaching. If
+   *   `generation` is the same the session goes on as it was, unless `ended` resolves. Else the new roots were found but could not
+   *   be recorded: the old ones are again, from zero, and a warning says so
    */
   async changeRoots(
     roots: readonly RootPattern[],

@@ -26,7 +26,7 @@ export interface Steering {
   /**
    * Each resolves with what to tell the user.
    *
-   * @throws Error whose message the user is shown; nothing has changed then
+   * @throws Error whose message the user is shown; nothing has changed then, or `generation` has and the old roots are recorded from zero
    */
   changeRoot(text: string, onPhase: (phase: string) => void): Promise<string>
   leaveOut(text: string): Promise<string>
