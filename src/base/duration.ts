@@ -4,7 +4,7 @@ import { EX_USAGE, JfluidError } from './errors.ts'
 
 export class BadDuration extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Write a number and a unit: 500ms, 10s, 2m or 1h.'
+  readonly hint = 'Write a number and a unit: 500ms, 10s, 2m or 1h; at most 576h.'
   constructor(text: string) {
     super(`'${text}' is not a duration`)
   }
@@ -12,13 +12,16 @@ export class BadDuration extends JfluidError {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
+/** 24 days: a timer of more than 2^31 ms ends at once. */
+const LONGEST_MS = 576 * UNITS.h!
+
 /**
- * @returns milliseconds, more than 0
+ * @returns milliseconds, more than 0, at most 24 days
  * @throws BadDuration
  */
 export function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text)
   const ms = match === null ? 0 : Number(match[1]) * UNITS[match[2]!]!
-  if (ms <= 0 || !Number.isFinite(ms)) throw new BadDuration(text)
+  if (ms <= 0 || ms > LONGEST_MS) throw new BadDuration(text)
   return ms
 }
