@@ -133,8 +133,10 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
   /** A picture now and then, until the recording ends or the loop is left. */
   async *pictures(everyMs = 1000): AsyncGenerator<Picture, void, void> {
     let over = false
-    const ended = this.#session.ended.then(() => {
+    const wake = new AbortController()
+    void this.#session.ended.then(() => {
       over = true
+      wake.abort()
     })
     while (!over && this.#profile === undefined) {
       const begun = performance.now()
@@ -144,7 +146,8 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
       })
       if (picture === undefined) break
       yield picture
-      await Promise.race([ended, sleep(Math.max(0, everyMs - (performance.now() - begun)))])
+      const rest = Math.max(0, everyMs - (performance.now() - begun))
+      await sleep(rest, undefined, { signal: wake.signal }).catch(() => {}) // it has ended
     }
   }
 
