@@ -119,7 +119,8 @@ export class RootCalls {
     const probes = (clock.halves / 2) * (innerTicks + outerTicks) - outerTicks + clock.counted * countTicks
     const time = ticks - clock.begin - clock.excluded - probes
     const whole = wholeOf(time)
-    const at = this.#ended++ % LATEST
+    const call = this.#ended++
+    const at = call % LATEST
     this.#sum += time
     this.histogram.record(whole)
     this.#threads[at] = clock.thread
@@ -127,7 +128,7 @@ export class RootCalls {
     this.#ends[at] = ticks
     this.#times[at] = time
     this.#seconds[at] = this.#course.record(whole)
-    this.slow?.end(clock, time)
+    this.slow?.end(clock, time, call)
   }
 
   /**
@@ -153,6 +154,7 @@ export class RootCalls {
       this.histogram.remove(wholeOf(before))
       this.histogram.record(wholeOf(after))
       this.#course.correct(this.#seconds[i]!, wholeOf(before), wholeOf(after))
+      this.slow?.correct(call, after)
       return
     }
   }

@@ -130,6 +130,8 @@ export interface SlowCall {
 
 interface KeptCall extends SlowCall {
   readonly log: CallLog
+  /** Its number among all calls of the recording, from 0. */
+  readonly call: number
 }
 
 /** What else is known of the calls of a builder. */
@@ -246,8 +248,12 @@ export class SlowCalls {
     if (log.isLarge) this.#readMeanwhile(log, thread)
   }
 
-  /** The call has ended, and has taken so long. */
-  end({ thread, method }: RootClock, ticks: number): void {
+  /**
+   * The call has ended, and has taken so long.
+   *
+   * @param number  among all calls of the recording
+   */
+  end({ thread, method }: RootClock, ticks: number, number: number): void {
     const log = this.#logs[thread]
     if (log?.isWhole !== true) return
     this.#ended++
@@ -256,7 +262,8 @@ export class SlowCalls {
     if (isSlow || isAmongSlowest) {
       if (log.builder !== null) this.#readMeanwhile(log, thread)
       if (isSlow) this.#add(log, thread)
-      const call = { number: this.#ended, thread, method, ticks, atMs: this.#facts.now(), log: log.copy() }
+      const facts = { number: this.#ended, thread, method, ticks, atMs: this.#facts.now() }
+      const call = { ...facts, log: log.copy(), call: number }
       if (isSlow) this.#latest = call
       if (isAmongSlowest && !log.isTooLarge) this.#keep(call)
     }
@@ -274,6 +281,14 @@ export class SlowCalls {
     const at = this.#slowest.findIndex((it) => it.ticks < call.ticks)
     this.#slowest.splice(at < 0 ? this.#slowest.length : at, 0, call)
     this.#slowest.length = Math.min(SLOWEST, this.#slowest.length)
+  }
+
+  /** A call that has ended took so long, without a pause told since. Those that were slow when they ended stay in the tree. */
+  correct(number: number, ticks: number): void {
+    const corrected = (it: KeptCall) => (it.call === number ? { ...it, ticks } : it)
+    if (this.#latest?.call === number) this.#latest = corrected(this.#latest)
+    if (this.#slowest.some((it) => it.call === number))
+      this.#slowest = this.#slowest.map(corrected).sort((a, b) => b.ticks - a.ticks)
   }
 
   /** Too much to be kept: it is read into a tree of its own. */

@@ -70,20 +70,20 @@ export function slowStateOf(
     snapshotOf(builder, { ...options, perThread: false }, alive, between).merged
   const wantsLatest =
     want === 'latest' || want === 'tree and latest' || (typeof want !== 'string' && want.andLatest === true)
+  // Meanwhile more calls may end: the figures are of one moment.
+  const { threshold, thresholdTicks, count, dropped, slowest, latest } = slow
+  const calls = [...slowest]
   const withTree = (call: SlowCall): SlowState['slowest'][number] => {
     const { number, thread, method, ticks, atMs } = call
     const facts = { number, thread, method, ticks, atMs }
     const isWanted =
       want === 'everything' ||
-      (wantsLatest && number === slow.latest?.number) ||
+      (wantsLatest && number === latest?.number) ||
       (typeof want !== 'string' && want.call === number)
     if (!isWanted) return facts
     const builder = slow.treeOf(number)
     return builder === null ? facts : { ...facts, tree: treeOf(builder) }
   }
-  // Meanwhile more calls may end: the figures are of one moment.
-  const { threshold, thresholdTicks, count, dropped, slowest, latest } = slow
-  const calls = [...slowest]
   return {
     threshold,
     thresholdTicks: Number.isFinite(thresholdTicks) ? thresholdTicks : null,

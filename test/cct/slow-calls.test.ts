@@ -93,6 +93,14 @@ describe('slow calls', () => {
     // 100,000 - 70,000 + 2; 99,998 - 80,000
     assert.equal(show(treeOf(slow().tree)), 'main 2x 30002ns ( a 1x 19998ns )')
     assert.equal(show(treeOf(slow().treeOf(2)!)), 'main 1x 2ns ( a 1x 19998ns )')
+    assert.deepEqual(
+      slow().slowest.map(({ number, ticks }) => [number, ticks]),
+      [
+        [1, 30_000],
+        [2, 20_000],
+      ],
+    )
+    assert.equal(slow().latest?.ticks, 20_000)
   })
 
   it('that have more events than are kept have the same trees', () => {
@@ -205,7 +213,7 @@ describe('slow calls', () => {
         assert.equal(tree.metrics.calls![0], 1)
         const self = tree.metrics.selfNs!.reduce((a, b) => a + b, 0)
         assert.equal(tree.metrics.totalNs![0], self)
-        // What is told of pauses after its end changes the tree, and not what it was when it ended.
+        // A pause over several calls is taken out of one of them. The tree of a call alone knows no other.
         assert.ok(self <= ticks + 1e-6, `seed ${seed}, ${round}: ${self} and ${ticks}`)
       }
     }
