@@ -18,8 +18,11 @@ import { Autosave, type Saved } from './autosave.ts'
 export class ProfilePutElsewhere extends JfluidError {
   readonly exitCode = EX_CANTCREAT
   readonly hint: string
+  /** Where it is. */
+  readonly path: string
   constructor(problem: CannotWriteProfile, elsewhere: string) {
     super(`${problem.message}; the profile is in ${elsewhere}`)
+    this.path = elsewhere
     this.hint = `Read it with: jfluid report ${elsewhere}`
   }
 }

@@ -10,7 +10,7 @@ import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
-import { type PlaceFlags, ProfilePlace } from './place.ts'
+import { type PlaceFlags, ProfilePlace, ProfilePutElsewhere } from './place.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 import { RecordingStream } from './stream/recording-stream.ts'
 import { targetOf } from './target.ts'
@@ -78,7 +78,12 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     await stream?.stop()
     await place.release()
     const { profile, report } = await finish(session, (line) => progress.phase(line), stop)
-    await place.keep(profile)
+    try {
+      await place.keep(profile)
+    } catch (error) {
+      if (error instanceof ProfilePutElsewhere) await stream?.ended(profile, why, error.path)
+      throw error
+    }
     await stream?.ended(profile, why, flags.out)
     progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)

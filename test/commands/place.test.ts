@@ -202,7 +202,8 @@ describe('a place that fails in the end', () => {
     place.guard(new FakeSession())
     await until(() => existsSync(`${path}.autosave`))
     mkdirSync(path)
-    await assert.rejects(place.keep(PROFILE, ['/proc', other]), {
+    const problem = await place.keep(PROFILE, ['/proc', other]).catch((error: unknown) => error)
+    await assert.rejects(Promise.reject(problem), {
       name: 'ProfilePutElsewhere',
       exitCode: 73,
       message:
@@ -210,6 +211,7 @@ describe('a place that fails in the end', () => {
     })
     const [made = ''] = readdirSync(other)
     assert.deepEqual(await readProfile(join(other, made, 'p.jfluid')), PROFILE)
+    assert.equal((problem as { path?: string }).path, join(other, made, 'p.jfluid'))
     assert.equal(existsSync(`${path}.autosave`), false)
   })
 
