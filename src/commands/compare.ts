@@ -94,7 +94,11 @@ export async function compare(beforePath: string, afterPath: string, flags: Comp
   const after = { path: afterPath, profile: await readComparable(afterPath) }
   const options = { callSites: flags.callSites !== false }
   if (flags.shape === true) {
-    const agreement = agreementOf(differenceByName(before.profile, after.profile, options))
+    const agreement = agreementOf(
+      differenceByName(before.profile, after.profile, options),
+      before.profile,
+      after.profile,
+    )
     const { overlap, hotEdges, correlation } = agreement
     const json = { overlap, hotEdges: hotEdges.count, hotEdgeCoverage: hotEdges.coverage }
     const correlated = Number.isFinite(correlation) ? correlation : null

@@ -66,7 +66,7 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
   return {
     ...{ kind, per: isSamples ? 'sample' : 'root call', rootCalls: calls, perRootCall, difference, methods },
     rootCost: { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after },
-    agreement: agreementOf(difference),
+    agreement: agreementOf(difference, before, after),
   }
 }
 
@@ -75,12 +75,24 @@ function scaled({ calls, self, total }: { calls: number; self: number; total: nu
 }
 
 /** Of one metric or of two: only shares are compared. */
-export function agreementOf(difference: Difference): Agreement {
+export function agreementOf(difference: Difference, before: Profile, after: Profile): Agreement {
+  const own = ownCostOnce(difference, before, after)
   return {
-    overlap: overlapOf(difference),
+    overlap: overlapOf(own),
     hotEdges: hotEdgesOf(difference),
-    correlation: correlationOf(difference),
+    correlation: correlationOf(own),
   }
+}
+
+/** Of allocations, own bytes of a method are those of its rows of classes: these only. */
+function ownCostOnce(difference: Difference, before: Profile, after: Profile): Difference {
+  const isBytes = [before, after].every(({ merged }) => metricOf(merged).kind === 'bytes')
+  if (!isBytes) return difference
+  const names = contextNames(difference, before, after)
+  const once = (costs: Float64Array): Float64Array =>
+    costs.map((cost, node) => (isAllocation(names(node)) ? cost : 0))
+  const { self } = difference
+  return { ...difference, self: { before: once(self.before), after: once(self.after) } }
 }
 
 export function differenceByName(

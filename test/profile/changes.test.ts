@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { ALLOCATION } from '../../src/cct/allocation.ts'
 import {
   changesOf,
   contextChanges,
@@ -177,6 +178,24 @@ describe('the page', () => {
     assert.deepEqual(remarksOf(before, before), [])
     const selection = { include: ['a.*'], exclude: [], jdk: false, lookAhead: 32, rare: 'arm' as const }
     assert.match(remarksOf(before, { ...before, selection })[0]!, /chose methods in different ways/)
+  })
+
+  it('of allocations, bytes count once: those of the classes, not of the methods as well', () => {
+    const allocated = (notation: string): Profile => {
+      const profile = profileOf(notation, { mode: 'alloc' })
+      const { calls, selfNs, totalNs } = profile.merged.metrics
+      const metrics = { calls: calls!, bytes: selfNs!, totalBytes: totalNs! }
+      const methodNames = profile.methodNames.map((it) =>
+        it.method === 'Text' || it.method === 'List'
+          ? { ...it, class: it.method, method: ALLOCATION, descriptor: '' }
+          : it,
+      )
+      return { ...profile, methodNames, merged: { ...profile.merged, metrics } }
+    }
+    const texts = allocated('main 1x 100ns ( Text 1x 100ns )')
+    const lists = allocated('main 1x 100ns ( List 1x 100ns )')
+    assert.equal(changesOf(texts, texts).agreement.overlap, 1)
+    assert.equal(changesOf(texts, lists).agreement.overlap, 0)
   })
 
   it('methods that --max-overhead left untimed in one are warned of, by name', () => {
