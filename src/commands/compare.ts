@@ -18,6 +18,7 @@ import { terminalOptions } from '../profile/report.ts'
 import { plural } from '../profile/text.ts'
 import { writePieces } from '../profile/write.ts'
 import { readWithProgress } from './read.ts'
+import { signalStatus, stopSignal } from './signals.ts'
 
 export interface CompareFlags {
   /** How many methods and contexts in each direction. */
@@ -120,7 +121,7 @@ export async function compare(beforePath: string, afterPath: string, flags: Comp
   if (failed.length > 0) process.exitCode = EX_REGRESSION
   if (flags.html !== undefined) {
     const page = () => pagePieces(comparePage(before, after, changes, verdicts))
-    await exportToFile(after.profile, { ...html, pieces: page }, flags.html)
+    if (!(await writePage(after.profile, page, flags.html))) return
   }
   const pieces =
     flags.json === true
@@ -131,6 +132,25 @@ export async function compare(beforePath: string, afterPath: string, flags: Comp
         })
   await writePieces(process.stdout, pieces)
   if (failed.length > 0) throw new ChangedTooMuch(failed, changes)
+}
+
+/** False if a signal has asked to stop: the file is as it was then, and the exit status that of the signal. */
+async function writePage(profile: Profile, page: typeof html.pieces, path: string): Promise<boolean> {
+  const stop = stopSignal()
+  const stopped = new Error('stopped')
+  try {
+    await exportToFile(profile, { ...html, pieces: page }, path, {}, () => {
+      if (stop.signal !== null) throw stopped
+    })
+    return true
+  } catch (error) {
+    if (error !== stopped || stop.signal === null) throw error
+    process.stderr.write(`jfluid: stopped, ${path} is as it was\n`)
+    process.exitCode = signalStatus(stop.signal)
+    return false
+  } finally {
+    stop.dispose()
+  }
 }
 
 async function readComparable(path: string): Promise<Profile> {
