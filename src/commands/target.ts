@@ -85,13 +85,30 @@ async function picked(): Promise<number> {
   // At once: what is typed while the list is being loaded is for the list, Ctrl-C as well.
   process.stdin.setRawMode(true)
   try {
-    const { pickJvm } = await import('../tui/jvm-picker.tsx')
+    const { pickJvm } = await loadPicker()
     const { pid } = await pickJvm(new Looks().look)
     if (pid === null) throw new NothingPicked()
     return pid
   } finally {
     process.stdin.setRawMode(false)
   }
+}
+
+/** Ink draws nothing but its last picture where `CI` is set, as shells of some users have it; but this is a terminal. */
+async function loadPicker() {
+  const { CI, CONTINUOUS_INTEGRATION } = process.env
+  process.env.CI = process.env.CONTINUOUS_INTEGRATION = 'false'
+  try {
+    return await import('../tui/jvm-picker.tsx')
+  } finally {
+    restore('CI', CI)
+    restore('CONTINUOUS_INTEGRATION', CONTINUOUS_INTEGRATION)
+  }
+}
+
+function restore(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name]
+  else process.env[name] = value
 }
 
 /** Lists of JVMs, one after the other: between two, it shows how busy each was. */

@@ -34,7 +34,9 @@ forNewestJdk((jdk) => {
     terminal.send('\r')
     await terminal.until((lines) => lines.at(-2)?.includes('attach with root shop.OrderService.process'))
     terminal.send('\r')
-    await terminal.until((lines) => lines.some((it) => /^ +[\d.]+ .*▾ shop\.OrderService\.process$/.test(it)))
+    await terminal.until((lines) =>
+      lines.some((it) => /^ +[\d.]+(?:ns|µs|ms|s) .*▾ shop\.OrderService\.process$/.test(it)),
+    )
     terminal.send('q')
     expect((await terminal.exit).code).toBe(0)
     expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true })

@@ -79,7 +79,9 @@ forEachJdk((jdk) => {
     expect(now.get('Lfix/KnownTree;.task(I)J')).toBe(code.get('Lfix/KnownTree;.task(I)J'))
     expect(probed(now)).not.toEqual([])
     await java.line(/^done/, 3)
+    await session.engine.recorder.rootSums() // reads what has been written
     session.reset()
+    await session.status() // comes behind it
     await ask(java, 'run', /^done/, 4)
 
     await session.detach()

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
 
 const source = join(import.meta.dirname, '../../examples/02-gate/src')
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let program: string[]
   let baseline: string
   const record = async (file: string, mode: string, ...args: string[]) => {
