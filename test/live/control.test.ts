@@ -9,7 +9,7 @@ import { parseRoot } from '../../src/reveal/patterns.ts'
 import { NothingToLeaveOut, NotLeftOut } from '../../src/session/by-hand.ts'
 import { attachDoor } from '../../src/session/door.ts'
 import { Session } from '../../src/session/session.ts'
-import { parseExpectation, splitPath } from '../fixtures/expectation.ts'
+import { parseExpectation, under } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, type JavaProcess } from '../support/java-process.ts'
 import { forEachJdk, newestOrAll } from '../support/jdks.ts'
@@ -23,19 +23,6 @@ const OF_ALL = 'Lfix/KnownTree;'
 async function ask(java: JavaProcess, line: string, answer: RegExp, nth: number): Promise<void> {
   java.send(line)
   await java.line(answer, nth)
-}
-
-/** The part of a known tree that a root which lies within it sees: cut where it is first entered. */
-function under(root: string, tree: ReadonlyMap<string, number>): Map<string, number> {
-  const part = new Map<string, number>()
-  for (const [path, calls] of tree) {
-    const steps = splitPath(path)
-    const at = steps.findIndex((step) => step.startsWith(`${root}(`))
-    if (at < 0) continue
-    const cut = steps.slice(at).join(';')
-    part.set(cut, (part.get(cut) ?? 0) + calls)
-  }
-  return part
 }
 
 async function jsonOf(session: Session): Promise<JsonProfile> {

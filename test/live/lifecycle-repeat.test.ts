@@ -13,7 +13,7 @@ import { attachDoor } from '../../src/session/door.ts'
 import { Instrumenter, type Task } from '../../src/session/instrumenter.ts'
 import { Session } from '../../src/session/session.ts'
 import { Agent } from '../../src/wire/agent.ts'
-import { parseExpectation, splitPath } from '../fixtures/expectation.ts'
+import { parseExpectation, under } from '../fixtures/expectation.ts'
 import { compileBig, compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
@@ -35,19 +35,6 @@ async function ask(java: JavaProcess, line: string, answer: RegExp): Promise<str
       .find((l) => answer.test(l))
   await until(() => find() !== undefined)
   return find()!
-}
-
-/** The part of a known tree that a root which lies within it sees: cut where it is first entered. */
-function under(root: string, tree: ReadonlyMap<string, number>): Map<string, number> {
-  const part = new Map<string, number>()
-  for (const [path, calls] of tree) {
-    const steps = splitPath(path)
-    const at = steps.findIndex((step) => step.startsWith(`${root}(`))
-    if (at < 0) continue
-    const cut = steps.slice(at).join(';')
-    part.set(cut, (part.get(cut) ?? 0) + calls)
-  }
-  return part
 }
 
 const mean = (a: readonly number[]): number => a.reduce((x, y) => x + y, 0) / a.length
