@@ -10,6 +10,7 @@ import { liveCode, probed, startDebuggable } from './live-code.ts'
 
 const ROOT = 'fix.Dense.root'
 const LEAF = 'Lfix/Dense;.leaf(I)I'
+const ATTEMPTS = 5
 
 /** The program stands still, and says how often its methods were called. */
 async function calls(java: JavaProcess, nth: number): Promise<Record<string, number>> {
@@ -74,7 +75,17 @@ describe.each(jdks)('JDK $version', (jdk) => {
   })
 
   const kinds = jdk.version >= 21 ? ['platform', 'virtual'] : ['platform']
-  it.each(kinds)('first leaves are only counted, each call in its context: %s thread', async (kind) => {
+  it.each(kinds)(
+    'leaves are only counted if that is enough, each call in its context: %s thread',
+    async (kind) => {
+      // Where others have the processors, counting may not be enough, and the leaf is folded: that says nothing of counting.
+      for (let attempt = 1; !(await isOnlyCounted(kind)); attempt++)
+        if (attempt === ATTEMPTS) throw new Error(`the leaf was folded ${ATTEMPTS} times`)
+    },
+  )
+
+  /** @returns false if the leaf had to be folded */
+  async function isOnlyCounted(kind: string): Promise<boolean> {
     const more = kind === 'virtual' ? [kind] : []
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Dense', '1', '1', '32', ...more])
     const code = await liveCode(jvm, 'Lfix/Dense;')
@@ -82,7 +93,12 @@ describe.each(jdks)('JDK $version', (jdk) => {
     const recording = startRecording(java.pid, '--root', ROOT, '--max-overhead', '22%')
     await recording.started
     java.send('go')
-    await stderrLine(recording.process, /overhead [\d.]+ % \(budget 22 %\): 1 method only counted$/m)
+    await stderrLine(recording.process, /overhead [\d.]+ % \(budget 22 %\): .*(only counted|folded)/)
+    if (/\d( methods?)? folded/.test(recording.process.stderr())) {
+      await recording.end()
+      java.send('quit')
+      return false
+    }
     const counted = await liveCode(jvm, 'Lfix/Dense;')
     expect(counted.get(LEAF)).not.toBe(code.get(LEAF))
     expect(probed(counted)).toHaveLength(5)
@@ -94,6 +110,9 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(await liveCode(jvm, 'Lfix/Dense;')).toEqual(code)
 
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+    expect(profile.overhead).toMatchObject({ folded: [], counted: [] })
+    // Between two lines that were told, it may have been.
+    if (profile.overhead!.windows.some(({ folded }) => folded > 0)) return false
     const nodes = nodesOf(profile)
     expect(nodes.map(({ method }) => method).toSorted()).toEqual(['leaf', 'middle', 'root', 'twig', 'work'])
     for (const { method, calls: timed, countedCalls = 0, extrapolatedCalls = 0 } of nodes) {
@@ -101,7 +120,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
       expect(extrapolatedCalls, method).toBe(0)
       expect(countedCalls > 0, method).toBe(method === 'leaf')
     }
-    expect(profile.overhead).toMatchObject({ folded: [], counted: [] })
     expect(profile.overhead!.windows.some(({ counted: methods }) => methods === 1)).toBe(true)
-  })
+    return true
+  }
 })
