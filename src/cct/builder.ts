@@ -17,6 +17,7 @@ import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { CONTROL_COUNTED, CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
+import { type Activity, ThreadActivity } from './activity.ts'
 import { CallIds, type CallTable } from './call-ids.ts'
 import type { Course } from './course.ts'
 import { purge } from './purge.ts'
@@ -172,6 +173,8 @@ export class CctBuilder implements EventSink {
   openCalls = 0
   /** Words that told of call sites and were taken as if they were calls. */
   siteWords = 0
+  /** When what comes was read, in ms of any clock; negative while nobody asks when methods are called for the first time. */
+  nowMs = -1
 
   /**
    * By node: how many halves of a probe pair its ticks hold that no call of its own or its callees stands for,
@@ -223,6 +226,14 @@ export class CctBuilder implements EventSink {
   #ids: CallIds | null
   /** By method: it has been called. */
   #called = new Uint8Array(1024)
+  /** Methods that have been called for the first time, and when. */
+  #firstCalls: [method: number, ms: number][] = []
+  /** By thread number; that of all virtual ones is 0. */
+  readonly #activities = new Map<number, ThreadActivity>()
+  /** Of the present thread. */
+  #activity = new ThreadActivity()
+  /** Threads tell where they are in samples, and not when they come and go. */
+  #isSampled = false
   readonly #maxNodes: number
   readonly #alive: () => void
 
@@ -341,6 +352,7 @@ export class CctBuilder implements EventSink {
     }
     this.#node = node
     this.#last = last
+    this.#tell((at - from) / 2)
     if (this.#clock !== null) this.#hear(this.#clock, words, at, base)
     return at
   }
@@ -369,6 +381,7 @@ export class CctBuilder implements EventSink {
     let node = this.#node
     let last = this.#last
     let site = this.#site
+    const sitesBefore = this.siteWords
     let at = from
     for (; at < to; at += 2) {
       const high = words[at + 1]
@@ -426,6 +439,7 @@ export class CctBuilder implements EventSink {
     this.#node = node
     this.#last = last
     this.#site = site
+    this.#tell((at - from) / 2 - (this.siteWords - sitesBefore))
     if (this.#clock !== null) this.#hear(this.#clock, words, at, base)
     return at
   }
@@ -474,7 +488,25 @@ export class CctBuilder implements EventSink {
     this.#last = this.#lasts[number]
     this.#site = this.#sites[number]
     this.#clock = this.rootCalls?.clockOf(number) ?? null
+    this.#activity = this.#activityOf(this.#tops[number] === this.#virtualTop ? 0 : number)
     this.#adjustedLast = -1
+  }
+
+  #activityOf(row: number): ThreadActivity {
+    const known = this.#activities.get(row)
+    if (known !== undefined) return known
+    const made = new ThreadActivity()
+    this.#activities.set(row, made)
+    return made
+  }
+
+  /** The present thread has told so many events at once. */
+  #tell(events: number): void {
+    if (!this.#isSampled) this.#activity.add(this.#second, events)
+  }
+
+  get #second(): number {
+    return Math.max(0, Math.floor(this.nowMs / 1000))
   }
 
   adjust(ticks: number): void {
@@ -521,6 +553,8 @@ export class CctBuilder implements EventSink {
 
   sample(weight: number): void {
     if (this.#node === this.#tops[this.#thread]) return
+    this.#isSampled = true
+    this.#activity.add(this.#second, 1)
     this.floats[this.#node * FLOATS + TICKS]++
     this.weights.add(weight)
     if (this.count > this.#mostSampled) this.#purge()
@@ -712,6 +746,7 @@ export class CctBuilder implements EventSink {
     this.#warm = NO_WARM_UP
     this.#warmGaps = 0
     this.#forgottenGaps = this.#gaps
+    for (const activity of this.#activities.values()) activity.clear()
     for (const pause of this.#pauses) pause.taken.clear()
   }
 
@@ -772,6 +807,26 @@ export class CctBuilder implements EventSink {
 
   isCalled(method: number): boolean {
     return this.#called[method] === 1
+  }
+
+  /** Methods that have been called for the first time since the last call of this, and when, by `nowMs`. */
+  takeFirstCalls(): (readonly [method: number, ms: number])[] {
+    const taken = this.#firstCalls
+    this.#firstCalls = []
+    return taken
+  }
+
+  /** @param row  number of a thread, or 0 for all virtual ones */
+  activityOf(row: number): Activity {
+    const perSecond = this.#activityOf(row).before(this.#second)
+    if (this.#isSampled) return { perSecond }
+    this.#putDown()
+    let inside = 0
+    for (const number of row === 0 ? this.#threads : [row]) {
+      const top = this.#tops[number]
+      if ((row !== 0 || top === this.#virtualTop) && this.#nodes[number] !== top) inside++
+    }
+    return { perSecond, inside }
   }
 
   /** By the id of a node: 1 for what was seen first, 2 for the next …; 0 for what has not been called. */
@@ -908,7 +963,9 @@ export class CctBuilder implements EventSink {
     if (method >= this.#called.length) this.#called = enlarged(this.#called, method)
     if (this.#called[method] === 1) return
     this.#called[method] = 1
-    if (method >= this.#firstMethod) this.#methods++
+    if (method < this.#firstMethod) return
+    this.#methods++
+    if (this.nowMs >= 0) this.#firstCalls.push([method, this.nowMs])
   }
 
   #newNode(parent: number, method: number): number {

@@ -4,6 +4,7 @@
 // the next sibling of c is c + size[c]. There may be several top nodes (parent -1), the roots.
 // Metrics are named columns, so that a new mode adds a column and no new tree.
 
+import type { Activity } from './activity.ts'
 import type { CallTable } from './call-ids.ts'
 import type { CourseTimes, RootCallTimes } from './root-calls.ts'
 import type { SlowTimes } from './slow-times.ts'
@@ -52,6 +53,8 @@ export interface ThreadTree {
   readonly id: number
   readonly name: string
   readonly tree: Tree
+  /** While it is recorded, where somebody looks. */
+  readonly activity?: Activity
 }
 
 /** All that the client knows of the calls at one moment. */

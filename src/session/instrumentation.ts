@@ -16,6 +16,8 @@ export interface Instrumentation {
   /** The method of a node's id. */
   methodOf(id: number): number
   stateOf(method: number): 'probes' | 'left out' | 'refused'
+  /** When it was called for the first time, in ms from when recording began; undefined if it was not. */
+  firstCallMs(method: number): number | undefined
   /** Reasons by method, as it is written in profiles. Grows. */
   readonly skipped: ReadonlyMap<string, string>
   /** Oldest first; times from when recording began, negative before. */
@@ -25,7 +27,7 @@ export interface Instrumentation {
 }
 
 export function instrumentationOf(engine: Engine, span: Span): Instrumentation {
-  const { byHand, installation, names, options, revealer } = engine
+  const { byHand, installation, names, options, recorder, revealer } = engine
   const { latest, before } = installation.swaps
   return {
     firstMethod: modeOf(options) === 'alloc' ? FIRST_METHOD_BESIDE_CLASSES : firstMethodOf(options),
@@ -36,6 +38,10 @@ export function instrumentationOf(engine: Engine, span: Span): Instrumentation {
       if (byHand.ids.has(method)) return 'left out'
       const { className, name, descriptor } = revealer.method(method)
       return installation.skipped.has(`${sourceName(className)}.${name}${descriptor}`) ? 'refused' : 'probes'
+    },
+    firstCallMs: (method) => {
+      const at = recorder.firstCalls.get(method)
+      return at === undefined ? undefined : at - performance.timeOrigin - span.begun
     },
     skipped: installation.skipped,
     swaps: latest.map(({ at, ...swap }) => ({ ...swap, atMs: at - span.begun })),

@@ -191,13 +191,14 @@ class RecordingThread {
         for (const tree of slow === null ? [] : treesOf(slow)) addBuffers(tree, buffers)
         // After all trees: events are read while they are made.
         const names = this.#builder.takeClassNames()
+        const firstCalls = this.#builder.takeFirstCalls()
+        const activities = snapshot.threads.map(({ number }) => this.#builder.activityOf(number))
         const calls = this.#builder.callTable
         const seconds = request.options.perThread === false ? LIVE_SECONDS : MOST_SECONDS
         this.#tick()
         const course = this.#course.state(seconds)
-        send({ kind: 'reply', id, value: { snapshot, events, names, calls, rootCalls, course, slow } }, [
-          ...buffers,
-        ])
+        const picture = { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow }
+        send({ kind: 'reply', id, value: picture }, [...buffers])
         return
       }
       case 'regions':
@@ -299,7 +300,9 @@ class RecordingThread {
 
   /** What has been read up to now is of the second that goes on. */
   #tick(): void {
-    this.#course.tick(performance.now(), this.#events(), this.#waitTicks)
+    const now = performance.now()
+    this.#builder.nowMs = performance.timeOrigin + now
+    this.#course.tick(now, this.#events(), this.#waitTicks)
   }
 
   #tellScarce(): void {

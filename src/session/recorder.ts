@@ -4,6 +4,7 @@
 
 import { Worker } from 'node:worker_threads'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
+import type { Activity } from '../cct/activity.ts'
 import { type CallTable, leastOfMethod } from '../cct/call-ids.ts'
 import type { Calibration } from '../cct/compensation.ts'
 import type { CourseState } from '../cct/course.ts'
@@ -187,6 +188,8 @@ export class Recorder {
   #threads: ReadonlyMap<number, RecordedThread> = new Map()
   /** By id: classes of which something was allocated, as of the latest `snapshot`. */
   readonly classNames = new Map<number, string>()
+  /** By method, as of the latest `snapshot`: when it was called for the first time, to some ms, in ms since the epoch. */
+  readonly firstCalls = new Map<number, number>()
   #gone: Error | undefined
 
   private constructor(worker: Worker) {
@@ -242,29 +245,33 @@ export class Recorder {
   async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
     const { threads, cost, calibration, nsPerTick, nowTicks, errors, perThread, firstMethod, every } = options
     this.#threads = threads
-    const { snapshot, events, names, calls, rootCalls, course, slow } = (await this.#ask({
-      kind: 'snapshot',
-      ...(options.slow !== undefined && { slow: options.slow }),
-      options: {
-        calibration,
-        nsPerTick,
-        ...(cost !== undefined && { cost }),
-        ...(nowTicks !== undefined && { nowTicks }),
-        ...(errors !== undefined && { errors }),
-        ...(perThread !== undefined && { perThread }),
-        ...(firstMethod !== undefined && { firstMethod }),
-        ...(every !== undefined && { every }),
-      },
-    })) as {
-      snapshot: NumberedSnapshot
-      events: number
-      names: [number, string][]
-      calls: CallTable | null
-      rootCalls: RootCallsState | null
-      course: CourseState
-      slow: SlowState | null
-    }
+    const { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow } =
+      (await this.#ask({
+        kind: 'snapshot',
+        ...(options.slow !== undefined && { slow: options.slow }),
+        options: {
+          calibration,
+          nsPerTick,
+          ...(cost !== undefined && { cost }),
+          ...(nowTicks !== undefined && { nowTicks }),
+          ...(errors !== undefined && { errors }),
+          ...(perThread !== undefined && { perThread }),
+          ...(firstMethod !== undefined && { firstMethod }),
+          ...(every !== undefined && { every }),
+        },
+      })) as {
+        snapshot: NumberedSnapshot
+        activities: Activity[]
+        events: number
+        names: [number, string][]
+        firstCalls: [number, number][]
+        calls: CallTable | null
+        rootCalls: RootCallsState | null
+        course: CourseState
+        slow: SlowState | null
+      }
     for (const [id, name] of names) this.classNames.set(id, name)
+    for (const [method, at] of firstCalls) this.firstCalls.set(method, at)
     const methodOf = calls && leastOfMethod(calls)
     const withMethods = (tree: Tree): Tree => (methodOf === null ? tree : { ...tree, methodOf })
     const unit = rootCalls === null ? null : cost === 'bytecodes' ? 'bytecodes' : 'ns'
@@ -274,9 +281,10 @@ export class Recorder {
       course: courseTimes(course, unit, nsPerTick),
       ...(slow !== null && unit !== null && { slow: this.#slowTimes(slow, unit, nsPerTick, withMethods) }),
       merged: withMethods(snapshot.merged),
-      threads: snapshot.threads.map(({ number, tree }) => ({
+      threads: snapshot.threads.map(({ number, tree }, i) => ({
         ...this.#name(number),
         tree: withMethods(tree),
+        activity: activities[i]!,
       })),
       events,
       waitNs: snapshot.waitNs,

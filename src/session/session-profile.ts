@@ -31,7 +31,9 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
   const mode = modeOf(options)
   const openCalls = openCallsOf(options, stats)
   const methodNames = names.all()
-  const { merged, threads } = snapshot
+  const { merged } = snapshot
+  // What they did lately is for who looks meanwhile.
+  const threads = snapshot.threads.map(({ id, name, tree }) => ({ id, name, tree }))
   return {
     target: {
       pid: engine.pid,
@@ -74,7 +76,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     ...(snapshot.course !== undefined && regions === undefined && { course: snapshot.course }),
     ...(regions !== undefined && { regions }),
     ...(trace !== undefined && { trace }),
-    ...(mode === 'alloc' ? withDenseIds(methodNames, snapshot) : { methodNames, merged, threads }),
+    ...(mode === 'alloc' ? withDenseIds(methodNames, { merged, threads }) : { methodNames, merged, threads }),
   }
 }
 

@@ -97,6 +97,21 @@ describe.each([
   const read = (events: number) =>
     until(`${events} events`, async () => (await recorder.stats()).events === events)
 
+  it('tells what threads did lately and who is inside, and when methods were called first', async () => {
+    const begun = performance.timeOrigin + performance.now()
+    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 10), enterWord(WORK, 20), exitWord(WORK, 30)])
+    await read(3)
+    const inside = (await snapshot()).threads.map(({ activity }) => activity?.inside)
+    assert.deepEqual(inside, [1])
+    assert.deepEqual([...recorder.firstCalls.keys()].sort(), [MAIN, WORK].sort())
+    for (const at of recorder.firstCalls.values())
+      assert.ok(at >= begun - 1 && at <= performance.timeOrigin + performance.now() + 1, `${at - begun} ms`)
+    await until('the second is over', async () => {
+      const [thread] = (await snapshot()).threads
+      return thread?.activity?.perSecond.at(-1) === 3
+    })
+  })
+
   it('sums up what roots have taken until it is asked, not until its last round', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT])
     for (let calls = 1; calls <= 60; calls++) {

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { ThreadActivity } from '../../src/cct/activity.ts'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { enter, exit } from '../events/sinks.ts'
+import { idOf, play } from './notation.ts'
+
+const latest = (of: Uint32Array, seconds: number): number[] => [...of.slice(-seconds)]
+
+describe('what a thread has told lately', () => {
+  it('is by second, those that are over, and nothing where it told nothing', () => {
+    const activity = new ThreadActivity()
+    activity.add(100, 3)
+    activity.add(100, 4)
+    activity.add(103, 5)
+    assert.deepEqual(latest(activity.before(104), 5), [0, 7, 0, 0, 5])
+    assert.deepEqual(latest(activity.before(103), 3), [7, 0, 0])
+    assert.deepEqual(latest(activity.before(106), 3), [5, 0, 0])
+  })
+
+  it('is forgotten after a minute, however long the silence was', () => {
+    const activity = new ThreadActivity()
+    for (const second of [10, 11, 69]) activity.add(second, 1)
+    assert.deepEqual(
+      [...activity.before(70)].map((it, i) => (it > 0 ? 70 - 59 + i : 0)).filter((it) => it > 0),
+      [11, 69],
+    )
+    activity.add(1_000_000, 2)
+    assert.equal(
+      activity.before(1_000_001).reduce((a, b) => a + b),
+      2,
+    )
+    assert.equal(
+      activity.before(2_000_000).reduce((a, b) => a + b),
+      0,
+    )
+  })
+})
+
+describe('the activity of threads', () => {
+  it('is the events of each, and whether it is inside a root', () => {
+    const builder = new CctBuilder()
+    builder.nowMs = 5_000
+    play(builder, '@1 main> 0 work> 1 work< 2 @2 main> 3 main< 4')
+    builder.nowMs = 6_000
+    play(builder, '@1 work> 5')
+    builder.nowMs = 7_500
+    // Two calls have begun and one has ended; then one more has begun.
+    assert.deepEqual(latest(builder.activityOf(1).perSecond, 3), [0, 3, 1])
+    assert.equal(builder.activityOf(1).inside, 1)
+    assert.deepEqual(latest(builder.activityOf(2).perSecond, 3), [0, 2, 0])
+    assert.equal(builder.activityOf(2).inside, 0)
+  })
+
+  it('of virtual threads is that of all of them, as is their tree', () => {
+    const builder = new CctBuilder()
+    builder.nowMs = 1_000
+    play(builder, '@7.0 main> 0 @8.0 main> 1 main< 2 @9.0 main> 3')
+    builder.nowMs = 2_000
+    assert.deepEqual(latest(builder.activityOf(0).perSecond, 1), [4])
+    assert.equal(builder.activityOf(0).inside, 2)
+  })
+
+  it('begins anew with the counts', () => {
+    const builder = new CctBuilder()
+    builder.nowMs = 1_000
+    play(builder, 'main> 0')
+    builder.reset()
+    builder.nowMs = 2_000
+    assert.deepEqual(latest(builder.activityOf(1).perSecond, 1), [0])
+    assert.equal(builder.activityOf(1).inside, 1)
+  })
+
+  it('where threads are sampled is their samples, and nobody knows who is inside', () => {
+    const builder = new CctBuilder()
+    builder.nowMs = 1_000
+    play(builder, 'main> 0 sample 0 sample 0 sample 0')
+    builder.nowMs = 2_000
+    play(builder, 'work> 0 sample 0')
+    builder.nowMs = 3_000
+    const { inside, perSecond } = builder.activityOf(1)
+    assert.equal(perSecond.at(-1), 1)
+    assert.equal(inside, undefined)
+  })
+
+  it('does not count the words that tell call sites', () => {
+    const builder = new CctBuilder(undefined, undefined, undefined, undefined, undefined, 1)
+    builder.nowMs = 1_000
+    play(builder, 'main> 0')
+    builder.site(5)
+    play(builder, 'work> 1 work< 2')
+    builder.nowMs = 2_000
+    assert.equal(builder.activityOf(1).perSecond.at(-1), 3)
+  })
+})
+
+describe('first calls', () => {
+  it('are told once, with when they were read', () => {
+    const builder = new CctBuilder()
+    const [main, work] = [idOf('main'), idOf('work')]
+    builder.thread(1, -1)
+    builder.nowMs = 10
+    enter(builder, main, 0)
+    builder.nowMs = 12
+    enter(builder, work, 1)
+    exit(builder, work, 2)
+    enter(builder, work, 3)
+    assert.deepEqual(builder.takeFirstCalls(), [
+      [main, 10],
+      [work, 12],
+    ])
+    exit(builder, work, 4)
+    assert.deepEqual(builder.takeFirstCalls(), [])
+  })
+
+  it('are not those of waiting, nor kept where nobody asks', () => {
+    const builder = new CctBuilder(undefined, undefined, false, 100)
+    builder.nowMs = 1
+    builder.thread(1, -1)
+    enter(builder, 100, 0)
+    enter(builder, 7, 1)
+    assert.deepEqual(builder.takeFirstCalls(), [[100, 1]])
+    const unasked = new CctBuilder()
+    play(unasked, 'main> 0')
+    assert.deepEqual(unasked.takeFirstCalls(), [])
+  })
+})
