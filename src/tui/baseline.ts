@@ -29,8 +29,11 @@ export interface Baseline {
   readonly isApart: boolean
 }
 
-export function changesSince(baseline: Baseline, now: Tree, areMethods: boolean): ShownChanges {
-  const [before, after] = areMethods ? [flat(baseline.tree), flat(now)] : [baseline.tree, now]
+/** What is made of both sides before they are compared. */
+export type Shape = (tree: Tree) => Tree
+
+export function changesSince(baseline: Baseline, now: Tree, shape: Shape): ShownChanges {
+  const [before, after] = [shape(baseline.tree), shape(now)]
   const metric = metricOf(now.count > 0 ? now : baseline.tree)
   const [rootsBefore, rootsNow] = [rootsOf(baseline.tree), rootsOf(now)]
   const roots = {
@@ -71,7 +74,7 @@ function rootsOf(tree: Tree): { calls: number; cost: number } {
 }
 
 /** Each method as a top of its own. */
-function flat(tree: Tree): Tree {
+export function methodsAlone(tree: Tree): Tree {
   const methods = hotMethods(tree)
   const metric = metricOf(tree)
   const column = (of: (it: (typeof methods)[number]) => number) => Float64Array.from(methods, of)

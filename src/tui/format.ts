@@ -1,6 +1,8 @@
 // How the live view writes numbers and names: those of the reports (profile/text.ts), and what only a
 // screen of cells needs.
 
+import { cellsOf, width } from '../profile/text.ts'
+
 export {
   cellsOf,
   clean,
@@ -36,6 +38,8 @@ export interface Glyphs {
   readonly narrow: string
   /** A tenth of a bar. */
   readonly bar: string
+  /** Before the name of what is at work just now. */
+  readonly active: string
 }
 
 export const UNICODE: Glyphs = {
@@ -50,6 +54,7 @@ export const UNICODE: Glyphs = {
   edge: '▏',
   narrow: '░',
   bar: '▇',
+  active: '●',
 }
 
 export const ASCII: Glyphs = {
@@ -64,6 +69,7 @@ export const ASCII: Glyphs = {
   edge: '|',
   narrow: ':',
   bar: '#',
+  active: '*',
 }
 
 /** From the largest on: ns of one, and how it is written. */
@@ -88,6 +94,18 @@ export function time(ns: number, unicode = true): string {
   const digits = size === 1 || value >= 999.95 ? 0 : value >= 99.995 ? 1 : value >= 9.9995 ? 2 : 3
   const text = value >= 1e7 ? value.toExponential(1).replace('e+', 'e') : value.toFixed(digits)
   return text + (unicode ? unit : unit.replace('µ', 'u')).padEnd(2)
+}
+
+/** The end of a cleaned text that is too long: so what is typed is seen. */
+export function tail(text: string, cells: number, ellipsis: string): string {
+  if (width(text) <= cells) return text
+  const characters = [...text]
+  let first = characters.length
+  for (let room = cells - width(ellipsis); first > 0; first--) {
+    room -= cellsOf(characters[first - 1]!)
+    if (room < 0) break
+  }
+  return ellipsis + characters.slice(first).join('')
 }
 
 /**

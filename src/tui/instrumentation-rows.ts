@@ -11,6 +11,8 @@ export interface InstrumentationRow {
   readonly depth: 0 | 1 | 2
   /** Members of a group, calls of a method, milliseconds of a redefinition. */
   readonly number: string
+  /** When a redefinition was, or a method's first call, since recording began; empty for others. */
+  readonly when: string
   readonly text: string
   /** Undefined for what is no group. */
   readonly open?: boolean
@@ -20,7 +22,7 @@ export interface InstrumentationRow {
 
 /** By what methods are in order. */
 export interface MethodOrder {
-  readonly by: 'calls' | 'name'
+  readonly by: 'calls' | 'first' | 'name'
   readonly reversed: boolean
 }
 
@@ -58,19 +60,21 @@ function swapGroup(
     key: 'swaps',
     depth: 0,
     number: count(swaps.length + swapsBefore),
-    text,
-    open,
+    ...{ when: '', text, open },
   } as const
   if (!open) return [head]
   return [head, ...swaps.map((it, i) => swapRow(it, swapsBefore + i)).reverse()]
 }
 
 function swapRow({ atMs, classes, methods, ms: took, pauseMs }: SwapRow, nth: number): InstrumentationRow {
-  const when = atMs < 0 ? 'before recording' : `after ${span(atMs)}`
   const bodies = methods === 0 ? '' : `, ${plural(methods, 'method')}`
   const stop = pauseMs === null ? '' : `, stop ${ms(pauseMs * 1e6)} ms`
-  const text = `${when}: ${plural(classes, 'class', 'classes')}${bodies}${stop}`
-  return { key: `swap ${nth}`, depth: 1, number: `${ms(took * 1e6)} ms`, text }
+  const text = `${plural(classes, 'class', 'classes')}${bodies}${stop}`
+  return { key: `swap ${nth}`, depth: 1, number: `${ms(took * 1e6)} ms`, when: whenText(atMs), text }
+}
+
+function whenText(atMs: number | undefined): string {
+  return atMs === undefined ? '' : atMs < 0 ? 'before' : span(atMs)
 }
 
 function methodGroups(
@@ -102,18 +106,20 @@ function methodGroups(
     const members = groups[key]
     if (members.length === 0 && (key === 'left out' || key === 'refused')) return
     const open = isOpen(key)
-    rows.push({ key, depth: 0, number: count(members.length), text, open })
+    rows.push({ key, depth: 0, number: count(members.length), when: '', text, open })
     if (!open) return
     const named = members.map((i) => {
       const method = firstMethod + i
-      return { method, calls: calls[i]!, text: methodText(facts.nameOf(method)) }
+      const first = facts.firstCallMs(method)
+      return { method, first, calls: calls[i]!, text: methodText(facts.nameOf(method)) }
     })
     named.sort(comparator(order))
-    for (const { method, calls: many, text: name } of named)
+    for (const { method, first, calls: many, text: name } of named)
       rows.push({
         key: `method ${method}`,
         depth: 1,
         number: many > 0 ? count(many) : '',
+        when: whenText(first),
         text: name,
         method,
       })
@@ -127,6 +133,7 @@ function methodGroups(
 
 interface Named {
   readonly calls: number
+  readonly first: number | undefined
   readonly text: string
 }
 
@@ -134,6 +141,10 @@ function comparator({ by, reversed }: MethodOrder): (a: Named, b: Named) => numb
   const sign = reversed ? -1 : 1
   const names = (a: Named, b: Named) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
   if (by === 'name') return (a, b) => sign * names(a, b)
+  if (by === 'first') {
+    const first = (it: Named) => it.first ?? Number.MAX_VALUE
+    return (a, b) => sign * (first(a) - first(b)) || names(a, b)
+  }
   return (a, b) => sign * (b.calls - a.calls) || names(a, b)
 }
 
@@ -147,10 +158,11 @@ function skippedGroups(
     if (members === undefined) byReason.set(reason, [method])
     else members.push(method)
   }
+  const head = { key: 'skipped', depth: 0, number: count(skipped.size), when: '' } as const
+  if (skipped.size === 0) return [{ ...head, text: 'methods that were reached and skipped' }]
   const open = isOpen('skipped')
-  const many = plural(byReason.size, 'reason')
   const rows: InstrumentationRow[] = [
-    { key: 'skipped', depth: 0, number: count(skipped.size), text: `skipped, for ${many}`, open },
+    { ...head, text: `skipped, for ${plural(byReason.size, 'reason')}`, open },
   ]
   if (!open) return rows
   const groups = [...byReason].sort(([a, x], [b, y]) => y.length - x.length || (a < b ? -1 : 1))
@@ -158,10 +170,10 @@ function skippedGroups(
     const key = `reason ${reason}`
     const isReasonOpen = isOpen(key)
     const text = clean(reason.slice(0, MOST_REASON))
-    rows.push({ key, depth: 1, number: count(members.length), text, open: isReasonOpen })
+    rows.push({ key, depth: 1, number: count(members.length), when: '', text, open: isReasonOpen })
     if (!isReasonOpen) continue
     for (const method of members.toSorted())
-      rows.push({ key: `skipped ${method}`, depth: 2, number: '', text: clean(method) })
+      rows.push({ key: `skipped ${method}`, depth: 2, number: '', when: '', text: clean(method) })
   }
   return rows
 }

@@ -22,6 +22,8 @@ export interface InstrumentationFacts {
   methodOf(id: number): number
   /** It has no probes, since the user or the budget wants it so, or the JVM. */
   stateOf(method: number): 'probes' | 'left out' | 'refused'
+  /** When it was called for the first time, in ms from when recording began; undefined if it was not. */
+  firstCallMs(method: number): number | undefined
   /** Reasons by method, as it is written in profiles. Grows while it is looked at. */
   readonly skipped: ReadonlyMap<string, string>
   /** Oldest first. */

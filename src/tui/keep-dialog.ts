@@ -1,7 +1,7 @@
 // Saving and exporting from a live view: a list of formats, a name that is typed, a question if something is there already.
 // While it is shown it has all keys; what writes is the keeper, and keys are heard meanwhile.
 
-import { clean, cut, pad, width } from './format.ts'
+import { clean, cut, pad, tail } from './format.ts'
 import { BOTTOM_LINES, type FrameScene, glyphsOf, run } from './frame-lines.ts'
 import { type Keeper, type KeptFormat, SNAPSHOT } from './keeper.ts'
 import { stepOf } from './pages.ts'
@@ -167,14 +167,6 @@ function bottomLines(state: State, scene: FrameScene): [Line, Line] {
 
 function escapeKey(does: string): Line {
   return [run('Esc', 'key'), run(` ${does}`, 'dim')]
-}
-
-/** The end of a text that is too long: what is typed is seen. */
-function tail(text: string, cells: number, ellipsis: string): string {
-  if (width(text) <= cells) return text
-  const kept = [...text]
-  while (width(kept.join('')) > cells - width(ellipsis)) kept.shift()
-  return ellipsis + kept.join('')
 }
 
 function textOf(error: unknown): string {

@@ -55,6 +55,8 @@ export type ViewName =
   | 'timeline'
   | 'changes'
   | 'hotChanges'
+  | 'callersChanges'
+  | 'flameChanges'
 /** Pages that every view has. */
 export type FramePage = 'help' | 'warnings'
 export type PageName = FramePage | 'alive' | 'slow'

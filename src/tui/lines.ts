@@ -21,6 +21,7 @@ import {
   shortCount,
   shortName,
   signature,
+  tail,
   width,
   wrap,
 } from './format.ts'
@@ -338,7 +339,7 @@ function bottomLine(scene: Scene): Line {
   const { columns, model } = scene
   if (model.filter.typed !== undefined) return filterLine(scene)
   if (model.typing === undefined) return keyLine(BINDINGS, scene)
-  const typed = cut(model.typing, columns - 44)
+  const typed = tail(model.typing, columns - 44, glyphsOf(scene).ellipsis)
   const hint = run('   Enter finds it, Esc ends the search', 'dim')
   return [run(' /', 'key'), run(typed + glyphsOf(scene).cursor), hint]
 }

@@ -4,7 +4,7 @@
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
 import type { MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
-import { type Baseline, changesSince, type ShownChanges } from './baseline.ts'
+import { type Baseline, changesSince, type Shape, type ShownChanges } from './baseline.ts'
 import { Filter } from './filter.ts'
 import { clean, count } from './format.ts'
 import type { InstrumentationFacts } from './instrumentation.ts'
@@ -13,8 +13,10 @@ import { Packages } from './packages.ts'
 import { Pages } from './pages.ts'
 import { type NameText, nameTexts, SORT_COLUMNS, type SortColumn } from './rows.ts'
 import { SlowChoice } from './slow-choice.ts'
+import { CallersChangesView } from './views/callers-changes-view.ts'
 import { CallersView } from './views/callers-view.ts'
 import { ChangesView } from './views/changes-view.ts'
+import { FlameChangesView } from './views/flame-changes-view.ts'
 import { FlameView } from './views/flame-view.ts'
 import { HotView } from './views/hot-view.ts'
 import { InstrumentationView } from './views/instrumentation-view.ts'
@@ -51,7 +53,16 @@ const FOLD_WORDS = [
 const FOLDS = [0, Number.POSITIVE_INFINITY, 2]
 
 /** With a baseline, what is shown in place of a view. */
-const CHANGED: Partial<Readonly<Record<ViewName, ViewName>>> = { tree: 'changes', hot: 'hotChanges' }
+const CHANGED: Partial<Readonly<Record<ViewName, ViewName>>> = {
+  tree: 'changes',
+  hot: 'hotChanges',
+  callers: 'callersChanges',
+  flame: 'flameChanges',
+}
+
+
+const NO_BASELINE: Baseline = { tree: EMPTY, isApart: true }
+const AS_IT_IS: Shape = (tree) => tree
 
 export class LiveModel implements Shared, ThreadChoice {
   readonly methodName: (id: number) => MethodName
@@ -82,8 +93,8 @@ export class LiveModel implements Shared, ThreadChoice {
   #beforeThreads: ViewName = 'tree'
   #snapshot: Snapshot | undefined
   #baseline: Baseline | undefined
-  /** Of contexts and of methods, as long as they are of these. */
-  readonly #changes: ({ tree: Tree; baseline: Baseline; changes: ShownChanges } | undefined)[] = []
+  /** By shape, as long as they are of these. */
+  readonly #changes = new WeakMap<Shape, { tree: Tree; baseline: Baseline; changes: ShownChanges }>()
 
   readonly #instrumentation: () => InstrumentationFacts | undefined
 
@@ -101,19 +112,22 @@ export class LiveModel implements Shared, ThreadChoice {
     const known = this.#names[this.#fold]
     if (known !== undefined) return known
     const packages = this.isFolded ? new Packages(this.methodName, FOLDS[this.#fold]) : undefined
+    const callers = new CallersView(this)
     const made: Names = {
       packages,
       nameText: nameTexts((id) => packages?.name(id) ?? this.methodName(id)),
       views: {
         tree: new TreeView(this),
         hot: new HotView(this),
-        callers: new CallersView(this),
+        callers,
         flame: new FlameView(this),
         threads: new ThreadsView(this, this),
         instrumentation: new InstrumentationView(this, this.#instrumentation),
         timeline: new TimelineView(this),
-        changes: new ChangesView(this, false),
-        hotChanges: new ChangesView(this, true),
+        changes: new ChangesView(this, 'contexts'),
+        hotChanges: new ChangesView(this, 'methods'),
+        callersChanges: new CallersChangesView(this, () => callers.of),
+        flameChanges: new FlameChangesView(this),
       },
     }
     this.#names[this.#fold] = made
@@ -183,7 +197,7 @@ export class LiveModel implements Shared, ThreadChoice {
   filterNext(): void {
     this.pages.close()
     if (!this.view.isFiltered) {
-      this.say('here, what costs little is drawn together; % hides rows in the other views')
+      this.say(this.view.whyUnfiltered)
       return
     }
     this.filter.next()
@@ -236,6 +250,7 @@ export class LiveModel implements Shared, ThreadChoice {
   showCallers(): void {
     const { id } = this.view
     if (id !== undefined) this.#by.views.callers.choose(id)
+    if (this.#shown === 'callers') this.#afterBaseline()
     this.show('callers')
   }
 
@@ -323,15 +338,14 @@ export class LiveModel implements Shared, ThreadChoice {
     this.view.settle()
   }
 
-  changes(areMethods: boolean): ShownChanges {
+  changes(shape: Shape = AS_IT_IS): ShownChanges {
     const { tree } = this
-    const baseline = this.#baseline ?? { tree: EMPTY, isApart: true }
-    const at = areMethods ? 1 : 0
-    const known = this.#changes[at]
+    const baseline = this.#baseline ?? NO_BASELINE
+    const known = this.#changes.get(shape)
     if (known?.tree === tree && known.baseline === baseline) return known.changes
     const before = this.#by.packages?.fold(baseline.tree) ?? baseline.tree
-    const changes = changesSince({ ...baseline, tree: before }, tree, areMethods)
-    this.#changes[at] = { tree, baseline, changes }
+    const changes = changesSince({ ...baseline, tree: before }, tree, shape)
+    this.#changes.set(shape, { tree, baseline, changes })
     return changes
   }
 
@@ -384,7 +398,7 @@ export class LiveModel implements Shared, ThreadChoice {
     const matches = `"${clean(this.search)}"`
     this.say(
       found === 0
-        ? `${this.isFolded ? 'no package' : 'no method'} here matches ${matches}${this.filter.least > 0 ? ', or is hidden' : ''}`
+        ? `no ${this.view.searched ?? (this.isFolded ? 'package' : 'method')} here matches ${matches}${this.filter.least > 0 ? ', or is hidden' : ''}`
         : `${matches}: ${count(found)} found, n and N go on`,
     )
   }

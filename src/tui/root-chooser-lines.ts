@@ -1,6 +1,6 @@
 // The screen on which a root is chosen, as lines with styles. Pure.
 
-import { clean, count, cut, pad, percent, right, signature, width } from './format.ts'
+import { clean, count, cut, pad, percent, right, signature, tail, width } from './format.ts'
 import {
   BOTTOM_LINES,
   between,
@@ -90,7 +90,7 @@ function headOf(scene: ChooserScene): Line {
   if (page === 'tree') return model.view.head(scene)
   if (page === 'name') {
     const found = count(scene.field.fitting.length)
-    const typed = cut(clean(scene.field.text), columns - 20)
+    const typed = tail(clean(scene.field.text), columns - 20, glyphsOf(scene).ellipsis)
     return between(
       [run(' root: ', 'key'), run(typed + glyphsOf(scene).cursor)],
       [run(`${found} fit `, 'dim')],
@@ -173,7 +173,7 @@ function bottomLine(scene: ChooserScene): Line {
   const { columns, model } = scene
   if (scene.page === 'name' && scene.pages.shown === undefined) return typingKeys()
   if (model.typing === undefined) return keyLine(CHOOSER_BINDINGS, scene)
-  const typed = cut(model.typing, columns - 44)
+  const typed = tail(model.typing, columns - 44, glyphsOf(scene).ellipsis)
   const hint = run('   Enter finds it, Esc ends the search', 'dim')
   return [run(' /', 'key'), run(typed + glyphsOf(scene).cursor), hint]
 }

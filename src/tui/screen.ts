@@ -38,6 +38,7 @@ export type Style =
   | 'flame-warm'
   | 'flame-hot'
   | 'flame-match'
+  | 'flame-less'
 
 export interface Run {
   /** Cleaned text (format.ts): every character takes one cell or two. */
@@ -167,6 +168,7 @@ const STYLES: { readonly [style in Style]: readonly [many: number, few: number, 
   'flame-warm': [attribute(0, 16, 179), attribute(0, 0, 3), PLAIN],
   'flame-hot': [attribute(BOLD, 16, 208), attribute(BOLD, 0, 3), attribute(BOLD)],
   'flame-match': [attribute(BOLD, 16, 74), attribute(BOLD, 0, 6), attribute(BOLD | UNDERLINE)],
+  'flame-less': [attribute(0, 16, 110), attribute(0, 0, 6), PLAIN],
 }
 
 /** Button presses and wheel, in the SGR encoding that has no limit of 223 columns. */

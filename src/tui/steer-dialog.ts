@@ -1,7 +1,7 @@
 // Steering from a live view: another root, what is to be left out, and what has been. A question, a list, or a line that is typed;
 // while it is shown it has all keys. What is changed is changed by the steering, and keys are heard meanwhile.
 
-import { clean, cut, pad, right, span, width } from './format.ts'
+import { clean, cut, pad, right, span, tail, width } from './format.ts'
 import { BOTTOM_LINES, type FrameScene, glyphsOf, run } from './frame-lines.ts'
 import { stepOf } from './pages.ts'
 import type { Line } from './screen.ts'
@@ -242,14 +242,6 @@ function question(before: string, text: string, after: string, columns: number):
 
 function escapeKey(does: string): Line {
   return [run('Esc', 'key'), run(` ${does}`, 'dim')]
-}
-
-/** The end of a text that is too long: that names the method. */
-function tail(text: string, cells: number, ellipsis: string): string {
-  if (width(text) <= cells) return text
-  const kept = [...text]
-  while (kept.length > 0 && width(kept.join('')) > cells - width(ellipsis)) kept.shift()
-  return ellipsis + kept.join('')
 }
 
 function textOf(error: unknown): string {

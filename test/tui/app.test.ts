@@ -304,12 +304,30 @@ describe('search', () => {
     assert.match(screen.text, /no method here matches "zzz"/)
   })
 
+  it('shows the end of what is typed, however long it is', () => {
+    screen.press(`/ ${'VeryLongNameOfAClassThatIsPasted'.repeat(3).split('').join(' ')} . e n d`)
+    assert.match(screen.text, /\n \/…\S+Pasted\.end▏ {3}Enter finds it/)
+    assert.ok(screen.widest <= 80)
+  })
+
   it('works among hot methods, and Enter goes from there to the tree', () => {
     screen.press('m / S t o c k enter')
     assert.match(screen.styled('selected'), /StockRule\.applies/)
     screen.press('enter')
     assert.equal(rows()[7], '[applies]')
     assert.match(screen.text, /% root/)
+  })
+})
+
+describe('views in which nothing is hidden or named by methods', () => {
+  it('say so, and go on showing all', () => {
+    for (const key of ['T', 'L']) {
+      screen.press(`${key} %`)
+      assert.match(screen.text, /\n here nothing is hidden; % hides rows of trees/)
+      assert.equal(view.model.filter.least, 0)
+    }
+    screen.press('T / z z z enter')
+    assert.match(screen.text, /no thread here matches "zzz"/)
   })
 })
 

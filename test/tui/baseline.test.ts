@@ -129,6 +129,57 @@ describe('the change since b', () => {
     )
   })
 
+  it('is that of a method by its callers', async () => {
+    await show('main 10x 5000000ns ( work 20x 10000000ns  other 10x 0ns ( work 10x 1000000ns ) )')
+    screen.press('b')
+    // 10 more root calls: of work 40 calls from main that take 26 ms in place of 10, and 10 from other, as before.
+    await show('main 20x 5000000ns ( work 60x 36000000ns  other 20x 0ns ( work 20x 2000000ns ) )')
+    screen.press('/ w o r k enter escape c')
+    assert.match(screen.text, / by callers, per call of the root$/m)
+    assert.deepEqual(rows(), [
+      '+1.600ms +1.600ms +100 +2.00 1.100ms ▾ work',
+      '+1.600ms +1.600ms +100 +2.00 1.000ms main',
+      '0 0 0 0 100.0µs ▸ other',
+    ])
+    screen.press('b')
+    assert.match(screen.text, /method, below it its callers/)
+    screen.press('b')
+    assert.match(screen.text, /No call of the root has begun since b/)
+  })
+
+  it('of another method is that of its callers at once', async () => {
+    screen.press('b')
+    await show(AFTER)
+    screen.press('/ w o r k enter escape c')
+    assert.match(rows()[0]!, / work$/)
+    screen.press('down c')
+    assert.deepEqual(rows(), ['+2.000ms -100.0µs +100 0 2.000ms main'])
+  })
+
+  it('is the colours of the flame graph, whose boxes are what a root call takes now', async () => {
+    screen.press('f b')
+    assert.match(screen.text, /No call of the root has begun since b, and 10 before\./)
+    await show('main 20x 10000000ns ( work 60x 36000000ns  old 20x 6000000ns )')
+    screen.press('escape')
+    // Of 3.2 ms a call: 2.6 in work, which took 1; 0.1 in old, which took 0.5.
+    const [, , head, ...lines] = screen.text.split('\n')
+    assert.equal(head, ' flame graph of a root call: + (orange) takes more than at b, - (blue) less')
+    assert.match(lines[0]!, /^▏com\.acme\.App\.main/)
+    assert.match(lines[1]!, /^▏\+com\.acme\.App\.work +▏-o▏$/)
+    assert.equal(screen.styled('flame-hot'), '▏+com.acme.App.work')
+    assert.equal(screen.styled('flame-less'), '▏-o')
+    screen.press('down')
+    assert.match(
+      screen.text,
+      /com\.acme\.App\.work {2}\+1\.600ms total, \+1\.600ms self per root call; was 1\.000ms$/m,
+    )
+    screen.press('y enter')
+    assert.match(screen.copied[0]!, /App\.work {2}total \+1\.600ms/)
+    assert.match(screen.text, / zoomed: com\.acme\.App\.work, 81\.3 % of all/)
+    screen.press('b')
+    assert.match(screen.text, /zoomed|flame graph of time/)
+  })
+
   it('goes away by b, and numbers are of all again', async () => {
     screen.press('b')
     await show(AFTER)

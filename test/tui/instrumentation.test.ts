@@ -24,6 +24,7 @@ async function open(columns = 80, rows = 24, unicode = true): Promise<void> {
     ...{ firstMethod: 1, methods: idle },
     nameOf: (method) => methods.names[method]!,
     methodOf: (id) => id,
+    firstCallMs: (method) => ({ process: -2, priceOf: 1_234, get: 61_000 })[methods.names[method]!.method],
     stateOf: (method) => (methods.names[method]!.method === 'debug' ? 'left out' : 'probes'),
     skipped: new Map([
       ['com.acme.Native.read()V', 'native'],
@@ -55,30 +56,33 @@ beforeEach(() => open())
 describe('what was done to code', () => {
   it('at 80x24: redefinitions, methods with probes, what was skipped and why', () => {
     assert.deepEqual(body(), [
-      '      ▾number  what was done to the code',
-      '            3  ▾ redefinitions: 25.500 ms in all, longest stop 9.250 ms',
-      '     1.000 ms      after 1:02: 3 classes, stop 0.500 ms',
-      '     3.000 ms      after 1.5 s: 1 class, 2 methods',
-      '    21.500 ms      before recording: 12 classes, 40 methods, stop 9.250 ms',
-      '            3  ▸ methods with probes that were called',
-      '            1  ▸ methods with probes that were not called',
-      '            1  ▸ left out by hand, or with what was; X takes back',
-      '            3  ▾ skipped, for 2 reasons',
-      '            2    ▸ native',
-      '            1    ▸ intrinsic: the compiler may replace it',
+      '      ▾number     when  what was done to the code',
+      '            3           ▾ redefinitions: 25.500 ms in all, longest stop 9.250 ms',
+      '     1.000 ms     1:02      3 classes, stop 0.500 ms',
+      '     3.000 ms    1.5 s      1 class, 2 methods',
+      '    21.500 ms   before      12 classes, 40 methods, stop 9.250 ms',
+      '            3           ▸ methods with probes that were called',
+      '            1           ▸ methods with probes that were not called',
+      '            1           ▸ left out by hand, or with what was; X takes back',
+      '            3           ▾ skipped, for 2 reasons',
+      '            2             ▸ native',
+      '            1             ▸ intrinsic: the compiler may replace it',
     ])
   })
 
   it('opens and closes, by Enter and arrows', () => {
     screen.press('enter')
-    assert.equal(body()[1], '            3  ▸ redefinitions: 25.500 ms in all, longest stop 9.250 ms')
+    assert.equal(
+      body()[1],
+      '            3           ▸ redefinitions: 25.500 ms in all, longest stop 9.250 ms',
+    )
     assert.equal(body().length, 8)
     screen.press('end up right')
     assert.deepEqual(body().slice(-4), [
-      '            2    ▾ native',
-      '                     com.acme.Native.read()V',
-      '                     com.acme.Native.write()V',
-      '            1    ▸ intrinsic: the compiler may replace it',
+      '            2             ▾ native',
+      '                              com.acme.Native.read()V',
+      '                              com.acme.Native.write()V',
+      '            1             ▸ intrinsic: the compiler may replace it',
     ])
     screen.press('down left left')
     assert.match(screen.styled('selected'), /▸ native$/)
@@ -86,19 +90,44 @@ describe('what was done to code', () => {
     assert.match(screen.styled('selected'), /skipped, for 2 reasons/)
   })
 
-  it('sorts methods by calls or name, either way', () => {
+  it('sorts methods by calls, by when they were called first, or by name, either way', () => {
     screen.press('down down down down enter')
     const called = () =>
       body()
         .slice(6, 9)
-        .map((line) => line.trim().replace(/\s+com\.acme\./, ' '))
-    assert.deepEqual(called(), ['360 Pricing.priceOf(int)', '120 Orders.process(int)', '4 Cache.get(int)'])
+        .map((line) => line.trim().replaceAll(/\s+(com\.acme\.)?/g, ' '))
+    const process = '120 before Orders.process(int)'
+    const price = '360 1.2 s Pricing.priceOf(int)'
+    const get = '4 1:01 Cache.get(int)'
+    assert.deepEqual(called(), [price, process, get])
     screen.press('O')
-    assert.deepEqual(called(), ['4 Cache.get(int)', '120 Orders.process(int)', '360 Pricing.priceOf(int)'])
+    assert.deepEqual(called(), [get, process, price])
     screen.press('o')
-    assert.deepEqual(called(), ['4 Cache.get(int)', '120 Orders.process(int)', '360 Pricing.priceOf(int)'])
+    assert.deepEqual(called(), [process, price, get])
     screen.press('O')
-    assert.deepEqual(called(), ['360 Pricing.priceOf(int)', '120 Orders.process(int)', '4 Cache.get(int)'])
+    assert.deepEqual(called(), [get, price, process])
+    screen.press('o')
+    assert.deepEqual(called(), [get, process, price])
+    screen.mouse('click', 20, 2)
+    assert.deepEqual(called(), [process, price, get])
+  })
+
+  it('says when the selected method was called first', () => {
+    const below = () => screen.text.split('\n').at(-2)!
+    screen.press('down')
+    assert.equal(below(), ' 3 classes, stop 0.500 ms, 1:02 after counting began')
+    screen.press('down down down enter down')
+    assert.equal(below(), ' com.acme.Pricing.priceOf(int), first called 1.2 s after counting began')
+    screen.press('down')
+    assert.equal(below(), ' com.acme.Orders.process(int), first called before counting began')
+  })
+
+  it('says that nothing was skipped without counting reasons', async () => {
+    facts = { ...facts, skipped: new Map() }
+    await view.refresh()
+    assert.equal(body().at(-1), '            0             methods that were reached and skipped')
+    screen.press('end enter right')
+    assert.match(screen.styled('selected'), /0 +methods that were reached and skipped/)
   })
 
   it('searches rows of open groups, and keeps the selection while the session goes on', async () => {
@@ -127,7 +156,7 @@ describe('what was done to code', () => {
         assert.ok(screen.widest <= columns, `${columns}: ${screen.widest}\n${screen.text}`)
         assert.match(screen.text, /^[\n -~]*$/)
       }
-      assert.match(screen.text, /1,237 {2}- redefinitions, the latest 3 below: 25\.500 ms/)
+      assert.match(screen.text, /1,237 {11}- redefinitions, the latest 3 below: 25\.500 ms/)
     }
   })
 

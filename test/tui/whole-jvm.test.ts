@@ -41,6 +41,13 @@ describe('samples of the whole JVM', () => {
     assert.match(screen.text, /^ {7}70 {7}70 {3}100\.0 /m)
   })
 
+  it('have no timeline, and it says why', async () => {
+    const screen = await shown(80, SAMPLES, WHOLE_JVM)
+    screen.press('L')
+    assert.match(screen.text, /There is no timeline of a whole JVM: it is of calls of a root/)
+    assert.match(screen.text, /--root\n +<method> has both/)
+  })
+
   it('without one there is a word about it', async () => {
     const screen = await shown(80, '', { ...WHOLE_JVM, events: 0 })
     assert.match(screen.text, /No thread has been found running Java code yet/)

@@ -23,6 +23,11 @@ export class CallersView extends OutlineView {
     this.beginAnew()
   }
 
+  /** The method, undefined while none is chosen. */
+  get of(): number | undefined {
+    return this.#of
+  }
+
   get #found(): BackTraces {
     const { tree: from } = this.shared
     const of = this.#of

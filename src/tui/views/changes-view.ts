@@ -4,7 +4,7 @@
 import type { Tree } from '../../cct/tree.ts'
 import { placeOf } from '../../profile/places.ts'
 import { column } from '../../profile/profile.ts'
-import { CHANGE_COLUMNS, type ShownChanges } from '../baseline.ts'
+import { CHANGE_COLUMNS, methodsAlone, type ShownChanges } from '../baseline.ts'
 import { count, cut, indent, pad, right, shortName, signature, width } from '../format.ts'
 import { glyphsOf, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
@@ -14,35 +14,37 @@ import { MOST_INDENT, nameColumn, wordsOf } from './columns.ts'
 import { OutlineView } from './outline-view.ts'
 import type { Shared } from './view.ts'
 
-export class ChangesView extends OutlineView {
-  readonly #areMethods: boolean
+/** Of each method, in all its contexts; of contexts; or of a method, by its callers. */
+export type ChangesOf = 'methods' | 'contexts' | 'callers'
 
-  /** @param areMethods  in all their contexts */
-  constructor(shared: Shared, areMethods: boolean) {
+export class ChangesView extends OutlineView {
+  readonly #of: ChangesOf
+
+  constructor(shared: Shared, of: ChangesOf) {
     super(shared)
-    this.#areMethods = areMethods
+    this.#of = of
   }
 
-  get #changes(): ShownChanges {
-    return this.shared.changes(this.#areMethods)
+  protected get changes(): ShownChanges {
+    return this.#of === 'methods' ? this.shared.changes(methodsAlone) : this.shared.changes()
   }
 
   protected override get source(): Tree {
-    return this.#changes.tree
+    return this.changes.tree
   }
 
   /** A part of what a root call cost before. */
   protected override wholeOf(): number {
-    return this.#changes.wholeBefore
+    return this.changes.wholeBefore
   }
 
   /** Without a call there is nothing to compare. */
   override get count(): number {
-    return this.#changes.rootCalls.after > 0 ? super.count : 0
+    return this.changes.rootCalls.after > 0 ? super.count : 0
   }
 
   override detail({ columns, nameOf }: Scene): string | undefined {
-    const { rootCalls } = this.#changes
+    const { rootCalls } = this.changes
     const calls = (of: number) => `${count(of)} ${of === 1 ? 'call' : 'calls'}`
     const { id } = this
     const sides = `: ${calls(rootCalls.after)} of the root against ${calls(rootCalls.before)} before; b ends it`
@@ -54,18 +56,12 @@ export class ChangesView extends OutlineView {
   override rowText(scene: Scene): string | undefined {
     const { rowNode: node, tree } = this
     if (node < 0) return undefined
-    const words = wordsOf(scene)
-    const at = (of: Float64Array) => of[node] ?? 0
-    const [total, self, calls, was] = changesOf(tree)
-    const cost = (value: number) => signed(value, (size) => words.cost(size).trim())
     const name = signature(scene.nameOf(tree.method[node]!)) + placeOf(tree, node, scene.nameOf)
-    const changes = `${words.total} ${cost(at(total))}, ${words.self} ${cost(at(self))}, ${words.calls} ${signed(at(calls), callsText)}`
-    return `${name}  ${changes} per call of the root; ${words.total} was ${words.cost(at(was)).trim()}`
+    return `${name}  ${changeText(scene, tree, node)}`
   }
 
   override nothing(): string {
-    const { before } = this.#changes.rootCalls
-    return `No call of the root has begun since b, and ${count(before)} before. b ends the comparison.`
+    return nothingChanged(this.changes)
   }
 
   override head(scene: Scene): Line {
@@ -80,7 +76,7 @@ export class ChangesView extends OutlineView {
       ['was', wide ? 11 : 9],
     ]
     const numbers = titles.map(([title, cells]) => right(cut(title, cells), cells)).join('')
-    const names = this.#areMethods ? 'method' : 'context'
+    const names = { methods: 'method', contexts: 'context', callers: 'by callers' }[this.#of]
     const hidden = this.hidden > 0 ? `, ${count(this.hidden)} below ${this.shared.filter.least} % hidden` : ''
     return [
       run(
@@ -98,7 +94,7 @@ export class ChangesView extends OutlineView {
     const wide = columns >= 100
     const nameCells = columns - nameColumn(columns)
     const matches = matcher(this.shared.search, this.shared.nameText)
-    const { wholeBefore } = this.#changes
+    const { wholeBefore } = this.changes
     const [total, self, calls, was] = changesOf(tree)
     return this.rows.window(this.first, this.shared.bodyRows).map((row, i) => {
       const { node } = row
@@ -114,14 +110,9 @@ export class ChangesView extends OutlineView {
         right(share, 8) +
         right(signed(calls[node]!, callsText), wide ? 14 : 9) +
         right(words.cost(was[node]!, wide ? 10 : 8), wide ? 11 : 9)
-      const before = this.#areMethods ? '' : indent(row.depth, nameCells * MOST_INDENT)
-      const marker = this.#areMethods
-        ? ''
-        : row.leaf
-          ? '  '
-          : row.open
-            ? `${glyphs.open} `
-            : `${glyphs.closed} `
+      const isFlat = this.#of === 'methods'
+      const before = isFlat ? '' : indent(row.depth, nameCells * MOST_INDENT)
+      const marker = isFlat ? '' : row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `
       const place = placeOf(tree, node, nameOf)
       const room = nameCells - width(before) - width(marker) - place.length
       const name = shortName(nameOf(tree.method[node]!), room, glyphs.ellipsis)
@@ -129,7 +120,7 @@ export class ChangesView extends OutlineView {
       if (this.first + i === this.index)
         return [run(pad(`${text}${before}${marker}${name}${place}`, columns), 'selected')]
       return [
-        run(text, styleOf(self[node]!, wholeBefore)),
+        run(text, changeStyle(self[node]!, wholeBefore)),
         run(before, 'dim'),
         run(marker, 'key'),
         run(name, matches(tree.method[node]!) ? 'match' : 'plain'),
@@ -137,6 +128,32 @@ export class ChangesView extends OutlineView {
       ]
     })
   }
+}
+
+export function nothingChanged({ rootCalls }: ShownChanges): string {
+  return `No call of the root has begun since b, and ${count(rootCalls.before)} before. b ends the comparison.`
+}
+
+/** "total +1.600ms, self +1.600ms, calls +2.00 per call of the root; total was 1.000ms". */
+export function changeText(scene: Scene, tree: Tree, node: number): string {
+  const words = wordsOf(scene)
+  const [total, self, calls, was] = changesOf(tree).map((of) => of[node] ?? 0) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  const cost = (value: number) => signed(value, (size) => words.cost(size).trim())
+  const changes = `${words.total} ${cost(total)}, ${words.self} ${cost(self)}, ${words.calls} ${signed(calls, callsText)}`
+  return `${changes} per call of the root; ${words.total} was ${words.cost(was).trim()}`
+}
+
+/** The same in few words. */
+export function shortChangeText(scene: Scene, tree: Tree, node: number): string {
+  const words = wordsOf(scene)
+  const [total, self, , was] = changesOf(tree).map((of) => of[node] ?? 0) as [number, number, number, number]
+  const cost = (value: number) => signed(value, (size) => words.cost(size).trim())
+  return `${cost(total)} ${words.total}, ${cost(self)} ${words.self} per root call; was ${words.cost(was).trim()}`
 }
 
 type Columns = [total: Float64Array, self: Float64Array, calls: Float64Array, was: Float64Array]
@@ -151,7 +168,7 @@ function signed(value: number, text: (size: number) => string): string {
 }
 
 /** A change of its own that counts: more is hot, less is good. */
-function styleOf(self: number, whole: number): Style {
+export function changeStyle(self: number, whole: number): Style {
   if (!(whole > 0) || Math.abs(self) < whole / 20) return 'plain'
   return self < 0 ? 'good' : self >= whole / 4 ? 'hot' : 'warm'
 }

@@ -26,7 +26,8 @@ export class FlameView extends View {
   #matched: { readonly tree: Tree; readonly search: string; readonly cost: number } | undefined
 
   get #shown(): Flame {
-    const { tree, columns } = this.shared
+    const { tree } = this
+    const { columns } = this.shared
     if (this.#flame?.tree !== tree || this.#flame.columns !== columns) {
       this.#flame = new Flame(tree, nodeAt(tree, this.#zoom), columns)
     }
@@ -39,7 +40,7 @@ export class FlameView extends View {
   }
 
   get #at(): { readonly level: number; readonly index: number } {
-    return this.#shown.find(nodeAt(this.shared.tree, this.#selected)) ?? { level: 0, index: 0 }
+    return this.#shown.find(nodeAt(this.tree, this.#selected)) ?? { level: 0, index: 0 }
   }
 
   override get index(): number {
@@ -51,29 +52,43 @@ export class FlameView extends View {
     return this.#shown.level(level)[index]
   }
 
-  override get node(): number {
+  /** What boxes are as wide as. */
+  protected get tree(): Tree {
+    return this.shared.tree
+  }
+
+  /** Node of `tree` that the selected box is; -1 for none. */
+  protected get boxNode(): number {
     return this.#box?.node ?? -1
   }
 
+  override get node(): number {
+    return this.boxNode
+  }
+
+  override get id(): number | undefined {
+    return this.boxNode < 0 ? undefined : this.tree.method[this.boxNode]
+  }
+
   override get path(): Path {
-    return pathOf(this.shared.tree, this.node)
+    return pathOf(this.tree, this.boxNode)
   }
 
   override get numbers() {
-    return numbersOf(this.shared.tree, this.node)
+    return numbersOf(this.tree, this.boxNode)
   }
 
   #choose(node: number): void {
-    this.#selected = pathOf(this.shared.tree, node)
+    this.#selected = pathOf(this.tree, node)
     this.keepInSight()
   }
 
   /** Up to a caller; down into what costs most. */
   protected override select(level: number): void {
     const flame = this.#shown
-    const { parent } = this.shared.tree
+    const { parent } = this.tree
     let { level: at } = this.#at
-    let node = this.node
+    let node = this.boxNode
     for (; at > level; at--) node = parent[node]!
     for (; at < level; at++) {
       const box = flame.level(at).find((each) => each.node === node)
@@ -86,7 +101,7 @@ export class FlameView extends View {
 
   /** `keepInSight` of a level that was not reached would scroll beyond it. */
   override moveTo(wanted: number): void {
-    this.select(Math.max(0, Math.min(wanted, this.shared.tree.count)))
+    this.select(Math.max(0, Math.min(wanted, this.tree.count)))
   }
 
   override goLeft(): void {
@@ -107,12 +122,12 @@ export class FlameView extends View {
   }
 
   override enter(): void {
-    const { node } = this
+    const { boxNode: node } = this
     if (node >= 0) this.#zoomTo(node)
   }
 
   #zoomTo(node: number): void {
-    const { tree } = this.shared
+    const { tree } = this
     // The only root is all there is.
     const isAll = node < 0 || (tree.parent[node]! < 0 && costsOf(tree).total[node]! >= rootTotal(tree))
     this.#zoom = isAll ? [] : pathOf(tree, node)
@@ -123,7 +138,7 @@ export class FlameView extends View {
 
   /** To the nearest caller that makes a difference: one as wide as what it calls would look the same. */
   override back(): boolean {
-    const { tree } = this.shared
+    const { tree } = this
     const { zoom } = this.#shown
     if (zoom < 0) return false
     const { total } = costsOf(tree)
@@ -148,7 +163,8 @@ export class FlameView extends View {
 
   /** From one match that has a box to the next; where none has, it zooms to the one that costs most. */
   protected override find(direction: 1 | -1): number {
-    const { nameText, search, tree } = this.shared
+    const { tree } = this
+    const { nameText, search } = this.shared
     const matches = matcher(search, nameText)
     const { total } = costsOf(tree)
     let found = 0
@@ -160,7 +176,7 @@ export class FlameView extends View {
     }
     if (found === 0) return 0
     const seen = this.#seen(matches)
-    const { node } = this
+    const { boxNode: node } = this
     const next =
       direction > 0
         ? (seen.find((each) => each > node) ?? seen[0])
@@ -172,7 +188,7 @@ export class FlameView extends View {
 
   /** Matches that have boxes, in the order of the tree. */
   #seen(matches: (method: number) => boolean): number[] {
-    const { method } = this.shared.tree
+    const { method } = this.tree
     const flame = this.#shown
     const nodes: number[] = []
     for (let level = 0; level < MOST_SEARCHED; level++) {
@@ -185,7 +201,8 @@ export class FlameView extends View {
 
   /** So far that it has a box: out of any zoom, or into its caller, or itself. */
   #zoomOnto(node: number): void {
-    const { columns, tree } = this.shared
+    const { tree } = this
+    const { columns } = this.shared
     const hasBox = (zoom: number): boolean => {
       const flame = new Flame(tree, zoom, columns)
       const at = flame.find(node)
@@ -199,6 +216,10 @@ export class FlameView extends View {
     return false
   }
 
+  override get whyUnfiltered(): string {
+    return 'here, what costs little is drawn together; % hides rows in the other views'
+  }
+
   override nothing(): string {
     return 'Nothing here has cost anything yet.'
   }
@@ -207,36 +228,34 @@ export class FlameView extends View {
     const level = this.first + line
     const box = this.#shown.level(level).find(({ from, to }) => cell >= from && cell < to)
     if (box === undefined || box.contexts > 1) return
-    const again = box.node === this.node
+    const again = box.node === this.boxNode
     this.#choose(box.node)
     if (again) this.enter()
   }
 
   override head(scene: Scene): Line {
     const { columns, nameOf } = scene
-    const { tree } = this.shared
+    const { tree } = this
     const { zoom } = this.#shown
     const all = rootTotal(tree)
     const { ellipsis } = glyphsOf(scene)
-    if (zoom < 0)
-      return [run(pad(` flame graph of ${costWord(scene)}; Enter zooms in, Esc out`, columns), 'header')]
+    if (zoom < 0) return [run(pad(` ${this.title(scene)}; Enter zooms in, Esc out`, columns), 'header')]
     const behind = `, ${percent(costsOf(tree).total[zoom]!, all)} % of all; Esc zooms out`
     const name = shortName(nameOf(tree.method[zoom]!), columns - 10 - behind.length, ellipsis)
     return [run(pad(` zoomed: ${name}${behind}`, columns), 'header')]
   }
 
   override body(scene: Scene): Line[] {
-    const { tree, bodyRows, nameText, search } = this.shared
+    const { tree } = this
+    const { bodyRows, nameText, search } = this.shared
     const flame = this.#shown
     const { level: at, index } = this.#at
-    const { self } = costsOf(tree)
-    const whole = rootTotal(tree)
     const matches = matcher(search, nameText)
     const styleOf = (box: Box, isSelected: boolean): Style => {
       if (isSelected) return 'selected'
       if (box.contexts > 1) return 'dim'
       if (matches(tree.method[box.node]!)) return 'flame-match'
-      return FLAMES[heatOf(self[box.node]!, whole)] ?? 'flame'
+      return this.colour(box.node)
     }
     const lines: Line[] = []
     for (let level = this.first; level < this.first + bodyRows; level++) {
@@ -246,7 +265,8 @@ export class FlameView extends View {
       let end = 0
       for (const [i, box] of boxes.entries()) {
         line.push(run(gap(end, box.from, glyphsOf(scene)), 'dim'))
-        line.push(run(textOf(box, tree, scene), styleOf(box, level === at && i === index)))
+        const sign = box.contexts > 1 ? '' : this.sign(box.node)
+        line.push(run(textOf(box, sign, tree, scene), styleOf(box, level === at && i === index)))
         end = box.to
       }
       line.push(run(gap(end, scene.columns, glyphsOf(scene)), 'dim'))
@@ -255,11 +275,31 @@ export class FlameView extends View {
     return lines
   }
 
+  protected colour(node: number): Style {
+    const { tree } = this
+    return FLAMES[heatOf(costsOf(tree).self[node]!, rootTotal(tree))] ?? 'flame'
+  }
+
+  /** What stands before the name in a box. */
+  protected sign(_node: number): string {
+    return ''
+  }
+
+  protected get isZoomed(): boolean {
+    return this.#shown.zoom >= 0
+  }
+
+  /** What the boxes are, where all of them are shown. */
+  protected title(scene: Scene): string {
+    return `flame graph of ${costWord(scene)}`
+  }
+
   /** Numbers of the selected box. */
   override detail(scene: Scene): string | undefined {
     const { columns, nameOf } = scene
-    const { search, tree } = this.shared
-    const { node } = this
+    const { tree } = this
+    const { search } = this.shared
+    const { boxNode: node } = this
     if (node < 0) return undefined
     const words = wordsOf(scene)
     const { self, total } = costsOf(tree)
@@ -275,7 +315,8 @@ export class FlameView extends View {
 
   /** Of outermost contexts that match. */
   #matchedCost(): number {
-    const { nameText, search, tree } = this.shared
+    const { tree } = this
+    const { nameText, search } = this.shared
     const known = this.#matched
     if (known?.tree === tree && known.search === search) return known.cost
     const matches = matcher(search, nameText)
@@ -291,7 +332,7 @@ export class FlameView extends View {
   }
 }
 
-const FLAMES: Readonly<Partial<Record<Style, Style>>> = { hot: 'flame-hot', warm: 'flame-warm' }
+export const FLAMES: Readonly<Partial<Record<Style, Style>>> = { hot: 'flame-hot', warm: 'flame-warm' }
 
 function costWord({ status }: Scene): string {
   const kind = COST_OF[status.mode]
@@ -304,7 +345,7 @@ function gap(from: number, to: number, { edge }: Glyphs): string {
   return from === 0 ? ' '.repeat(to) : edge + ' '.repeat(to - from - 1)
 }
 
-function textOf(box: Box, tree: Tree, scene: Scene): string {
+function textOf(box: Box, sign: string, tree: Tree, scene: Scene): string {
   const glyphs = glyphsOf(scene)
   const cells = box.to - box.from
   const room = cells - 1
@@ -312,7 +353,7 @@ function textOf(box: Box, tree: Tree, scene: Scene): string {
     const many = `+${box.contexts}`
     return pad(many.length <= room ? glyphs.edge + many : glyphs.narrow.repeat(cells), cells)
   }
-  const name = boxName(scene.nameOf(tree.method[box.node]!), room, glyphs.ellipsis)
+  const name = sign + boxName(scene.nameOf(tree.method[box.node]!), room - sign.length, glyphs.ellipsis)
   // Without UTF-8 each of these takes one cell, and boxes must not move.
   return glyphs.edge + pad(scene.unicode ? name : name.replace(/[^ -~]/gu, '?'), room)
 }

@@ -10,6 +10,7 @@ import type { Line } from '../screen.ts'
 import { type Shared, View } from './view.ts'
 
 const NUMBER_CELLS = 13
+const WHEN_CELLS = 9
 
 export class InstrumentationView extends View {
   readonly #facts: () => InstrumentationFacts | undefined
@@ -53,14 +54,22 @@ export class InstrumentationView extends View {
     return this.#shown[this.index]
   }
 
-  override get sort(): Sort {
-    return { column: this.#order.by, reversed: this.#order.reversed }
+  override get isFiltered(): boolean {
+    return false
   }
 
-  /** Methods are in order of their calls, or of their names. */
+  override get searched(): string {
+    return 'row'
+  }
+
+  override get sort(): Sort {
+    const { by, reversed } = this.#order
+    return { column: by === 'first' ? 'perCall' : by, reversed }
+  }
+
+  /** Methods are in order of their calls, of their first calls (the column behind that), or of their names. */
   protected override setSort({ column, reversed }: Sort): void {
-    const other = this.#order.by === 'calls' ? 'name' : 'calls'
-    const by = column === 'calls' || column === 'name' ? column : other
+    const by = column === 'perCall' ? 'first' : column === 'name' ? 'name' : 'calls'
     this.#order = { by, reversed: reversed && by === this.#order.by }
   }
 
@@ -114,18 +123,23 @@ export class InstrumentationView extends View {
   }
 
   override detail({ columns }: Scene): string | undefined {
-    const text = this.#row?.text ?? ''
-    return cut(text, columns - 2)
+    const { depth = 0, method, text = '', when = '' } = this.#row ?? {}
+    const since = when === 'before' ? 'before counting began' : `${when} after counting began`
+    const first =
+      when === '' || depth === 0 ? '' : `${method === undefined ? ', ' : ', first called '}${since}`
+    const room = columns - 2 - first.length
+    return text.length <= room ? text + first : cut(text, columns - 2)
   }
 
   override columnAt(_scene: Scene, cell: number): SortColumn {
-    return cell < NUMBER_CELLS ? 'calls' : 'name'
+    return cell < NUMBER_CELLS ? 'calls' : cell < NUMBER_CELLS + WHEN_CELLS ? 'perCall' : 'name'
   }
 
   override head(scene: Scene): Line {
     const { down, up } = glyphsOf(scene)
     const mark = (by: MethodOrder['by']) => (by === this.#order.by ? (this.#order.reversed ? up : down) : '')
-    const heads = `${right(`${mark('calls')}number`, NUMBER_CELLS)}  ${mark('name')}what was done to the code`
+    const [number, when] = [`${mark('calls')}number`, `${mark('first')}when`]
+    const heads = `${right(number, NUMBER_CELLS)}${right(when, WHEN_CELLS)}  ${mark('name')}what was done to the code`
     return [run(pad(heads, scene.columns), 'header')]
   }
 
@@ -138,8 +152,8 @@ export class InstrumentationView extends View {
     return this.#shown.slice(first, first + this.shared.bodyRows).map((row, i) => {
       const marker = row.open === undefined ? '  ' : `${row.open ? glyphs.open : glyphs.closed} `
       const before = `  ${'  '.repeat(row.depth)}`
-      const number = right(row.number, NUMBER_CELLS)
-      const text = cut(row.text, columns - NUMBER_CELLS - before.length - 2)
+      const number = right(row.number, NUMBER_CELLS) + right(row.when, WHEN_CELLS)
+      const text = cut(row.text, columns - number.length - before.length - 2)
       if (first + i === index) return [run(pad(number + before + marker + text, columns), 'selected')]
       const isMatch = wanted !== '' && row.text.toLowerCase().includes(wanted)
       return [run(number + before), run(marker, 'key'), run(text, isMatch ? 'match' : 'plain')]

@@ -72,10 +72,14 @@ export abstract class OutlineView extends View {
   }
 
   /** As if nothing had been opened or selected yet. */
-  protected beginAnew(): void {
+  protected forget(): void {
     this.#expansion = new Expansion()
     this.#openedByHand = false
     this.#selected = []
+  }
+
+  protected beginAnew(): void {
+    this.forget()
     this.renew()
     this.moveTo(0)
   }

@@ -1,13 +1,16 @@
 // Threads, and what each of them spent inside the roots: one can be chosen, and then has the other views to itself.
 
+import type { Activity } from '../../cct/activity.ts'
 import type { ThreadTree, Tree } from '../../cct/tree.ts'
 import { column, rootTotal } from '../../profile/profile.ts'
-import { clean, count, cut, pad, percent, right, width } from '../format.ts'
+import { ASCII_BARS, BARS } from '../../profile/region-text.ts'
+import { clean, count, cut, pad, percent, right, shortCount, width } from '../format.ts'
 import { glyphsOf, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
 import type { Sort, SortColumn } from '../rows.ts'
 import type { Line, Run } from '../screen.ts'
 import { heatOf, wordsOf } from './columns.ts'
+import { barLines } from './timeline-view.ts'
 import { type Shared, View } from './view.ts'
 
 /** What can be done with threads. */
@@ -34,6 +37,16 @@ const COLUMNS: readonly (readonly [SortColumn, number])[] = [
   ['calls', CELLS.calls],
 ]
 const BAR_CELLS = 10
+/** Seconds of a thread's activity that have a sign each, where there is room for little, and for more. */
+const [FEW_SECONDS, MANY_SECONDS] = [12, 40]
+
+/** What stands between the numbers and the name: a bar of the share, seconds of activity, or both. */
+interface Pictures {
+  readonly hasBar: boolean
+  readonly seconds: number
+  /** Of a thread in a second: what a sign of full height stands for. */
+  readonly most: number
+}
 
 export class ThreadsView extends View {
   readonly #choice: ThreadChoice
@@ -89,6 +102,14 @@ export class ThreadsView extends View {
     return 1 + this.#threads.findIndex(({ id }) => id === this.#selected)
   }
 
+  override get isFiltered(): boolean {
+    return false
+  }
+
+  override get searched(): string {
+    return 'thread'
+  }
+
   override get sort(): Sort {
     return this.#sort
   }
@@ -134,7 +155,24 @@ export class ThreadsView extends View {
   }
 
   override detail(): string {
-    return this.#selected === undefined ? 'Enter shows all threads' : 'Enter shows this thread alone'
+    const isAll = this.#selected === undefined
+    const selected = this.#threads.find(({ id }) => id === this.#selected)
+    const activity = isAll ? sumOf(this.#threads) : selected?.activity
+    if (activity === undefined) return isAll ? 'Enter shows all threads' : 'Enter shows this thread alone'
+    const { inside, perSecond } = activity
+    const told = `${shortCount(perSecond.at(-1) ?? 0)} ${inside === undefined ? 'samples' : 'events'} in the last second`
+    const many = isAll || (inside ?? 0) > 1 ? `${inside} ` : inside === 0 ? 'not ' : ''
+    const where = inside === undefined ? '' : `, ${many}inside a root now`
+    return `Enter shows ${isAll ? 'all threads' : 'it alone'}; ${told}${where}`
+  }
+
+  /** Where nobody knows what threads did lately, and where there is room, their shares have bars. */
+  #pictures(columns: number): Pictures {
+    const known = this.#threads.flatMap(({ activity }) => (activity === undefined ? [] : [activity]))
+    if (known.length === 0) return { hasBar: true, seconds: 0, most: 0 }
+    const seconds = columns >= 120 ? MANY_SECONDS : FEW_SECONDS
+    const most = known.reduce((all, it) => Math.max(all, ...it.perSecond.subarray(-seconds)), 0)
+    return { hasBar: columns >= 120, seconds, most }
   }
 
   override columnAt(_scene: Scene, cell: number): SortColumn {
@@ -158,7 +196,9 @@ export class ThreadsView extends View {
       const cells = COLUMNS[i]?.[1] ?? 0
       line.push(run(' '.repeat(Math.max(0, cells - width(title.text))), 'header'), title)
     }
-    const rest = `${' '.repeat(CELLS.bar)}${right('id', CELLS.id)}  `
+    const { hasBar, seconds } = this.#pictures(scene.columns)
+    const lately = seconds > 0 ? `  ${pad(`last ${seconds} s`, seconds)}` : ''
+    const rest = `${' '.repeat(hasBar ? CELLS.bar : 0)}${lately}${right('id', CELLS.id)}${' '.repeat(seconds > 0 ? 3 : 2)}`
     const name = head('name', 'thread')
     const used = CELLS.total + CELLS.share + CELLS.calls + rest.length + width(name.text)
     return [...line, run(rest, 'header'), name, run(' '.repeat(Math.max(0, scene.columns - used)), 'header')]
@@ -169,13 +209,20 @@ export class ThreadsView extends View {
     const { bodyRows, merged } = this.shared
     const rows = [undefined, ...this.#threads].slice(first, first + bodyRows)
     const whole = this.#costsOf(merged).total
-    return rows.map((thread, i) => this.#row(scene, thread, whole, first + i === index))
+    const pictures = this.#pictures(scene.columns)
+    return rows.map((thread, i) => this.#row(scene, thread, whole, pictures, first + i === index))
   }
 
-  #row(scene: Scene, thread: ThreadTree | undefined, whole: number, isSelected: boolean): Line {
+  #row(
+    scene: Scene,
+    thread: ThreadTree | undefined,
+    whole: number,
+    { hasBar, seconds, most }: Pictures,
+    isSelected: boolean,
+  ): Line {
     const { columns } = scene
     const words = wordsOf(scene)
-    const { bar } = glyphsOf(scene)
+    const { active, bar } = glyphsOf(scene)
     const { total, calls } = this.#costsOf(thread?.tree ?? this.shared.merged)
     const part = whole > 0 ? Math.max(0, Math.min(1, total / whole)) : 0
     const numbers =
@@ -183,13 +230,42 @@ export class ThreadsView extends View {
       right(percent(total, whole), CELLS.share) +
       right(count(calls, CELLS.calls - 1), CELLS.calls)
     const cells = Math.round(part * BAR_CELLS)
-    const share = `  ${pad(bar.repeat(cells), BAR_CELLS)}  `
+    const activity = thread === undefined ? sumOf(this.#threads) : thread.activity
+    const share = hasBar ? `  ${pad(bar.repeat(cells), BAR_CELLS)}  ` : ''
+    const lately = seconds > 0 ? `  ${sparkline(scene, activity, seconds, thread && most)}` : ''
     const name = thread === undefined ? 'all threads' : clean(thread.name)
-    const room = columns - CELLS.total - CELLS.share - CELLS.calls - CELLS.bar - CELLS.id - 2
-    const who = `${right(thread === undefined ? '' : `${thread.id}`, CELLS.id)}  ${cut(name, room)}`
-    if (isSelected) return [run(pad(numbers + share + who, columns), 'selected')]
+    const id = right(thread === undefined ? '' : `${thread.id}`, CELLS.id)
+    const isInside = thread !== undefined && (activity?.inside ?? 0) > 0
+    const mark = pad(isInside ? ` ${active}` : '', seconds > 0 ? 3 : 2)
+    const before = numbers + share + lately + id + mark
+    const who = cut(name, columns - width(before))
+    if (isSelected) return [run(pad(before + who, columns), 'selected')]
     const wanted = this.shared.search.toLowerCase()
     const isMatch = wanted !== '' && name.toLowerCase().includes(wanted)
-    return [run(numbers, heatOf(total, whole)), run(share, 'dim'), run(who, isMatch ? 'match' : 'plain')]
+    return [
+      run(numbers, heatOf(total, whole)),
+      run(share + lately, 'dim'),
+      run(id),
+      run(mark, 'good'),
+      run(who, isMatch ? 'match' : 'plain'),
+    ]
   }
+}
+
+/** Of all threads together; undefined where it is known of none. */
+function sumOf(threads: readonly ThreadTree[]): Activity | undefined {
+  const known = threads.flatMap(({ activity }) => (activity === undefined ? [] : [activity]))
+  const [one] = known
+  if (one === undefined) return undefined
+  const perSecond = one.perSecond.map((_, i) => known.reduce((sum, it) => sum + (it.perSecond[i] ?? 0), 0))
+  const inside = known.reduce((sum, it) => sum + (it.inside ?? 0), 0)
+  return { perSecond, ...(one.inside !== undefined && { inside }) }
+}
+
+/** The latest second at the right. @param most  of a sign of full height; its own highest, unless given */
+function sparkline(scene: Scene, activity: Activity | undefined, seconds: number, most?: number): string {
+  const values = [...(activity?.perSecond.subarray(-seconds) ?? [])]
+  const largest = most ?? values.reduce((all, it) => Math.max(all, it), 0)
+  const [line = ''] = barLines(values, largest, 1, scene.unicode ? BARS : ASCII_BARS)
+  return right(line, seconds)
 }

@@ -54,6 +54,14 @@ export class TimelineView extends View {
     return 0
   }
 
+  override get searched(): string {
+    return 'row'
+  }
+
+  override get isFiltered(): boolean {
+    return false
+  }
+
   /** Fewer seconds a sign. */
   override goRight(): void {
     this.#step = Math.max(0, this.#step - 1)
@@ -72,6 +80,11 @@ export class TimelineView extends View {
   }
 
   override nothing(): string {
+    if (this.shared.isWholeJvm)
+      return (
+        'There is no timeline of a whole JVM: it is of calls of a root, second by second, and of how long they took. Samples have no ' +
+        'root and no calls. --root <method> has both; T shows what each thread was found doing.'
+      )
     return 'No course of this recording is known: no calls are recorded, or an older jfluid has written the file.'
   }
 

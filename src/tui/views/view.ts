@@ -5,7 +5,7 @@
 import type { CourseTimes, RootCallTimes } from '../../cct/root-calls.ts'
 import type { HotMethod } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
-import type { ShownChanges } from '../baseline.ts'
+import type { Shape, ShownChanges } from '../baseline.ts'
 import type { Filter } from '../filter.ts'
 import type { Scene } from '../lines.ts'
 import type { NameText, Path, Sort, SortColumn } from '../rows.ts'
@@ -36,8 +36,8 @@ export interface Shared {
   readonly columns: number
   /** Has all rows shown again. */
   unfilter(): void
-  /** Since b, per call of the root; of methods in all their contexts, or of contexts. */
-  changes(areMethods: boolean): ShownChanges
+  /** Since b, per call of the root: of contexts, unless another shape is given. The same while the picture is. */
+  changes(shape?: Shape): ShownChanges
   /** A word to the user, such as of a search without matches. */
   say(notice: string): void
   /** Shows the calling context tree, and a node in it. */
@@ -96,6 +96,14 @@ export abstract class View {
   /** Whether rows that cost little can be left out. */
   get isFiltered(): boolean {
     return true
+  }
+  /** What a search looks through, where that is not methods or packages. */
+  get searched(): string | undefined {
+    return undefined
+  }
+  /** What the key says where they cannot. */
+  get whyUnfiltered(): string {
+    return 'here nothing is hidden; % hides rows of trees and of hot methods'
   }
   /** What to say of the selection, where that is not the name of its method in full. */
   detail(_scene: Scene): string | undefined {

@@ -1,0 +1,101 @@
+// The list of threads while they run: what each told in the latest seconds, and who is inside a root.
+
+import assert from 'node:assert/strict'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { Activity } from '../../src/cct/activity.ts'
+import { LiveView } from '../../src/tui/app.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+/** The latest at the right; nothing before them. */
+function told(perSecond: readonly number[], inside?: number): Activity {
+  const all = new Uint32Array(59)
+  all.set(perSecond, 59 - perSecond.length)
+  return { perSecond: all, ...(inside !== undefined && { inside }) }
+}
+
+const WORKERS = [
+  { name: 'shop-worker-1', ms: 60, activity: told([10, 20, 40, 80, 80, 0, 0, 80], 1) },
+  { name: 'shop-worker-2', ms: 30, activity: told([1, 0, 0, 0, 0, 0, 0, 40], 0) },
+  { name: '配達-配達-配達-配達-配達-配達-3', ms: 10, activity: told([], 1) },
+]
+
+async function open(columns: number, unicode = true, workers: readonly (typeof WORKERS)[number][] = WORKERS) {
+  const methods = new Methods()
+  const all = treeOf('main 9x 100000000ns', methods)
+  const source = new FakeSource(methods, all)
+  source.threads = workers.map(({ name, ms, activity }, i) => ({
+    ...{ id: 21 + i, name, activity },
+    tree: treeOf(`main 3x ${ms}000000ns`, methods),
+  }))
+  const screen = new FakeScreen(columns, 24, unicode)
+  const view = new LiveView(source, screen)
+  await view.refresh()
+  screen.press('T')
+  for (let i = 0; i < 5; i++) await turnOfTheLoop()
+  return { screen, source, view }
+}
+
+const rows = (screen: FakeScreen): string =>
+  screen.text
+    .split('\n')
+    .slice(2, -1)
+    .filter((it) => it !== '')
+    .join('\n')
+
+describe('threads that run', () => {
+  it('have a line of their latest seconds and a mark while inside a root, at 80x24', async () => {
+    const { screen } = await open(80)
+    expect(rows(screen)).toMatchInlineSnapshot(`
+      "      ▾total   % all       calls  last 12 s          id   thread
+           100.0ms   100.0           9      ▁▁▃▅▅  █            all threads
+           60.00ms    60.0           3      ▁▂▄██  █       21 ● shop-worker-1
+           30.00ms    30.0           3      ▁      ▄       22   shop-worker-2
+           10.00ms    10.0           3                     23 ● 配達-配達-配達-配達-配
+       Enter shows all threads; 120 events in the last second, 2 inside a root now"
+    `)
+  })
+
+  it('and bars of their shares where there is room, at 120 columns', async () => {
+    const { screen } = await open(120)
+    expect(rows(screen)).toMatchInlineSnapshot(`
+      "      ▾total   % all       calls                last 40 s                                      id   thread
+           100.0ms   100.0           9  ▇▇▇▇▇▇▇▇▇▇                                    ▁▁▃▅▅  █            all threads
+           60.00ms    60.0           3  ▇▇▇▇▇▇                                        ▁▂▄██  █       21 ● shop-worker-1
+           30.00ms    30.0           3  ▇▇▇                                           ▁      ▄       22   shop-worker-2
+           10.00ms    10.0           3  ▇                                                            23 ● 配達-配達-配達-配達-
+       Enter shows all threads; 120 events in the last second, 2 inside a root now"
+    `)
+  })
+
+  it('say of the selected one what it does now', async () => {
+    const { screen } = await open(80)
+    assert.match(
+      screen.text,
+      /^ Enter shows all threads; 120 events in the last second, 2 inside a root now$/m,
+    )
+    screen.press('down')
+    assert.match(screen.text, /^ Enter shows it alone; 80 events in the last second, inside a root now$/m)
+    screen.press('down')
+    assert.match(screen.text, / 40 events in the last second, not inside a root now$/m)
+  })
+
+  it('stay inside the screen, in ASCII without UTF-8', async () => {
+    for (const columns of [80, 100, 120, 200]) {
+      const { screen } = await open(columns, false)
+      assert.ok(screen.widest <= columns, `${columns}: ${screen.widest}`)
+      assert.match(screen.text.replaceAll(/[配達]/g, '?'), /^[\n -~]*$/)
+      assert.match(screen.text, /\* shop-worker-1/)
+    }
+  })
+
+  it('that are sampled have samples, and no mark', async () => {
+    const { screen } = await open(80, true, [
+      { name: 'main', ms: 1, activity: told([3, 2]) },
+      { name: 'other', ms: 1, activity: told([1, 1]) },
+    ])
+    assert.match(screen.text, /^ Enter shows all threads; 3 samples in the last second$/m)
+    assert.doesNotMatch(screen.text, /●/)
+  })
+})
