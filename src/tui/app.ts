@@ -66,6 +66,7 @@ export class LiveView extends Frame<Picture> implements Actions {
       (id) => this.#source.methodName(id),
       (notice) => this.say(notice),
       () => this.#source.instrumentation?.(),
+      () => this.#source.trace,
     )
   }
 

@@ -28,6 +28,7 @@ export function fileSource(profile: Profile, path: string, keeper?: Keeper): Liv
     status: () => status,
     reset: () => {},
     ...(keeper !== undefined && { keeper }),
+    ...(profile.trace !== undefined && { trace: profile.trace }),
     ended: new Promise(() => {}),
   }
 }

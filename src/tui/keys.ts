@@ -53,6 +53,7 @@ export type ViewName =
   | 'instrumentation'
   | 'threads'
   | 'timeline'
+  | 'trace'
   | 'changes'
   | 'hotChanges'
   | 'callersChanges'
@@ -149,6 +150,7 @@ export const BINDINGS: readonly Binding[] = [
     bind('F', 'F', 'freeze at the next slow call, with its tree; F again goes on', (on) => on.freezeOnSlow()),
   ),
   bind('L', 'L', 'timeline: calls of the root, how long they took, events', (on) => on.show('timeline')),
+  bind('C', 'C', 'traced calls: in the order of time, and their critical paths', (on) => on.show('trace')),
   bind(
     'o',
     'o',

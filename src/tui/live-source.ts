@@ -1,6 +1,7 @@
 // The port of the live view to a session, or to a profile in a file: everything it asks, and nothing else of it.
 
 import type { SlowWant } from '../cct/slow-times.ts'
+import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import type { Mode } from '../profile/profile.ts'
 import type { InstrumentationFacts } from './instrumentation.ts'
@@ -61,6 +62,8 @@ export interface LiveSource {
   reset(): void
   /** Writes what has been recorded to files; absent where nobody does. */
   readonly keeper?: Keeper
+  /** Calls that were kept event by event; absent while they are recorded, and where none were. */
+  readonly trace?: Trace
   /** What has been done to the target's code; undefined where nothing was. */
   instrumentation?(): InstrumentationFacts
   /** Undefined where nothing can be changed: of a file, and of samples of a whole JVM. */

@@ -3,6 +3,7 @@
 
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
+import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
 import { type Baseline, changesSince, type Shape, type ShownChanges } from './baseline.ts'
 import { Filter } from './filter.ts'
@@ -22,6 +23,7 @@ import { HotView } from './views/hot-view.ts'
 import { InstrumentationView } from './views/instrumentation-view.ts'
 import { type ThreadChoice, ThreadsView } from './views/threads-view.ts'
 import { TimelineView } from './views/timeline-view.ts'
+import { TraceView } from './views/trace-view.ts'
 import { TreeView } from './views/tree-view.ts'
 import type { Shared, View } from './views/view.ts'
 
@@ -60,6 +62,8 @@ const CHANGED: Partial<Readonly<Record<ViewName, ViewName>>> = {
   flame: 'flameChanges',
 }
 
+/** They are the same whichever thread is chosen. */
+const OF_NO_THREAD: readonly ViewName[] = ['instrumentation', 'timeline', 'trace']
 
 const NO_BASELINE: Baseline = { tree: EMPTY, isApart: true }
 const AS_IT_IS: Shape = (tree) => tree
@@ -97,15 +101,18 @@ export class LiveModel implements Shared, ThreadChoice {
   readonly #changes = new WeakMap<Shape, { tree: Tree; baseline: Baseline; changes: ShownChanges }>()
 
   readonly #instrumentation: () => InstrumentationFacts | undefined
+  readonly #trace: () => Trace | undefined
 
   constructor(
     methodName: (id: number) => MethodName,
     say: (notice: string) => void,
     instrumentation: () => InstrumentationFacts | undefined = () => undefined,
+    trace: () => Trace | undefined = () => undefined,
   ) {
     this.methodName = methodName
     this.say = say
     this.#instrumentation = instrumentation
+    this.#trace = trace
   }
 
   get #by(): Names {
@@ -124,6 +131,7 @@ export class LiveModel implements Shared, ThreadChoice {
         threads: new ThreadsView(this, this),
         instrumentation: new InstrumentationView(this, this.#instrumentation),
         timeline: new TimelineView(this),
+        trace: new TraceView(this, this.#trace, this.methodName),
         changes: new ChangesView(this, 'contexts'),
         hotChanges: new ChangesView(this, 'methods'),
         callersChanges: new CallersChangesView(this, () => callers.of),
@@ -281,7 +289,7 @@ export class LiveModel implements Shared, ThreadChoice {
     this.thread = id
     this.calls.chooseAll()
     this.#baseline = undefined // it was of other calls
-    this.show(this.#beforeThreads === 'instrumentation' ? 'tree' : this.#beforeThreads)
+    this.show(OF_NO_THREAD.includes(this.#beforeThreads) ? 'tree' : this.#beforeThreads)
     this.#renew()
   }
 

@@ -1,0 +1,257 @@
+// Traced calls as rows that open and close: of each call its critical path, what its thread called in the order of time, and the
+// same of work that it handed over. Only rows that are shown are made.
+
+import type { TracedCall, TraceState, TraceTrack } from '../cct/trace.ts'
+import type { MethodName } from '../cct/tree.ts'
+import { criticalSteps, durationNs, pathOf, type Step } from '../profile/critical-path.ts'
+import { type OrderedCalls, orderedCalls } from '../profile/ordered-calls.ts'
+import { isWait, plural } from '../profile/text.ts'
+import { clean, count, time } from './format.ts'
+
+export interface TraceRow {
+  /** Stays the same as long as there is the row. */
+  readonly key: string
+  readonly depth: number
+  /** Undefined for what has nothing below it. */
+  readonly open?: boolean
+  /** Since the call began. */
+  readonly startNs?: number
+  readonly totalNs?: number
+  /** Calls that begin in what the row stands for. */
+  readonly calls?: number
+  /** Duration of the call that the row is of. */
+  readonly wholeNs: number
+  /** Of a row that is no method. */
+  readonly text?: string
+  readonly method?: number
+  /** More of it, for the line below. */
+  readonly detail?: string
+  /** Which of the calls. */
+  readonly call: number
+  /** Of a row in the order of time: where it is. */
+  readonly place?: TracePlace
+}
+
+export interface TracePlace {
+  readonly track: number
+  /** Of the ordered calls of that. */
+  readonly node: number
+}
+
+/** Whether what has this key was opened or closed by hand; undefined if neither. */
+export type OpenState = (key: string) => boolean | undefined
+
+/** It, or work of it, had not ended when recording did; there was no more room. */
+const STATES: Readonly<Record<TraceState, readonly [short: string, long: string]>> = {
+  whole: ['', ''],
+  open: [' (open)', '; it, or work of it, had not ended when recording did'],
+  cut: [' (cut)', '; there was no room for more events'],
+}
+/** Rows that take so much of the call are open, so deep, before anybody opens any. */
+const OPEN_SHARE = 0.1
+const OPEN_DEPTH = 6
+/** Frames of a step of the critical path, half of them at each end. */
+const MOST_FRAMES = 64
+/** Rows below one row: those that take most, in their order. */
+const MOST_CHILDREN = 1000
+const NONE = -1
+
+/** Calls of a trace, and what has been worked out of them. */
+export class TraceRows {
+  readonly #calls: readonly TracedCall[]
+  readonly #nameOf: (id: number) => MethodName
+  readonly #tellsWaits: boolean
+  /** Index of the slowest call. */
+  readonly slowest: number
+  readonly #ordered = new WeakMap<TraceTrack, OrderedCalls>()
+  readonly #steps = new WeakMap<TracedCall, readonly Step[]>()
+
+  /** @param tellsWaits  what threads wait for has rows, so it is known when they wait */
+  constructor(calls: readonly TracedCall[], nameOf: (id: number) => MethodName, tellsWaits: boolean) {
+    this.#calls = calls
+    this.#nameOf = nameOf
+    this.#tellsWaits = tellsWaits
+    this.slowest = calls.reduce((most, it, i) => (durationNs(it) > durationNs(calls[most]!) ? i : most), 0)
+  }
+
+  /** @param least  share of the call in per cent, below which there is no row */
+  rows(isOpen: OpenState, least: number): TraceRow[] {
+    return this.#calls.flatMap((call, i) => [...this.#callRows(call, i, isOpen, least)])
+  }
+
+  ordered(call: number, track: number): OrderedCalls {
+    const of = this.#calls[call]!.tracks[track]!
+    const known = this.#ordered.get(of)
+    if (known !== undefined) return known
+    const made = orderedCalls(of)
+    this.#ordered.set(of, made)
+    return made
+  }
+
+  tracks(call: number): number {
+    return this.#calls[call]?.tracks.length ?? 0
+  }
+
+  /** Keys of what must be open so that a place has a row. */
+  keysAbove(call: number, { track, node }: TracePlace): string[] {
+    const { parent } = this.ordered(call, track).tree
+    const keys = [`${call}`, track === 0 ? `${call} order` : `${call} task ${track}`]
+    for (let at = parent[node]!; at >= 0; at = parent[at]!) keys.push(nodeKey(call, track, at))
+    return keys
+  }
+
+  #stepsOf(call: TracedCall): readonly Step[] {
+    const known = this.#steps.get(call)
+    if (known !== undefined) return known
+    const waits = (method: number): boolean => isWait(this.#nameOf(method))
+    const made = criticalSteps(call, this.#tellsWaits ? waits : undefined)
+    this.#steps.set(call, made)
+    return made
+  }
+
+  *#callRows(call: TracedCall, i: number, isOpen: OpenState, least: number): Generator<TraceRow> {
+    const wholeNs = durationNs(call)
+    const [short, long] = STATES[call.state]
+    const thread = clean(call.tracks[0]?.thread.name ?? '')
+    const events = call.tracks.reduce((sum, it) => sum + it.events.length, 0)
+    const key = `${i}`
+    const open = isOpen(key) ?? i === this.slowest
+    yield {
+      ...{ key, depth: 0, open, totalNs: wholeNs, wholeNs, call: i },
+      text: `call ${i + 1}, at ${time(call.startNs).trim()} in ${thread}${short}`,
+      detail: `${plural(events, 'event')}, ${plural(call.tracks.length - 1, 'task')} handed over${long}`,
+    }
+    if (!open) return
+    yield* this.#pathRows(call, i, isOpen)
+    const orderKey = `${i} order`
+    const isOrderOpen = isOpen(orderKey) ?? true
+    yield {
+      ...{ key: orderKey, depth: 1, open: isOrderOpen, wholeNs, call: i, text: 'in the order of time' },
+      detail:
+        'loops are folded: calls of one method close to each other are one row, where the first of them was',
+    }
+    if (isOrderOpen) yield* this.#orderRows(i, 0, 2, isOpen, least)
+    for (const [track, { thread: of, times }] of call.tracks.entries()) {
+      if (track === 0) continue
+      const taskKey = `${i} task ${track}`
+      const isTaskOpen = isOpen(taskKey) ?? false
+      yield {
+        ...{ key: taskKey, depth: 1, open: isTaskOpen, startNs: times[0]!, wholeNs, call: i },
+        totalNs: times.at(-1)! - times[0]!,
+        text: `handed over, in ${clean(of.name)}`,
+      }
+      if (isTaskOpen) yield* this.#orderRows(i, track, 2, isOpen, least)
+    }
+  }
+
+  *#pathRows(call: TracedCall, i: number, isOpen: OpenState): Generator<TraceRow> {
+    const wholeNs = durationNs(call)
+    const key = `${i} path`
+    const steps = this.#stepsOf(call)
+    const open = isOpen(key) ?? true
+    const isAssumed = steps.length > 1 && !this.#tellsWaits
+    yield {
+      ...{ key, depth: 1, open, wholeNs, call: i },
+      text: `critical path, ${plural(steps.length, 'step')}`,
+      detail: `what the duration consisted of${isAssumed ? '; which waits it was is assumed, --waits tells' : ''}`,
+    }
+    if (!open) return
+    for (const [at, step] of steps.entries()) {
+      const { fromNs, toNs, queuedNs } = step
+      const stepKey = `${key} ${at}`
+      const row = { wholeNs, call: i, depth: 2 } as const
+      if (queuedNs > 0)
+        yield {
+          ...row,
+          ...{ key: `${stepKey} queued`, startNs: fromNs - queuedNs, totalNs: queuedNs },
+          text: '(handed over, not begun)',
+        }
+      const isAlone = steps.length === 1
+      const isStepOpen = isAlone || (isOpen(stepKey) ?? toNs - fromNs >= wholeNs * OPEN_SHARE)
+      if (!isAlone)
+        yield {
+          ...row,
+          ...{ key: stepKey, open: isStepOpen, startNs: fromNs, totalNs: toNs - fromNs },
+          text: `in ${clean(call.tracks[step.track]!.thread.name)}`,
+        }
+      if (isStepOpen) yield* frameRows(call, step, { ...row, depth: isAlone ? 2 : 3 }, stepKey)
+    }
+  }
+
+  /** Nothing recurses: a call can be 100,000 deep. */
+  *#orderRows(
+    call: number,
+    track: number,
+    depth: number,
+    isOpen: OpenState,
+    least: number,
+  ): Generator<TraceRow> {
+    const { tree, startNs } = this.ordered(call, track)
+    const { size, method } = tree
+    const { calls, totalNs } = tree.metrics as { readonly [name: string]: Float64Array }
+    const wholeNs = durationNs(this.#calls[call]!)
+    const leastNs = (wholeNs * least) / 100
+    const stack: { next: number; readonly children: readonly number[]; readonly left: number; of: number }[] =
+      []
+    const below = (of: number): void => {
+      const all: number[] = []
+      const end = of === NONE ? tree.count : of + size[of]!
+      for (let child = of + 1; child < end; child += size[child]!)
+        if (totalNs![child]! >= leastNs) all.push(child)
+      const children = largest(all, totalNs!, MOST_CHILDREN)
+      stack.push({ next: 0, children, left: all.length - children.length, of })
+    }
+    below(NONE)
+    for (let level = stack.at(-1); level !== undefined; level = stack.at(-1)) {
+      const deep = depth + stack.length - 1
+      const node = level.children[level.next++]
+      if (node === undefined) {
+        stack.pop()
+        if (level.left > 0)
+          yield {
+            ...{ key: `${nodeKey(call, track, level.of)} rest`, depth: deep, wholeNs, call },
+            text: `… ${count(level.left)} smaller rows`,
+          }
+        continue
+      }
+      const key = nodeKey(call, track, node)
+      const hasMore = size[node]! > 1
+      const open =
+        hasMore && (isOpen(key) ?? (totalNs![node]! >= wholeNs * OPEN_SHARE && stack.length <= OPEN_DEPTH))
+      yield {
+        ...{ key, depth: deep, wholeNs, call, method: method[node]!, place: { track, node } },
+        ...{ startNs: startNs[node]!, totalNs: totalNs![node]!, calls: calls![node]! },
+        ...(hasMore && { open }),
+      }
+      if (open) below(node)
+    }
+  }
+}
+
+function* frameRows(
+  call: TracedCall,
+  step: Step,
+  row: Pick<TraceRow, 'wholeNs' | 'call' | 'depth'>,
+  key: string,
+): Generator<TraceRow> {
+  const path = pathOf(call, step)
+  const half = MOST_FRAMES / 2
+  for (const [at, { method, calls, totalNs }] of path.entries()) {
+    const depth = row.depth + at
+    if (path.length <= MOST_FRAMES || at < half || at >= path.length - half)
+      yield { ...row, key: `${key} frame ${at}`, depth, method, totalNs, ...(calls > 0 && { calls }) }
+    else if (at === half)
+      yield { ...row, key: `${key} frames`, depth, text: `… ${plural(path.length - MOST_FRAMES, 'frame')}` }
+  }
+}
+
+function nodeKey(call: number, track: number, node: number): string {
+  return `${call} ${track} ${node}`
+}
+
+/** So many of these nodes, in their order. */
+function largest(nodes: readonly number[], total: Float64Array, most: number): readonly number[] {
+  if (nodes.length <= most) return nodes
+  const kept = new Set(nodes.toSorted((a, b) => total[b]! - total[a]! || a - b).slice(0, most))
+  return nodes.filter((it) => kept.has(it))
+}

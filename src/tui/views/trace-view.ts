@@ -1,0 +1,233 @@
+// Traced calls, one by one: their critical paths, and what was called in the order of time.
+
+import type { Trace } from '../../cct/trace.ts'
+import type { MethodName } from '../../cct/tree.ts'
+import { tellsWaits } from '../../cct/waits.ts'
+import {
+  clean,
+  count,
+  cut,
+  indent,
+  pad,
+  percent,
+  right,
+  shortName,
+  signature,
+  time,
+  width,
+} from '../format.ts'
+import { glyphsOf, run } from '../frame-lines.ts'
+import type { Scene } from '../lines.ts'
+import type { Path } from '../rows.ts'
+import type { Line } from '../screen.ts'
+import { matcher } from '../search.ts'
+import { type TraceRow, TraceRows } from '../trace-rows.ts'
+import { MOST_INDENT } from './columns.ts'
+import { type Shared, View } from './view.ts'
+
+const CELLS = { start: 10, total: 10, share: 8, calls: 9 } as const
+const NAMES = CELLS.start + CELLS.total + CELLS.share + CELLS.calls + 2
+
+export class TraceView extends View {
+  readonly #trace: () => Trace | undefined
+  readonly #methodName: (id: number) => MethodName
+  #calls: { readonly of: Trace; readonly rows: TraceRows } | undefined
+  #rows: readonly TraceRow[] | undefined
+  /** By key: what was opened or closed by hand. */
+  readonly #open = new Map<string, boolean>()
+  #selected: string | undefined
+
+  /** @param methodName  of a method, also where rows of other views are packages */
+  constructor(shared: Shared, trace: () => Trace | undefined, methodName: (id: number) => MethodName) {
+    super(shared)
+    this.#trace = trace
+    this.#methodName = methodName
+  }
+
+  get #all(): TraceRows | undefined {
+    const of = this.#trace()
+    if (of === undefined) return undefined
+    if (this.#calls?.of !== of) {
+      const waits = tellsWaits(this.shared.merged)
+      this.#calls = { of, rows: new TraceRows(of.calls, this.#methodName, waits) }
+    }
+    return this.#calls.rows
+  }
+
+  get #shown(): readonly TraceRow[] {
+    this.#rows ??= this.#all?.rows((key) => this.#open.get(key), this.shared.filter.least) ?? []
+    return this.#rows
+  }
+
+  override nothing(): string {
+    const trace = this.#trace()
+    if (trace !== undefined) return 'No call of a root began while calls were traced.'
+    return (
+      'No traced calls are here. --trace <n> keeps the first calls of the root whole: when the recording is over, or saved by s, ' +
+      'jfluid open shows them.'
+    )
+  }
+
+  override get count(): number {
+    return this.#shown.length
+  }
+
+  /** At first that of the slowest call. */
+  override get index(): number {
+    const selected = this.#selected ?? `${this.#all?.slowest ?? 0}`
+    return Math.max(
+      0,
+      this.#shown.findIndex(({ key }) => key === selected),
+    )
+  }
+
+  get #row(): TraceRow | undefined {
+    return this.#shown[this.index]
+  }
+
+  /** Ids of packages are others. */
+  override get id(): number | undefined {
+    return this.shared.isFolded ? undefined : this.#row?.method
+  }
+
+  override get path(): Path {
+    const { id } = this
+    const { call, place } = this.#row ?? {}
+    if (id === undefined || call === undefined || place === undefined) return id === undefined ? [] : [id]
+    const { tree } = this.#all!.ordered(call, place.track)
+    const path: number[] = []
+    for (let node = place.node; node >= 0; node = tree.parent[node]!) path.unshift(tree.method[node]!)
+    return path
+  }
+
+  override rowText({ unicode }: Scene): string | undefined {
+    const row = this.#row
+    if (row === undefined) return undefined
+    const { calls, method, startNs, text = '', totalNs, wholeNs } = row
+    const name = method === undefined ? text : signature(this.#methodName(method))
+    const parts = [
+      ...(startNs === undefined ? [] : [`start ${time(startNs, unicode).trim()}`]),
+      ...(totalNs === undefined ? [] : [`total ${time(totalNs, unicode).trim()}`]),
+      ...(totalNs === undefined ? [] : [`${percent(totalNs, wholeNs)} % of the call`]),
+      ...(calls === undefined ? [] : [`calls ${count(calls)}`]),
+    ]
+    return parts.length === 0 ? name : `${name}  ${parts.join(', ')}`
+  }
+
+  protected override rebuild(): void {
+    this.#rows = undefined
+  }
+
+  protected override select(index: number): void {
+    this.#selected = this.#shown[index]?.key
+  }
+
+  override enter(): void {
+    const row = this.#row
+    if (row?.open === undefined) return
+    this.#selected = row.key
+    this.#open.set(row.key, !row.open)
+    this.renew()
+    this.keepInSight()
+  }
+
+  override goRight(): void {
+    const open = this.#row?.open
+    if (open === false) this.enter()
+    else if (open === true) this.move(1)
+  }
+
+  override goLeft(): void {
+    const row = this.#row
+    if (row === undefined) return
+    if (row.open === true) this.enter()
+    else {
+      const above = this.#shown.slice(0, this.index).findLastIndex((it) => it.depth < row.depth)
+      if (above >= 0) this.moveTo(above)
+    }
+  }
+
+  /** In the order of time, in all that the call of the selected row did, closed or not. */
+  protected override find(direction: 1 | -1): number {
+    const all = this.#all
+    const row = this.#row
+    if (all === undefined || row === undefined) return 0
+    const { call } = row
+    const wanted = this.shared.search.toLowerCase()
+    const names = (id: number): string =>
+      clean(`${this.#methodName(id).class}.${this.#methodName(id).method}`)
+    const matches = matcher(wanted, names)
+    const found: { readonly track: number; readonly node: number }[] = []
+    let next = -1
+    let before = -1
+    const from = row.place ?? { track: 0, node: -1 }
+    for (let track = 0; track < all.tracks(call); track++) {
+      const { method } = all.ordered(call, track).tree
+      for (let node = 0; node < method.length; node++) {
+        if (!matches(method[node]!)) continue
+        const isBehind = track > from.track || (track === from.track && node > from.node)
+        if (isBehind && next < 0) next = found.length
+        if (!isBehind && !(track === from.track && node === from.node)) before = found.length
+        found.push({ track, node })
+      }
+    }
+    const place = direction > 0 ? (found[next] ?? found[0]) : (found[before] ?? found.at(-1))
+    if (place === undefined) return 0
+    for (const key of all.keysAbove(call, place)) this.#open.set(key, true)
+    this.renew()
+    const at = this.#shown.findIndex(
+      (it) => it.call === call && it.place?.track === place.track && it.place.node === place.node,
+    )
+    if (at >= 0) this.moveTo(at)
+    return found.length
+  }
+
+  override detail({ columns }: Scene): string | undefined {
+    const { detail, method, text = '' } = this.#row ?? {}
+    if (method !== undefined) return this.shared.isFolded ? signature(this.#methodName(method)) : undefined
+    return cut(detail ?? text, columns - 2)
+  }
+
+  override head({ columns }: Scene): Line {
+    const numbers =
+      right('start', CELLS.start) +
+      right('total', CELLS.total) +
+      right('% call', CELLS.share) +
+      right('calls', CELLS.calls)
+    return [run(pad(`${numbers}  traced calls, start since each began`, columns), 'header')]
+  }
+
+  override body(scene: Scene): Line[] {
+    const { columns, unicode } = scene
+    const glyphs = glyphsOf(scene)
+    const names = (id: number): string =>
+      clean(`${this.#methodName(id).class}.${this.#methodName(id).method}`)
+    const matches = matcher(this.shared.search, names)
+    const { first, index } = this
+    return this.#shown.slice(first, first + this.shared.bodyRows).map((row, i) => {
+      const { calls, depth, method, open, startNs, text = '', totalNs, wholeNs } = row
+      const numbers =
+        right(startNs === undefined ? '' : time(startNs, unicode), CELLS.start) +
+        right(totalNs === undefined ? '' : time(totalNs, unicode), CELLS.total) +
+        right(totalNs === undefined ? '' : percent(totalNs, wholeNs), CELLS.share) +
+        right(calls === undefined ? '' : count(calls, CELLS.calls - 1), CELLS.calls)
+      const before = `  ${indent(depth, (columns - NAMES) * MOST_INDENT)}`
+      const marker = open === undefined ? '  ' : `${open ? glyphs.open : glyphs.closed} `
+      const room = columns - NAMES + 2 - width(before) - width(marker)
+      const name =
+        method === undefined
+          ? cut(unicode ? text : text.replaceAll('…', '..').replaceAll('µ', 'u'), room)
+          : shortName(this.#methodName(method), room, glyphs.ellipsis)
+      if (first + i === index) return [run(pad(numbers + before + marker + name, columns), 'selected')]
+      const isLong = (totalNs ?? 0) >= wholeNs / 2 && method !== undefined
+      const isMatch = method !== undefined && matches(method)
+      const style = isMatch ? 'match' : depth === 0 ? 'title' : method === undefined ? 'key' : 'plain'
+      return [
+        run(numbers, isLong ? 'hot' : 'plain'),
+        run(before, 'dim'),
+        run(marker, 'key'),
+        run(name, style),
+      ]
+    })
+  }
+}

@@ -1,0 +1,185 @@
+// Traced calls on the screen: C in the view of a file.
+
+import assert from 'node:assert/strict'
+import { describe, expect, it } from 'vitest'
+import type { Trace } from '../../src/cct/trace.ts'
+import { LiveView } from '../../src/tui/app.ts'
+import { fileSource } from '../../src/tui/file-source.ts'
+import { traceOf } from '../profile/traced.ts'
+import { Methods, profileOfTree, treeOf } from '../profile/trees.ts'
+import { FakeScreen } from './fake-screen.ts'
+
+const FINDS = Array.from({ length: 12 }, (_, i) => `find> ${i * 1e6} find< ${i * 1e6 + 5e5}`).join(' ')
+const HANDED =
+  'main> 0 prepare> 0 parse> 100000 parse< 900000 prepare< 1000000 hand 1 5000000 get> 5000000 get< 20000000 main< 22000000' +
+  ' | run> 6000000 compute> 6500000 compute< 18000000 run< 19000000'
+const LOOP = `main> 0 ${FINDS} main< 12000000`
+
+async function open(columns = 80, rows = 24, unicode = true, calls: readonly string[] = [LOOP, HANDED]) {
+  const methods = new Methods()
+  const merged = treeOf('main 2x 30ns ( get 1x 15ns find 12x 2ns ) run 1x 13ns', methods)
+  const trace: Trace = traceOf(methods, ...calls)
+  const profile = profileOfTree(merged, methods.names, { trace })
+  const screen = new FakeScreen(columns, rows, unicode)
+  const view = new LiveView(fileSource(profile, 'shop.jfluid'), screen)
+  await view.refresh()
+  screen.press('C')
+  return { screen, view, methods }
+}
+
+const body = (screen: FakeScreen): string[] =>
+  screen.text
+    .split('\n')
+    .slice(2, -2)
+    .filter((it) => it !== '')
+
+describe('traced calls', () => {
+  it('have their critical path and the order of time, the slowest one is open, at 80x24', async () => {
+    const { screen } = await open()
+    expect(body(screen).join('\n')).toMatchInlineSnapshot(`
+      "     start     total  % call    calls  traced calls, start since each began
+                   12.00ms   100.0           ▸ call 1, at 0 in t1
+                   22.00ms   100.0           ▾ call 2, at 1.000ms in t1
+                                               ▾ critical path, 3 steps
+             0     5.000ms    22.7               ▾ in t1
+                   5.000ms    22.7        1          com.acme.App.main
+         5.000ms   1.000ms     4.5                 (handed over, not begun)
+         6.000ms   13.00ms    59.1               ▾ in t2
+                   13.00ms    59.1        1          com.acme.App.run
+                   11.50ms    52.3        1            com.acme.App.compute
+         19.00ms   3.000ms    13.6               ▾ in t1
+                   3.000ms    13.6                   com.acme.App.main
+                                               ▾ in the order of time
+             0     22.00ms   100.0        1      ▾ com.acme.App.main
+             0     1.000ms     4.5        1        ▸ com.acme.App.prepare
+         5.000ms   15.00ms    68.2        1          com.acme.App.get
+         6.000ms   13.00ms    59.1             ▸ handed over, in t2"
+    `)
+    assert.match(screen.styled('selected'), /call 2, at 1\.000ms in t1/)
+  })
+
+  it('at 120x40', async () => {
+    const { screen } = await open(120, 40)
+    expect(body(screen).join('\n')).toMatchInlineSnapshot(`
+      "     start     total  % call    calls  traced calls, start since each began
+                   12.00ms   100.0           ▸ call 1, at 0 in t1
+                   22.00ms   100.0           ▾ call 2, at 1.000ms in t1
+                                               ▾ critical path, 3 steps
+             0     5.000ms    22.7               ▾ in t1
+                   5.000ms    22.7        1          com.acme.App.main
+         5.000ms   1.000ms     4.5                 (handed over, not begun)
+         6.000ms   13.00ms    59.1               ▾ in t2
+                   13.00ms    59.1        1          com.acme.App.run
+                   11.50ms    52.3        1            com.acme.App.compute
+         19.00ms   3.000ms    13.6               ▾ in t1
+                   3.000ms    13.6                   com.acme.App.main
+                                               ▾ in the order of time
+             0     22.00ms   100.0        1      ▾ com.acme.App.main
+             0     1.000ms     4.5        1        ▸ com.acme.App.prepare
+         5.000ms   15.00ms    68.2        1          com.acme.App.get
+         6.000ms   13.00ms    59.1             ▸ handed over, in t2"
+    `)
+  })
+
+  it('open and close, and a loop is one row with its calls', async () => {
+    const { screen } = await open()
+    screen.press('g right')
+    const shown = body(screen)
+    const finds = shown
+      .filter((it) => it.includes('App.find'))
+      .map((it) => it.trim().split(/ +/).slice(0, -1))
+    assert.deepEqual(finds, [
+      ['6.000ms', '50.0', '12'],
+      ['0', '6.000ms', '50.0', '12'],
+    ])
+    screen.press('left')
+    assert.match(screen.styled('selected'), /▸ call 1/)
+    assert.doesNotMatch(screen.text, /App\.find/)
+  })
+
+  it('say what the selected row is', async () => {
+    const { screen } = await open()
+    const below = (): string => screen.text.split('\n').at(-2)!
+    assert.equal(below(), ' 13 events, 1 task handed over')
+    screen.press('down')
+    assert.equal(below(), ' what the duration consisted of; which waits it was is assumed, --waits tells')
+    screen.press('/ p a r s e enter escape')
+    assert.match(below(), /^ com\.acme\.App\.parse\(int\) +\d+ of \d+$/)
+  })
+
+  it('are searched in closed rows, too, in the order of time', async () => {
+    const { screen } = await open()
+    screen.press('/ c o m p u t e enter')
+    assert.match(screen.styled('selected'), /com\.acme\.App\.compute/)
+    assert.match(screen.text, /"compute": 1 found/)
+    screen.press('/ m a i n enter')
+    assert.match(screen.styled('selected'), /▾ com\.acme\.App\.main/)
+    screen.press('/ n o n e enter')
+    assert.match(screen.text, /no method here matches "none"/)
+  })
+
+  it('are copied with their times, and with the way to them', async () => {
+    const { screen } = await open()
+    screen.press('/ p a r s e enter y Y')
+    assert.deepEqual(screen.copied, [
+      'com.acme.App.parse(int)  start 100.0µs, total 800.0µs, 3.6 % of the call, calls 1',
+      'com.acme.App.main\ncom.acme.App.prepare\ncom.acme.App.parse',
+    ])
+  })
+
+  it('lead to callers of a method', async () => {
+    const { screen } = await open()
+    screen.press('/ g e t enter escape c')
+    assert.match(screen.text, /App\.get\n.*App\.main/)
+  })
+
+  it('leave out what takes little', async () => {
+    const { screen } = await open()
+    assert.match(screen.text, /App\.prepare/)
+    screen.press('% 5 enter')
+    assert.doesNotMatch(screen.text, /App\.prepare/)
+    assert.match(screen.text, /App\.get/)
+  })
+
+  it('are those of methods where rows are packages', async () => {
+    const { screen } = await open()
+    screen.press('P')
+    assert.match(screen.text, /com\.acme\.App\.get$/m)
+  })
+
+  it('of a recursion 100,000 deep are rows of their own', async () => {
+    const deep = 100_000
+    const enters = Array.from({ length: deep }, (_, i) => `main> ${i}`).join(' ')
+    const { screen } = await open(80, 24, true, [
+      `${enters} ${Array.from({ length: deep }, (_, i) => `main< ${deep + i}`).join(' ')}`,
+    ])
+    assert.ok(screen.widest <= 80)
+    screen.press('end')
+    assert.match(screen.text, /App\.main/)
+  })
+
+  it('stay inside the screen, in ASCII without UTF-8', async () => {
+    for (const [columns, rows] of [
+      [80, 24],
+      [200, 50],
+    ] as const) {
+      const { screen } = await open(columns, rows, false)
+      for (const keys of ['end', 'enter', 'home', 'right']) {
+        screen.press(keys)
+        assert.ok(screen.widest <= columns)
+        assert.match(screen.text, /^[\n -~]*$/)
+      }
+    }
+  })
+
+  it('that there are none of is said', async () => {
+    const { screen } = await open(80, 24, true, [])
+    assert.match(screen.text, /No call of a root began while calls were traced\./)
+    const methods = new Methods()
+    const profile = profileOfTree(treeOf('main 1x 1ns', methods), methods.names)
+    const other = new FakeScreen(80, 24)
+    await new LiveView(fileSource(profile, 'shop.jfluid'), other).refresh()
+    other.press('C')
+    assert.match(other.text, /No traced calls are here\./)
+  })
+})
