@@ -1,6 +1,5 @@
 // A file that is written whole or not at all.
 
-import { randomBytes } from 'node:crypto'
 import {
   access,
   constants,
@@ -14,10 +13,12 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { errorCode } from './errors.ts'
+import { removeLeftBehind, temporaryName } from './temporary-name.ts'
 
 /**
  * Has `write` write a file so that `path` holds either what it held before or all of the new: a temporary file beside
  * it, synced, then renamed. Readable by its owner only, since names and times of a service are nobody else's business.
+ * What a killed process of ours has left of an earlier attempt is removed before, as it may fill the disk.
  *
  * A device or pipe (`/dev/stdout`) is written to in place; renaming over it would replace it.
  *
@@ -41,6 +42,7 @@ export async function probeFile(path: string): Promise<boolean> {
     await access(target.path, constants.W_OK)
     return true
   }
+  await removeLeftBehind(target.path)
   const probe = join(dirname(target.path), temporaryName(basename(target.path)))
   const handle = await open(probe, 'wx', 0o600)
   await handle.close()
@@ -88,6 +90,7 @@ async function writeSpecial(path: string, write: (handle: FileHandle) => Promise
 }
 
 async function replace(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+  await removeLeftBehind(path)
   const temporary = join(dirname(path), temporaryName(basename(path)))
   const handle = await open(temporary, 'wx', 0o600)
   try {
@@ -98,16 +101,6 @@ async function replace(path: string, write: (handle: FileHandle) => Promise<void
     throw error
   }
   await syncDirectory(dirname(path))
-}
-
-/** Bytes of a name that file systems take. */
-const LONGEST_NAME = 255
-
-/** ".p.jfluid.1f3a….tmp"; of a name that is nearly too long, as much as there is room for. */
-function temporaryName(name: string): string {
-  const after = `.${randomBytes(6).toString('hex')}.tmp`
-  const bytes = Buffer.from(name).subarray(0, LONGEST_NAME - 1 - after.length)
-  return `.${bytes.toString().replace(/\ufffd+$/, '')}${after}`
 }
 
 async function writeAndSync(handle: FileHandle, write: (handle: FileHandle) => Promise<void>): Promise<void> {

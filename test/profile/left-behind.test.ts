@@ -1,0 +1,143 @@
+// What a process that was killed while it wrote has left: hidden files, which the next write to that place removes.
+
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { probeFile, replaceFile } from '../../src/profile/replace-file.ts'
+import { temporaryName } from '../../src/profile/temporary-name.ts'
+
+const REPLACE_FILE = new URL('../../dist/profile/replace-file.js', import.meta.url)
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'jfluid-left-'))
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+const names = () => readdirSync(directory).sort()
+const write = (name: string) => replaceFile(join(directory, name), async (handle) => handle.writeFile('new'))
+
+/** The id of a process that has ended. */
+function deadPid(): number {
+  const { pid, status } = spawnSync(process.execPath, ['-e', ''])
+  assert.equal(status, 0)
+  return pid
+}
+
+const hex = (number: number) => number.toString(16).padStart(8, '0')
+
+/** A temporary file of `name` as process `pid` would call it, here or where another id space is. */
+function leave(name: string, pid: number, where?: string): string {
+  const made = temporaryName(name).replace(`-${hex(process.pid)}-`, `-${hex(pid)}-`)
+  const left =
+    where === undefined ? made : made.replace(/[0-9a-f]{8}(?=-[0-9a-f]{8}-[0-9a-f]{8}\.tmp$)/, where)
+  writeFileSync(join(directory, left), 'half')
+  return left
+}
+
+/** Changed so many hours ago. */
+function age(name: string, hours: number): void {
+  const then = Date.now() / 1000 - hours * 3600
+  utimesSync(join(directory, name), then, then)
+}
+
+describe('a write removes what killed ones have left of that file', () => {
+  it('where it was killed in the middle: by the next write, and by a look whether one can begin', async () => {
+    for (const next of [write, async (name: string) => void (await probeFile(join(directory, name)))]) {
+      const code = `import(${JSON.stringify(REPLACE_FILE.href)}).then(({ replaceFile }) =>
+        replaceFile(${JSON.stringify(join(directory, 'p.jfluid'))}, async (handle) => {
+          await handle.writeFile('half')
+          process.stdout.write('written')
+          await new Promise(() => setInterval(() => {}, 1000))
+        }))`
+      const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const exited = once(child, 'exit')
+      try {
+        const [said] = (await once(child.stdout, 'data')) as [Buffer]
+        assert.equal(said.toString(), 'written')
+        const [half, ...rest] = names().filter((it) => it.endsWith('.tmp'))
+        assert.match(half ?? '', /^\.p\.jfluid\.[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}\.tmp$/)
+        assert.deepEqual(rest, [])
+        // It still writes: nobody touches that.
+        await next('p.jfluid')
+        assert.ok(names().includes(half!))
+      } finally {
+        child.kill('SIGKILL')
+        await exited
+      }
+      await next('p.jfluid')
+      assert.deepEqual(
+        names().filter((it) => it.endsWith('.tmp')),
+        [],
+      )
+    }
+    assert.equal(readFileSync(join(directory, 'p.jfluid'), 'utf8'), 'new')
+  })
+
+  it('and of what was autosaved for it', async () => {
+    const pid = deadPid()
+    leave('p.jfluid.autosave', pid)
+    leave('p.jfluid.autosave.2', pid)
+    await write('p.jfluid')
+    assert.deepEqual(names(), ['p.jfluid'])
+  })
+
+  it('a name that is nearly too long, too', async () => {
+    const long = `${'é'.repeat(123)}.jfluid`
+    leave(long, deadPid())
+    await write(long)
+    assert.deepEqual(names(), [long])
+  })
+
+  it('of another machine or an earlier boot, once nobody has touched it for a day', async () => {
+    const [old, young] = [leave('p.jfluid', 1, '0123abcd'), leave('p.jfluid', 1, '0123abcd')]
+    age(old, 25)
+    age(young, 23)
+    await write('p.jfluid')
+    assert.deepEqual(names(), [young, 'p.jfluid'])
+  })
+
+  it('and nothing else: what others write, other files, what only looks like one', async () => {
+    const pid = deadPid()
+    const kept = [
+      leave('p.jfluid', process.pid),
+      leave('p.jfluid', process.ppid),
+      leave('other.jfluid', pid),
+      leave('p.jfluid.autosave.old', pid),
+      leave('p.jfluid.2', pid),
+    ]
+    for (const name of kept) age(name, 100)
+    for (const name of ['.p.jfluid.tmp', '.p.jfluid.1234.tmp', 'x.p.jfluid.tmp']) {
+      writeFileSync(join(directory, name), 'theirs')
+      kept.push(name)
+    }
+    const link = leave('p.jfluid', pid)
+    rmSync(join(directory, link))
+    symlinkSync(join(directory, kept[0]!), join(directory, link))
+    kept.push(link)
+    await write('p.jfluid')
+    assert.deepEqual(names(), [...kept, 'p.jfluid'].sort())
+    assert.ok(existsSync(join(directory, link)))
+  })
+
+  it.runIf(process.getuid?.() === 0)('not what another user has left', async () => {
+    const left = leave('p.jfluid', deadPid())
+    const { status } = spawnSync('chown', ['65534', join(directory, left)])
+    assert.equal(status, 0)
+    await write('p.jfluid')
+    assert.deepEqual(names(), [left, 'p.jfluid'])
+  })
+})
