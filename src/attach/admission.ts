@@ -10,6 +10,15 @@ import type { PerfFacts } from './hsperfdata.ts'
 import { isJavaLauncher } from './java-command.ts'
 import type { TargetProcess } from './target-process.ts'
 
+/** The first feature version whose JVMs are entered. */
+export const OLDEST_JDK = 17
+
+/** Feature version of a `java.version`: 17 of "17.0.15", 8 of "1.8.0_392"; null if it is none. */
+export function featureOf(version: string | undefined): number | null {
+  const [, feature] = /^(?:1\.)?(\d+)/.exec(version ?? '') ?? []
+  return feature === undefined ? null : Number(feature)
+}
+
 /** An attach that is refused, or did not come about. */
 export abstract class AttachError extends JfluidError {
   readonly pid: number
@@ -53,6 +62,19 @@ export class NotHotSpot extends AttachError {
   readonly hint = 'Run the program on a HotSpot JVM (OpenJDK 17 or newer).'
   constructor(pid: number, vm: string) {
     super(pid, `not HotSpot: ${vm}`, `cannot attach to JVM ${pid}: it is ${vm}, not HotSpot`)
+  }
+}
+
+/** Its JVM could not load the agent, and its classes are not those that jfluid knows. */
+export class JdkTooOld extends AttachError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = `Run the program on OpenJDK ${OLDEST_JDK} or newer.`
+  constructor(pid: number, version: string) {
+    super(
+      pid,
+      `JDK ${featureOf(version) ?? version}: too old`,
+      `cannot attach to JVM ${pid}: it is JDK ${version}, and jfluid needs ${OLDEST_JDK} or newer`,
+    )
   }
 }
 
@@ -129,6 +151,8 @@ export interface TargetFacts {
   perf: PerfFacts | undefined
   /** A file named like its hsperfdata exists, readable or not. */
   hasPerfFile: boolean
+  /** `java.version`, such as 17.0.15; `undefined` when it cannot be told. */
+  javaVersion: string | undefined
   /** From options and environment; asked when hsperfdata is silent. */
   attachDisabledByOption: boolean
   /** An attach socket that the target's user or root owns lies in its /tmp (it may be dead). */
@@ -148,12 +172,15 @@ export function looksLikeJvm({ process, perf, hasPerfFile }: TargetFacts): boole
  * Facts that could not be read never refuse by themselves; the handshake will find out.
  */
 export function attachProblem(facts: TargetFacts, client: Client): AttachError | undefined {
-  const { process, perf } = facts
+  const { process, perf, javaVersion } = facts
   const { pid } = process
   if (process.threadGroup !== pid) return new NoSuchProcess(pid, { threadOf: process.threadGroup })
   if (process.state === 'Z' || process.state === 'X') return new NoSuchProcess(pid, 'has ended')
   if (looksLikeJvm(facts) === false) return new NotJvm(pid, process.executable ?? process.name)
   if (process.vmLibrary?.kind === 'openj9') return new NotHotSpot(pid, 'Eclipse OpenJ9')
+  if (javaVersion !== undefined && (featureOf(javaVersion) ?? OLDEST_JDK) < OLDEST_JDK) {
+    return new JdkTooOld(pid, javaVersion)
+  }
   if (client.uid !== 0 && (client.uid !== process.euid || client.gid !== process.egid)) {
     return new NotOwner(pid, { uid: process.euid, gid: process.egid }, client)
   }

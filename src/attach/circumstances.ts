@@ -4,8 +4,7 @@
 // A fact that we may not read is `undefined`.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { releaseValue } from './jvms.ts'
-import { optionsOf } from './target-facts.ts'
+import { optionsOf, releaseValue } from './target-facts.ts'
 import { readThreadNames, type TargetProcess } from './target-process.ts'
 
 /** Kinds of namespaces that make a container, and a difference to us. */
@@ -24,8 +23,8 @@ export interface Circumstances {
   /** The kernel's names of its threads: 15 characters of each. */
   readonly threads: ReadonlySet<string>
   readonly threadCount: number
-  /** Whether a file of that name is open in it. */
-  hasOpen(name: string): boolean
+  /** Whether a file of that name is open in it; `deleted`: one that has been removed, or replaced, since it was opened. */
+  openFile(name: string): 'open' | 'deleted' | undefined
   /** Of the kernel: tsc, kvm-clock, hpet, … */
   readonly clockSource: string | undefined
   /** Its supplementary groups. */
@@ -47,7 +46,7 @@ export function readCircumstances(process: TargetProcess): Circumstances {
     libraries: maps === undefined ? undefined : librariesIn(maps),
     threads: readThreadNames(pid),
     threadCount: Number(/^Threads:\s*(\d+)/m.exec(status)?.[1] ?? 0),
-    hasOpen: (name) => openFiles.some((it) => it === name || it.endsWith(`/${name}`)),
+    openFile: (name) => openAs(name, openFiles),
     clockSource: textOf(CLOCK_SOURCE)?.trim(),
     groups: (/^Groups:(.*)$/m.exec(status)?.[1] ?? '').trim().split(/\s+/).filter(Boolean).map(Number),
   }
@@ -61,6 +60,17 @@ function modulesOf(line: string | undefined): ReadonlySet<string> | undefined {
 /** File names of the shared objects in /proc/<pid>/maps. */
 export function librariesIn(maps: string): Set<string> {
   return new Set([...maps.matchAll(/\/([^/\n]+\.so(?:\.[\d.]+)?)(?: \(deleted\))?$/gm)].map((it) => it[1]))
+}
+
+const DELETED = ' (deleted)'
+
+/** @param links  what /proc/<pid>/fd leads to */
+export function openAs(name: string, links: readonly string[]): 'open' | 'deleted' | undefined {
+  const isOpen = (it: string) => it === name || it.endsWith(`/${name}`)
+  if (links.some(isOpen)) return 'open'
+  return links.some((it) => it.endsWith(DELETED) && isOpen(it.slice(0, -DELETED.length)))
+    ? 'deleted'
+    : undefined
 }
 
 function isOther(pid: number, kind: string): boolean {

@@ -118,7 +118,7 @@ const STARTING_MS = 10_000
  * A JVM that has just been started is waited for until it catches SIGQUIT. The trigger file is
  * removed whatever happens.
  *
- * @throws NoSuchProcess, NotJvm, NotHotSpot, NotOwner, AttachDisabled, TargetStopped or
+ * @throws NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner, AttachDisabled, TargetStopped or
  *         SigquitNotCaught, ForeignSocket or CannotTrigger: nothing was signalled
  * @throws NotAnswering after `timeoutMs`
  */

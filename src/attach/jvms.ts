@@ -4,11 +4,9 @@
 // hsperfdata of its pid or a program named `java` will do. Looks only: nothing is signalled.
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { attachProblem, type Client, looksLikeJvm, type TargetFacts, thisClient } from './admission.ts'
 import { isJavaLauncher, mainClassOf, parseJavaCommand } from './java-command.ts'
 import { readTargetFacts } from './target-facts.ts'
-import type { TargetProcess } from './target-process.ts'
 
 export interface Jvm {
   pid: number
@@ -51,27 +49,11 @@ export function describeJvm(facts: TargetFacts, client: Client, users = userName
     pid: process.pid,
     user: users.get(process.euid) ?? String(process.euid),
     uid: process.euid,
-    version: perf?.javaVersion ?? releasedVersion(process),
+    version: facts.javaVersion,
     vm: perf?.vmName ?? (process.vmLibrary?.kind === 'openj9' ? 'Eclipse OpenJ9' : undefined),
     mainClass: mainClassOf(perf?.javaCommand, process.commandLine),
     command: perf?.javaCommand ?? (started.main && [started.main, ...started.args].join(' ')),
     attachable: attachProblem(facts, client)?.reason ?? true,
-  }
-}
-
-function releasedVersion(process: TargetProcess): string | undefined {
-  return releaseValue(process, 'JAVA_VERSION')
-}
-
-/** A value of the `release` file above the mapped libjvm.so (<home>/lib/server/libjvm.so). */
-export function releaseValue({ root, vmLibrary }: TargetProcess, name: string): string | undefined {
-  if (!vmLibrary) return undefined
-  try {
-    const home = dirname(dirname(dirname(vmLibrary.path)))
-    const release = readFileSync(`${root}${home}/release`, 'utf8')
-    return new RegExp(`^${name}="([^"]*)"`, 'm').exec(release)?.[1]
-  } catch {
-    return undefined
   }
 }
 

@@ -4,7 +4,7 @@
 // a container is found where it believes itself to be.
 
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
-import { isAbsolute } from 'node:path'
+import { dirname, isAbsolute } from 'node:path'
 import type { TargetFacts } from './admission.ts'
 import { findPerfData } from './hsperfdata.ts'
 import { booleanFlag, parseJavaCommand, splitArguments } from './java-command.ts'
@@ -20,11 +20,31 @@ export function readTargetFacts(pid: number): TargetFacts | undefined {
     process,
     perf,
     hasPerfFile: file !== undefined,
+    javaVersion: perf?.javaVersion ?? releaseValue(process, 'JAVA_VERSION'),
     attachDisabledByOption:
       perf?.attachSupported === undefined &&
       booleanFlag(optionsOf(process), 'DisableAttachMechanism') === true,
     hasSocket: hasOwnSocket(process),
   }
+}
+
+/**
+ * A value of the `release` file of the runtime that libjvm.so is mapped from: <home>/lib/server/libjvm.so, and up to JDK 8
+ * <home>/lib/amd64/server/libjvm.so with a home of the runtime inside that of the JDK.
+ */
+export function releaseValue({ root, vmLibrary }: TargetProcess, name: string): string | undefined {
+  if (!vmLibrary) return undefined
+  let home = dirname(dirname(vmLibrary.path))
+  for (let above = 0; above < 3; above++) {
+    home = dirname(home)
+    try {
+      const release = readFileSync(`${root}${home}/release`, 'utf8')
+      if (release.includes('JAVA_VERSION=')) return new RegExp(`^${name}="([^"]*)"`, 'm').exec(release)?.[1]
+    } catch {
+      // None there, or not ours to read.
+    }
+  }
+  return undefined
 }
 
 /** Path, as we reach it, of the socket that the target's attach listener binds. */

@@ -5,7 +5,16 @@
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { attachProblem, type Client, NotJvm, type TargetFacts, thisClient } from '../attach/admission.ts'
+import {
+  attachProblem,
+  type Client,
+  featureOf,
+  JdkTooOld,
+  NotJvm,
+  OLDEST_JDK,
+  type TargetFacts,
+  thisClient,
+} from '../attach/admission.ts'
 import { type Circumstances, readCircumstances } from '../attach/circumstances.ts'
 import { DynamicLoadingDisabled, InstrumentModuleMissing } from '../attach/command.ts'
 import { booleanFlag } from '../attach/java-command.ts'
@@ -69,7 +78,6 @@ export interface Places {
   }
 }
 
-const OLDEST = 17
 const NEWEST = 25
 /** From it on, a JVM warns of an agent that is loaded while it runs (JEP 451). */
 const WARNS = 21
@@ -108,7 +116,11 @@ export interface Evidence {
 
 /** All there is to say, in the order in which an attach would meet it. */
 export function findingsOf(evidence: Evidence): Finding[] {
-  const feature = Number.parseInt(evidence.jvm.version ?? '', 10) || null
+  const { facts, client, jvm } = evidence
+  const problem = attachProblem(facts, client)
+  // Nothing else there is as it is looked for.
+  if (problem instanceof JdkTooOld) return [refused('jdk', problem)]
+  const feature = featureOf(jvm.version)
   return [
     jdk(evidence, feature),
     attaching(evidence),
@@ -148,8 +160,8 @@ function refused(check: Check, { message, hint, exitCode }: JfluidError): Findin
 function jdk({ jvm }: Evidence, feature: number | null): Finding {
   const text = `${jvm.version ?? 'version unknown'}, ${jvm.vm ?? 'VM unknown'}`
   if (feature === null) return note('jdk', text, 'It is known once jfluid attaches.')
-  if (feature >= OLDEST && feature <= NEWEST) return ok('jdk', text)
-  return note('jdk', `${text}: jfluid is made for ${OLDEST} to ${NEWEST}, and tried there`)
+  if (feature >= OLDEST_JDK && feature <= NEWEST) return ok('jdk', text)
+  return note('jdk', `${text}: jfluid is made for ${OLDEST_JDK} to ${NEWEST}, and tried there`)
 }
 
 function attaching({ facts, jvm, client }: Evidence): Finding {
@@ -242,7 +254,16 @@ function session({ facts, circumstances }: Evidence): Finding[] {
   if (circumstances.threads.has('jfluid-agent')) {
     return [refused('session', new AlreadyAttached(facts.process.pid))]
   }
-  if (!circumstances.hasOpen('jfluid-agent.jar')) return [ok('session', 'no jfluid has been in it')]
+  const agent = circumstances.openFile('jfluid-agent.jar')
+  if (agent === undefined) return [ok('session', 'no jfluid has been in it')]
+  if (agent === 'deleted') {
+    return [
+      ok(
+        'session',
+        'a jfluid has been in it whose agent has been removed or replaced since: that one sleeps there, and stays; ours will be loaded if it is another',
+      ),
+    ]
+  }
   return [ok('session', 'jfluid has been in it before: its agent sleeps there, and is woken')]
 }
 

@@ -34,6 +34,7 @@ const facts = ({ process, ...rest }: Change = {}): TargetFacts => ({
   process: { ...PROCESS, ...process },
   perf: { complete: true, attachSupported: true },
   hasPerfFile: true,
+  javaVersion: '25.0.3',
   attachDisabledByOption: false,
   hasSocket: false,
   ...rest,
@@ -51,6 +52,9 @@ describe('an attach is refused', () => {
     ['by a zombie', { process: { state: 'Z' } }, 'NoSuchProcess 68'],
     ['by another program', { process: { vmLibrary: null }, perf: undefined }, 'NotJvm 69'],
     ['by OpenJ9', { process: { vmLibrary: { kind: 'openj9', path: '/x' } } }, 'NotHotSpot 69'],
+    ['by JDK 8', { javaVersion: '1.8.0_392' }, 'JdkTooOld 69'],
+    ['by JDK 11', { javaVersion: '11.0.21' }, 'JdkTooOld 69'],
+    ['by the last before 17', { javaVersion: '16.0.2' }, 'JdkTooOld 69'],
     ['to others than the owner', { process: { euid: 1001 } }, 'NotOwner 77'],
     ['to another group, as HotSpot does', { process: { egid: 101 } }, 'NotOwner 77'],
     ['when hsperfdata says so', { perf: { complete: true, attachSupported: false } }, 'AttachDisabled 78'],
@@ -76,6 +80,10 @@ describe('an attach is refused', () => {
 describe('an attach is allowed', () => {
   it.each<[string, Change]>([
     ['to the owner', {}],
+    ['to the oldest JDK that will do', { javaVersion: '17' }],
+    ['to a JDK to come', { javaVersion: '27-ea' }],
+    ['to a JVM that does not say what it is', { javaVersion: undefined }],
+    ['to one whose version says nothing', { javaVersion: 'internal' }],
     ['to a JVM without hsperfdata', { perf: undefined, hasPerfFile: false }],
     ['to a statically linked JVM, which has no libjvm', { process: { vmLibrary: null } }],
     ['to an -Xrs JVM through its socket', { process: { catchesSigquit: false }, hasSocket: true }],

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../../src/attach/admission.ts'
-import { librariesIn } from '../../src/attach/circumstances.ts'
+import { librariesIn, openAs } from '../../src/attach/circumstances.ts'
 import type { TargetProcess } from '../../src/attach/target-process.ts'
 import { type Evidence, type Finding, findingsOf, statusOf } from '../../src/session/doctor.ts'
 
@@ -33,7 +33,7 @@ function evidence(change: Change): Evidence {
     facts: {
       process: PROCESS,
       perf: { complete: true, attachSupported: true, loadedClasses: 2_000, unloadedClasses: 100 },
-      ...{ hasPerfFile: true, attachDisabledByOption: false, hasSocket: false },
+      ...{ hasPerfFile: true, javaVersion: version, attachDisabledByOption: false, hasSocket: false },
       ...change.facts,
     },
     jvm: {
@@ -46,7 +46,7 @@ function evidence(change: Change): Evidence {
       ...{
         threads: new Set(['main']),
         threadCount: 20,
-        hasOpen: () => false,
+        openFile: () => undefined,
         clockSource: 'tsc',
         groups: [],
       },
@@ -80,7 +80,6 @@ describe('a JVM that an attach would enter', () => {
     ['17.0.15', ['note redefinition']],
     ['21.0.1', ['note agent loading', 'note redefinition']],
     ['23', ['note agent loading']],
-    ['8.0.1', ['note jdk', 'note redefinition']],
     ['26', ['note jdk', 'note agent loading']],
     [undefined, ['note jdk']],
   ])('of version %s', (version, expected) => {
@@ -135,6 +134,9 @@ describe('a JVM that an attach would enter', () => {
 
 describe('an attach that would fail', () => {
   it.each<[string, Change, string]>([
+    ['runs on JDK 8', { version: '1.8.0_392' }, 'jdk 69'],
+    ['runs on JDK 11', { version: '11.0.21' }, 'jdk 69'],
+    ['runs on JDK 11, and belongs to others', { version: '11.0.21', client: { uid: 7, gid: 7 } }, 'jdk 69'],
     ['belongs to others', { client: { uid: 7, gid: 7 } }, 'attach 77'],
     [
       'is switched off',
@@ -195,6 +197,21 @@ describe('an attach that would fail', () => {
     // The first is the one that an attach would meet first.
     expect(statusOf(all)).toBe(77)
   })
+})
+
+it('an agent of an earlier session is seen, also where its jar has been replaced since', () => {
+  const told = (openFile: 'open' | 'deleted' | undefined) =>
+    only('session', { circumstances: { openFile: () => openFile } })[0]
+  expect(told(undefined).text).toBe('no jfluid has been in it')
+  expect(told('open').text).toContain('its agent sleeps there, and is woken')
+  expect(told('deleted')).toMatchObject({ level: 'ok' })
+  expect(told('deleted').text).toContain('removed or replaced since')
+
+  const jar = '/opt/jfluid/dist/agent/jfluid-agent.jar'
+  expect(openAs('jfluid-agent.jar', ['socket:[7]', jar])).toBe('open')
+  expect(openAs('jfluid-agent.jar', ['socket:[7]', `${jar} (deleted)`])).toBe('deleted')
+  expect(openAs('jfluid-agent.jar', [`${jar} (deleted)`, jar])).toBe('open')
+  expect(openAs('jfluid-agent.jar', ['/opt/my-jfluid-agent.jar', '/opt/app.jar (deleted)'])).toBe(undefined)
 })
 
 it('libraries are told by file name, also of files that have been replaced since', () => {

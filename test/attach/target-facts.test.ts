@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'vitest'
+import { releaseValue } from '../../src/attach/target-facts.ts'
+import { readTargetProcess } from '../../src/attach/target-process.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+
+/** What is told of a JVM with that library, in a root directory with these files. */
+function told(library: string, files: Record<string, string>): (name: string) => string | undefined {
+  const root = temporaryDirectory()
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  const self = readTargetProcess(process.pid)
+  assert.ok(self !== undefined)
+  const target = { ...self, root, vmLibrary: { kind: 'hotspot' as const, path: library } }
+  return (name) => releaseValue(target, name)
+}
+
+describe('the release file of a runtime', () => {
+  it.each([
+    ['of JDK 9 and newer', '/jdk/lib/server/libjvm.so', '/jdk/release'],
+    ['of a JRE 8', '/jre/lib/amd64/server/libjvm.so', '/jre/release'],
+    ['of a JDK 8, whose runtime lies inside', '/jdk/jre/lib/amd64/server/libjvm.so', '/jdk/release'],
+  ])('%s is found', (_, library, release) => {
+    const value = told(library, { [release]: 'JAVA_VERSION="1.8.0_392"\nOS_NAME="Linux"\n' })
+    assert.equal(value('JAVA_VERSION'), '1.8.0_392')
+    assert.equal(value('OS_NAME'), 'Linux')
+    assert.equal(value('MODULES'), undefined)
+  })
+
+  it('is no other file of that name, and may be missing', () => {
+    const library = '/usr/lib/server/libjvm.so'
+    assert.equal(told(library, { '/usr/release': 'NAME="Debian"\n' })('NAME'), undefined)
+    assert.equal(told(library, {})('JAVA_VERSION'), undefined)
+  })
+})
