@@ -1,7 +1,7 @@
 // What all live views draw alike, as lines with styles: who is looked at, pages, words to the user, keys, and a terminal
 // that is too small.
 
-import { ASCII, clean, count, cut, type Glyphs, pad, span, UNICODE, width, wrap } from './format.ts'
+import { ASCII, clean, count, cut, type Glyphs, pad, span, tail, UNICODE, width, wrap } from './format.ts'
 import { type Binding, keysFor } from './keys.ts'
 import type { LiveStatus } from './live-source.ts'
 import type { Pages } from './pages.ts'
@@ -35,8 +35,32 @@ export function glyphsOf({ unicode }: FrameScene): Glyphs {
   return unicode ? UNICODE : ASCII
 }
 
+/** What a view draws besides what all have. */
+export interface ScreenParts<Page> {
+  status(): readonly Line[]
+  /** Heads of columns, one line above rows; absent where there are none. */
+  head?(): Line
+  rows(): Line[]
+  page(name: Page): Line[]
+  /** One line of detail or message, one line of keys. */
+  bottom(): readonly [Line, Line]
+}
+
+/** The lines of a screen: its status, its rows or the page that is shown in their place, and the two lines at the bottom. */
+export function screenLines<Page extends string>(
+  scene: FrameScene,
+  { shown, first }: Pages<Page>,
+  parts: ScreenParts<Page>,
+): Line[] {
+  const small = tooSmallLines(scene)
+  if (small !== null) return small
+  const body = shown === undefined ? parts.rows() : parts.page(shown).slice(first)
+  const head = parts.head === undefined ? [] : [shown === undefined ? parts.head() : []]
+  return frameLines(scene, [...parts.status(), ...head], body, parts.bottom())
+}
+
 /** The top, as much of the body as fits, and the two lines at the bottom. */
-export function frameLines(
+function frameLines(
   scene: FrameScene,
   top: readonly Line[],
   body: readonly Line[],
@@ -49,7 +73,7 @@ export function frameLines(
 }
 
 /** Instead of all other lines; null where there is room for them. */
-export function tooSmallLines(scene: FrameScene): Line[] | null {
+function tooSmallLines(scene: FrameScene): Line[] | null {
   if (!isTooSmall(scene)) return null
   const { columns, rows } = scene
   const { times } = glyphsOf(scene)
@@ -164,6 +188,13 @@ export function warningLines({ columns, status }: FrameScene): Line[] {
     lines.push([])
   }
   return lines
+}
+
+/** The last line while a search is typed. */
+export function searchLine(scene: FrameScene, typed: string): Line {
+  const { cursor, ellipsis } = glyphsOf(scene)
+  const hint = run('   Enter finds it, Esc ends the search', 'dim')
+  return [run(' /', 'key'), run(tail(typed, scene.columns - 44, ellipsis) + cursor), hint]
 }
 
 /** The last line: as many keys as fit. */

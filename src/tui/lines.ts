@@ -21,7 +21,6 @@ import {
   shortCount,
   shortName,
   signature,
-  tail,
   width,
   wrap,
 } from './format.ts'
@@ -29,7 +28,6 @@ import {
   BOTTOM_LINES,
   between,
   type FrameScene,
-  frameLines,
   glyphsOf,
   identityLine,
   keyLine,
@@ -37,7 +35,8 @@ import {
   messageLine,
   run,
   say,
-  tooSmallLines,
+  screenLines,
+  searchLine,
   warningLines,
 } from './frame-lines.ts'
 import { BINDINGS, type PageName } from './keys.ts'
@@ -63,12 +62,13 @@ export function bodyRows(screenRows: number): number {
 }
 
 export function sceneLines(scene: Scene): Line[] {
-  const small = tooSmallLines(scene)
-  if (small !== null) return small
-  const { shown, first } = scene.model.pages
-  const body = shown ? pageLines(scene, shown).slice(first) : bodyLines(scene)
-  const top = [...statusLines(scene), shown ? [] : headerLine(scene)]
-  return frameLines(scene, top, body, [detailLine(scene), bottomLine(scene)])
+  return screenLines(scene, scene.model.pages, {
+    status: () => statusLines(scene),
+    head: () => scene.model.view.head(scene),
+    rows: () => bodyLines(scene),
+    page: (name) => pageLines(scene, name),
+    bottom: () => [detailLine(scene), bottomLine(scene)],
+  })
 }
 
 function statusLines(scene: Scene): Line[] {
@@ -151,10 +151,6 @@ function threadName(model: LiveModel): string {
   if (model.thread === undefined) return 'all threads'
   const thread = model.threads.find((each) => each.id === model.thread)
   return thread ? `thread ${clean(thread.name)}` : `thread ${model.thread}, gone`
-}
-
-function headerLine(scene: Scene): Line {
-  return scene.model.view.head(scene)
 }
 
 function bodyLines(scene: Scene): Line[] {
@@ -336,12 +332,9 @@ export function rowText(scene: Scene): string | undefined {
 }
 
 function bottomLine(scene: Scene): Line {
-  const { columns, model } = scene
-  if (model.filter.typed !== undefined) return filterLine(scene)
-  if (model.typing === undefined) return keyLine(BINDINGS, scene)
-  const typed = tail(model.typing, columns - 44, glyphsOf(scene).ellipsis)
-  const hint = run('   Enter finds it, Esc ends the search', 'dim')
-  return [run(' /', 'key'), run(typed + glyphsOf(scene).cursor), hint]
+  const { filter, typing } = scene.model
+  if (filter.typed !== undefined) return filterLine(scene)
+  return typing === undefined ? keyLine(BINDINGS, scene) : searchLine(scene, typing)
 }
 
 function filterLine({ columns, model }: Scene): Line {

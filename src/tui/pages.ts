@@ -1,5 +1,7 @@
 // A page that is shown instead of the rows, and how far it has been scrolled.
 
+import type { Mouse } from './screen.ts'
+
 /**
  * How many lines on a key goes; undefined for keys that go nowhere.
  *
@@ -56,11 +58,24 @@ export class Pages<Name extends string> {
   }
 
   /**
+   * A click closes a page, and the wheel scrolls it.
+   *
+   * @returns false where none is shown
+   */
+  point(kind: Mouse['kind'], all: number, room: number): boolean {
+    if (this.#shown === undefined) return false
+    if (kind === 'click') this.close()
+    else this.scroll(kind === 'wheel-up' ? -1 : 1, all, room)
+    return true
+  }
+
+  /**
    * A page scrolls and closes.
    *
-   * @returns whether that is what the key does
+   * @returns whether that is what the key does; false where none is shown
    */
   press(key: string, all: number, room: number): boolean {
+    if (this.#shown === undefined) return false
     const step = stepOf(key, room)
     if (step !== undefined) this.scroll(step, all, room)
     else if (['escape', 'q', 'enter', 'space'].includes(key)) this.close()

@@ -58,22 +58,19 @@ export class RegionView extends Frame<readonly RegionTimes[]> implements FrameAc
   }
 
   protected override press(key: string): void {
-    const { shown } = this.#pages
-    if (shown !== undefined && this.#pages.press(key, ...this.#pageSize(shown))) return
-    this.runBinding(REGION_BINDINGS, this, key, shown === undefined)
+    if (this.#pages.press(key, ...this.#pageSize)) return
+    this.runBinding(REGION_BINDINGS, this, key, this.#pages.shown === undefined)
   }
 
   protected override point({ kind }: Mouse): void {
-    const { shown } = this.#pages
-    const rows = kind === 'wheel-up' ? -1 : 1
-    if (kind === 'click') this.#pages.close()
-    else if (shown !== undefined) this.#pages.scroll(rows, ...this.#pageSize(shown))
-    else this.move(rows)
+    if (this.#pages.point(kind, ...this.#pageSize) || kind === 'click') return
+    this.move(kind === 'wheel-up' ? -1 : 1)
   }
 
-  #pageSize(page: FramePage): [all: number, room: number] {
+  get #pageSize(): [all: number, room: number] {
     const { scene } = this
-    return [pageLines(scene, page).length, regionRoom(scene)]
+    const { shown } = this.#pages
+    return [shown === undefined ? 0 : pageLines(scene, shown).length, regionRoom(scene)]
   }
 
   // The actions of the key table that are this view's own.

@@ -21,14 +21,13 @@ import {
   BOTTOM_LINES,
   between,
   type FrameScene,
-  frameLines,
   identityLine,
   keyLine,
   keyLines,
   messageLine,
   run,
   say,
-  tooSmallLines,
+  screenLines,
   warningLines,
 } from './frame-lines.ts'
 import { type FramePage, REGION_BINDINGS } from './keys.ts'
@@ -61,14 +60,18 @@ export function regionRoom({ rows }: FrameScene): number {
 }
 
 export function regionSceneLines(scene: RegionScene): Line[] {
-  const small = tooSmallLines(scene)
-  if (small !== null) return small
-  const { shown, first } = scene.pages
+  const { shown } = scene.pages
   const room = regionRoom(scene)
-  const page = shown === undefined ? [] : pageLines(scene, shown)
-  const body = shown === undefined ? bodyLines(scene, room) : page.slice(first)
-  const message = messageLine(scene, scene.pages, page.length, room) ?? hintLine(scene)
-  return frameLines(scene, statusLines(scene), body, [message, keyLine(REGION_BINDINGS, scene)])
+  const all = shown === undefined ? 0 : pageLines(scene, shown).length
+  return screenLines(scene, scene.pages, {
+    status: () => statusLines(scene),
+    rows: () => bodyLines(scene, room),
+    page: (name) => pageLines(scene, name),
+    bottom: () => [
+      messageLine(scene, scene.pages, all, room) ?? hintLine(scene),
+      keyLine(REGION_BINDINGS, scene),
+    ],
+  })
 }
 
 export function pageLines(scene: FrameScene, page: FramePage): Line[] {

@@ -5,7 +5,6 @@ import {
   BOTTOM_LINES,
   between,
   type FrameScene,
-  frameLines,
   glyphsOf,
   identityLine,
   keyLine,
@@ -13,7 +12,8 @@ import {
   messageLine,
   run,
   say,
-  tooSmallLines,
+  screenLines,
+  searchLine,
   warningLines,
 } from './frame-lines.ts'
 import type { FramePage } from './keys.ts'
@@ -51,13 +51,13 @@ export function helpSize(scene: ChooserScene, page: FramePage): number {
 }
 
 export function chooserLines(scene: ChooserScene): Line[] {
-  const small = tooSmallLines(scene)
-  if (small !== null) return small
-  const { shown, first } = scene.pages
-  const body = shown === undefined ? bodyOf(scene) : pageOf(scene, shown).slice(first)
-  const head = shown === undefined ? headOf(scene) : []
-  const top = [identityLine(scene, 'choose a root'), lookedAt(scene), head]
-  return frameLines(scene, top, body, [detailLine(scene), bottomLine(scene)])
+  return screenLines(scene, scene.pages, {
+    status: () => [identityLine(scene, 'choose a root'), lookedAt(scene)],
+    head: () => headOf(scene),
+    rows: () => bodyOf(scene),
+    page: (name) => pageOf(scene, name),
+    bottom: () => [detailLine(scene), bottomLine(scene)],
+  })
 }
 
 const TITLES: Readonly<Record<ChooserPage, string>> = {
@@ -170,12 +170,9 @@ function detailLine(scene: ChooserScene): Line {
 }
 
 function bottomLine(scene: ChooserScene): Line {
-  const { columns, model } = scene
+  const { typing } = scene.model
   if (scene.page === 'name' && scene.pages.shown === undefined) return typingKeys()
-  if (model.typing === undefined) return keyLine(CHOOSER_BINDINGS, scene)
-  const typed = tail(model.typing, columns - 44, glyphsOf(scene).ellipsis)
-  const hint = run('   Enter finds it, Esc ends the search', 'dim')
-  return [run(' /', 'key'), run(typed + glyphsOf(scene).cursor), hint]
+  return typing === undefined ? keyLine(CHOOSER_BINDINGS, scene) : searchLine(scene, typing)
 }
 
 function typingKeys(): Line {

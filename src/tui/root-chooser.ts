@@ -128,12 +128,13 @@ export class RootChooser extends Frame<null> implements ChooserActions {
   }
 
   #pressOnPage(key: string): void {
-    const { shown } = this.#pages
-    if (shown === undefined) return
+    if (!this.#pages.press(key, ...this.#pageSize)) this.runBinding(CHOOSER_BINDINGS, this, key, false)
+  }
+
+  get #pageSize(): [all: number, room: number] {
     const { scene } = this
-    if (!this.#pages.press(key, helpSize(this.#sceneOf(scene), shown), listRoom(scene))) {
-      this.runBinding(CHOOSER_BINDINGS, this, key, false)
-    }
+    const { shown } = this.#pages
+    return [shown === undefined ? 0 : helpSize(this.#sceneOf(scene), shown), listRoom(scene)]
   }
 
   #pressOnName(key: string): void {
@@ -154,8 +155,8 @@ export class RootChooser extends Frame<null> implements ChooserActions {
   }
 
   protected override point(mouse: Mouse): void {
+    if (this.#pages.point(mouse.kind, ...this.#pageSize)) return
     if (mouse.kind !== 'click') this.move(mouse.kind === 'wheel-up' ? -WHEEL_ROWS : WHEEL_ROWS)
-    else if (this.#pages.shown !== undefined) this.#pages.close()
     else this.#click(mouse.row - TOP_LINES)
   }
 

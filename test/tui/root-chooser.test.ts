@@ -142,6 +142,17 @@ describe('choosing a root', () => {
     expect(screen.text).toContain(' share %')
   })
 
+  it('the wheel scrolls a page, and nothing behind it moves; a click closes it', async () => {
+    await open(80, { warnings: Array.from({ length: 30 }, (_, i) => `warning ${i}.`) })
+    screen.press('w')
+    expect(screen.text).toContain('warning 0.')
+    screen.mouse('wheel-down', 40, 4)
+    expect(screen.text).not.toContain('warning 0.')
+    expect(screen.text).toContain('warning 1.')
+    screen.mouse('click', 40, 4)
+    expect(screen.styled('selected')).toContain('shop.Orders.process')
+  })
+
   it('a click selects, another asks; the wheel moves', () => {
     screen.mouse('click', 40, 4)
     expect(screen.styled('selected')).toContain('shop.Journal.append')
