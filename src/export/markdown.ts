@@ -168,7 +168,7 @@ function* hot(profile: Profile, of: 'methods' | 'classes'): Generator<string> {
       ? [words.cost(self), percent(self, whole), count(objects ?? 0)]
       : [words.cost(self), percent(self, whole), words.cost(total), count(calls)]
   for (const it of all.slice(0, isClasses ? CLASSES : HOT_METHODS)) {
-    yield `| ${numbers(it).join(' | ')} | ${methodSpan(profile, it.method)} |\n`
+    yield `| ${numbers(it).join(' | ')} | ${codeSpan(fullName(nameOf(profile.methodNames, it.method)))} |\n`
   }
 }
 

@@ -24,7 +24,7 @@ export function* changesJsonPieces(
   verdicts: readonly Verdict[],
   top: number,
 ): Generator<string> {
-  const { kind, per, rootCalls, rootCost, agreement, methods, difference } = changes
+  const { kind, per, rootCalls, rootCost, agreement, methods } = changes
   const { overlap, hotEdges, correlation } = agreement
   const sides = { before: sideJson(before), after: sideJson(after) }
   const facts = {
@@ -39,8 +39,14 @@ export function* changesJsonPieces(
       correlation: finite(correlation),
     },
     warnings: remarksOf(before.profile, after.profile),
-    conditions: verdicts.map(({ condition, subject, change, ...numbers }) => ({
-      ...{ condition: condition.text, subject, ...numbers, change: finite(change) },
+    conditions: verdicts.map(({ condition, subject, change, isWithinDoubt, ...numbers }) => ({
+      ...{
+        condition: condition.text,
+        subject,
+        ...numbers,
+        change: finite(change),
+        withinDoubt: isWithinDoubt,
+      },
     })),
   }
   yield `${JSON.stringify(facts).slice(0, -1)},\n"methods":[`
@@ -54,7 +60,7 @@ export function* changesJsonPieces(
   }
   yield '],\n"contexts":['
   separator = '\n'
-  const names = contextNames(difference, before.profile, after.profile)
+  const names = contextNames(changes, before.profile, after.profile)
   for (const direction of ['more', 'less'] as const) {
     for (const it of contextChanges(changes, names, direction, top).shown) {
       yield separator + JSON.stringify(contextJson(it, changes, names))

@@ -88,7 +88,7 @@ export function* changesPieces(
     for (const it of found.slice(0, o.top)) yield methodLine(it, kind, o.width)
   }
   yield* comeAndGone(changes, o.width)
-  const names = contextNames(changes.difference, before.profile, after.profile)
+  const names = contextNames(changes, before.profile, after.profile)
   for (const direction of ['more', 'less'] as const) {
     const { shown, all } = contextChanges(changes, names, direction, o.top)
     yield* section(`Contexts with ${direction} ${words}`, all, o, paint)
@@ -265,11 +265,12 @@ function* verdictLines(
 
 /** "com.acme.Foo.bar 0.1000 ms, now 0.1200 ms: +20.0 %". */
 export function verdictText(
-  { condition, subject, before, after, change }: Verdict,
+  { condition, subject, before, after, change, doubt, isWithinDoubt }: Verdict,
   { kind }: Changes,
 ): string {
   const isCalls = condition.measure === 'calls'
   const text = (value: number): string =>
     isCalls ? callsText(value) : `${amount(kind, value)} ${UNITS[kind]}`
-  return `${subject} ${text(before)}, now ${text(after)}: ${changeText(change)}`
+  const noise = isWithinDoubt ? `, within ±${text(doubt)} of noise` : ''
+  return `${subject} ${text(before)}, now ${text(after)}: ${changeText(change)}${noise}`
 }

@@ -1,15 +1,18 @@
 // What has changed between two profiles of one metric: methods and contexts per root call, and how much their trees agree.
 //
 // Contexts meet by name, from the top down (cct/difference.ts). Costs are divided by the calls of all roots, so that a longer
-// recording is not a slower program; of samples, whose calls are a lower bound, by the number of samples: a part of all.
+// recording is not a slower program; of samples, whose calls are a lower bound, by the number of samples: a part of all. Calls
+// that a budget for the overhead had only counted are calls.
 
 import { isAllocation } from '../cct/allocation.ts'
 import { type Difference, differenceOf } from '../cct/difference.ts'
+import { COUNTED_CALLS } from '../cct/folds.ts'
 import { type CostKind, metricOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
-import { type MethodPair, methodPairs, nameKey, rootCalls } from './compare.ts'
+import { comparableName, type MethodPair, methodKey, methodPairs, rootCalls } from './compare.ts'
+import { type Doubt, type Doubts, doubtsOf, sumOfDoubts } from './doubt.ts'
 import { correlationOf, type HotEdges, hotEdgesOf, overlapOf } from './overlap.ts'
-import { nameOf, type Profile, rootTotal } from './profile.ts'
+import { column, nameOf, type Profile, rootTotal } from './profile.ts'
 import { placeText } from './text.ts'
 
 export interface Changes {
@@ -21,10 +24,19 @@ export interface Changes {
   readonly rootCost: Pair
   readonly agreement: Agreement
   /** Methods that either has, without rows of classes; numbers are per root call. Largest change of self cost first. */
-  readonly methods: readonly MethodPair[]
+  readonly methods: readonly ChangedMethod[]
+  /** What the costs of the roots may be wrong by. */
+  readonly rootDoubt: Doubt
+  /** Calls from different places are contexts of their own. */
+  readonly tellsPlaces: boolean
   /** Numbers are sums of each profile: `perRootCall` divides. */
   readonly difference: Difference
   readonly perRootCall: Pair
+}
+
+export interface ChangedMethod extends MethodPair {
+  /** What the difference of the two may be wrong by, per root call; 0 of what is counted. */
+  readonly doubt: Doubt
 }
 
 export interface Pair {
@@ -46,28 +58,43 @@ export interface ChangeOptions {
 }
 
 /** Both must have the same metric and a root call each. */
-export function changesOf(before: Profile, after: Profile, options: ChangeOptions = {}): Changes {
+export function changesOf(first: Profile, second: Profile, options: ChangeOptions = {}): Changes {
+  const [before, after] = [withCounted(first), withCounted(second)]
   const { kind } = metricOf(before.merged)
   const difference = differenceByName(before, after, options)
   const isSamples = kind === 'samples'
   const totals = { before: rootTotal(before.merged), after: rootTotal(after.merged) }
   const calls = { before: rootCalls(before), after: rootCalls(after) }
   const perRootCall = isSamples ? totals : calls
-  const divided = ({ name, before: one, after: other }: MethodPair): MethodPair => ({
+  const doubts = { before: doubtsOf(before), after: doubtsOf(after) }
+  const doubtBy = (of: (side: Doubts) => Doubt | undefined): Doubt =>
+    sumOfDoubts(of(doubts.before), perRootCall.before, of(doubts.after), perRootCall.after)
+  const divided = (key: string, { name, before: one, after: other }: MethodPair): ChangedMethod => ({
     name,
     before: one && scaled(one, perRootCall.before),
     after: other && scaled(other, perRootCall.after),
+    doubt: doubtBy(({ methods: of }) => of.get(key)),
   })
-  const methods = [...methodPairs(before, after, methodKey)]
+  const methods = [...methodPairs(before, after)]
     .filter(([, { name }]) => !isAllocation(name))
-    .map(([key, pair]) => ({ key, pair: divided(pair) }))
+    .map(([key, pair]) => ({ key, pair: divided(key, pair) }))
     .sort((a, b) => Math.abs(selfChange(b.pair)) - Math.abs(selfChange(a.pair)) || (a.key < b.key ? -1 : 1))
     .map(({ pair }) => pair)
   return {
     ...{ kind, per: isSamples ? 'sample' : 'root call', rootCalls: calls, perRootCall, difference, methods },
     rootCost: { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after },
+    rootDoubt: doubtBy(({ roots }) => roots),
+    tellsPlaces: tellsPlaces(before, after, options),
     agreement: agreementOf(difference, before, after),
   }
+}
+
+function withCounted(profile: Profile): Profile {
+  const { merged } = profile
+  const counted = merged.metrics[COUNTED_CALLS]
+  if (counted === undefined) return profile
+  const calls = column(merged, 'calls').map((timed, node) => timed + counted[node]!)
+  return { ...profile, merged: { ...merged, metrics: { ...merged.metrics, calls } } }
 }
 
 function scaled({ calls, self, total }: { calls: number; self: number; total: number }, by: number) {
@@ -88,19 +115,15 @@ export function agreementOf(difference: Difference, before: Profile, after: Prof
 function ownCostOnce(difference: Difference, before: Profile, after: Profile): Difference {
   const isBytes = [before, after].every(({ merged }) => metricOf(merged).kind === 'bytes')
   if (!isBytes) return difference
-  const names = contextNames(difference, before, after)
+  const names = contextNames({ difference, tellsPlaces: false }, before, after)
   const once = (costs: Float64Array): Float64Array =>
     costs.map((cost, node) => (isAllocation(names(node)) ? cost : 0))
   const { self } = difference
   return { ...difference, self: { before: once(self.before), after: once(self.after) } }
 }
 
-export function differenceByName(
-  before: Profile,
-  after: Profile,
-  { callSites = true }: ChangeOptions = {},
-): Difference {
-  const isTold = callSites && before.callSites === true && after.callSites === true
+export function differenceByName(before: Profile, after: Profile, options: ChangeOptions = {}): Difference {
+  const isTold = tellsPlaces(before, after, options)
   const key =
     ({ methodNames }: Profile) =>
     (id: number) => {
@@ -110,11 +133,8 @@ export function differenceByName(
   return differenceOf(before.merged, after.merged, key(before), key(after))
 }
 
-const HIDDEN = /(\$\$Lambda)?(?:\$\d+)?[/+]0x[0-9a-f]+|(?<=\$\$Lambda)\$\d+/
-
-/** Hidden classes get another number in every run: `Foo$$Lambda$14/0x0000000800c03000`. */
-export function methodKey(name: MethodName): string {
-  return nameKey(name).replace(HIDDEN, '$1')
+function tellsPlaces(before: Profile, after: Profile, { callSites = true }: ChangeOptions): boolean {
+  return callSites && before.callSites === true && after.callSites === true
 }
 
 export function selfChange({ before, after }: MethodPair): number {
@@ -161,10 +181,24 @@ export function contextChanges(
   return { shown, all }
 }
 
-/** Names of the contexts of a difference: of the later profile where it has them. */
-export function contextNames({ nodeBefore, nodeAfter }: Difference, before: Profile, after: Profile) {
-  return (node: number): MethodName =>
-    nodeAfter[node]! >= 0
-      ? nameOf(after.methodNames, after.merged.method[nodeAfter[node]!]!)
-      : nameOf(before.methodNames, before.merged.method[nodeBefore[node]!]!)
+/**
+ * Names of the contexts of a difference: of the later profile where it has them. A context of calls from several places is of
+ * none.
+ */
+export function contextNames(
+  { difference, tellsPlaces }: Pick<Changes, 'difference' | 'tellsPlaces'>,
+  before: Profile,
+  after: Profile,
+) {
+  const { nodeBefore, nodeAfter } = difference
+  return (node: number): MethodName => {
+    const name =
+      nodeAfter[node]! >= 0
+        ? nameOf(after.methodNames, after.merged.method[nodeAfter[node]!]!)
+        : nameOf(before.methodNames, before.merged.method[nodeBefore[node]!]!)
+    const { bci, line } = name
+    return tellsPlaces
+      ? { ...comparableName(name), ...(bci !== undefined && { bci }), ...(line !== undefined && { line }) }
+      : comparableName(name)
+  }
 }

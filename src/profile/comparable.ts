@@ -101,7 +101,7 @@ export function remarksOf(before: Profile, after: Profile): string[] {
 /** Methods that are named, of those that differ. */
 const NAMED = 3
 
-/** What `--max-overhead` has left untimed: its calls are not among those compared, and its time is its callers' own. */
+/** What `--max-overhead` has left untimed: its time of then is its callers' own, and calls that were not even counted are missing. */
 function foldRemarks(before: Profile, after: Profile): string[] {
   const [one, other] = [untimed(before), untimed(after)]
   const remarks: string[] = []
@@ -111,8 +111,11 @@ function foldRemarks(before: Profile, after: Profile): string[] {
   ] as const) {
     if (names.size === 0) continue
     const what = plural(names.size, 'method')
+    const profile = which === 'before' ? before : after
+    const missing = Math.round(uncounted(profile))
+    const left = missing > 0 ? `, and about ${plural(missing, 'call')} that nobody counted left out` : ''
     remarks.push(
-      `${which}: ${what} not timed throughout, for --max-overhead; calls of that while are left out`,
+      `${which}: ${what} not timed throughout, for --max-overhead; the time is then the callers'${left}`,
     )
   }
   const differing = [...new Set([...one, ...other])].filter((it) => one.has(it) !== other.has(it))
@@ -121,6 +124,10 @@ function foldRemarks(before: Profile, after: Profile): string[] {
     remarks.push(`not timed throughout in one only: ${differing.slice(0, NAMED).join(', ')}${rest}`)
   }
   return remarks
+}
+
+function uncounted({ merged }: Profile): number {
+  return [...methodFolds(merged).values()].reduce((sum, { extra }) => sum + extra, 0)
 }
 
 /** Names of methods that were only counted, or folded into their callers, for a while at least. */

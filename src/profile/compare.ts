@@ -2,8 +2,9 @@
 
 import { costsOf, METRICS } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
-import type { MethodName } from '../cct/tree.ts'
+import type { MethodName, Tree } from '../cct/tree.ts'
 import { COST_OF, column, nameOf, type Profile, rootTotal } from './profile.ts'
+import { anywhere } from './text.ts'
 
 export interface MethodChange {
   /** Class, method and descriptor. */
@@ -56,7 +57,7 @@ function rootCosts({ merged, methodNames }: Profile): Map<string, number> {
   const { total } = costsOf(merged)
   const sums = new Map<string, { calls: number; total: number }>()
   for (let i = 0; i < merged.count; i += merged.size[i]!) {
-    const name = nameKey(nameOf(methodNames, merged.method[i]!))
+    const name = methodKey(nameOf(methodNames, merged.method[i]!))
     const sum = sums.get(name) ?? { calls: 0, total: 0 }
     sums.set(name, { calls: sum.calls + calls[i]!, total: sum.total + total[i]! })
   }
@@ -90,26 +91,23 @@ export interface MethodCosts {
 
 /** A method that at least one of two profiles has. */
 export interface MethodPair {
+  /** As both have it: of no call site, and without what each run numbers anew. */
   readonly name: MethodName
   /** Undefined where it was not called. */
   readonly before: MethodCosts | undefined
   readonly after: MethodCosts | undefined
 }
 
-/** Methods of both by the names that `key` gives them; rows of classes and of waiting are among them. */
-export function methodPairs(
-  before: Profile,
-  after: Profile,
-  key: (name: MethodName) => string = nameKey,
-): Map<string, MethodPair> {
+/** Methods of both by `methodKey`; rows of classes and of waiting are among them. */
+export function methodPairs(before: Profile, after: Profile): Map<string, MethodPair> {
   const pairs = new Map<string, { name: MethodName; before?: MethodCosts; after?: MethodCosts }>()
-  const add = ({ merged, methodNames }: Profile, side: 'before' | 'after'): void => {
-    for (const { method, calls, self, total } of hotMethods(merged)) {
-      const name = nameOf(methodNames, method)
-      const pair = pairs.get(key(name)) ?? { name }
-      const sums = pair[side] ?? { calls: 0, self: 0, total: 0 }
-      pair[side] = { calls: sums.calls + calls, self: sums.self + self, total: sums.total + total }
-      pairs.set(key(name), pair)
+  const add = (profile: Profile, side: 'before' | 'after'): void => {
+    for (const { method, calls, self, total } of hotMethods(treeByKey(profile))) {
+      const name = nameOf(profile.methodNames, method)
+      const key = methodKey(name)
+      const pair = pairs.get(key) ?? { name: comparableName(name) }
+      pair[side] = { calls, self, total }
+      pairs.set(key, pair)
     }
   }
   add(before, 'before')
@@ -117,9 +115,35 @@ export function methodPairs(
   return pairs as Map<string, MethodPair>
 }
 
-/** Class, method and descriptor. */
-export function nameKey({ class: owner, method, descriptor }: MethodName): string {
-  return `${owner}.${method}${descriptor}`
+/**
+ * The tree with one method for all ids of one key: call sites, lambdas of a class, classes of one name in two loaders. So a total
+ * of it is of outermost calls, whichever of them calls which.
+ */
+export function treeByKey({ merged, methodNames }: Profile): Tree {
+  let ids = methodNames.length
+  for (const id of merged.method) if (id >= ids) ids = id + 1
+  const first = new Map<string, number>()
+  const methodOf = new Int32Array(ids)
+  for (let id = 0; id < ids; id++) {
+    const key = methodKey(nameOf(methodNames, id))
+    const known = first.get(key)
+    if (known === undefined) first.set(key, id)
+    methodOf[id] = known ?? id
+  }
+  return { ...merged, methodOf }
+}
+
+/** Hidden classes get another number in every run: `Foo$$Lambda$14/0x0000000800c03000`. */
+const HIDDEN = /(\$\$Lambda)?(?:\$\d+)?[/+]0x[0-9a-f]+|(?<=\$\$Lambda)\$\d+/
+
+/** Class, method and descriptor: methods of two runs meet by it. */
+export function methodKey({ class: owner, method, descriptor }: MethodName): string {
+  return `${owner}.${method}${descriptor}`.replace(HIDDEN, '$1')
+}
+
+/** What the method of a key is called. */
+export function comparableName(name: MethodName): MethodName {
+  return { ...anywhere(name), class: name.class.replace(HIDDEN, '$1') }
 }
 
 function methodChanges(before: Profile, after: Profile): MethodChange[] {

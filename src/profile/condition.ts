@@ -10,12 +10,14 @@
 //   amount    = number [unit]           what it is after; of samples, number % of all
 //   unit      = ns us µs ms s | B kB MB | k M, by what is measured
 //
-// All numbers are per root call, except calls of the root, which are as many as there were.
+// All numbers are per root call, except calls of the root, which are as many as there were. A `number %` of a time or of samples
+// holds of a difference only that is more than noise may be (`doubtOf`).
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { CostKind } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import type { Changes } from './changes.ts'
+import { type Doubt, doubtOfShares } from './doubt.ts'
 import { methodMatcher, NoSuchMethod } from './find-method.ts'
 import { fullName, percent } from './text.ts'
 
@@ -46,6 +48,10 @@ export interface Verdict {
   readonly after: number
   /** 0.1 is +10 %; infinite if it was 0. */
   readonly change: number
+  /** What the difference may be wrong by; 0 if it is counted. */
+  readonly doubt: number
+  /** It would have failed, were the difference not within that doubt. */
+  readonly isWithinDoubt: boolean
   readonly failed: boolean
 }
 
@@ -157,19 +163,43 @@ export function judge(
 ): Verdict[] {
   if (condition.subject === 'root') {
     const { before, after } = rootNumbers(changes, condition.measure)
-    return [verdictOf(condition, 'root', before, after)]
+    const doubt = doubtOf(changes, condition.measure, changes.rootDoubt, before, after)
+    return [verdictOf(condition, 'root', before, after, doubt)]
   }
   const matches = methodMatcher(condition.subject)
   const found = changes.methods.filter(({ name }) => matches(name))
   if (found.length === 0) throw new NoSuchMethod(condition.subject, close(condition.subject))
-  return found.map(({ name, before, after }) =>
-    verdictOf(
+  const { measure } = condition
+  return found.map(({ name, doubt, ...pair }) => {
+    const [before, after] = [pair.before?.[measure] ?? 0, pair.after?.[measure] ?? 0]
+    return verdictOf(
       condition,
       subjectName(name),
-      before?.[condition.measure] ?? 0,
-      after?.[condition.measure] ?? 0,
-    ),
-  )
+      before,
+      after,
+      doubtOf(changes, measure, doubt, before, after),
+    )
+  })
+}
+
+/** Changes of less than that part of what a root call costs are of no interest, and are there in any two recordings. */
+const LEAST_SHARE = 0.001
+
+/** What the difference of two numbers may be wrong by. */
+function doubtOf(
+  { kind, perRootCall, rootCost }: Changes,
+  measure: Measure,
+  probes: Doubt,
+  before: number,
+  after: number,
+): number {
+  const isTimed = kind === 'time' || kind === 'waits'
+  if (measure === 'calls' || (!isTimed && kind !== 'samples')) return 0
+  const least = LEAST_SHARE * Math.max(rootCost.before, rootCost.after)
+  const known = isTimed
+    ? probes[measure]
+    : doubtOfShares(before, perRootCall.before, after, perRootCall.after)
+  return Math.max(least, known)
 }
 
 function subjectName(name: MethodName): string {
@@ -191,13 +221,23 @@ function rootNumbers(changes: Changes, measure: Measure): { before: number; afte
 /** Quotients of doubles have an error of their own. */
 const TINY = 1e-12
 
-function verdictOf(condition: Condition, subject: string, before: number, after: number): Verdict {
+function verdictOf(
+  condition: Condition,
+  subject: string,
+  before: number,
+  after: number,
+  doubt: number,
+): Verdict {
   const { operator, limit } = condition
   const change = relativeChange(before, after)
   const value = limit.how === 'part' ? change : limit.how === 'by' ? after - before : after
   const slack = TINY * Math.max(1, Math.abs(limit.value))
-  const failed = operator === '>' ? value > limit.value + slack : value < limit.value - slack
-  return { condition, subject, before, after, change, failed }
+  const isMore = operator === '>'
+  const holds = isMore ? value > limit.value + slack : value < limit.value - slack
+  // A limit on the other side, as `> -5%`, holds where nothing has changed: noise does not make it hold.
+  const needsChange = limit.how === 'part' && (isMore ? limit.value >= 0 : limit.value <= 0)
+  const isWithinDoubt = holds && needsChange && Math.abs(after - before) <= doubt
+  return { condition, subject, before, after, change, doubt, isWithinDoubt, failed: holds && !isWithinDoubt }
 }
 
 /** As a part of what it was. Times below zero are ones that we are not sure of: nothing. */

@@ -24,7 +24,7 @@ import { regionFacts } from './region-report.ts'
 import { courseJson, rootCallsJson } from './root-calls.ts'
 import { slowJsonPieces } from './slow-calls.ts'
 import { LIVE_COLUMNS, survivorsOf } from './survivors.ts'
-import { isWait } from './text.ts'
+import { anywhere, isWait } from './text.ts'
 import { tracePieces } from './trace-json.ts'
 
 export const FORMAT = 'jfluid-profile'
@@ -227,13 +227,18 @@ function foldsJson(fold: Fold | undefined): object {
   }
 }
 
-/** What every node of a method starts with, made once a method. */
-export function nodeHeads(profile: Profile): (id: number) => string {
+/**
+ * What every node of a method starts with, made once a method.
+ *
+ * @param places  where it is called from, too, if that is told
+ */
+export function nodeHeads(profile: Profile, places = true): (id: number) => string {
   const heads: (string | undefined)[] = []
   return (id) => {
     const known = heads[id]
     if (known !== undefined) return known
-    const name = nameOf(profile.methodNames, id)
+    const told = nameOf(profile.methodNames, id)
+    const name = places ? told : anywhere(told)
     const place = name.bci === undefined ? '' : `,"bci":${name.bci}`
     const line = name.line === undefined ? '' : `,"line":${name.line}`
     const head = `{"class":${JSON.stringify(name.class)},"method":${JSON.stringify(name.method)},"descriptor":${JSON.stringify(name.descriptor)}${place}${line}`

@@ -1,16 +1,15 @@
 // How much two profiles agree: the overlap of Komorium's section 7.1, and what part of the hot contexts both have.
 
 import { type Difference, differenceOf, type Sides } from '../cct/difference.ts'
+import { methodKey } from './compare.ts'
 import { nameOf, type Profile } from './profile.ts'
 
 /** Contexts meet by the names of their methods. Costs may be of different kinds, as samples and bytecodes. */
 function differenceByName(one: Profile, other: Profile): Difference {
   const key =
     ({ methodNames }: Profile) =>
-    (id: number): string => {
-      const { class: owner, method, descriptor } = nameOf(methodNames, id)
-      return `${owner}.${method}${descriptor}`
-    }
+    (id: number): string =>
+      methodKey(nameOf(methodNames, id))
   return differenceOf(one.merged, other.merged, key(one), key(other))
 }
 

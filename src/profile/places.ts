@@ -3,14 +3,15 @@
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { placeText } from './text.ts'
 
-/** ":42"; ":42@17" if its caller calls the same method twice in that line; "" if that is not told. */
+/** ":42"; ":42@17" if its caller calls the same method twice in that line; "" if that is not told, or rows are of several places. */
 export function placeOf(tree: Tree, node: number, names: (id: number) => MethodName): string {
   const { method, methodOf, parent, size } = tree
+  if (methodOf === undefined) return ''
   const id = method[node]!
   const name = names(id)
   const place = placeText(name)
   const above = parent[node]!
-  if (name.line === undefined || methodOf === undefined || above < 0) return place
+  if (name.line === undefined || above < 0) return place
   const end = above + size[above]!
   for (let child = above + 1; child < end; child += size[child]!) {
     const other = method[child]!

@@ -148,15 +148,16 @@ export function reportText(profile: Profile, options: ReportOptions = {}): strin
 export function* reportJsonPieces(profile: Profile, options: ReportOptions = {}): Generator<string> {
   const o = { ...DEFAULTS, ...options }
   const heads = nodeHeads(profile)
-  const nodes = (tree: Tree): Iterable<string> => {
+  const nodes = (tree: Tree, headsOf = heads): Iterable<string> => {
     const { kept } = prune(tree, o.minPercent / 100, o.maxRows)
-    return nodePieces(tree, heads, (node) => kept[node] === 1)
+    return nodePieces(tree, headsOf, (node) => kept[node] === 1)
   }
   const traced = o.backTraces.flatMap(({ methods }) => methods)
   function* traces(from: Tree): Generator<string> {
     if (traced.length === 0) return
     yield '],\n"backTraces":['
-    yield* nodes(backTraces(from, traced).tree)
+    // A row is of calls from all places.
+    yield* nodes(backTraces(from, traced).tree, nodeHeads(profile, false))
   }
   yield '{"format":"jfluid-report","version":1,\n'
   yield factsJson(profile)

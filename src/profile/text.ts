@@ -216,6 +216,11 @@ export function shorten(text: string, cells: number, ellipsis = '…'): string {
   return head + ellipsis + tail
 }
 
+/** The method wherever it is called from. */
+export function anywhere({ bci: _, line: __, ...name }: MethodName): MethodName {
+  return name
+}
+
 /** Where a call comes from: ":42", or "@17" without line numbers; '' if that is not told. */
 export function placeText({ bci, line }: MethodName): string {
   if (line !== undefined) return `:${line}`

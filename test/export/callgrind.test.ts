@@ -4,7 +4,7 @@ import { hotMethods } from '../../src/cct/snapshot.ts'
 import { nameOf, type Profile } from '../../src/profile/profile.ts'
 import { signature } from '../../src/profile/text.ts'
 import { profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
-import { allocations, callSites, counted, exported, twoThreads, waits } from './exported.ts'
+import { exported, ofEveryMetric, twoThreads } from './exported.ts'
 
 interface Cost {
   self: number[]
@@ -167,20 +167,20 @@ totals: 64
     ])
   })
 
-  it.each([
-    [
-      'waits',
-      waits,
-      ['WaitNanoseconds', 'Nanoseconds'],
-      'lock → com.acme.Lock:(blocked on com.acme.Lock) 2x 700 700',
-    ],
-    ['bytecodes', () => counted('bytecodes'), ['Bytecodes'], 'main → work 7x 7'],
-    ['calls', () => counted('count'), ['Calls'], 'main → work 7x 7'],
-    ['samples', () => counted('sample'), ['Samples'], 'main → work 7x 7'],
-    ['bytes', allocations, ['Bytes', 'Objects'], 'work → byte[]:new byte[] 1x 100 1'],
-    ['lines of calls', callSites, ['Nanoseconds'], 'main:9 → work 2x 20'],
-  ] as const)('says %s', async (_, make, events, call) => {
-    const file = await callgrindOf(make())
+  it.each(
+    ofEveryMetric({
+      waits: {
+        events: ['WaitNanoseconds', 'Nanoseconds'],
+        call: 'lock → com.acme.Lock:(blocked on com.acme.Lock) 2x 700 700',
+      },
+      bytecodes: { events: ['Bytecodes'], call: 'main → work 7x 7' },
+      calls: { events: ['Calls'], call: 'main → work 7x 7' },
+      samples: { events: ['Samples'], call: 'main → work 7x 7' },
+      bytes: { events: ['Bytes', 'Objects'], call: 'work → byte[]:new byte[] 1x 100 1' },
+      'call sites': { events: ['Nanoseconds'], call: 'main:9 → work 2x 20' },
+    }),
+  )('says %s', async (_, profile, { events, call }) => {
+    const file = await callgrindOf(profile)
     assert.deepEqual(file.events, events)
     assert.equal(file.calls.at(-1), call)
     // All that there is in the tree, once.

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { exportProfile, formatNamed } from '../../src/export/formats.ts'
 import type { Profile } from '../../src/profile/profile.ts'
+import { callOf } from '../profile/traced.ts'
 import { Methods, profileOf, profileOfTree, treeOf } from '../profile/trees.ts'
 
 export async function exportedBytes(profile: Profile, format: string, threads = false): Promise<Buffer> {
@@ -96,4 +97,36 @@ export function callSites(): Profile {
     ...{ callSites: true as const, methodNames, merged },
     threads: [{ id: 21, name: 'worker-1', tree: merged }],
   }
+}
+
+/** A profile of every metric, by what it says. */
+export const PROFILES = {
+  waits,
+  bytecodes: () => counted('bytecodes'),
+  calls: () => counted('count'),
+  samples: () => counted('sample'),
+  bytes: allocations,
+  'call sites': callSites,
+} as const
+
+/** Rows of a table of tests: what is said, the profile, and what a format is to make of it. */
+export function ofEveryMetric<Expected>(
+  expected: Readonly<Record<keyof typeof PROFILES, Expected>>,
+): [keyof typeof PROFILES, Profile, Expected][] {
+  return (Object.keys(PROFILES) as (keyof typeof PROFILES)[]).map((name) => [
+    name,
+    PROFILES[name](),
+    expected[name],
+  ])
+}
+
+/** Two calls: one that hands work over, and the same method twice in the other. */
+export function traced(): Profile {
+  const methods = new Methods()
+  const tree = treeOf('main 2x 30ns ( get 1x 15ns main 1x 2ns ) run 1x 13ns', methods)
+  const calls = [
+    callOf('main> 0 hand 1 5 get> 5 get< 20 main< 22.4 | run> 6 run< 19', methods, 1000),
+    callOf('main> 0 main> 2 main< 4 main< 9', methods, 5000),
+  ]
+  return profileOfTree(tree, methods.names, { trace: { asked: 2, calls } })
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { Profile } from '../../src/profile/profile.ts'
 import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
-import { allocations, callSites, counted, exported, twoThreads, waits } from './exported.ts'
+import { exported, ofEveryMetric, twoThreads } from './exported.ts'
 
 interface Table {
   readonly length: number
@@ -113,20 +113,21 @@ describe('firefox', () => {
     assert.deepEqual(stacks(threads[1]!), ['main 0.00002@0', 'main;work 0.000054@0.00002'])
   })
 
-  it.each([
-    ['waits', waits, 'tracing-ms', ['lock;(blocked on com.acme.Lock) 0.0007@0']],
-    ['bytecodes', () => counted('bytecodes'), 'samples', ['main 5@0', 'main;work 7@1']],
-    ['calls', () => counted('count'), 'samples', ['main 5@0', 'main;work 7@1']],
-    ['samples', () => counted('sample'), 'samples', ['main 5@0', 'main;work 7@1']],
-    ['bytes', allocations, 'bytes', ['main;new java.lang.String 48@0', 'main;work;new byte[] 100@1']],
-    [
-      'call sites',
-      callSites,
-      'tracing-ms',
-      ['main 0.000005@0', 'main;work:7 0.00001@0.000005', 'main;work:9 0.00002@0.000015'],
-    ],
-  ] as const)('says %s by their weights', async (_, make, type, expected) => {
-    const [thread] = (await firefoxOf(make())).threads
+  const counts = { type: 'samples', expected: ['main 5@0', 'main;work 7@1'] }
+  it.each(
+    ofEveryMetric({
+      waits: { type: 'tracing-ms', expected: ['lock;(blocked on com.acme.Lock) 0.0007@0'] },
+      bytecodes: counts,
+      calls: counts,
+      samples: counts,
+      bytes: { type: 'bytes', expected: ['main;new java.lang.String 48@0', 'main;work;new byte[] 100@1'] },
+      'call sites': {
+        type: 'tracing-ms',
+        expected: ['main 0.000005@0', 'main;work:7 0.00001@0.000005', 'main;work:9 0.00002@0.000015'],
+      },
+    }),
+  )('says %s by their weights', async (_, profile, { type, expected }) => {
+    const [thread] = (await firefoxOf(profile)).threads
     assert.equal(thread!.samples.weightType, type)
     assert.deepEqual(stacks(thread!), expected)
   })

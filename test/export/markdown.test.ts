@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { codeSpan } from '../../src/export/markdown.ts'
 import { REGION } from '../profile/region.ts'
 import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
-import { allocations, callSites, counted, exported, twoThreads, waits } from './exported.ts'
+import { callSites, exported, ofEveryMetric, twoThreads } from './exported.ts'
 
 describe('markdown', () => {
   it('says what was profiled, the hottest path and the hot methods', async () => {
@@ -43,6 +43,13 @@ describe('markdown', () => {
     )
   })
 
+  it('has hot methods that are called from no line, and lines on the hottest path', async () => {
+    const [path, hot] = (await exported(callSites(), 'markdown')).split('## Hot methods')
+    assert.match(path!, /`com\.acme\.App\.work:9`/)
+    assert.match(hot!, /\| 85\.7 \| .* \| 3 \| `com\.acme\.App\.work` \|\n/)
+    assert.doesNotMatch(hot!, /:\d+`/)
+  })
+
   it('has names in code spans, whatever they hold', () => {
     assert.equal(codeSpan(''), '` `')
     assert.equal(codeSpan('a.B.<init>'), '`a.B.<init>`')
@@ -75,15 +82,18 @@ describe('markdown', () => {
     )
   })
 
-  it.each([
-    ['waits', waits, /^\| 0\.001 \| 100\.0 \| 0\.001 \| 2 \| `\(blocked on com\.acme\.Lock\)` \|$/m],
-    ['bytecodes', () => counted('bytecodes'), /^\| 7 \| 58\.3 \| 7 \| 7 \| `com\.acme\.App\.work` \|$/m],
-    ['calls', () => counted('count'), /^\| 7 \| 58\.3 \| 7 \| 7 \| `com\.acme\.App\.work` \|$/m],
-    ['samples', () => counted('sample'), /^\| 7 \| 58\.3 \| 7 \| 7 \| `com\.acme\.App\.work` \|$/m],
-    ['bytes', allocations, /^\| 100 \| 67\.6 \| 1 \| `new byte\[\]` \|$/m],
-    ['call sites', callSites, /`com\.acme\.App\.work:9`/],
-  ] as const)('says %s', async (_, make, row) => {
-    assert.match(await exported(make(), 'markdown'), row)
+  const counts = /^\| 7 \| 58\.3 \| 7 \| 7 \| `com\.acme\.App\.work` \|$/m
+  it.each(
+    ofEveryMetric({
+      waits: /^\| 0\.001 \| 100\.0 \| 0\.001 \| 2 \| `\(blocked on com\.acme\.Lock\)` \|$/m,
+      bytecodes: counts,
+      calls: counts,
+      samples: counts,
+      bytes: /^\| 100 \| 67\.6 \| 1 \| `new byte\[\]` \|$/m,
+      'call sites': /`com\.acme\.App\.work:9`/,
+    }),
+  )('says %s', async (_, profile, row) => {
+    assert.match(await exported(profile, 'markdown'), row)
   })
 
   it('says the times of regions, and that there is nothing', async () => {

@@ -6,7 +6,7 @@ import { hotMethods } from '../../src/cct/snapshot.ts'
 import { nameOf, type Profile } from '../../src/profile/profile.ts'
 import { fullName } from '../../src/profile/text.ts'
 import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
-import { allocations, callSites, counted, exportedBytes, twoThreads, waits } from './exported.ts'
+import { exportedBytes, ofEveryMetric, twoThreads } from './exported.ts'
 
 interface Sample {
   /** From the top node down, a line behind the name if there is one. */
@@ -84,20 +84,30 @@ describe('pprof', () => {
     )
   })
 
-  it.each([
-    ['waits', waits, ['calls', 'time', 'wait'], ['lock 1 10 0', 'lock;(blocked on com.acme.Lock) 2 700 700']],
-    ['bytecodes', () => counted('bytecodes'), ['calls', 'bytecodes'], ['main 5 5', 'main;work 7 7']],
-    ['calls', () => counted('count'), ['calls'], ['main 5', 'main;work 7']],
-    ['samples', () => counted('sample'), ['calls', 'samples'], ['main 5 5', 'main;work 7 7']],
-    [
-      'bytes',
-      allocations,
-      ['calls', 'alloc_objects', 'alloc_space'],
-      ['main 1 0 0', 'main;new java.lang.String 0 2 48', 'main;work 3 0 0', 'main;work;new byte[] 0 1 100'],
-    ],
-    ['lines of calls', callSites, ['calls', 'time'], ['main 1 5', 'main:7;work 1 10', 'main:9;work 2 20']],
-  ] as const)('says %s', async (_, make, types, expected) => {
-    const file = await pprofOf(make())
+  const counts = ['main 5 5', 'main;work 7 7']
+  it.each(
+    ofEveryMetric({
+      waits: {
+        types: ['calls', 'time', 'wait'],
+        expected: ['lock 1 10 0', 'lock;(blocked on com.acme.Lock) 2 700 700'],
+      },
+      bytecodes: { types: ['calls', 'bytecodes'], expected: counts },
+      calls: { types: ['calls'], expected: ['main 5', 'main;work 7'] },
+      samples: { types: ['calls', 'samples'], expected: counts },
+      bytes: {
+        types: ['calls', 'alloc_objects', 'alloc_space'],
+        expected: [
+          ...['main 1 0 0', 'main;new java.lang.String 0 2 48'],
+          ...['main;work 3 0 0', 'main;work;new byte[] 0 1 100'],
+        ],
+      },
+      'call sites': {
+        types: ['calls', 'time'],
+        expected: ['main 1 5', 'main:7;work 1 10', 'main:9;work 2 20'],
+      },
+    }),
+  )('says %s', async (_, profile, { types, expected }) => {
+    const file = await pprofOf(profile)
     assert.deepEqual(
       file.types.map((it) => it.split('/')[0]),
       types,

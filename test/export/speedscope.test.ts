@@ -5,7 +5,7 @@ import { Ajv } from 'ajv'
 import { describe, it } from 'vitest'
 import type { Profile } from '../../src/profile/profile.ts'
 import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
-import { allocations, callSites, counted, exported, twoThreads, waits } from './exported.ts'
+import { exported, ofEveryMetric, twoThreads } from './exported.ts'
 
 interface Speedscope {
   readonly shared: { readonly frames: readonly { readonly name: string }[] }
@@ -67,15 +67,18 @@ describe('speedscope', () => {
     assert.deepEqual([stacks(file, 0), stacks(file, 1)], [['main 10'], ['main 20', 'main;work 54']])
   })
 
-  it.each([
-    ['waits', waits, 'nanoseconds', ['lock;(blocked on com.acme.Lock) 700']],
-    ['bytecodes', () => counted('bytecodes'), 'none', ['main 5', 'main;work 7']],
-    ['calls', () => counted('count'), 'none', ['main 5', 'main;work 7']],
-    ['samples', () => counted('sample'), 'none', ['main 5', 'main;work 7']],
-    ['bytes', allocations, 'bytes', ['main;new java.lang.String 48', 'main;work;new byte[] 100']],
-    ['call sites', callSites, 'nanoseconds', ['main 5', 'main;work:7 10', 'main;work:9 20']],
-  ] as const)('says %s in their unit', async (_, make, unit, expected) => {
-    const file = await speedscopeOf(make())
+  const counts = { unit: 'none', expected: ['main 5', 'main;work 7'] }
+  it.each(
+    ofEveryMetric({
+      waits: { unit: 'nanoseconds', expected: ['lock;(blocked on com.acme.Lock) 700'] },
+      bytecodes: counts,
+      calls: counts,
+      samples: counts,
+      bytes: { unit: 'bytes', expected: ['main;new java.lang.String 48', 'main;work;new byte[] 100'] },
+      'call sites': { unit: 'nanoseconds', expected: ['main 5', 'main;work:7 10', 'main;work:9 20'] },
+    }),
+  )('says %s in their unit', async (_, profile, { unit, expected }) => {
+    const file = await speedscopeOf(profile)
     assert.equal(file.profiles[0]!.unit, unit)
     assert.deepEqual(stacks(file), expected)
   })

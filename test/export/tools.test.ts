@@ -14,7 +14,7 @@ import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/
 import { temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
 import { mavenArtifact } from '../support/maven.ts'
-import { allocations, callSites, counted, twoThreads, waits } from './exported.ts'
+import { PROFILES, twoThreads } from './exported.ts'
 
 const METHODS = 12
 const SEED = 19
@@ -29,12 +29,7 @@ function recursive(): Profile {
 const OF_EVERY_METRIC: readonly (readonly [string, () => Profile])[] = [
   ['times', recursive],
   ['threads', twoThreads],
-  ['waits', waits],
-  ['bytecodes', () => counted('bytecodes')],
-  ['calls', () => counted('count')],
-  ['samples', () => counted('sample')],
-  ['bytes', allocations],
-  ['call sites', callSites],
+  ...Object.entries(PROFILES),
 ]
 
 async function written(profile: Profile, format: string, threads = false): Promise<string> {

@@ -5,10 +5,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Ajv } from 'ajv'
 import { describe, it } from 'vitest'
-import type { Profile } from '../../src/profile/profile.ts'
 import { callOf } from '../profile/traced.ts'
 import { Methods, profileOfTree, treeOf } from '../profile/trees.ts'
-import { exported } from './exported.ts'
+import { exported, traced } from './exported.ts'
 
 const schema = JSON.parse(
   readFileSync(
@@ -17,17 +16,6 @@ const schema = JSON.parse(
   ),
 ) as object
 const isValid = new Ajv({ strict: false }).compile(schema)
-
-/** Two calls: one that hands work over, and the same method twice in the other. */
-function traced(): Profile {
-  const methods = new Methods()
-  const tree = treeOf('main 2x 30ns ( get 1x 15ns main 1x 2ns ) run 1x 13ns', methods)
-  const calls = [
-    callOf('main> 0 hand 1 5 get> 5 get< 20 main< 22.4 | run> 6 run< 19', methods, 1000),
-    callOf('main> 0 main> 2 main< 4 main< 9', methods, 5000),
-  ]
-  return profileOfTree(tree, methods.names, { trace: { asked: 2, calls } })
-}
 
 describe('traced calls', () => {
   it('are evented profiles of speedscope, behind the sampled one, valid by its schema', async () => {

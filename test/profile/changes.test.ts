@@ -3,19 +3,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { ALLOCATION } from '../../src/cct/allocation.ts'
-import {
-  changesOf,
-  contextChanges,
-  contextNames,
-  differenceByName,
-  methodKey,
-} from '../../src/profile/changes.ts'
+import { changesOf, contextChanges, contextNames, differenceByName } from '../../src/profile/changes.ts'
 import { changesJsonPieces } from '../../src/profile/changes-json.ts'
 import { changesPieces } from '../../src/profile/changes-text.ts'
 import { remarksOf } from '../../src/profile/comparable.ts'
+import { compareProfiles, methodKey } from '../../src/profile/compare.ts'
 import { BadCondition, judge, parseCondition } from '../../src/profile/condition.ts'
 import { closeMethods, methodMatcher, NoSuchMethod } from '../../src/profile/find-method.ts'
 import type { Profile } from '../../src/profile/profile.ts'
+import { callSites } from '../export/exported.ts'
 import { chain, Methods, profileOf, profileOfTree } from './trees.ts'
 
 // Per root call: main 100 and 100, work 300 and 250, old 50, fresh 100; a call costs 450 and 450.
@@ -55,7 +51,7 @@ describe('changes per root call', () => {
 
   it('of contexts, each direction by itself', () => {
     const changes = changesOf(before, after)
-    const names = contextNames(changes.difference, before, after)
+    const names = contextNames(changes, before, after)
     const shown = (direction: 'more' | 'less') =>
       contextChanges(changes, names, direction, 10).shown.map((it) => [
         names(it.node).method,
@@ -121,6 +117,76 @@ describe('changes per root call', () => {
     assert.equal(key('a.B$$Lambda$283'), 'a.B$$Lambda.m()V')
     assert.equal(key('a.LambdaForm$MH+0x0000000800c03000'), 'a.LambdaForm$MH.m()V')
     assert.equal(key('a.B$1'), 'a.B$1.m()V')
+  })
+
+  it('a total of methods of one name is of outermost calls, whichever of them calls which', () => {
+    const profile = profileOf('main 1x 10ns ( one 1x 20ns ( two 1x 30ns ) two 1x 5ns )')
+    const named = (of: (it: Profile['methodNames'][number]) => object): Profile => ({
+      ...profile,
+      methodNames: profile.methodNames.map((it) => ({ ...it, ...of(it) })),
+    })
+    const lambda = (run: number) =>
+      named(({ method }) =>
+        method === 'main'
+          ? {}
+          : { class: `App$$Lambda/0x00007f00${run}${method === 'one' ? 1 : 2}`, method: 'run' },
+      )
+    const loaders = named(({ method }) => (method === 'main' ? {} : { method: 'run', loader: method }))
+    for (const [one, other] of [
+      [lambda(1), lambda(2)],
+      [loaders, loaders],
+    ] as const) {
+      const run = changesOf(one, other).methods.find(({ name }) => name.method === 'run')
+      // 20 + 30 + 5, of which 30 is in the call by the other.
+      assert.deepEqual([run?.before?.self, run?.before?.total, run?.before?.calls], [55, 55, 3])
+      assert.deepEqual(run?.after, run?.before)
+    }
+    assert.equal(changesOf(lambda(1), lambda(2)).methods.length, 2)
+    assert.match(page(lambda(1), profileOf('main 1x 10ns')), / App\$\$Lambda\.run\n/)
+    const gated = (run: number): Profile => ({
+      ...lambda(run),
+      mode: 'count',
+      merged: {
+        ...profile.merged,
+        metrics: { calls: profile.merged.metrics.calls!, totalCalls: Float64Array.of(4, 2, 1, 1) },
+      },
+    })
+    assert.deepEqual(compareProfiles(gated(1), gated(2)).methods, [])
+  })
+
+  it('rows of calls from several places have none of their lines', () => {
+    const sites = callSites()
+    const { callSites: _, ...untold } = sites
+    for (const [one, other, told] of [
+      [sites, sites, true],
+      [sites, untold, false],
+    ] as const) {
+      const changes = changesOf(one, other)
+      for (const { name } of changes.methods) assert.ok(!('line' in name) && !('bci' in name), name.method)
+      const nameAt = contextNames(changes, one, other)
+      const lines = Array.from({ length: changes.difference.count }, (_, node) => nameAt(node).line)
+      assert.deepEqual(lines, told ? [undefined, 7, 9] : [undefined, undefined])
+    }
+    const less = page(sites, profileOf('main 1x 5ns'))
+    assert.match(less, / gone .*com\.acme\.App\.work\n/)
+    assert.doesNotMatch(less, /work:[79]/)
+  })
+
+  it('calls that a budget only counted are calls', () => {
+    const budgeted = profileOf('main 10x 1000000ns ( work 5x 3000000ns )')
+    const { metrics } = budgeted.merged
+    const folds = {
+      ...{ countedCalls: Float64Array.of(0, 15), extrapolatedCalls: Float64Array.of(0, 0) },
+      folded: Float64Array.of(0, 2),
+    }
+    const counted = { ...budgeted, merged: { ...budgeted.merged, metrics: { ...metrics, ...folds } } }
+    const calls = (profile: Profile) => {
+      const { methods, difference, rootCalls } = changesOf(profile, profile)
+      const work = methods.find(({ name }) => name.method === 'work')
+      return [work?.before?.calls, difference.calls.after[1], rootCalls.after]
+    }
+    assert.deepEqual(calls(counted), [2, 20, 10])
+    assert.deepEqual(calls(budgeted), [0.5, 5, 10])
   })
 
   it('contexts 100,000 deep, and of a million methods, are told', () => {
@@ -206,10 +272,14 @@ describe('the page', () => {
     const none: Profile = { ...before, overhead: { ...facts, folded: [] } }
     assert.deepEqual(remarksOf(none, none), [])
     assert.deepEqual(remarksOf(none, budgeted), [
-      'after: 1 method not timed throughout, for --max-overhead; calls of that while are left out',
+      "after: 1 method not timed throughout, for --max-overhead; the time is then the callers'",
       'not timed throughout in one only: com.acme.App.work',
     ])
     assert.equal(remarksOf(budgeted, budgeted).length, 2)
+    const columns = { extrapolatedCalls: Float64Array.of(0, 6.6, 0), folded: Float64Array.of(0, 1, 0) }
+    const { metrics } = budgeted.merged
+    const some = { ...budgeted, merged: { ...budgeted.merged, metrics: { ...metrics, ...columns } } }
+    assert.match(remarksOf(none, some)[0]!, /the callers', and about 7 calls that nobody counted left out$/)
   })
 
   it('as JSON: no infinite number, and null where a method was not called', () => {
@@ -220,7 +290,8 @@ describe('the page', () => {
     assert.deepEqual(json.conditions, [
       {
         ...{ condition: 'App.fresh self > +1%', subject: 'com.acme.App.fresh' },
-        ...{ before: 0, after: 100_000, failed: true, change: null },
+        // 0.1 % of the 450 µs that a root call costs.
+        ...{ before: 0, after: 100_000, doubt: 450, withinDoubt: false, failed: true, change: null },
       },
     ])
     assert.deepEqual(json.methods, [
@@ -307,6 +378,86 @@ describe('conditions', () => {
         return true
       },
     )
+  })
+
+  describe('a part of what it was', () => {
+    const failed = (text: string, one: Profile, other: Profile) => {
+      const changes = changesOf(one, other)
+      const [verdict] = judge(parseCondition(text, changes.kind), changes, () => [])
+      return verdict!
+    }
+
+    it('is noise where it is less than a thousandth of a root call', () => {
+      const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
+      // A call costs 1 ms: 1,000 ns are noise, 1,002 are not.
+      assert.equal(failed('App.work self > +10%', root(100), root(1100)).failed, false)
+      assert.equal(failed('App.work self > +10%', root(100), root(1102)).failed, true)
+      assert.equal(failed('App.work self < -10%', root(1100), root(100)).failed, false)
+      assert.equal(failed('App.work self < -10%', root(1102), root(100)).failed, true)
+      // What is below zero was nothing; what is new came out of nothing.
+      assert.equal(failed('App.work self > +10%', root(-50), root(900)).failed, false)
+      assert.equal(failed('App.work self > +10%', profileOf('main 1x 1000000ns'), root(900)).failed, false)
+      // Amounts are what was asked for, and so is that it should have become less.
+      assert.equal(failed('App.work self > +500ns', root(100), root(1100)).failed, true)
+      assert.equal(failed('App.work self > 1us', root(100), root(1100)).failed, true)
+      assert.equal(failed('App.work self > -5%', root(100), root(101)).failed, true)
+    })
+
+    it('is noise where it is less than what probes may be wrong by', () => {
+      // 1,000 calls a root call, 0.5 ns and 0.5 ns for its own half of a probe, on both sides: 1,000 ns.
+      const of = (self: number, spread?: number) => {
+        const profile = profileOf(`main 1x 10000ns ( work 1000x ${self}ns )`)
+        const calibration = { ...profile.calibration, innerSpreadNs: spread, outerSpreadNs: spread }
+        return spread === undefined ? profile : ({ ...profile, calibration } as Profile)
+      }
+      assert.equal(failed('App.work self > +10%', of(2000), of(3000)).failed, false)
+      assert.equal(failed('App.work self > +10%', of(2000), of(3001)).failed, true)
+      assert.equal(failed('App.work self > +10%', of(2000, 2), of(3001)).failed, false)
+      // The root has the other halves of theirs, and one of its own: 2 × (500 + 0.5).
+      assert.equal(failed('root self > +0%', of(0), of(0)).doubt, 1001)
+      assert.equal(failed('root total > +0%', of(0), of(0)).doubt, 2001)
+      assert.equal(failed('App.work calls > +0%', of(0), of(0)).doubt, 0)
+    })
+
+    it('is noise where it is less than what error bars say', () => {
+      const bars = profileOf('main 1x 10000ns ( work 1x 2000ns )')
+      const columns = { selfErrorNs: Float64Array.of(100, 400), errorNs: Float64Array.of(500, 400) }
+      const { metrics } = bars.merged
+      const measured = { ...bars, merged: { ...bars.merged, metrics: { ...metrics, ...columns } } }
+      assert.equal(failed('App.work self > +0%', measured, measured).doubt, 800)
+      assert.equal(failed('root total > +0%', measured, measured).doubt, 1000)
+    })
+
+    it('of samples is noise where it may be chance', () => {
+      const sampled = (work: number): Profile => {
+        const profile = profileOf(`main 1x ${1000 - work}ns ( work 1x ${work}ns )`, { mode: 'sample' })
+        const { calls, selfNs, totalNs } = profile.merged.metrics
+        const metrics = { calls: calls!, selfSamples: selfNs!, totalSamples: totalNs! }
+        return { ...profile, merged: { ...profile.merged, metrics } }
+      }
+      // Two standard errors of 4 and 9 of 1,000: 2 × √(0.004 × 0.996 + 0.009 × 0.991) / √1000 = 0.0072
+      assert.equal(failed('App.work self > +10%', sampled(4), sampled(9)).failed, false)
+      assert.equal(failed('App.work self > +10%', sampled(4), sampled(14)).failed, true)
+      assert.ok(Math.abs(failed('App.work self > +10%', sampled(4), sampled(9)).doubt - 0.0072) < 0.0001)
+    })
+
+    it('of what is counted is never noise', () => {
+      const counted = (work: number): Profile => {
+        const profile = profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`, { mode: 'bytecodes' })
+        const { calls, selfNs, totalNs } = profile.merged.metrics
+        const metrics = { calls: calls!, selfBytecodes: selfNs!, totalBytecodes: totalNs! }
+        return { ...profile, merged: { ...profile.merged, metrics } }
+      }
+      assert.equal(failed('App.work self > +0%', counted(10), counted(11)).failed, true)
+    })
+
+    it('says so on the page, and that it does not hold', () => {
+      const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
+      assert.match(
+        page(root(100), root(1100), ['App.work self > +10%'], { width: 200 }),
+        /^ok +App\.work self > \+10%: com\.acme\.App\.work 0\.000100 ms, now 0\.00110\d? ms: \+1000 %, within ±0\.00100\d? ms of noise$/m,
+      )
+    })
   })
 
   it('constructors have brackets in their names', () => {

@@ -3,6 +3,7 @@ import { describe, it } from 'vitest'
 import { methodsNamed } from '../../src/profile/find-method.ts'
 import { reportJsonPieces, reportText, terminalOptions } from '../../src/profile/report.ts'
 import { width, wrap } from '../../src/profile/text.ts'
+import { callSites } from '../export/exported.ts'
 import { chain, Methods, profileOf, profileOfTree, treeOf } from './trees.ts'
 
 const order = profileOf(
@@ -186,6 +187,22 @@ describe('back traces in the report', () => {
         ['5.000', '45.5', '3', 'com.acme.App.main'],
       ],
     )
+  })
+
+  it('are of calls from all places, and so of no line', () => {
+    const sites = callSites()
+    const methods = methodsNamed('App.work', sites.merged, (id) => sites.methodNames[id]!)
+    const traced = { backTraces: [{ text: 'App.work', methods }] }
+    const text = reportText(sites, traced)
+    assert.match(text, /\.work\n.*\.main\n/)
+    assert.doesNotMatch(text, /(work|main):\d/)
+    assert.match(reportText(sites), /\.work:9\n/)
+    const json = JSON.parse([...reportJsonPieces(sites, traced)].join('')) as {
+      backTraces: object[]
+      merged: { children: object[] }[]
+    }
+    assert.deepEqual(Object.keys(json.backTraces[0]!).slice(0, 4), ['class', 'method', 'descriptor', 'calls'])
+    assert.ok('line' in json.merged[0]!.children[0]!)
   })
 
   it('of each thread, where asked; nothing of one that has not called it', () => {

@@ -51,6 +51,26 @@ describe('callers of a method', () => {
     assert.match(body(), /500\.0µs {2}500\.0µs {4}12\.5 {7}60 {2}8\.333µs {6}▸ com\.acme\.Retry\.run/)
   })
 
+  it('are of calls from all lines, as hot methods are, and Enter there leads to the line that costs most', async () => {
+    await open('Orders.process 10x 1000000ns ( seven 10x 2000000ns nine 20x 4000000ns )')
+    for (const [name, line] of [
+      ['seven', 7],
+      ['nine', 9],
+    ] as const) {
+      methods.names[methods.id(name)] = { ...methods.names[2]!, method: 'work', bci: line, line }
+    }
+    source.tree = { ...source.tree, methodOf: Int32Array.of(0, 1, 2, 2) }
+    await view.refresh()
+    assert.match(body(), /App\.work:7[\s\S]*App\.work:9|App\.work:9[\s\S]*App\.work:7/)
+    search('work')
+    screen.press('c')
+    assert.match(body(), / 30 .*com\.acme\.App\.work\n.*com\.acme\.Orders\.process$/)
+    screen.press('m')
+    assert.match(body(), / 30 .*com\.acme\.App\.work\n/)
+    screen.press('enter')
+    assert.match(screen.styled('selected'), /com\.acme\.App\.work:9$/)
+  })
+
   it('are found from the list of hot methods, and from a caller', () => {
     screen.press('m down down c')
     assert.match(body(), /\n .* {2}▾ com\.acme\.Cache\.get\n/)

@@ -25,7 +25,7 @@ export function comparePage(
 ): Page {
   const { difference, kind, per } = changes
   const names = new PageNames()
-  const nameAt = contextNames(difference, before.profile, after.profile)
+  const nameAt = contextNames(changes, before.profile, after.profile)
   const name = (node: number): number => names.take(nameAt(node))
   const columns = columnsOf(changes)
   const kept = keptOf(changes, columns, kind)

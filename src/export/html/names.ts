@@ -2,7 +2,7 @@
 
 import { isAllocation } from '../../cct/allocation.ts'
 import type { MethodName } from '../../cct/tree.ts'
-import { clean, fullName, isWait, placeText, signature } from '../../profile/text.ts'
+import { anywhere, clean, fullName, isWait, placeText, signature } from '../../profile/text.ts'
 import type { PageData } from './page-data.ts'
 
 export class PageNames {
@@ -28,8 +28,7 @@ export class PageNames {
     const parameters = signature(name).slice(clean(fullName(name)).length)
     const entry = [this.#class(clean(name.class)), clean(name.method) + place, parameters] as const
     if (place === '') return entry
-    const { bci: _, line: __, ...anywhere } = name
-    return [...entry, this.take(anywhere)]
+    return [...entry, this.take(anywhere(name))]
   }
 
   #class(name: string): number {

@@ -2,7 +2,7 @@
 
 import { methodFolds } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
-import type { HotMethod } from '../../cct/snapshot.ts'
+import { type HotMethod, methodsOf } from '../../cct/snapshot.ts'
 import { rootTotal } from '../../profile/profile.ts'
 import { percent } from '../format.ts'
 import type { Scene } from '../lines.ts'
@@ -66,9 +66,10 @@ export class HotView extends View {
     const wanted = this.id
     const { tree } = this.shared
     const { self } = costsOf(tree)
+    const method = methodsOf(tree)
     let best = -1
     for (let i = 0; i < tree.count; i++) {
-      if (tree.method[i] === wanted && (best < 0 || self[i]! > self[best]!)) best = i
+      if (method[i] === wanted && (best < 0 || self[i]! > self[best]!)) best = i
     }
     this.shared.revealInTree(best)
   }
