@@ -2,7 +2,7 @@
 // Only with test:full, which fails where there is no browser.
 
 import assert from 'node:assert/strict'
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
@@ -12,12 +12,8 @@ import { profilePage } from '../../src/export/html/profile-page.ts'
 import { changesOf } from '../../src/profile/changes.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { Methods, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
+import { startBrowser } from '../support/browser.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
-
-const BROWSERS = [
-  ...[process.env.JFLUID_BROWSER, '/usr/bin/chromium', '/usr/bin/chromium-browser'],
-  ...['/usr/bin/google-chrome', '/usr/bin/google-chrome-stable'],
-]
 
 interface Frame {
   readonly name: string
@@ -34,14 +30,7 @@ describe.runIf(process.env.JFLUID_FULL === '1')('the HTML page in a browser', ()
   const directory = temporaryDirectory('jfluid-html-')
 
   beforeAll(async () => {
-    const executablePath = BROWSERS.find((path) => path !== undefined && existsSync(path))
-    if (executablePath === undefined) {
-      throw new Error(
-        'test:full looks at the HTML page in a browser: install chromium, or set JFLUID_BROWSER',
-      )
-    }
-    const { chromium } = await import('playwright-core')
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await startBrowser('--disable-gpu')
     page = await browser.newPage({ viewport: { width: 1300, height: 800 } })
     page.on('console', (message) => {
       // Our own look at the colours.
@@ -211,6 +200,11 @@ describe.runIf(process.env.JFLUID_FULL === '1')('the HTML page in a browser', ()
     assert.match(
       (await page.textContent('#left-out'))!,
       /^The 200,000 largest contexts are in this page; 100,000 smaller ones are not\./,
+    )
+    // What the list knows of all contexts, callers are known for of those in the page only.
+    assert.match(
+      (await page.textContent('#callers-of'))!,
+      /\. Its contexts that are too small for this page are not among them: \d+\.\d % of its calls are in this page\.$/,
     )
     await page.keyboard.press('2')
     assert.ok((await rows('tree')).length > 10)

@@ -27,6 +27,7 @@ import {
   treeOf,
 } from '../profile/trees.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
+import { callSites } from './exported.ts'
 
 const pageOf = (profile: Profile, most?: number): string =>
   [...pagePieces(profilePage(profile, most))].join('')
@@ -193,7 +194,95 @@ describe('the HTML page', () => {
   })
 })
 
+describe('of call sites and of what was only counted, the page', () => {
+  it('has hot methods that are called from no line, as their callers are looked for', () => {
+    const page = pageOf(callSites())
+    const { names, trees } = dataOf(page)
+    const member = (id: number | undefined) => names[id!]![1]
+    assert.deepEqual(trees[0]!.hot.map(([id]) => member(id)).sort(), ['main', 'work'])
+    const { method } = decode(page, trees[0]!)
+    assert.deepEqual(method.map(member), ['main', 'work:7', 'work:9'])
+    assert.equal(names[method[1]!]![3], trees[0]!.hot.find(([id]) => member(id) === 'work')![0])
+  })
+
+  it('has as many calls of a method in its list as in its tree', () => {
+    const profile = profileOf('main 1x 10ns ( work 2x 20ns )')
+    const folds = {
+      ...{ countedCalls: Float64Array.of(0, 30), extrapolatedCalls: Float64Array.of(0, 400) },
+      folded: Float64Array.of(0, 1),
+    }
+    const metrics = { ...profile.merged.metrics, ...folds }
+    const page = pageOf({ ...profile, merged: { ...profile.merged, metrics } })
+    const [head] = dataOf(page).trees
+    assert.deepEqual(decode(page, head!).numbers.calls, [1, 432])
+    assert.equal(head!.hot[0]![1], 432)
+  })
+})
+
+describe('the widths of frames', () => {
+  interface Shown {
+    readonly count: number
+    readonly parent: Int32Array
+    readonly columns: { readonly [name: string]: Float64Array }
+  }
+  const weights = async (tree: Shown, how: string) => {
+    const module = new URL('../../src/export/html/client/weights.js', import.meta.url).href
+    const { weightsOf } = (await import(module)) as { weightsOf(tree: Shown, how: string): Float64Array }
+    return [...weightsOf(tree, how)]
+  }
+
+  it('of two profiles are the larger of both, of what a context does not pass on', async () => {
+    // main 10 ( work 20, then 5; gone 30; fresh 40 )
+    const tree = {
+      count: 4,
+      parent: Int32Array.of(-1, 0, 0, 0),
+      columns: { total0: Float64Array.of(60, 20, 30, 0), total: Float64Array.of(55, 5, 0, 40) },
+    }
+    assert.deepEqual(await weights(tree, 'larger'), [100, 20, 30, 40])
+    assert.deepEqual(await weights(tree, 'now'), [55, 5, 0, 40])
+    assert.deepEqual(await weights(tree, 'before'), [60, 20, 30, 0])
+  })
+
+  it('of allocations count bytes once: those of the classes, which a method has as its own too', async () => {
+    // main makes 100 bytes of strings, then 70; work makes 50 of lists.
+    const tree = {
+      count: 4,
+      parent: Int32Array.of(-1, 0, 0, 2),
+      columns: {
+        ...{ self0: Float64Array.of(100, 100, 50, 50), total0: Float64Array.of(150, 100, 50, 50) },
+        ...{ self: Float64Array.of(70, 70, 50, 50), total: Float64Array.of(120, 70, 50, 50) },
+      },
+    }
+    assert.deepEqual(await weights(tree, 'larger'), [150, 100, 50, 50])
+  })
+
+  it('hold what is left out of a large tree', async () => {
+    const tree = {
+      count: 2,
+      parent: Int32Array.of(-1, 0),
+      columns: { total0: Float64Array.of(100, 30), total: Float64Array.of(90, 60) },
+    }
+    // Besides the child: 70 before, 30 now.
+    assert.deepEqual(await weights(tree, 'larger'), [130, 60])
+  })
+})
+
 describe("the page's back traces", () => {
+  it('say what part of a method is too small for the page', async () => {
+    const module = new URL('../../src/export/html/client/traces.js', import.meta.url).href
+    const { partInPage } = (await import(module)) as {
+      partInPage(head: object, trace: { method: number; sums: object }): number | undefined
+    }
+    const one = { hotColumns: ['calls', 'self', 'total'], hot: [[7, 40, 1, 2]] }
+    assert.equal(partInPage(one, { method: 7, sums: { calls: 30, self: 1, total: 2 } }), 0.75)
+    assert.equal(partInPage(one, { method: 8, sums: { calls: 30, self: 1, total: 2 } }), undefined)
+    const two = {
+      hotColumns: ['calls', 'self', 'total', 'calls0', 'self0', 'total0'],
+      hot: [[7, 4, 1, 2, 6, 1, 2]],
+    }
+    assert.equal(partInPage(two, { method: 7, sums: { calls: 4, calls0: 1 } }), 0.5)
+  })
+
   interface Trace {
     readonly method: number
     readonly sums: { readonly [column: string]: number }

@@ -8,7 +8,7 @@ import { COST_WORDS } from '../../profile/cost-text.ts'
 import { column, nameOf, type Profile } from '../../profile/profile.ts'
 import { prune } from '../../profile/prune.ts'
 import { reportFacts, reportPieces, reportWarnings } from '../../profile/report.ts'
-import { clean, count, span } from '../../profile/text.ts'
+import { anywhere, clean, count, span } from '../../profile/text.ts'
 import { type Block, blockOf } from './block.ts'
 import { PageNames } from './names.ts'
 import type { Page, Probes } from './page.ts'
@@ -25,6 +25,7 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
   const names = new PageNames()
   const numbers: (number | undefined)[] = []
   const numberOf = (id: number): number => (numbers[id] ??= names.take(nameOf(profile.methodNames, id)))
+  const anywhereOf = (id: number): number => names.take(anywhere(nameOf(profile.methodNames, id)))
   const trees: PageTree[] = []
   const blocks: (() => Block)[] = []
   const add = (title: string, tree: Tree, most: number, mostHot: number): void => {
@@ -34,13 +35,13 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
     // Names must be known before the JSON is written, blocks come before it: these are taken here.
     for (let node = 0; node < tree.count; node++) if (kept === undefined || kept[node] === 1) name(node)
     const count = kept === undefined ? tree.count : kept.reduce((sum, it) => sum + it, 0)
-    const hot = hotMethods(tree)
+    const hot = hotMethods({ ...tree, metrics: { ...tree.metrics, calls: columns.calls! } })
     trees.push({
       ...{ title, block: `block-${trees.length}`, count, columns: Object.keys(columns) },
       ...{ leftOut: tree.count - count, hotColumns: ['calls', 'self', 'total'] },
       hot: hot
         .slice(0, mostHot)
-        .map(({ method, calls, self, total }) => [numberOf(method), calls, self, total]),
+        .map(({ method, calls, self, total }) => [anywhereOf(method), calls, self, total]),
       hotLeftOut: Math.max(0, hot.length - mostHot),
     })
     blocks.push(() => blockOf({ count: tree.count, name, size: tree.size, columns }, kept))

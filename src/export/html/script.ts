@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 /** In the order in which they need each other. */
-const MODULES = ['data', 'format', 'traces', 'outline', 'flame', 'columns', 'main']
+const MODULES = ['data', 'format', 'traces', 'outline', 'flame', 'columns', 'weights', 'main']
 
 const read = (file: string): string => readFileSync(new URL(`./client/${file}`, import.meta.url), 'utf8')
 

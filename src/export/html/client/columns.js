@@ -3,7 +3,6 @@
 import { data } from './data.js'
 import { changeText, costText, countText, growthText, percentText } from './format.js'
 
-/** @import { Tree } from './data.js' */
 /** @import { Column } from './outline.js' */
 
 /**
@@ -71,25 +70,4 @@ export function treeColumns(of, whole) {
       value: (node) => (of(node, 'calls') > 0 ? total(node) / of(node, 'calls') : 0),
     },
   ]
-}
-
-/**
- * How wide the frames are. In a comparison by the larger of both, so that what is new or gone is seen: own costs are then the
- * larger of both, and summed up again.
- *
- * @param {Tree} tree
- * @param {string} how  larger, before or now
- */
-export function weightsOf(tree, how) {
-  const { total, total0, self, self0 } = tree.columns
-  if (!data.isComparison || how === 'now') return total
-  if (how === 'before') return total0
-  const weight = new Float64Array(tree.count)
-  for (let node = tree.count - 1; node >= 0; node--) {
-    // Of what is left out right below, nothing is known but the totals.
-    weight[node] += Math.max(0, self[node], self0[node])
-    const above = tree.parent[node]
-    if (above >= 0) weight[above] += weight[node]
-  }
-  return weight
 }

@@ -1,11 +1,12 @@
 // The page: its tabs, what is looked at in each, the search, and how they follow one another.
 
-import { treeColumns, weightsOf } from './columns.js'
+import { treeColumns } from './columns.js'
 import { anywhereOf, childrenOf, data, decodeTree, element, fullName, longName } from './data.js'
 import { Flame } from './flame.js'
 import { changeText, costText, countText, growthText, percentText } from './format.js'
 import { Outline } from './outline.js'
-import { callersOf, traceOf } from './traces.js'
+import { callersOf, partInPage, traceOf } from './traces.js'
+import { weightsOf } from './weights.js'
 
 /** @import { Tree } from './data.js' */
 /** @import { Trace } from './traces.js' */
@@ -79,6 +80,21 @@ function pathTo(node) {
   return path.reverse()
 }
 
+/**
+ * Of contexts that are too small for the page, nobody knows the callers.
+ *
+ * @param {Tree} of
+ * @param {Trace} trace
+ */
+function missingText({ head }, trace) {
+  if (head.leftOut === 0) return ''
+  const part = partInPage(head, trace)
+  if (part === 1) return ''
+  const here =
+    part === undefined ? '' : `: ${percentText(part, 1)} of its ${data.words.calls} are in this page`
+  return `. Its contexts that are too small for this page are not among them${here}.`
+}
+
 /** @param {number} called */
 function showCallers(called) {
   if (tree === undefined || called < 0) return
@@ -89,7 +105,7 @@ function showCallers(called) {
   element('callers-of').textContent =
     trace === undefined
       ? `${fullName(method)} is not in this tree.`
-      : `Callers of ${longName(method)}: below it who called it, and how much of it was for them`
+      : `Callers of ${longName(method)}: below it who called it, and how much of it was for them${missingText(of, trace)}`
   if (trace === undefined) return
   traceRows = new Outline({
     ...{ place: element('callers-place'), label: 'back traces' },

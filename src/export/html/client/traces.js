@@ -2,6 +2,7 @@
 // The numbers are the method's by way of the row; calls and self cost of every activation, totals of outermost ones
 // (as in src/cct/back-traces.ts).
 
+/** @import { PageTree } from '../page-data.ts' */
 /** @import { Tree } from './data.js' */
 
 /**
@@ -90,4 +91,22 @@ export function callersOf(tree, trace) {
   return [...byMethod].map(([method, { contexts, reached }]) =>
     made(tree, method, Int32Array.from(contexts), Int32Array.from(reached)),
   )
+}
+
+/**
+ * Of the calls of a traced method those in contexts that the page has, as a part of all; undefined if it is not in the list of hot
+ * ones, which knows.
+ *
+ * @param {Pick<PageTree, 'hot' | 'hotColumns'>} head
+ * @param {Pick<Trace, 'method' | 'sums'>} trace
+ */
+export function partInPage({ hot, hotColumns }, { method, sums }) {
+  const row = hot.find(([it]) => it === method)
+  if (row === undefined) return undefined
+  let [here, all] = [0, 0]
+  for (const name of ['calls', 'calls0']) {
+    here += sums[name] ?? 0
+    all += row[hotColumns.indexOf(name) + 1] * (name in sums ? 1 : 0)
+  }
+  return all > 0 ? here / all : 1
 }
