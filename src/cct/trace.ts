@@ -39,8 +39,8 @@ export interface TraceTrack<T = TraceThread> {
 export type TraceThread = Pick<ThreadTree, 'id' | 'name'>
 
 /**
- * `whole`: all its threads have done what they had to; `open`: one of them had not, when recording ended; `cut`: there
- * was no room for more events.
+ * `whole`: all its threads have done what they had to; `open`: one of them had not, when recording ended, or had not even
+ * begun; `cut`: there was no room for more events.
  */
 export type TraceState = 'whole' | 'open' | 'cut'
 
@@ -111,7 +111,7 @@ function tracedCall(
     order.push({ raw, first })
   }
   // Before anything is read: more may come meanwhile.
-  const isOpen = order.some(({ raw }) => !raw.isOver && raw.stack.length > 0)
+  const isOpen = call.pending > 0 || order.some(({ raw }) => !raw.isOver && raw.stack.length > 0)
   const starts = new Float64Array(order.length)
   const tracks: TraceTrack<number>[] = []
   for (const [place, { raw, first }] of order.entries()) {

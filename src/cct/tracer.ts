@@ -65,6 +65,8 @@ export interface RawCall {
   readonly root: RawTrack
   /** By number of the task; null for one that has not begun. */
   readonly tasks: (RawTrack | null)[]
+  /** Tasks that have neither begun nor been dropped. */
+  pending: number
   /** Where the events had no more room. */
   isCut: boolean
 }
@@ -103,6 +105,8 @@ export class Tracer implements EventSink {
   readonly #beginning = new Set<number>()
   /** By token: work that has not begun. */
   readonly #pending = new Map<number, { readonly call: RawCall; readonly task: number }>()
+  /** Tokens that were dropped, by threads that were read before the one that handed them over. */
+  readonly #droppedEarly = new Set<number>()
 
   /** @param asked how many calls */
   constructor(builder: CctBuilder, asked: number, mostEvents = MOST_EVENTS) {
@@ -188,16 +192,17 @@ export class Tracer implements EventSink {
 
   submit(token: number): void {
     this.#builder.submit(token)
+    if (this.#droppedEarly.delete(token)) {
+      this.#builder.drop(token)
+      return
+    }
     if (this.#place === null) return
     const { call, track } = this.#place
     this.#pending.set(token, { call, task: call.tasks.length })
+    call.pending++
     this.#add(track, RAW_SUBMIT - call.tasks.length, track.last)
     call.tasks.push(null)
-    if (this.#pending.size <= MOST_PENDING) return
-    for (const oldest of this.#pending.keys()) {
-      this.#pending.delete(oldest)
-      return
-    }
+    forgetOldest(this.#pending)
   }
 
   begin(token: number): void {
@@ -206,6 +211,7 @@ export class Tracer implements EventSink {
     const work = this.#pending.get(token)
     if (work === undefined) return
     this.#pending.delete(token)
+    work.call.pending--
     const track = new RawTrack(this.#thread)
     work.call.tasks[work.task] = track
     this.#place = { call: work.call, track }
@@ -213,8 +219,15 @@ export class Tracer implements EventSink {
   }
 
   drop(token: number): void {
+    if (!this.#builder.knows(token) && !this.#isIdle(false)) {
+      this.#droppedEarly.add(token)
+      forgetOldest(this.#droppedEarly)
+    }
     this.#builder.drop(token)
+    const work = this.#pending.get(token)
+    if (work === undefined) return
     this.#pending.delete(token)
+    work.call.pending--
   }
 
   // ---- events that only the tree is made of ----
@@ -272,7 +285,7 @@ export class Tracer implements EventSink {
     this.#begins = false
     this.#beginning.delete(this.#thread)
     if (this.#isFull || this.kept.length >= this.asked) return false // others were first
-    const call: RawCall = { root: new RawTrack(this.#thread), tasks: [], isCut: false }
+    const call: RawCall = { root: new RawTrack(this.#thread), tasks: [], pending: 0, isCut: false }
     this.kept.push(call)
     this.#place = { call, track: call.root }
     this.#places.set(this.#thread, this.#place)
@@ -342,7 +355,17 @@ export class Tracer implements EventSink {
     this.#places.clear()
     this.#beginning.clear()
     this.#pending.clear()
+    this.#droppedEarly.clear()
     this.#place = null
     this.#begins = false
+  }
+}
+
+/** Where there are more than may be pending. */
+function forgetOldest(tokens: Map<number, unknown> | Set<number>): void {
+  if (tokens.size <= MOST_PENDING) return
+  for (const oldest of tokens.keys()) {
+    tokens.delete(oldest)
+    return
   }
 }

@@ -6,7 +6,7 @@ import type { MethodName, Tree } from '../cct/tree.ts'
 import type { Profile, RegionTimes } from './profile.ts'
 import { packCourse } from './root-calls.ts'
 import { packSlow } from './slow-calls.ts'
-import { packTrace } from './trace-file.ts'
+import { packTrace, withSoundTrace } from './trace-file.ts'
 
 export const CODEC = {
   useRecords: false,
@@ -23,7 +23,8 @@ const NAMES_A_PIECE = 4096
  * these change.
  */
 export function* bodyPieces(profile: Profile): Generator<Uint8Array> {
-  const { methodNames, merged, threads, regions, callSites, course, slowCalls, trace, ...facts } = profile
+  const { methodNames, merged, threads, regions, callSites, course, slowCalls, trace, ...facts } =
+    withSoundTrace(profile)
   const packr = new Packr(CODEC)
   const names = methodNames.slice(1)
   const entries = Object.entries({

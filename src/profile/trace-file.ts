@@ -4,7 +4,7 @@
 //
 // is `Trace` with `thread` unfolded; `events` is an i32 array and `times` an f64 array, each as MessagePack `bin`. A reader
 // checks what views rely on: ids have names, every frame is left, work is handed over once and by an earlier track, and
-// times do not decrease.
+// times do not decrease. So does a writer, by the same code: a file that could not be opened would be a profile lost.
 
 import {
   LEAVE,
@@ -14,6 +14,19 @@ import {
   type TraceState,
   type TraceTrack,
 } from '../cct/trace.ts'
+import type { Profile } from './profile.ts'
+
+/** The profile without traced calls that a reader would refuse; itself if there are none, and with a warning otherwise. */
+export function withSoundTrace(profile: Profile): Profile {
+  const { trace, methodNames, warnings } = profile
+  if (trace === undefined) return profile
+  const faults = trace.calls.map((call) => faultOf(call, methodNames.length))
+  const found = faults.find((it) => it !== null)
+  if (found === undefined) return profile
+  const calls = trace.calls.filter((_, i) => faults[i] === null)
+  const warning = `traced calls left out, as they contradict themselves (${found}): ${trace.calls.length - calls.length}; please report this`
+  return { ...profile, trace: { ...trace, calls }, warnings: [...warnings, warning] }
+}
 
 export function packTrace({ calls, ...facts }: Trace): object {
   const bytes = (of: Int32Array | Float64Array) => new Uint8Array(of.buffer, of.byteOffset, of.byteLength)
@@ -48,16 +61,27 @@ function readCall(value: unknown, methods: number, bad: Bad): TracedCall {
   const call = fields(value, 'a traced call', bad)
   const state = TRACE_STATES.find((it): it is TraceState => it === call.state)
   if (state === undefined) throw bad(`the state of a traced call is none of ${TRACE_STATES.join(', ')}`)
-  if (typeof call.startNs !== 'number' || !Number.isFinite(call.startNs)) {
-    throw bad('the start of a traced call is not a number')
-  }
-  const given = list(call.tracks, 'tracks of a traced call', bad)
-  if (given.length === 0) throw bad('a traced call has no track')
-  const tracks = given.map((each) => readTrack(each, bad))
+  if (typeof call.startNs !== 'number') throw bad(NO_START)
+  const tracks = list(call.tracks, 'tracks of a traced call', bad).map((each) => readTrack(each, bad))
+  const read = { startNs: call.startNs, state, tracks }
+  const fault = faultOf(read, methods)
+  if (fault !== null) throw bad(fault)
+  return read
+}
+
+const NOT_AS_MANY = 'a track of a traced call does not have as many times as events'
+const NO_START = 'the start of a traced call is not a number'
+
+/** What contradicts itself in a call, null if nothing does. */
+function faultOf({ startNs, tracks }: TracedCall, methods: number): string | null {
+  if (!Number.isFinite(startNs)) return NO_START
+  if (tracks.length === 0) return 'a traced call has no track'
   const isHandedOver = new Uint8Array(tracks.length)
-  for (const [at, track] of tracks.entries()) checkTrack(track, at, methods, isHandedOver, bad)
-  if (isHandedOver.subarray(1).includes(0)) throw bad('a track of a traced call comes from nowhere')
-  return { startNs: call.startNs, state, tracks }
+  for (const [at, track] of tracks.entries()) {
+    const fault = faultOfTrack(track, at, methods, isHandedOver)
+    if (fault !== null) return fault
+  }
+  return isHandedOver.subarray(1).includes(0) ? 'a track of a traced call comes from nowhere' : null
 }
 
 function readTrack(value: unknown, bad: Bad): TraceTrack {
@@ -69,7 +93,7 @@ function readTrack(value: unknown, bad: Bad): TraceTrack {
     throw bad('a track of a traced call has no events')
   }
   if (events.byteLength % 4 !== 0 || times.byteLength !== events.byteLength * 2) {
-    throw bad('a track of a traced call does not have as many times as events')
+    throw bad(NOT_AS_MANY)
   }
   return {
     thread: { id, name },
@@ -78,35 +102,36 @@ function readTrack(value: unknown, bad: Bad): TraceTrack {
   }
 }
 
-function checkTrack(
+/** @param isHandedOver by track: whether one before it hands it over; this one adds its own */
+function faultOfTrack(
   { events, times }: TraceTrack,
   place: number,
   methods: number,
   isHandedOver: Uint8Array,
-  bad: Bad,
-): void {
+): string | null {
+  if (times.length !== events.length) return NOT_AS_MANY
   let depth = 0
   let before = 0
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
     const time = times[i]!
     // Not `time < before`: that is false of what is no number.
-    if (!(time >= before && time < Number.POSITIVE_INFINITY)) throw bad('a traced call runs backwards')
+    if (!(time >= before && time < Number.POSITIVE_INFINITY)) return 'a traced call runs backwards'
     before = time
-    if (event >= methods) throw bad('a traced call has a method without a name')
+    if (event >= methods) return 'a traced call has a method without a name'
     if (event > 0) depth++
     else if (event === LEAVE) {
-      if (depth-- === 0) throw bad('a traced call leaves what it has not entered')
+      if (depth-- === 0) return 'a traced call leaves what it has not entered'
     } else {
       const to = -event
       if (to <= place || to >= isHandedOver.length || isHandedOver[to] === 1) {
-        throw bad('a traced call hands over what is not there')
+        return 'a traced call hands over what is not there'
       }
       isHandedOver[to] = 1
     }
   }
-  if (depth > 0) throw bad('a traced call does not leave what it has entered')
-  if (events.length === 0) throw bad('a track of a traced call is empty')
+  if (depth > 0) return 'a traced call does not leave what it has entered'
+  return events.length === 0 ? 'a track of a traced call is empty' : null
 }
 
 /** Aligned, and no view into the file. */

@@ -4,6 +4,7 @@ import { withDenseIds } from '../cct/allocation.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import type { OverheadFacts, Profile, RegionTimes, Sampling, SkippedMethod } from '../profile/profile.ts'
+import { withSoundTrace } from '../profile/trace-file.ts'
 import type { Budget } from './budget.ts'
 import type { TargetClock } from './clock.ts'
 import type { Engine } from './engine.ts'
@@ -34,7 +35,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
   const { merged } = snapshot
   // What they did lately is for who looks meanwhile.
   const threads = snapshot.threads.map(({ id, name, tree }) => ({ id, name, tree }))
-  return {
+  return withSoundTrace({
     target: {
       pid: engine.pid,
       jdk: facts.version,
@@ -77,7 +78,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     ...(regions !== undefined && { regions }),
     ...(trace !== undefined && { trace }),
     ...(mode === 'alloc' ? withDenseIds(methodNames, { merged, threads }) : { methodNames, merged, threads }),
-  }
+  })
 }
 
 /** Regions stand for roots where they are timed. */

@@ -274,7 +274,20 @@ describe('work that a traced call hands over', () => {
   })
 
   it('that nobody takes up is not shown', () => {
-    assert.deepEqual(trace('root main> 0 submit 1 submit 2 main< 10 drop 1'), [
+    assert.deepEqual(trace('root main> 0 submit 1 submit 2 main< 10 drop 1 drop 2'), [
+      'whole 0: @1 main> 0 main< 10',
+    ])
+  })
+
+  it('that has not begun leaves the call open', () => {
+    assert.deepEqual(trace('root main> 0 submit 1 submit 2 main< 10 drop 1'), ['open 0: @1 main> 0 main< 10'])
+    assert.deepEqual(trace('@1 root main> 0 submit 1 main< 10 @2 begin 1 run> 15 submit 2 run< 20 begin 0'), [
+      'open 0: @1 main> 0 hand 1 10 main< 10 @2 run> 15 run< 20',
+    ])
+  })
+
+  it('that was dropped by a thread that is read first is no work', () => {
+    assert.deepEqual(trace('@1 root main> 0 @2 drop 7 @1 submit 7 main< 10'), [
       'whole 0: @1 main> 0 main< 10',
     ])
   })
@@ -283,7 +296,7 @@ describe('work that a traced call hands over', () => {
     for (const further of ['', '@3 begin 8 submit 9 @2']) {
       assert.deepEqual(
         trace(`@1 root main> 0 submit 7 a> 5 a< 6 @2 begin 7 submit 8 ${further} @1 main< 10`),
-        ['whole 0: @1 main> 0 a> 5 a< 6 main< 10'],
+        ['open 0: @1 main> 0 a> 5 a< 6 main< 10'],
       )
     }
   })

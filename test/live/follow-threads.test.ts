@@ -121,6 +121,24 @@ async function run(java: JavaProcess, way: string, n: number, nth = 1): Promise<
 const FOLLOW = ['--root', 'fix.Hands.root', '--follow-threads']
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
+  it('a traced call is whole when all that it has handed over has ended, or never begins', async () => {
+    const java = await start(jdk)
+    const ways = Object.keys(HANDED).filter((way) => way !== 'rejected') // takes up what was cancelled when it is over
+    const all = [...ways, 'forked', 'stream', 'wrapped', 'idle', ...(jdk.version >= 21 ? ['virtual'] : [])]
+    const recording = startRecording(java.pid, ...FOLLOW, '--trace', `${all.length + 1}`)
+    await recording.started
+    for (const way of all) await run(java, way, 4)
+    await run(java, 'never', 1)
+    const { trace } = (await recording.stop()) as JsonProfile & {
+      readonly trace: { readonly calls: readonly { readonly state: string }[] }
+    }
+    expect(java.stdout()).not.toMatch(/failed/)
+    expect(trace.calls.map(({ state }, i) => `${all[i] ?? 'never'} ${state}`)).toEqual([
+      ...all.map((way) => `${way} whole`),
+      'never open',
+    ])
+  })
+
   it.each(['a', 'b'])('scheme %s: work stands below what handed it over, all of it', async (scheme) => {
     const java = await start(jdk)
     const recording = startRecording(java.pid, ...FOLLOW, '--scheme', scheme)

@@ -9,6 +9,7 @@ import { jsonPieces } from '../../src/profile/json.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { reportJsonPieces, reportText } from '../../src/profile/report.ts'
 import { width } from '../../src/profile/text.ts'
+import { packTrace, readTrace, withSoundTrace } from '../../src/profile/trace-file.ts'
 import { callOf, traceOf } from './traced.ts'
 import { Methods, profileOfTree, treeOf } from './trees.ts'
 
@@ -62,11 +63,26 @@ describe('a file with traced calls', () => {
       },
     ],
   ])('is refused where a call %s', (problem, bad) => {
-    const bytes = encodeProfile(traced({ asked: 1, calls: [bad] }))
+    const packed = packTrace({ asked: 1, calls: [bad] })
     assert.throws(
-      () => decodeProfile(bytes, 'p'),
+      () => readTrace(packed, methods.names.length, (what) => new CorruptProfile('p', what)),
       (error) => error instanceof CorruptProfile && error.message.includes(problem),
     )
+  })
+
+  it('is never written with a call that would be refused: it is left out, a warning says so, and all else is kept', () => {
+    const empty = { ...call('main> 1 main< 2'), tracks: [call('').tracks[0]!] }
+    const [first, second] = two.calls
+    const profile = traced({ asked: 3, calls: [first!, empty, second!] })
+    const read = decodeProfile(encodeProfile(profile), 'p')
+    assert.deepEqual(read.trace, { asked: 3, calls: two.calls })
+    assert.deepEqual(read.merged, profile.merged)
+    assert.deepEqual(read.warnings, [
+      ...profile.warnings,
+      'traced calls left out, as they contradict themselves (a track of a traced call is empty): 1; please report this',
+    ])
+    assert.deepEqual(withSoundTrace(profile).warnings, read.warnings)
+    assert.equal(withSoundTrace(read), read)
   })
 })
 

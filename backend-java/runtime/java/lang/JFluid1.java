@@ -658,10 +658,7 @@ public final class JFluid1 {
     public static void workerStarts(Object worker) {
         ThreadInfo ti = current();
         if (ti != null && ti.started && ti.active && ti.nesting <= 1) {
-            if (ti.token == 0) {
-                letGo(ti); // a factory of the application runs the worker inside a task of its own
-            }
-            ti.token = 0;
+            letGo(ti); // a factory of the application may run the worker inside a task of its own
             leaveGraph(ti);
         }
         if (Points.FIRST_TASK >= 0) {
@@ -720,7 +717,9 @@ public final class JFluid1 {
     public static void threadEnds() {
         ThreadInfo ti = current();
         if (ti != null && ti.started && ti.active) {
-            ti.token = 0;
+            if (ti.token != 0) {
+                letGo(ti);
+            }
             leaveGraph(ti);
         }
     }

@@ -73,16 +73,21 @@ public final class JFluid1Tasks {
         goOn(ti, virtual, on);
     }
 
-    /** Tells that open calls of this thread will not end inside the graph. */
+    /**
+     * Tells that open calls of this thread will not end inside the graph; of one that was started for work and has had no event,
+     * that this work has no part in it.
+     */
     @ReservedStackAccess
     static void letGo(ThreadInfo ti) {
+        long started = ti.token;
+        ti.token = 0;
         ti.active = false;
         ti.guard = true;
         boolean on = false;
         try {
             on = room(ti, ti, 1);
             if (on) {
-                put(ti, CONTROL_BEGIN);
+                put(ti, started == 0 ? CONTROL_BEGIN : CONTROL_DROP | started);
             }
             ti.site = 0;
         } catch (Throwable t) {
