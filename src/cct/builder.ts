@@ -673,6 +673,8 @@ export class CctBuilder implements EventSink {
    */
   keepSlow(threshold: SlowThreshold, mostContexts?: number): void {
     this.rootCalls?.keepSlow(threshold, (maxNodes) => this.#sibling(maxNodes), mostContexts)
+    // Events that are still to come may lie around one that was told already.
+    for (const { start, end } of this.#pauses) this.rootCalls?.slow?.pause(start, end)
   }
 
   /** One for some of the same calls. */
@@ -690,8 +692,12 @@ export class CctBuilder implements EventSink {
     return sibling
   }
 
-  /** Adds what another has of one thread, whose calls have ended. */
-  addTree(other: CctBuilder, thread: number): void {
+  /**
+   * Adds what another has of one thread, whose calls have ended.
+   *
+   * @param sign  -1 takes away what was added before
+   */
+  addTree(other: CctBuilder, thread: number, sign: 1 | -1 = 1): void {
     this.thread(thread, -1)
     const into = new Int32Array(other.count)
     for (let node = 1; node < other.count; node++) {
@@ -703,14 +709,14 @@ export class CctBuilder implements EventSink {
       }
       const own = this.#find(into[above], other.ints[node * INTS + METHOD])
       into[node] = own
-      this.floats[own * FLOATS + CALLS] += other.floats[node * FLOATS + CALLS]
-      this.floats[own * FLOATS + TICKS] += other.floats[node * FLOATS + TICKS]
+      this.floats[own * FLOATS + CALLS] += sign * other.floats[node * FLOATS + CALLS]
+      this.floats[own * FLOATS + TICKS] += sign * other.floats[node * FLOATS + TICKS]
       if (node >= other.countedCalls.length || other.countedCalls[node] === 0) continue
       if (own >= this.countedCalls.length) this.countedCalls = enlarged(this.countedCalls, this.count)
-      this.countedCalls[own] += other.countedCalls[node]
+      this.countedCalls[own] += sign * other.countedCalls[node]
     }
     for (const [node, halves] of other.probeHalves)
-      this.probeHalves.set(into[node], (this.probeHalves.get(into[node]) ?? 0) + halves)
+      this.probeHalves.set(into[node], (this.probeHalves.get(into[node]) ?? 0) + sign * halves)
   }
 
   /**

@@ -3,6 +3,9 @@
 // Whether a call is slow is known when it ends. So the events of a thread's call are kept as they come, run by run, not one by
 // one, and read a second time if the call was slow: what is not slow costs the copy of its words, 8 bytes an event. A call with more
 // words than that is read into a tree of its own meanwhile, so that memory stays bounded.
+//
+// A pause may be told when the calls that it was in have ended, and make one of them fast that was slow. So the latest slow calls
+// are kept for a while, and what is not slow any more is taken out of the tree again.
 
 import type { CctBuilder } from './builder.ts'
 import type { RootClock } from './root-calls.ts'
@@ -16,6 +19,9 @@ const MOST_STRETCHES = 2 ** 18
 const KEPT_WORDS = 2 ** 16
 /** Pauses that trees of single calls are without. */
 const MOST_PAUSES = 256
+/** Slow calls that a pause may still make fast, and elements of their words or nodes: 16 MiB. */
+const MOST_RECENT = 1024
+const MOST_RECENT_ELEMENTS = 2 ** 22
 /** Contexts of a call that is read meanwhile. */
 const MOST_CONTEXTS = 2 ** 20
 /** When a call is slow: at so many ticks, or above the p99 of all so far. */
@@ -134,6 +140,14 @@ interface KeptCall extends SlowCall {
   readonly call: number
 }
 
+/** A call that was slow when it ended. */
+interface RecentCall {
+  readonly call: KeptCall
+  /** Ticks from which on it is slow. */
+  readonly from: number
+  readonly isSlow: boolean
+}
+
 /** What else is known of the calls of a builder. */
 export interface CallFacts {
   /** What p99 of calls so far is, in ticks; not finite while there are too few. */
@@ -158,6 +172,9 @@ export class SlowCalls {
   /** The slowest first. */
   #slowest: KeptCall[] = []
   #latest: KeptCall | null = null
+  /** By its number among all calls of the recording, oldest first. */
+  readonly #recent = new Map<number, RecentCall>()
+  #recentElements = 0
   #ended = 0
   #pauses: [start: number, end: number][] = []
 
@@ -193,10 +210,13 @@ export class SlowCalls {
   /** The tree of one of these; null if it is not kept any more. */
   treeOf(number: number): CctBuilder | null {
     const call = [...this.#slowest, this.#latest].find((it) => it?.number === number)
-    if (call === undefined || call === null) return null
-    if (call.log.builder !== null) return call.log.builder
+    return call === undefined || call === null ? null : this.#builderOf(call)
+  }
+
+  #builderOf({ log, thread }: KeptCall): CctBuilder {
+    if (log.builder !== null) return log.builder
     const builder = this.#make()
-    call.log.tell(builder, call.thread)
+    log.tell(builder, thread)
     for (const [start, end] of this.#pauses) builder.pause(start, end)
     return builder
   }
@@ -257,14 +277,18 @@ export class SlowCalls {
     const log = this.#logs[thread]
     if (log?.isWhole !== true) return
     this.#ended++
-    const isSlow = ticks >= this.thresholdTicks
+    const from = this.thresholdTicks
+    const isSlow = ticks >= from
     const isAmongSlowest = this.#slowest.length < SLOWEST || ticks > this.#slowest.at(-1)!.ticks
     if (isSlow || isAmongSlowest) {
       if (log.builder !== null) this.#readMeanwhile(log, thread)
       if (isSlow) this.#add(log, thread)
       const facts = { number: this.#ended, thread, method, ticks, atMs: this.#facts.now() }
       const call = { ...facts, log: log.copy(), call: number }
-      if (isSlow) this.#latest = call
+      if (isSlow) {
+        this.#latest = call
+        this.#remember({ call, from, isSlow })
+      }
       if (isAmongSlowest && !log.isTooLarge) this.#keep(call)
     }
     log.clear()
@@ -283,12 +307,37 @@ export class SlowCalls {
     this.#slowest.length = Math.min(SLOWEST, this.#slowest.length)
   }
 
-  /** A call that has ended took so long, without a pause told since. Those that were slow when they ended stay in the tree. */
+  #remember(recent: RecentCall): void {
+    this.#recent.set(recent.call.call, recent)
+    this.#recentElements += elementsOf(recent.call)
+    for (const [number, { call }] of this.#recent) {
+      if (this.#recent.size === 1) return
+      if (this.#recent.size <= MOST_RECENT && this.#recentElements <= MOST_RECENT_ELEMENTS) return
+      this.#recent.delete(number)
+      this.#recentElements -= elementsOf(call)
+    }
+  }
+
+  /** A call that has ended took so long, without a pause told since; it is told to `pause` first. */
   correct(number: number, ticks: number): void {
     const corrected = (it: KeptCall) => (it.call === number ? { ...it, ticks } : it)
     if (this.#latest?.call === number) this.#latest = corrected(this.#latest)
     if (this.#slowest.some((it) => it.call === number))
       this.#slowest = this.#slowest.map(corrected).sort((a, b) => b.ticks - a.ticks)
+    const recent = this.#recent.get(number)
+    if (recent !== undefined) this.#decideAgain(recent, ticks)
+  }
+
+  #decideAgain({ call, from, isSlow: wasSlow }: RecentCall, ticks: number): void {
+    const isSlow = ticks >= from
+    this.#recent.set(call.call, { call: { ...call, ticks }, from, isSlow })
+    if (isSlow === wasSlow) return
+    const sign = isSlow ? 1 : -1
+    this.count += sign
+    if (call.log.isTooLarge) this.dropped += sign
+    else this.tree.addTree(this.#builderOf(call), call.thread, sign)
+    // Where older ones are not known any more there is none, until the next one ends.
+    this.#latest = [...this.#recent.values()].findLast((it) => it.isSlow)?.call ?? null
   }
 
   /** Too much to be kept: it is read into a tree of its own. */
@@ -312,8 +361,13 @@ export class SlowCalls {
   pause(start: number, end: number): void {
     this.tree.pause(start, end)
     // One builder may be in more than one of these.
-    const logs = [...this.#logs, ...this.#slowest.map((it) => it.log), this.#latest?.log]
+    const kept = [...this.#slowest, ...[...this.#recent.values()].map((it) => it.call), this.#latest]
+    const logs = [...this.#logs, ...kept.map((it) => it?.log)]
     for (const builder of new Set(logs.map((it) => it?.builder))) builder?.pause(start, end)
     this.#pauses = [...this.#pauses.slice(1 - MOST_PAUSES), [start, end]]
   }
+}
+
+function elementsOf({ log: { builder, used, stretches } }: KeptCall): number {
+  return builder === null ? used + stretches.length : builder.ints.length
 }

@@ -103,6 +103,78 @@ describe('slow calls', () => {
     assert.equal(slow().latest?.ticks, 20_000)
   })
 
+  it('that a pause makes fast, told when they have ended, are in no sum any more', () => {
+    const { builder, slow } = keeping(50_000)
+    play(builder, 'root main> 0 a> 1 a< 60001 main< 60002') // slow
+    play(builder, 'root main> 100000 b> 100001 a> 100002 a< 180002 b< 180003 main< 180004')
+    assert.equal(slow().count, 2)
+    builder.pause(100_100, 170_100) // which leaves 10,004
+    assert.equal(slow().count, 1)
+    assert.equal(show(treeOf(slow().tree)), 'main 1x 2ns ( a 1x 60000ns )')
+    assert.deepEqual([slow().latest?.number, slow().latest?.ticks], [1, 60_002])
+    assert.deepEqual(
+      slow().slowest.map((it) => it.ticks),
+      [60_002, 10_004],
+    )
+    builder.pause(10_000, 30_000)
+    assert.deepEqual([slow().count, slow().latest], [0, null])
+    assert.equal(show(treeOf(slow().tree)), '')
+    play(builder, 'root main> 200000 main< 260000')
+    assert.deepEqual([slow().count, slow().latest?.number], [1, 3])
+  })
+
+  it('are without pauses that were told before anybody asked, or began anew', () => {
+    const builder = new CctBuilder()
+    const calls = builder.timeRoots(COSTS, new Course())
+    builder.pause(20_000, 90_000)
+    builder.keepSlow(1)
+    play(builder, 'root main> 10000 main< 110000')
+    assert.equal(show(treeOf(calls.slow!.tree)), 'main 1x 30000ns')
+    builder.pause(210_000, 290_000)
+    builder.reset()
+    play(builder, 'root main> 200000 main< 300000')
+    assert.equal(show(treeOf(calls.slow!.tree)), 'main 1x 20000ns')
+  })
+
+  it('are those that are slow without the pauses told late, and their sum is that of their own trees', () => {
+    const seed = 20261126
+    let state = seed
+    const random = (below: number): number => {
+      state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff
+      return Math.floor((state / 0x80000000) * below)
+    }
+    for (let round = 0; round < 40; round++) {
+      const { builder, slow } = keeping(100_000)
+      let now = 0
+      const late: [start: number, end: number][] = []
+      for (let call = 0; call < SLOWEST; call++) {
+        play(builder, `@${1 + random(2)} root main> ${now}`)
+        for (let i = random(4); i >= 0; i--) {
+          const [from, stood] = [now + 1 + random(60_000), random(2) * (1 + random(120_000))]
+          now = from + stood + 1 + random(60_000)
+          play(builder, `${'abc'[i % 3]}> ${from - 1} ${'abc'[i % 3]}< ${now}`)
+          if (stood > 0) late.push([from, from + stood])
+        }
+        play(builder, `main< ${++now}`)
+        while (late.length > random(4)) builder.pause(...late.splice(random(late.length), 1)[0]!)
+      }
+      for (const pause of late) builder.pause(...pause)
+      const { count, slowest, tree } = slow()
+      const still = slowest.filter((it) => it.ticks >= 100_000)
+      assert.equal(count, still.length, `seed ${seed}, round ${round}`)
+      assert.equal(slow().latest?.number, still.map((it) => it.number).sort((a, b) => b - a)[0])
+      const sum = (of: typeof tree): number => {
+        const { metrics } = treeOf(of)
+        return (metrics.selfNs ?? []).reduce((a: number, b: number) => a + b, 0)
+      }
+      for (const { number, ticks } of slowest) assert.equal(sum(slow().treeOf(number)!), ticks)
+      assert.equal(
+        sum(tree),
+        still.reduce((all, it) => all + it.ticks, 0),
+      )
+    }
+  })
+
   it('that have more events than are kept have the same trees', () => {
     const { builder, slow } = keeping(1)
     const children = ['a', 'b', 'c'].map(idOf)
