@@ -88,7 +88,12 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
     this.#session = session
     this.#timer = setInterval(() => void this.status().catch(() => {}), STATUS_MS) // a session that ends says so by `ended`
     this.#timer.unref()
-    void session.ended.then((reason) => this.emit('ended', reason))
+    void session.ended.then((reason) => this.#tell('ended', reason))
+  }
+
+  /** A listener that throws throws at nobody who asks or detaches, as with any emitter: it is an uncaught exception. */
+  #tell(event: 'warning' | 'ended', text: string): void {
+    queueMicrotask(() => this.emit(event, text))
   }
 
   get pid(): number {
@@ -106,7 +111,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
     for (const warning of status.warnings) {
       if (this.#warned.has(warning)) continue
       this.#warned.add(warning)
-      this.emit('warning', warning)
+      this.#tell('warning', warning)
     }
     return status
   }

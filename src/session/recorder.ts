@@ -216,7 +216,10 @@ export class Recorder {
     trace = 0,
   ): Promise<Recorder> {
     const workerData: RecorderData = { ringPath, executed, firstMethod, regions, firstPlaced, trace }
-    const worker = new Worker(workerUrl, { workerData, name: 'jfluid-recorder' })
+    // A program of `node --input-type=module --eval` would have the worker refuse to be a file.
+    const isTyped = process.execArgv.some((it) => it.startsWith('--input-type'))
+    const execArgv = isTyped ? [] : process.execArgv
+    const worker = new Worker(workerUrl, { workerData, execArgv, name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {
       worker.on('message', (message: RecorderMessage) => {

@@ -88,6 +88,40 @@ it('a JVM that ends is told, ends the pictures, and leaves a profile', async () 
   expect(profile.events.count).toBeGreaterThan(1000)
 })
 
+it('a listener that throws is an uncaught exception, and the profile is there all the same', async () => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+  await java.line(/ready/)
+  const program = `
+    import { once } from 'node:events'
+    import { attach } from 'jfluid'
+    process.on('uncaughtException', ({ message }, origin) => console.log(origin, message))
+    const attachment = await attach(${java.pid}, { root: 'fix.Ticker.work' })
+    attachment.on('ended', () => { throw new Error('of ended') })
+    while ((await attachment.status()).events < 1000);
+    const ended = once(process, 'uncaughtException')
+    process.kill(${java.pid}, 'SIGKILL')
+    await ended
+    console.log('profile of', (await attachment.detach()).events.count >= 1000)`
+  const p = startProcess(process.execPath, ['--input-type=module', '--eval', program], { cwd: root })
+  const { code } = await p.exit
+  expect([code, p.stderr()]).toEqual([0, ''])
+  expect(p.stdout().trim().split('\n')).toEqual([...['uncaughtException of ended', 'profile of true']])
+})
+
+it('a listener of warnings that throws does not throw at whoever asks for the status', async () => {
+  const program = `
+    import { Attachment } from '${join(root, 'dist/library/attachment.js')}'
+    process.on('uncaughtException', ({ message }, origin) => console.log(origin, message))
+    const session = { ended: new Promise(() => {}), status: async () => ({ warnings: ['one'], events: 7 }) }
+    const attachment = new Attachment(session)
+    attachment.on('warning', (text) => { throw new Error('of ' + text) })
+    const { events } = await attachment.status()
+    setImmediate(() => console.log('status of', events))`
+  const p = startProcess(process.execPath, ['--input-type=module', '--eval', program])
+  expect([(await p.exit).code, p.stderr()]).toEqual([0, ''])
+  expect(p.stdout()).toBe('uncaughtException of one\nstatus of 7\n')
+})
+
 it('examples/04-library runs as its README says', async () => {
   const java = startJava(newest, ['-cp', await compileShop(newest), 'shop.Main'])
   await java.line(/./)
