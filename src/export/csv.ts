@@ -1,6 +1,10 @@
 // One row a context, for spreadsheets and data frames, as RFC 4180 has it: lines end with CR LF, and a field with a
 // comma, a quote or a line end is quoted.
 //
+// A spreadsheet takes a cell that begins with =, +, -, @, a tab or a line end for a formula, or for the beginning of one, and a
+// thread may be called anything. So a text that begins with one of these, or with an apostrophe, has an apostrophe before it:
+// to read a name, take one away. Numbers have none.
+//
 // The first row names the columns. `node` and `parent` are row numbers from 0 (a top node has no parent), `path` the
 // methods from the top node down, joined by semicolons; deep ones are cut in the middle. The numbers are the columns of
 // the JSON, in the same units, not rounded.
@@ -28,7 +32,7 @@ export const csv: ExportFormat = {
     const heads = methodCells(profile)
     let first = 0
     for (const { tree, thread } of treesOf(profile, threads)) {
-      const start = thread === undefined ? '' : `${thread.id},${quoted(thread.name)},`
+      const start = thread === undefined ? '' : `${thread.id},${textCell(thread.name)},`
       yield* rows(tree, { start, first, names, heads, metrics })
       first += tree.count
     }
@@ -52,7 +56,7 @@ function* rows(tree: Tree, { start, first, names, heads, metrics }: RowParts): G
     moveTo(path, i, tree.size)
     const above = tree.parent[i]!
     let row = `${start}${first + i},${above < 0 ? '' : first + above},${path.length - 1},`
-    row += `${quoted(pathText(tree, path, names))},${heads(tree.method[i]!)}`
+    row += `${textCell(pathText(tree, path, names))},${heads(tree.method[i]!)}`
     for (const column of columns) row += `,${column?.[i] ?? ''}`
     yield `${row}\r\n`
   }
@@ -74,12 +78,13 @@ function methodCells(profile: Profile): (id: number) => string {
     if (made !== undefined) return made
     const { class: className, method, descriptor, loader, bci, line } = nameOf(profile.methodNames, id)
     const places = profile.callSites ? [bci ?? '', line ?? ''] : []
-    const cells = [className, method, descriptor, loader].map(quoted).concat(places.map(String)).join(',')
+    const cells = [className, method, descriptor, loader].map(textCell).concat(places.map(String)).join(',')
     known[id] = cells
     return cells
   }
 }
 
-function quoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+function textCell(text: string): string {
+  const plain = /^[=+\-@\t\r\n'＝＋－＠]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
 }

@@ -41,6 +41,33 @@ describe('csv', () => {
     )
   })
 
+  it('has no name that a spreadsheet would take for a formula, and gives each name back', async () => {
+    const names = ['=1+1', '+1', '-main', '@SUM(A1)', '\tx', '\r\n=1', "'quoted", '＝1', 'a=b', '<init>']
+    const [, ...rows] = rowsOf(
+      await exported(
+        profileOf('main 1x -5ns', {
+          threads: names.map((name, i) => ({ id: i, name, tree: profileOf('main 1x -5ns').merged })),
+        }),
+        'csv',
+        true,
+      ),
+    )
+    assert.equal(rows.length, names.length)
+    for (const [i, row] of rows.entries()) {
+      assert.doesNotMatch(row[1]!, /^[=+\-@\t\r\n＝]/)
+      assert.equal(row[1]!.replace(/^'/, ''), names[i])
+      assert.equal(row[11], '-5') // numbers stay numbers
+    }
+    const clojure = profileOf('main 1x 1ns', {
+      methodNames: [
+        { class: '', method: '', descriptor: '', loader: '' },
+        { class: '=cmd|x', method: '-main', descriptor: '()V', loader: '@app' },
+      ],
+    })
+    const [, row] = rowsOf(await exported(clojure, 'csv'))
+    assert.deepEqual(row!.slice(3, 8), ["'=cmd|x.-main", "'=cmd|x", "'-main", '()V', "'@app"])
+  })
+
   it('says where calls come from, if that is told', async () => {
     const [head, , seven] = rowsOf(await exported(callSites(), 'csv'))
     assert.deepEqual(head!.slice(4, 10), ['class', 'method', 'descriptor', 'loader', 'bci', 'line'])
