@@ -34,9 +34,8 @@ try {
     process.stderr.write(`jfluid: ${cleanLines(error.message)}\n  ${cleanLines(error.hint)}\n`)
     process.exitCode = error.exitCode
   } else {
-    process.stderr.write(
-      `jfluid: internal error, please report it\n${error instanceof Error ? error.stack : String(error)}\n`,
-    )
+    const what = String(error instanceof Error ? error.stack : error)
+    process.stderr.write(`jfluid: internal error, please report it\n${cleanLines(what)}\n`)
     process.exitCode = EX_SOFTWARE
   }
 }

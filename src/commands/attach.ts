@@ -14,6 +14,7 @@ import { describeMatches } from './matches.ts'
 import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
+import { say } from './say.ts'
 import { type StopSignal, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 import { isWholeJvm } from './whole-jvm-options.ts'
@@ -58,7 +59,7 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
     progress.close()
   }
   const left = await view(session, place)
-  for (const line of later) process.stderr.write(`${line}\n`)
+  for (const line of later) say(line)
   const told = outcome(session, left === 'quit' ? null : left, flags.out ?? null)
   if (told !== null) throw told
 }
@@ -103,12 +104,12 @@ async function shown(
   }
   onLeft()
   await place?.release()
-  const { profile, report } = await finish(session, (line) => process.stderr.write(`${line}\n`), stop)
+  const { profile, report } = await finish(session, say, stop)
   // Before anything is said: whoever reads us may have gone.
   await place?.keep(profile)
   await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
-  for (const line of describeMatches(session)) process.stderr.write(`${line}\n`)
-  process.stderr.write(`${describeDetach(session, report)}\n`)
-  if (place !== null) process.stderr.write(`profile written to ${place.path}\n`)
+  for (const line of describeMatches(session)) say(line)
+  say(describeDetach(session, report))
+  if (place !== null) say(`profile written to ${place.path}`)
   return left
 }

@@ -9,6 +9,7 @@ import { createProgress } from '../tui/progress.ts'
 import type { ChooserRow, RootChoice } from '../tui/root-choice.ts'
 import { type Chosen, chooseRoot } from '../tui/root-chooser.ts'
 import { openScreen } from '../tui/screen.ts'
+import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 const DURATION_MS = 3_000
@@ -58,7 +59,7 @@ async function chosenOn(choice: RootChoice): Promise<Chosen> {
 }
 
 function leave(pid: number, how: Chosen['left']): null {
-  process.stderr.write(`no root was chosen; JVM ${pid} runs as before\n`)
+  say(`no root was chosen; JVM ${pid} runs as before`)
   if (how !== 'quit') process.exitCode = signalStatus(how)
   return null
 }

@@ -18,6 +18,7 @@ import { terminalOptions } from '../profile/report.ts'
 import { plural } from '../profile/text.ts'
 import { writePieces } from '../profile/write.ts'
 import { readWithProgress } from './read.ts'
+import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 export interface CompareFlags {
@@ -145,7 +146,7 @@ async function writePage(profile: Profile, page: typeof html.pieces, path: strin
     return true
   } catch (error) {
     if (error !== stopped || stop.signal === null) throw error
-    process.stderr.write(`jfluid: stopped, ${path} is as it was\n`)
+    say(`jfluid: stopped, ${path} is as it was`)
     process.exitCode = signalStatus(stop.signal)
     return false
   } finally {

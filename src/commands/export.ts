@@ -4,6 +4,7 @@ import { BinaryOnTerminal, NoTraceInProfile, NoTreeInProfile } from '../export/e
 import { exportProfile, exportToFile, formatNamed, formatOfFile } from '../export/formats.ts'
 import { createProgress } from '../tui/progress.ts'
 import { readWithProgress } from './read.ts'
+import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 export interface ExportFlags {
@@ -45,7 +46,7 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
   } catch (error) {
     if (!(error instanceof Stopped) || stop.signal === null) throw error
     progress.close()
-    process.stderr.write(`jfluid: stopped, ${out} is as it was\n`)
+    say(`jfluid: stopped, ${out} is as it was`)
     process.exitCode = signalStatus(stop.signal)
   } finally {
     progress.close()

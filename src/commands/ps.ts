@@ -1,6 +1,7 @@
 // jfluid ps: the JVMs of this machine, and whether each can be attached to.
 
-import { listJvms } from '../attach/jvms.ts'
+import { type Jvm, listJvms } from '../attach/jvms.ts'
+import { clean, width } from '../profile/text.ts'
 
 export function ps(flags: { readonly json?: boolean }, out: (text: string) => void): void {
   const jvms = listJvms()
@@ -8,20 +9,22 @@ export function ps(flags: { readonly json?: boolean }, out: (text: string) => vo
     out(`${JSON.stringify(jvms, null, 2)}\n`)
     return
   }
-  if (jvms.length === 0) {
-    out('no JVMs found\n')
-    return
-  }
-  const rows = jvms.map((j) => [
-    String(j.pid),
-    j.user,
-    j.version ?? '?',
-    j.attachable === true ? 'yes' : `no: ${j.attachable}`,
-    j.mainClass ?? '?',
-  ])
-  const head = ['PID', 'USER', 'JAVA', 'ATTACH', 'MAIN CLASS']
-  const widths = head.map((h, i) => Math.max(h.length, ...rows.map((r) => r[i]!.length)))
-  for (const row of [head, ...rows]) {
-    out(`${row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join('  ')}\n`)
-  }
+  out(jvms.length === 0 ? 'no JVMs found\n' : jvmTable(jvms))
+}
+
+export function jvmTable(jvms: readonly Jvm[]): string {
+  const rows = jvms.map((j) =>
+    [
+      String(j.pid),
+      j.user,
+      j.version ?? '?',
+      j.attachable === true ? 'yes' : `no: ${j.attachable}`,
+      j.mainClass ?? '?',
+    ].map(clean),
+  )
+  const all = [['PID', 'USER', 'JAVA', 'ATTACH', 'MAIN CLASS'], ...rows]
+  const widths = all[0]!.map((_, i) => Math.max(...all.map((row) => width(row[i]!))))
+  const padded = (cell: string, i: number, row: readonly string[]): string =>
+    i === row.length - 1 ? cell : cell + ' '.repeat(widths[i]! - width(cell))
+  return all.map((row) => `${row.map(padded).join('  ')}\n`).join('')
 }

@@ -21,6 +21,7 @@ import { PassOn } from './pass-on.ts'
 import { ProfilePlace } from './place.ts'
 import type { RecordFlags } from './record.ts'
 import { exitOf, NoJvmStarted, type RunFlags, start } from './run.ts'
+import { say } from './say.ts'
 import { keepStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
@@ -51,7 +52,7 @@ export async function attachWholeJvm(pidText: string | undefined, flags: AttachF
     progress.close()
   }
   const left = await view(session, place)
-  for (const line of later) process.stderr.write(`${line}\n`)
+  for (const line of later) say(line)
   const told = outcome(session, left === 'quit' ? null : left, flags.out ?? null)
   if (told !== null) throw told
 }
@@ -241,8 +242,8 @@ async function view(
     const profile = await finish(session)
     await place?.keep(profile)
     await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
-    process.stderr.write(`${describeLeaving(session)}\n`)
-    if (place !== null) process.stderr.write(`profile written to ${place.path}\n`)
+    say(describeLeaving(session))
+    if (place !== null) say(`profile written to ${place.path}`)
     return left
   } finally {
     stop.dispose()

@@ -20,9 +20,9 @@ export function frameNames(profile: Profile): FrameNames {
   return { frame, nameOf: nameOfId }
 }
 
-/** Text without line ends and other control characters. */
+/** Text without line ends, other control characters, and those that turn what is read around. */
 export function printable(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, '?')
+  return text.replace(/[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '?')
 }
 
 /** What a thread is called in formats that have one name for it. */

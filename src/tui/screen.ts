@@ -178,7 +178,7 @@ const MOUSE_OFF = '\x1b[?1006l\x1b[?1000l'
 const RESTORE = `${MOUSE_OFF}\x1b[?1l\x1b>\x1b[?25h\x1b[?1049l\x1b[m`
 /** An Escape that nothing has followed for so long is the key. */
 const ESCAPE_MS = 40
-const CONTROL = /\p{Cc}/u
+const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 /** Longer than a stop takes to arrive. */
 const NOT_STOPPED_MS = 100
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const

@@ -170,7 +170,7 @@ describe('the live view', () => {
 
   it('lets no escape sequence of a name through', async () => {
     await open(80, 24, 'a 1x 1ns')
-    const evil = '\x1b[2J\x07\u202e\n'
+    const evil = '\x1b[2J\x07\u202e\n\x9b2J\u2066\u200f'
     methods.names[1] = { class: evil, method: evil, descriptor: evil, loader: evil }
     source.threads = [{ id: 1, name: evil, tree: source.tree }]
     source.facts = { mainClass: evil, jdk: evil, message: evil, warnings: [evil], roots: [evil] }
@@ -178,13 +178,13 @@ describe('the live view', () => {
     for (const key of ['m', 'T', 'escape', 'w', 'escape', 't']) {
       screen.press(key)
       for (const line of screen.lines)
-        for (const run of line) assert.doesNotMatch(run.text, /[\x00-\x1f\x7f-\x9f\u202e]/)
+        for (const run of line) assert.doesNotMatch(run.text, /[\x00-\x1f\x7f-\x9f\u200f\u202e\u2066]/)
     }
     source.tree = treeOf('', methods)
     source.facts = { ...source.facts, phase: 'waiting for root' }
     await view.refresh()
     for (const line of screen.lines)
-      for (const run of line) assert.doesNotMatch(run.text, /[\x00-\x1f\x7f-\x9f\u202e]/)
+      for (const run of line) assert.doesNotMatch(run.text, /[\x00-\x1f\x7f-\x9f\u200f\u202e\u2066]/)
   })
 })
 

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import { listJvms } from '../../attach/jvms.ts'
+import { clean } from '../../profile/text.ts'
 import { complete, completionText, type Known } from './complete.ts'
 import { manual } from './manual.ts'
 import { SCRIPTS, type Shell } from './scripts.ts'
@@ -26,7 +27,7 @@ const KNOWN: Known = {
   jvms: () =>
     listJvms()
       .filter(({ attachable }) => attachable === true)
-      .map(({ pid, mainClass }) => ({ value: `${pid}`, says: mainClass ?? '?' })),
+      .map(({ pid, mainClass }) => ({ value: `${pid}`, says: clean(mainClass ?? '?') })),
   async formats() {
     const { formats } = await import('../../export/formats.ts')
     return formats.map(({ name, description }) => ({ value: name, says: description }))

@@ -1,0 +1,142 @@
+// Names of classes, methods and threads, and paths, may hold anything. Nothing of it may give a terminal orders, or turn
+// what is read around.
+
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, vi } from 'vitest'
+import { describeRoots } from '../../src/commands/matches.ts'
+import { jvmTable } from '../../src/commands/ps.ts'
+import { text as rootsText } from '../../src/commands/roots.ts'
+import { say } from '../../src/commands/say.ts'
+import { changesOf } from '../../src/profile/changes.ts'
+import { changesPieces } from '../../src/profile/changes-text.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { reportText } from '../../src/profile/report.ts'
+import type { FoundRoots } from '../../src/session/root-search.ts'
+import { createProgress } from '../../src/tui/progress.ts'
+import { exported } from '../export/exported.ts'
+import { REGION } from '../profile/region.ts'
+import { slowCallsOf } from '../profile/root-calls.ts'
+import { callOf } from '../profile/traced.ts'
+import { Methods, profileOf } from '../profile/trees.ts'
+
+/** Both kinds of control characters, with an order each, line ends of all kinds, and all that changes the direction. */
+const EVIL =
+  'a\x1b]0;title\x07\x1b[2J\r\n\t\x7f\x85\x9b31m\x9d0;x\x9c\u2028\u2029\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069z'
+const ORDERS = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
+
+function hostile(more: Partial<Profile> = {}): Profile {
+  const plain = profileOf('main 2x 1000ns ( work 3x 40ns )')
+  const evil = { class: EVIL, method: EVIL, descriptor: EVIL, loader: EVIL }
+  const slow = slowCallsOf(plain.merged)
+  const thread = { id: 21, name: EVIL }
+  const call = callOf('main> 0 hand 1 5 work> 5 work< 20 main< 22 | work> 6 work< 19', new Methods())
+  return {
+    ...plain,
+    target: { pid: 1, jdk: EVIL, vm: EVIL, mainClass: EVIL },
+    ...{ roots: [EVIL], warnings: [EVIL], truncated: EVIL, startedAt: EVIL },
+    methodNames: plain.methodNames.map((_, id) => ({ ...evil, class: `${EVIL}${id}` })),
+    threads: [{ ...thread, tree: plain.merged }],
+    selection: {
+      ...{ include: [EVIL], exclude: [EVIL], jdk: false, lookAhead: 32, rare: 'arm' },
+      byHand: [{ what: 'exclude', text: EVIL, atMs: 1, methods: 1 }],
+    },
+    instrumentation: { ...plain.instrumentation, skipped: [{ method: EVIL, reason: EVIL }] },
+    slowCalls: {
+      ...slow,
+      slowest: slow.slowest.map((it) => ({ ...it, thread })),
+      latest: slow.latest && { ...slow.latest, thread },
+    },
+    trace: { asked: 1, calls: [{ ...call, tracks: call.tracks.map((it) => ({ ...it, thread })) }] },
+    overhead: {
+      ...{ budget: 0.05, windows: [], aboveBudget: 0, changes: 1 },
+      ...{ counted: [{ method: 1, callsPerSecond: 1 }], folded: [{ method: 2, callsPerSecond: 1 }] },
+    },
+    ...more,
+  }
+}
+
+function harmless(text: string): void {
+  assert.ok(text.length > 0)
+  assert.doesNotMatch(text, ORDERS)
+}
+
+describe('names that hold orders for a terminal reach none', () => {
+  it.each([
+    ['report', {}],
+    ['report --threads', { threads: true, minPercent: -1 }],
+    ['report --trace', { trace: 1 }],
+    ['report --back-traces', { backTraces: [{ text: EVIL, methods: [2] }], threads: true }],
+  ])('by %s', (_, options) => {
+    harmless(reportText(hostile(), { width: 200, ...options }))
+  })
+
+  it('by the report of regions', () => {
+    harmless(reportText(hostile({ regions: [{ ...REGION, region: EVIL }] }), { width: 200 }))
+  })
+
+  it('by compare', () => {
+    const [before, after] = [hostile(), hostile({ methodNames: hostile().methodNames.toReversed() })]
+    const changes = changesOf(before, after)
+    const of = (profile: Profile) => ({ path: EVIL, profile })
+    harmless([...changesPieces(of(before), of(after), changes, [], {})].join(''))
+  })
+
+  it.each(['markdown', 'collapsed', 'callgrind'])('by export --format %s', async (format) => {
+    harmless((await exported(hostile(), format)).replaceAll('\t', ' '))
+  })
+
+  it('by ps, with columns below each other', () => {
+    const jvm = { pid: 1, uid: 1, vm: EVIL, command: EVIL, attachable: EVIL } as const
+    const table = jvmTable([
+      { ...jvm, user: EVIL, version: EVIL, mainClass: EVIL },
+      { ...jvm, user: 'me', version: '17.0.15', mainClass: '漢字.Main', attachable: true },
+    ])
+    harmless(table)
+    assert.equal(table.split('\n').length, 4)
+  })
+
+  it('by roots', () => {
+    const candidate = { root: EVIL, share: 0.5, samples: 5, seen: 5, threads: [EVIL], depth: 1 }
+    const found = {
+      ...{ pid: 1, by: 'jfr', durationMs: 1000, warnings: [], hasEnded: false },
+      target: { version: EVIL, mainClass: EVIL },
+      snapshot: { threads: [] },
+      candidates: { roots: [candidate], stays: [candidate], samples: 5 },
+    } as unknown as FoundRoots
+    harmless(rootsText(found, 10))
+  })
+
+  it('by what is said of roots', () => {
+    const report = { text: EVIL, option: 'root', methods: 1, classes: ['a'], armed: false, problem: null }
+    harmless(describeRoots([{ ...report, option: 'root', near: [EVIL], unusable: [EVIL] }]).join('\n'))
+    harmless(
+      describeRoots([{ ...report, option: 'root', armed: true, near: [EVIL], unusable: [] }]).join('\n'),
+    )
+  })
+
+  it('by progress, and by what commands say', () => {
+    let text = ''
+    const progress = createProgress({ isTTY: false, write: (piece) => (text += piece) })
+    progress.phase(EVIL)
+    progress.note(EVIL)
+    progress.done(EVIL)
+    harmless(text)
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    say(EVIL)
+    const said = write.mock.calls.map(([piece]) => String(piece)).join('')
+    write.mockRestore()
+    harmless(said)
+    assert.equal(said.split('\n').length, 2)
+  })
+
+  it('by no command, as there is no other way to the standard error', () => {
+    const folder = join(import.meta.dirname, '../../src/commands')
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((it) =>
+      it.endsWith('.ts'),
+    )
+    const writing = files.filter((it) => readFileSync(join(folder, it), 'utf8').includes('stderr.write'))
+    assert.deepEqual(writing, ['say.ts'])
+  })
+})
