@@ -93,7 +93,8 @@ export function factsJson(profile: Profile): string {
     warmupMs: profile.warmupMs,
     truncated: profile.truncated !== false,
     warnings: allWarnings(profile),
-    ...(profile.selection?.byHand !== undefined && { byHand: profile.selection.byHand }),
+    ...(profile.selection !== undefined && selectionJson(profile.selection)),
+    openCalls: profile.openCalls ?? 0,
     events: profile.events,
     ...(profile.errorBars !== undefined && { errorBars: errorBarsJson(profile, profile.errorBars) }),
     ...(profile.overhead !== undefined && { overhead: overheadJson(profile, profile.overhead) }),
@@ -109,6 +110,10 @@ export function factsJson(profile: Profile): string {
   return Object.entries(facts)
     .map(([key, value]) => `"${key}":${JSON.stringify(value)}`)
     .join(',\n')
+}
+
+function selectionJson({ byHand, ...selection }: NonNullable<Profile['selection']>): object {
+  return { selection, ...(byHand !== undefined && { byHand }) }
 }
 
 function errorBarsJson({ methodNames }: Profile, { roots, ...facts }: ErrorBarFacts): object {

@@ -31,6 +31,10 @@ const FACTS = {
     skipped: [{ method: 'string', reason: 'string' }],
     ...{ gaps: 'number', healed: 'number' },
   },
+  selection: {
+    ...{ include: ['string'], exclude: ['string'], jdk: 'boolean', lookAhead: 'number', rare: 'string' },
+  },
+  ...{ openCalls: 'number' },
   ...{ truncated: 'boolean', warnings: ['string'], events: { count: 'number', waitMs: 'number' } },
   kept: { heapBytes: 'number', outsideBytes: 'number' },
   rootCalls: {

@@ -51,6 +51,7 @@ describe('JSON of a profile (documented in the README)', () => {
       warmupMs: 40,
       truncated: true,
       warnings: ['truncated: the target ended', 'one'],
+      openCalls: 0,
       events: { count: 2000, waitMs: 1.5 },
       kept: { heapBytes: 0, outsideBytes: 0 },
       followThreads: false,
