@@ -276,17 +276,9 @@ function liveJson({ metrics }: Tree, node: number): string {
   return LIVE_COLUMNS.map((name) => `,"${name}":${metrics[name]![node]!}`).join('')
 }
 
-/**
- * Elements of a list of nodes, each node on its own line.
- *
- * @param keep  which nodes to show; a node that is not kept hides its subtree
- */
-export function* nodePieces(
-  tree: Tree,
-  head: (id: number) => string,
-  keep: (node: number) => boolean = () => true,
-): Generator<string> {
-  const { count, method, size } = tree
+/** What a node has besides its children, as JSON without the closing brace; null for one of a class, which is part of its caller's. */
+function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => string | null {
+  const { method } = tree
   const calls = column(tree, 'calls')
   const metric = writtenMetric(tree)
   const [self, total] = [column(tree, metric.self), column(tree, metric.total)]
@@ -299,21 +291,10 @@ export function* nodePieces(
   const measured = column(tree, 'measuredNs')
   const warmupCalls = column(tree, 'warmupCalls')
   const warmupSelf = column(tree, 'warmupSelfNs')
-  const open: number[] = []
-  let separator = '\n'
-  for (let i = 0; i < count; ) {
-    let closing = ''
-    while (open.length > 0 && i >= open[open.length - 1]!) {
-      closing += ']}'
-      open.pop()
-      separator = ',\n'
-    }
-    if (closing) yield closing
-    if (!keep(i) || head(method[i]!).endsWith(ALLOCATION_HEAD)) {
-      i += size[i]!
-      continue
-    }
-    let node = `${separator}${head(method[i]!)},"calls":${calls[i]!}`
+  return (i) => {
+    const name = head(method[i]!)
+    if (name.endsWith(ALLOCATION_HEAD)) return null
+    let node = `${name},"calls":${calls[i]!}`
     if (metric.kind !== 'calls') node += `,"${metric.self}":${self[i]!}`
     node += `,"${metric.total}":${total[i]!}`
     if (metric.kind === 'bytes' && tree.metrics.objects !== undefined) {
@@ -329,7 +310,51 @@ export function* nodePieces(
     if (fold !== undefined) node += `,${JSON.stringify(foldsJson(fold)).slice(1, -1)}`
     if (warmupCalls[i] !== 0) node += `,"warmupCalls":${warmupCalls[i]!}`
     if (warmupSelf[i] !== 0) node += `,"warmupSelfNs":${warmupSelf[i]!}`
-    yield `${node},"children":[`
+    return node
+  }
+}
+
+/** The nodes of the merged tree in preorder, an object each, which says how deep it lies in place of its children. */
+export function* flatNodes(profile: Profile): Generator<string> {
+  const { count, parent } = profile.merged
+  const textOf = nodeTexts(profile.merged, nodeHeads(profile))
+  const depths = new Int32Array(count)
+  for (let i = 0; i < count; i++) {
+    const above = parent[i]!
+    if (above >= 0) depths[i] = depths[above]! + 1
+    const text = textOf(i)
+    if (text !== null) yield `${text},"depth":${depths[i]!}}`
+  }
+}
+
+/**
+ * Elements of a list of nodes, each node on its own line.
+ *
+ * @param keep  which nodes to show; a node that is not kept hides its subtree
+ */
+export function* nodePieces(
+  tree: Tree,
+  head: (id: number) => string,
+  keep: (node: number) => boolean = () => true,
+): Generator<string> {
+  const { count, size } = tree
+  const textOf = nodeTexts(tree, head)
+  const open: number[] = []
+  let separator = '\n'
+  for (let i = 0; i < count; ) {
+    let closing = ''
+    while (open.length > 0 && i >= open[open.length - 1]!) {
+      closing += ']}'
+      open.pop()
+      separator = ',\n'
+    }
+    if (closing) yield closing
+    const text = keep(i) ? textOf(i) : null
+    if (text === null) {
+      i += size[i]!
+      continue
+    }
+    yield `${separator}${text},"children":[`
     open.push(i + size[i]!)
     separator = '\n'
     i++

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LineWriter } from '../../src/commands/stream/line-writer.ts'
 import { type LineSink, RecordingStream, type Streamed } from '../../src/commands/stream/recording-stream.ts'
-import { Methods, profileOf, treeOf } from '../profile/trees.ts'
+import { Methods, profileOf, profileOfTree, randomTree, seeded, treeOf } from '../profile/trees.ts'
 
 describe('lines for a reader that is slow', () => {
   let directory: string
@@ -57,6 +57,22 @@ describe('lines for a reader that is slow', () => {
     expect(out.isBusy).toBe(true)
     closeSync(reading)
     expect(await out.gone).toBe('EPIPE')
+    closeSync(writing)
+  })
+
+  it('are waited for as long as some of them are taken', async () => {
+    const { reading, writing } = pipe()
+    const out = new LineWriter(writing)
+    out.line('x'.repeat(2_000_000))
+    let text = ''
+    const reader = setInterval(() => {
+      text += readAll(reading)
+    }, 60)
+    expect(await out.flush(1500)).toBe(true) // 30 times what a pipe holds, one each time
+    clearInterval(reader)
+    text += readAll(reading)
+    expect(text.length).toBe(2_000_001)
+    closeSync(reading)
     closeSync(writing)
   })
 
@@ -115,7 +131,7 @@ describe('a recording that is streamed', () => {
     const state = { isBusy: false }
     const out: LineSink = {
       line: (text) => void lines.push(JSON.parse(text) as Record<string, unknown>),
-      flush: async () => {},
+      flush: async () => !state.isBusy,
       gone: new Promise(() => {}),
       get isBusy() {
         return state.isBusy
@@ -146,8 +162,67 @@ describe('a recording that is streamed', () => {
     await stream.stop()
     await vi.advanceTimersByTimeAsync(5000)
     await stream.ended(profileOf('main 1x 10ns', { warnings: ['one'] }), 'the time is over', 'p.jfluid')
-    expect(kinds(lines)).toEqual(['started', 'snapshot', 'snapshot', 'snapshot', 'warning', 'ended'])
+    expect(kinds(lines)).toEqual([
+      ...['started', 'snapshot', 'snapshot', 'snapshot', 'warning', 'snapshot', 'tree', 'ended'],
+    ])
     expect(lines.at(-1)).toMatchObject({ why: 'the time is over', file: 'p.jfluid', truncated: false })
+  })
+
+  it('ends with what has come since the last snapshot, whatever the ids of methods are then', async () => {
+    const { it: streamed } = session()
+    const { lines, out } = sink()
+    const stream = new RecordingStream(streamed, out)
+    await vi.advanceTimersByTimeAsync(1100) // main 1x 10, work 2x 54
+    await stream.stop()
+    const others = new Methods()
+    const merged = treeOf('work 1x 1ns main 3x 40ns ( work 2x 54ns late 1x 5ns )', others)
+    expect(others.id('work')).not.toBe(methods.id('work'))
+    await stream.ended(profileOfTree(merged, others.names), 'why', 'p')
+    const last = lines.findLast((it) => it.kind === 'snapshot')!
+    expect(last).toMatchObject({ sinceMs: lines[1]!.atMs, atMs: 10_000, events: 2000, calledMethods: 4 })
+    const told = (last.methods as { method: string; calls: number; selfNs: number; totalNs: number }[]).map(
+      (m) => `${m.method} ${m.calls}x ${m.selfNs} ${m.totalNs}`,
+    )
+    expect(told).toEqual(['main 2x 30 35', 'late 1x 5 5', 'work 1x 1 1'])
+  })
+
+  it('ends with the whole tree, in pieces, depth first', async () => {
+    const { it: streamed } = session()
+    const { lines, out } = sink()
+    const stream = new RecordingStream(streamed, out)
+    await stream.stop()
+    const tree = randomTree(2500, 50, seeded(7))
+    const names = Array.from({ length: 52 }, (_, i) => ({
+      ...{ class: 'A', method: `m${i}`, descriptor: '()V', loader: '' },
+    }))
+    await stream.ended(profileOfTree(tree, names), 'why', 'p')
+    const pieces = lines.filter((it) => it.kind === 'tree')
+    expect(pieces.map((it) => [it.first, (it.nodes as object[]).length])).toEqual([
+      ...[
+        [0, 1000],
+        [1000, 1000],
+        [2000, 500],
+      ],
+    ])
+    const nodes = pieces.flatMap((it) => it.nodes as { method: string; calls: number; depth: number }[])
+    const depths: number[] = []
+    for (const [i, node] of nodes.entries()) {
+      const above = tree.parent[i]!
+      depths.push(above < 0 ? 0 : depths[above]! + 1)
+      expect(node).toMatchObject({ method: `m${tree.method[i]}`, calls: tree.metrics.calls![i] })
+    }
+    expect(nodes.map((it) => it.depth)).toEqual(depths)
+    expect(lines.at(-1)!.kind).toBe('ended')
+  })
+
+  it('has no end for a reader that does not take the tree', async () => {
+    const { it: streamed } = session()
+    const { lines, state, out } = sink()
+    const stream = new RecordingStream(streamed, out)
+    await stream.stop()
+    state.isBusy = true
+    await stream.ended(profileOf('main 1x 10ns'), 'why', 'p')
+    expect(kinds(lines)).toEqual(['started', 'snapshot', 'tree'])
   })
 
   it('tells each warning once, and each redefinition', async () => {
@@ -160,7 +235,7 @@ describe('a recording that is streamed', () => {
     await vi.advanceTimersByTimeAsync(300)
     await stream.stop()
     await stream.ended(profileOf('main 1x 10ns', { warnings: ['a warning'] }), 'why', 'p')
-    expect(kinds(lines)).toEqual(['started', 'warning', 'redefinition', 'ended'])
+    expect(kinds(lines)).toEqual(['started', 'warning', 'redefinition', 'snapshot', 'tree', 'ended'])
     expect(lines[2]).toMatchObject({ redefinitions: 3, hotSwapMs: 25, instrumentedMethods: 3 })
   })
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
-import { jfluid, readProfileJson, startJfluid } from '../support/jfluid.ts'
+import { type JsonNode, jfluid, readProfileJson, startJfluid } from '../support/jfluid.ts'
 
 interface Line {
   readonly kind: string
@@ -12,9 +12,24 @@ interface Line {
   readonly sinceMs?: number
   readonly pid?: number
   readonly methods?: readonly { readonly method: string; readonly calls: number; readonly selfNs: number }[]
+  readonly nodes?: readonly (JsonNode & { readonly depth: number })[]
   readonly why?: string
   readonly file?: string
   readonly events?: number
+}
+
+/** Nodes with their numbers and how deep they lie, depth first. */
+function treeIn(lines: readonly Line[]): string[] {
+  return lines
+    .flatMap(({ nodes = [] }) => nodes)
+    .map((it) => `${it.depth} ${it.class}.${it.method} ${it.calls} ${it.selfNs} ${it.totalNs}`)
+}
+
+function treeOf(nodes: readonly JsonNode[], depth = 0): string[] {
+  return nodes.flatMap((it) => [
+    `${depth} ${it.class}.${it.method} ${it.calls} ${it.selfNs} ${it.totalNs}`,
+    ...treeOf(it.children, depth + 1),
+  ])
 }
 
 const SNAPSHOT = /"kind":"snapshot".*"method":"order"/
@@ -43,6 +58,8 @@ it('tells what is recorded while it is, and the sum of that is the profile', asy
   await java.line(/^order 4:/)
   calls = 0
   for (let nth = 1; calls < 4; nth++) calls += callsIn(await recording.line(SNAPSHOT, nth))
+  java.send('order 5') // of which no snapshot has told when the end comes
+  await java.line(/^order 5:/)
   recording.child.kill('SIGINT')
   expect((await recording.exit).code).toBe(0)
   const lines = recording
@@ -53,7 +70,8 @@ it('tells what is recorded while it is, and the sum of that is the profile', asy
   expect(lines[0]!.kind).toBe('started')
   const profile = await readProfileJson(file)
   expect(lines.at(-1)).toMatchObject({ kind: 'ended', file, events: profile.events.count })
-  expect(lines.reduce((sum, it) => sum + callsOf(it), 0)).toBe(4)
+  expect(lines.reduce((sum, it) => sum + callsOf(it), 0)).toBe(5)
+  expect(treeIn(lines)).toEqual(treeOf(profile.merged))
   const before = lines.filter((it) => it.kind === 'snapshot')
   for (const [i, it] of before.entries()) expect(it.sinceMs).toBe(before[i - 1]?.atMs ?? 0)
 })

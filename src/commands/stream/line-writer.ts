@@ -20,6 +20,7 @@ export class LineWriter {
   #isGone = false
   #goneWith: (code: string) => void = () => {}
   #onIdle: () => void = () => {}
+  #onProgress: () => void = () => {}
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor
@@ -40,16 +41,23 @@ export class LineWriter {
     if (!this.#isBusy) this.#next()
   }
 
-  /** Resolves when all has been written, the reader has gone, or after so long. */
-  async flush(mostMs: number): Promise<void> {
-    if (!this.#isBusy) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, mostMs)
-      this.#onIdle = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+  /**
+   * Resolves when all has been written, the reader has gone, or has taken nothing for so long.
+   *
+   * @returns whether all has been written
+   */
+  async flush(mostMs: number): Promise<boolean> {
+    if (this.#isBusy) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, mostMs)
+        this.#onProgress = () => timer.refresh()
+        this.#onIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    return !this.#isBusy && !this.#isGone
   }
 
   #next(): void {
@@ -73,7 +81,10 @@ export class LineWriter {
         this.#lines.length = 0
         this.#bytes = Buffer.alloc(0)
         this.#goneWith(code)
-      } else this.#bytes = this.#bytes.subarray(written)
+      } else {
+        this.#bytes = this.#bytes.subarray(written)
+        this.#onProgress()
+      }
       this.#next()
     })
   }

@@ -3,9 +3,11 @@
 
 import { metricOf } from '../../cct/metric.ts'
 import { hotMethods } from '../../cct/snapshot.ts'
+import type { MethodName, Tree } from '../../cct/tree.ts'
 import { reasonOf } from '../../profile/errors.ts'
-import type { Profile } from '../../profile/profile.ts'
-import type { Session } from '../../session/session.ts'
+import { flatNodes } from '../../profile/json.ts'
+import { nameOf, type Profile, type RegionTimes } from '../../profile/profile.ts'
+import type { Session, SessionStatus } from '../../session/session.ts'
 import { LineWriter } from './line-writer.ts'
 
 export const STREAM_VERSION = 1
@@ -15,8 +17,10 @@ const SNAPSHOT_MS = 1000
 const LOOK_MS = 250
 /** Methods of a snapshot. */
 const METHODS = 20
-/** How long the end waits for its reader. */
+/** How long the end waits for a reader that takes nothing. */
 const LAST_MS = 2000
+/** Nodes of the tree in a line. */
+const NODES = 1000
 
 /** The part of a session that is looked at. */
 export type Streamed = Pick<
@@ -38,6 +42,15 @@ interface Sums {
   readonly total: number
 }
 
+interface Named<T> extends Sums {
+  readonly name: T
+}
+
+type Figures = Pick<
+  SessionStatus,
+  'elapsedMs' | 'events' | 'instrumentedMethods' | 'calledMethods' | 'waitMs'
+>
+
 export class RecordingStream {
   /** Resolves with a reason when nobody reads any more, or it cannot be written. */
   readonly gone: Promise<string>
@@ -45,8 +58,8 @@ export class RecordingStream {
   readonly #out: LineSink
   readonly #told = new Set<string>()
   #redefinitions = 0
-  /** By method, or by region: what the last snapshot told up to. */
-  #before = new Map<number, Sums>()
+  /** By name of a method, or of a region: what the last snapshot told up to. Ids may be others in the finished profile. */
+  #before = new Map<string, Sums>()
   #beforeMs = 0
   #isOver = false
   #timers: NodeJS.Timeout[] = []
@@ -80,12 +93,50 @@ export class RecordingStream {
     await this.#looking
   }
 
-  /** The last line; waits a little for its reader. */
+  /**
+   * What has come since the last snapshot, the whole tree, and the last line. Waits for its reader as long as that takes some of
+   * it; one that does not gets no end.
+   */
   async ended(profile: Profile, why: string, file: string): Promise<void> {
-    for (const text of profile.warnings) this.#warn(text, profile.durationMs)
-    const { durationMs, events, truncated } = profile
+    const { durationMs, events, instrumentation, regions, truncated } = profile
+    for (const text of profile.warnings) this.#warn(text, durationMs)
+    const { instrumentedMethods, calledMethods } = instrumentation
+    this.#sayAll(
+      {
+        elapsedMs: durationMs,
+        events: events.count,
+        waitMs: events.waitMs,
+        instrumentedMethods,
+        calledMethods,
+      },
+      regions === undefined
+        ? this.#methodsOf(profile.merged, (id) => nameOf(profile.methodNames, id))
+        : this.#regionsOf(regions),
+    )
+    if (regions === undefined && !(await this.#tellTree(profile))) return
     this.#say('ended', { atMs: durationMs, why, file, events: events.count, truncated: truncated !== false })
     await this.#out.flush(LAST_MS)
+  }
+
+  /** @returns whether the reader has taken it */
+  async #tellTree(profile: Profile): Promise<boolean> {
+    const { durationMs } = profile
+    let nodes: string[] = []
+    let first = 0
+    let isTaken = true
+    const tell = async (): Promise<void> => {
+      this.#out.line(`{"kind":"tree","atMs":${durationMs},"first":${first},"nodes":[${nodes.join(',')}]}`)
+      first += nodes.length
+      nodes = []
+      isTaken = await this.#out.flush(LAST_MS)
+    }
+    for (const node of flatNodes(profile)) {
+      nodes.push(node)
+      if (nodes.length === NODES) await tell()
+      if (!isTaken) return false
+    }
+    if (nodes.length > 0 || first === 0) await tell()
+    return isTaken
   }
 
   /** One after the other, with a rest that is as long as what was done. */
@@ -126,50 +177,65 @@ export class RecordingStream {
   async #snapshot(): Promise<void> {
     if (this.#isOver || this.#out.isBusy) return
     const status = await this.#session.status()
-    const what = this.#session.timesRegions ? await this.#regions() : await this.#methods()
+    const { timesRegions } = this.#session
+    const found = timesRegions ? await this.#session.regions() : await this.#session.snapshot(false)
     if (this.#isOver) return
-    const { elapsedMs, events, instrumentedMethods, calledMethods, waitMs } = status
+    this.#sayAll(
+      status,
+      'merged' in found
+        ? this.#methodsOf(found.merged, (id) => this.#session.methodName(id))
+        : this.#regionsOf(found),
+    )
+  }
+
+  #sayAll(
+    { elapsedMs, events, instrumentedMethods, calledMethods, waitMs }: Figures,
+    since: { readonly methods: readonly object[] } | { readonly regions: readonly object[] },
+  ): void {
     this.#say('snapshot', {
       ...{ atMs: elapsedMs, sinceMs: this.#beforeMs },
       ...{ events, instrumentedMethods, calledMethods, waitMs },
-      ...what,
+      ...since,
     })
     this.#beforeMs = elapsedMs
   }
 
-  async #methods(): Promise<object> {
-    const { merged } = await this.#session.snapshot(false)
+  #methodsOf(merged: Tree, named: (id: number) => MethodName): { readonly methods: readonly object[] } {
     const metric = metricOf(merged)
-    const changed = this.#changes(hotMethods(merged).map(({ method, ...sums }) => [method, sums]))
-    const methods = changed
-      .sort((a, b) => b.self - a.self || b.calls - a.calls || a.id - b.id)
+    const now = new Map<string, Named<MethodName>>()
+    for (const { method: id, calls, self, total } of hotMethods(merged)) {
+      const name = named(id)
+      const key = [name.class, name.method, name.descriptor, name.loader].join('\n')
+      const same = now.get(key) ?? { name, calls: 0, self: 0, total: 0 }
+      now.set(key, { name, calls: same.calls + calls, self: same.self + self, total: same.total + total })
+    }
+    const methods = this.#changes(now)
+      .sort((a, b) => b.self - a.self || b.calls - a.calls)
       .slice(0, METHODS)
-      .map(({ id, calls, self, total }) => {
-        const { class: className, method, descriptor } = this.#session.methodName(id)
-        return { class: className, method, descriptor, calls, [metric.self]: self, [metric.total]: total }
-      })
+      .map(({ name: { class: className, method, descriptor }, calls, self, total }) => ({
+        ...{ class: className, method, descriptor, calls, [metric.self]: self, [metric.total]: total },
+      }))
     return { methods }
   }
 
-  async #regions(): Promise<object> {
-    const found = await this.#session.regions()
-    const changed = this.#changes(
-      found.map(({ count, totalNs }, i) => [i, { calls: count, self: totalNs, total: totalNs }]),
-    )
-    const regions = changed.map(({ id, calls, total }) => ({
-      ...{ region: found[id]!.region, count: calls, totalNs: total },
-    }))
-    return { regions }
+  #regionsOf(found: readonly RegionTimes[]): { readonly regions: readonly object[] } {
+    const now = new Map<string, Named<string>>()
+    for (const { region: name, method, count, totalNs } of found)
+      now.set(`${method} ${name}`, { name, calls: count, self: totalNs, total: totalNs })
+    const changed = this.#changes(now)
+    return {
+      regions: changed.map(({ name, calls, total }) => ({ region: name, count: calls, totalNs: total })),
+    }
   }
 
   /** What has come since the last time, of those of which something has. */
-  #changes(now: readonly (readonly [id: number, sums: Sums])[]): (Sums & { readonly id: number })[] {
+  #changes<T>(now: ReadonlyMap<string, Named<T>>): Named<T>[] {
     const before = this.#before
     this.#before = new Map(now)
-    return now
-      .map(([id, sums]) => {
-        const { calls = 0, self = 0, total = 0 } = before.get(id) ?? {}
-        return { id, calls: sums.calls - calls, self: sums.self - self, total: sums.total - total }
+    return [...now]
+      .map(([key, { name, ...sums }]) => {
+        const { calls = 0, self = 0, total = 0 } = before.get(key) ?? {}
+        return { name, calls: sums.calls - calls, self: sums.self - self, total: sums.total - total }
       })
       .filter(({ calls, self, total }) => calls !== 0 || self !== 0 || total !== 0)
   }
