@@ -1,5 +1,6 @@
 // jfluid export: a recorded profile for other tools.
 
+import { fstatSync } from 'node:fs'
 import { BinaryOnTerminal, NoTraceInProfile, NoTreeInProfile } from '../export/errors.ts'
 import { exportProfile, exportToFile, formatNamed, formatOfFile } from '../export/formats.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -17,6 +18,8 @@ export interface ExportFlags {
 const QUIET_MS = 1000
 /** Between two lines of progress. */
 const STEP_MS = 200
+/** Contexts from which on they are told of at once: some formats have nothing to write before they have seen all. */
+const MANY = 100_000
 
 export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
   const { out } = flags
@@ -28,20 +31,36 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
   if (profile.regions !== undefined && !format.saysRegions) throw new NoTreeInProfile(file, format.name)
   if (format.needsTrace && !profile.trace?.calls.length) throw new NoTraceInProfile(file, format.name)
   const options = { threads: flags.threads === true }
+  const { count } = profile.merged
+  const what = `writing ${out ?? format.name}`
+  const progress = createProgress(process.stderr)
+  let next = performance.now() + QUIET_MS
+  const tell = (bytes: number): void => {
+    const now = performance.now()
+    if (now < next) return
+    next = now + STEP_MS
+    progress.update(`${what}: ${(bytes / 1e6).toFixed(0)} MB`)
+  }
+  const begin = (): void => {
+    if (count >= MANY) progress.update(`${what}: ${count} contexts`)
+  }
   if (out === undefined) {
-    await exportProfile(profile, format, process.stdout, options)
+    // A pager or another program may have the same terminal.
+    const isFile = fstatSync(process.stdout.fd).isFile()
+    if (isFile) begin()
+    try {
+      await exportProfile(profile, format, process.stdout, options, isFile ? tell : undefined)
+    } finally {
+      progress.close()
+    }
     return
   }
-  const progress = createProgress(process.stderr)
   const stop = stopSignal()
-  let next = performance.now() + QUIET_MS
+  begin()
   try {
     await exportToFile(profile, format, out, options, (bytes) => {
       if (stop.signal !== null) throw new Stopped()
-      const now = performance.now()
-      if (now < next) return
-      next = now + STEP_MS
-      progress.update(`writing ${out}: ${(bytes / 1e6).toFixed(0)} MB`)
+      tell(bytes)
     })
   } catch (error) {
     if (!(error instanceof Stopped) || stop.signal === null) throw error

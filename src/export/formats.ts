@@ -62,6 +62,7 @@ export function formatOfFile(path: string | undefined): ExportFormat {
 /**
  * Writes a profile to a stream, at the pace of its reader; does not end the stream.
  *
+ * @param written  is told how many characters or bytes there are so far
  * @returns false when the reader went away before the end
  */
 export function exportProfile(
@@ -69,8 +70,21 @@ export function exportProfile(
   format: ExportFormat,
   out: Writable,
   options: ExportOptions = {},
+  written: (length: number) => void = () => {},
 ): Promise<boolean> {
-  return writePieces(out, format.pieces(profile, options))
+  return writePieces(out, told(format.pieces(profile, options), written))
+}
+
+function* told(
+  pieces: Iterable<string | Uint8Array>,
+  written: (length: number) => void,
+): Generator<string | Uint8Array> {
+  let length = 0
+  for (const batch of inBatches(pieces)) {
+    yield batch
+    length += batch.length
+    written(length)
+  }
 }
 
 /**

@@ -36,7 +36,7 @@ export function createProgress(
     shown = false
   }
   const show = (text: string): void => {
-    out.write(CLEAR_LINE + cut(clean(text), (out.columns ?? 80) - 1))
+    out.write(CLEAR_LINE + cut(clean(text), (out.columns || 80) - 1))
     shown = true
   }
   const note = (text: string): void => {
