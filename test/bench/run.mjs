@@ -24,6 +24,9 @@ const SECTIONS = {
   curve: async (jdks) => (await import('./server.mjs')).curve(jdks),
   wait: async (jdks) => (await import('./wait.mjs')).wait(jdks),
   waits: async (jdks) => (await import('./waits.mjs')).waits(jdks),
+  finding: async (jdks) => (await import('./finding.mjs')).finding(jdks),
+  files: async () => (await import('./files.mjs')).files(),
+  'root-calls': async () => (await import('./root-calls.mjs')).rootCalls(),
   view: async () => (await import('./view.mjs')).view(),
   decode: async () => (await import('./decode-section.mjs')).decode(),
 }
