@@ -17,7 +17,7 @@ import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { say } from './say.ts'
 import { type StopSignal, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
-import { isWholeJvm } from './whole-jvm-options.ts'
+import { isSampledByJvm } from './whole-jvm-options.ts'
 
 export interface AttachFlags extends SessionFlags, PlaceFlags {
   readonly out?: string
@@ -31,7 +31,7 @@ function lacksRoot({ root, region }: AttachFlags): boolean {
 }
 
 export async function attach(pidText: string | undefined, flags: AttachFlags): Promise<void> {
-  if (isWholeJvm(flags)) {
+  if (isSampledByJvm(flags)) {
     const { attachWholeJvm } = await import('./whole-jvm.ts')
     return await attachWholeJvm(pidText, flags)
   }

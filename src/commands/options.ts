@@ -10,7 +10,7 @@ import type { SessionOptions } from '../session/session-options.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { OnlyForSamples, parseEvery, RandomTime, SamplesFollowNobody } from './every.ts'
 import { checkTrace, traceCount } from './trace-options.ts'
-import { OnlyForWholeJvm, SAMPLERS } from './whole-jvm-options.ts'
+import { SAMPLERS } from './whole-jvm-options.ts'
 
 export class BadPid extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -245,7 +245,7 @@ export function withSessionFlags(command: Command): Command {
     .addOption(
       new Option(
         '--sampler <who>',
-        'for --mode sample without a root: jfr, the flight recorder; cpu, the same by CPU time; stacks, dumps of threads',
+        'for --mode sample without probes, by the JVM itself: jfr, the flight recorder; cpu, the same by CPU time; stacks, dumps of threads',
       ).choices(SAMPLERS),
     )
     .option(
@@ -368,8 +368,7 @@ export function count(value: string): number {
  * All options, with the block analysis that --bba names.
  *
  * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, RareNeedsLookAhead, WaitsNeedTime,
- * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples,
- * OnlyForWholeJvm
+ * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
@@ -384,7 +383,6 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
   }
   if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
   if (flags.reproducible && flags.liveness) throw new AliveDiffers()
-  if (flags.sampler !== undefined) throw new OnlyForWholeJvm()
   if (options.rare === 'watch') {
     if (options.scheme === 'a') throw new RareNeedsLookAhead('--scheme a')
     if (options.lookAhead === 0) throw new RareNeedsLookAhead('--look-ahead 0')

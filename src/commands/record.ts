@@ -14,7 +14,7 @@ import { type PlaceFlags, ProfilePlace, ProfilePutElsewhere } from './place.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 import { RecordingStream } from './stream/recording-stream.ts'
 import { targetOf } from './target.ts'
-import { isWholeJvm } from './whole-jvm-options.ts'
+import { isSampledByJvm } from './whole-jvm-options.ts'
 
 export interface RecordFlags extends SessionFlags, PlaceFlags {
   readonly duration: string
@@ -32,7 +32,7 @@ export class StreamNeedsRoot extends JfluidError {
 }
 
 export async function record(pidText: string | undefined, flags: RecordFlags): Promise<void> {
-  if (isWholeJvm(flags)) {
+  if (isSampledByJvm(flags)) {
     if (flags.stream) throw new StreamNeedsRoot()
     const { recordWholeJvm } = await import('./whole-jvm.ts')
     return await recordWholeJvm(pidText, flags)

@@ -17,7 +17,7 @@ import { commandOptions, type SessionFlags } from './options.ts'
 import { PassOn } from './pass-on.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { signalStatus } from './signals.ts'
-import { isWholeJvm } from './whole-jvm-options.ts'
+import { isSampledByJvm } from './whole-jvm-options.ts'
 
 export class CannotStart extends JfluidError {
   readonly exitCode = EX_NOINPUT
@@ -58,7 +58,7 @@ export interface RunFlags extends SessionFlags, PlaceFlags {
 /** @returns the program's own exit status, 128 + n if signal n ended it */
 export async function run(command: readonly string[], flags: RunFlags): Promise<number> {
   if (flags.record !== undefined && flags.output !== undefined) throw new OutputWithoutScreen()
-  if (isWholeJvm(flags)) {
+  if (isSampledByJvm(flags)) {
     const { runWholeJvm } = await import('./whole-jvm.ts')
     return await runWholeJvm(command, flags)
   }

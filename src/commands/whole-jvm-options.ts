@@ -1,7 +1,8 @@
-// --mode sample without a root: nothing is instrumented, and the whole JVM is looked at.
+// --mode sample without a root, or with --sampler: nothing is instrumented, and the JVM looks at its threads itself.
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Sampling } from '../profile/profile.ts'
+import { parseRoot, type RootPattern } from '../reveal/patterns.ts'
 import { parseEvery } from './every.ts'
 import { DEFAULT_LOOK_AHEAD, type SessionFlags } from './options.ts'
 
@@ -14,17 +15,21 @@ const DEFAULT_EVERY = '10ms'
 /** An option that says what is instrumented, or what instrumented methods do. */
 export class NotForWholeJvm extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Name a root (--root), or leave the option out.'
-  constructor(option: string) {
-    super(`${option} is for instrumented methods, and without --root none is instrumented`)
+  readonly hint: string
+  constructor(option: string, hasRoot = false) {
+    super(
+      `${option} is for instrumented methods, and ${hasRoot ? 'with --sampler' : 'without --root'} none is instrumented`,
+    )
+    this.hint = hasRoot ? 'Leave one of the two out.' : 'Name a root (--root), or leave the option out.'
   }
 }
 
-export class OnlyForWholeJvm extends JfluidError {
+/** A dump of threads has names of methods, and no descriptors. */
+export class StacksHaveNoParameters extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Leave one of the two out.'
-  constructor() {
-    super('--sampler looks at the whole JVM, and with --root threads look at themselves inside the root')
+  readonly hint = "Leave the root's parameters out, or sample with --sampler jfr."
+  constructor(root: string) {
+    super(`--sampler stacks knows no parameters, and root '${root}' has some`)
   }
 }
 
@@ -37,12 +42,21 @@ export class IntervalNotTaken extends JfluidError {
   }
 }
 
-export function isWholeJvm({ mode, root, region }: SessionFlags): boolean {
-  return mode === 'sample' && region === undefined && (root === undefined || root.length === 0)
+/** Whether the JVM looks at its threads itself, and not threads at themselves by probes. */
+export function isSampledByJvm({ mode, root, region, sampler }: SessionFlags): boolean {
+  if (mode !== 'sample' || region !== undefined) return false
+  return sampler !== undefined || root === undefined || root.length === 0
 }
 
-/** @throws NotForWholeJvm, BadInterval, IntervalNotTaken */
-export function wholeJvmSampling(flags: SessionFlags): Sampling {
+export interface JvmSamplingFlags {
+  readonly sampling: Sampling
+  /** Samples are kept of what is inside of these; none: all. */
+  readonly roots: readonly RootPattern[]
+}
+
+/** @throws BadPattern, NotForWholeJvm, BadInterval, IntervalNotTaken, StacksHaveNoParameters */
+export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
+  const roots = (flags.root ?? []).map(parseRoot)
   const given: readonly [string, boolean][] = [
     ['--scheme a', flags.scheme === 'a'],
     ['--include', flags.include !== undefined],
@@ -65,12 +79,14 @@ export function wholeJvmSampling(flags: SessionFlags): Sampling {
     ['--trace', flags.trace !== undefined],
   ]
   const misplaced = given.find(([, is]) => is)
-  if (misplaced !== undefined) throw new NotForWholeJvm(misplaced[0])
+  if (misplaced !== undefined) throw new NotForWholeJvm(misplaced[0], roots.length > 0)
   const by = SAMPLERS.find((name) => name === flags.sampler) ?? 'jfr'
   const text = flags.every ?? DEFAULT_EVERY
   const { every, unit } = parseEvery(text)
   const isTaken =
     by === 'cpu' ? every >= 100_000 : by === 'jfr' ? every % 1_000_000 === 0 : every >= 1_000_000
   if (unit !== 'ns' || !isTaken) throw new IntervalNotTaken(text, by)
-  return { every, unit, by }
+  const precise = roots.find(({ parameters }) => parameters !== null)
+  if (by === 'stacks' && precise !== undefined) throw new StacksHaveNoParameters(precise.text)
+  return { sampling: { every, unit, by }, roots }
 }

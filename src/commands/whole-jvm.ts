@@ -1,4 +1,4 @@
-// attach, record and run of --mode sample without a root: the same screens, files and exit statuses, and no agent.
+// attach, record and run of --mode sample where the JVM looks at its threads itself: the same screens, files and exit statuses, and no agent.
 
 import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -36,7 +36,7 @@ const LOOK_MS = 10
 const OPTIONS_MS = 20_000
 
 export async function attachWholeJvm(pidText: string | undefined, flags: AttachFlags): Promise<void> {
-  const sampling = wholeJvmSampling(flags)
+  const samples = wholeJvmSampling(flags)
   const later: string[] = []
   const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
@@ -47,7 +47,7 @@ export async function attachWholeJvm(pidText: string | undefined, flags: AttachF
   progress.phase(`attaching to ${pid}`)
   let session: JvmSampling
   try {
-    session = await JvmSampling.start(pid, { sampling })
+    session = await JvmSampling.start(pid, samples)
   } finally {
     progress.close()
   }
@@ -58,7 +58,7 @@ export async function attachWholeJvm(pidText: string | undefined, flags: AttachF
 }
 
 export async function recordWholeJvm(pidText: string | undefined, flags: RecordFlags): Promise<void> {
-  const sampling = wholeJvmSampling(flags)
+  const samples = wholeJvmSampling(flags)
   const durationMs = parseDuration(flags.duration)
   const pid = await targetOf(pidText)
   const progress = createProgress(process.stderr)
@@ -66,7 +66,7 @@ export async function recordWholeJvm(pidText: string | undefined, flags: RecordF
   const stop = stopSignal()
   try {
     progress.phase(`attaching to ${pid}`)
-    const session = await JvmSampling.start(pid, { sampling })
+    const session = await JvmSampling.start(pid, samples)
     place.guard(session)
     progress.phase('sampling')
     const ticker = setInterval(() => {
@@ -104,7 +104,8 @@ export async function recordWholeJvm(pidText: string | undefined, flags: RecordF
  * @returns the program's own exit status, 128 + n if signal n ended it
  */
 export async function runWholeJvm(command: readonly string[], flags: RunFlags): Promise<number> {
-  const sampling = wholeJvmSampling(flags)
+  const samples = wholeJvmSampling(flags)
+  const { sampling } = samples
   const headless = flags.record !== undefined
   const progress = createProgress(process.stderr)
   const place = await ProfilePlace.maybeAt(flags.record, '--record', flags, (line) => progress.note(line))
@@ -123,7 +124,7 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
     )
     signals.to(child)
     const exit = exitOf(child, command[0]!)
-    const session = await startWith(child, exit, door, { sampling, untilExit: true })
+    const session = await startWith(child, exit, door, { ...samples, untilExit: true })
     if (session === null) {
       const status = await exit
       if (signals.ending === null) throw new NoJvmStarted(command.join(' '), door && RECORDER_HINT)
@@ -254,7 +255,12 @@ async function finish(session: JvmSampling): Promise<Profile> {
   await session.leave()
   const profile = session.profile()
   if (profile.events.count > 0) return profile
-  return { ...profile, warnings: [...profile.warnings, 'no thread was found running Java code'] }
+  const { outside = 0 } = profile.sampling ?? {}
+  const why =
+    outside === 0
+      ? 'no thread was found running Java code'
+      : `no thread was found inside ${profile.roots.join(', ')}; jfluid doctor ${session.pid} --root says whether the JVM has such a method`
+  return { ...profile, warnings: [...profile.warnings, why] }
 }
 
 function describeLeaving({ pid, ending, sampling }: JvmSampling): string {
@@ -293,7 +299,8 @@ function liveSource(session: JvmSampling): LiveSource {
         jdk: session.target.jdk,
         scheme: 'b',
         mode: 'sample',
-        roots: [],
+        roots: session.rootNames,
+        isSampledByJvm: true,
         instrumentedMethods: 0,
         calledMethods: methods,
         events: samples,

@@ -546,6 +546,7 @@ class Reader {
       every: this.#number(fields.every, 'sampling.every'),
       unit: this.#oneOf(fields.unit, ['bytecodes', 'ns'], 'sampling.unit'),
       ...(fields.random !== undefined && { random: this.#count(fields.random, 'sampling.random') }),
+      ...(fields.outside !== undefined && { outside: this.#count(fields.outside, 'sampling.outside') }),
       ...(fields.samples !== undefined && { samples: this.#count(fields.samples, 'sampling.samples') }),
       ...(fields.bytecodes !== undefined && {
         bytecodes: this.#number(fields.bytecodes, 'sampling.bytecodes'),

@@ -181,6 +181,8 @@ export interface Sampling {
   /** Upper bound of the random number that is added each time; 0 for none. */
   readonly random?: number
   readonly by: 'probes' | 'jfr' | 'cpu' | 'stacks'
+  /** By the JVM, with roots: samples of threads that were outside of them, which are not kept. */
+  readonly outside?: number
   /** Taken, in all threads. */
   readonly samples?: number
   /** Executed by all threads up to their last samples. */
@@ -250,6 +252,11 @@ export interface SkippedMethod {
 }
 
 /** Warnings with the reason of a truncation among them, as views and JSON show them. */
+/** Whether nothing is instrumented, and the JVM looks at its threads itself. */
+export function isSampledByJvm({ mode, sampling }: Profile): boolean {
+  return mode === 'sample' && sampling !== undefined && sampling.by !== 'probes'
+}
+
 export function allWarnings(profile: Profile): readonly string[] {
   if (typeof profile.truncated !== 'string') return profile.warnings
   const reason = `truncated: ${profile.truncated}`

@@ -20,6 +20,7 @@ import {
   COST_OF,
   column,
   type ErrorBarFacts,
+  isSampledByJvm,
   isTimed,
   nameOf,
   type OverheadFacts,
@@ -113,7 +114,7 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
     return
   }
   if (profile.merged.count === 0) {
-    yield `\nNothing was recorded: ${isWholeJvm(profile) ? 'no sample was taken' : 'no root was called'}.\n`
+    yield `\nNothing was recorded: ${isWholeJvm(profile) ? 'no sample was taken' : isSampledByJvm(profile) ? 'no sample was inside the root' : 'no root was called'}.\n`
     return
   }
   const threads = o.threads ? profile.threads.filter(({ tree }) => tree.count > 0) : []
@@ -227,14 +228,15 @@ function measuredText({ mode, blocks, sampling, allocation, merged }: Profile): 
 
 const SAMPLED_BY: Readonly<Record<Sampling['by'], string>> = {
   probes: 'of threads inside the root, by themselves',
-  jfr: 'of the whole JVM, by its flight recorder',
-  cpu: 'of the whole JVM, by CPU time of its threads',
-  stacks: 'of the whole JVM, by dumps of its threads',
+  jfr: 'by its flight recorder',
+  cpu: 'by CPU time of its threads',
+  stacks: 'by dumps of its threads',
 }
 
-function samplingText({ every, unit, random = 0, by }: Sampling): string {
+function samplingText({ every, unit, random = 0, by, outside }: Sampling): string {
+  const whom = by === 'probes' ? '' : outside === undefined ? 'of the whole JVM, ' : 'of the JVM, '
   const each = unit === 'ns' ? shortSpan(every) : `${count(every)} bytecodes`
-  return `a sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${SAMPLED_BY[by]}`
+  return `a sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${whom}${SAMPLED_BY[by]}`
 }
 
 function* samplingFacts(sampling: Sampling): Generator<[string, string]> {
@@ -291,13 +293,20 @@ function isWholeJvm({ mode, roots }: Profile): boolean {
   return mode === 'sample' && roots.length === 0
 }
 
-function wholeJvmFacts(profile: Profile, threads: number): [string, string][] {
-  const { target, events, durationMs, startedAt, instrumentation } = profile
+function jvmSamplingFacts(profile: Profile, threads: number): [string, string][] {
+  const { target, events, durationMs, startedAt, instrumentation, roots, sampling } = profile
+  const { outside } = sampling ?? {}
+  const all = events.count + (outside ?? 0)
+  const inside =
+    outside === undefined ? '' : `, ${percent(events.count, Math.max(1, all))} % of all ${count(all)}`
   const rate = durationMs > 0 ? `, ${shortCount((events.count * 1000) / durationMs)} a second` : ''
   return [
     ['target', `pid ${target.pid}, JDK ${clean(target.jdk)}, ${clean(target.vm)}`],
+    ...(roots.length === 0
+      ? []
+      : [[roots.length === 1 ? 'root' : 'roots', roots.map(clean).join(', ')] satisfies [string, string]]),
     ['recorded', `${span(durationMs)} from ${clean(startedAt)}; nothing is instrumented`],
-    ['samples', `${count(events.count)} in ${plural(threads, 'thread')}${rate}`],
+    ['samples', `${count(events.count)} in ${plural(threads, 'thread')}${rate}${inside}`],
     ['methods', `${count(instrumentation.calledMethods)} seen`],
   ]
 }
@@ -369,7 +378,7 @@ export function reportFacts(profile: Profile): [string, string][] {
     ofRoots.push(['took', rootCallsText(profile.rootCalls)])
   if (profile.overhead !== undefined) ofRoots.push(['budget', budgetText(profile.overhead)])
   const facts = profile.regions === undefined ? ofRoots : regionHeader(profile, ofRoots)
-  if (isWholeJvm(profile)) facts.splice(0, facts.length, ...wholeJvmFacts(profile, threads))
+  if (isSampledByJvm(profile)) facts.splice(0, facts.length, ...jvmSamplingFacts(profile, threads))
   if (profile.regions !== undefined) {
     // It has said so.
   } else if (isTimed(profile.mode)) {

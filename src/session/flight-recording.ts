@@ -369,7 +369,7 @@ export class FlightRecording implements Sampler {
   }
 
   warnings(): string[] {
-    const { samples, truncated } = this.#tree
+    const { samples, outside, truncated, hasRoots } = this.#tree
     const found: string[] = []
     if (this.#others.size > 0) {
       const names = [...this.#others].join(', ')
@@ -380,7 +380,7 @@ export class FlightRecording implements Sampler {
     if (truncated > 0) {
       const why = this.#wasIdle ? '' : `, which was set when its first recording began`
       found.push(
-        `${truncated} of ${samples} stacks are deeper than the ${this.#stackDepth} frames that the JVM keeps${why}: they are below (truncated)`,
+        `${truncated} of ${samples + outside} stacks are deeper than the ${this.#stackDepth} frames that the JVM keeps${why}: ${hasRoots ? 'if the root was among the outermost, they are missing' : 'they are below (truncated)'}`,
       )
     }
     const meanMs = (this.#seconds * 1000) / Math.max(1, this.#told)

@@ -14,6 +14,7 @@ import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { BadRecording } from '../jfr/problem.ts'
 import type { Profile, Sampling } from '../profile/profile.ts'
+import type { RootPattern } from '../reveal/patterns.ts'
 import type { Ending } from './ending.ts'
 import { FlightRecording } from './flight-recording.ts'
 import type { StartedRecording } from './recording-door.ts'
@@ -37,6 +38,8 @@ export class NoCpuTimeSamples extends JfluidError {
 
 export interface JvmSamplingOptions {
   readonly sampling: Sampling
+  /** Samples are kept of what is inside of these; none: all. */
+  readonly roots?: readonly RootPattern[]
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
 }
@@ -112,7 +115,7 @@ export class JvmSampling {
       vm: properties.get('java.vm.name') ?? '?',
       mainClass: mainClassOf(properties.get('sun.java.command'), connection.target.commandLine) ?? '',
     }
-    const tree = new SampledTree()
+    const tree = new SampledTree(options.roots)
     const sampler =
       by === 'stacks'
         ? new ThreadDumps(connection, tree, options.sampling)
@@ -138,7 +141,7 @@ export class JvmSampling {
     if (facts === undefined) return null
     const target = described(facts)
     mustHaveSampler(options.sampling.by, pid, target.jdk)
-    const tree = new SampledTree()
+    const tree = new SampledTree(options.roots)
     const recording = new FlightRecording(() => openAttachSocket(pid), tree, options.sampling)
     const session = new JvmSampling(facts.process, options, target, tree, recording)
     recording.adopt(name, repository)
@@ -209,7 +212,11 @@ export class JvmSampling {
     return this.#ending
   }
 
-  /** There are no roots and no filters; see `outcome`. */
+  get rootNames(): string[] {
+    return this.#tree.rootNames
+  }
+
+  /** No root was looked for, and there are no filters; see `outcome`. */
   rootReport(): [] {
     return []
   }
@@ -289,9 +296,12 @@ export class JvmSampling {
     return {
       target: this.#target,
       mode: 'sample',
-      sampling: this.#options.sampling,
+      sampling: {
+        ...this.#options.sampling,
+        ...(this.#tree.hasRoots && { outside: this.#tree.outside }),
+      },
       scheme: 'b',
-      roots: [],
+      roots: this.rootNames,
       startedAt: this.#startedAt.toISOString(),
       durationMs: elapsedMs,
       calibration: { innerNs: 0, outerNs: 0, clock: 'ticks' },

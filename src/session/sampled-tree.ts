@@ -6,6 +6,7 @@ import { snapshotOf, VIRTUAL } from '../cct/snapshot.ts'
 import { StackWriter } from '../cct/stacks.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { METHOD_MASK } from '../events/event-halves.ts'
+import { matchesMethod, RANK_NONE, type RootPattern, rootRank } from '../reveal/patterns.ts'
 
 /** A thread as its sampler describes it. */
 export interface SampledThread {
@@ -32,10 +33,32 @@ export class SampledTree {
   readonly #virtualNumbers = new Map<number, number>()
   readonly #names = new Map<number, SampledThread>()
   #nextNumber = 1
+  readonly #roots: readonly RootPattern[]
+  /** By method id: whether it is a root. */
+  readonly #rootIds: (boolean | undefined)[] = []
   /** Since the start, or since `reset`. */
   samples = 0
+  /** Not among them: those of threads that were in none of the roots. */
+  outside = 0
   /** Those of them whose outermost frames are missing. */
   truncated = 0
+
+  /** @param roots  what is inside of these is kept, from the outermost one on; none: all */
+  constructor(roots: readonly RootPattern[] = []) {
+    this.#roots = roots
+  }
+
+  get hasRoots(): boolean {
+    return this.#roots.length > 0
+  }
+
+  /** Full names of the roots that were seen; as the user wrote it where none was. */
+  get rootNames(): string[] {
+    const seen = this.methodNames.filter((_, id) => this.#rootIds[id] === true)
+    const names = new Set(seen.map((it) => `${it.class}.${it.method}`))
+    for (const root of this.#roots) if (!seen.some((it) => isRoot(root, it))) names.add(root.text)
+    return [...names]
+  }
 
   /** The id of a method, the same for each of that name. */
   idOf(name: MethodName): number {
@@ -55,9 +78,26 @@ export class SampledTree {
 
   /** @param path ids of methods, outermost first */
   sample(thread: SampledThread, path: Int32Array, isTruncated = false): void {
+    const number = thread.virtual ? this.#virtualNumber(thread) : this.#number(thread)
+    const first = this.hasRoots ? path.findIndex((id) => this.#isRoot(id)) : 0
+    // With a root in it a stack is whole, as far as it is kept.
+    if (isTruncated && (first < 0 || !this.hasRoots)) this.truncated++
+    if (first < 0) {
+      this.outside++
+      this.#writer.leave(number)
+      return
+    }
     this.samples++
-    if (isTruncated) this.truncated++
-    this.#writer.sample(thread.virtual ? this.#virtualNumber(thread) : this.#number(thread), path)
+    this.#writer.sample(number, first === 0 ? path : path.subarray(first))
+  }
+
+  #isRoot(id: number): boolean {
+    const known = this.#rootIds[id]
+    if (known !== undefined) return known
+    const name = this.methodNames[id]!
+    const is = this.#roots.some((root) => isRoot(root, name))
+    this.#rootIds[id] = is
+    return is
   }
 
   #number(thread: SampledThread): number {
@@ -112,6 +152,11 @@ export class SampledTree {
     this.#writer.leaveAll()
     this.#builder.reset()
     this.samples = 0
+    this.outside = 0
     this.truncated = 0
   }
+}
+
+function isRoot(root: RootPattern, { class: name, method, descriptor }: MethodName): boolean {
+  return rootRank(root, name.replaceAll('.', '/')) > RANK_NONE && matchesMethod(root, method, descriptor)
 }

@@ -2,7 +2,7 @@
 // arrays, so a million contexts cost nothing more.
 
 import { basename } from 'node:path'
-import { allWarnings, nameOf, type Profile, type RegionTimes } from '../profile/profile.ts'
+import { allWarnings, isSampledByJvm, nameOf, type Profile, type RegionTimes } from '../profile/profile.ts'
 import { skippedWarnings } from '../profile/skipped.ts'
 import type { Keeper } from './keeper.ts'
 import type { LiveSource, LiveStatus } from './live-source.ts'
@@ -54,6 +54,7 @@ function statusOf(profile: Profile, path: string): LiveStatus {
     scheme: profile.scheme,
     mode: profile.mode,
     roots: profile.roots,
+    ...(isSampledByJvm(profile) && { isSampledByJvm: true }),
     instrumentedMethods: instrumentation.instrumentedMethods,
     calledMethods: instrumentation.calledMethods,
     events: events.count,

@@ -92,7 +92,7 @@ function statusLines(scene: Scene): Line[] {
     ...budget(scene),
   ]
   const sampled = [
-    run(' whole JVM  ', 'dim'),
+    run(isWholeJvm(status) ? ' whole JVM  ' : ' by the JVM  ', 'dim'),
     run(count(status.events, 9)),
     run(' samples  ', 'dim'),
     run(shortCount(status.eventsPerSecond)),
@@ -105,7 +105,7 @@ function statusLines(scene: Scene): Line[] {
       : calls !== ''
         ? run(`  ${cut(calls, wide ? 60 : 30)} `, 'title')
         : run(wide ? '  all threads ' : '', 'dim')
-  return [identityLine(scene), between(isWholeJvm(status) ? sampled : second, [thread], columns)]
+  return [identityLine(scene), between(status.isSampledByJvm ? sampled : second, [thread], columns)]
 }
 
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
@@ -168,10 +168,11 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
   const nothing = model.tree.count > 0 ? model.view.nothing() : undefined
   if (nothing !== undefined) say(clean(nothing))
   else if (!model.calls.isOfAll) say(model.calls.nothing(model.slow))
-  else if (isWholeJvm(status)) {
+  else if (status.isSampledByJvm) {
     const whom = model.thread === undefined ? 'No thread has' : 'This thread has not'
+    const where = isWholeJvm(status) ? 'running Java code' : `inside ${status.roots.map(clean).join(', ')}`
     const yet = isOver ? '.' : ' yet: samples come once a second.'
-    say(`${whom} been found running Java code${yet}`)
+    say(`${whom} been found ${where}${yet}`)
   } else if (model.thread !== undefined) say('This thread has not called a root. T chooses another.')
   else if (isOver) say('No root was called.')
   else if (status.phase === 'starting') say('Attaching and instrumenting ...')

@@ -15,6 +15,8 @@ export interface LiveStatus {
   readonly scheme: 'a' | 'b'
   readonly mode: Mode
   readonly roots: readonly string[]
+  /** Nothing is instrumented: the JVM looks at its threads itself. */
+  readonly isSampledByJvm?: boolean
   readonly instrumentedMethods: number
   readonly calledMethods: number
   readonly events: number

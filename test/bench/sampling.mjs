@@ -5,10 +5,12 @@
 // in Hofer's figures 9 to 13 and Whaley's section 6: CPU time, how late samples are, overlap and hot edges with exact time, and how
 // far two segments of a run agree.
 //
+// By the JVM: its flight recorder, with nothing instrumented; of each sample what is inside the root. Rounds with and without in turn.
+//
 // One JVM a program. A change of granularity is one for the session that runs: what is measured is reset in between.
-// BENCH_PROGRAMS chooses rows, BENCH_SAMPLES=bytecodes or time one half.
+// BENCH_PROGRAMS chooses rows, BENCH_SAMPLES=bytecodes, time or jvm one part.
 
-import { PROGRAMS, ProgramJvm, preparePrograms, profileProgram, WHOLE, wanted } from './programs.mjs'
+import { PROGRAMS, ProgramJvm, preparePrograms, profileProgram, range, WHOLE, wanted } from './programs.mjs'
 import { load, median, sleep, verdict } from './support.mjs'
 
 const GRANULARITIES = [500, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000]
@@ -23,13 +25,14 @@ const BARE_SETTLE_MS = 12_000
 const SETTLE_MS = 12_000
 const DRAIN_MS = 100
 
-const halves = process.env.BENCH_SAMPLES?.split(',') ?? ['bytecodes', 'time']
+const halves = process.env.BENCH_SAMPLES?.split(',') ?? ['bytecodes', 'time', 'jvm']
 
 export async function sampling(jdks) {
   for (const jdk of jdks) {
     const prepared = await preparePrograms(jdk)
     if (halves.includes('bytecodes')) await byBytecodes(jdk, prepared)
     if (halves.includes('time')) await byTime(jdk, prepared)
+    if (halves.includes('jvm')) await byJvm(jdk, prepared)
   }
 }
 
@@ -212,7 +215,150 @@ async function sampledByTime(jdk, prepared, program) {
   }
 }
 
-// ---- both ----
+// ---- by the JVM ----
+
+const JVM_INTERVALS_MS = [10, 1]
+const JVM_ROUNDS = 5
+/** What beginning a recording costs is over. */
+const BEGUN_MS = 1500
+
+async function byJvm(jdk, prepared) {
+  console.log(
+    `\n${jdk.name}: samples inside the root by the JVM's flight recorder; CPU time of a run with / without, min / median / max; segments of ${SEGMENT_MS} ms`,
+  )
+  console.log(
+    '| program | every | CPU / bare | samples inside | of all % | overlap with exact time % | hot edges % | correlation of segments |',
+  )
+  console.log(`| ${Array(8).fill('---').join(' | ')} |`)
+  const factors = new Map(JVM_INTERVALS_MS.map((it) => [it, []]))
+  for (const program of PROGRAMS.filter(wanted)) {
+    try {
+      for (const row of await sampledByJvm(jdk, prepared, program)) {
+        factors.get(row.ms).push(median(row.factors))
+        const parts = [row.inside, row.overlap, row.hot].map((it) => (it * 100).toFixed(1))
+        console.log(
+          `| ${program.title} | ${row.ms} ms | ${range(row.factors, 3)} | ${row.samples} | ${parts.join(' | ')} | ${row.correlation.toFixed(4)} |`,
+        )
+      }
+    } catch (error) {
+      console.log(`| ${program.title} | FAILED: ${error.message.split('\n')[0]} |`)
+    }
+  }
+  for (const [ms, most] of [
+    [10, 2],
+    [1, 10],
+  ]) {
+    const percent = (geometric(factors.get(ms)) - 1) * 100
+    console.log(
+      `${ms} ms: ${percent.toFixed(1)} % overhead (geometric mean), ${verdict(percent < most, `less than ${most} %`)}`,
+    )
+  }
+}
+
+async function sampledByJvm(jdk, prepared, program) {
+  const { correlation, hotEdgeCoverage, overlap } = await load('profile/overlap.js')
+  const { JvmSampling } = await load('session/jvm-sampling.js')
+  const { parseRoot } = await load('reveal/patterns.js')
+  const roots = [parseRoot(WHOLE)]
+  const jvm = new ProgramJvm(jdk, prepared, program)
+  const sampled = async (ms, roundMs) => {
+    const session = await JvmSampling.start(jvm.pid, {
+      sampling: { every: ms * 1e6, unit: 'ns', by: 'jfr' },
+      roots,
+    })
+    await jvm.settle(BEGUN_MS)
+    session.reset()
+    const { cpu } = await jvm.round(roundMs)
+    await session.leave()
+    return { cpu, profile: session.profile() }
+  }
+  try {
+    await jvm.ready()
+    await jvm.settle(BARE_SETTLE_MS)
+    const rows = []
+    for (const ms of JVM_INTERVALS_MS) {
+      const ratios = []
+      while (ratios.length < JVM_ROUNDS) {
+        const bare = await jvm.round(2 * ROUND_MS)
+        ratios.push((await sampled(ms, 2 * ROUND_MS)).cpu / bare.cpu)
+      }
+      const [one, two] = [await sampled(ms, SEGMENT_MS), await sampled(ms, SEGMENT_MS)]
+      rows.push({ ms, factors: ratios, one: one.profile, two: two.profile })
+    }
+    const session = await profileProgram(jvm.pid, WHOLE, 'b', program.flags)
+    await jvm.settle(SETTLE_MS)
+    const exact = await profileOf(session, () => jvm.round(SEGMENT_MS))
+    await end(session)
+    return rows.map(({ ms, factors, one, two }) => {
+      const { count } = one.events
+      const alike = asInstrumented(one, exact)
+      return {
+        ...{ ms, factors },
+        samples: count,
+        inside: count / (count + one.sampling.outside),
+        overlap: overlap(exact, alike),
+        hot: hotEdgeCoverage(exact, alike, 0.05),
+        correlation: correlation(one, two),
+      }
+    })
+  } finally {
+    await jvm.end()
+  }
+}
+
+/** The same tree as exact time has it: methods without probes belong to their callers. */
+function asInstrumented({ merged, methodNames }, exact) {
+  const key = ({ class: owner, method, descriptor }) => `${owner}.${method}${descriptor}`
+  const known = new Set(exact.methodNames.filter((it) => it !== undefined).map(key))
+  const parent = []
+  const method = []
+  const self = []
+  const found = new Map()
+  const places = new Int32Array(merged.count)
+  for (let node = 0; node < merged.count; node++) {
+    const above = merged.parent[node] < 0 ? -1 : places[merged.parent[node]]
+    const name = key(methodNames[merged.method[node]])
+    let place = above
+    if (above < 0 || known.has(name)) {
+      place = found.get(`${above} ${name}`) ?? parent.length
+      if (place === parent.length) {
+        found.set(`${above} ${name}`, place)
+        parent.push(above)
+        method.push(merged.method[node])
+        self.push(0)
+      }
+    }
+    places[node] = place
+    self[place] += merged.metrics.selfSamples[node]
+  }
+  return { merged: preorder(parent, method, self), methodNames }
+}
+
+function preorder(parent, method, self) {
+  const children = parent.map(() => [])
+  for (const [node, above] of parent.entries()) if (above >= 0) children[above].push(node)
+  const order = []
+  const visit = (node) => {
+    order.push(node)
+    for (const child of children[node]) visit(child)
+  }
+  for (const [node, above] of parent.entries()) if (above < 0) visit(node)
+  const at = new Map(order.map((node, i) => [node, i]))
+  const count = order.length
+  const size = new Int32Array(count).fill(1)
+  const selfSamples = Float64Array.from(order, (node) => self[node])
+  const totalSamples = selfSamples.slice()
+  const parents = Int32Array.from(order, (node) => (parent[node] < 0 ? -1 : at.get(parent[node])))
+  for (let i = count - 1; i >= 0; i--) {
+    if (parents[i] < 0) continue
+    size[parents[i]] += size[i]
+    totalSamples[parents[i]] += totalSamples[i]
+  }
+  const metrics = { calls: new Float64Array(count), selfSamples, totalSamples }
+  return { count, method: Int32Array.from(order, (node) => method[node]), parent: parents, size, metrics }
+}
+
+// ---- all ----
 
 function geometric(values) {
   return Math.exp(values.reduce((sum, it) => sum + Math.log(it), 0) / values.length)

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { EX_USAGE, JfluidError } from '../../src/base/errors.ts'
 import { commandOptions, DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
-import { isWholeJvm, wholeJvmSampling } from '../../src/commands/whole-jvm-options.ts'
+import { isSampledByJvm, wholeJvmSampling } from '../../src/commands/whole-jvm-options.ts'
 import { MODES, type Mode } from '../../src/profile/profile.ts'
 
 /** As typed. --include, --exclude and --jdk are not here: they go with all that has a root. */
@@ -36,7 +36,7 @@ async function refusal(mode: Mode, ...given: readonly Partial<SessionFlags>[]): 
   const plain: SessionFlags = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, rare: 'arm', mode }
   const flags: SessionFlags = Object.assign({}, plain, ...given)
   try {
-    if (isWholeJvm(flags)) wholeJvmSampling(flags)
+    if (isSampledByJvm(flags)) wholeJvmSampling(flags)
     else await commandOptions(flags)
     return null
   } catch (error) {
@@ -99,7 +99,12 @@ const TAKEN: readonly Taken[] = [
     options: ['--sample-every 9', '--liveness', '--call-sites', '--reproducible', '--follow-threads'],
     apart: ['--liveness with --reproducible'],
   },
-  { mode: 'sample', given: { every: '1ms' }, options: ['--every 1ms', '--every 500bc', '--call-sites'] },
+  {
+    mode: 'sample',
+    given: { every: '1ms' },
+    options: ['--every 1ms', '--every 500bc', '--call-sites', '--sampler jfr'],
+    apart: ['--every 500bc with --sampler jfr', '--sampler jfr with --call-sites'],
+  },
   {
     mode: 'sample',
     given: { every: '500bc' },

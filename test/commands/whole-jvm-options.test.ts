@@ -3,9 +3,9 @@ import { BadInterval, OnlyForSamples } from '../../src/commands/every.ts'
 import { commandOptions, DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
 import {
   IntervalNotTaken,
-  isWholeJvm,
+  isSampledByJvm,
   NotForWholeJvm,
-  OnlyForWholeJvm,
+  StacksHaveNoParameters,
   wholeJvmSampling,
 } from '../../src/commands/whole-jvm-options.ts'
 
@@ -14,11 +14,12 @@ const flags = (given: Partial<SessionFlags>): SessionFlags => ({
   ...given,
 })
 
-describe('--mode sample without a root', () => {
-  it('is the whole JVM, and nothing else is', () => {
-    expect(isWholeJvm(flags({}))).toBe(true)
-    expect(isWholeJvm(flags({ root: ['A.b'] }))).toBe(false)
-    expect(isWholeJvm(flags({ mode: 'exact' }))).toBe(false)
+describe('--mode sample without a root, or with --sampler', () => {
+  it('is sampled by the JVM, and nothing else is', () => {
+    expect(isSampledByJvm(flags({}))).toBe(true)
+    expect(isSampledByJvm(flags({ root: ['A.b'], sampler: 'cpu' }))).toBe(true)
+    expect(isSampledByJvm(flags({ root: ['A.b'] }))).toBe(false)
+    expect(isSampledByJvm(flags({ mode: 'exact' }))).toBe(false)
   })
 
   it.each([
@@ -33,7 +34,7 @@ describe('--mode sample without a root', () => {
       { every: 1_500_000, unit: 'ns', by: 'stacks' },
     ],
   ])('%j', (given, sampling) => {
-    expect(wholeJvmSampling(flags(given))).toEqual(sampling)
+    expect(wholeJvmSampling(flags(given))).toEqual({ sampling, roots: [] })
   })
 
   it.each<[Partial<SessionFlags>, string]>([
@@ -53,6 +54,8 @@ describe('--mode sample without a root', () => {
     [{ reproducible: true }, '--reproducible'],
   ])('%j is refused by name', (given, option) => {
     expect(() => wholeJvmSampling(flags(given))).toThrow(new NotForWholeJvm(option))
+    const inside = flags({ ...given, root: ['A.b'], sampler: 'jfr' })
+    expect(() => wholeJvmSampling(inside)).toThrow(new NotForWholeJvm(option, true))
   })
 
   it.each([
@@ -71,7 +74,14 @@ describe('--mode sample without a root', () => {
   })
 })
 
-it('a root and a sampler of the whole JVM exclude each other; other modes take no samples', async () => {
-  await expect(commandOptions(flags({ root: ['A.b'], sampler: 'jfr' }))).rejects.toThrow(OnlyForWholeJvm)
+it('roots are what samples are kept of; of dumps, without parameters', () => {
+  const { roots } = wholeJvmSampling(flags({ root: ['A.b(int)'], sampler: 'jfr' }))
+  expect(roots).toEqual([expect.objectContaining({ className: 'A', method: 'b', parameters: 'int' })])
+  expect(() => wholeJvmSampling(flags({ root: ['A.b(int)'], sampler: 'stacks' }))).toThrow(
+    new StacksHaveNoParameters('A.b(int)'),
+  )
+})
+
+it('other modes take no samples', async () => {
   await expect(commandOptions(flags({ mode: 'exact', sampler: 'jfr' }))).rejects.toThrow(OnlyForSamples)
 })

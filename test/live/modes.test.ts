@@ -49,6 +49,11 @@ const WAYS: readonly (readonly [string, readonly string[], (profile: JsonProfile
     ['--mode', 'sample', '--sampler', 'stacks'],
     (it) => sum(serve(it), 'totalSamples'),
   ],
+  [
+    'a root, sampled by the JVM',
+    [...ROOT, '--mode', 'sample', '--sampler', 'jfr'],
+    (it) => sum(serve(it), 'totalSamples'),
+  ],
 ]
 
 forNewestJdk((jdk) => {

@@ -168,6 +168,29 @@ describe.each(jdks)('JDK $version', (jdk) => {
     },
   )
 
+  it('of a root, what is inside of it is kept, and nothing is instrumented', async () => {
+    const profile = await record('2s', '--sampler', 'jfr', '--root', 'Sampled.down')
+    expect(profile).toMatchObject({ roots: ['fix.Sampled.down'], warnings: [], truncated: false })
+    expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
+    expect(profile.merged.map(({ method }) => method)).toEqual(['down'])
+    expect(depthOf(profile.merged, 'down')).toBe(101)
+    expect(samplesIn(profile.merged, 'light')).toBeGreaterThan(0)
+    expect(samplesIn(profile.merged, 'heavy')).toBe(0)
+    expect(profile.merged.every(addsUp)).toBe(true)
+    const { count } = profile.events
+    expect(profile.merged[0]!.totalSamples).toBe(count)
+    // Three quarters are in heavy().
+    expect(profile.sampling!.outside).toBeGreaterThan(count)
+    expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
+  })
+
+  onNewest(jdk)('a root that no thread was in is an empty profile that says so', async () => {
+    const profile = await record('1s', '--sampler', 'stacks', '--root', 'Sampled.nowhere')
+    expect(profile).toMatchObject({ roots: ['Sampled.nowhere'], merged: [], events: { count: 0 } })
+    expect(profile.sampling!.outside).toBeGreaterThan(0)
+    expect(profile.warnings).toEqual([expect.stringContaining('no thread was found inside Sampled.nowhere')])
+  })
+
   onNewest(jdk)('dumps of all threads find the same', async () => {
     const profile = await record('1s', '--sampler', 'stacks')
     expect(profile.sampling).toEqual({ every: 10_000_000, unit: 'ns', by: 'stacks' })

@@ -120,6 +120,8 @@ export interface JsonProfile {
     unit: string
     random?: number
     by: string
+    /** With roots, by the JVM. */
+    outside?: number
     samples?: number
     bytecodes?: number
     latencyNs?: { p50: number; p90: number; p99: number; max: number }
