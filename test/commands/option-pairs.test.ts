@@ -103,7 +103,12 @@ const TAKEN: readonly Taken[] = [
     mode: 'sample',
     given: { every: '1ms' },
     options: ['--every 1ms', '--every 500bc', '--call-sites', '--sampler jfr'],
-    apart: ['--every 500bc with --sampler jfr', '--sampler jfr with --call-sites'],
+    apart: [
+      '--every 500bc with --sampler jfr',
+      ...['--call-sites', '--scheme a', '--look-ahead 0', '--rare watch'].map(
+        (it) => `--sampler jfr with ${it}`,
+      ),
+    ],
   },
   {
     mode: 'sample',

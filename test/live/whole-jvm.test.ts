@@ -188,7 +188,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     const profile = await record('1s', '--sampler', 'stacks', '--root', 'Sampled.nowhere')
     expect(profile).toMatchObject({ roots: ['Sampled.nowhere'], merged: [], events: { count: 0 } })
     expect(profile.sampling!.outside).toBeGreaterThan(0)
-    expect(profile.warnings).toEqual([expect.stringContaining('no thread was found inside Sampled.nowhere')])
+    expect(profile.warnings).toContainEqual(expect.stringContaining('found inside Sampled.nowhere'))
   })
 
   onNewest(jdk)('dumps of all threads find the same', async () => {
