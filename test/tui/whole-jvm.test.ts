@@ -18,7 +18,7 @@ async function shown(columns: number, notation: string, facts: Partial<LiveStatu
 }
 
 const SAMPLES = 'Main.main 1x 10ns ( Shop.order 3x 20ns ) Pool.run 2x 70ns'
-const WHOLE_JVM = { roots: [], events: 1234, eventsPerSecond: 98.7, calledMethods: 57 }
+const WHOLE_JVM = { isSampledByJvm: true, roots: [], events: 1234, eventsPerSecond: 98.7, calledMethods: 57 }
 
 describe('samples of the whole JVM', () => {
   it('say how many there are, and shares are of all of them', async () => {
@@ -35,8 +35,9 @@ describe('samples of the whole JVM', () => {
     assert.ok((await shown(columns, SAMPLES, WHOLE_JVM)).widest <= columns)
   })
 
-  it('those inside a root have its share', async () => {
-    const screen = await shown(80, SAMPLES, {})
+  it('those inside a root have its share, and a word who took them', async () => {
+    const screen = await shown(80, SAMPLES, { ...WHOLE_JVM, roots: ['com.acme.Pool.run'] })
+    assert.match(screen.text, /^ by the JVM {2}1,234 samples/m)
     assert.match(screen.text, /% root/)
     assert.match(screen.text, /^ {7}70 {7}70 {3}100\.0 /m)
   })
@@ -51,5 +52,7 @@ describe('samples of the whole JVM', () => {
   it('without one there is a word about it', async () => {
     const screen = await shown(80, '', { ...WHOLE_JVM, events: 0 })
     assert.match(screen.text, /No thread has been found running Java code yet/)
+    const inside = await shown(80, '', { ...WHOLE_JVM, roots: ['com.acme.Pool.run'], events: 0 })
+    assert.match(inside.text, /No thread has been found inside com\.acme\.Pool\.run yet/)
   })
 })
