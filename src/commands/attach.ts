@@ -15,7 +15,7 @@ import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { say } from './say.ts'
-import { type StopSignal, stopSignal } from './signals.ts'
+import { endingSignals, type StopSignal, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
@@ -75,10 +75,11 @@ export async function view(
   place: ProfilePlace | null,
   onLeft: () => void = () => {},
 ): Promise<Leave> {
+  const signals = endingSignals()
   const screen = await openScreen()
   // A closed terminal is told by its streams and by SIGHUP, in any order: the second must not end us
   // before the target has its code back.
-  const stop = stopSignal()
+  const stop = stopSignal(signals)
   try {
     return await shown(session, screen, place, onLeft, stop)
   } finally {

@@ -38,7 +38,7 @@ export class SessionCutShort extends JfluidError {
   }
 }
 
-/** SIGTERM or SIGHUP. Ctrl-C is how a user ends a recording, and no error. */
+/** SIGTERM, SIGHUP or SIGQUIT. Ctrl-C is how a user ends a recording, and no error. */
 export class EndedBySignal extends JfluidError {
   readonly exitCode: number
   readonly hint: string

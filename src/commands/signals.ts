@@ -2,7 +2,7 @@
 
 import { constants } from 'node:os'
 
-const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
 export interface StopSignal {
   /** Resolves when the user or the system asks us to stop. */
@@ -29,14 +29,20 @@ export function keepStatus(): void {
   process.on('beforeExit', () => process.exit())
 }
 
-export function stopSignal(): StopSignal {
+/** Those that are meant for us: under `run`, SIGQUIT is the JVM's, which shows its threads. Asked before a screen listens. */
+export function endingSignals(): readonly NodeJS.Signals[] {
+  const isQuitTaken = process.listenerCount('SIGQUIT') > 0
+  return ENDING.filter((name) => name !== 'SIGQUIT' || !isQuitTaken)
+}
+
+export function stopSignal(names = endingSignals()): StopSignal {
   let signal: NodeJS.Signals | null = null
   let resolve: (signal: NodeJS.Signals) => void = () => {}
   const fired = new Promise<NodeJS.Signals>((r) => {
     resolve = r
   })
   let instead: (() => void) | null = null
-  const handlers = ENDING.map((name) => {
+  const handlers = names.map((name) => {
     let again = false
     const handler = (): void => {
       if (instead !== null) {

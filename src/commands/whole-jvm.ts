@@ -22,7 +22,7 @@ import { ProfilePlace } from './place.ts'
 import type { RecordFlags } from './record.ts'
 import { exitOf, NoJvmStarted, type RunFlags, start } from './run.ts'
 import { say } from './say.ts'
-import { keepStatus, stopSignal } from './signals.ts'
+import { endingSignals, keepStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
@@ -228,8 +228,9 @@ async function view(
   place: ProfilePlace | null,
   onLeft: () => void = () => {},
 ): Promise<Leave> {
+  const signals = endingSignals()
   const screen = await openScreen()
-  const stop = stopSignal() // a closed terminal is told twice, see attach.ts
+  const stop = stopSignal(signals) // a closed terminal is told twice, see attach.ts
   try {
     let left: Leave
     place?.guard(session)

@@ -141,6 +141,7 @@ forEachJdk((jdk) => {
       ['SIGINT', 0],
       ['SIGTERM', STATUS.clientTerminated],
       ['SIGHUP', STATUS.clientHungUp],
+      ['SIGQUIT', STATUS.clientQuit],
     ] as const)('by %s: it detaches, keeps the profile and ends with %i', async (signal, code) => {
       const java = startJava(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
       await java.line(/ready/)

@@ -20,6 +20,7 @@ export const STATUS = {
   terminalTooSmall: 81,
   clientHungUp: 129,
   clientInterrupted: 130, // before anything was recorded; a recording that Ctrl-C ends is done: 0
+  clientQuit: 131,
   clientKilled: 137, // as the shell says it
   clientTerminated: 143,
 } as const
