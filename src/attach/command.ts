@@ -70,6 +70,8 @@ const COMMAND_MS = 10_000
 export interface CommandOptions {
   /** From connecting to the last byte of the reply. Default 10,000. */
   timeoutMs?: number
+  /** Once it is aborted, the answer is not waited for any more; the JVM may still carry the command out. */
+  signal?: AbortSignal
 }
 
 /** Bytes of a request. Missing arguments travel as empty strings: HotSpot waits for all three. */
@@ -107,20 +109,23 @@ export function decodeReply(operation: string, bytes: Buffer): AttachReply {
  * Runs one attach operation.
  *
  * @throws ArgumentRefused before anything is sent
- * @throws CommandTimeout, AttachProtocolError
+ * @throws CommandTimeout, AttachProtocolError, or why `signal` was aborted before
  */
 export async function attachCommand(
   socketPath: string,
   operation: string,
   args: readonly string[] = [],
-  { timeoutMs = COMMAND_MS }: CommandOptions = {},
+  { timeoutMs = COMMAND_MS, signal }: CommandOptions = {},
 ): Promise<AttachReply> {
+  signal?.throwIfAborted()
   const request = encodeRequest(operation, args)
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     const socket = connect(socketPath, () => socket.write(request))
     const timer = setTimeout(() => socket.destroy(new CommandTimeout(operation, timeoutMs)), timeoutMs)
+    const leave = () => socket.destroy(new AttachProtocolError(operation, 'nobody waits for the answer'))
+    signal?.addEventListener('abort', leave)
     socket.on('data', (chunk) => {
       chunks.push(chunk)
       size += chunk.length
@@ -138,6 +143,7 @@ export async function attachCommand(
     })
     socket.on('close', () => {
       clearTimeout(timer)
+      signal?.removeEventListener('abort', leave)
       resolve(Buffer.concat(chunks))
     })
   })

@@ -19,9 +19,12 @@ const PATIENCE_MS = 2_000
 /**
  * @returns `package.Class.method(descriptor)` of each; empty if the JVM does not tell
  */
-export async function compiledMethods({ socketPath }: AttachConnection): Promise<ReadonlySet<string>> {
+export async function compiledMethods(
+  { socketPath }: AttachConnection,
+  signal?: AbortSignal,
+): Promise<ReadonlySet<string>> {
   try {
-    const options = { timeoutMs: PATIENCE_MS }
+    const options = { timeoutMs: PATIENCE_MS, ...(signal !== undefined && { signal }) }
     const { code, text } = await attachCommand(socketPath, 'jcmd', ['Compiler.codelist'], options)
     return code === 0 ? parseCodeList(text) : new Set()
   } catch {

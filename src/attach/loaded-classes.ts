@@ -18,9 +18,12 @@ const LINE = /^(?:[| ]*\|--)?([^/\s|]+)\/(?:null|0x[0-9a-f]+)/
 const PATIENCE_MS = 5_000
 
 /** @returns names as `Class.getName()` gives them, in no order; empty if the JVM does not tell */
-export async function loadedClassNames({ socketPath }: AttachConnection): Promise<string[]> {
+export async function loadedClassNames(
+  { socketPath }: AttachConnection,
+  signal?: AbortSignal,
+): Promise<string[]> {
   try {
-    const options = { timeoutMs: PATIENCE_MS }
+    const options = { timeoutMs: PATIENCE_MS, ...(signal !== undefined && { signal }) }
     const { code, text } = await attachCommand(socketPath, 'jcmd', ['VM.class_hierarchy'], options)
     return code === 0 ? parseClassHierarchy(text) : []
   } catch {

@@ -33,9 +33,9 @@ export async function findRoot(pid: number): Promise<string | null> {
       stop: stop.fired,
       withNames: true,
     })
-    if (stop.signal !== null) {
+    if (found === null || stop.signal !== null) {
       progress.close()
-      return leave(pid, stop.signal)
+      return leave(pid, await stop.fired)
     }
     if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
     choice = choiceOf(found)

@@ -7,7 +7,7 @@ import type { RootCandidate } from '../session/root-candidates.ts'
 import { type FoundRoots, searchRoots } from '../session/root-search.ts'
 import { createProgress } from '../tui/progress.ts'
 import { EndedBySignal } from './outcome.ts'
-import { stopSignal } from './signals.ts'
+import { signalStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 
 export interface RootsFlags {
@@ -37,6 +37,11 @@ export async function roots(
       onProgress: (text) => progress.update(text),
       stop: stop.fired,
     })
+    if (found === null) {
+      progress.done(`interrupted before anything was sampled; JVM ${pid} runs as before`)
+      process.exitCode = signalStatus(await stop.fired)
+      return
+    }
     progress.close()
     print(
       flags.json === true ? `${JSON.stringify(asJson(found, flags.top), null, 2)}\n` : text(found, flags.top),

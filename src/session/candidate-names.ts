@@ -24,11 +24,15 @@ export async function candidateNames(pid: number): Promise<CandidateNames> {
   return await namesIn(await openAttachSocket(pid))
 }
 
-/** The same of a JVM whose socket is open. */
-export async function namesIn(connection: AttachConnection): Promise<CandidateNames> {
-  const classes = (await loadedClassNames(connection)).filter(isOwn).sort()
+/**
+ * The same of a JVM whose socket is open.
+ *
+ * @param signal  once it is aborted, what is known will do
+ */
+export async function namesIn(connection: AttachConnection, signal?: AbortSignal): Promise<CandidateNames> {
+  const classes = (await loadedClassNames(connection, signal)).filter(isOwn).sort()
   const methods = new Set<string>()
-  for (const compiled of await compiledMethods(connection)) {
+  for (const compiled of await compiledMethods(connection, signal)) {
     const name = /^[^(]+/.exec(compiled)?.[0] ?? ''
     const dot = name.lastIndexOf('.')
     const [className, method] = [name.slice(0, dot), name.slice(dot + 1)]

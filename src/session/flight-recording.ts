@@ -128,15 +128,17 @@ export class FlightRecording implements Sampler {
   }
 
   /** @throws NoFlightRecorder, RecordingRefused, NoRoomForRecording, BadRecording */
-  async start(): Promise<void> {
+  async start(signal?: AbortSignal): Promise<void> {
     const connection = await this.#connect()
     const { root } = connection.target
     const before = await recorderSetup(connection)
+    signal?.throwIfAborted()
     this.#wasIdle = before.repository === null
     const place = before.repository ?? (await placeOfRepositories(connection))
     mustHaveRoom(`${root}${place}`, place, ROOM_TO_BEGIN)
     if (this.#wasIdle && before.stackDepth < STACK_DEPTH) await setStackDepth(connection, STACK_DEPTH)
     const running = await recordings(connection)
+    signal?.throwIfAborted()
     const older = before.repository === null ? [] : recordingsIn(`${root}${before.repository}`)
     await this.#begin(connection)
     try {
@@ -146,6 +148,7 @@ export class FlightRecording implements Sampler {
       this.#stackDepth = stackDepth
       this.#isOurs = repository !== before.repository || (older.length === 0 && running.length === 0)
       this.#open(connection, repository ?? '/')
+      signal?.throwIfAborted()
       if (!this.#isOurs) for (const name of older) this.#known.add(name)
       if (!recordingsIn(this.#directory).some((name) => !this.#known.has(name))) {
         throw new BadRecording(`no file of it is to be seen in ${repository}`)

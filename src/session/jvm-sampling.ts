@@ -42,6 +42,8 @@ export interface JvmSamplingOptions {
   readonly roots?: readonly RootPattern[]
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
+  /** Once it is aborted, sampling does not begin any more. */
+  readonly signal?: AbortSignal
 }
 
 export interface JvmSamplingStatus {
@@ -101,10 +103,12 @@ export class JvmSampling {
 
   /**
    * @throws what `openAttachSocket` throws, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples,
-   *         BadRecording; the target is then as it was
+   *         BadRecording, or why `signal` was aborted; the target is then as it was
    */
   static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
+    const { signal } = options
     const connection = await openAttachSocket(pid)
+    signal?.throwIfAborted()
     const properties = await systemProperties(connection)
     const jdk = properties.get('java.version') ?? '?'
     const { by } = options.sampling
@@ -121,7 +125,8 @@ export class JvmSampling {
         ? new ThreadDumps(connection, tree, options.sampling)
         : new FlightRecording(async () => connection, tree, options.sampling)
     try {
-      await sampler.start()
+      signal?.throwIfAborted()
+      await sampler.start(signal)
     } catch (error) {
       if (!stillRuns(connection.target)) throw new NoSuchProcess(pid, 'has ended')
       throw error

@@ -24,7 +24,7 @@ export interface RootSearchOptions {
   readonly onPhase?: (phase: string) => void
   /** Told how far it is. */
   readonly onProgress?: (text: string) => void
-  /** Ends it early. */
+  /** Ends it early, at whatever step it is. */
   readonly stop?: Promise<unknown>
   /** Whether names of classes and methods are wanted, too. */
   readonly withNames?: boolean
@@ -45,13 +45,28 @@ export interface FoundRoots {
   methodName(id: number): MethodName
 }
 
-/** @throws what `openAttachSocket` throws, and CommandTimeout, AttachProtocolError */
-export async function searchRoots(pid: number, options: RootSearchOptions): Promise<FoundRoots> {
+/**
+ * @returns null if it was ended before it had begun to sample; the JVM is as it was
+ * @throws what `openAttachSocket` throws, and CommandTimeout, AttachProtocolError
+ */
+export async function searchRoots(pid: number, options: RootSearchOptions): Promise<FoundRoots | null> {
   const { durationMs, onPhase = () => {}, onProgress = () => {} } = options
+  const stopping = new AbortController()
+  const { signal } = stopping
+  void options.stop?.then(() => {
+    // What the JVM has been asked to begin is to end again: that may take it a moment.
+    onPhase(`leaving ${pid}`)
+    stopping.abort()
+  })
   onPhase(`attaching to ${pid}`)
   const connection = await openAttachSocket(pid)
-  const session = await startSampling(pid)
-  const names = options.withNames === true ? await namesIn(connection) : NO_NAMES
+  const session = await startUnless(signal, pid)
+  if (session === null) return null
+  const names = options.withNames === true ? await namesIn(connection, signal) : NO_NAMES
+  if (signal.aborted) {
+    await session.leave()
+    return null
+  }
   onPhase('sampling')
   const dumps: SeenStack[][] = []
   const begun = performance.now()
@@ -99,16 +114,26 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
 const PROGRESS_MS = 200
 const NO_NAMES: CandidateNames = { classes: [], methods: [] }
 
-async function startSampling(pid: number): Promise<JvmSampling> {
+/** @returns null if it has been aborted: whatever else went wrong is of no interest then */
+async function startUnless(signal: AbortSignal, pid: number): Promise<JvmSampling | null> {
+  try {
+    return await startSampling(pid, signal)
+  } catch (error) {
+    if (signal.aborted) return null
+    throw error
+  }
+}
+
+async function startSampling(pid: number, signal: AbortSignal): Promise<JvmSampling> {
   const unit = 'ns'
   try {
-    return await JvmSampling.start(pid, { sampling: { every: EVERY_NS, unit, by: 'jfr' } })
+    return await JvmSampling.start(pid, { sampling: { every: EVERY_NS, unit, by: 'jfr' }, signal })
   } catch (error) {
     const isOfRecorder =
       error instanceof NoFlightRecorder ||
       error instanceof RecordingRefused ||
       error instanceof NoRoomForRecording
     if (!isOfRecorder) throw error
-    return await JvmSampling.start(pid, { sampling: { every: STACKS_EVERY_NS, unit, by: 'stacks' } })
+    return await JvmSampling.start(pid, { sampling: { every: STACKS_EVERY_NS, unit, by: 'stacks' }, signal })
   }
 }

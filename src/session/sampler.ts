@@ -1,8 +1,12 @@
 // What a session needs of whoever takes samples of a whole JVM.
 
 export interface Sampler {
-  /** Begins; the target is as it was if this throws. */
-  start(): Promise<void>
+  /**
+   * Begins; the target is as it was if this throws.
+   *
+   * @param signal  once it is aborted, this throws why, as soon as the target allows
+   */
+  start(signal?: AbortSignal): Promise<void>
   /**
    * Brings what has been sampled since the last time into the tree. Called several times a second.
    *

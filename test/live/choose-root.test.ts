@@ -51,6 +51,14 @@ forNewestJdk((jdk) => {
     expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true, mouse: 'none' })
   })
 
+  it('Ctrl-C is heard while the search begins', { timeout: 60_000 }, async () => {
+    const terminal = Terminal.jfluid(['attach', `${java.pid}`])
+    await terminal.until((lines) => lines.some((it) => it.includes(`attaching to ${java.pid}`)))
+    terminal.send('\x03')
+    expect((await terminal.exit).code).toBe(130)
+    expect(terminal.scrollback().join('\n')).toContain(`no root was chosen; JVM ${java.pid} runs as before`)
+  })
+
   it('names to complete are the classes that are loaded and the methods that run', async () => {
     const { classes, methods } = await candidateNames(java.pid)
     expect(classes).toEqual(expect.arrayContaining(['shop.Main', 'shop.OrderService', 'shop.Journal']))

@@ -3,8 +3,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { agentProperties } from '../../src/attach/command.ts'
-import { recordings } from '../../src/attach/flight-recorder.ts'
+import { recorderSetup, recordings } from '../../src/attach/flight-recorder.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
+import { searchRoots } from '../../src/session/root-search.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
 import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
@@ -66,6 +67,27 @@ forNewestJdk((jdk) => {
     expect(code, stderr).toBe(0)
     expect(stdout).toContain('by dumps of threads: it has no flight recorder for us')
     expect(stdout).toContain('fix.Sampled.')
+  })
+
+  it('Ctrl-C is heard before it samples: nothing has begun in the JVM', async () => {
+    const java = await start(jdk)
+    const phases: string[] = []
+    const found = await searchRoots(java.pid, {
+      ...{ durationMs: 60_000, withNames: true, stop: Promise.resolve() },
+      onPhase: (phase) => phases.push(phase),
+    })
+    expect(found).toBeNull()
+    expect(phases).toEqual([`attaching to ${java.pid}`, `leaving ${java.pid}`])
+    const connection = await openAttachSocket(java.pid)
+    expect((await recorderSetup(connection)).repository).toBeNull()
+
+    const interrupted = startJfluid('roots', `${java.pid}`, '--duration', '60s')
+    await stderrLine(interrupted, /^attaching/)
+    interrupted.child.kill('SIGINT')
+    expect((await interrupted.exit).code).toBe(130)
+    expect(interrupted.stdout()).toBe('')
+    expect(interrupted.stderr()).toContain(`interrupted before anything was sampled; JVM ${java.pid} runs`)
+    expect(await recordings(connection)).toEqual([])
   })
 
   it.runIf(FULL)('a JVM that ends meanwhile, and Ctrl-C, leave what has been seen', async () => {
