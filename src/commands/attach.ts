@@ -95,11 +95,12 @@ async function shown(
   stop: StopSignal,
 ): Promise<Leave> {
   let left: Leave
+  const out = place?.path ?? null
   place?.guard(session)
   try {
     left = session.timesRegions
-      ? await runRegionView(regionSource(session), screen)
-      : await runLiveView(liveSource(session), screen)
+      ? await runRegionView(regionSource(session, out), screen)
+      : await runLiveView(liveSource(session, out), screen)
   } finally {
     screen.destroy()
   }

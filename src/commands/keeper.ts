@@ -22,7 +22,7 @@ export function sessionKeeper(session: Recording): Keeper {
   const { pid, timesRegions } = session
   return keeper(
     async () => session.profileSoFar(SAVED_WHILE_RECORDING),
-    (format) => `jfluid-${pid}-${clockTime(new Date())}${format.extension}`,
+    (format) => nameNow(pid, format.extension),
     timesRegions === true,
   )
 }
@@ -58,6 +58,11 @@ function keeper(
         : `exported as ${format.name} to ${typed}`
     },
   }
+}
+
+/** What a file of a session is called that nobody has given a name. */
+export function nameNow(pid: number, extension: string): string {
+  return `jfluid-${pid}-${clockTime(new Date())}${extension}`
 }
 
 /** "20261123-042310", by the user's clock. */

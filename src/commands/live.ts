@@ -1,5 +1,6 @@
 // The live view of a session: from the session's port to the view's.
 
+import { dirname } from 'node:path'
 import { skippedWarnings } from '../profile/skipped.ts'
 import type { Session } from '../session/session.ts'
 import type { LiveSource, LiveStatus } from '../tui/app.ts'
@@ -8,8 +9,8 @@ import { sessionKeeper } from './keeper.ts'
 import { sessionSteering } from './steering.ts'
 
 /** The same for the view of regions. */
-export function regionSource(session: Session): RegionSource {
-  const { snapshot, ...source } = liveSource(session)
+export function regionSource(session: Session, out: string | null): RegionSource {
+  const { snapshot, ...source } = liveSource(session, out)
   return {
     ...source,
     overheadNs: session.overheadNs,
@@ -20,8 +21,12 @@ export function regionSource(session: Session): RegionSource {
   }
 }
 
-/** What the view reads. Rates are over the time between two status calls. */
-export function liveSource(session: Session): LiveSource {
+/**
+ * What the view reads. Rates are over the time between two status calls.
+ *
+ * @param out  where the profile goes; null for nowhere
+ */
+export function liveSource(session: Session, out: string | null = null): LiveSource {
   let lastEvents = 0
   let lastWaitMs = 0
   let lastMs = 0
@@ -96,7 +101,7 @@ export function liveSource(session: Session): LiveSource {
     },
     reset: () => session.reset(),
     keeper: sessionKeeper(session),
-    steering: sessionSteering(session),
+    steering: sessionSteering(session, out === null ? '.' : dirname(out)),
     instrumentation: () => session.instrumentation(),
     ended: session.ended,
   }

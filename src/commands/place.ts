@@ -166,6 +166,30 @@ export class ProfilePlace {
   }
 }
 
+/**
+ * Writes a profile that no file was named for, to another directory if it cannot be put into this one.
+ *
+ * @returns where it is
+ * @throws CannotWriteProfile if it can be put nowhere
+ */
+export async function keepIn(
+  directory: string,
+  name: string,
+  profile: Profile,
+  others = otherDirectories(),
+): Promise<string> {
+  const path = join(directory, name)
+  try {
+    await writeProfile(profile, path)
+    return path
+  } catch (error) {
+    const elsewhere =
+      error instanceof CannotWriteProfile ? await putElsewhere(profile, name, others) : undefined
+    if (elsewhere === undefined) throw error
+    return elsewhere
+  }
+}
+
 function otherDirectories(): string[] {
   return [tmpdir(), '/var/tmp', homedir(), '/dev/shm']
 }

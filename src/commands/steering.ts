@@ -1,11 +1,17 @@
 // What keys of the live view change in a session: its roots, and what is left out.
 
+import type { Profile } from '../profile/profile.ts'
 import { isWait } from '../profile/text.ts'
 import { parseRoot, readableParameters } from '../reveal/patterns.ts'
 import type { Session } from '../session/session.ts'
+import { SNAPSHOT } from '../tui/keeper.ts'
 import type { Extent, Steering } from '../tui/steering.ts'
+import { nameNow } from './keeper.ts'
+import { keepIn } from './place.ts'
 
-export function sessionSteering(session: Session): Steering {
+/** @param directory  where a profile goes that would be lost otherwise */
+export function sessionSteering(session: Session, directory: string): Steering {
+  const keep = (profile: Profile) => keepIn(directory, nameNow(session.pid, SNAPSHOT.extension), profile)
   return {
     get generation() {
       return session.generation
@@ -20,7 +26,7 @@ export function sessionSteering(session: Session): Steering {
     isLeftOut: (id) => session.isLeftOut(id),
     textOf: (id, extent) => textOf(session, id, extent),
     async changeRoot(text, onPhase) {
-      await session.changeRoots([parseRoot(text)], onPhase)
+      await session.changeRoots([parseRoot(text)], onPhase, keep)
       return `recorded from zero: ${text}`
     },
     async leaveOut(text) {

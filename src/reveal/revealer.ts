@@ -492,13 +492,14 @@ export class Revealer {
   /**
    * Whether these could be roots, of the classes that are loaded. Takes nothing.
    *
+   * @returns their methods, with ids that are of no use yet
    * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded
    */
-  async checkRoots(patterns: readonly RootPattern[]): Promise<void> {
-    let usable = 0
+  async checkRoots(patterns: readonly RootPattern[]): Promise<MethodTarget[]> {
+    const usable: MethodTarget[] = []
     const sink = {
       includeRootClass: () => {},
-      takeRoot: (ref: MethodRef) => (this.#reach.isUsable(ref) ? ++usable : null),
+      takeRoot: (ref: MethodRef) => (this.#reach.isUsable(ref) ? usable.push(asRoot(ref)) : null),
     }
     const roots = new Roots(patterns, this.#linker, sink, this.#fetchTables)
     await roots.match(this.#hierarchy.nodes(), true)
@@ -507,6 +508,7 @@ export class Revealer {
       throw problem ?? new RootNotLoaded(text, near)
     }
     this.#mirrors.trim()
+    return usable
   }
 
   /** Which methods each root has come to, without close names. */
@@ -630,6 +632,11 @@ function placeOf({
   descriptor: string
 }): Place {
   return { classId, selector: name + descriptor }
+}
+
+function asRoot({ node, method }: MethodRef): MethodTarget {
+  const { index: methodIndex, name, descriptor } = method
+  return { id: 1, classId: node.id, methodIndex, className: node.name, name, descriptor, root: true }
 }
 
 function packageOf(it: { readonly name: string; readonly loader: number }): string {

@@ -1,13 +1,18 @@
 // Other roots for a session that runs: a recording after the one before, on the same agent.
 //
 // The old recording ends as any does: the target gets its code back, threads leave the runtime, the ring is unmapped. Then the
-// sleeping agent is woken. What is asked of the user is looked at before, so that a root that does not exist costs nothing.
+// sleeping agent is woken. What can be known is looked at before, so that a root that does not exist, or has code that cannot bear
+// probes, costs nothing. If the new recording cannot begin all the same, the old roots are recorded again, and what they had given
+// before is kept apart; if not even that is possible, it is what the session ends with.
 
 import { openAttachSocket } from '../attach/handshake.ts'
+import { readTargetProcess, stillRuns } from '../attach/target-process.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import type { Profile } from '../profile/profile.ts'
 import type { RootPattern } from '../reveal/patterns.ts'
 import { attachDoor } from './door.ts'
 import type { Engine } from './engine.ts'
+import { taskOf } from './instrumenter.ts'
 import { Recording } from './recording.ts'
 import type { SessionOptions } from './session-options.ts'
 import { rootNames } from './session-profile.ts'
@@ -20,16 +25,42 @@ export class CannotChangeRoots extends JfluidError {
   }
 }
 
+/** The new roots are there, and could not be recorded: the old ones are again, from zero. */
+export class OldRootsAgain extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint: string
+  /** For the profile that follows. */
+  readonly warning: string
+  /** @param where  what they had given before is; null if nobody has kept it */
+  constructor(problem: unknown, where: string | null) {
+    const reason = reasonOf(problem)
+    super(`the old roots again, from zero (before: ${where ?? 'lost'}): ${reason}`)
+    this.hint = where === null ? 'Try again.' : `Read it with: jfluid report ${where}`
+    const before = where === null ? 'not in here' : `in ${where}`
+    this.warning = `the roots could not be changed: the old ones begin at zero, and what came before is ${before} (${reason})`
+  }
+}
+
+function reasonOf(problem: unknown): string {
+  return problem instanceof Error ? problem.message : String(problem)
+}
+
+/** Keeps a profile. @returns where it is */
+export type KeepProfile = (profile: Profile) => Promise<string>
+
 /**
  * Whether these can be roots of the target now. Changes nothing.
  *
- * @throws RootNotFound and other errors of the revealer, and those of attaching
+ * @throws RootNotFound and other errors of the revealer, CannotChangeRoots, and those of attaching
  */
 export async function checkRoots(engine: Engine, roots: readonly RootPattern[]): Promise<void> {
-  const { installation, pid, revealer, turns } = engine
+  const { installation, instrumenter, pid, revealer, turns } = engine
   await turns.request(async () => {
     await installation.refreshClasses()
-    await turns.ask(() => revealer.checkRoots(roots))
+    const methods = await turns.ask(() => revealer.checkRoots(roots))
+    const refusals = await instrumenter.refusalsOf(methods.map(taskOf))
+    if (refusals[0] !== undefined && refusals.length === methods.length)
+      throw new CannotChangeRoots(refusals[0].reason)
   })
   // The agent is woken through it.
   await openAttachSocket(pid)
@@ -44,7 +75,8 @@ export interface Begun {
 /**
  * Ends a recording and begins another with other roots. If that cannot begin, one with the old roots does.
  *
- * @throws CannotChangeRoots if the target has ended meanwhile; else what kept the new roots from being recorded, where the old ones could not be either
+ * @throws CannotChangeRoots if the target has ended meanwhile; else what kept the new roots from being recorded, where the old
+ *   ones could not be either. The recording before is then the last
  */
 export async function beginAnew(
   before: Recording,
@@ -52,6 +84,7 @@ export async function beginAnew(
   onPhase: (phase: string) => void,
 ): Promise<Begun> {
   const { byHand, options, pid } = before.engine
+  const target = readTargetProcess(pid)
   onPhase('giving the old code back')
   await before.end.detach()
   if (before.end.ending?.how !== 'detached')
@@ -63,12 +96,17 @@ export async function beginAnew(
   try {
     return { recording: await start({ ...options, roots }), problem: null }
   } catch (problem) {
-    const recording = await start(options).catch(() => {
-      throw problem // the first tells more
-    })
-    recording.engine.warnings.add(
-      'the roots could not be changed: the old ones are recorded again, and what came before is not in here',
-    )
-    return { recording, problem }
+    try {
+      return { recording: await start(options), problem }
+    } catch {
+      // The first tells more.
+      const lives = target !== undefined && stillRuns(target)
+      const { exitCode } = problem instanceof JfluidError ? problem : { exitCode: undefined }
+      before.end.nothingFollows(
+        lives ? `the roots could not be changed: ${reasonOf(problem)}` : null,
+        exitCode,
+      )
+      throw lives ? problem : new CannotChangeRoots('the JVM has ended')
+    }
   }
 }

@@ -94,6 +94,23 @@ export class SessionEnd {
   }
 
   /**
+   * After `detach`, where another recording was to follow and could not begin: what the target does from now on is in none.
+   *
+   * @param reason  null if the target has ended
+   */
+  nothingFollows(reason: string | null, exitCode?: number): void {
+    if (reason !== null) {
+      this.#noteEndedByItself(reason, exitCode)
+      return
+    }
+    this.#isTruncated = true
+    this.#ending = { how: 'target ended' }
+    this.#engine.warnings.add(
+      'the JVM ended while its roots were changed; this is what had been recorded of the old ones',
+    )
+  }
+
+  /**
    * We end it: the target gets its code back and the recorder reads what is left.
    *
    * @returns what the agent says of the restoration, null if it could say nothing: see `ending`

@@ -15,6 +15,7 @@ import {
 } from '../instrument/class.ts'
 import type { HandOver } from '../instrument/hand-over.ts'
 import { movedCalls } from '../instrument/moved-calls.ts'
+import { SiteNumbers } from '../instrument/sites.ts'
 import type { WaitingMethod } from '../instrument/waits.ts'
 import type { MethodTarget } from '../reveal/method-ids.ts'
 import { refusedBodies } from '../typecheck/rewritten.ts'
@@ -29,6 +30,8 @@ const CLASSES_AT_ONCE = 1_000
 
 /** What HotSpot says of a class that cannot be linked, whatever its methods are: no other attempt will do better. */
 const CANNOT_BE_LINKED = /invalid class\b|NoClassDefFoundError/
+
+const NO_BYTES = 'the JVM does not show the bytes of its class'
 
 /** A method to rewrite. Found by name and descriptor: the JVM may order methods otherwise than the file. */
 export interface Task {
@@ -204,6 +207,28 @@ export class Instrumenter {
     }
   }
 
+  /** What the rewriter says to these, of which nothing is installed. The JVM is not asked: that would be a redefinition. */
+  async refusalsOf(tasks: readonly Task[]): Promise<Refusal[]> {
+    const { recipe = EXACT_TIME, rewriter = instrumentClass } = this.options
+    // Numbers of call sites are those of what is installed.
+    const apart = recipe.sites === undefined ? recipe : { ...recipe, sites: new SiteNumbers() }
+    const refusals: Refusal[] = []
+    const asTimed = () => undefined
+    const ids = [...new Set(tasks.map(({ classId }) => classId))]
+    const bases = await this.classBytes(ids)
+    for (const task of tasks) {
+      const base = bases[ids.indexOf(task.classId)] ?? null
+      const unlinkable = this.unlinkable.get(task.classId)
+      if (unlinkable !== undefined || base === null) refusals.push({ task, reason: unlinkable ?? NO_BYTES })
+      else {
+        rewriteClass(base, [task], refusals, 'judged', asTimed, (classFile, work) =>
+          rewriter(classFile, work, apart),
+        )
+      }
+    }
+    return refusals
+  }
+
   /**
    * Rewrites methods of a class that is being loaded: they go in with its definition. Types are checked here
    * whoever the loader is: where the JVM refuses a redefinition, nothing has happened, but a class that it refuses
@@ -360,9 +385,7 @@ export class Instrumenter {
       const list = grouped.get(classId)!
       const base = bases[i] ?? null
       if (base === null) {
-        refusals.push(
-          ...list.map((task) => ({ task, reason: 'the JVM does not show the bytes of its class' })),
-        )
+        refusals.push(...list.map((task) => ({ task, reason: NO_BYTES })))
         return
       }
       const rewritten = this.rewriteClass(classId, base, list, refusals)

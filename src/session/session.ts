@@ -14,7 +14,7 @@ import type { RootReport } from '../reveal/roots.ts'
 import type { AgentFacts, DetachReport } from '../wire/messages.ts'
 import type { Budget } from './budget.ts'
 import { CannotLeaveOut, type LeftOut } from './by-hand.ts'
-import { beginAnew, CannotChangeRoots, checkRoots } from './changed-roots.ts'
+import { beginAnew, CannotChangeRoots, checkRoots, type KeepProfile, OldRootsAgain } from './changed-roots.ts'
 import type { OpenDoor } from './door.ts'
 import type { Ending } from './ending.ts'
 import type { Engine } from './engine.ts'
@@ -108,27 +108,33 @@ export class Session {
    * times begin at zero, and what was recorded before is forgotten.
    *
    * @param onPhase  told what is being done, for progress
-   * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded, CannotChangeRoots, or an error of attaching. If
-   *   `generation` is the same the session goes on as it was, unless `ended` resolves. Else the new roots were found but could not
-   *   be recorded: the old ones are again, from zero, and a warning says so
+   * @param keep     what was recorded before, if it would be lost though the new roots are not recorded; where that is
+   * @throws OldRootsAgain: the new roots were found but could not be recorded, `generation` is another one, and a warning says so
+   * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded, CannotChangeRoots, or an error of attaching: the
+   *   session goes on as it was, unless `ended` resolves; then what was recorded before is what it ends with
    */
   async changeRoots(
     roots: readonly RootPattern[],
     onPhase: (phase: string) => void = () => {},
+    keep: KeepProfile | null = null,
   ): Promise<void> {
     if (this.#isChanging) throw new CannotChangeRoots('they are being changed')
     if (this.timesRegions) throw new CannotChangeRoots('regions are timed, and no calls recorded')
     if (this.#recording.end.isStopping || this.#recording.end.isOver)
       throw new CannotChangeRoots('the session has ended')
     this.#isChanging = true
-    const change = this.#change(roots, onPhase).finally(() => {
+    const change = this.#change(roots, onPhase, keep).finally(() => {
       this.#isChanging = false
     })
     this.#changed = change.catch(() => {}) // whoever asked is told
     await change
   }
 
-  async #change(roots: readonly RootPattern[], onPhase: (phase: string) => void): Promise<void> {
+  async #change(
+    roots: readonly RootPattern[],
+    onPhase: (phase: string) => void,
+    keep: KeepProfile | null,
+  ): Promise<void> {
     const before = this.#recording
     onPhase('looking for the root')
     await checkRoots(before.engine, roots)
@@ -138,11 +144,28 @@ export class Session {
       this.#generation++
       if (this.#slow !== undefined) recording.engine.keepSlow(this.#slow)
       this.#listen(recording)
+      const again = problem === null ? null : await this.#oldRootsAgain(before, problem, keep)
+      if (again !== null) recording.engine.warnings.add(again.warning)
       await before.engine.recorder.stop()
-      if (problem !== null) throw problem
+      if (again !== null) throw again
     } catch (error) {
       if (this.#recording === before) this.#endWith(error instanceof Error ? error.message : String(error))
       throw error
+    }
+  }
+
+  /** What had been recorded is kept before its recorder goes. */
+  async #oldRootsAgain(
+    before: Recording,
+    problem: unknown,
+    keep: KeepProfile | null,
+  ): Promise<OldRootsAgain> {
+    if (keep === null) return new OldRootsAgain(problem, null)
+    try {
+      return new OldRootsAgain(problem, await keep(await this.#profileOf(before)))
+    } catch (error) {
+      // Nowhere is room for it; that is the worse news.
+      return new OldRootsAgain(error, null)
     }
   }
 
@@ -374,15 +397,20 @@ export class Session {
   }
 
   /** The finished profile. Call after `detach`. */
-  async profile(): Promise<Profile> {
-    const snapshot = await this.snapshot(true, 'everything')
+  profile(): Promise<Profile> {
+    return this.#profileOf(this.#recording)
+  }
+
+  /** Of a recording that has ended. */
+  async #profileOf(recording: Recording): Promise<Profile> {
+    const { end, engine, span } = recording
+    const snapshot = await this.#snapshotOf(recording, true, 'everything')
     const regions = this.timesRegions ? await this.regions() : undefined
-    const trace = await this.#traceOf(this.#recording)
-    const stats = await this.#engine.recorder.stats()
-    for (const warning of warningsAtEnd(this.#engine, stats)) this.#engine.warnings.add(warning)
-    const { end, span } = this.#recording
+    const trace = await this.#traceOf(recording)
+    const stats = await engine.recorder.stats()
+    for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
     const { isTruncated } = end
-    return sessionProfile(this.#engine, { snapshot, stats, regions, trace, span, isTruncated })
+    return sessionProfile(engine, { snapshot, stats, regions, trace, span, isTruncated })
   }
 
   async #traceOf({ engine, span }: Recording): Promise<Trace | undefined> {

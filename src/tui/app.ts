@@ -80,6 +80,14 @@ export class LiveView extends Frame<Picture> implements Actions {
     if (generation === this.#generation) return
     this.#generation = generation
     this.model = this.#newModel()
+    this.#isFrozenBySlow = false
+    if (this.#slowSeen !== undefined) this.#slowSeen = NONE_SEEN
+    this.thaw()
+  }
+
+  override draw(): void {
+    this.#forgetOld()
+    super.draw()
   }
 
   /** What stays has all threads: one can be chosen from it. */
@@ -304,6 +312,10 @@ export class LiveView extends Frame<Picture> implements Actions {
   }
 
   override pause(): void {
+    if (this.#steer?.changesRoot === true) {
+      this.say('the root is being changed: what is shown goes with the old one; then p freezes')
+      return
+    }
     this.#isFrozenBySlow = false
     super.pause()
   }

@@ -134,6 +134,12 @@ export abstract class Frame<Picture> {
     return this.#paused
   }
 
+  /** What was frozen, or about to be, means nothing any more: new pictures come. */
+  protected thaw(): void {
+    this.#paused = false
+    this.#freezing = false
+  }
+
   /** Whether new pictures come. */
   protected get isMoving(): boolean {
     return !this.#paused && !this.#isStill && this.#ended === undefined

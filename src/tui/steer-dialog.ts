@@ -26,6 +26,7 @@ export class SteerDialog {
   readonly #tell: (text: string, isFailure: boolean) => void
   #state: State = CLOSED
   #isChanging = false
+  #changesRoot = false
 
   constructor(steering: Steering, tell: (text: string, isFailure: boolean) => void) {
     this.#steering = steering
@@ -34,6 +35,11 @@ export class SteerDialog {
 
   get isOpen(): boolean {
     return this.#state.kind !== 'closed'
+  }
+
+  /** What is shown is about to be of no use. */
+  get changesRoot(): boolean {
+    return this.#changesRoot
   }
 
   /** Asks whether the method of this row is to be the root. */
@@ -74,9 +80,14 @@ export class SteerDialog {
   #pressRoot(text: string, key: string): void {
     if (key === 'q') this.#state = CLOSED
     if (key !== 'enter') return
-    this.#change('changing the root', () =>
-      this.#steering.changeRoot(text, (phase) => this.#tell(`changing the root: ${phase} ...`, false)),
-    )
+    this.#change('changing the root', async () => {
+      this.#changesRoot = true
+      return await this.#steering
+        .changeRoot(text, (phase) => this.#tell(`changing the root: ${phase} ...`, false))
+        .finally(() => {
+          this.#changesRoot = false
+        })
+    })
   }
 
   #pressOut({ id, extent }: State & { kind: 'out' }, key: string): void {

@@ -26,7 +26,8 @@ export interface Steering {
   /**
    * Each resolves with what to tell the user.
    *
-   * @throws Error whose message the user is shown; nothing has changed then, or `generation` has and the old roots are recorded from zero
+   * @throws Error whose message the user is shown; nothing has changed then, or `generation` has: the old roots are
+   *   recorded from zero, and the message says where what came before is
    */
   changeRoot(text: string, onPhase: (phase: string) => void): Promise<string>
   leaveOut(text: string): Promise<string>

@@ -1,12 +1,14 @@
 // A session that is steered by hand while it runs: other roots, and methods left out and taken back, while four threads are inside
 // the roots.
 
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type SessionFlags, sessionOptions } from '../../src/commands/options.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
+import type { Profile } from '../../src/profile/profile.ts'
 import { BadPattern, RootNeverInstrumented, RootNotFound, RootNotLoaded } from '../../src/reveal/errors.ts'
 import { parseRoot } from '../../src/reveal/patterns.ts'
 import { NothingToLeaveOut, NotLeftOut } from '../../src/session/by-hand.ts'
+import { CannotChangeRoots, OldRootsAgain } from '../../src/session/changed-roots.ts'
 import { attachDoor } from '../../src/session/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { parseExpectation, under } from '../fixtures/expectation.ts'
@@ -99,6 +101,115 @@ forEachJdk((jdk) => {
     expect(filesOf(java.pid, process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
   })
 })
+
+describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
+  'a change that fails, on JDK %i',
+  (_, jdk) => {
+    /** A session that has recorded one known run. */
+    async function recorded() {
+      const classes = await compileFixture(jdk, 'KnownTree')
+      const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.KnownTree', '4', '10'])
+      await ask(java, 'expect', /^end/, 1)
+      const expected = lines(under('fix.KnownTree.task', parseExpectation(java.stdout())))
+      const code = await liveCode(jvm, OF_ALL)
+      const options = sessionOptions({ root: ['fix.KnownTree.task'], scheme: 'a', lookAhead: 8 })
+      const session = await Session.start(await attachDoor(java.pid), options)
+      await ask(java, 'run', /^done/, 1)
+      return { java, jvm, code, session, expected }
+    }
+
+    const callsOfProfile = (profile: Profile) =>
+      lines(callsByPath((JSON.parse([...jsonPieces(profile)].join('')) as JsonProfile).merged))
+
+    it('records the old roots again, and keeps what they had given', async () => {
+      const { java, jvm, code, session, expected } = await recorded()
+      const kept: Profile[] = []
+      let failures = 1
+      const failing = (phase: string) => {
+        if (phase === 'calibrating' && failures-- > 0) throw new Error('no room')
+      }
+      const changed = session.changeRoots([parseRoot('fix.KnownTree.split')], failing, async (profile) => {
+        kept.push(profile)
+        return 'before.jfluid'
+      })
+      await expect(changed).rejects.toThrow(new OldRootsAgain(new Error('no room'), 'before.jfluid').message)
+      expect(kept.map(callsOfProfile)).toEqual([expected])
+      expect(kept[0]!.truncated).toBe(false)
+      expect([session.generation, session.rootNames]).toEqual([1, ['fix.KnownTree.task']])
+      await ask(java, 'run', /^done/, 2)
+      await session.detach()
+      const profile = await session.profile()
+      await session.close()
+      expect(callsOfProfile(profile)).toEqual(expected)
+      expect(profile.warnings.join('\n')).toMatch(
+        /begin at zero, and what came before is in before\.jfluid \(no room\)/,
+      )
+      expect(await liveCode(jvm, OF_ALL)).toEqual(code)
+    })
+
+    it('ends with what the old ones had given, marked as cut short, where not even they can be recorded', async () => {
+      const { jvm, code, session, expected } = await recorded()
+      const failing = (phase: string) => {
+        if (phase === 'calibrating') throw new Error('no room')
+      }
+      await expect(session.changeRoots([parseRoot('fix.KnownTree.split')], failing)).rejects.toThrow(
+        'no room',
+      )
+      expect(await session.ended).toBe('no room')
+      expect(session.ending).toMatchObject({
+        how: 'by itself',
+        reason: 'the roots could not be changed: no room',
+      })
+      await session.detach()
+      const profile = await session.profile()
+      await session.close()
+      expect(callsOfProfile(profile)).toEqual(expected)
+      expect(profile.truncated).toBe(true)
+      expect(await liveCode(jvm, OF_ALL)).toEqual(code)
+    })
+
+    it('the same where the JVM ends meanwhile', async () => {
+      const { java, session, expected } = await recorded()
+      const killing = (phase: string) => {
+        if (phase === 'calibrating') process.kill(java.pid, 'SIGKILL')
+      }
+      await expect(session.changeRoots([parseRoot('fix.KnownTree.split')], killing)).rejects.toThrow(
+        'cannot change the roots: the JVM has ended',
+      )
+      expect(session.ending).toEqual({ how: 'target ended' })
+      await session.detach()
+      const profile = await session.profile()
+      await session.close()
+      expect(callsOfProfile(profile)).toEqual(expected)
+      expect(profile.truncated).toBe(true)
+      expect(profile.warnings.join('\n')).toContain('the JVM ended while its roots were changed')
+    })
+
+    it('is none where the root has no room for probes: it is looked at before', async () => {
+      const statements = 'i = i * 31 + 7;'.repeat(8_190) + 'i++;'.repeat(4) // 65,532 bytes
+      const classes = await compileJava(jdk, {
+        'fix/Large': `package fix; public class Large {
+        static int large(int i) { ${statements} return i; }
+        static int small(int i) { return i; }
+        public static void main(String[] args) throws Exception {
+          System.out.println("ready");
+          for (int c; (c = System.in.read()) >= 0; ) if (c == 10) System.out.println("done " + small(large(c)));
+        }
+      }`,
+      })
+      const { java } = await startDebuggable(jdk, ['-cp', classes, 'fix.Large'])
+      const options = sessionOptions({ root: ['fix.Large.small'], scheme: 'b', lookAhead: 8 })
+      const session = await Session.start(await attachDoor(java.pid), options)
+      await ask(java, '', /^done/, 1)
+      await expect(session.changeRoots([parseRoot('fix.Large.large')])).rejects.toThrow(CannotChangeRoots)
+      await ask(java, '', /^done/, 2)
+      expect([session.generation, session.ending]).toEqual([0, null])
+      await session.detach()
+      expect((await session.profile()).events.count).toBe(4)
+      await session.close()
+    })
+  },
+)
 
 /**
  * Four threads call root() until they are told to stop, and count for themselves what is called. `late` makes them call a class

@@ -113,6 +113,25 @@ describe('another root', () => {
     assert.doesNotMatch(bottom(), /never instrumented/)
   })
 
+  it('is not frozen away: p waits for it, and what is frozen when it comes goes on', async () => {
+    screen.press('r enter p')
+    await turnOfTheLoop()
+    assert.match(bottom(), /the root is being changed: .*then p freezes/)
+    assert.doesNotMatch(screen.text, /PAUSED/)
+    await steering.finish(new Error('no'))
+
+    screen.press('p')
+    await turnOfTheLoop()
+    assert.match(screen.text, /PAUSED/)
+    const other = new Methods()
+    Object.assign(source, { methods: other, tree: treeOf('a.Other.root 1x 5ns', other) })
+    steering.generation = 1
+    view.draw()
+    assert.doesNotMatch(screen.text, /PAUSED|priceOf/)
+    await view.refresh()
+    assert.match(screen.text, /a\.Other\.root/)
+  })
+
   it('is not asked for while what is shown is frozen', async () => {
     screen.press('p')
     await turnOfTheLoop()
