@@ -1,4 +1,4 @@
-// What keys of the live view change in a session: its roots, and what is left out.
+// What keys of the live view change in a session: its roots, what is left out, and what is added.
 
 import type { Profile } from '../profile/profile.ts'
 import { isWait } from '../profile/text.ts'
@@ -16,9 +16,9 @@ export function sessionSteering(session: Session, directory: string): Steering {
     get generation() {
       return session.generation
     },
-    get leftOut() {
-      return session.leftOut.map(({ text, atMs, methods, below }) => ({
-        ...{ text, atMs },
+    get byHand() {
+      return session.byHand.map(({ what, text, atMs, methods, below }) => ({
+        ...{ what, text, atMs },
         methods: methods.size,
         below: below.size,
       }))
@@ -37,9 +37,17 @@ export function sessionSteering(session: Session, directory: string): Steering {
       const more = below.size === 0 ? '' : `; with it ${counted(below.size)} that only it called`
       return `left out:${many} ${text}${more}`
     },
+    async add(text) {
+      const { methods } = await session.add(text)
+      return methods.size === 0
+        ? `nothing of ${text} has been reached yet; what is reached gets probes`
+        : `added: ${counted(methods.size)} of ${text}`
+    },
     async takeBack(text) {
-      const methods = await session.include(text)
-      return `${counted(methods)} ${methods === 1 ? 'has' : 'have'} probes again: ${text}`
+      const wasAdded = session.byHand.some((it) => it.what === 'add' && it.text === text)
+      const methods = await session.takeBack(text)
+      const have = methods === 1 ? 'has' : 'have'
+      return `${counted(methods)} ${have} ${wasAdded ? 'no probes any more' : 'probes again'}: ${text}`
     },
   }
 }

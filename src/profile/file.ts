@@ -510,7 +510,7 @@ class Reader {
   #handChange(value: unknown): HandChange {
     const change = this.#fields(value, 'a change by hand')
     return {
-      what: this.#oneOf(change.what, ['exclude', 'include', 'roots'], 'what was changed by hand'),
+      what: this.#oneOf(change.what, ['exclude', 'include', 'add', 'roots'], 'what was changed by hand'),
       text: this.#string(change.text, 'what was changed by hand'),
       atMs: this.#number(change.atMs, 'the time of a change by hand'),
       methods: this.#count(change.methods, 'methods changed by hand'),

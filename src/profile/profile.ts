@@ -48,8 +48,8 @@ export interface AllocationFacts {
 
 /** What the user changed while the session ran. */
 export interface HandChange {
-  /** Left out, taken back; or other roots, of which `text` names the old ones. */
-  readonly what: 'exclude' | 'include' | 'roots'
+  /** Left out, taken back in, added; or other roots, of which `text` names the old ones. */
+  readonly what: 'exclude' | 'include' | 'add' | 'roots'
   readonly text: string
   /** From when recording began; 0 for what was so from the start. */
   readonly atMs: number

@@ -1,7 +1,8 @@
-// Which classes may be instrumented: --include, --exclude, --jdk, the deny-list, and the classes
-// that no filter can bring in.
+// Which classes may be instrumented: --include, --exclude, --jdk, the deny-list, the classes that no filter can bring in, and
+// what is added by hand while a session runs.
 
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_OURS } from '../base/class-info.ts'
+import { type Chosen, isChosen, touches } from './chosen.ts'
 import { deniedClass } from './deny-list.ts'
 import type { ClassNode, Hierarchy } from './hierarchy.ts'
 import { type ClassPattern, matchesClass } from './patterns.ts'
@@ -17,6 +18,7 @@ export class Filters {
   readonly #include: readonly Counted[]
   readonly #exclude: readonly Counted[]
   readonly #rootClasses = new Set<number>()
+  #added: readonly Chosen[] = []
 
   constructor(
     include: readonly ClassPattern[],
@@ -30,6 +32,30 @@ export class Filters {
   /** A root's own class is included whatever the patterns say; of a JDK class only the root is. */
   addRootClass(node: ClassNode): void {
     this.#rootClasses.add(node.id)
+  }
+
+  /** In whatever the patterns say. */
+  get added(): readonly Chosen[] {
+    return this.#added
+  }
+
+  /** These and no others are added by hand. */
+  add(added: readonly Chosen[]): void {
+    this.#added = added
+  }
+
+  /** Only what has been added by hand brings it in. */
+  isAdded(node: ClassNode): boolean {
+    return this.#added.length > 0 && this.#isTouched(node) && !this.#asked(node)
+  }
+
+  /** Of a class that only what has been added brings in. */
+  isMethodAdded(className: string, name: string, descriptor: string): boolean {
+    return this.#added.some((it) => isChosen(it, { className, name, descriptor }))
+  }
+
+  #isTouched(node: ClassNode): boolean {
+    return this.#added.some((it) => touches(it, node.name))
   }
 
   admits(node: ClassNode, hierarchy: Hierarchy): boolean {
@@ -56,6 +82,10 @@ export class Filters {
 
   /** What the user asked for, before the deny-list. */
   wanted(node: ClassNode): boolean {
+    return this.#asked(node) || this.#isTouched(node)
+  }
+
+  #asked(node: ClassNode): boolean {
     const jdk = (node.flags & CLASS_JDK) !== 0
     if (jdk && !this.jdk) return false
     // Every pattern is tried, so that each can say what it matched.

@@ -31,6 +31,8 @@ export interface ClassNode {
   defined: boolean
   /** Methods of it may be instrumented. Set by the owner of the filters. */
   included: boolean
+  /** It is, only by what the user has added while the session runs; perhaps not all of its methods. */
+  added: boolean
   /** Its bytecode is read for what it calls: it is included, or application code that is left out. */
   followed: boolean
 }
@@ -236,6 +238,7 @@ export class Hierarchy {
       hooked: false,
       defined: false,
       included: false,
+      added: false,
       followed: false,
     }
     this.#nodes.set(id, node)

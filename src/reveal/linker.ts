@@ -75,12 +75,16 @@ export class Linker {
   /** Classes whose class file is needed: hosts of lambdas. */
   readonly wantedFiles = new Set<number>()
   readonly #closed = new Map<number, boolean>()
+  /** Some classes of the JDK are followed. */
+  opensJdk: boolean
 
   constructor(
     readonly hierarchy: Hierarchy,
     readonly mirrors: Mirrors,
     readonly jdk: boolean,
-  ) {}
+  ) {
+    this.opensJdk = jdk
+  }
 
   /** The hierarchy or the filters have changed. */
   forget(): void {
@@ -90,7 +94,7 @@ export class Linker {
   /** Neither the class nor any supertype is followed: no method of interest is found from here up. */
   closed(node: ClassNode): boolean {
     if (node.followed) return false
-    if ((node.flags & CLASS_JDK) !== 0 && !this.jdk) return true
+    if ((node.flags & CLASS_JDK) !== 0 && !this.opensJdk) return true
     let closed = this.#closed.get(node.id)
     if (closed === undefined) {
       const above = this.hierarchy.ancestors(node)

@@ -24,6 +24,7 @@ import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.
 import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { classNames } from '../classfile/descriptor.ts'
 import { siteKey } from './call-sites.ts'
+import { type Chosen, isChosen } from './chosen.ts'
 import { deniedClass, deniedMethod } from './deny-list.ts'
 import { type ClassNode, mayBeInitialised } from './hierarchy.ts'
 import { GATE_ANY, GATE_CLOSED, GATE_FULL, gateOf, OBJECT_SELECTORS } from './leaf-calls.ts'
@@ -83,6 +84,8 @@ export class Reach {
   /** Left alone since the session was last told: they have run seldom or never. */
   leftAlone: RareMethod[] = []
   #rarity: Rarity | null = null
+  /** Of a class of which only methods that are added by hand are included. */
+  readonly #isAdded: MethodFilter
   /** Those that the user leaves out, while the session runs. */
   #isLeftOut: MethodFilter = () => false
   readonly #leftOut = new Map<string, RareMethod>()
@@ -102,7 +105,10 @@ export class Reach {
     readonly expandsInHook: boolean,
     /** Methods that get probes although they are intrinsics, by class, name and descriptor. */
     readonly intrinsicsToTake: ReadonlySet<string> = new Set(),
-  ) {}
+    isAdded: MethodFilter = () => false,
+  ) {
+    this.#isAdded = isAdded
+  }
 
   /** A reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
   get reflection(): boolean {
@@ -128,7 +134,7 @@ export class Reach {
     // A class initialiser may have run long ago.
     if (method.name === '<clinit>' && !mayBeInitialised(node) && !root) return null
     this.#decided.add(place)
-    if (node.followed && !node.included && !root) {
+    if (node.followed && !root && !this.#isIncluded(ref)) {
       const denied = isJdk(node) ? deniedClass(node.name) : null
       if (denied !== null) this.skip(node.name, '*', '', denied)
       if ((method.access & ACC_NATIVE) === 0) this.#passThrough.push(ref)
@@ -164,6 +170,31 @@ export class Reach {
     return target
   }
 
+  #isIncluded({ node, method }: MethodRef): boolean {
+    return node.included && (!node.added || this.#isAdded(node.name, method.name, method.descriptor))
+  }
+
+  /**
+   * Classes that were left out have methods now that are added by hand, as the filter says: what has been reached of them is
+   * taken, by what had led to it before.
+   */
+  async opened(nodes: readonly ClassNode[]): Promise<void> {
+    const { hierarchy, mirrors } = this.linker
+    const reached = nodes.flatMap((node) =>
+      (mirrors.get(node.id)?.methods ?? [])
+        .filter((method) => this.#decided.has(placeOf({ node, method })))
+        .map(({ index, name, descriptor }) => ({
+          ...{ classId: node.id, methodIndex: index, className: node.name, name, descriptor },
+        })),
+    )
+    this.#takeAgain(reached)
+    // Sites of a supertype have led to them before, or opened the gate.
+    const owners = new Set(nodes.flatMap((it) => hierarchy.subtypesOf(it)).map((it) => it.name))
+    const sites = [...owners].flatMap((name) => this.#byOwner.get(name) ?? [])
+    await this.reach(sites, true)
+    await this.appeared(nodes)
+  }
+
   /**
    * From now on these methods are left out, and what only they call is not looked for.
    *
@@ -186,7 +217,7 @@ export class Reach {
   /** An initialiser runs once: what is missed of it is all. */
   #isLeftAlone(ref: MethodRef): boolean {
     const { node, method } = ref
-    if (this.#rarity === null || method.name === '<clinit>') return false
+    if (this.#rarity === null || method.name === '<clinit>' || node.added) return false
     return this.#rarity.isRare(node.id, method) && !this.#woken.has(placeOf(ref))
   }
 
@@ -252,6 +283,16 @@ export class Reach {
       deniedMethod(node.name, method.name) === null &&
       (node.flags & (CLASS_HIDDEN | CLASS_UNMODIFIABLE)) === 0 &&
       !this.#isIntrinsic({ node, method })
+    )
+  }
+
+  /** Whether a class has a method that is chosen and could have probes. Its table must be there. */
+  hasUsable(node: ClassNode, chosen: Chosen): boolean {
+    const methods = this.linker.mirrors.get(node.id)?.methods ?? []
+    return methods.some(
+      (method) =>
+        isChosen(chosen, { className: node.name, name: method.name, descriptor: method.descriptor }) &&
+        this.isUsable({ node, method }),
     )
   }
 
@@ -685,6 +726,7 @@ export class Reach {
     if (level === GATE_CLOSED) return []
     const { hierarchy, mirrors } = this.linker
     const candidates: { node: ClassNode; types: ClassNode[]; declaring: ClassNode[] }[] = []
+    await this.#takeBehind(nodes.filter((it) => it.added && isJdk(it) && (it.flags & CLASS_HIDDEN) === 0))
     const lambdas: ClassNode[] = []
     const tables = new Set<number>()
     for (const node of nodes) {
@@ -743,6 +785,20 @@ export class Reach {
     return handles
   }
 
+  /** What the JDK that is not read may call of its own, by whatever name: all that is added of it. */
+  async #takeBehind(nodes: readonly ClassNode[]): Promise<void> {
+    const { mirrors } = this.linker
+    await mirrors.fetch(
+      nodes.map((it) => it.id),
+      () => true,
+      false,
+    )
+    for (const node of nodes) {
+      for (const method of mirrors.get(node.id)?.methods ?? [])
+        if (method.name !== '<clinit>' && this.#isIncluded({ node, method })) this.take({ node, method })
+    }
+  }
+
   /** Does the type behind the gate declare something the selector can override? Unreadable types may. */
   #mayDeclare(type: ClassNode, selector: string): boolean {
     if (type.name === OBJECT) return OBJECT_SELECTORS.has(selector)
@@ -781,6 +837,8 @@ const JDK_NAME = /^(?:java|javax|jdk|sun|com\/sun)\//
 
 /** Is the type excluded, and one whose methods code behind a gate of that level may call? */
 function isBehind(level: number, type: ClassNode): boolean {
+  // What is added by hand changes nothing for others.
+  if (type.added) return level >= (isJdk(type) ? GATE_FULL : GATE_ANY)
   return type.followed ? !type.included && level >= GATE_ANY : level >= GATE_FULL
 }
 

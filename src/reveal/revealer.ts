@@ -11,8 +11,16 @@
 // Invariant: a method is returned in `instrument` at most once per session.
 
 import { performance } from 'node:perf_hooks'
-import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../base/class-info.ts'
+import {
+  CLASS_HIDDEN,
+  CLASS_JDK,
+  CLASS_OURS,
+  CLASS_UNINITIALISED,
+  type ClassInfo,
+} from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
+import { type Chosen, touches } from './chosen.ts'
+import { deniedClass } from './deny-list.ts'
 import { takeAll } from './eager.ts'
 import { RootNotLoaded } from './errors.ts'
 import { type FilterReport, Filters } from './filters.ts'
@@ -62,6 +70,17 @@ export interface RevealCounters {
   readonly parsedClasses: number
   /** Classes and reflective targets that could not be looked into: calls may be missing there. */
   readonly gaps: number
+}
+
+/** Classes that what is to be added names, or in which there is a method of that name. */
+export interface LookedUp {
+  readonly classes: number
+  /** Of these, the ones that the filters leave out, */
+  readonly out: number
+  /** of these, the ones that may be instrumented, */
+  readonly usable: number
+  /** and those of the JDK. */
+  readonly jdk: number
 }
 
 /** A method by its names, all overloads of it. */
@@ -114,7 +133,13 @@ export class Revealer {
     this.#filters = new Filters(options.include, options.exclude, options.jdk)
     this.#linker = new Linker(this.#hierarchy, this.#mirrors, options.jdk)
     const filtered = options.include.length + options.exclude.length > 0
-    this.#reach = new Reach(this.#linker, this.#ids, options.scheme === 'a' || filtered, options.intrinsics)
+    this.#reach = new Reach(
+      this.#linker,
+      this.#ids,
+      options.scheme === 'a' || filtered,
+      options.intrinsics,
+      (className, name, descriptor) => this.#filters.isMethodAdded(className, name, descriptor),
+    )
     this.#roots = new Roots(
       options.roots,
       this.#linker,
@@ -250,6 +275,66 @@ export class Revealer {
     return await this.#answer(async () => {
       this.#reach.leaveOut(isLeftOut)
     })
+  }
+
+  /** Before `start`: these are added by hand. */
+  beginAdded(added: readonly Chosen[]): void {
+    this.#include(added)
+  }
+
+  /**
+   * From now on these, and no others, are added by hand: what is reached of them is taken, whatever the filters say. What has
+   * been taken of others keeps its id; it is the caller's to leave it out.
+   */
+  async add(added: readonly Chosen[]): Promise<Revelation> {
+    return await this.#answer(async () => {
+      const opened = this.#include(added)
+      if (opened.length > 0) await this.#reach.opened(opened)
+    })
+  }
+
+  /** @returns classes that are included because of it, and were not, or not for all of that */
+  #include(added: readonly Chosen[]): ClassNode[] {
+    const before = this.#filters.added
+    const fresh = added.filter((it) => !before.includes(it))
+    if (fresh.length === 0 && added.length === before.length) return []
+    this.#filters.add(added)
+    this.#linker.opensJdk = this.#options.jdk || added.length > 0
+    const opened: ClassNode[] = []
+    for (const node of this.#hierarchy.nodes()) {
+      const wasIncluded = node.included
+      this.#decideInclusion(node)
+      if (node.included && (!wasIncluded || (node.added && fresh.some((it) => touches(it, node.name)))))
+        opened.push(node)
+    }
+    this.#linker.forget()
+    return opened
+  }
+
+  /** Whether the filters and what is added by hand include a method that has an id. Of a class that has gone, they do. */
+  isIncluded({ classId, className, name, descriptor }: MethodTarget): boolean {
+    const node = this.#hierarchy.get(classId)
+    if (node === undefined) return true
+    return node.included && (!node.added || this.#filters.isMethodAdded(className, name, descriptor))
+  }
+
+  /** What there is of what somebody wants to add, of the loaded classes. Takes nothing. */
+  async lookUp(chosen: Chosen): Promise<LookedUp> {
+    let nodes = [...this.#hierarchy.nodes()].filter(
+      (it) => (it.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0 && touches(chosen, it.name),
+    )
+    if (chosen.method !== undefined) {
+      await this.#fetchTables(nodes.map((it) => it.id))
+      nodes = nodes.filter((node) => this.#reach.hasUsable(node, chosen))
+      this.#mirrors.trim()
+    }
+    const out = nodes.filter((it) => !it.included || it.added)
+    return {
+      classes: nodes.length,
+      out: out.length,
+      usable: out.filter((it) => deniedClass(it.name) === null).length,
+      jdk: out.filter((it) => (it.flags & CLASS_JDK) !== 0).length,
+    }
   }
 
   /** Whether a loaded class matches. */
@@ -598,6 +683,7 @@ export class Revealer {
 
   #decideInclusion(node: ClassNode): void {
     node.included = this.#filters.admits(node, this.#hierarchy)
+    node.added = node.included && this.#filters.isAdded(node)
     node.followed = node.included || this.#filters.follows(node, this.#hierarchy)
   }
 

@@ -32,12 +32,13 @@ export class Beginning {
    * @throws RootNotFound and other errors of the revealer, RegionProblem: before anything is changed
    */
   async run(recording: () => void): Promise<void> {
-    const { agent, classLoads, installation, options, rareWatch, recorder, revealer, turns } = this.#engine
+    const { agent, byHand, classLoads, installation, options, rareWatch, recorder, revealer, turns } =
+      this.#engine
     this.#onPhase('reading classes')
     // Before the first redefinition, which may discard what has been compiled.
     const past = await this.#targetPast()
     await agent.enable()
-    await agent.watch(options.jdk)
+    await agent.watch(options.jdk || byHand.watchesJdk)
     await turns.enqueue(async () => {
       await installation.refreshClasses()
       this.#onPhase(this.#instrumentingPhase())

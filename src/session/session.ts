@@ -13,7 +13,7 @@ import type { RootPattern } from '../reveal/patterns.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import type { AgentFacts, DetachReport } from '../wire/messages.ts'
 import type { Budget } from './budget.ts'
-import { CannotLeaveOut, type LeftOut } from './by-hand.ts'
+import { type ByHandEntry, CannotAdd, CannotLeaveOut } from './by-hand.ts'
 import { beginAnew, CannotChangeRoots, checkRoots, type KeepProfile, OldRootsAgain } from './changed-roots.ts'
 import type { OpenDoor } from './door.ts'
 import type { Ending } from './ending.ts'
@@ -176,8 +176,8 @@ export class Session {
    * @param text  as --root has methods, and --exclude classes
    * @throws BadPattern, NothingToLeaveOut, CannotLeaveOut: nothing has changed then
    */
-  async exclude(text: string): Promise<LeftOut> {
-    this.#mayChange()
+  async exclude(text: string): Promise<ByHandEntry> {
+    this.#mayChange(CannotLeaveOut)
     const { engine, span } = this.#recording
     const snapshot = await this.snapshot(false)
     const { calls } = snapshot
@@ -186,27 +186,40 @@ export class Session {
   }
 
   /**
-   * Takes back what `exclude` has left out.
+   * Adds what the filters leave out, classes of the JDK among it: methods of it that are reached get probes, by the scheme of the
+   * session, as if it had never been left out.
    *
-   * @returns how many methods have probes because of that
-   * @throws NotLeftOut
+   * @param text  as for `exclude`
+   * @throws BadPattern, NothingToAdd, CannotAdd: nothing has changed then
    */
-  async include(text: string): Promise<number> {
-    this.#mayChange()
+  async add(text: string): Promise<ByHandEntry> {
+    this.#mayChange(CannotAdd)
     const { engine, span } = this.#recording
-    return await engine.byHand.include(text, span.durationMs)
+    return await engine.byHand.add(text, span.durationMs)
   }
 
-  #mayChange(): void {
-    if (this.timesRegions) throw new CannotLeaveOut('regions are timed, and no calls recorded')
-    if (this.#isChanging) throw new CannotLeaveOut('the roots are being changed')
+  /**
+   * Takes back what `exclude` has left out, or `add` has added.
+   *
+   * @returns how many methods have probes because of that, or have none any more
+   * @throws NotByHand
+   */
+  async takeBack(text: string): Promise<number> {
+    this.#mayChange(CannotLeaveOut)
+    const { engine, span } = this.#recording
+    return await engine.byHand.takeBack(text, span.durationMs)
+  }
+
+  #mayChange(Problem: typeof CannotLeaveOut | typeof CannotAdd): void {
+    if (this.timesRegions) throw new Problem('regions are timed, and no calls recorded')
+    if (this.#isChanging) throw new Problem('the roots are being changed')
     if (this.#recording.end.isStopping || this.#recording.end.isOver)
-      throw new CannotLeaveOut('the session has ended')
+      throw new Problem('the session has ended')
   }
 
-  /** What is left out by hand, newest last. */
-  get leftOut(): readonly LeftOut[] {
-    return this.#engine.byHand.leftOut
+  /** What is left out and added by hand, newest last. */
+  get byHand(): readonly ByHandEntry[] {
+    return this.#engine.byHand.entries
   }
 
   /** Whether the method of a node's id has no probes because of that. */

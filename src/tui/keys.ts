@@ -187,7 +187,9 @@ export const BINDINGS: readonly Binding[] = [
     ),
   ),
   forSession(
-    bind('X', 'X', 'what is left out by hand; take it back, or add to it', (on) => on.listLeftOut()),
+    bind('X', 'X', 'what was left out or added by hand; take it back, or type more', (on) =>
+      on.listLeftOut(),
+    ),
   ),
   bind('E', 'E', 'with --error-bars: how sure the selected times are, or not', (on) => on.toggleErrors()),
   bind('a', 'a', 'with --liveness: what is still alive, by context', (on) => on.toggle('alive')),

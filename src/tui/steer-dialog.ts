@@ -1,11 +1,11 @@
-// Steering from a live view: another root, what is to be left out, and what has been. A question, a list, or a line that is typed;
+// Steering from a live view: another root, what is to be left out or added, and what has been. A question, a list, or a line that is typed;
 // while it is shown it has all keys. What is changed is changed by the steering, and keys are heard meanwhile.
 
 import { clean, cut, pad, right, span, tail, width } from './format.ts'
 import { BOTTOM_LINES, type FrameScene, glyphsOf, run } from './frame-lines.ts'
 import { stepOf } from './pages.ts'
 import type { Line } from './screen.ts'
-import type { Extent, LeftOutRow, Steering } from './steering.ts'
+import type { ByHandRow, Extent, Steering } from './steering.ts'
 
 /** Lines of status that stay. */
 const TOP_LINES = 2
@@ -16,7 +16,7 @@ type State =
   | { readonly kind: 'root'; readonly text: string }
   | { readonly kind: 'out'; readonly id: number; readonly extent: Extent }
   | { readonly kind: 'list'; readonly choice: number }
-  | { readonly kind: 'pattern'; readonly text: string }
+  | { readonly kind: 'pattern'; readonly adds: boolean; readonly text: string }
 
 const CLOSED: State = { kind: 'closed' }
 
@@ -55,7 +55,7 @@ export class SteerDialog {
   }
 
   list(): void {
-    this.#state = { kind: 'list', choice: Math.max(0, this.#steering.leftOut.length - 1) }
+    this.#state = { kind: 'list', choice: Math.max(0, this.#steering.byHand.length - 1) }
   }
 
   #textOf(id: number | undefined, extent: Extent): string | null {
@@ -74,7 +74,7 @@ export class SteerDialog {
     else if (state.kind === 'root') this.#pressRoot(state.text, key)
     else if (state.kind === 'out') this.#pressOut(state, key)
     else if (state.kind === 'list') this.#pressList(state.choice, key)
-    else if (state.kind === 'pattern') this.#type(state.text, key)
+    else if (state.kind === 'pattern') this.#type(state, key)
   }
 
   #pressRoot(text: string, key: string): void {
@@ -105,12 +105,12 @@ export class SteerDialog {
   }
 
   #pressList(choice: number, key: string): void {
-    const { leftOut } = this.#steering
-    const step = stepOf(key, leftOut.length)
-    const row = leftOut[Math.min(choice, leftOut.length - 1)]
+    const { byHand } = this.#steering
+    const step = stepOf(key, byHand.length)
+    const row = byHand[Math.min(choice, byHand.length - 1)]
     if (step !== undefined)
-      this.#state = { kind: 'list', choice: Math.max(0, Math.min(choice + step, leftOut.length - 1)) }
-    else if (key === 'a') this.#state = { kind: 'pattern', text: '' }
+      this.#state = { kind: 'list', choice: Math.max(0, Math.min(choice + step, byHand.length - 1)) }
+    else if (key === '+' || key === '-') this.#state = { kind: 'pattern', adds: key === '+', text: '' }
     else if (key === 'q' || key === 'X') this.#state = CLOSED
     else if (key === 'enter' && row !== undefined) {
       this.#change(`taking ${row.text} back`, () => this.#steering.takeBack(row.text))
@@ -118,14 +118,15 @@ export class SteerDialog {
     }
   }
 
-  #type(text: string, key: string): void {
-    if (key === 'enter') {
-      if (text.trim() === '') this.#tell('type a method, a class or a package, or Esc', false)
-      else this.#change(`leaving out ${text.trim()}`, () => this.#steering.leaveOut(text.trim()))
-    } else if (key === 'backspace') this.#state = { kind: 'pattern', text: [...text].slice(0, -1).join('') }
-    else if (key === 'C-u') this.#state = { kind: 'pattern', text: '' }
-    else if (key === 'space') this.#state = { kind: 'pattern', text: `${text} ` }
-    else if ([...key].length === 1) this.#state = { kind: 'pattern', text: text + key }
+  #type(state: State & { kind: 'pattern' }, key: string): void {
+    const { adds, text } = state
+    const typed = text.trim()
+    if (key !== 'enter') {
+      const now = textAfter(text, key)
+      if (now !== undefined) this.#state = { ...state, text: now }
+    } else if (typed === '') this.#tell('type a method, a class or a package, or Esc', false)
+    else if (adds) this.#change(`adding ${typed}`, () => this.#steering.add(typed))
+    else this.#change(`leaving out ${typed}`, () => this.#steering.leaveOut(typed))
   }
 
   #change(doing: string, change: () => Promise<string>): void {
@@ -162,24 +163,26 @@ export class SteerDialog {
   }
 
   #listLines(choice: number, { columns, rows }: FrameScene): Line[] {
-    const { leftOut } = this.#steering
-    const heads = `${right('after', 9)}${right('methods', 9)}${right('and below', 11)}  left out by hand (Enter takes it back)`
+    const { byHand } = this.#steering
+    const heads = `${right('after', 9)}${right('methods', 9)}${right('and below', 11)}  - left out, + added by hand (Enter takes it back)`
     const head = [run(pad(cut(heads, columns), columns), 'header')] as const
-    if (leftOut.length === 0)
+    if (byHand.length === 0)
       return [
         [...head],
         [],
-        [run('  Nothing is left out by hand. In a row x does that, here a what is typed.')],
+        [run('  Nothing is left out or added by hand. In a row x leaves out; here - and + do')],
+        [run('  what is typed.')],
       ]
     const room = rows - TOP_LINES - BOTTOM_LINES - 1
-    const chosen = Math.min(choice, leftOut.length - 1)
+    const chosen = Math.min(choice, byHand.length - 1)
     const first = Math.max(0, chosen - room + 1)
-    const line = (row: LeftOutRow, i: number): Line => {
-      const numbers = `${right(row.atMs === 0 ? 'start' : span(row.atMs), 9)}${right(`${row.methods}`, 9)}${right(`${row.below}`, 11)}`
-      const text = pad(cut(`${numbers}  ${clean(row.text)}`, columns), columns)
+    const line = (row: ByHandRow, i: number): Line => {
+      const numbers = `${right(row.atMs === 0 ? 'start' : span(row.atMs), 9)}${right(`${row.methods}`, 9)}${right(row.what === 'add' ? '' : `${row.below}`, 11)}`
+      const sign = row.what === 'add' ? '+' : '-'
+      const text = pad(cut(`${numbers}  ${sign} ${clean(row.text)}`, columns), columns)
       return [run(text, first + i === chosen ? 'selected' : 'plain')]
     }
-    return [[...head], ...leftOut.slice(first, first + room).map(line)]
+    return [[...head], ...byHand.slice(first, first + room).map(line)]
   }
 
   #bottomLines(state: State, scene: FrameScene): [Line, Line] {
@@ -213,11 +216,11 @@ export class SteerDialog {
       case 'pattern': {
         const typed = tail(clean(state.text), columns - 14, glyphsOf(scene).ellipsis) + glyphsOf(scene).cursor
         return [
-          [run(' leave out ', 'key'), run(typed)],
+          [run(state.adds ? ' add ' : ' leave out ', 'key'), run(typed)],
           [
             run(' pkg.Class.method(int), pkg.Class, pkg.*, pkg.**  ', 'dim'),
             run('Enter', 'key'),
-            run(' leaves it out  ', 'dim'),
+            run(state.adds ? ' adds it  ' : ' leaves it out  ', 'dim'),
             ...escapeKey('back'),
           ],
         ]
@@ -229,8 +232,8 @@ export class SteerDialog {
             ...[
               run(' Enter', 'key'),
               run(' takes it back  ', 'dim'),
-              run('a', 'key'),
-              run(' leaves out what is typed  ', 'dim'),
+              ...[run('-', 'key'), run(' leaves out  ', 'dim')],
+              ...[run('+', 'key'), run(' adds what is typed  ', 'dim')],
             ],
             ...escapeKey('closes'),
           ],
@@ -249,6 +252,14 @@ function question(before: string, text: string, after: string, columns: number):
   const whole = clean(text)
   const short = width(whole) <= room ? whole : whole.replace(/\(.+\)$/, '(...)')
   return [run(` ${before} `, 'key'), run(tail(short, room, '...'), 'title'), run(` ${after}`, 'key')]
+}
+
+/** Undefined for keys that type nothing. */
+function textAfter(text: string, key: string): string | undefined {
+  if (key === 'backspace') return [...text].slice(0, -1).join('')
+  if (key === 'C-u') return ''
+  if (key === 'space') return `${text} `
+  return [...key].length === 1 ? text + key : undefined
 }
 
 function escapeKey(does: string): Line {

@@ -1,15 +1,16 @@
-// The port of the live view to what can be changed while a session runs: its roots, and what is left out.
+// The port of the live view to what can be changed while a session runs: its roots, what is left out, and what is added.
 
 /** How much of it, starting from a row. */
 export type Extent = 'method' | 'class' | 'package'
 
-/** Something that is left out by hand. */
-export interface LeftOutRow {
+/** Something that is left out by hand, or added. */
+export interface ByHandRow {
+  readonly what: 'exclude' | 'add'
   /** As it was typed, or taken from a row. */
   readonly text: string
   /** From when recording began. */
   readonly atMs: number
-  /** Methods whose probes are out because they match, and because only those had led to them. */
+  /** Methods that match; those whose probes are out, too, because only they had led to them. */
   readonly methods: number
   readonly below: number
 }
@@ -22,7 +23,7 @@ export interface Steering {
   /** Whether the method of a row has no probes because it is left out by hand. */
   isLeftOut(id: number): boolean
   /** Newest last. */
-  readonly leftOut: readonly LeftOutRow[]
+  readonly byHand: readonly ByHandRow[]
   /**
    * Each resolves with what to tell the user.
    *
@@ -31,5 +32,6 @@ export interface Steering {
    */
   changeRoot(text: string, onPhase: (phase: string) => void): Promise<string>
   leaveOut(text: string): Promise<string>
+  add(text: string): Promise<string>
   takeBack(text: string): Promise<string>
 }

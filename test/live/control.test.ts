@@ -7,7 +7,7 @@ import { jsonPieces } from '../../src/profile/json.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { BadPattern, RootNeverInstrumented, RootNotFound, RootNotLoaded } from '../../src/reveal/errors.ts'
 import { parseRoot } from '../../src/reveal/patterns.ts'
-import { NothingToLeaveOut, NotLeftOut } from '../../src/session/by-hand.ts'
+import { NotByHand, NothingToLeaveOut } from '../../src/session/by-hand.ts'
 import { CannotChangeRoots, OldRootsAgain } from '../../src/session/changed-roots.ts'
 import { attachDoor } from '../../src/session/door.ts'
 import { Session } from '../../src/session/session.ts'
@@ -355,7 +355,7 @@ forEachJdk((jdk) => {
       ] as const) {
         await expect(session.exclude(wrong), wrong).rejects.toThrow(problem)
       }
-      await expect(session.include('fix.Steered.middle')).rejects.toThrow(NotLeftOut)
+      await expect(session.takeBack('fix.Steered.middle')).rejects.toThrow(NotByHand)
 
       // What only middle calls goes with it, what is called from elsewhere stays.
       const { methods, below } = await session.exclude('fix.Steered.middle(int)')
@@ -382,8 +382,8 @@ forEachJdk((jdk) => {
 
       // Back while threads run, then once more from zero: exactly those calls.
       await steer('go')
-      expect(await session.include('fix.Steered.middle(int)')).toBe(3)
-      await session.include('fix.La*')
+      expect(await session.takeBack('fix.Steered.middle(int)')).toBe(3)
+      await session.takeBack('fix.La*')
       await steer('stop')
       const zero = await truthOf(steer)
       expect(staying(await allRead(session, staying(zero)))).toEqual(staying(zero))

@@ -11,9 +11,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../../src/base/class-info.ts'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
+import { type Chosen, chosenOf } from '../../src/reveal/chosen.ts'
 import type { Past } from '../../src/reveal/past.ts'
 import { parseClassPattern, parseRoot } from '../../src/reveal/patterns.ts'
-import { Revealer, type Revelation } from '../../src/reveal/revealer.ts'
+import { type LookedUp, Revealer, type Revelation } from '../../src/reveal/revealer.ts'
 import { oldest } from '../support/jdks.ts'
 
 /** JDK classes that every target has loaded, besides the supertypes of its own classes. */
@@ -342,6 +343,25 @@ export class Target {
   async change(simple: string, to: string): Promise<string> {
     this.#replaced.set(this.full(simple), this.full(to))
     return this.#note(await this.revealer.classesChanged([this.id(this.full(simple))]))
+  }
+
+  /** From now on these are added by hand, and no others. */
+  async add(...texts: string[]): Promise<string> {
+    return this.#note(await this.revealer.add(texts.map((it) => this.#chosen(it))))
+  }
+
+  lookUp(text: string): Promise<LookedUp> {
+    return this.revealer.lookUp(this.#chosen(text))
+  }
+
+  readonly #choices = new Map<string, Chosen>()
+
+  /** The same again is the same choice. */
+  #chosen(text: string): Chosen {
+    const known = this.#choices.get(text)
+    const chosen = known ?? chosenOf('include', text, (pattern) => this.revealer.hasClass(pattern))
+    this.#choices.set(text, chosen)
+    return chosen
   }
 
   /** Invokes whatever is instrumented and not ready, until nothing new turns up. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { beforeEach, describe, it } from 'vitest'
 import { LiveView } from '../../src/tui/app.ts'
-import type { Extent, LeftOutRow, Steering } from '../../src/tui/steering.ts'
+import type { ByHandRow, Extent, Steering } from '../../src/tui/steering.ts'
 import { Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
@@ -13,7 +13,7 @@ const ORDERS = `com.acme.OrderService.process 120x 9000000ns (
 /** A session that keeps what it is told, and does it when the test says. */
 class FakeSteering implements Steering {
   generation = 0
-  leftOut: LeftOutRow[] = []
+  byHand: ByHandRow[] = []
   told: string[] = []
   out = new Set<number>()
   readonly #methods: Methods
@@ -38,6 +38,9 @@ class FakeSteering implements Steering {
   }
   leaveOut(text: string): Promise<string> {
     return this.#do(`out ${text}`)
+  }
+  add(text: string): Promise<string> {
+    return this.#do(`in ${text}`)
   }
   takeBack(text: string): Promise<string> {
     return this.#do(`back ${text}`)
@@ -168,28 +171,28 @@ describe('leaving out', () => {
     assert.match(screen.text, /Pricing\.priceOf \(left out\)/)
   })
 
-  it('is listed, taken back and typed, at 80x24', async () => {
+  it('is listed, taken back and typed, and so is what is added, at 80x24', async () => {
     screen.press('X')
-    assert.match(screen.text, /Nothing is left out by hand/)
+    assert.match(screen.text, /Nothing is left out or added by hand/)
     screen.press('escape')
-    steering.leftOut = [
-      { text: 'com.acme.Cache.get(int)', atMs: 12_340, methods: 1, below: 2 },
-      { text: `com.acme.${'very.long.'.repeat(12)}*`, atMs: 0, methods: 12, below: 0 },
+    steering.byHand = [
+      { what: 'exclude', text: 'com.acme.Cache.get(int)', atMs: 12_340, methods: 1, below: 2 },
+      { what: 'add', text: `com.acme.${'very.long.'.repeat(12)}*`, atMs: 0, methods: 12, below: 0 },
     ]
     screen.press('X up')
     assert.equal(
       screen.text,
       ` jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
  scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
-    after  methods  and below  left out by hand (Enter takes it back)
-   12.3 s        1          2  com.acme.Cache.get(int)
-    start       12          0  com.acme.very.long.very.long.very.long.very.long.${'\n'.repeat(18)}
- Enter takes it back  a leaves out what is typed  Esc closes`,
+    after  methods  and below  - left out, + added by hand (Enter takes it back)
+   12.3 s        1          2  - com.acme.Cache.get(int)
+    start       12             + com.acme.very.long.very.long.very.long.very.lon${'\n'.repeat(18)}
+ Enter takes it back  - leaves out  + adds what is typed  Esc closes`,
     )
     screen.press('enter')
     assert.deepEqual(steering.told, ['back com.acme.Cache.get(int)'])
     await steering.finish()
-    screen.press('a')
+    screen.press('-')
     for (const letter of 'a.B.x') screen.press(letter)
     screen.press('backspace c')
     assert.match(bottom(), /leave out a\.B\.c/)
@@ -197,6 +200,16 @@ describe('leaving out', () => {
     assert.equal(steering.told.at(-1), 'out a.B.c')
     await steering.finish(new Error('nothing to leave out: no method with probes matches a.B.c'))
     assert.match(bottom(), /no method with probes matches a\.B\.c/)
+    screen.press('X +')
+    for (const letter of 'java.util.*') screen.press(letter)
+    assert.equal(
+      bottom(),
+      ` add java.util.*▏
+ pkg.Class.method(int), pkg.Class, pkg.*, pkg.**  Enter adds it  Esc back`,
+    )
+    screen.press('enter')
+    assert.match(bottom(), /adding java\.util\.\* \.\.\./)
+    assert.equal(steering.told.at(-1), 'in java.util.*')
   })
 
   it('stays inside the screen, in ASCII without UTF-8', async () => {
@@ -206,8 +219,12 @@ describe('leaving out', () => {
     ] as const) {
       await open(columns, rows, false)
       methods.names[1] = { ...methods.names[1]!, class: `a.${'VeryLongNameOfAClass'.repeat(9)}` }
-      steering.leftOut = [{ text: 'x'.repeat(300), atMs: 1e9, methods: 1e6, below: 1e6 }]
-      for (const keys of ['x', 'c', 'escape', 'r', 'escape', 'X', 'a', 'b']) {
+      const row = { text: 'x'.repeat(300), atMs: 1e9, methods: 1e6, below: 1e6 }
+      steering.byHand = [
+        { ...row, what: 'exclude' },
+        { ...row, what: 'add' },
+      ]
+      for (const keys of ['x', 'c', 'escape', 'r', 'escape', 'X', '-', 'b', 'escape', '+', 'b']) {
         screen.press(keys)
         assert.ok(screen.widest <= columns, `${columns}: ${screen.widest}\n${screen.text}`)
         assert.equal(screen.lines.length, rows)
