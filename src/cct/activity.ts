@@ -44,3 +44,20 @@ export class ThreadActivity {
     this.#told.fill(0)
   }
 }
+
+/** Of all threads, by row: a thread's number, or 0 for all virtual ones. */
+export class Activities {
+  readonly #byRow = new Map<number, ThreadActivity>()
+
+  of(row: number): ThreadActivity {
+    const known = this.#byRow.get(row)
+    if (known !== undefined) return known
+    const made = new ThreadActivity()
+    this.#byRow.set(row, made)
+    return made
+  }
+
+  clear(): void {
+    for (const activity of this.#byRow.values()) activity.clear()
+  }
+}

@@ -6,9 +6,10 @@
 //
 // And what is needed to know which methods to fold: sums by method, and who called whom.
 
+import type { CctBuilder } from './builder.ts'
+import { COUNTED, FOLDED } from './folds.ts'
 import {
   ALIVE_NODES,
-  type CctBuilder,
   handedOverFrom,
   NODE_CALLS,
   NODE_FLOATS,
@@ -16,10 +17,9 @@ import {
   NODE_METHOD,
   NODE_PARENT,
   NODE_TICKS,
-} from './builder.ts'
-import { COUNTED, FOLDED } from './folds.ts'
+} from './nodes.ts'
 
-// An imported constant is a cell to V8, loaded at each use; see builder.ts.
+// An imported constant is a cell to V8, loaded at each use; see present-thread.ts.
 const INTS = NODE_INTS
 const FLOATS = NODE_FLOATS
 const ALIVE = ALIVE_NODES

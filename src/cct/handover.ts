@@ -8,7 +8,7 @@
 // A caller's clock ran while a thread of another did the work, and nothing of it was taken out of either:
 // totals are sums over threads, parents are still self time and children.
 
-import { ALIVE_NODES, handedOverFrom } from './builder.ts'
+import { ALIVE_NODES, handedOverFrom } from './nodes.ts'
 
 /** Nodes in any order that has parents before children; tops have parent -1. */
 export interface Forest {

@@ -1,6 +1,6 @@
 // Makes a tree of samples small again: contexts that were seldom seen become part of their callers (Whaley's purge).
 
-import { NODE_CALLS, NODE_FLOATS, NODE_INTS, NODE_METHOD, NODE_PARENT, NODE_TICKS } from './builder.ts'
+import { NODE_CALLS, NODE_FLOATS, NODE_INTS, NODE_METHOD, NODE_PARENT, NODE_TICKS } from './nodes.ts'
 
 export interface Purged {
   /** Records of the nodes that stay, of the same room as before; links between siblings are forgotten. */

@@ -1,14 +1,7 @@
 // What all calls of each root have taken so far, without a picture: a few nanoseconds a node.
 
-import {
-  type CctBuilder,
-  NODE_CALLS,
-  NODE_FLOATS,
-  NODE_INTS,
-  NODE_METHOD,
-  NODE_PARENT,
-  NODE_TICKS,
-} from './builder.ts'
+import type { CctBuilder } from './builder.ts'
+import { NODE_CALLS, NODE_FLOATS, NODE_INTS, NODE_METHOD, NODE_PARENT, NODE_TICKS } from './nodes.ts'
 import type { RootTimes } from './uncertainty.ts'
 
 export interface RootSum extends RootTimes {

@@ -4,9 +4,13 @@
 // while the tree grows. Nothing here recurses: a context can be 100,000 calls deep.
 
 import { allocationTree } from './allocation.ts'
+import type { CctBuilder } from './builder.ts'
+import { type Calibration, exactTime } from './compensation.ts'
+import type { Folding } from './folding.ts'
+import { type Forest, withPaths } from './handover.ts'
+import { type CostKind, costsOf, METRICS } from './metric.ts'
 import {
   ALIVE_NODES,
-  type CctBuilder,
   NODE_CALLS,
   NODE_FLOATS,
   NODE_INTS,
@@ -14,11 +18,7 @@ import {
   NODE_PARENT,
   NODE_TICKS,
   VIRTUAL_TOP,
-} from './builder.ts'
-import { type Calibration, exactTime } from './compensation.ts'
-import type { Folding } from './folding.ts'
-import { type Forest, withPaths } from './handover.ts'
-import { type CostKind, costsOf, METRICS } from './metric.ts'
+} from './nodes.ts'
 import type { Tree } from './tree.ts'
 import { errorColumns, type RootErrors } from './uncertainty.ts'
 import { withWaits } from './waits.ts'
@@ -49,7 +49,7 @@ export interface NumberedSnapshot {
   readonly healed: number
 }
 
-// An imported constant is a cell to V8, loaded at each use; see builder.ts.
+// An imported constant is a cell to V8, loaded at each use; see present-thread.ts.
 const INTS = NODE_INTS
 const FLOATS = NODE_FLOATS
 const ALIVE = ALIVE_NODES

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, expect, it } from 'vitest'
-import { CctBuilder, TreeTooLarge } from '../../src/cct/builder.ts'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { TreeTooLarge } from '../../src/cct/nodes.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import { enter, exit } from '../events/sinks.ts'
 import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'

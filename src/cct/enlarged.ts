@@ -1,0 +1,9 @@
+// Arrays that have room for an index.
+
+/** A larger copy, with zeros behind; its length is a power of two. */
+export function enlarged<T extends Int32Array | Uint8Array | Float64Array>(old: T, index: number): T {
+  const size = 2 ** Math.ceil(Math.log2(index + 1))
+  const array = new (old.constructor as new (length: number) => T)(size)
+  array.set(old)
+  return array
+}

@@ -1,0 +1,296 @@
+// The nodes of growing trees: their records, the table that finds a child by its method, and in which order methods were
+// first seen. Who stands where, and what is charged, is `builder.ts`.
+
+import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import type { CallIds } from './call-ids.ts'
+import { enlarged } from './enlarged.ts'
+
+// A node is a record of 32 bytes, so that an event touches one cache line per node:
+//
+//   offset  size  type  field
+//        0     4  i32   method     id, of a method or of a method and a call site (call-ids.ts); of a top: minus its
+//                                  thread's number, or VIRTUAL_TOP; of work handed over: HANDED_OVER minus the
+//                                  node it comes from
+//        4     4  i32   parent     node, -1 for a top
+//        8     4  i32   recent     child entered latest; 0: none
+//       12     4  i32   successor  sibling entered after this node the last time; 0: none
+//       16     8  f64   calls
+//       24     8  f64   ticks      measured, callees excluded
+//
+// Node 0 is nobody: its method is never asked for. A node's index is higher than its parent's.
+export const NODE_INTS = 8
+export const NODE_FLOATS = 4
+export const NODE_METHOD = 0
+export const NODE_PARENT = 1
+export const NODE_RECENT = 2
+export const NODE_SUCCESSOR = 3
+export const NODE_CALLS = 2
+export const NODE_TICKS = 3
+
+// Exported constants are not constant to V8, see present-thread.ts.
+const INTS = NODE_INTS
+const FLOATS = NODE_FLOATS
+const METHOD = NODE_METHOD
+const PARENT = NODE_PARENT
+const RECENT = NODE_RECENT
+const SUCCESSOR = NODE_SUCCESSOR
+const CALLS = NODE_CALLS
+const TICKS = NODE_TICKS
+
+/** The method field of the top that virtual threads share: no thread has this number. */
+export const VIRTUAL_TOP = -(2 ** 24)
+/** The method field of a pseudo node for work from node n is this minus n: nodes are below 2^26. */
+export const HANDED_OVER = VIRTUAL_TOP - 1
+
+/** The node that a pseudo node's method field names, -1 if it is another kind of node. */
+export function handedOverFrom(method: number): number {
+  return method <= HANDED_OVER ? HANDED_OVER - method : -1
+}
+
+const HASH_FULL = 0.7
+const GROWTH = 1.5
+const FIRST_NODES = 1024
+/** A loop over all nodes shows that we live at every node whose low bits are these: 65,536 apart. */
+export const ALIVE_NODES = 0xffff
+/** So many are copied at once when the records grow: 4 MiB, a few milliseconds. */
+const COPIED_INTS = 1 << 20
+
+/** More contexts than we are willing to hold. What was built before stays as it is. */
+export class TreeTooLarge extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Choose a root that does less, or exclude what recurses.'
+  constructor(contexts: number) {
+    super(`the calling context tree has outgrown memory at ${contexts} contexts`)
+  }
+}
+
+export class Nodes {
+  /** Records of all nodes. Replaced when they grow. */
+  ints: Int32Array
+  floats: Float64Array
+  /** Nodes, node 0 included. */
+  count = 1
+  /** Distinct methods seen so far. */
+  methods = 0
+  /** Null where a method is the same wherever it is called from. */
+  ids: CallIds | null
+  /** Of work handed over. */
+  pseudoNodes = 0
+  /** When what comes was read, in ms of any clock; negative while nobody asks when methods are called for the first time. */
+  nowMs = -1
+  /** Methods that have been called for the first time, and when. */
+  #firstCalls: [method: number, ms: number][] = []
+  #tops = 0
+  /** (parent, method) to node: open addressing, 0 is empty. */
+  #table = new Int32Array(2048)
+  /** By id: 1, 2, 3 … in the order they were first seen. */
+  #ranks = new Int32Array(1024)
+  #ranked = 0
+  /** By method: it has been called. */
+  #called = new Uint8Array(1024)
+  readonly #firstMethod: number
+  readonly #maxNodes: number
+  readonly #alive: () => void
+
+  /**
+   * @param maxNodes  more throw TreeTooLarge, and so do those that memory has no room for
+   * @param alive     called now and then during work that takes long
+   * @param firstMethod ids below stand for waiting
+   */
+  constructor(maxNodes: number, alive: () => void, firstMethod: number, ids: CallIds | null) {
+    this.#maxNodes = maxNodes
+    this.#alive = alive
+    this.#firstMethod = firstMethod
+    this.ids = ids
+    const bytes = new ArrayBuffer(FIRST_NODES * INTS * 4)
+    this.ints = new Int32Array(bytes)
+    this.floats = new Float64Array(bytes)
+    this.ints[METHOD] = -1
+    this.ints[PARENT] = -1
+  }
+
+  /** Contexts so far, without pseudo nodes. */
+  get contexts(): number {
+    return this.count - 1 - this.#tops - this.pseudoNodes
+  }
+
+  isCalled(method: number): boolean {
+    return this.#called[method] === 1
+  }
+
+  /** Methods that have been called for the first time since the last call of this, and when, by `nowMs`. */
+  takeFirstCalls(): (readonly [method: number, ms: number])[] {
+    const taken = this.#firstCalls
+    this.#firstCalls = []
+    return taken
+  }
+
+  /** By the id of a node: 1 for what was seen first, 2 for the next …; 0 for what has not been called. */
+  rank(id: number): number {
+    return this.#ranks[id] ?? 0
+  }
+
+  /** Negative for what is no method. */
+  methodOf(node: number): number {
+    const id = this.ints[node * INTS + METHOD]
+    return this.ids === null || id < 0 ? id : this.ids.methods[id]
+  }
+
+  /** The child of a node for an id, made if there is none. */
+  find(parent: number, method: number): number {
+    const { ints } = this
+    const table = this.#table
+    const mask = table.length - 1
+    for (let at = hash(parent, method) & mask; ; at = (at + 1) & mask) {
+      const node = table[at]
+      if (node === 0) return this.#add(at, parent, method)
+      if (ints[node * INTS + PARENT] === parent && ints[node * INTS + METHOD] === method) {
+        return node
+      }
+    }
+  }
+
+  /** The child for an id that is not the one entered latest, which is `recent`. */
+  child(caller: number, recent: number, id: number): number {
+    const expected = this.ints[recent * INTS + SUCCESSOR]
+    let callee = expected
+    if (this.ints[expected * INTS + METHOD] !== id) {
+      callee = this.find(caller, id)
+      if (recent !== 0) this.ints[recent * INTS + SUCCESSOR] = callee
+    }
+    this.ints[caller * INTS + RECENT] = callee
+    return callee
+  }
+
+  /** The same of a top that has no `recent`. It has no siblings: its successor is the root entered latest. */
+  rootBelow(top: number, id: number): number {
+    const expected = this.ints[top * INTS + SUCCESSOR]
+    if (this.ints[expected * INTS + METHOD] === id) return expected
+    const root = this.find(top, id)
+    this.ints[top * INTS + SUCCESSOR] = root
+    return root
+  }
+
+  /**
+   * Adds a tree below one of our tops: calls and ticks of each context.
+   *
+   * @param sign  -1 takes them away
+   * @returns by node of the other: ours
+   */
+  addTree(other: Nodes, top: number, sign: 1 | -1): Int32Array {
+    const into = new Int32Array(other.count)
+    for (let node = 1; node < other.count; node++) {
+      if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
+      const above = other.ints[node * INTS + PARENT]
+      if (above < 0) {
+        into[node] = top
+        continue
+      }
+      const own = this.find(into[above], other.ints[node * INTS + METHOD])
+      into[node] = own
+      this.floats[own * FLOATS + CALLS] += sign * other.floats[node * FLOATS + CALLS]
+      this.floats[own * FLOATS + TICKS] += sign * other.floats[node * FLOATS + TICKS]
+    }
+    return into
+  }
+
+  /** Contexts stay, and have neither calls nor ticks. */
+  clear(): void {
+    for (let node = 0; node < this.count; node++) {
+      if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
+      this.floats[node * FLOATS + CALLS] = 0
+      this.floats[node * FLOATS + TICKS] = 0
+    }
+  }
+
+  /** @param method what a top has in place of one */
+  newTop(method: number): number {
+    const node = this.#newNode(-1, method)
+    this.#tops++
+    return node
+  }
+
+  #add(at: number, parent: number, method: number): number {
+    const node = this.#newNode(parent, method)
+    this.#table[at] = node
+    if (this.count > this.#table.length * HASH_FULL) this.#makeTable(this.#table.length * 2)
+    if (method < 0) {
+      this.pseudoNodes++
+      return node
+    }
+    if (method >= this.#ranks.length) this.#ranks = enlarged(this.#ranks, method)
+    if (this.#ranks[method] === 0) {
+      this.#ranks[method] = ++this.#ranked
+      this.#noteCalled(this.methodOf(node))
+    }
+    return node
+  }
+
+  #noteCalled(method: number): void {
+    if (method >= this.#called.length) this.#called = enlarged(this.#called, method)
+    if (this.#called[method] === 1) return
+    this.#called[method] = 1
+    if (method < this.#firstMethod) return
+    this.methods++
+    if (this.nowMs >= 0) this.#firstCalls.push([method, this.nowMs])
+  }
+
+  #newNode(parent: number, method: number): number {
+    const node = this.count
+    if (node >= this.#maxNodes) throw new TreeTooLarge(this.contexts)
+    if (node * INTS === this.ints.length) this.#grow()
+    this.count++
+    this.ints[node * INTS + METHOD] = method
+    this.ints[node * INTS + PARENT] = parent
+    return node
+  }
+
+  #grow(): void {
+    const old = this.ints
+    this.#alive()
+    const bytes = this.#room(Math.ceil(this.count * GROWTH) * INTS * 4)
+    this.ints = new Int32Array(bytes)
+    this.floats = new Float64Array(bytes)
+    // Fresh memory is slow to write for the first time: a gigabyte takes longer than a target waits.
+    for (let at = 0; at < old.length; at += COPIED_INTS) {
+      this.#alive()
+      this.ints.set(old.subarray(at, at + COPIED_INTS), at)
+    }
+    this.#alive()
+  }
+
+  #room(bytes: number): ArrayBuffer {
+    try {
+      return new ArrayBuffer(bytes)
+    } catch {
+      throw new TreeTooLarge(this.contexts)
+    }
+  }
+
+  /** Other nodes in place of these. */
+  replace(bytes: ArrayBuffer, count: number): void {
+    this.ints = new Int32Array(bytes)
+    this.floats = new Float64Array(bytes)
+    this.count = count
+    this.#makeTable(this.#table.length)
+  }
+
+  #makeTable(length: number): void {
+    const table = new Int32Array(this.#room(length * 4))
+    const mask = table.length - 1
+    for (let node = 1; node < this.count; node++) {
+      if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
+      const parent = this.ints[node * INTS + PARENT]
+      if (parent < 0) continue
+      let at = hash(parent, this.ints[node * INTS + METHOD]) & mask
+      while (table[at] !== 0) at = (at + 1) & mask
+      table[at] = node
+    }
+    this.#table = table
+  }
+}
+
+function hash(parent: number, method: number): number {
+  const mixed = Math.imul(parent, 0x9e3779b1) ^ Math.imul(method, 0x85ebca6b)
+  return mixed ^ (mixed >>> 15)
+}
