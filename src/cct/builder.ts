@@ -285,6 +285,11 @@ export class CctBuilder extends PresentThread implements EventSink {
     return sibling
   }
 
+  /** A call of a thread between two moments is taken away by `addTree`: pauses that are told later have no part in it. */
+  forgetGaps(thread: number, from: number, to: number): void {
+    this.pauses.forget(thread, from, to)
+  }
+
   /**
    * Adds what another has of one thread, whose calls have ended.
    *

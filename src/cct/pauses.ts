@@ -76,6 +76,19 @@ export class Pauses {
     for (const pause of this.#pauses) this.#takeOut(pause, gap)
   }
 
+  /** What a thread was charged between two moments is no concern of pauses any more. */
+  forget(thread: number, from: number, to: number): void {
+    for (let gap = Math.max(this.#forgottenGaps, this.#gaps - GAPS); gap < this.#gaps; gap++) {
+      const at = gap % GAPS
+      if (this.#gapThreads[at] !== thread || this.#gapStarts[at] < from || this.#gapEnds[at] > to) continue
+      this.#gapEnds[at] = this.#gapStarts[at]
+    }
+    for (const { taken } of this.#pauses) {
+      const of = taken.get(thread)
+      if (of !== undefined && of.at >= from && of.at < to) taken.delete(thread)
+    }
+  }
+
   /** Ticks of pauses between two moments. */
   between(from: number, to: number): number {
     let ticks = 0

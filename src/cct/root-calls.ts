@@ -128,7 +128,7 @@ export class RootCalls {
     this.#ends[at] = ticks
     this.#times[at] = time
     this.#seconds[at] = this.#course.record(whole)
-    this.slow?.end(clock, time, call)
+    this.slow?.end(clock, time, call, ticks)
   }
 
   /**

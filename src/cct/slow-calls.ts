@@ -138,6 +138,9 @@ interface KeptCall extends SlowCall {
   readonly log: CallLog
   /** Its number among all calls of the recording, from 0. */
   readonly call: number
+  /** Between which ticks it went on. */
+  readonly began: number
+  readonly ended: number
 }
 
 /** A call that was slow when it ended. */
@@ -272,8 +275,9 @@ export class SlowCalls {
    * The call has ended, and has taken so long.
    *
    * @param number  among all calls of the recording
+   * @param ended   tick of its end
    */
-  end({ thread, method }: RootClock, ticks: number, number: number): void {
+  end({ begin: began, thread, method }: RootClock, ticks: number, number: number, ended: number): void {
     const log = this.#logs[thread]
     if (log?.isWhole !== true) return
     this.#ended++
@@ -282,10 +286,10 @@ export class SlowCalls {
     const isAmongSlowest = this.#slowest.length < SLOWEST || ticks > this.#slowest.at(-1)!.ticks
     if (isSlow || isAmongSlowest) {
       if (log.builder !== null) this.#readMeanwhile(log, thread)
-      if (isSlow) this.#add(log, thread)
       const facts = { number: this.#ended, thread, method, ticks, atMs: this.#facts.now() }
-      const call = { ...facts, log: log.copy(), call: number }
+      const call = { ...facts, log: log.copy(), call: number, began, ended }
       if (isSlow) {
+        this.#add(call)
         this.#latest = call
         this.#remember({ call, from, isSlow })
       }
@@ -294,11 +298,22 @@ export class SlowCalls {
     log.clear()
   }
 
-  #add(log: CallLog, thread: number): void {
+  #add({ log, thread }: KeptCall): void {
     this.count++
     if (log.isTooLarge) this.dropped++
     else if (log.builder !== null) this.tree.addTree(log.builder, thread)
     else log.tell(this.tree, thread)
+  }
+
+  #takeAway(call: KeptCall): void {
+    const { log, thread, began, ended } = call
+    this.count--
+    if (log.isTooLarge) {
+      this.dropped--
+      return
+    }
+    this.tree.addTree(this.#builderOf(call), thread, -1)
+    this.tree.forgetGaps(thread, began, ended)
   }
 
   #keep(call: KeptCall): void {
@@ -332,10 +347,8 @@ export class SlowCalls {
     const isSlow = ticks >= from
     this.#recent.set(call.call, { call: { ...call, ticks }, from, isSlow })
     if (isSlow === wasSlow) return
-    const sign = isSlow ? 1 : -1
-    this.count += sign
-    if (call.log.isTooLarge) this.dropped += sign
-    else this.tree.addTree(this.#builderOf(call), call.thread, sign)
+    if (isSlow) this.#add(call)
+    else this.#takeAway(call)
     // Where older ones are not known any more there is none, until the next one ends.
     this.#latest = [...this.#recent.values()].findLast((it) => it.isSlow)?.call ?? null
   }
@@ -359,11 +372,17 @@ export class SlowCalls {
 
   /** The target stood still; may be told late. */
   pause(start: number, end: number): void {
+    // A tree that was added as a whole has left no gaps in the sum.
+    const whole = [...this.#recent.values()].filter(
+      ({ call, isSlow }) => isSlow && call.log.builder !== null && call.began < end && call.ended > start,
+    )
+    for (const { call } of whole) this.#takeAway(call)
     this.tree.pause(start, end)
     // One builder may be in more than one of these.
     const kept = [...this.#slowest, ...[...this.#recent.values()].map((it) => it.call), this.#latest]
     const logs = [...this.#logs, ...kept.map((it) => it?.log)]
     for (const builder of new Set(logs.map((it) => it?.builder))) builder?.pause(start, end)
+    for (const { call } of whole) this.#add(call)
     this.#pauses = [...this.#pauses.slice(1 - MOST_PAUSES), [start, end]]
   }
 }

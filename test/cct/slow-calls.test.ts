@@ -123,6 +123,26 @@ describe('slow calls', () => {
     assert.deepEqual([slow().count, slow().latest?.number], [1, 3])
   })
 
+  it('with more events than are kept that a pause makes fast are in no sum any more', () => {
+    const { builder, slow } = keeping(600_000)
+    builder.thread(1, -1)
+    enter(builder, idOf('main'), 0)
+    let now = 0
+    for (let i = 0; i < 150_000; i++) {
+      enter(builder, idOf('a'), ++now)
+      exit(builder, idOf('a'), ++now)
+    }
+    now += 400_000
+    exit(builder, idOf('main'), ++now)
+    assert.equal(slow().count, 1)
+    builder.pause(310_000, 320_000)
+    assert.equal(slow().count, 1)
+    assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
+    builder.pause(330_000, 690_000)
+    assert.equal(slow().count, 0)
+    assert.equal(show(treeOf(slow().tree)), '')
+  })
+
   it('are without pauses that were told before anybody asked, or began anew', () => {
     const builder = new CctBuilder()
     const calls = builder.timeRoots(COSTS, new Course())
@@ -150,8 +170,8 @@ describe('slow calls', () => {
       for (let call = 0; call < SLOWEST; call++) {
         play(builder, `@${1 + random(2)} root main> ${now}`)
         for (let i = random(4); i >= 0; i--) {
-          const [from, stood] = [now + 1 + random(60_000), random(2) * (1 + random(120_000))]
-          now = from + stood + 1 + random(60_000)
+          const [from, stood] = [now + 1 + random(10_000), random(4) * random(60_000)]
+          now = from + stood + 1 + random(10_000)
           play(builder, `${'abc'[i % 3]}> ${from - 1} ${'abc'[i % 3]}< ${now}`)
           if (stood > 0) late.push([from, from + stood])
         }
