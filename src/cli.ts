@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import { EX_SOFTWARE, EX_USAGE, JfluidError } from './base/errors.ts'
+import { closeLostTerminals } from './commands/lost-terminals.ts'
 import { commandLine } from './commands/program.ts'
 import { cleanLines } from './profile/text.ts'
 
@@ -13,6 +14,7 @@ const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.me
 
 const program = commandLine(packageJson.version)
 
+process.on('exit', closeLostTerminals)
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader such as `head` has seen enough.
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0)

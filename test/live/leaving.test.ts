@@ -2,8 +2,9 @@
 // line of text; the kernel's pseudo-terminal and an emulator are around it.
 
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, it } from 'vitest'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { Terminal } from '../support/terminal.ts'
@@ -106,6 +107,22 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
     terminal.send('exit 7\r')
     assert.equal((await terminal.exit).code, 7)
     assert.deepEqual(terminal.modes(), LEFT)
+  })
+})
+
+describe('a terminal that has gone', { timeout: 60_000 }, () => {
+  it('ends the view of a file as SIGHUP does, and not by an abort of Node.js', async () => {
+    const profile = fileURLToPath(new URL('../profile/files/v1-exact.jfluid', import.meta.url))
+    const told = join(temporaryDirectory(), 'code')
+    // The shell hears the hang-up as well, and must live to tell.
+    const terminal = Terminal.jfluid(['open', profile], {
+      before: "trap '' HUP",
+      after: `echo $code >${told}.new; mv ${told}.new ${told}`,
+    })
+    await terminal.until((lines) => /^ jfluid {2}v1-exact/.test(lines[0]!))
+    await terminal.hangUp()
+    await until(() => existsSync(told))
+    assert.equal(readFileSync(told, 'utf8'), '129\n')
   })
 })
 
