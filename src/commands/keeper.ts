@@ -7,6 +7,7 @@ import { exportToFile, formats } from '../export/formats.ts'
 import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import { type Keeper, type KeptFormat, SNAPSHOT } from '../tui/keeper.ts'
+import { shellWord } from './shell-word.ts'
 
 /** What a snapshot says of itself: it is not all of a recording. */
 export const SAVED_WHILE_RECORDING = 'saved while recording went on; what came later is not in it'
@@ -54,7 +55,7 @@ function keeper(
       if (format === undefined) await writeProfile(profile, path)
       else await exportToFile(profile, format, path)
       return format === undefined
-        ? `saved: jfluid open ${typed} shows it`
+        ? `saved: jfluid open ${shellWord(typed.startsWith('~') ? path : typed)} shows it`
         : `exported as ${format.name} to ${typed}`
     },
   }

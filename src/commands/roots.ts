@@ -7,6 +7,7 @@ import type { RootCandidate } from '../session/root-candidates.ts'
 import { type FoundRoots, searchRoots } from '../session/root-search.ts'
 import { createProgress } from '../tui/progress.ts'
 import { EndedBySignal } from './outcome.ts'
+import { shellWord } from './shell-word.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 
@@ -53,11 +54,6 @@ export async function roots(
     stop.dispose()
     progress.close()
   }
-}
-
-/** A word for a shell: in quotes where it would be read otherwise. */
-export function shellWord(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 export function attachCommandOf(pid: number, root: string): string {

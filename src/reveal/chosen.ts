@@ -6,7 +6,7 @@ import {
   matchesClass,
   matchesMethod,
   parseClassPattern,
-  parseRoot,
+  parseOther,
   RANK_NONE,
   type RootPattern,
   rootRank,
@@ -42,7 +42,7 @@ export function chosenOf(
     const classes = parseClassPattern(option, text)
     if (text.includes('*') || !/[./]/.test(text) || hasClass(classes)) return { text, classes }
   }
-  return { text, method: parseRoot(text) }
+  return { text, method: parseOther(text) }
 }
 
 export function isChosen(chosen: Chosen, { className, name, descriptor }: Named): boolean {

@@ -50,6 +50,11 @@ export function parseRoot(text: string): RootPattern {
   return parseMethod(text, (reason) => new BadPattern('root', text, reason, ROOT_HINT))
 }
 
+/** What is written like a root, and is none. @throws BadPattern */
+export function parseOther(text: string): RootPattern {
+  return parseMethod(text, (reason) => new BadPattern('the method', text, reason, ROOT_HINT))
+}
+
 /** @throws what `bad` gives */
 export function parseMethod(text: string, bad: (reason: string) => Error): RootPattern {
   const trimmed = text.trim()

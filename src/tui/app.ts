@@ -208,12 +208,14 @@ export class LiveView extends Frame<Picture> implements Actions {
     !this.model.isFolded && this.#source.steering?.isLeftOut(id) === true
 
   askRoot(): void {
-    if (!this.isMoving) this.say('what is shown is frozen, and another root begins anew: p goes on')
+    if (!this.goesOn) this.say('the session has ended: no other root can be recorded')
+    else if (!this.isMoving) this.say('what is shown is frozen, and another root begins anew: p goes on')
     else this.#steering()?.askRoot(this.#chosenMethod)
   }
 
   askLeaveOut(): void {
-    this.#steering()?.askLeaveOut(this.#chosenMethod)
+    if (!this.goesOn) this.say('the session has ended: nothing can be left out any more')
+    else this.#steering()?.askLeaveOut(this.#chosenMethod)
   }
 
   /** Undefined where rows are packages. */
@@ -254,9 +256,9 @@ export class LiveView extends Frame<Picture> implements Actions {
   }
 
   override reset(): void {
-    const { canReset } = this
+    const { goesOn } = this
     super.reset()
-    if (canReset) this.model.beginAtZero()
+    if (goesOn) this.model.beginAtZero()
   }
 
   toggleSlow(): void {
@@ -302,6 +304,8 @@ export class LiveView extends Frame<Picture> implements Actions {
     } else if (this.#slowSeen !== undefined) {
       this.#slowSeen = undefined
       this.say('does not freeze at slow calls any more')
+    } else if (!this.goesOn) {
+      this.say('the session has ended: no further call will be slow')
     } else if (this.#mayBeSlow()) {
       model.chooseCalls(0)
       this.#slowSeen = NONE_SEEN

@@ -23,9 +23,8 @@ export interface FrameScene {
 
 /** Below the body: one line of detail or message, one line of keys. */
 export const BOTTOM_LINES = 2
-/** From here on there is room for a second column of keys. */
-const TWO_COLUMNS = 150
-const KEY_CELLS = 75
+/** Between two columns of keys. */
+const GAP_CELLS = 2
 
 export function run(text: string, style: Style = 'plain'): Run {
   return { text, style }
@@ -170,11 +169,14 @@ export function keyLines<Actions>(
     .filter(({ label }) => label !== '')
     .map(({ label, help }): Line => [run(`  ${pad(label, 9)}`, 'key'), run(help)])
   const lines: Line[] = []
-  const half = columns >= TWO_COLUMNS ? Math.ceil(entries.length / 2) : entries.length
+  const middle = Math.ceil(entries.length / 2)
+  const widest = (part: readonly Line[]): number => part.reduce((most, it) => Math.max(most, cells(it)), 0)
+  const leftCells = widest(entries.slice(0, middle)) + GAP_CELLS
+  const half = leftCells + widest(entries.slice(middle)) <= columns ? middle : entries.length
   for (let i = 0; i < half; i++) {
     const left = entries[i]!
     const beside = entries[half + i]
-    lines.push(beside ? [...left, run(' '.repeat(Math.max(2, KEY_CELLS - cells(left)))), ...beside] : left)
+    lines.push(beside ? [...left, run(' '.repeat(leftCells - cells(left))), ...beside] : left)
   }
   return lines
 }

@@ -274,13 +274,13 @@ export abstract class Frame<Picture> {
     else this.#dialog.export()
   }
 
-  /** Whether counts begin at zero: those of a session that has ended are all there will ever be. */
-  protected get canReset(): boolean {
+  /** Whether anything more will be recorded. */
+  protected get goesOn(): boolean {
     return this.#ended === undefined && this.#source.status().phase !== 'ended'
   }
 
   reset(): void {
-    if (!this.canReset) {
+    if (!this.goesOn) {
       this.say('the session has ended: nothing more would be recorded, so counts stay')
       return
     }

@@ -55,7 +55,7 @@ function swapGroup(
   const longest = pauses.reduce((most, it) => Math.max(most, it), 0)
   const total = swaps.reduce((sum, it) => sum + it.ms, 0)
   const which = swapsBefore === 0 ? '' : `, the latest ${count(swaps.length)} below`
-  const text = `redefinitions${which}: ${ms(total * 1e6)} ms in all, longest stop ${ms(longest * 1e6)} ms`
+  const text = `redefinitions${which}: ${ms(total * 1e6)} ms, longest stop ${ms(longest * 1e6)} ms`
   const head = {
     key: 'swaps',
     depth: 0,

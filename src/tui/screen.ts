@@ -251,7 +251,9 @@ class TerminalScreen implements Screen {
     this.#input = input
     this.#output = output
     this.unicode = unicode
-    const depth = output.getColorDepth(env)
+    // Of these, Node.js takes the first for one with colours.
+    const isMonochrome = /^vt\d/.test(env.TERM ?? '') && env.FORCE_COLOR === undefined
+    const depth = isMonochrome ? 1 : output.getColorDepth(env)
     this.#palette = depth >= 8 ? 0 : depth > 1 ? 1 : 2
     this.#isTmux = Boolean(env.TMUX)
     input.setRawMode?.(true)

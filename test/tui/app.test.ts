@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { LiveView, runLiveView } from '../../src/tui/app.ts'
+import { TIMED } from '../profile/root-calls.ts'
 import { chain, Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
@@ -316,6 +317,40 @@ describe('search', () => {
     screen.press('enter')
     assert.equal(rows()[7], '[applies]')
     assert.match(screen.text, /% root/)
+  })
+})
+
+describe('a session that has ended', () => {
+  it('says so to keys that would change what is recorded', async () => {
+    source.more = TIMED
+    Object.assign(source, { steering: undefined })
+    await view.refresh()
+    source.end('the JVM ended')
+    await view.refresh()
+    const told = (key: string): string => {
+      screen.press(key)
+      return screen.text.split('\n').at(-2)!
+    }
+    assert.equal(told('r'), ' the session has ended: no other root can be recorded')
+    assert.equal(told('x'), ' the session has ended: nothing can be left out any more')
+    assert.equal(told('F'), ' the session has ended: no further call will be slow')
+    assert.equal(told('z'), ' the session has ended: nothing more would be recorded, so counts stay')
+  })
+})
+
+describe('the page of keys', () => {
+  it('has two columns where both fit, one below the other', async () => {
+    await open(200, 50)
+    screen.press('?')
+    const starts = screen.text
+      .split('\n')
+      .filter((line) => /^ {2}\S/.test(line))
+      .map((line) => /^.{60,}? {2}(?=(?:\S+|\S+ \S) {2,}\S)/.exec(line)?.[0].length ?? 0)
+    assert.ok(starts.filter((it) => it > 60).length > 15, `${starts}`)
+    assert.equal(new Set(starts.filter((it) => it > 60)).size, 1, `${starts}`)
+    await open(120, 40)
+    screen.press('?')
+    assert.ok(screen.widest <= 120)
   })
 })
 

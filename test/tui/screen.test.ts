@@ -123,6 +123,20 @@ describe('the screen', () => {
     screen.destroy()
   })
 
+  it('has no colour on terminals that never had one, unless it is asked for', async () => {
+    for (const [env, isColoured] of [
+      [{ TERM: 'vt100', LANG: 'C' }, false],
+      [{ TERM: 'vt220', LANG: 'C' }, false],
+      [{ TERM: 'vt100', LANG: 'C', FORCE_COLOR: '1' }, true],
+      [{ TERM: 'xterm', LANG: 'C' }, true],
+    ] as const) {
+      const { screen, written } = await onFakeTerminal(env)
+      screen.draw([[{ text: 'hot', style: 'hot' }]])
+      assert.equal(/\x1b\[[\d;]*(38;5|3[0-7])/.test(written()), isColoured, JSON.stringify(env))
+      screen.destroy()
+    }
+  })
+
   it('hands on keys, the mouse and its size', async () => {
     const { screen, input, output } = await onFakeTerminal()
     const seen: string[] = []

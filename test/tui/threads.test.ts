@@ -90,6 +90,14 @@ describe('threads that run', () => {
     }
   })
 
+  it('are not inside a root any more once the session has ended', async () => {
+    const { screen, source, view } = await open(80)
+    source.end('the JVM ended')
+    await view.refresh()
+    assert.doesNotMatch(screen.text, /●|inside a root/)
+    assert.match(screen.text, /▁▁▃▅▅/)
+  })
+
   it('that are sampled have samples, and no mark', async () => {
     const { screen } = await open(80, true, [
       { name: 'main', ms: 1, activity: told([3, 2]) },

@@ -154,11 +154,12 @@ export class ThreadsView extends View {
     return 0
   }
 
-  override detail(): string {
+  override detail(scene: Scene): string {
     const isAll = this.#selected === undefined
     const selected = this.#threads.find(({ id }) => id === this.#selected)
     const activity = isAll ? sumOf(this.#threads) : selected?.activity
-    if (activity === undefined) return isAll ? 'Enter shows all threads' : 'Enter shows this thread alone'
+    if (activity === undefined || isOver(scene))
+      return isAll ? 'Enter shows all threads' : 'Enter shows this thread alone'
     const { inside, perSecond } = activity
     const told = `${shortCount(perSecond.at(-1) ?? 0)} ${inside === undefined ? 'samples' : 'events'} in the last second`
     const many = isAll || (inside ?? 0) > 1 ? `${inside} ` : inside === 0 ? 'not ' : ''
@@ -235,7 +236,7 @@ export class ThreadsView extends View {
     const lately = seconds > 0 ? `  ${sparkline(scene, activity, seconds, thread && most)}` : ''
     const name = thread === undefined ? 'all threads' : clean(thread.name)
     const id = right(thread === undefined ? '' : `${thread.id}`, CELLS.id)
-    const isInside = thread !== undefined && (activity?.inside ?? 0) > 0
+    const isInside = thread !== undefined && (activity?.inside ?? 0) > 0 && !isOver(scene)
     const mark = pad(isInside ? ` ${active}` : '', seconds > 0 ? 3 : 2)
     const before = numbers + share + lately + id + mark
     const who = cut(name, columns - width(before))
@@ -250,6 +251,11 @@ export class ThreadsView extends View {
       run(who, isMatch ? 'match' : 'plain'),
     ]
   }
+}
+
+/** What threads did last is no now any more. */
+function isOver({ ended, status }: Scene): boolean {
+  return ended !== undefined || status.phase === 'ended'
 }
 
 /** Of all threads together; undefined where it is known of none. */
