@@ -252,6 +252,8 @@ export class LiveView extends Frame<Picture> implements Actions {
     const isFile = this.#source.status().phase === 'file'
     if (isFile && this.model.calls.isOfAll)
       this.say('a file does not change: choose slow calls by S, to compare them with all')
+    else if (this.model.isWholeJvm)
+      this.say('a whole JVM has no root, whose calls could be compared: jfluid compare takes two files')
     else this.model.toggleBaseline()
   }
 

@@ -32,6 +32,11 @@ export interface TraceRow {
   readonly place?: TracePlace
 }
 
+/** The same in all calls. */
+export interface Place extends TracePlace {
+  readonly call: number
+}
+
 export interface TracePlace {
   readonly track: number
   /** Of the ordered calls of that. */
@@ -88,12 +93,20 @@ export class TraceRows {
     return made
   }
 
-  tracks(call: number): number {
-    return this.#calls[call]?.tracks.length ?? 0
+  /** Where these methods were called, in the order of calls, of their threads, and of time. */
+  places(isMeant: (method: number) => boolean): Place[] {
+    const found: Place[] = []
+    for (const [call, { tracks }] of this.#calls.entries()) {
+      for (const track of tracks.keys()) {
+        const { method } = this.ordered(call, track).tree
+        for (const [node, id] of method.entries()) if (isMeant(id)) found.push({ call, track, node })
+      }
+    }
+    return found
   }
 
   /** Keys of what must be open so that a place has a row. */
-  keysAbove(call: number, { track, node }: TracePlace): string[] {
+  keysAbove({ call, track, node }: Place): string[] {
     const { parent } = this.ordered(call, track).tree
     const keys = [`${call}`, track === 0 ? `${call} order` : `${call} task ${track}`]
     for (let at = parent[node]!; at >= 0; at = parent[at]!) keys.push(nodeKey(call, track, at))

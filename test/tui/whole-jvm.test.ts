@@ -49,6 +49,13 @@ describe('samples of the whole JVM', () => {
     assert.match(screen.text, /--root\n +<method> has both/)
   })
 
+  it('have no baseline, which is per call of a root, and it says so', async () => {
+    const screen = await shown(80, SAMPLES, WHOLE_JVM)
+    screen.press('b')
+    assert.match(screen.text, /\n a whole JVM has no root, whose calls could be compared/)
+    assert.match(screen.text, /▾samples self smp/)
+  })
+
   it('without one there is a word about it', async () => {
     const screen = await shown(80, '', { ...WHOLE_JVM, events: 0 })
     assert.match(screen.text, /No thread has been found running Java code yet/)

@@ -21,7 +21,7 @@ import type { Scene } from '../lines.ts'
 import type { Path } from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { matcher } from '../search.ts'
-import { type TraceRow, TraceRows } from '../trace-rows.ts'
+import { type Place, type TraceRow, TraceRows } from '../trace-rows.ts'
 import { MOST_INDENT } from './columns.ts'
 import { type Shared, View } from './view.ts'
 
@@ -147,39 +147,32 @@ export class TraceView extends View {
     }
   }
 
-  /** In the order of time, in all that the call of the selected row did, closed or not. */
+  /** In the order of time, in all that the calls did, closed or not. */
   protected override find(direction: 1 | -1): number {
     const all = this.#all
     const row = this.#row
     if (all === undefined || row === undefined) return 0
-    const { call } = row
-    const wanted = this.shared.search.toLowerCase()
-    const names = (id: number): string =>
-      clean(`${this.#methodName(id).class}.${this.#methodName(id).method}`)
-    const matches = matcher(wanted, names)
-    const found: { readonly track: number; readonly node: number }[] = []
-    let next = -1
-    let before = -1
-    const from = row.place ?? { track: 0, node: -1 }
-    for (let track = 0; track < all.tracks(call); track++) {
-      const { method } = all.ordered(call, track).tree
-      for (let node = 0; node < method.length; node++) {
-        if (!matches(method[node]!)) continue
-        const isBehind = track > from.track || (track === from.track && node > from.node)
-        if (isBehind && next < 0) next = found.length
-        if (!isBehind && !(track === from.track && node === from.node)) before = found.length
-        found.push({ track, node })
-      }
-    }
-    const place = direction > 0 ? (found[next] ?? found[0]) : (found[before] ?? found.at(-1))
+    const matches = matcher(this.shared.search, (id) => this.#nameText(id))
+    const from = { call: row.call, track: 0, node: -1, ...row.place }
+    const order = (it: Place): number => it.call - from.call || it.track - from.track || it.node - from.node
+    const found = all.places(matches)
+    const place =
+      direction > 0
+        ? (found.find((it) => order(it) > 0) ?? found[0])
+        : (found.findLast((it) => order(it) < 0) ?? found.at(-1))
     if (place === undefined) return 0
-    for (const key of all.keysAbove(call, place)) this.#open.set(key, true)
+    for (const key of all.keysAbove(place)) this.#open.set(key, true)
     this.renew()
     const at = this.#shown.findIndex(
-      (it) => it.call === call && it.place?.track === place.track && it.place.node === place.node,
+      (it) => it.call === place.call && it.place?.track === place.track && it.place.node === place.node,
     )
     if (at >= 0) this.moveTo(at)
     return found.length
+  }
+
+  #nameText(id: number): string {
+    const { class: of, method } = this.#methodName(id)
+    return clean(`${of}.${method}`)
   }
 
   override detail({ columns }: Scene): string | undefined {
