@@ -180,6 +180,22 @@ describe('the change since b', () => {
     assert.match(screen.text, /zoomed|flame graph of time/)
   })
 
+  it('of samples is told where it is less than one a call', async () => {
+    source.facts = { mode: 'sample' }
+    const sampled = (notation: string) => {
+      const { metrics, ...tree } = treeOf(notation, methods)
+      const { calls, selfNs, totalNs } = metrics
+      return { ...tree, metrics: { calls: calls!, selfSamples: selfNs!, totalSamples: totalNs! } }
+    }
+    source.tree = sampled('main 10x 2ns ( work 5x 3ns )')
+    await view.refresh()
+    screen.press('b')
+    source.tree = sampled('main 20x 4ns ( work 10x 18ns )')
+    await view.refresh()
+    // 0.5 a call before, 0.3 of it in work; then 1.7, 1.5 of it in work.
+    assert.deepEqual(rows(), ['+1.20 0 +240 0 0.50 ▾ main', '+1.20 +1.20 +240 0 0.30 work'])
+  })
+
   it('goes away by b, and numbers are of all again', async () => {
     screen.press('b')
     await show(AFTER)

@@ -3,7 +3,7 @@
 
 import type { Tree } from '../../cct/tree.ts'
 import { placeOf } from '../../profile/places.ts'
-import { column } from '../../profile/profile.ts'
+import { COST_OF, column } from '../../profile/profile.ts'
 import { CHANGE_COLUMNS, methodsAlone, type ShownChanges } from '../baseline.ts'
 import { count, cut, indent, pad, right, shortName, signature, width } from '../format.ts'
 import { glyphsOf, run } from '../frame-lines.ts'
@@ -90,7 +90,6 @@ export class ChangesView extends OutlineView {
     const { columns, nameOf } = scene
     const { tree } = this
     const glyphs = glyphsOf(scene)
-    const words = wordsOf(scene)
     const wide = columns >= 100
     const nameCells = columns - nameColumn(columns)
     const matches = matcher(this.shared.search, this.shared.nameText)
@@ -100,7 +99,7 @@ export class ChangesView extends OutlineView {
       const { node } = row
       const cost = (value: number, cells: number) =>
         right(
-          signed(value, (size) => words.cost(size, cells - 2)),
+          signed(value, (size) => costText(scene, size, cells - 2)),
           cells,
         )
       const share = wholeBefore > 0 ? signed(total[node]!, (size) => partText(size / wholeBefore)) : '-'
@@ -109,7 +108,7 @@ export class ChangesView extends OutlineView {
         cost(self[node]!, wide ? 12 : 9) +
         right(share, 8) +
         right(signed(calls[node]!, callsText), wide ? 14 : 9) +
-        right(words.cost(was[node]!, wide ? 10 : 8), wide ? 11 : 9)
+        right(costText(scene, was[node]!, wide ? 10 : 8), wide ? 11 : 9)
       const isFlat = this.#of === 'methods'
       const before = isFlat ? '' : indent(row.depth, nameCells * MOST_INDENT)
       const marker = isFlat ? '' : row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `
@@ -143,17 +142,17 @@ export function changeText(scene: Scene, tree: Tree, node: number): string {
     number,
     number,
   ]
-  const cost = (value: number) => signed(value, (size) => words.cost(size).trim())
+  const cost = (value: number) => signed(value, (size) => costText(scene, size).trim())
   const changes = `${words.total} ${cost(total)}, ${words.self} ${cost(self)}, ${words.calls} ${signed(calls, callsText)}`
-  return `${changes} per call of the root; ${words.total} was ${words.cost(was).trim()}`
+  return `${changes} per call of the root; ${words.total} was ${costText(scene, was).trim()}`
 }
 
 /** The same in few words. */
 export function shortChangeText(scene: Scene, tree: Tree, node: number): string {
   const words = wordsOf(scene)
   const [total, self, , was] = changesOf(tree).map((of) => of[node] ?? 0) as [number, number, number, number]
-  const cost = (value: number) => signed(value, (size) => words.cost(size).trim())
-  return `${cost(total)} ${words.total}, ${cost(self)} ${words.self} per root call; was ${words.cost(was).trim()}`
+  const cost = (value: number) => signed(value, (size) => costText(scene, size).trim())
+  return `${cost(total)} ${words.total}, ${cost(self)} ${words.self} per root call; was ${costText(scene, was).trim()}`
 }
 
 type Columns = [total: Float64Array, self: Float64Array, calls: Float64Array, was: Float64Array]
@@ -176,6 +175,13 @@ export function changeStyle(self: number, whole: number): Style {
 function partText(part: number): string {
   const percent = part * 100
   return percent >= 99.95 ? percent.toFixed(0) : percent.toFixed(1)
+}
+
+/** Of a root call: what is counted, samples above all, may be less than one. */
+function costText(scene: Scene, cost: number, cells?: number): string {
+  const kind = COST_OF[scene.status.mode]
+  if (kind !== 'time' && kind !== 'waits' && cost > 0 && cost < 100) return callsText(cost)
+  return wordsOf(scene).cost(cost, cells)
 }
 
 /** Calls a root call: two digits behind the point while that says something. */
