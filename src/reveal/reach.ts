@@ -84,6 +84,8 @@ export class Reach {
   /** Left alone since the session was last told: they have run seldom or never. */
   leftAlone: RareMethod[] = []
   #rarity: Rarity | null = null
+  /** Some of the JDK is read and some is not, which may call what the former declares. */
+  #isPartOfJdkRead = false
   /** Of a class of which only methods that are added by hand are included. */
   readonly #isAdded: MethodFilter
   /** Those that the user leaves out, while the session runs. */
@@ -207,6 +209,11 @@ export class Reach {
     )
     for (const [place] of back) this.#leftOut.delete(place)
     return this.#takeAgain(back.map(([, method]) => method))
+  }
+
+  /** The session reads the JDK, but for classes that it leaves out. */
+  jdkIsReadInPart(): void {
+    this.#isPartOfJdkRead = true
   }
 
   /** From now on, methods that are rare are left alone until they are woken. */
@@ -732,7 +739,8 @@ export class Reach {
     for (const node of nodes) {
       if (this.linker.closed(node)) continue
       const ancestors = hierarchy.ancestors(node)
-      const types = ancestors.filter((it) => isBehind(level, it))
+      const isCalledBack = this.#isPartOfJdkRead && level >= GATE_FULL && !isJdk(node)
+      const types = ancestors.filter((it) => isBehind(level, it) || (isCalledBack && isJdk(it)))
       // Every class has Object above it, and a class in a row without its superclass has too.
       if (types.length === 0) continue
       if ((node.flags & CLASS_HIDDEN) !== 0) {

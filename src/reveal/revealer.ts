@@ -685,6 +685,8 @@ export class Revealer {
     node.included = this.#filters.admits(node, this.#hierarchy)
     node.added = node.included && this.#filters.isAdded(node)
     node.followed = node.included || this.#filters.follows(node, this.#hierarchy)
+    const isJdk = (node.flags & CLASS_JDK) !== 0 && (node.flags & (CLASS_OURS | CLASS_HIDDEN)) === 0
+    if (this.#options.jdk && isJdk && !node.followed) this.#reach.jdkIsReadInPart()
   }
 
   #isJdk(id: number): boolean {

@@ -287,6 +287,14 @@ forNewestJdk((jdk) => {
     expect(await steered.code()).toEqual(code)
   })
 
+  it('or be included from the start: code of the JDK that is not read calls back what overrides it', async () => {
+    const steered = await startProgram(jdk)
+    const flags = { jdk: true, include: ['fix.*', 'java.util.Comparator'] }
+    const session = await startSession(steered, { scheme: 'b', lookAhead: 8, flags })
+    await countsExactly(session, steered, OWN)
+    await end(session)
+  })
+
   it('is none of the JDK where its callers have probes for it', async () => {
     const steered = await startProgram(jdk)
     for (const flags of [{ callSites: true }, { waits: true }, { mode: 'alloc' }] as const) {

@@ -108,6 +108,14 @@ describe('what is added', () => {
   })
 })
 
+it('what overrides a type of the JDK is called back, also if the filters include that, and not all of the JDK', async () => {
+  const include = 'added.* java.util.function.Supplier'
+  const target = new Target({ program: shop, root: 'Main.sort', jdk: true, include, late: 'Later' })
+  await target.start()
+  await target.invoke('Main.sort')
+  expect(await target.load('Later')).toBe('Later.get')
+})
+
 describe('what could be added', () => {
   it.each([
     ['Util', { classes: 1, out: 1, usable: 1, jdk: 0 }],
