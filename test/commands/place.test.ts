@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { ProfilePlace } from '../../src/commands/place.ts'
+import { keepIn, ProfilePlace } from '../../src/commands/place.ts'
 import { readProfile } from '../../src/profile/file.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { profileOf } from '../profile/trees.ts'
@@ -250,5 +250,21 @@ it('a file that is missing while its autosave is there: the error names it', asy
   await assert.rejects(readProfile(path), {
     name: 'CannotReadProfile',
     hint: new RegExp(`jfluid report ${path}\\.autosave$`),
+  })
+})
+
+describe('a profile that no file was named for', () => {
+  it('goes into the directory it is meant for, or where there is room', async () => {
+    const path = await keepIn(directory, 'jfluid-1.jfluid', PROFILE)
+    assert.equal(path, join(directory, 'jfluid-1.jfluid'))
+    assert.equal((await readProfile(path)).events.count, PROFILE.events.count)
+
+    const elsewhere = await keepIn(join(directory, 'none'), 'jfluid-1.jfluid', PROFILE, [directory])
+    assert.match(elsewhere, /jfluid-profile-.*\/jfluid-1\.jfluid$/)
+    assert.ok(elsewhere.startsWith(directory))
+    assert.equal((await readProfile(elsewhere)).events.count, PROFILE.events.count)
+
+    const nowhere = keepIn(join(directory, 'none'), 'jfluid-1.jfluid', PROFILE, [join(directory, 'none')])
+    await assert.rejects(nowhere, { name: 'CannotWriteProfile' })
   })
 })
