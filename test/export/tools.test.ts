@@ -2,19 +2,20 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, it } from 'vitest'
 import { hotMethods } from '../../src/cct/snapshot.ts'
 import { exportToFile, formatNamed } from '../../src/export/formats.ts'
-import { nameOf, type Profile } from '../../src/profile/profile.ts'
+import { nameOf, type Profile, rootTotal } from '../../src/profile/profile.ts'
 import { fullName, signature } from '../../src/profile/text.ts'
 import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
-import { temporaryDirectory } from '../support/java-process.ts'
+import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
 import { mavenArtifact } from '../support/maven.ts'
-import { PROFILES, twoThreads } from './exported.ts'
+import { PROFILES, traced, twoThreads } from './exported.ts'
 
 const METHODS = 12
 const SEED = 19
@@ -40,10 +41,18 @@ async function written(profile: Profile, format: string, threads = false): Promi
 }
 
 async function ran(command: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  return await ranWith({}, command, ...args)
+}
+
+async function ranWith(
+  env: { readonly [name: string]: string },
+  command: string,
+  ...args: string[]
+): Promise<{ stdout: string; stderr: string }> {
   try {
     return await promisify(execFile)(command, args, {
       maxBuffer: 64 << 20,
-      env: { ...process.env, LC_ALL: 'C' },
+      env: { ...process.env, LC_ALL: 'C', ...env },
     })
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
@@ -130,6 +139,97 @@ describe.runIf(isFull)('callgrind_annotate', () => {
       assert.equal(stderr, '')
       assert.match(stdout, /com\.acme\.App\.\w+\(int\)/)
     }
+  })
+})
+
+/** Its own command line, which loads a file and sums it up with the code of profiler.firefox.com. */
+describe.runIf(isFull)('the Firefox Profiler', () => {
+  const CLI = createRequire(import.meta.url).resolve('@firefox-devtools/profiler-cli/dist/profiler-cli.js')
+
+  interface Function {
+    readonly name: string
+    readonly selfSamples: number
+    readonly totalSamples: number
+  }
+  interface Functions {
+    readonly weightType: string
+    readonly friendlyThreadName: string
+    readonly functions: readonly Function[]
+  }
+  interface Markers {
+    readonly flatMarkers: readonly {
+      readonly name: string
+      readonly start: number
+      readonly duration: number
+    }[]
+  }
+
+  /**
+   * Has the process that holds a file load it, and ends it when `look` is through. Its own command `load` starts the same one, and gives it half
+   * a second.
+   */
+  async function inFirefox<T>(
+    file: string,
+    look: (ask: (...args: string[]) => Promise<unknown>) => Promise<T>,
+  ) {
+    const directory = temporaryDirectory()
+    const env = { PROFILER_CLI_SESSION_DIR: directory }
+    const session = ['--session', 'test']
+    const holder = startProcess(process.execPath, [CLI, '--daemon', file, ...session], { env })
+    const log = startProcess('tail', ['-n', '+1', '-F', join(directory, 'test.log')])
+    try {
+      const gone = holder.exit.then(() => assert.fail(`it did not load ${file}: ${holder.stderr()}`))
+      await Promise.race([log.line(/Profile loaded successfully/), gone])
+      return await look(async (...args) => {
+        const { stdout } = await ranWith(env, process.execPath, CLI, ...args, ...session, '--json')
+        return JSON.parse(stdout) as unknown
+      })
+    } finally {
+      await log.kill()
+      await holder.kill()
+    }
+  }
+
+  it('sums up methods as we do', async () => {
+    const profile = recursive()
+    const found = await inFirefox(await written(profile, 'firefox'), (ask) => ask('thread', 'functions'))
+    const { functions } = found as Functions
+    const ns = (ms: number) => Math.round(ms * 1e6)
+    assert.deepEqual(
+      new Map(
+        functions
+          .map((it) => [it.name, { self: ns(it.selfSamples), total: ns(it.totalSamples) }] as const)
+          .sort(),
+      ),
+      new Map([...ours(profile, fullName)].sort()),
+    )
+    assert.equal(functions.length, METHODS)
+  })
+
+  it.each(OF_EVERY_METRIC)('reads %s', async (_, make) => {
+    const profile = make()
+    const found = await inFirefox(await written(profile, 'firefox'), (ask) => ask('thread', 'functions'))
+    const { functions, weightType } = found as Functions
+    const unit = weightType === 'tracing-ms' ? 1e6 : 1
+    const whole = rootTotal(profile.merged)
+    const theirs = functions.reduce((sum, it) => sum + it.selfSamples, 0) * unit
+    assert.ok(whole > 0 && Math.abs(theirs / whole - 1) < 1e-9, `${theirs} of ${whole}, ${weightType}`)
+    assert.ok(functions.some(({ name }) => name.startsWith('com.acme.App.')))
+  })
+
+  it('reads trace events: a thread each, calls in their order', async () => {
+    const markers = await inFirefox(await written(traced(), 'trace-events'), async (ask) => [
+      await ask('thread', 'markers', '--list', '--thread', 't-0'),
+      await ask('thread', 'markers', '--list', '--thread', 't-1'),
+    ])
+    const show = (of: unknown) =>
+      (of as Markers).flatMarkers.map(
+        ({ name, start, duration }) =>
+          `${name.replace('com.acme.App.', '')} ${Math.round(start * 1e6)} ${Math.round(duration * 1e6)}`,
+      )
+    // In ns since the first of them.
+    assert.deepEqual(show(markers[0]), ['main 0 22', 'get 5 15', 'main 4000 9', 'main 4002 2'])
+    assert.deepEqual(show(markers[1]), ['run 6 13'])
   })
 })
 

@@ -1,16 +1,11 @@
 // Artifacts of Maven Central that tests profile or compile, by coordinates and checksum.
 //
-// `mvn` finds and fetches them, as a user's own settings and mirrors have it. A checked copy is kept in
-// a cache outside the repository, `$XDG_CACHE_HOME/jfluid` or `~/.cache/jfluid`, under its checksum: a
-// second run needs neither network nor mvn. Copies are written aside and renamed, so two test runs may
-// fetch the same artifact at once.
+// `mvn` finds and fetches them, as a user's own settings and mirrors have it; a checked copy is kept (cache.ts).
 
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { cacheDirectory, cachedFile } from './cache.ts'
 import { temporaryDirectory } from './java-process.ts'
 import type { Jdk } from './jdks.ts'
 
@@ -27,11 +22,6 @@ export const COLLECTIONS_SOURCES: Artifact = {
   sha256: '93b4ff13ee810830a247dfa83bf5b73c401a591af4c11f3efb9b9da581e70452',
 }
 
-/** Where artifacts are kept between runs. */
-export function cacheDirectory(): string {
-  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'jfluid')
-}
-
 /**
  * Path of the artifact's file in the cache, fetched if it is not there or is not what it should be.
  *
@@ -44,26 +34,17 @@ export async function mavenArtifact(
 ): Promise<string> {
   const [, name, version, packaging = 'jar', classifier] = coordinates.split(':')
   const suffix = classifier === undefined ? '' : `-${classifier}`
-  const file = join(cache, `${name}-${version}${suffix}-${sha256.slice(0, 16)}.${packaging}`)
-  if (checksum(file) === sha256) return file
-
-  mkdirSync(cache, { recursive: true })
-  const aside = mkdtempSync(join(cache, '.fetching-'))
-  try {
+  const fetch = async (aside: string): Promise<string> => {
     const common = ['-q', '-B', `-Dartifact=${coordinates}`]
     await mvn([...common, '-Dtransitive=false', 'dependency:get'], aside)
     await mvn(
       [...common, `-DoutputDirectory=${aside}`, '-Dmdep.useBaseVersion=true', 'dependency:copy'],
       aside,
     )
-    const copy = join(aside, `${name}-${version}${suffix}.${packaging}`)
-    const found = checksum(copy)
-    if (found !== sha256) throw new Error(`${coordinates} has SHA-256 ${found}, not ${sha256}`)
-    renameSync(copy, file)
-  } finally {
-    rmSync(aside, { recursive: true, force: true })
+    return join(aside, `${name}-${version}${suffix}.${packaging}`)
   }
-  return file
+  const kept = `${name}-${version}${suffix}-${sha256.slice(0, 16)}.${packaging}`
+  return await cachedFile({ what: coordinates, name: kept, sha256, fetch }, cache)
 }
 
 /** The contents of an artifact, in a directory that goes with the test file. */
@@ -83,14 +64,5 @@ async function mvn(args: readonly string[], cwd: string): Promise<void> {
       throw new Error('mvn is not on PATH: the full tests fetch libraries with it; install Apache Maven')
     }
     throw new Error(`mvn ${args.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`)
-  }
-}
-
-/** Null if there is no such file. */
-function checksum(file: string): string | null {
-  try {
-    return createHash('sha256').update(readFileSync(file)).digest('hex')
-  } catch {
-    return null
   }
 }

