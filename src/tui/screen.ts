@@ -427,6 +427,8 @@ class TerminalScreen implements Screen {
   readonly #onContinue = (): void => {
     if (this.#destroyed) return
     this.#suspended = false
+    // Where somebody else has stopped us the shell has changed modes that Node.js takes for ours still. In the background this stops us again, as it should.
+    this.#input.setRawMode?.(false)
     this.#input.setRawMode?.(true)
     this.#input.resume()
     this.#screen.leave()

@@ -108,6 +108,30 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
     assert.equal((await terminal.exit).code, 7)
     assert.deepEqual(terminal.modes(), LEFT)
   })
+
+  it('to the shell while somebody else stops it, and taken again by fg, and by nothing less', async () => {
+    const { terminal } = await shownInShell()
+    const before = terminal.screen()[0]
+    const pid = Number(/\d+/.exec(before!)![0])
+    const state = (): string => /^\d+ \(.*\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))![1]!
+    process.kill(pid, 'SIGSTOP')
+    await until(() => state() === 'T')
+    // The shell's line is on the other screen, or on this one: nobody could put the terminal back.
+    terminal.send('\r')
+    await terminal.until((lines) => lines.some((line) => /Stopped/.test(line)))
+    process.kill(pid, 'SIGCONT')
+    terminal.send('\r')
+    await until(() => state() === 'T')
+    terminal.send('fg\r')
+    // What the shell has written goes when it is drawn anew, and by then keys are ours.
+    await terminal.until((lines) => lines[0] === before && lines[1] === '')
+    terminal.send('\x03')
+    await terminal.until((lines) => /^\$ .*program\.mjs$/.test(lines[0]!) && lines[1] === '$')
+    terminal.send('echo code $?\r')
+    await terminal.until((lines) => lines.includes('code 3'))
+    terminal.send('exit 7\r')
+    assert.equal((await terminal.exit).code, 7)
+  })
 })
 
 describe('a terminal that has gone', { timeout: 60_000 }, () => {
