@@ -115,6 +115,7 @@ export class LiveView extends Frame<Picture> implements Actions {
     const { columns } = scene
     if (this.model.bodyRows !== rows || this.model.columns !== columns) this.model.resize(rows, columns)
     this.model.isWholeJvm = isWholeJvm(scene.status)
+    this.model.isSampledByJvm = scene.status.isSampledByJvm === true
     return {
       ...scene,
       model: this.model,

@@ -87,6 +87,7 @@ export class LiveModel implements Shared, ThreadChoice {
   /** The same of methods, whether these are folded or not. */
   raw: Tree = EMPTY
   isWholeJvm = false
+  isSampledByJvm = false
   readonly filter = new Filter()
   /** Which calls the trees are of. */
   readonly calls = new SlowChoice()

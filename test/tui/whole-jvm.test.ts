@@ -45,8 +45,8 @@ describe('samples of the whole JVM', () => {
   it('have no timeline, and it says why', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     screen.press('L')
-    assert.match(screen.text, /There is no timeline of a whole JVM: it is of calls of a root/)
-    assert.match(screen.text, /--root\n +<method> has both/)
+    assert.match(screen.text, /There is no timeline here: it is of calls of the root/)
+    assert.match(screen.text, /Samples that the JVM takes tell neither/)
   })
 
   it('have no baseline, which is per call of a root, and it says so', async () => {

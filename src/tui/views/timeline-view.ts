@@ -80,10 +80,10 @@ export class TimelineView extends View {
   }
 
   override nothing(): string {
-    if (this.shared.isWholeJvm)
+    if (this.shared.isSampledByJvm)
       return (
-        'There is no timeline of a whole JVM: it is of calls of a root, second by second, and of how long they took. Samples have no ' +
-        'root and no calls. --root <method> has both; T shows what each thread was found doing.'
+        'There is no timeline here: it is of calls of the root, second by second, and of how long they took. Samples that the JVM takes ' +
+        'tell neither. --root <method> without --sampler does; T shows what each thread was found doing.'
       )
     return 'No course of this recording is known: no calls are recorded, or an older jfluid has written the file.'
   }

@@ -19,6 +19,8 @@ export interface Shared {
   readonly isFolded: boolean
   /** Shares are those of all that was found, as there is no root. */
   readonly isWholeJvm: boolean
+  /** Nothing tells of calls: the JVM takes samples. */
+  readonly isSampledByJvm: boolean
   /** Rows that cost less are left out. */
   readonly filter: Filter
   /** Of all threads, and of methods. */
