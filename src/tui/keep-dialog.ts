@@ -1,7 +1,7 @@
 // Saving and exporting from a live view: a list of formats, a name that is typed, a question if something is there already.
 // While it is shown it has all keys; what writes is the keeper, and keys are heard meanwhile.
 
-import { clean, cut, pad, tail } from './format.ts'
+import { clean, cut, pad, tail, width, wrap } from './format.ts'
 import { BOTTOM_LINES, type FrameScene, glyphsOf, run } from './frame-lines.ts'
 import { type Keeper, type KeptFormat, SNAPSHOT } from './keeper.ts'
 import { stepOf } from './pages.ts'
@@ -127,18 +127,19 @@ export class KeepDialog {
     ]
   }
 
-  #formatLines(choice: number, { columns, rows }: FrameScene): Line[] {
+  #formatLines(choice: number, { columns, rows: lines }: FrameScene): Line[] {
     const { formats } = this.#keeper
-    const room = rows - TOP_LINES - BOTTOM_LINES - 1
+    const room = lines - TOP_LINES - BOTTOM_LINES - 1
     const first = Math.max(0, choice - room + 1)
     const header = pad(`  ${pad('format', NAME_CELLS)}what it is`, columns)
-    return [
-      [run(header, 'header')],
-      ...formats.slice(first, first + room).map(({ name, description }, i): Line => {
-        const text = pad(cut(`  ${pad(name, NAME_CELLS)}${description}`, columns), columns)
-        return [run(text, first + i === choice ? 'selected' : 'plain')]
-      }),
-    ]
+    const rows = formats.slice(first, first + room).map(({ name, description }, i): Line => {
+      const text = pad(cut(`  ${pad(name, NAME_CELLS)}${description}`, columns), columns)
+      return [run(text, first + i === choice ? 'selected' : 'plain')]
+    })
+    const { description = '' } = formats[choice] ?? {}
+    const isCut = width(description) > columns - NAME_CELLS - 2
+    const inFull = isCut ? wrap(description, columns - 4) : []
+    return [[run(header, 'header')], ...rows, [], ...inFull.map((line) => [run(`  ${line}`, 'dim')])]
   }
 }
 

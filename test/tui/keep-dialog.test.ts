@@ -155,6 +155,18 @@ describe('e', () => {
     assert.equal(screen.styled('selected'), 'csv           a table')
   })
 
+  it('tells what the chosen one is in full, where a line has no room for it', async () => {
+    const words = 'one row a context with its path and all of its numbers, for spreadsheets and data frames'
+    await open()
+    source.keeper = { ...source.keeper!, formats: [FORMATS[0]!, { ...FORMATS[1]!, description: words }] }
+    const view = new LiveView(source, screen)
+    await view.refresh()
+    screen.press('e')
+    assert.doesNotMatch(screen.text, /data frames/)
+    screen.press('down')
+    assert.match(screen.text.replaceAll(/\n +/g, ' '), new RegExp(words))
+  })
+
   it('then asks for a name with the right end', () => {
     screen.press('e down enter')
     assert.equal(bottom()[0], ' write to jfluid-4711.csv▏')
