@@ -19,6 +19,13 @@ export interface Folds {
   readonly folded: Float64Array
 }
 
+/** A tree whose calls are those that were only counted, too. */
+export function withCountedCalls(tree: Tree): Tree {
+  const { [COUNTED_CALLS]: counted, calls: timed } = tree.metrics
+  if (counted === undefined || timed === undefined) return tree
+  return { ...tree, metrics: { ...tree.metrics, calls: timed.map((it, node) => it + counted[node]) } }
+}
+
 /** Of one method, or one context. */
 export interface Fold {
   readonly extra: number

@@ -6,13 +6,13 @@
 
 import { isAllocation } from '../cct/allocation.ts'
 import { type Difference, differenceOf } from '../cct/difference.ts'
-import { COUNTED_CALLS } from '../cct/folds.ts'
+import { withCountedCalls } from '../cct/folds.ts'
 import { type CostKind, metricOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { comparableName, type MethodPair, methodKey, methodPairs, rootCalls } from './compare.ts'
 import { type Doubt, type Doubts, doubtsOf, sumOfDoubts } from './doubt.ts'
 import { correlationOf, type HotEdges, hotEdgesOf, overlapOf } from './overlap.ts'
-import { column, nameOf, type Profile, rootTotal } from './profile.ts'
+import { nameOf, type Profile, rootTotal } from './profile.ts'
 import { placeText } from './text.ts'
 
 export interface Changes {
@@ -90,11 +90,7 @@ export function changesOf(first: Profile, second: Profile, options: ChangeOption
 }
 
 function withCounted(profile: Profile): Profile {
-  const { merged } = profile
-  const counted = merged.metrics[COUNTED_CALLS]
-  if (counted === undefined) return profile
-  const calls = column(merged, 'calls').map((timed, node) => timed + counted[node]!)
-  return { ...profile, merged: { ...merged, metrics: { ...merged.metrics, calls } } }
+  return { ...profile, merged: withCountedCalls(profile.merged) }
 }
 
 function scaled({ calls, self, total }: { calls: number; self: number; total: number }, by: number) {

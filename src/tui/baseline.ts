@@ -1,6 +1,7 @@
 // What was at the moment of b, and what has changed since per call of the root.
 
 import { changesBetween, type TwoSides } from '../cct/baseline.ts'
+import { withCountedCalls } from '../cct/folds.ts'
 import { metricOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -33,7 +34,7 @@ export interface Baseline {
 export type Shape = (tree: Tree) => Tree
 
 export function changesSince(baseline: Baseline, now: Tree, shape: Shape): ShownChanges {
-  const [before, after] = [shape(baseline.tree), shape(now)]
+  const [before, after] = [shape(withCountedCalls(baseline.tree)), shape(withCountedCalls(now))]
   const metric = metricOf(now.count > 0 ? now : baseline.tree)
   const [rootsBefore, rootsNow] = [rootsOf(baseline.tree), rootsOf(now)]
   const roots = {

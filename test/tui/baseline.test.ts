@@ -99,6 +99,22 @@ describe('the change since b', () => {
     assert.match(screen.text, /▾ com\.acme\.App\.main/)
   })
 
+  it('has calls that are only counted since', async () => {
+    screen.press('b')
+    const tree = treeOf('main 20x 9000000ns ( work 20x 10000000ns  old 20x 10000000ns )', methods)
+    // Of work 60 calls: 20 timed before b, 40 counted since.
+    const folds = {
+      ...{ countedCalls: Float64Array.of(0, 40, 0), extrapolatedCalls: new Float64Array(3) },
+      folded: Float64Array.of(0, 2, 0),
+    }
+    source.tree = { ...tree, metrics: { ...tree.metrics, ...folds } }
+    await view.refresh()
+    assert.ok(
+      rows().some((row) => / \+2\.00 1\.000ms work/.test(row)),
+      rows().join('\n'),
+    )
+  })
+
   it('is copied with its sign, and with what was', async () => {
     screen.press('b')
     await show(AFTER)
