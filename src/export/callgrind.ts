@@ -40,6 +40,7 @@ export const callgrind: ExportFormat = {
   name: 'callgrind',
   extension: '.callgrind',
   description: 'KCachegrind, QCachegrind, callgrind_annotate: methods, and who calls whom',
+  sumsCalls: true,
   *pieces(profile, options) {
     const events = EVENTS[metricOf(profile.merged).kind]
     yield* header(profile, events)

@@ -2,6 +2,7 @@
 
 import { basename } from 'node:path'
 import type { Writable } from 'node:stream'
+import { countedAsCalls } from '../profile/counted.ts'
 import { errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
 import { replaceFile } from '../profile/replace-file.ts'
@@ -72,7 +73,11 @@ export function exportProfile(
   options: ExportOptions = {},
   written: (length: number) => void = () => {},
 ): Promise<boolean> {
-  return writePieces(out, told(format.pieces(profile, options), written))
+  return writePieces(out, told(piecesOf(profile, format, options), written))
+}
+
+function piecesOf(profile: Profile, format: ExportFormat, options: ExportOptions) {
+  return format.pieces(format.sumsCalls ? countedAsCalls(profile) : profile, options)
 }
 
 function* told(
@@ -100,7 +105,7 @@ export async function exportToFile(
   options: ExportOptions = {},
   written: (bytes: number) => void = () => {},
 ): Promise<void> {
-  const batches = inBatches(format.pieces(profile, options))
+  const batches = inBatches(piecesOf(profile, format, options))
   let bytes = 0
   // What a format throws is no failure of the disk.
   let isWriting = true

@@ -62,6 +62,7 @@ export const pprof: ExportFormat = {
   extension: '.pb.gz',
   description: 'go tool pprof, and what else reads it (speedscope, Grafana Pyroscope)',
   isBinary: true,
+  sumsCalls: true,
   pieces: (profile, options) => gzip(messages(profile, options.threads === true)),
 }
 

@@ -6,10 +6,10 @@
 
 import { isAllocation } from '../cct/allocation.ts'
 import { type Difference, differenceOf } from '../cct/difference.ts'
-import { withCountedCalls } from '../cct/folds.ts'
 import { type CostKind, metricOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { comparableName, type MethodPair, methodKey, methodPairs, rootCalls } from './compare.ts'
+import { countedAsCalls } from './counted.ts'
 import { type Doubt, type Doubts, doubtsOf, sumOfDoubts } from './doubt.ts'
 import { correlationOf, type HotEdges, hotEdgesOf, overlapOf } from './overlap.ts'
 import { nameOf, type Profile, rootTotal } from './profile.ts'
@@ -59,7 +59,7 @@ export interface ChangeOptions {
 
 /** Both must have the same metric and a root call each. */
 export function changesOf(first: Profile, second: Profile, options: ChangeOptions = {}): Changes {
-  const [before, after] = [withCounted(first), withCounted(second)]
+  const [before, after] = [countedAsCalls(first), countedAsCalls(second)]
   const { kind } = metricOf(before.merged)
   const difference = differenceByName(before, after, options)
   const isSamples = kind === 'samples'
@@ -87,10 +87,6 @@ export function changesOf(first: Profile, second: Profile, options: ChangeOption
     tellsPlaces: tellsPlaces(before, after, options),
     agreement: agreementOf(difference, before, after),
   }
-}
-
-function withCounted(profile: Profile): Profile {
-  return { ...profile, merged: withCountedCalls(profile.merged) }
 }
 
 function scaled({ calls, self, total }: { calls: number; self: number; total: number }, by: number) {
