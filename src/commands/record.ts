@@ -22,7 +22,7 @@ export interface RecordFlags extends SessionFlags, PlaceFlags {
   readonly stream?: boolean
 }
 
-/** A whole JVM is sampled without a session, whose snapshots a stream is made of. */
+/** A JVM is sampled without a session, whose snapshots a stream is made of. */
 export class StreamNeedsRoot extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Name a root (--root) or a region (--region), or leave --stream out.'
@@ -31,9 +31,17 @@ export class StreamNeedsRoot extends JfluidError {
   }
 }
 
+export class StreamNeedsCalls extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
+  constructor() {
+    super('--stream tells of calls, and with --sampler none is recorded')
+  }
+}
+
 export async function record(pidText: string | undefined, flags: RecordFlags): Promise<void> {
   if (isSampledByJvm(flags)) {
-    if (flags.stream) throw new StreamNeedsRoot()
+    if (flags.stream) throw flags.sampler === undefined ? new StreamNeedsRoot() : new StreamNeedsCalls()
     const { recordWholeJvm } = await import('./whole-jvm.ts')
     return await recordWholeJvm(pidText, flags)
   }

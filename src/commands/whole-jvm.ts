@@ -22,6 +22,7 @@ import { ProfilePlace } from './place.ts'
 import type { RecordFlags } from './record.ts'
 import { exitOf, NoJvmStarted, type RunFlags, start } from './run.ts'
 import { say } from './say.ts'
+import { shellWord } from './shell-word.ts'
 import { endingSignals, keepStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
@@ -260,8 +261,15 @@ async function finish(session: JvmSampling): Promise<Profile> {
   const why =
     outside === 0
       ? 'no thread was found running Java code'
-      : `no thread was found inside ${profile.roots.join(', ')}; jfluid doctor ${session.pid} --root says whether the JVM has such a method`
+      : `no thread was found inside ${profile.roots.join(', ')}${adviceOn(session, profile)}`
   return { ...profile, warnings: [...profile.warnings, why] }
+}
+
+/** Nobody has looked whether there is such a method. */
+function adviceOn({ pid, ending }: JvmSampling, { roots }: Profile): string {
+  if (ending?.how !== 'detached') return ''
+  const asked = roots.map((root) => `--root ${shellWord(root)}`).join(' ')
+  return `; whether the JVM has such a method: jfluid doctor ${pid} ${asked}`
 }
 
 function describeLeaving({ pid, ending, sampling }: JvmSampling): string {

@@ -7,6 +7,7 @@ import { StackWriter } from '../cct/stacks.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { METHOD_MASK } from '../events/event-halves.ts'
 import { matchesMethod, RANK_NONE, type RootPattern, rootRank } from '../reveal/patterns.ts'
+import { isOfJdk } from './root-candidates.ts'
 
 /** A thread as its sampler describes it. */
 export interface SampledThread {
@@ -157,6 +158,9 @@ export class SampledTree {
   }
 }
 
-function isRoot(root: RootPattern, { class: name, method, descriptor }: MethodName): boolean {
+/** With wildcards, as --root has it: nothing of the JDK, and no hidden class, unless it is named. */
+function isRoot(root: RootPattern, it: MethodName): boolean {
+  const { class: name, method, descriptor } = it
+  if (root.className.includes('*') && (isOfJdk(it) || /\$\$Lambda$/.test(name))) return false
   return rootRank(root, name.replaceAll('.', '/')) > RANK_NONE && matchesMethod(root, method, descriptor)
 }

@@ -2,7 +2,7 @@
 // gives them. Trees are random, 60 deep at most; peak memory is that of the whole process.
 
 import { spawn, spawnSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Child, cli, load, temporaryDirectory } from './support.mjs'
 
@@ -42,6 +42,7 @@ async function row(name, args, out) {
   if (code !== 0) throw new Error(`jfluid ${args.join(' ')} ended with ${code}\n${client.stderr}`)
   const kib = Number(/peak-kib (\d+)/.exec(client.stderr)?.[1])
   print(name, performance.now() - begun, (kib * 1024) / 1e6, out && statSync(out).size)
+  if (out !== undefined) rmSync(out) // gigabytes, in all
 }
 
 function print(name, ms, megabytes, bytes) {
