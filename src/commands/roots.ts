@@ -2,7 +2,7 @@
 
 import { NoSuchProcess } from '../attach/admission.ts'
 import { parseDuration } from '../base/duration.ts'
-import { clean, cut, percent, plural, right } from '../profile/text.ts'
+import { clean, cut, percent, plural, right, width } from '../profile/text.ts'
 import type { RootCandidate } from '../session/root-candidates.ts'
 import { type FoundRoots, searchRoots } from '../session/root-search.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -44,8 +44,11 @@ export async function roots(
       return
     }
     progress.close()
+    const columns = process.stdout.isTTY === true ? process.stdout.columns || undefined : undefined
     print(
-      flags.json === true ? `${JSON.stringify(asJson(found, flags.top), null, 2)}\n` : text(found, flags.top),
+      flags.json === true
+        ? `${JSON.stringify(asJson(found, flags.top), null, 2)}\n`
+        : text(found, flags.top, columns),
     )
     for (const warning of found.warnings) progress.note(`warning: ${warning}`)
     if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
@@ -60,14 +63,19 @@ export function attachCommandOf(pid: number, root: string): string {
   return `jfluid attach ${pid} --root ${shellWord(root)}`
 }
 
-export function text({ pid, target, by, durationMs, candidates, snapshot }: FoundRoots, top: number): string {
+/** @param columns  of the terminal: rows are no longer than they must be */
+export function text(
+  { pid, target, by, durationMs, candidates, snapshot }: FoundRoots,
+  top: number,
+  columns = Number.POSITIVE_INFINITY,
+): string {
   const { roots: all, stays, samples } = candidates
   const seconds = `${(durationMs / 1000).toFixed(1)} s`
   const who = `${pid}  ${clean(target.mainClass)}: ${plural(samples, 'sample')} of ${plural(snapshot.threads.length, 'thread')} in ${seconds}`
   const lines = [by === 'stacks' ? `${who}, by dumps of threads: it has no flight recorder for us` : who, '']
   if (all.length === 0) lines.push(...nothing(samples))
   else {
-    lines.push(HEAD, ...all.slice(0, top).map(row))
+    lines.push(HEAD, ...all.slice(0, top).map((it) => row(it, columns)))
     if (all.length > top) lines.push(`  and ${all.length - top} more: --top`)
     if (samples < FEW)
       lines.push('', 'Few samples, so shares are rough: give it work, or a longer --duration.')
@@ -81,12 +89,20 @@ export function text({ pid, target, by, durationMs, candidates, snapshot }: Foun
   return `${lines.join('\n')}\n`
 }
 
+/** Names of threads beside a root. */
+const SHOWN_THREADS = 2
 const HEAD = ' share %    seen  depth  threads  method'
 
-function row({ root, share, seen, depth, threads }: RootCandidate): string {
+/** With as many names of threads as there is room for. */
+function row({ root, share, seen, depth, threads }: RootCandidate, columns: number): string {
   const numbers = `${right(percent(share, 1), 8)}${right(`${seen}`, 8)}${right(`${depth}`, 7)}${right(`${threads.length}`, 9)}`
-  const some = threads.slice(0, 2).map((it) => cut(clean(it), 24))
-  return `${numbers}  ${clean(root)}  (${some.join(', ')}${threads.length > some.length ? ', …' : ''})`
+  const names = threads.slice(0, SHOWN_THREADS).map((it) => cut(clean(it), 24))
+  for (let shown = names.length; shown > 0; shown--) {
+    const rest = threads.length > shown ? ', …' : ''
+    const text = `${numbers}  ${clean(root)}  (${names.slice(0, shown).join(', ')}${rest})`
+    if (width(text) <= columns) return text
+  }
+  return `${numbers}  ${clean(root)}`
 }
 
 function nothing(samples: number): string[] {

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { text } from '../../src/commands/roots.ts'
+import type { FoundRoots } from '../../src/session/root-search.ts'
+
+const candidate = {
+  ...{ root: 'shop.OrderService.process', share: 0.257, samples: 9, seen: 6, depth: 13 },
+  threads: ['shop-worker-1', 'shop-worker-2', 'shop-worker-3'],
+}
+const found = {
+  ...{ pid: 4711, target: { mainClass: 'shop.Main' }, by: 'jfr', durationMs: 3000 },
+  snapshot: { threads: [] },
+  candidates: { roots: [candidate], stays: [], samples: 500 },
+} as unknown as FoundRoots
+
+const row = (columns?: number): string => text(found, 10, columns).split('\n')[3]!
+
+describe('a candidate for a root', () => {
+  it('has the names of as many threads as the terminal has room for', () => {
+    const numbers = '    25.7       6     13        3  shop.OrderService.process'
+    assert.equal(row(), `${numbers}  (shop-worker-1, shop-worker-2, …)`)
+    assert.equal(row(100), row())
+    assert.equal(row(80), `${numbers}  (shop-worker-1, …)`)
+    assert.equal(row(60), numbers)
+  })
+})
