@@ -98,6 +98,15 @@ describe('threads that run', () => {
     assert.match(screen.text, /▁▁▃▅▅/)
   })
 
+  it('are not made small by virtual threads, which are many', async () => {
+    const { screen, source, view } = await open(80)
+    const virtual = { id: 0, name: 'virtual threads', tree: source.tree, activity: told([4000, 8000], 7) }
+    source.threads = [...source.threads, virtual]
+    await view.refresh()
+    assert.match(screen.text, /▁▂▄██ {2}█ {7}21 ● shop-worker-1/)
+    assert.match(screen.text, / {6}▄█ {8}0 ● virtual threads/)
+  })
+
   it('that are sampled have samples, and no mark', async () => {
     const { screen } = await open(80, true, [
       { name: 'main', ms: 1, activity: told([3, 2]) },

@@ -37,6 +37,8 @@ const COLUMNS: readonly (readonly [SortColumn, number])[] = [
   ['calls', CELLS.calls],
 ]
 const BAR_CELLS = 10
+/** Id of the row of all virtual threads. */
+const VIRTUAL = 0
 /** Seconds of a thread's activity that have a sign each, where there is room for little, and for more. */
 const [FEW_SECONDS, MANY_SECONDS] = [12, 40]
 
@@ -172,7 +174,8 @@ export class ThreadsView extends View {
     const known = this.#threads.flatMap(({ activity }) => (activity === undefined ? [] : [activity]))
     if (known.length === 0) return { hasBar: true, seconds: 0, most: 0 }
     const seconds = columns >= 120 ? MANY_SECONDS : FEW_SECONDS
-    const most = known.reduce((all, it) => Math.max(all, ...it.perSecond.subarray(-seconds)), 0)
+    const single = this.#threads.flatMap(({ activity, id }) => (id === VIRTUAL ? [] : (activity ?? [])))
+    const most = single.reduce((all, it) => Math.max(all, ...it.perSecond.subarray(-seconds)), 0)
     return { hasBar: columns >= 120, seconds, most }
   }
 
@@ -232,8 +235,9 @@ export class ThreadsView extends View {
       right(count(calls, CELLS.calls - 1), CELLS.calls)
     const cells = Math.round(part * BAR_CELLS)
     const activity = thread === undefined ? sumOf(this.#threads) : thread.activity
+    const isSingle = thread !== undefined && thread.id !== VIRTUAL
     const share = hasBar ? `  ${pad(bar.repeat(cells), BAR_CELLS)}  ` : ''
-    const lately = seconds > 0 ? `  ${sparkline(scene, activity, seconds, thread && most)}` : ''
+    const lately = seconds > 0 ? `  ${sparkline(scene, activity, seconds, isSingle ? most : undefined)}` : ''
     const name = thread === undefined ? 'all threads' : clean(thread.name)
     const id = right(thread === undefined ? '' : `${thread.id}`, CELLS.id)
     const isInside = thread !== undefined && (activity?.inside ?? 0) > 0 && !isOver(scene)
