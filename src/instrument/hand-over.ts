@@ -9,7 +9,14 @@ import type { HandOverRefs } from './runtime.ts'
 /** What the runtime is told at the start of a method, and of which local variables. */
 export type HandOverEntry =
   | {
-      readonly tell: 'submitted' | 'withdrawn' | 'taskEntry' | 'workerTakes' | 'workerStarts' | 'threadStarts'
+      readonly tell:
+        | 'submitted'
+        | 'delayed'
+        | 'withdrawn'
+        | 'taskEntry'
+        | 'workerTakes'
+        | 'workerStarts'
+        | 'threadStarts'
       readonly local: number
     }
   | { readonly tell: 'submittedTo'; readonly pool: number; readonly local: number }
@@ -37,6 +44,7 @@ export const HAND_OVER_CLASSES: ReadonlySet<string> = new Set([
   'java/util/concurrent/ForkJoinPool',
   'java/util/concurrent/ForkJoinTask',
   'java/util/concurrent/DelayScheduler',
+  'java/util/concurrent/DelayScheduler$ScheduledForkJoinTask',
 ])
 
 /** Stack slots that these probes use at most. */

@@ -167,6 +167,7 @@ export interface RuntimeRefs {
 const HAND_OVER_METHODS = {
   submitted: OBJECT,
   submittedTo: OBJECTS,
+  delayed: OBJECT,
   withdrawn: OBJECT,
   taskEntry: OBJECT,
   taskExit: NOTHING,

@@ -26,6 +26,7 @@ const SCHEDULED_POOL = 'java/util/concurrent/ScheduledThreadPoolExecutor'
 const FORK_JOIN_POOL = 'java/util/concurrent/ForkJoinPool'
 const FORK_JOIN_TASK = 'java/util/concurrent/ForkJoinTask'
 const DELAYS = 'java/util/concurrent/DelayScheduler'
+const DELAYED = `${DELAYS}$ScheduledForkJoinTask`
 
 const RUNNABLE = '(Ljava/lang/Runnable;)'
 const FORK_JOIN = `L${FORK_JOIN_TASK};`
@@ -83,9 +84,11 @@ const POINTS: readonly Point[] = [
     }),
   ),
   {
-    ...forkJoin(DELAYS, 'pend', `(L${DELAYS}$ScheduledForkJoinTask;)V`, 'mends', {
-      entry: { tell: 'submitted', local: 1 },
-    }),
+    ...forkJoin(DELAYS, 'pend', `(L${DELAYED};)V`, 'mends', { entry: { tell: 'delayed', local: 1 } }),
+    kind: 'delays',
+  },
+  {
+    ...forkJoin(DELAYED, 'cancel', '(Z)Z', 'mends', { entry: { tell: 'withdrawn', local: 0 } }),
     kind: 'delays',
   },
 

@@ -124,10 +124,20 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('a traced call is whole when all that it has handed over has ended, or never begins', async () => {
     const java = await start(jdk)
     const ways = Object.keys(HANDED).filter((way) => way !== 'rejected') // takes up what was cancelled when it is over
-    const all = [...ways, 'forked', 'stream', 'wrapped', 'idle', ...(jdk.version >= 21 ? ['virtual'] : [])]
+    const all = [
+      ...ways,
+      'forked',
+      'stream',
+      'wrapped',
+      'idle',
+      'timeout',
+      'later',
+      ...(jdk.version >= 21 ? ['virtual'] : []),
+    ]
     const recording = startRecording(java.pid, ...FOLLOW, '--trace', `${all.length + 1}`)
     await recording.started
     for (const way of all) await run(java, way, 4)
+    await run(java, 'give-up', 0)
     await run(java, 'never', 1)
     const { trace } = (await recording.stop()) as JsonProfile & {
       readonly trace: { readonly calls: readonly { readonly state: string }[] }

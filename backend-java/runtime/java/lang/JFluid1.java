@@ -602,6 +602,13 @@ public final class JFluid1 {
         }
     }
 
+    /** The same where a task is queued until its time comes. One that has been cancelled is queued to be forgotten. */
+    public static void delayed(Object task) {
+        if (Points.STATUS < 0 || task == null || U.getIntVolatile(task, Points.STATUS) >= 0) {
+            submitted(task);
+        }
+    }
+
     /** Start of a method that refuses `task`, or takes it back. */
     public static void withdrawn(Object task) {
         HandedOver tasks = handedOver;

@@ -47,11 +47,7 @@ public final class JFluid1Tasks {
     @ReservedStackAccess
     static void drop(ThreadInfo ti, HandedOver tasks, Object task, boolean latest) {
         if (ti == null || !(ti.active || ti.virtualActive)) {
-            try {
-                tasks.take(task, latest); // the client forgets the oldest tokens by itself
-            } catch (Throwable t) {
-                gap();
-            }
+            dropOutside(ti, tasks, task, latest);
             return;
         }
         boolean virtual = ti.virtual;
@@ -71,6 +67,43 @@ public final class JFluid1Tasks {
             gap();
         }
         goOn(ti, virtual, on);
+    }
+
+    @ReservedStackAccess
+    private static void dropOutside(ThreadInfo known, HandedOver tasks, Object task, boolean latest) {
+        ThreadInfo ti = known;
+        try {
+            long token = tasks.take(task, latest);
+            if (token == 0 || !enabled || Points.isCarrier(Thread.currentThread())) {
+                return;
+            }
+            if (ti == null) {
+                ti = register(Thread.currentThread());
+            }
+            if (ti == null) {
+                return;
+            }
+            ti.guard = true;
+            ThreadInfo w = ti;
+            if (ti.virtual) {
+                w = carrier();
+            } else {
+                own(ti);
+            }
+            if (w != null && room(w, ti, 5)) {
+                switchTo(w, ti);
+                put(w, CONTROL_DROP | token);
+                switchBack(w);
+            }
+            if (!ti.virtual) {
+                rest(ti);
+            }
+        } catch (Throwable t) {
+            gap(); // the client forgets the oldest tokens by itself
+        }
+        if (ti != null) {
+            ti.guard = false;
+        }
     }
 
     /**
@@ -152,6 +185,8 @@ public final class JFluid1Tasks {
         static final Class<?> BOUND_VIRTUAL_THREAD = find("java.lang.ThreadBuilders$BoundVirtualThread");
         /** Offset of the task that a worker starts with; -1 on a JDK that does this otherwise. */
         static final long FIRST_TASK = field("java.util.concurrent.ThreadPoolExecutor$Worker", "firstTask");
+        /** Negative when a task of a fork/join pool is done, or never will be. */
+        static final long STATUS = field("java.util.concurrent.ForkJoinTask", "status");
         /** What a parked thread waits for, if it says so. */
         static final long BLOCKER = field("java.lang.Thread", "parkBlocker");
         /** Where a new thread keeps what it is to run: in itself up to JDK 18, in a record of its own later. */
