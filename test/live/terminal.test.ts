@@ -36,8 +36,9 @@ interface Row {
 const ROW = /^ *(\S+) +(\S+) +(?:~?[\d.]+|-) +(\S+) +\S+ {2}( *)([▾▸] )?(.*)$/u
 const HEAD = /total +\S*self +(% root|% self) +\S*calls +\S*per call {2}\S*method$/
 
-/** The rows between the heads of the columns and the two lines at the bottom. */
+/** The rows between the heads of the columns and the two lines at the bottom; none of threads. */
 function rowsOf(lines: readonly string[]): Row[] {
+  if (!/method$/.test(lines[2] ?? '')) return []
   return lines.slice(3, -2).flatMap((line) => {
     const [, total, self, calls, indent, marker, name] = ROW.exec(line) ?? []
     if (name === undefined) return []
@@ -240,7 +241,7 @@ forNewestJdk((jdk) => {
       const terminal = await attached()
       const all = await terminal.until(rootRow)
       const worker = (lines: string[]) =>
-        /id {2}thread$/.test(lines[2]!) &&
+        /id {2,}thread$/.test(lines[2]!) &&
         /all threads$/.test(lines[3]!) &&
         / {2}(shop-worker-\d)$/.exec(lines[4]!)?.[1]
       terminal.send('T')
