@@ -243,9 +243,14 @@ forNewestJdk((jdk) => {
       const worker = (lines: string[]) =>
         /id {2,}thread$/.test(lines[2]!) &&
         /all threads$/.test(lines[3]!) &&
-        / {2}(shop-worker-\d)$/.exec(lines[4]!)?.[1]
+        / [● ] (shop-worker-\d)$/u.exec(lines[4]!)?.[1]
       terminal.send('T')
       await terminal.until(worker) // names come twice a second, and none comes later to what is frozen
+      await terminal.until(
+        (lines) =>
+          / [▁-█]+ +all threads$/u.test(lines[3]!) &&
+          /; [1-9][\d.]*[kM]? events in the last second, \d inside a root now$/.test(lines.at(-2)!),
+      )
       terminal.send('T')
       await terminal.until(rootRow)
       terminal.send('p') // or the thread overtakes what all had
@@ -260,6 +265,20 @@ forNewestJdk((jdk) => {
       const again = await terminal.until((lines) => !lines[1]!.includes(name) && rootRow(lines))
       expect(again.calls).toBeGreaterThanOrEqual(all.calls)
       expect(one.calls).toBeLessThan(again.calls)
+      await leave(terminal)
+    })
+
+    it('i says when methods were called first', async () => {
+      const terminal = await attached()
+      terminal.send('i')
+      await terminal.until((lines) => /what was done to the code$/.test(lines[2]!))
+      terminal.send('/were called\r')
+      await terminal.until(() => /methods with probes that were called/.test(terminal.selected() ?? ''))
+      terminal.send('\r')
+      const when = await terminal.until((lines) =>
+        lines.map((it) => /^ +[1-9][\d,]* +([\d.]+ m?s) +shop\.\w+\.\w+\(/.exec(it)?.[1]).find(Boolean),
+      )
+      expect(Number.parseFloat(when)).toBeGreaterThanOrEqual(0)
       await leave(terminal)
     })
 
