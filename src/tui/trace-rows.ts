@@ -131,7 +131,7 @@ export class TraceRows {
     const open = isOpen(key) ?? i === this.slowest
     yield {
       ...{ key, depth: 0, open, totalNs: wholeNs, wholeNs, call: i },
-      text: `call ${i + 1}, at ${time(call.startNs).trim()} in ${thread}${short}`,
+      text: `call ${i + 1}${short}, at ${time(call.startNs).trim()} in ${thread}`,
       detail: `${plural(events, 'event')}, ${plural(call.tracks.length - 1, 'task')} handed over${long}`,
     }
     if (!open) return

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { describe, expect, it } from 'vitest'
-import type { Trace } from '../../src/cct/trace.ts'
+import type { Trace, TraceTrack } from '../../src/cct/trace.ts'
 import { LiveView } from '../../src/tui/app.ts'
 import { fileSource } from '../../src/tui/file-source.ts'
-import { traceOf } from '../profile/traced.ts'
+import { callOf, traceOf } from '../profile/traced.ts'
 import { Methods, profileOfTree, treeOf } from '../profile/trees.ts'
 import { FakeScreen } from './fake-screen.ts'
 
@@ -79,6 +79,23 @@ describe('traced calls', () => {
          5.000ms   15.00ms    68.2        1          com.acme.App.get
          6.000ms   13.00ms    59.1             ▸ handed over, in t2"
     `)
+  })
+
+  it('that had not ended say so first, where a line has room for it', async () => {
+    const methods = new Methods()
+    const call = callOf('main> 0 main< 5000', methods, 7e6, 'open')
+    const tracks: TraceTrack[] = [
+      { ...call.tracks[0]!, thread: { id: 1, name: 'a-thread-with-a-very-long-name-indeed' } },
+    ]
+    const merged = treeOf('main 1x 5000ns', methods)
+    const profile = profileOfTree(merged, methods.names, {
+      trace: { asked: 1, calls: [{ ...call, tracks }] },
+    })
+    const screen = new FakeScreen(80, 24)
+    await new LiveView(fileSource(profile, 'shop.jfluid'), screen).refresh()
+    screen.press('C')
+    assert.match(body(screen)[1]!, /▾ call 1 \(open\), at 7\.000ms in a-thr/)
+    assert.match(screen.text, /it, or work of it, had not ended when recording did/)
   })
 
   it('open and close, and a loop is one row with its calls', async () => {
