@@ -426,6 +426,14 @@ describe('conditions', () => {
       const measured = { ...bars, merged: { ...bars.merged, metrics: { ...metrics, ...columns } } }
       assert.equal(failed('App.work self > +0%', measured, measured).doubt, 800)
       assert.equal(failed('root total > +0%', measured, measured).doubt, 1000)
+      // 1,000 calls, half a ns each, on both sides: that is known even where error bars find less.
+      const often = profileOf('main 1x 10000ns ( work 1000x 2000ns )')
+      const fewer = {
+        ...often,
+        merged: { ...often.merged, metrics: { ...often.merged.metrics, ...columns } },
+      }
+      assert.equal(failed('App.work self > +0%', fewer, fewer).doubt, 1000)
+      assert.equal(failed('root self > +0%', fewer, fewer).doubt, 1001)
     })
 
     it('of samples is noise where it may be chance', () => {
