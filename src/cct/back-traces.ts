@@ -22,7 +22,7 @@ export interface BackTraces {
   readonly tree: Tree
   /** Levels of callers that were looked at. */
   readonly levels: number
-  /** Whether there are callers beyond them: `mostSteps` was reached. */
+  /** Whether there are callers beyond them: `mostSteps` or `mostLevels` was reached. */
   readonly isCut: boolean
 }
 
@@ -34,8 +34,14 @@ const MOST_STEPS = 2 ** 21
  *                   have no row; the others are top nodes in this order
  * @param mostSteps  contexts times levels that may be looked at, so that a recursion 100,000 deep does not take minutes;
  *                   one level is always looked at
+ * @param mostLevels at least 1
  */
-export function backTraces(tree: Tree, methods: readonly number[], mostSteps = MOST_STEPS): BackTraces {
+export function backTraces(
+  tree: Tree,
+  methods: readonly number[],
+  mostSteps = MOST_STEPS,
+  mostLevels = Number.POSITIVE_INFINITY,
+): BackTraces {
   const { parent } = tree
   const method = methodsOf(tree)
   const merging = new Merging(tree, method)
@@ -48,7 +54,7 @@ export function backTraces(tree: Tree, methods: readonly number[], mostSteps = M
   let isCut = false
   while (level.node.length > 0) {
     steps += level.node.length
-    if (levels > 0 && steps > mostSteps) {
+    if (levels >= mostLevels || (levels > 0 && steps > mostSteps)) {
       isCut = level.node.some((node) => parent[node]! >= 0)
       break
     }
@@ -79,6 +85,25 @@ export function backTraces(tree: Tree, methods: readonly number[], mostSteps = M
     levels++
   }
   return { tree: merging.tree(), levels, isCut }
+}
+
+/**
+ * Both with the same levels, where there are more than can be found in a moment: callers that are looked at on one side only would
+ * be changes that did not happen. So the deeper side is made again with the levels of the other.
+ *
+ * @param found  what `backTraces`, or this, has found in `before`
+ */
+export function backTracesOfBoth(
+  found: BackTraces,
+  before: Tree,
+  after: Tree,
+  methods: readonly number[],
+  mostSteps = MOST_STEPS,
+): { readonly before: BackTraces; readonly after: BackTraces } {
+  const most = found.isCut ? found.levels : Number.POSITIVE_INFINITY
+  const now = backTraces(after, methods, mostSteps, most)
+  const isDeeper = now.isCut && found.levels > now.levels
+  return { before: isDeeper ? backTraces(before, methods, mostSteps, now.levels) : found, after: now }
 }
 
 /** The walkers of one level, those of a group side by side. */

@@ -255,6 +255,8 @@ export class LiveView extends Frame<Picture> implements Actions {
       this.say('a file does not change: choose slow calls by S, to compare them with all')
     else if (this.model.isWholeJvm)
       this.say('a whole JVM has no root, whose calls could be compared: jfluid compare takes two files')
+    else if (this.model.isSampledByJvm)
+      this.say('samples by the JVM know no calls, by which to compare: jfluid compare takes two files')
     else this.model.toggleBaseline()
   }
 

@@ -1,5 +1,6 @@
 // What was at the moment of b, and what has changed since per call of the root.
 
+import { backTraces, backTracesOfBoth } from '../cct/back-traces.ts'
 import { changesBetween, type TwoSides } from '../cct/baseline.ts'
 import { withCountedCalls } from '../cct/folds.ts'
 import { metricOf } from '../cct/metric.ts'
@@ -21,6 +22,8 @@ export interface ShownChanges {
   readonly rootCalls: TwoSides['rootCalls']
   /** What a root call cost before. */
   readonly wholeBefore: number
+  /** Of callers that are compared, where there are more. */
+  readonly levels?: number
 }
 
 /** Of what `b` compares with. */
@@ -30,11 +33,22 @@ export interface Baseline {
   readonly isApart: boolean
 }
 
-/** What is made of both sides before they are compared. */
-export type Shape = (tree: Tree) => Tree
+export interface ShapedSides {
+  readonly before: Tree
+  readonly after: Tree
+  /** As in `ShownChanges`. */
+  readonly levels?: number | undefined
+}
+
+/** What is made of both sides before they are compared. The one before stays for many pictures: it is made once. */
+export type Shape = (before: Tree, after: Tree) => ShapedSides
+
+export const AS_IT_IS: Shape = (before, after) => ({ before, after })
+
+const countedBefore = kept(withCountedCalls)
 
 export function changesSince(baseline: Baseline, now: Tree, shape: Shape): ShownChanges {
-  const [before, after] = [shape(withCountedCalls(baseline.tree)), shape(withCountedCalls(now))]
+  const { before, after, levels } = shape(countedBefore(baseline.tree), withCountedCalls(now))
   const metric = metricOf(now.count > 0 ? now : baseline.tree)
   const [rootsBefore, rootsNow] = [rootsOf(baseline.tree), rootsOf(now)]
   const roots = {
@@ -58,6 +72,7 @@ export function changesSince(baseline: Baseline, now: Tree, shape: Shape): Shown
         [CHANGE_COLUMNS.was]: totalBefore,
       },
     },
+    ...(levels !== undefined && { levels }),
     rootCalls: roots,
     wholeBefore: roots.before > 0 ? rootsBefore.cost / roots.before : 0,
   }
@@ -74,8 +89,37 @@ function rootsOf(tree: Tree): { calls: number; cost: number } {
   return { calls: sum, cost }
 }
 
+/** Made once a tree, as long as that is there. */
+export function kept<Made>(make: (tree: Tree) => Made): (tree: Tree) => Made {
+  const known = new WeakMap<Tree, { readonly made: Made }>()
+  return (tree) => {
+    const it = known.get(tree) ?? { made: make(tree) }
+    known.set(tree, it)
+    return it.made
+  }
+}
+
 /** Each method as a top of its own. */
-export function methodsAlone(tree: Tree): Tree {
+export function methodsAlone(): Shape {
+  const ofBefore = kept(aloneIn)
+  return (before, after) => ({ before: ofBefore(before), after: aloneIn(after) })
+}
+
+/** A method, below it its callers, below them theirs, as many levels on both sides; of none, no rows. */
+export function callersOf(method: number | undefined): Shape {
+  const methods = method === undefined ? [] : [method]
+  const ofBefore = kept((tree) => ({ traces: backTraces(tree, methods) }))
+  return (before, after) => {
+    const known = ofBefore(before)
+    const both = backTracesOfBoth(known.traces, before, after, methods)
+    // Levels do not come back: the present mostly has ever more contexts, and rows stay where they are.
+    known.traces = both.before
+    const cut = [both.after, both.before].find(({ isCut }) => isCut)
+    return { before: both.before.tree, after: both.after.tree, levels: cut?.levels }
+  }
+}
+
+function aloneIn(tree: Tree): Tree {
   const methods = hotMethods(tree)
   const metric = metricOf(tree)
   const column = (of: (it: (typeof methods)[number]) => number) => Float64Array.from(methods, of)

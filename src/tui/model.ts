@@ -5,7 +5,7 @@ import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
-import { type Baseline, changesSince, type Shape, type ShownChanges } from './baseline.ts'
+import { AS_IT_IS, type Baseline, changesSince, kept, type Shape, type ShownChanges } from './baseline.ts'
 import { Filter } from './filter.ts'
 import { clean, count } from './format.ts'
 import type { InstrumentationFacts } from './instrumentation.ts'
@@ -38,6 +38,8 @@ const EMPTY: Tree = {
 /** One way to tell rows apart: by method, or by package. What is open and selected is kept by each. */
 interface Names {
   readonly packages: Packages | undefined
+  /** The tree of a baseline, with these names. */
+  readonly baselineOf: (tree: Tree) => Tree
   readonly nameText: NameText
   readonly views: { readonly [name in ViewName]: View } & {
     readonly tree: TreeView
@@ -66,7 +68,6 @@ const CHANGED: Partial<Readonly<Record<ViewName, ViewName>>> = {
 const OF_NO_THREAD: readonly ViewName[] = ['instrumentation', 'timeline', 'trace']
 
 const NO_BASELINE: Baseline = { tree: EMPTY, isApart: true }
-const AS_IT_IS: Shape = (tree) => tree
 
 export class LiveModel implements Shared, ThreadChoice {
   readonly methodName: (id: number) => MethodName
@@ -124,6 +125,7 @@ export class LiveModel implements Shared, ThreadChoice {
     const made: Names = {
       packages,
       nameText: nameTexts((id) => packages?.name(id) ?? this.methodName(id)),
+      baselineOf: kept((tree) => packages?.fold(tree) ?? tree),
       views: {
         tree: new TreeView(this),
         hot: new HotView(this),
@@ -352,7 +354,7 @@ export class LiveModel implements Shared, ThreadChoice {
     const baseline = this.#baseline ?? NO_BASELINE
     const known = this.#changes.get(shape)
     if (known?.tree === tree && known.baseline === baseline) return known.changes
-    const before = this.#by.packages?.fold(baseline.tree) ?? baseline.tree
+    const before = this.#by.baselineOf(baseline.tree)
     const changes = changesSince({ ...baseline, tree: before }, tree, shape)
     this.#changes.set(shape, { tree, baseline, changes })
     return changes

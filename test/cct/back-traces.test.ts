@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { backTraces } from '../../src/cct/back-traces.ts'
+import { backTraces, backTracesOfBoth } from '../../src/cct/back-traces.ts'
 import { hotMethods } from '../../src/cct/snapshot.ts'
 import type { Tree } from '../../src/cct/tree.ts'
 import { chain, Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
@@ -120,6 +120,46 @@ describe('back traces', () => {
     assert.deepEqual([...tree.metrics.calls!].slice(0, 3), [100_000, 99_999, 99_998])
     assert.equal(backTraces(chain(5), [1], 1).levels, 1, 'direct callers are always there')
     assert.equal(backTraces(chain(2), [1], 3).isCut, false)
+  })
+})
+
+describe('back traces of two trees', () => {
+  const both = (before: Tree, after: Tree) => {
+    const sides = backTracesOfBoth(backTraces(before, [1], 1000), before, after, [1], 1000)
+    return [sides.before, sides.after].map(({ tree, levels, isCut }) => [tree.count, levels, isCut])
+  }
+
+  it('have the levels that can be found in both', () => {
+    // 100 + 99 + ... steps: ten levels are 955. 200 + 199 + ...: five are 990.
+    assert.deepEqual(both(chain(100), chain(200)), [
+      [6, 5, true],
+      [6, 5, true],
+    ])
+    assert.deepEqual(both(chain(200), chain(100)), [
+      [6, 5, true],
+      [6, 5, true],
+    ])
+  })
+
+  it('are whole where one side has no more than are found of the other', () => {
+    assert.deepEqual(both(chain(4), chain(200)), [
+      [4, 3, false],
+      [6, 5, true],
+    ])
+    assert.deepEqual(both(chain(10), chain(200)), [
+      [6, 5, true],
+      [6, 5, true],
+    ])
+    assert.deepEqual(both(chain(4), chain(10)), [
+      [4, 3, false],
+      [10, 9, false],
+    ])
+  })
+
+  it('take what is known of the first as it is, if that has no more levels', () => {
+    const [before, after] = [chain(200), chain(100)]
+    const found = backTraces(before, [1], 1000)
+    assert.equal(backTracesOfBoth(found, before, after, [1], 1000).before, found)
   })
 })
 

@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { Tree } from '../../src/cct/tree.ts'
 import { LiveView } from '../../src/tui/app.ts'
+import { callersOf, methodsAlone } from '../../src/tui/baseline.ts'
 import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
-import { Methods, treeOf } from '../profile/trees.ts'
+import { chain, Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
 // 10 calls: each 2 ms, 1 of it in work, 0.5 in old. Then 10 more: each 4 ms, 2.6 in work, 1 in fresh.
@@ -170,6 +172,53 @@ describe('the change since b', () => {
     assert.match(rows()[0]!, / work$/)
     screen.press('down c')
     assert.deepEqual(rows(), ['+2.000ms -100.0µs +100 0 2.000ms main'])
+  })
+
+  it('of callers looks at as many levels on both sides, and says how many', async () => {
+    source.tree = chain(100_000)
+    await view.refresh()
+    screen.press('c b z')
+    source.tree = chain(200_000)
+    await view.refresh()
+    // 2^21 steps: 20 levels of 100,000 contexts, 10 of 200,000. At each there are 100,000 more than before.
+    assert.match(screen.text, / callers, 10 levels, per root call$/m)
+    assert.ok(screen.widest <= 80)
+    screen.press('*')
+    assert.deepEqual(
+      rows().map((row) => row.split(' ')[3]),
+      Array.from({ length: 11 }, () => '+100,000'),
+    )
+  })
+
+  it('makes the side of the baseline once, whatever is made of it', async () => {
+    const [before, now, later] = [BEFORE, AFTER, BEFORE].map((it) => treeOf(it, methods)) as [
+      Tree,
+      Tree,
+      Tree,
+    ]
+    for (const shape of [callersOf(1), methodsAlone()])
+      assert.equal(shape(before, now).before, shape(before, later).before)
+    screen.press('P b')
+    const seen: Tree[] = []
+    const shape = (one: Tree, other: Tree) => {
+      seen.push(one)
+      return { before: one, after: other }
+    }
+    view.model.changes(shape)
+    await show(AFTER)
+    view.model.changes(shape)
+    assert.equal(seen.length, 2)
+    assert.equal(seen[0], seen[1], 'packages of it')
+  })
+
+  it('that is hidden everywhere says so', async () => {
+    screen.press('/ w o r k enter escape c b')
+    await show('main 20x 10000000ns ( work 40x 20000000ns  old 20x 10000000ns )')
+    screen.press('% 5 enter')
+    for (const key of ['c', 't', 'm']) {
+      screen.press(key)
+      assert.match(screen.text, /^ {2}All rows are below 5 % and hidden; % shows more\.$/m, key)
+    }
   })
 
   it('is the colours of the flame graph, whose boxes are what a root call takes now', async () => {

@@ -56,6 +56,16 @@ describe('samples of the whole JVM', () => {
     assert.match(screen.text, /▾samples self smp/)
   })
 
+  it('have none inside a root either: how often that was seen to begin is not how often it was called', async () => {
+    const screen = await shown(80, SAMPLES, { ...WHOLE_JVM, roots: ['com.acme.Pool.run'] })
+    screen.press('b')
+    assert.match(
+      screen.text,
+      /\n samples by the JVM know no calls, by which to compare: jfluid compare takes two/,
+    )
+    assert.match(screen.text, /▾samples self smp/)
+  })
+
   it('without one there is a word about it', async () => {
     const screen = await shown(80, '', { ...WHOLE_JVM, events: 0 })
     assert.match(screen.text, /No thread has been found running Java code yet/)

@@ -1,16 +1,16 @@
 // Back traces with a baseline: what has changed of a method per call of the root, by who called it.
 
-import { backTraces } from '../../cct/back-traces.ts'
-import type { Shape, ShownChanges } from '../baseline.ts'
+import { callersOf, type Shape, type ShownChanges } from '../baseline.ts'
+import { count } from '../format.ts'
 import type { Path } from '../rows.ts'
-import { ChangesView, nothingChanged } from './changes-view.ts'
+import { ChangesView } from './changes-view.ts'
 import type { Shared } from './view.ts'
 
 export class CallersChangesView extends ChangesView {
   readonly #chosen: () => number | undefined
   #of: number | undefined
   /** Another one for each method. */
-  #shape: Shape = (tree) => backTraces(tree, []).tree
+  #shape: Shape = callersOf(undefined)
 
   /** @param chosen  the method whose callers are looked at, with a baseline or without */
   constructor(shared: Shared, chosen: () => number | undefined) {
@@ -22,7 +22,7 @@ export class CallersChangesView extends ChangesView {
     const of = this.#chosen()
     if (of !== undefined && of !== this.#of) {
       this.#of = of
-      this.#shape = (tree) => backTraces(tree, [of]).tree
+      this.#shape = callersOf(of)
       this.forget()
     }
     super.rebuild()
@@ -37,9 +37,14 @@ export class CallersChangesView extends ChangesView {
     return super.path.toReversed()
   }
 
-  override nothing(): string {
+  protected override get title(): string {
+    const { levels } = this.changes
+    return levels === undefined ? super.title : `callers, ${count(levels)} levels, per root call`
+  }
+
+  override nothing(): string | undefined {
     const { changes } = this
-    if (changes.rootCalls.after <= 0) return nothingChanged(changes)
+    if (changes.rootCalls.after <= 0 || changes.tree.count > 0) return super.nothing()
     return this.#of === undefined
       ? 'Nothing is chosen: select one in another view and press c.'
       : `${this.shared.nameText(this.#of)} has not been called here.`

@@ -4,7 +4,7 @@
 import type { Tree } from '../../cct/tree.ts'
 import { placeOf } from '../../profile/places.ts'
 import { COST_OF, column } from '../../profile/profile.ts'
-import { CHANGE_COLUMNS, methodsAlone, type ShownChanges } from '../baseline.ts'
+import { AS_IT_IS, CHANGE_COLUMNS, methodsAlone, type Shape, type ShownChanges } from '../baseline.ts'
 import { count, cut, indent, pad, right, shortName, signature, width } from '../format.ts'
 import { glyphsOf, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
@@ -19,14 +19,16 @@ export type ChangesOf = 'methods' | 'contexts' | 'callers'
 
 export class ChangesView extends OutlineView {
   readonly #of: ChangesOf
+  readonly #shape: Shape
 
   constructor(shared: Shared, of: ChangesOf) {
     super(shared)
     this.#of = of
+    this.#shape = of === 'methods' ? methodsAlone() : AS_IT_IS
   }
 
   protected get changes(): ShownChanges {
-    return this.#of === 'methods' ? this.shared.changes(methodsAlone) : this.shared.changes()
+    return this.shared.changes(this.#shape)
   }
 
   protected override get source(): Tree {
@@ -60,8 +62,16 @@ export class ChangesView extends OutlineView {
     return `${name}  ${changeText(scene, tree, node)}`
   }
 
-  override nothing(): string {
-    return nothingChanged(this.changes)
+  /** Rows may all be hidden. */
+  override nothing(): string | undefined {
+    const { rootCalls, tree } = this.changes
+    return rootCalls.after > 0 && tree.count > 0 ? super.nothing() : nothingChanged(this.changes)
+  }
+
+  /** What rows are, and what their numbers. */
+  protected get title(): string {
+    const names = { methods: 'method', contexts: 'context', callers: 'by callers' }[this.#of]
+    return `${names}, per call of the root`
   }
 
   override head(scene: Scene): Line {
@@ -76,14 +86,8 @@ export class ChangesView extends OutlineView {
       ['was', wide ? 11 : 9],
     ]
     const numbers = titles.map(([title, cells]) => right(cut(title, cells), cells)).join('')
-    const names = { methods: 'method', contexts: 'context', callers: 'by callers' }[this.#of]
     const hidden = this.hidden > 0 ? `, ${count(this.hidden)} below ${this.shared.filter.least} % hidden` : ''
-    return [
-      run(
-        pad(`${pad(numbers, nameColumn(columns))}${names}, per call of the root${hidden}`, columns),
-        'header',
-      ),
-    ]
+    return [run(pad(`${pad(numbers, nameColumn(columns))}${this.title}${hidden}`, columns), 'header')]
   }
 
   override body(scene: Scene): Line[] {
