@@ -367,7 +367,8 @@ export class LiveView extends Frame<Picture> implements Actions {
       this.copyRow()
       return
     }
-    const lines = path.map((id) => clean(fullName(model.nameOf(id))))
+    const scene = this.#sceneOf(this.scene)
+    const lines = path.map((id) => clean(fullName(model.view.pathName(scene, id))))
     this.#copy(linesForClipboard(lines), `${plural(lines.length, 'line')} from ${lines[0]} on`)
   }
 

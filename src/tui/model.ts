@@ -103,7 +103,8 @@ export class LiveModel implements Shared, ThreadChoice {
   readonly #changes = new WeakMap<Shape, { tree: Tree; baseline: Baseline; changes: ShownChanges }>()
 
   readonly #instrumentation: () => InstrumentationFacts | undefined
-  readonly #trace: () => Trace | undefined
+  /** The same whatever other rows are. */
+  readonly #traced: TraceView
 
   constructor(
     methodName: (id: number) => MethodName,
@@ -114,7 +115,7 @@ export class LiveModel implements Shared, ThreadChoice {
     this.methodName = methodName
     this.say = say
     this.#instrumentation = instrumentation
-    this.#trace = trace
+    this.#traced = new TraceView(this, trace, methodName)
   }
 
   get #by(): Names {
@@ -124,8 +125,8 @@ export class LiveModel implements Shared, ThreadChoice {
     const callers = new CallersView(this)
     const made: Names = {
       packages,
-      nameText: nameTexts((id) => packages?.name(id) ?? this.methodName(id)),
       baselineOf: kept((tree) => packages?.fold(tree) ?? tree),
+      nameText: nameTexts((id) => packages?.name(id) ?? this.methodName(id)),
       views: {
         tree: new TreeView(this),
         hot: new HotView(this),
@@ -134,7 +135,7 @@ export class LiveModel implements Shared, ThreadChoice {
         threads: new ThreadsView(this, this),
         instrumentation: new InstrumentationView(this, this.#instrumentation),
         timeline: new TimelineView(this),
-        trace: new TraceView(this, this.#trace, this.methodName),
+        trace: this.#traced,
         changes: new ChangesView(this, 'contexts'),
         hotChanges: new ChangesView(this, 'methods'),
         callersChanges: new CallersChangesView(this, () => callers.of),
@@ -152,6 +153,10 @@ export class LiveModel implements Shared, ThreadChoice {
   /** Of a method, or of a package where these are the rows. */
   nameOf(id: number): MethodName {
     return this.#by.packages?.name(id) ?? this.methodName(id)
+  }
+
+  idOf(method: number): number {
+    return this.#by.packages?.of(method) ?? method
   }
 
   get nameText(): NameText {
@@ -199,6 +204,12 @@ export class LiveModel implements Shared, ThreadChoice {
 
   /** Methods, packages, packages by the first two parts of their names. */
   foldNext(): void {
+    const { whyUnfolded } = this.view
+    if (whyUnfolded !== undefined) {
+      this.pages.close()
+      this.say(whyUnfolded)
+      return
+    }
     this.#fold = (this.#fold + 1) % FOLDS.length
     this.#renew()
     this.view.settle()
@@ -407,9 +418,11 @@ export class LiveModel implements Shared, ThreadChoice {
     }
     const found = this.view.nextMatch(direction)
     const matches = `"${clean(this.search)}"`
+    const what = this.view.searched ?? (this.isFolded ? 'package' : 'method')
+    const mayBeHidden = this.filter.least > 0 && !this.view.findsHidden
     this.say(
       found === 0
-        ? `no ${this.view.searched ?? (this.isFolded ? 'package' : 'method')} here matches ${matches}${this.filter.least > 0 ? ', or is hidden' : ''}`
+        ? `no ${what} here matches ${matches}${mayBeHidden ? ', or is hidden' : ''}`
         : `${matches}: ${count(found)} found, n and N go on`,
     )
   }

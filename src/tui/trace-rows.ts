@@ -57,7 +57,7 @@ const OPEN_SHARE = 0.1
 const OPEN_DEPTH = 6
 /** Frames of a step of the critical path, half of them at each end. */
 const MOST_FRAMES = 64
-/** Rows below one row: those that take most, in their order. */
+/** Rows below one row: those that take most, and what was sought, in their order. */
 const MOST_CHILDREN = 1000
 const NONE = -1
 
@@ -69,6 +69,8 @@ export class TraceRows {
   /** Index of the slowest call. */
   readonly slowest: number
   readonly #ordered = new WeakMap<TraceTrack, OrderedCalls>()
+  /** What has a row however small it is among others, with all that called it. */
+  readonly #kept = new WeakMap<TraceTrack, Set<number>>()
   readonly #steps = new WeakMap<TracedCall, readonly Step[]>()
 
   /** @param tellsWaits  what threads wait for has rows, so it is known when they wait */
@@ -103,6 +105,15 @@ export class TraceRows {
       }
     }
     return found
+  }
+
+  /** Has a place among rows, and not among those that are too many: with `keysAbove` it is on the screen, if nothing is left out. */
+  keep({ call, track, node }: Place): void {
+    const { parent } = this.ordered(call, track).tree
+    const of = this.#calls[call]!.tracks[track]!
+    const kept = this.#kept.get(of) ?? new Set()
+    for (let at = node; at >= 0; at = parent[at]!) kept.add(at)
+    this.#kept.set(of, kept)
   }
 
   /** Keys of what must be open so that a place has a row. */
@@ -204,6 +215,7 @@ export class TraceRows {
     const { calls, totalNs } = tree.metrics as { readonly [name: string]: Float64Array }
     const wholeNs = durationNs(this.#calls[call]!)
     const leastNs = (wholeNs * least) / 100
+    const kept = this.#kept.get(this.#calls[call]!.tracks[track]!)
     const stack: { next: number; readonly children: readonly number[]; readonly left: number; of: number }[] =
       []
     const below = (of: number): void => {
@@ -211,7 +223,7 @@ export class TraceRows {
       const end = of === NONE ? tree.count : of + size[of]!
       for (let child = of + 1; child < end; child += size[child]!)
         if (totalNs![child]! >= leastNs) all.push(child)
-      const children = largest(all, totalNs!, MOST_CHILDREN)
+      const children = largest(all, totalNs!, MOST_CHILDREN, kept)
       stack.push({ next: 0, children, left: all.length - children.length, of })
     }
     below(NONE)
@@ -262,9 +274,14 @@ function nodeKey(call: number, track: number, node: number): string {
   return `${call} ${track} ${node}`
 }
 
-/** So many of these nodes, in their order. */
-function largest(nodes: readonly number[], total: Float64Array, most: number): readonly number[] {
+/** So many of these nodes, and those that are wanted, in their order. */
+function largest(
+  nodes: readonly number[],
+  total: Float64Array,
+  most: number,
+  wanted: ReadonlySet<number> | undefined,
+): readonly number[] {
   if (nodes.length <= most) return nodes
   const kept = new Set(nodes.toSorted((a, b) => total[b]! - total[a]! || a - b).slice(0, most))
-  return nodes.filter((it) => kept.has(it))
+  return nodes.filter((it) => kept.has(it) || wanted?.has(it))
 }

@@ -163,10 +163,58 @@ describe('traced calls', () => {
     assert.match(screen.text, /App\.get/)
   })
 
-  it('are those of methods where rows are packages', async () => {
+  it('are found where they take too little: all is shown again', async () => {
     const { screen } = await open()
-    screen.press('P')
+    screen.press('% 5 enter / p a r s e enter')
+    assert.match(screen.text, /"parse": 1 found/)
+    assert.match(screen.styled('selected'), /com\.acme\.App\.parse/)
+    screen.press('% 5 enter / n o n e enter')
+    assert.match(screen.text, /no method here matches "none"$/m, 'none is hidden')
+  })
+
+  it('are found among too many rows, one after the other', async () => {
+    const tiny = (name: string, at: number) => `${name}> ${at} ${name}< ${at + 10}`
+    const many = Array.from({ length: 1002 }, (_, i) => `m${i}> ${1000 * (i + 1)} m${i}< ${1000 * (i + 2)}`)
+    const { screen } = await open(80, 24, true, [
+      `main> 0 ${tiny('tinyA', 100)} ${many.join(' ')} ${tiny('tinyB', 1_100_000)} main< 1200000`,
+    ])
+    screen.press('end')
+    assert.match(screen.styled('selected'), /… 4 smaller rows/)
+    screen.press('/ t i n y enter')
+    assert.match(screen.text, /"tiny": 2 found/)
+    for (const name of ['tinyA', 'tinyB', 'tinyA']) {
+      assert.match(screen.styled('selected'), new RegExp(`10ns .* com\\.acme\\.App\\.${name}$`))
+      screen.press('n')
+    }
+    screen.press('end')
+    assert.match(screen.styled('selected'), /… 2 smaller rows/)
+  })
+
+  it('are those of methods where rows of other views are packages', async () => {
+    const { screen } = await open()
+    screen.press('g right left t P P C')
+    assert.match(screen.styled('selected'), /▸ call 1/, 'what was closed stays closed')
     assert.match(screen.text, /com\.acme\.App\.get$/m)
+    screen.press('/ p a r s e enter Y')
+    assert.deepEqual(screen.copied, ['com.acme.App.main\ncom.acme.App.prepare\ncom.acme.App.parse'])
+    screen.press('/ n o n e enter')
+    assert.match(screen.text, /no method here matches "none"/)
+    screen.press('escape c')
+    assert.match(screen.text, /package, below it its callers\n.* com\.acme\.\*\*$/m)
+  })
+
+  it('stay those of methods by P, as other views without rows of methods do, and it says so', async () => {
+    const { screen } = await open()
+    const before = body(screen)
+    screen.press('P')
+    assert.match(screen.text, /traced calls are of methods; P makes packages of those in t, m, c and f/)
+    assert.deepEqual(body(screen), before)
+    for (const key of ['L', 'T']) {
+      screen.press(`${key} P`)
+      assert.match(screen.text, /here nothing is folded; P makes packages of the methods in t, m, c and f/)
+    }
+    screen.press('t')
+    assert.match(screen.text, / method$/m)
   })
 
   it('of a recursion 100,000 deep are rows of their own', async () => {

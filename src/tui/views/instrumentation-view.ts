@@ -7,7 +7,7 @@ import { type InstrumentationRow, instrumentationRows, type MethodOrder } from '
 import type { Scene } from '../lines.ts'
 import type { Sort, SortColumn } from '../rows.ts'
 import type { Line } from '../screen.ts'
-import { type Shared, View } from './view.ts'
+import { NOT_FOLDED, type Shared, View } from './view.ts'
 
 const NUMBER_CELLS = 13
 const WHEN_CELLS = 9
@@ -52,6 +52,10 @@ export class InstrumentationView extends View {
 
   get #row(): InstrumentationRow | undefined {
     return this.#shown[this.index]
+  }
+
+  override get whyUnfolded(): string {
+    return NOT_FOLDED
   }
 
   override get isFiltered(): boolean {

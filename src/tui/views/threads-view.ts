@@ -11,7 +11,7 @@ import type { Sort, SortColumn } from '../rows.ts'
 import type { Line, Run } from '../screen.ts'
 import { heatOf, wordsOf } from './columns.ts'
 import { barLines } from './timeline-view.ts'
-import { type Shared, View } from './view.ts'
+import { NOT_FOLDED, type Shared, View } from './view.ts'
 
 /** What can be done with threads. */
 export interface ThreadChoice {
@@ -102,6 +102,10 @@ export class ThreadsView extends View {
 
   override get index(): number {
     return 1 + this.#threads.findIndex(({ id }) => id === this.#selected)
+  }
+
+  override get whyUnfolded(): string {
+    return NOT_FOLDED
   }
 
   override get isFiltered(): boolean {

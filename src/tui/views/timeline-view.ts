@@ -8,7 +8,7 @@ import { count, pad, right, shortCount, span } from '../format.ts'
 import { run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
 import type { Line } from '../screen.ts'
-import { View } from './view.ts'
+import { NOT_FOLDED, View } from './view.ts'
 
 const LABEL_CELLS = 11
 const NUMBER_CELLS = 22
@@ -56,6 +56,10 @@ export class TimelineView extends View {
 
   override get searched(): string {
     return 'row'
+  }
+
+  override get whyUnfolded(): string {
+    return NOT_FOLDED
   }
 
   override get isFiltered(): boolean {

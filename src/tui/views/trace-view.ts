@@ -85,19 +85,36 @@ export class TraceView extends View {
     return this.#shown[this.index]
   }
 
-  /** Ids of packages are others. */
   override get id(): number | undefined {
-    return this.shared.isFolded ? undefined : this.#row?.method
+    const { method } = this.#row ?? {}
+    return method === undefined ? undefined : this.shared.idOf(method)
   }
 
+  override get searched(): string {
+    return 'method'
+  }
+
+  override get findsHidden(): boolean {
+    return true
+  }
+
+  override get whyUnfolded(): string {
+    return 'traced calls are of methods; P makes packages of those in t, m, c and f'
+  }
+
+  /** Of methods. */
   override get path(): Path {
-    const { id } = this
-    const { call, place } = this.#row ?? {}
-    if (id === undefined || call === undefined || place === undefined) return id === undefined ? [] : [id]
+    const { call, method, place } = this.#row ?? {}
+    if (method === undefined) return []
+    if (call === undefined || place === undefined) return [method]
     const { tree } = this.#all!.ordered(call, place.track)
     const path: number[] = []
     for (let node = place.node; node >= 0; node = tree.parent[node]!) path.unshift(tree.method[node]!)
     return path
+  }
+
+  override pathName(_scene: Scene, id: number): MethodName {
+    return this.#methodName(id)
   }
 
   override rowText({ unicode }: Scene): string | undefined {
@@ -161,13 +178,18 @@ export class TraceView extends View {
         ? (found.find((it) => order(it) > 0) ?? found[0])
         : (found.findLast((it) => order(it) < 0) ?? found.at(-1))
     if (place === undefined) return 0
+    all.keep(place)
     for (const key of all.keysAbove(place)) this.#open.set(key, true)
     this.renew()
-    const at = this.#shown.findIndex(
-      (it) => it.call === place.call && it.place?.track === place.track && it.place.node === place.node,
-    )
-    if (at >= 0) this.moveTo(at)
+    if (this.#indexOf(place) < 0) this.shared.unfilter()
+    this.moveTo(this.#indexOf(place))
     return found.length
+  }
+
+  #indexOf({ call, track, node }: Place): number {
+    return this.#shown.findIndex(
+      (it) => it.call === call && it.place?.track === track && it.place.node === node,
+    )
   }
 
   #nameText(id: number): string {

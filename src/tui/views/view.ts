@@ -4,7 +4,7 @@
 
 import type { CourseTimes, RootCallTimes } from '../../cct/root-calls.ts'
 import type { HotMethod } from '../../cct/snapshot.ts'
-import type { Tree } from '../../cct/tree.ts'
+import type { MethodName, Tree } from '../../cct/tree.ts'
 import type { Shape, ShownChanges } from '../baseline.ts'
 import type { Filter } from '../filter.ts'
 import type { Scene } from '../lines.ts'
@@ -17,6 +17,8 @@ export interface Shared {
   readonly tree: Tree
   /** Rows are packages: ids of the tree are not those of methods. */
   readonly isFolded: boolean
+  /** Id in the tree of a method: that of its package, if those are folded. */
+  idOf(method: number): number
   /** Shares are those of all that was found, as there is no root. */
   readonly isWholeJvm: boolean
   /** Nothing tells of calls: the JVM takes samples. */
@@ -46,6 +48,9 @@ export interface Shared {
   revealInTree(node: number): void
 }
 
+/** What P says where rows are the same by method and by package. */
+export const NOT_FOLDED = 'here nothing is folded; P makes packages of the methods in t, m, c and f'
+
 export abstract class View {
   protected readonly shared: Shared
   #first = 0
@@ -69,6 +74,10 @@ export abstract class View {
   /** Ids from a root down to the selected row; of a row of a list, its own. */
   get path(): Path {
     return this.id === undefined ? [] : [this.id]
+  }
+  /** What an id of `path` is called. */
+  pathName({ nameOf }: Scene, id: number): MethodName {
+    return nameOf(id)
   }
   /** Costs and calls that the selected row shows. */
   get numbers(): { readonly total: number; readonly self: number; readonly calls: number } | undefined {
@@ -103,9 +112,17 @@ export abstract class View {
   get searched(): string | undefined {
     return undefined
   }
+  /** Whether a search finds what is left out. */
+  get findsHidden(): boolean {
+    return !this.isFiltered
+  }
   /** What the key says where they cannot. */
   get whyUnfiltered(): string {
     return 'here nothing is hidden; % hides rows of trees and of hot methods'
+  }
+  /** What P says where rows are the same by method and by package; undefined where they are not. */
+  get whyUnfolded(): string | undefined {
+    return undefined
   }
   /** What to say of the selection, where that is not the name of its method in full. */
   detail(_scene: Scene): string | undefined {
