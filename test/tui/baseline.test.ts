@@ -5,7 +5,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Tree } from '../../src/cct/tree.ts'
 import { LiveView } from '../../src/tui/app.ts'
-import { callersOf, methodsAlone } from '../../src/tui/baseline.ts'
+import { callersOf, changesSince, methodsAlone } from '../../src/tui/baseline.ts'
 import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
 import { chain, Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
@@ -209,6 +209,10 @@ describe('the change since b', () => {
     view.model.changes(shape)
     assert.equal(seen.length, 2)
     assert.equal(seen[0], seen[1], 'packages of it')
+    const countedCalls = Float64Array.of(0, 40, 0)
+    const counted = { ...before, metrics: { ...before.metrics, countedCalls } }
+    for (const after of [now, later]) changesSince({ tree: counted, isApart: true }, after, shape)
+    assert.equal(seen[2], seen[3], 'with counted calls')
   })
 
   it('that is hidden everywhere says so', async () => {
