@@ -1,6 +1,7 @@
 // jfluid compare: what has changed between two profiles, per root call; in a build, whether that is too much.
 
 import { EX_DATAERR, EX_REGRESSION, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { metricOf } from '../cct/metric.ts'
 import { exportToFile } from '../export/formats.ts'
 import { comparePage } from '../export/html/compare-page.ts'
@@ -67,7 +68,7 @@ export class NothingInProfile extends JfluidError {
         : `there is nothing to compare in ${path}: it holds no call of a root`,
     )
     this.hint = isRegions
-      ? `Read it with jfluid report ${path}.`
+      ? `Read it with jfluid report ${shellWord(path)}.`
       : 'Record it again while the root is called, and see that it is.'
   }
 }

@@ -3,11 +3,11 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
+import { shellWord } from '../base/shell-word.ts'
 import { exportToFile, formats } from '../export/formats.ts'
 import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import { type Keeper, type KeptFormat, SNAPSHOT } from '../tui/keeper.ts'
-import { shellWord } from './shell-word.ts'
 
 /** What a snapshot says of itself: it is not all of a recording. */
 export const SAVED_WHILE_RECORDING = 'saved while recording went on; what came later is not in it'

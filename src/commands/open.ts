@@ -1,5 +1,6 @@
 // jfluid open: the views of a session on a recorded profile.
 
+import { shellWord } from '../base/shell-word.ts'
 import { type Leave, runLiveView } from '../tui/app.ts'
 import { fileRegionSource, fileSource } from '../tui/file-source.ts'
 import { runRegionView } from '../tui/region-app.ts'
@@ -9,7 +10,7 @@ import { readWithProgress } from './read.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 export async function open(file: string): Promise<void> {
-  const instead = `print it without one: jfluid report ${file}`
+  const instead = `print it without one: jfluid report ${shellWord(file)}`
   const problem = terminalProblem(process.stdin, process.stdout, process.env, instead)
   if (problem !== null) throw problem
   preloadScreen()

@@ -2,6 +2,7 @@
 // that it is not all that was asked for, and why, by a code of its own.
 
 import { EX_IOERR, EX_NOMATCH, EX_NOROOT, JfluidError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import type { Ending } from '../session/ending.ts'
@@ -14,7 +15,7 @@ type Kept = string | null
 function read(kept: Kept): string {
   return kept === null
     ? 'The report is what had been recorded until then; --out keeps it.'
-    : `Read what had been recorded until then: jfluid report ${kept}`
+    : `Read what had been recorded until then: jfluid report ${shellWord(kept)}`
 }
 
 /** Its process exited, or was killed, while we recorded. */

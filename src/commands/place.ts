@@ -6,6 +6,7 @@ import { homedir, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseDuration } from '../base/duration.ts'
 import { EX_CANTCREAT, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { autosavedBeside } from '../profile/autosaved.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import { writeProfile } from '../profile/file.ts'
@@ -23,7 +24,7 @@ export class ProfilePutElsewhere extends JfluidError {
   constructor(problem: CannotWriteProfile, elsewhere: string) {
     super(`${problem.message}; the profile is in ${elsewhere}`)
     this.path = elsewhere
-    this.hint = `Read it with: jfluid report ${elsewhere}`
+    this.hint = `Read it with: jfluid report ${shellWord(elsewhere)}`
   }
 }
 
@@ -33,7 +34,7 @@ export class ProfileOnlyAutosaved extends JfluidError {
   readonly hint: string
   constructor(problem: CannotWriteProfile, autosaved: string) {
     super(`${problem.message}; what had been autosaved some seconds before the end is in ${autosaved}`)
-    this.hint = `Read it with: jfluid report ${autosaved}`
+    this.hint = `Read it with: jfluid report ${shellWord(autosaved)}`
   }
 }
 
@@ -94,7 +95,7 @@ export class ProfilePlace {
     const left = autosavedBeside(path)
     if (left !== undefined) {
       tell(
-        `${left} holds a recording that goes on, or did not end as it should; it stays: jfluid report ${left}`,
+        `${left} holds a recording that goes on, or did not end as it should; it stays: jfluid report ${shellWord(left)}`,
       )
     }
     return new ProfilePlace(path, isSpecial ? null : everyMs, flags.reproducible === true, tell)
@@ -162,7 +163,7 @@ export class ProfilePlace {
     const path = this.#autosave?.path
     if (path === undefined) return
     if (events.count > 0) await this.#autosave?.discard()
-    else this.#tell(`the profile is empty; what had been autosaved stays: jfluid report ${path}`)
+    else this.#tell(`the profile is empty; what had been autosaved stays: jfluid report ${shellWord(path)}`)
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { attachDoor, type OpenDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import type { SessionOptions } from '../session/session-options.ts'
@@ -95,7 +96,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     await stream?.ended(profile, why, flags.out)
     progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-    progress.note(`profile written to ${flags.out}; read it with: jfluid report ${flags.out}`)
+    progress.note(`profile written to ${flags.out}; read it with: jfluid report ${shellWord(flags.out)}`)
     const problem = outcome(session, signal, flags.out)
     if (problem !== null) throw problem
   } finally {

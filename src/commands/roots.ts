@@ -2,12 +2,12 @@
 
 import { NoSuchProcess } from '../attach/admission.ts'
 import { parseDuration } from '../base/duration.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { clean, cut, percent, plural, right, width } from '../profile/text.ts'
 import type { RootCandidate } from '../session/root-candidates.ts'
 import { type FoundRoots, searchRoots } from '../session/root-search.ts'
 import { createProgress } from '../tui/progress.ts'
 import { EndedBySignal } from './outcome.ts'
-import { shellWord } from './shell-word.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { basename } from 'node:path'
 import { EX_NOINPUT, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { type OpenDoor, startDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -138,7 +139,9 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       const { profile } = await finish(session)
       await place?.keep(profile)
       for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-      progress.note(`profile written to ${flags.record}; read it with: jfluid report ${flags.record}`)
+      progress.note(
+        `profile written to ${flags.record}; read it with: jfluid report ${shellWord(flags.record)}`,
+      )
     } else {
       await view(session, null, noteSignal)
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NoSuchProcess } from '../attach/admission.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
 import { parseDuration } from '../base/duration.ts'
+import { shellWord } from '../base/shell-word.ts'
 import type { Profile } from '../profile/profile.ts'
 import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
@@ -22,7 +23,6 @@ import { ProfilePlace } from './place.ts'
 import type { RecordFlags } from './record.ts'
 import { exitOf, NoJvmStarted, type RunFlags, start } from './run.ts'
 import { say } from './say.ts'
-import { shellWord } from './shell-word.ts'
 import { endingSignals, keepStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
@@ -89,7 +89,7 @@ export async function recordWholeJvm(pidText: string | undefined, flags: RecordF
     await place.keep(profile)
     progress.done(describeLeaving(session))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-    progress.note(`profile written to ${flags.out}; read it with: jfluid report ${flags.out}`)
+    progress.note(`profile written to ${flags.out}; read it with: jfluid report ${shellWord(flags.out)}`)
     const problem = outcome(session, signal, flags.out)
     if (problem !== null) throw problem
   } finally {
@@ -147,7 +147,9 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
       const profile = await finish(session)
       await place?.keep(profile)
       for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-      progress.note(`profile written to ${flags.record}; read it with: jfluid report ${flags.record}`)
+      progress.note(
+        `profile written to ${flags.record}; read it with: jfluid report ${shellWord(flags.record)}`,
+      )
     } else {
       await view(session, null, noteSignal)
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null

@@ -1,6 +1,7 @@
 // What can go wrong with an export.
 
 import { EX_CANTCREAT, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { reasonOf } from '../profile/errors.ts'
 
 /** `--format` with a name nobody knows. */
@@ -69,6 +70,6 @@ export class NoTreeInProfile extends JfluidError {
   readonly hint: string
   constructor(path: string, format: string) {
     super(`${path} holds the times of regions and no tree: there is nothing to write as ${format}`)
-    this.hint = `Read it with jfluid report ${path}, or take --format json or markdown.`
+    this.hint = `Read it with jfluid report ${shellWord(path)}, or take --format json or markdown.`
   }
 }

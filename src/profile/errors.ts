@@ -1,6 +1,7 @@
 // What can go wrong with the file of a profile.
 
 import { EX_CANTCREAT, EX_DATAERR, EX_NOINPUT, JfluidError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { autosavedBeside } from './autosaved.ts'
 
 /** The file is missing, or may not be read. */
@@ -11,7 +12,7 @@ export class CannotReadProfile extends JfluidError {
     super(`cannot read ${path}: ${reasonOf(code)}`)
     const autosaved = code === 'ENOENT' ? autosavedBeside(path) : undefined
     if (autosaved !== undefined) {
-      this.hint = `Its recording goes on, or did not end as it should. What was autosaved of it: jfluid report ${autosaved}`
+      this.hint = `Its recording goes on, or did not end as it should. What was autosaved of it: jfluid report ${shellWord(autosaved)}`
       return
     }
     this.hint =

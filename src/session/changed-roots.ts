@@ -8,6 +8,7 @@
 import { openAttachSocket } from '../attach/handshake.ts'
 import { readTargetProcess, stillRuns } from '../attach/target-process.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { RootPattern } from '../reveal/patterns.ts'
 import { attachDoor } from './door.ts'
@@ -35,7 +36,7 @@ export class OldRootsAgain extends JfluidError {
   constructor(problem: unknown, where: string | null) {
     const reason = reasonOf(problem)
     super(`the old roots again, from zero (before: ${where ?? 'lost'}): ${reason}`)
-    this.hint = where === null ? 'Try again.' : `Read it with: jfluid report ${where}`
+    this.hint = where === null ? 'Try again.' : `Read it with: jfluid report ${shellWord(where)}`
     const before = where === null ? 'not in here' : `in ${where}`
     this.warning = `the roots could not be changed: the old ones begin at zero, and what came before is ${before} (${reason})`
   }
