@@ -95,6 +95,8 @@ export interface AttachOptions {
   timeoutMs?: number
   /** Who asks; this process unless a test says otherwise. */
   client?: Client
+  /** Ends the waiting before the JVM has been signalled. After that its answer is waited for all the same. */
+  signal?: AbortSignal | undefined
 }
 
 /** A JVM whose attach socket answers. Commands are `attachCommand`'s: a connection each. */
@@ -121,14 +123,15 @@ const STARTING_MS = 10_000
  * @throws NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner, AttachDisabled, TargetStopped or
  *         SigquitNotCaught, ForeignSocket or CannotTrigger: nothing was signalled
  * @throws NotAnswering after `timeoutMs`
+ * @throws AbortError if `signal` was aborted: nothing was signalled
  */
 export async function openAttachSocket(
   pid: number,
-  { timeoutMs = 5000, client = thisClient() }: AttachOptions = {},
+  { timeoutMs = 5000, client = thisClient(), signal }: AttachOptions = {},
 ): Promise<AttachConnection> {
   const begin = performance.now()
   const deadline = begin + timeoutMs
-  const target = await admit(pid, client, begin + timeoutMs / 2)
+  const target = await admit(pid, client, begin + timeoutMs / 2, signal)
   const path = socketPath(target)
   const connection = (signalled: boolean): AttachConnection => ({
     pid,
@@ -138,8 +141,9 @@ export async function openAttachSocket(
     firstContactMs: performance.now() - begin,
   })
 
+  let isSignalled = false
   const look = async () => {
-    const state = await probe(target, deadline)
+    const state = await probe(target, deadline, isSignalled ? undefined : signal)
     if (state === 'busy') giveUp(false)
     return state
   }
@@ -150,12 +154,13 @@ export async function openAttachSocket(
 
   if ((await look()) === 'answers') return connection(false)
   admitAgain(target, client, false)
+  signal?.throwIfAborted()
 
   let trigger = writeTrigger(target)
   // The file is also the lock between clients: had two of them signalled, the JVM would print its
   // threads for the second. So while another client's is fresh, wait for the socket it asked for.
   while (trigger === 'of another client') {
-    await sleep(5)
+    await sleep(5, undefined, { signal })
     if ((await look()) === 'answers') return connection(false)
     if (performance.now() >= deadline) giveUp(false)
     trigger = writeTrigger(target)
@@ -172,7 +177,10 @@ export async function openAttachSocket(
     if (owner !== undefined && owner !== target.euid) {
       throw new ForeignSocket(pid, path, owner, target.euid)
     }
+    signal?.throwIfAborted()
     sendSigquit(target, client)
+    // From here on there is no leaving: a JVM that finds no trigger file when it gets to the signal prints its threads.
+    isSignalled = true
     for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
       await sleep(pause)
       if ((await look()) === 'answers') return connection(true)
@@ -185,7 +193,12 @@ export async function openAttachSocket(
 }
 
 /** Waits while a JVM that starts up is not ready, then returns it or throws why it cannot be attached to. */
-async function admit(pid: number, client: Client, patience: number): Promise<TargetProcess> {
+async function admit(
+  pid: number,
+  client: Client,
+  patience: number,
+  signal: AbortSignal | undefined,
+): Promise<TargetProcess> {
   for (;;) {
     const facts = Number.isInteger(pid) && pid > 0 ? readTargetFacts(pid) : undefined
     if (facts === undefined) {
@@ -198,7 +211,7 @@ async function admit(pid: number, client: Client, patience: number): Promise<Tar
     const owner = socketOwner(process)
     const young = Date.now() - process.startedAt < STARTING_MS
     // A JVM that was killed leaves its socket to the next one with its pid, which then has none yet.
-    const left = young && facts.hasSocket && (await probe(process, patience)) === 'dead'
+    const left = young && facts.hasSocket && (await probe(process, patience, signal)) === 'dead'
     const problem = attachProblem(left ? { ...facts, hasSocket: false } : facts, client)
     const starting =
       young &&
@@ -212,7 +225,7 @@ async function admit(pid: number, client: Client, patience: number): Promise<Tar
       }
       return process
     }
-    await sleep(10)
+    await sleep(10, undefined, { signal })
   }
 }
 
@@ -257,7 +270,11 @@ type SocketState = 'answers' | 'none' | 'dead' | 'busy'
  *
  * Connecting and closing at once is what the JDK's own client does first; HotSpot ignores it.
  */
-async function probe(target: TargetProcess, deadline: number): Promise<SocketState> {
+async function probe(
+  target: TargetProcess,
+  deadline: number,
+  signal: AbortSignal | undefined,
+): Promise<SocketState> {
   if (!hasOwnSocket(target)) return 'none'
   for (;;) {
     const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
@@ -272,7 +289,7 @@ async function probe(target: TargetProcess, deadline: number): Promise<SocketSta
     if (error.code === 'ECONNREFUSED') return 'dead'
     if (error.code !== 'EAGAIN') return 'none' // gone meanwhile, or not ours to open
     if (performance.now() >= deadline) return 'busy' // its queue of five clients stays full
-    await sleep(10)
+    await sleep(10, undefined, { signal })
   }
 }
 

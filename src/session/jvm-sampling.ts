@@ -107,7 +107,7 @@ export class JvmSampling {
    */
   static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
     const { signal } = options
-    const connection = await openAttachSocket(pid)
+    const connection = await openAttachSocket(pid, { signal })
     signal?.throwIfAborted()
     const properties = await systemProperties(connection)
     const jdk = properties.get('java.version') ?? '?'

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NoFlightRecorder, RecordingRefused } from '../attach/flight-recorder.ts'
-import { openAttachSocket } from '../attach/handshake.ts'
+import { type AttachConnection, openAttachSocket } from '../attach/handshake.ts'
 import { dumpThreads } from '../attach/thread-dump.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import type { Sampling } from '../profile/profile.ts'
@@ -59,9 +59,9 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     stopping.abort()
   })
   onPhase(`attaching to ${pid}`)
-  const connection = await openAttachSocket(pid)
-  const session = await startUnless(signal, pid)
-  if (session === null) return null
+  const begun = await beginUnless(signal, pid)
+  if (begun === null) return null
+  const { connection, session } = begun
   const names = options.withNames === true ? await namesIn(connection, signal) : NO_NAMES
   if (signal.aborted) {
     await session.leave()
@@ -69,7 +69,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   }
   onPhase('sampling')
   const dumps: SeenStack[][] = []
-  const begun = performance.now()
+  const startedAt = performance.now()
   let isOver = false
   const over = Promise.race([options.stop ?? new Promise<never>(() => {}), session.ended]).then(() => {
     isOver = true
@@ -83,7 +83,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   }, PROGRESS_MS)
   try {
     for (let dump = 1; dump <= DUMPS && !isOver; dump++) {
-      const due = begun + (durationMs * dump) / DUMPS
+      const due = startedAt + (durationMs * dump) / DUMPS
       // The session keeps us alive meanwhile; once it is over, this must not.
       await Promise.race([sleep(due - performance.now(), undefined, { ref: false }), over])
       dumps.push(await dumpThreads(connection))
@@ -101,7 +101,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     pid,
     target: session.target,
     by: session.sampling.by,
-    durationMs: performance.now() - begun,
+    durationMs: performance.now() - startedAt,
     snapshot,
     names,
     candidates: rootCandidates(snapshot, methodName, dumps),
@@ -115,9 +115,13 @@ const PROGRESS_MS = 200
 const NO_NAMES: CandidateNames = { classes: [], methods: [] }
 
 /** @returns null if it has been aborted: whatever else went wrong is of no interest then */
-async function startUnless(signal: AbortSignal, pid: number): Promise<JvmSampling | null> {
+async function beginUnless(
+  signal: AbortSignal,
+  pid: number,
+): Promise<{ connection: AttachConnection; session: JvmSampling } | null> {
   try {
-    return await startSampling(pid, signal)
+    const connection = await openAttachSocket(pid, { signal })
+    return { connection, session: await startSampling(pid, signal) }
   } catch (error) {
     if (signal.aborted) return null
     throw error

@@ -293,6 +293,46 @@ forEachJdk((jdk) => {
   })
 })
 
+describe('who waits no longer', () => {
+  it('is let go while another client is waited for; nothing has been signalled', async () => {
+    const cwd = temporaryDirectory()
+    const java = await startWaiter(newest, [], { cwd })
+    const theirs = join(cwd, `.attach_pid${java.pid}`)
+    writeFileSync(theirs, '')
+    const stopping = new AbortController()
+    const ours = openAttachSocket(java.pid, { timeoutMs: 60_000, signal: stopping.signal })
+    assert.equal(await Promise.race([ours, sleep(100, 'still waits')]), 'still waits')
+    stopping.abort()
+    await assert.rejects(ours, { name: 'AbortError' })
+    assert.deepEqual(readdirSync(cwd), [`.attach_pid${java.pid}`])
+    assert.equal(existsSync(socketOf(java.pid)), false)
+    await assertUndisturbed(java)
+  })
+
+  it('before anything was done leaves no trigger', async () => {
+    const java = await startWaiter(newest)
+    await assert.rejects(openAttachSocket(java.pid, { signal: AbortSignal.abort() }), { name: 'AbortError' })
+    assert.equal(existsSync(`/tmp/.attach_pid${java.pid}`), false)
+    assert.equal(existsSync(socketOf(java.pid)), false)
+    await assertUndisturbed(java)
+  })
+
+  it('gets the answer once the JVM has been signalled: without a trigger file it would print its threads', async () => {
+    const cwd = temporaryDirectory()
+    const java = await startWaiter(newest, ['-Xlog:attach=trace'], { cwd })
+    mkdirSync(socketOf(java.pid)) // it cannot bind its socket, and so never answers
+    onTestFinished(() => rmSync(socketOf(java.pid), { recursive: true, force: true }))
+    const stopping = new AbortController()
+    const ours = openAttachSocket(java.pid, { timeoutMs: 1000, signal: stopping.signal })
+    const answer = assert.rejects(ours, { name: 'NotAnswering' })
+    await java.line(/Attach triggered by/)
+    stopping.abort()
+    await answer
+    assert.equal(existsSync(`/tmp/.attach_pid${java.pid}`), false)
+    await assertUndisturbed(java)
+  })
+})
+
 describe('what is no HotSpot JVM', () => {
   it('another program is not signalled', async () => {
     const sleeper = startProcess('sleep', ['60'])

@@ -1,7 +1,8 @@
 // jfluid roots: what it finds in a program whose loops and tasks are known.
 
+import { existsSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { agentProperties } from '../../src/attach/command.ts'
 import { recorderSetup, recordings } from '../../src/attach/flight-recorder.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
@@ -88,6 +89,20 @@ forNewestJdk((jdk) => {
     expect(interrupted.stdout()).toBe('')
     expect(interrupted.stderr()).toContain(`interrupted before anything was sampled; JVM ${java.pid} runs`)
     expect(await recordings(connection)).toEqual([])
+  })
+
+  it('Ctrl-C is heard while another client asks the JVM for its socket', async () => {
+    const java = await start(jdk)
+    const theirs = `/tmp/.attach_pid${java.pid}`
+    writeFileSync(theirs, '')
+    onTestFinished(() => rmSync(theirs, { force: true }))
+    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // it does not become old
+    const interrupted = startJfluid('roots', `${java.pid}`, '--duration', '60s')
+    await stderrLine(interrupted, /^attaching/)
+    interrupted.child.kill('SIGINT')
+    expect((await interrupted.exit).code).toBe(130)
+    expect(interrupted.stderr()).toContain(`interrupted before anything was sampled; JVM ${java.pid} runs`)
+    expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
   })
 
   it.runIf(FULL)('a JVM that ends meanwhile, and Ctrl-C, leave what has been seen', async () => {
