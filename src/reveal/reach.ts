@@ -211,9 +211,11 @@ export class Reach {
     return this.#takeAgain(back.map(([, method]) => method))
   }
 
-  /** The session reads the JDK, but for classes that it leaves out. */
+  /** The session reads the JDK, but for classes that it leaves out: one of them is there. */
   jdkIsReadInPart(): void {
+    if (this.#isPartOfJdkRead) return
     this.#isPartOfJdkRead = true
+    this.#swept = GATE_CLOSED // what it may call back was passed over before
   }
 
   /** From now on, methods that are rare are left alone until they are woken. */

@@ -20,6 +20,7 @@ const shop = program(
      static void again() { Util.help(); }
      static void sort(java.util.ArrayList<Object> l) { l.sort(new Order()); }
      static void flags(Flags f) { f.set(1); }
+     static void start(Thread t) { t.start(); }
      static void hook(Util u) { u.hook(); }
      static void end() { }
    }`,
@@ -114,6 +115,19 @@ it('what overrides a type of the JDK is called back, also if the filters include
   await target.start()
   await target.invoke('Main.sort')
   expect(await target.load('Later')).toBe('Later.get')
+})
+
+it('what overrides a type of the JDK is called back once there is a class of the JDK that is left out', async () => {
+  const target = new Target({
+    ...{ program: shop, root: 'Main.start', jdk: true },
+    ...{ exclude: 'java.util.Objects', late: 'java/util/Objects' },
+  })
+  await target.start()
+  await target.invoke('Main.start')
+  await target.invoke('Thread.start')
+  expect(target.skipped.join()).toContain('Thread.start0: native') // code that is not read, and may call back
+  expect(target.taken).not.toContain('Order.compare')
+  expect(await target.appear([target.info('java/util/Objects')])).toContain('Order.compare')
 })
 
 describe('what could be added', () => {

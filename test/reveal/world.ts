@@ -99,7 +99,7 @@ export interface TargetOptions {
   jdk?: boolean
   followThreads?: boolean
   lookAhead?: number
-  /** Classes (simple names) that are not loaded at the start. */
+  /** Classes (simple names; internal ones of the JDK) that are not loaded at the start. */
   late?: string
   /** Classes (simple names) that are loaded at the start, but not initialised. */
   uninitialised?: string
@@ -149,8 +149,8 @@ export class Target {
     this.#uninitialised = new Set(words(options.uninitialised).map((it) => this.full(it)))
     const late = new Set(words(options.late).map((it) => this.full(it)))
     const jdk = [...rows.keys()].filter((it) => rows.get(it)?.jdk)
-    const own = this.#program.classes.filter((it) => !late.has(it))
-    this.revealer.addClasses([...jdk, ...own].map((it) => this.info(it)))
+    const loaded = [...jdk, ...this.#program.classes].filter((it) => !late.has(it))
+    this.revealer.addClasses(loaded.map((it) => this.info(it)))
   }
 
   full(simple: string): string {
