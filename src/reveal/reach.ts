@@ -295,12 +295,13 @@ export class Reach {
     )
   }
 
-  /** Whether a class has a method that is chosen and could have probes. Its table must be there. */
-  hasUsable(node: ClassNode, chosen: Chosen): boolean {
+  /** Whether a class has a method that is chosen, named by the filter, and could have probes. Its table must be there. */
+  hasUsable(node: ClassNode, chosen: Chosen, filter: MethodFilter = () => true): boolean {
     const methods = this.linker.mirrors.get(node.id)?.methods ?? []
     return methods.some(
       (method) =>
         isChosen(chosen, { className: node.name, name: method.name, descriptor: method.descriptor }) &&
+        filter(node.name, method.name, method.descriptor) &&
         this.isUsable({ node, method }),
     )
   }

@@ -337,6 +337,28 @@ export class Revealer {
     }
   }
 
+  /**
+   * Whether a loaded class has a method that is chosen, may have probes, and that the filter names. Takes nothing.
+   *
+   * @param among  in classes of which one of these may be a part
+   */
+  async hasUsable(chosen: Chosen, among: readonly Chosen[], filter: MethodFilter): Promise<boolean> {
+    const nodes = [...this.#hierarchy.nodes()].filter(
+      (it) =>
+        (it.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0 &&
+        touches(chosen, it.name) &&
+        among.some((other) => touches(other, it.name)),
+    )
+    for (let at = 0; at < nodes.length; at += CLASSES_A_STEP) {
+      const step = nodes.slice(at, at + CLASSES_A_STEP)
+      await this.#fetchTables(step.map((it) => it.id))
+      const found = step.some((node) => this.#reach.hasUsable(node, chosen, filter))
+      this.#mirrors.trim()
+      if (found) return true
+    }
+    return false
+  }
+
   /** Whether a loaded class matches. */
   hasClass(pattern: ClassPattern): boolean {
     for (const { name } of this.#hierarchy.nodes()) if (matchesClass(pattern, name)) return true

@@ -38,7 +38,7 @@ export class Beginning {
     // Before the first redefinition, which may discard what has been compiled.
     const past = await this.#targetPast()
     await agent.enable()
-    await agent.watch(options.jdk || byHand.watchesJdk)
+    await agent.watch(byHand.watchesJdk)
     await turns.enqueue(async () => {
       await installation.refreshClasses()
       this.#onPhase(this.#instrumentingPhase())

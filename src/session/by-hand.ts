@@ -78,7 +78,11 @@ export class CannotLeaveOut extends JfluidError {
   }
 }
 
-type Entry = ByHandEntry & { readonly chosen: Chosen }
+type Entry = ByHandEntry & {
+  readonly chosen: Chosen
+  /** It brings classes of the JDK in that would not be. */
+  readonly needsJdk: boolean
+}
 
 /** Of packages that only the JDK has. */
 const OF_JDK = /^(?:java|javax|jdk|sun|com[./]sun)[./]/
@@ -96,11 +100,12 @@ export class ByHand {
   readonly #hands: Hands
   #entries: Entry[] = []
   #ids: ReadonlySet<number> = new Set()
-  #watchesJdk = false
+  #watchesJdk: boolean
   #changes: HandChange[] = []
 
   constructor(hands: Hands) {
     this.#hands = hands
+    this.#watchesJdk = hands.options.jdk
   }
 
   /** Newest last. */
@@ -108,7 +113,7 @@ export class ByHand {
     return this.#entries
   }
 
-  /** Whether classes of the JDK are asked for when they are loaded, which the session would not do by itself. */
+  /** Whether classes of the JDK are asked for when they are loaded, which the session may not do by itself. */
   get watchesJdk(): boolean {
     return this.#watchesJdk
   }
@@ -146,7 +151,7 @@ export class ByHand {
       { what: 'roots', text: roots.join(', '), atMs: 0, methods: 0 },
       ...this.#entries.map(({ what, text }) => ({ what, text, atMs: 0, methods: 0 })),
     ]
-    this.#watchesJdk = before.#watchesJdk
+    this.#watchesJdk = this.#needsJdk
     const { revealer } = this.#hands.workshop
     revealer.beginLeftOut(this.#filter)
     revealer.beginAdded(this.#added)
@@ -183,7 +188,7 @@ export class ByHand {
         throw new NothingToLeaveOut(chosen.text, found.length > 0)
       const known = new Map([...revealer.methods()].map((it) => [it.id, it.root]))
       const below = onlyBelow(snapshot.merged, methodOf, methods, (id) => known.get(id) === false)
-      added = { what: 'exclude', chosen, text: chosen.text, atMs: nowMs, methods, below }
+      added = { what: 'exclude', chosen, text: chosen.text, atMs: nowMs, methods, below, needsJdk: false }
       await this.#become([...this.#without(chosen.text), added])
       const all = methods.size + below.size
       this.#changes.push({ what: 'exclude', text: chosen.text, atMs: nowMs, methods: all })
@@ -202,18 +207,14 @@ export class ByHand {
   async add(text: string, nowMs: number): Promise<ByHandEntry> {
     const { installation, options, workshop } = this.#hands
     if (modeOf(options) === 'sample') throw new CannotAdd('samples are taken of all that runs')
-    const { agent, revealer, turns } = workshop
+    const { revealer, turns } = workshop
     const chosen = await this.#chosen('include', text)
     let added: Entry | undefined
     await turns.request(async () => {
       await installation.refreshClasses()
-      const isOfJdk = await turns.ask(() => this.#lookUp(chosen))
-      if (isOfJdk) {
-        this.#mustBearJdk()
-        this.#watchesJdk = true
-        await agent.watch(true)
-      }
-      const entry = { what: 'add' as const, chosen, text: chosen.text, atMs: nowMs, below: NONE }
+      const needsJdk = await turns.ask(() => this.#lookUp(chosen))
+      if (needsJdk) this.#mustBearJdk()
+      const entry = { what: 'add' as const, chosen, text: chosen.text, atMs: nowMs, below: NONE, needsJdk }
       await this.#become([...this.#without(chosen.text), { ...entry, methods: NONE }])
       const targets = [...revealer.methods()].filter((it) => !it.root && isChosen(chosen, it))
       const methods = new Set(targets.map((it) => it.id).filter((id) => !this.#ids.has(id)))
@@ -234,12 +235,20 @@ export class ByHand {
     const { revealer } = workshop
     const { text } = chosen
     const { classes, out, usable, jdk } = await revealer.lookUp(chosen)
-    const isLeftOutByHand = [...revealer.methods()].some((it) => this.#ids.has(it.id) && isChosen(chosen, it))
+    const isLeftOutByHand = await this.#hasLeftOut(chosen)
     if (classes === 0 && !text.includes('*'))
       throw new NothingToAdd(text, 'is no loaded class, nor a method of one that could have probes')
     if (classes > 0 && out === 0 && !isLeftOutByHand) throw new NothingToAdd(text, 'is not left out')
     if (out > 0 && usable === 0 && !isLeftOutByHand) throw new NothingToAdd(text, 'is never instrumented')
     return !options.jdk && (jdk > 0 || OF_JDK.test(text) || text.startsWith('*'))
+  }
+
+  /** Whether methods of loaded classes are left out by hand: with probes that are out, or before they could have any. */
+  async #hasLeftOut(chosen: Chosen): Promise<boolean> {
+    const { revealer } = this.#hands.workshop
+    if ([...revealer.methods()].some((it) => this.#ids.has(it.id) && isChosen(chosen, it))) return true
+    const leftOut = this.#entries.filter((it) => it.what === 'exclude').map((it) => it.chosen)
+    return await revealer.hasUsable(chosen, leftOut, this.#filter)
   }
 
   /** @throws CannotAdd */
@@ -312,11 +321,27 @@ export class ByHand {
     return this.#entries.findLast(({ chosen }) => isChosen(chosen, method))?.what
   }
 
+  get #needsJdk(): boolean {
+    return this.#hands.options.jdk || this.#entries.some((it) => it.needsJdk)
+  }
+
+  /** Each class of the JDK that is loaded waits for an answer, as long as something needs that and no longer. */
+  async #watchJdk(): Promise<void> {
+    const { installation, workshop } = this.#hands
+    const needs = this.#needsJdk
+    if (needs === this.#watchesJdk) return
+    await workshop.agent.watch(needs)
+    this.#watchesJdk = needs
+    // What was loaded since the last list has not waited.
+    if (needs) await installation.refreshClasses()
+  }
+
   /** @returns how many methods got their probes back, or their first */
   async #become(entries: Entry[]): Promise<number> {
     const { budget, errorBars, installation, workshop } = this.#hands
     const { revealer, turns } = workshop
     this.#entries = entries
+    await this.#watchJdk()
     const opened = await turns.ask(() => revealer.add(this.#added))
     const ids = this.#idsToLeaveOut(revealer)
     const back = [...this.#ids].filter((id) => !ids.has(id)).length
