@@ -49,8 +49,8 @@ export type OpenState = (key: string) => boolean | undefined
 /** It, or work of it, had not ended when recording did; there was no more room. */
 const STATES: Readonly<Record<TraceState, readonly [short: string, long: string]>> = {
   whole: ['', ''],
-  open: [' (open)', '; it, or work of it, had not ended when recording did'],
-  cut: [' (cut)', '; there was no room for more events'],
+  open: [' (open)', 'it, or work of it, had not ended when recording did; '],
+  cut: [' (cut)', 'there was no room for more events; '],
 }
 /** Rows that take so much of the call are open, so deep, before anybody opens any. */
 const OPEN_SHARE = 0.1
@@ -143,7 +143,7 @@ export class TraceRows {
     yield {
       ...{ key, depth: 0, open, totalNs: wholeNs, wholeNs, call: i },
       text: `call ${i + 1}${short}, at ${time(call.startNs).trim()} in ${thread}`,
-      detail: `${plural(events, 'event')}, ${plural(call.tracks.length - 1, 'task')} handed over${long}`,
+      detail: `${long}${plural(events, 'event')}, ${plural(call.tracks.length - 1, 'task')} handed over`,
     }
     if (!open) return
     yield* this.#pathRows(call, i, isOpen)
