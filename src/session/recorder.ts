@@ -2,7 +2,7 @@
 // and builds the tree. Only what is asked for crosses between the two, and nothing here ever waits
 // for the worker except through a promise.
 
-import { Worker } from 'node:worker_threads'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import type { Activity } from '../cct/activity.ts'
 import { type CallTable, leastOfMethod } from '../cct/call-ids.ts'
@@ -216,10 +216,7 @@ export class Recorder {
     trace = 0,
   ): Promise<Recorder> {
     const workerData: RecorderData = { ringPath, executed, firstMethod, regions, firstPlaced, trace }
-    // A program of `node --input-type=module --eval` would have the worker refuse to be a file.
-    const isTyped = process.execArgv.some((it) => it.startsWith('--input-type'))
-    const execArgv = isTyped ? [] : process.execArgv
-    const worker = new Worker(workerUrl, { workerData, execArgv, name: 'jfluid-recorder' })
+    const worker = new Worker(workerUrl, { workerData, ...ownOptions(), name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {
       worker.on('message', (message: RecorderMessage) => {
@@ -506,6 +503,20 @@ export function factsOf(error: unknown): ErrorFacts {
     exitCode: EX_SOFTWARE,
     hint: 'Please report this.',
   }
+}
+
+/**
+ * What a worker gets in place of what this process was started with, where it must.
+ *
+ * A worker inherits all that, such as limits of memory; passed on by name, what concerns the whole process (`--expose-gc`,
+ * `--max-old-space-size`) is refused. But with `--input-type`, which goes with `--eval` only, it refuses to be a file.
+ */
+function ownOptions(): Pick<WorkerOptions, 'execArgv' | 'env'> {
+  const { env, execArgv } = process
+  const isTyped = execArgv.some((it) => it.startsWith('--input-type'))
+  return isTyped || env.NODE_OPTIONS?.includes('--input-type')
+    ? { execArgv: [], env: { ...env, NODE_OPTIONS: '' } }
+    : {}
 }
 
 /** The compiled worker. When this file runs as TypeScript (in tests), the one of the latest build. */

@@ -108,6 +108,23 @@ it('a listener that throws is an uncaught exception, and the profile is there al
   expect(p.stdout().trim().split('\n')).toEqual([...['uncaughtException of ended', 'profile of true']])
 })
 
+it.each([
+  ['what holds for the whole process', ['--expose-gc', '--max-old-space-size=512'], ''],
+  ['that, and by the environment what goes with --eval only', ['--stack-size=900'], '--input-type=module'],
+])('records in a program of node that was started with %s', async (_what, options, NODE_OPTIONS) => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+  await java.line(/ready/)
+  const program = `
+    import('jfluid').then(async ({ attach }) => {
+      const attachment = await attach(${java.pid}, { root: 'fix.Ticker.work' })
+      while ((await attachment.status()).events < 1000);
+      console.log('profile of', (await attachment.detach()).events.count >= 1000)
+    })`
+  const env = { NODE_OPTIONS: NODE_OPTIONS || undefined }
+  const p = startProcess(process.execPath, [...options, '--eval', program], { cwd: root, env })
+  expect([(await p.exit).code, p.stderr(), p.stdout()]).toEqual([0, '', 'profile of true\n'])
+})
+
 it('a listener of warnings that throws does not throw at whoever asks for the status', async () => {
   const program = `
     import { Attachment } from '${join(root, 'dist/library/attachment.js')}'
