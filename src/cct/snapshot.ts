@@ -534,6 +534,27 @@ export function methodsOf({ method, methodOf }: Tree): Int32Array {
   return methodOf === undefined ? method : method.map((id) => methodOf[id])
 }
 
+/**
+ * The tree with one method, the one with the least id, for all ids of one key: call sites, classes of one name in two loaders.
+ * So a total of it is of outermost calls, whichever of them calls which.
+ */
+export function mergedMethods(tree: Tree, keyOf: (id: number) => string): Tree {
+  let ids = 0
+  for (const id of tree.method) if (id >= ids) ids = id + 1
+  const isThere = new Uint8Array(ids)
+  for (const id of tree.method) isThere[id] = 1
+  const first = new Map<string, number>()
+  const methodOf = new Int32Array(ids)
+  for (let id = 0; id < ids; id++) {
+    if (isThere[id] === 0) continue
+    const key = keyOf(id)
+    const known = first.get(key)
+    if (known === undefined) first.set(key, id)
+    methodOf[id] = known ?? id
+  }
+  return { ...tree, methodOf }
+}
+
 /** A method over all its contexts. */
 export interface HotMethod {
   readonly method: number

@@ -1,7 +1,7 @@
 // Two profiles of the same task, compared by what they count: which methods cost more than before.
 
 import { costsOf, METRICS } from '../cct/metric.ts'
-import { hotMethods } from '../cct/snapshot.ts'
+import { hotMethods, mergedMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { COST_OF, column, nameOf, type Profile, rootTotal } from './profile.ts'
 import { anywhere } from './text.ts'
@@ -115,22 +115,9 @@ export function methodPairs(before: Profile, after: Profile): Map<string, Method
   return pairs as Map<string, MethodPair>
 }
 
-/**
- * The tree with one method for all ids of one key: call sites, lambdas of a class, classes of one name in two loaders. So a total
- * of it is of outermost calls, whichever of them calls which.
- */
+/** The tree with one method for all ids of one `methodKey`: call sites, lambdas of a class, classes of one name in two loaders. */
 export function treeByKey({ merged, methodNames }: Profile): Tree {
-  let ids = methodNames.length
-  for (const id of merged.method) if (id >= ids) ids = id + 1
-  const first = new Map<string, number>()
-  const methodOf = new Int32Array(ids)
-  for (let id = 0; id < ids; id++) {
-    const key = methodKey(nameOf(methodNames, id))
-    const known = first.get(key)
-    if (known === undefined) first.set(key, id)
-    methodOf[id] = known ?? id
-  }
-  return { ...merged, methodOf }
+  return mergedMethods(merged, (id) => methodKey(nameOf(methodNames, id)))
 }
 
 /** Hidden classes get another number in every run: `Foo$$Lambda$14/0x0000000800c03000`. */

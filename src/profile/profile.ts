@@ -268,11 +268,16 @@ export function nameOf(names: readonly MethodName[], id: number): MethodName {
   return names[id] ?? { class: '?', method: `#${id}`, descriptor: '()V', loader: '?' }
 }
 
+/** The same for all ids of one name, wherever that is called. */
+export function nameKey({ class: owner, method, descriptor, loader }: MethodName): string {
+  return [owner, method, descriptor, loader].join('\n')
+}
+
 /** As `Tree.methodOf` has it. */
 export function methodsByName(names: readonly MethodName[]): Int32Array {
   const numbers = new Map<string, number>()
   return Int32Array.from(names, (name, id) => {
-    const key = [name.class, name.method, name.descriptor, name.loader].join('\n')
+    const key = nameKey(name)
     const known = numbers.get(key)
     if (known === undefined) numbers.set(key, id)
     return known ?? id

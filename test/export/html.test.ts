@@ -195,6 +195,22 @@ describe('the HTML page', () => {
 })
 
 describe('of call sites and of what was only counted, the page', () => {
+  it('has one hot method of a name, as it has no loaders, whose total has a call below another one once', () => {
+    const methods = new Methods()
+    const tree = treeOf('main 1x 10ns ( run 1x 5ns ( twin 3x 7ns ) twin 1x 1ns )', methods)
+    const twins = methods.names.map((it) =>
+      it.method === 'twin' ? { ...it, method: 'run', loader: 'other' } : it,
+    )
+    const { names, trees } = dataOf(pageOf(profileOfTree(tree, twins)))
+    assert.deepEqual(
+      trees[0]!.hot.map(([id, ...sums]) => [names[id]![1], ...sums]),
+      [
+        ['run', 5, 13, 13],
+        ['main', 1, 10, 23],
+      ],
+    )
+  })
+
   it('has hot methods that are called from no line, as their callers are looked for', () => {
     const page = pageOf(callSites())
     const { names, trees } = dataOf(page)

@@ -5,6 +5,11 @@ import type { MethodName } from '../../cct/tree.ts'
 import { anywhere, clean, fullName, isWait, placeText, signature } from '../../profile/text.ts'
 import type { PageData } from './page-data.ts'
 
+/** What is one method to the page, whatever loader it is of. */
+export function pageKey(name: MethodName): string {
+  return `${name.class}\n${name.method}\n${name.descriptor}\n${placeText(name)}`
+}
+
 export class PageNames {
   readonly #classes = new Map<string, number>()
   readonly #names: PageData['names'][number][] = []
@@ -13,7 +18,7 @@ export class PageNames {
   /** The number of a name; equal names have one. */
   take(name: MethodName): number {
     const place = placeText(name)
-    const key = `${name.class}\n${name.method}\n${name.descriptor}\n${place}`
+    const key = pageKey(name)
     let number = this.#known.get(key)
     if (number === undefined) {
       const entry = this.#entry(name, place)

@@ -2,7 +2,7 @@
 
 import { foldsOf } from '../../cct/folds.ts'
 import { type CostKind, costsOf, metricOf } from '../../cct/metric.ts'
-import { hotMethods } from '../../cct/snapshot.ts'
+import { hotMethods, mergedMethods } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { COST_WORDS } from '../../profile/cost-text.ts'
 import { column, nameOf, type Profile } from '../../profile/profile.ts'
@@ -10,7 +10,7 @@ import { prune } from '../../profile/prune.ts'
 import { reportFacts, reportPieces, reportWarnings } from '../../profile/report.ts'
 import { anywhere, clean, count, span } from '../../profile/text.ts'
 import { type Block, blockOf } from './block.ts'
-import { PageNames } from './names.ts'
+import { PageNames, pageKey } from './names.ts'
 import type { Page, Probes } from './page.ts'
 import type { PageData, PageTree } from './page-data.ts'
 
@@ -26,6 +26,7 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
   const numbers: (number | undefined)[] = []
   const numberOf = (id: number): number => (numbers[id] ??= names.take(nameOf(profile.methodNames, id)))
   const anywhereOf = (id: number): number => names.take(anywhere(nameOf(profile.methodNames, id)))
+  const keyOf = (id: number): string => pageKey(anywhere(nameOf(profile.methodNames, id)))
   const trees: PageTree[] = []
   const blocks: (() => Block)[] = []
   const add = (title: string, tree: Tree, most: number, mostHot: number): void => {
@@ -35,7 +36,8 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
     // Names must be known before the JSON is written, blocks come before it: these are taken here.
     for (let node = 0; node < tree.count; node++) if (kept === undefined || kept[node] === 1) name(node)
     const count = kept === undefined ? tree.count : kept.reduce((sum, it) => sum + it, 0)
-    const hot = hotMethods({ ...tree, metrics: { ...tree.metrics, calls: columns.calls! } })
+    const counted = { ...tree, metrics: { ...tree.metrics, calls: columns.calls! } }
+    const hot = hotMethods(mergedMethods(counted, keyOf))
     trees.push({
       ...{ title, block: `block-${trees.length}`, count, columns: Object.keys(columns) },
       ...{ leftOut: tree.count - count, hotColumns: ['calls', 'self', 'total'] },
