@@ -1,11 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LineWriter } from '../../src/commands/stream/line-writer.ts'
 import { type LineSink, RecordingStream, type Streamed } from '../../src/commands/stream/recording-stream.ts'
 import { Methods, profileOf, profileOfTree, randomTree, seeded, treeOf } from '../profile/trees.ts'
+import { startProcess } from '../support/java-process.ts'
+
+const dist = join(import.meta.dirname, '../../dist')
 
 describe('lines for a reader that is slow', () => {
   let directory: string
@@ -76,6 +80,58 @@ describe('lines for a reader that is slow', () => {
     closeSync(writing)
   })
 
+  it('are dropped at the end, and the reader has what it took', async () => {
+    const { reading, writing } = pipe()
+    const out = new LineWriter(writing)
+    out.line('x'.repeat(200_000))
+    await out.flush(50)
+    out.close()
+    await vi.waitFor(() => expect(out.isBusy).toBe(false), { timeout: 30_000 })
+    closeSync(writing)
+    let text = ''
+    for (let more = readAll(reading); more !== ''; more = readAll(reading)) text += more
+    expect(text.length).toBeGreaterThan(0)
+    expect(text.length).toBeLessThan(200_000)
+    expect(readSync(reading, Buffer.alloc(1))).toBe(0) // all writing ends are closed
+    out.line('after the end')
+    closeSync(reading)
+  })
+
+  it('do not keep the process for a reader that takes nothing, whether or not its descriptor blocks', async () => {
+    const { reading, writing } = pipe()
+    const blocking = openSync(join(directory, 'pipe'), constants.O_WRONLY)
+    const program = `
+      import { LineWriter } from '${pathToFileURL(join(dist, 'commands/stream/line-writer.js'))}'
+      const out = new LineWriter(1)
+      out.line('x'.repeat(200_000))
+      console.error(await out.flush(50))
+      out.close()`
+    const p = startProcess(process.execPath, ['--input-type=module', '--eval', program], { stdout: blocking })
+    expect([(await p.exit).code, p.stderr()]).toEqual([0, 'false\n'])
+    for (const descriptor of [reading, writing, blocking]) closeSync(descriptor)
+  })
+
+  it('go to a file and to a socket as they are', async () => {
+    const program = `
+      import { LineWriter } from '${pathToFileURL(join(dist, 'commands/stream/line-writer.js'))}'
+      const out = new LineWriter(1)
+      out.line('x'.repeat(500_000))
+      out.line('last')
+      console.error(await out.flush(30_000))
+      out.close()`
+    const text = `${'x'.repeat(500_000)}\nlast\n`
+    const file = openSync(join(directory, 'file'), 'w')
+    for (const stdout of [undefined, file]) {
+      const more = stdout === undefined ? {} : { stdout }
+      const p = startProcess(process.execPath, ['--input-type=module', '--eval', program], more)
+      expect([(await p.exit).code, p.stderr()]).toEqual([0, 'true\n'])
+      expect(
+        (stdout === undefined ? p.stdout() : readFileSync(join(directory, 'file'), 'utf8')) === text,
+      ).toBe(true)
+    }
+    closeSync(file)
+  })
+
   it('end with the reader, who is told of', async () => {
     const { reading, writing } = pipe()
     const out = new LineWriter(writing)
@@ -128,10 +184,13 @@ describe('a recording that is streamed', () => {
 
   function sink() {
     const lines: Record<string, unknown>[] = []
-    const state = { isBusy: false }
+    const state = { isBusy: false, isClosed: false }
     const out: LineSink = {
       line: (text) => void lines.push(JSON.parse(text) as Record<string, unknown>),
       flush: async () => !state.isBusy,
+      close: () => {
+        state.isClosed = true
+      },
       gone: new Promise(() => {}),
       get isBusy() {
         return state.isBusy
@@ -186,6 +245,26 @@ describe('a recording that is streamed', () => {
     expect(told).toEqual(['main 2x 30 35', 'late 1x 5 5', 'work 1x 1 1'])
   })
 
+  it('tells classes of one name as one method, whose total has a call below another one once', async () => {
+    const two = new Methods()
+    const merged = treeOf('main 1x 10ns ( run 1x 5ns ( twin 3x 7ns ) twin 1x 1ns )', two)
+    const named = (id: number) => {
+      const { method, ...rest } = two.names[id]!
+      return { ...rest, method: method === 'twin' ? 'run' : method }
+    }
+    const { lines, out } = sink()
+    const one = { ...session().it, methodName: named }
+    const snapshot = async () => ({ merged, threads: [], events: 5, waitNs: 0, healed: 0 })
+    const stream = new RecordingStream({ ...one, snapshot }, out)
+    await vi.advanceTimersByTimeAsync(1100)
+    // run: 5 + 7 + 1 by itself; 5 + 7 below the first, and 1: the 7 are not there twice
+    expect(lines.at(-1)!.methods).toMatchObject([
+      { method: 'run', calls: 5, selfNs: 13, totalNs: 13 },
+      { method: 'main', calls: 1, selfNs: 10, totalNs: 23 },
+    ])
+    await stream.stop()
+  })
+
   it('ends with the whole tree, in pieces, depth first', async () => {
     const { it: streamed } = session()
     const { lines, out } = sink()
@@ -223,6 +302,7 @@ describe('a recording that is streamed', () => {
     state.isBusy = true
     await stream.ended(profileOf('main 1x 10ns'), 'why', 'p')
     expect(kinds(lines)).toEqual(['started', 'snapshot', 'tree'])
+    expect(state.isClosed).toBe(true)
   })
 
   it('tells each warning once, and each redefinition', async () => {

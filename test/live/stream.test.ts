@@ -1,10 +1,13 @@
 // jfluid record --stream, as another program reads it.
 
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
-import { type JsonNode, jfluid, readProfileJson, startJfluid } from '../support/jfluid.ts'
+import { cli, type JsonNode, jfluid, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
 
 interface Line {
   readonly kind: string
@@ -126,6 +129,43 @@ it('a reader that goes away ends the recording, and the profile is kept', async 
   expect(code).toBe(0)
   expect(stdout).toMatch(/1 of the root in 1 thread/)
 })
+
+it('a reader that lives and takes nothing does not keep it, whoever has had its pipe block', async () => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ordered'), 'fix.Ordered'])
+  await java.line(/^ready/)
+  const directory = temporaryDirectory('jfluid-stream-')
+  const [file, pipe] = [join(directory, 'p.jfluid'), join(directory, 'pipe')]
+  execFileSync('mkfifo', [pipe])
+  const reading = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+  const stdout = openSync(pipe, constants.O_WRONLY)
+  const full = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)
+  for (const bytes of [65_536, 1]) expect(() => fill(full, bytes)).toThrow('EAGAIN')
+  // It shares the pipe, and gives back at its end what it found at its start: that it blocks.
+  const other = startProcess(
+    process.execPath,
+    ['--eval', 'process.stdout; process.stdin.resume(); console.error("ready")'],
+    { stdout },
+  )
+  await stderrLine(other, /ready/)
+  const command = ['record', String(java.pid), '--root', 'fix.Ordered.order', '--duration', '10m', '--out']
+  const recording = startProcess(process.execPath, [cli, ...command, file, '--stream'], { stdout })
+  await stderrLine(recording, /root fix/)
+  other.child.stdin?.end()
+  await other.exit
+  java.send('order 7')
+  await java.line(/^order 7:/)
+  recording.child.kill('SIGINT')
+  expect([(await recording.exit).code, recording.stderr().match(/ending: .*/)?.[0]]).toEqual([
+    ...[0, 'ending: SIGINT was received'],
+  ])
+  for (const descriptor of [reading, stdout, full]) closeSync(descriptor)
+  expect((await readProfileJson(file)).merged[0]).toMatchObject({ method: 'order', calls: 1 })
+})
+
+/** Writes so many bytes again and again, until there is no room for them. */
+function fill(descriptor: number, bytes: number): void {
+  for (const some = Buffer.alloc(bytes); ; ) writeSync(descriptor, some)
+}
 
 it('of a whole JVM there is none', async () => {
   const { code, stderr } = await jfluid('record', '1', '--mode', 'sample', '--out', '/nowhere/p', '--stream')

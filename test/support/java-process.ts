@@ -4,10 +4,17 @@
 // file ends with the file (`afterAll`); and if the worker itself goes, its `exit` handler kills
 // what is left. Class files compiled for a test live in a temporary directory and go with the file.
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import {
+  type ChildProcess,
+  type ChildProcessByStdio,
+  execFile,
+  type StdioOptions,
+  spawn,
+} from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, onTestFinished } from 'vitest'
@@ -25,6 +32,8 @@ export interface JavaOptions {
   /** Run the JVM as this user and group (needs root). */
   uid?: number
   gid?: number
+  /** A descriptor that becomes its standard output, which is not read here then. */
+  stdout?: number
   /** In a session of its own, without the developer's terminal; all of its group ends with the test. */
   detached?: boolean
 }
@@ -115,7 +124,7 @@ export function startProcess(
   args: readonly string[],
   options: JavaOptions = {},
 ): JavaProcess {
-  const { env, ...rest } = options
+  const { env, stdout: descriptor, ...rest } = options
   const merged: NodeJS.ProcessEnv = { ...process.env }
   // A JVM reports these two on stderr, which would surprise every test that reads it.
   for (const [name, value] of Object.entries({
@@ -126,7 +135,12 @@ export function startProcess(
     if (value === undefined) delete merged[name]
     else merged[name] = value
   }
-  const child = spawn(command, args, { ...rest, env: merged, stdio: ['pipe', 'pipe', 'pipe'] })
+  const stdio: StdioOptions = ['pipe', descriptor ?? 'pipe', 'pipe']
+  const child = spawn(command, args, { ...rest, env: merged, stdio }) as ChildProcessByStdio<
+    Writable,
+    Readable | null,
+    Readable
+  >
   const { pid } = child
   if (pid === undefined) {
     child.on('error', () => {})
@@ -139,7 +153,7 @@ export function startProcess(
   const wake = () => {
     for (const look of waiting) look()
   }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     stdout += text
     wake()
   })

@@ -3,8 +3,13 @@
 // `process.stdout` writes to pipes synchronously: a reader that sleeps would stop this thread, and with it the answers
 // that threads of the target wait for. Here a write is one of the thread pool, and whoever has something that can be left out
 // asks first whether the last one has gone.
+//
+// A write that waits for a reader cannot be taken back, and no process ends before its thread pool has: not by SIGTERM, either.
+// So a pipe or terminal is opened once more, not to block. That of the descriptor would not do: all who have inherited it share
+// whether it blocks, and a program of Node.js that ends gives back what it found. A socket cannot be opened.
 
-import { write } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, write } from 'node:fs'
+import { isatty } from 'node:tty'
 import { errorCode } from '../../profile/errors.ts'
 
 /** A pipe that is full and does not block is tried again after so long. */
@@ -14,16 +19,23 @@ export class LineWriter {
   /** Resolves with an error's code, EPIPE when the reader has gone: nothing more is written. */
   readonly gone: Promise<string>
   readonly #descriptor: number
+  /** Whether the descriptor is of our own making. */
+  readonly #isOwn: boolean
   readonly #lines: string[] = []
   #bytes: Buffer = Buffer.alloc(0)
   #isBusy = false
+  #isWriting = false
+  /** The reader has, or we have been closed: nothing more is written. */
   #isGone = false
   #goneWith: (code: string) => void = () => {}
   #onIdle: () => void = () => {}
   #onProgress: () => void = () => {}
 
+  /** @param descriptor  stays the caller's */
   constructor(descriptor: number) {
-    this.#descriptor = descriptor
+    const own = openedAgain(descriptor)
+    this.#descriptor = own ?? descriptor
+    this.#isOwn = own !== null
     this.gone = new Promise((resolve) => {
       this.#goneWith = resolve
     })
@@ -60,32 +72,70 @@ export class LineWriter {
     return !this.#isBusy && !this.#isGone
   }
 
+  /** Nothing more is written: what the reader has not taken is dropped. */
+  close(): void {
+    if (this.#isGone) return
+    this.#drop()
+    if (!this.#isWriting) this.#next()
+  }
+
+  #drop(): void {
+    this.#isGone = true
+    this.#lines.length = 0
+    this.#bytes = Buffer.alloc(0)
+  }
+
   #next(): void {
     if (this.#bytes.length === 0) {
-      if (this.#lines.length === 0 || this.#isGone) {
-        this.#isBusy = false
-        this.#onIdle()
+      if (this.#lines.length === 0) {
+        this.#idle()
         return
       }
       this.#bytes = Buffer.from(`${this.#lines.splice(0).join('\n')}\n`)
     }
     this.#isBusy = true
+    this.#isWriting = true
     write(this.#descriptor, this.#bytes, (error, written) => {
-      if (error !== null) {
-        const code = errorCode(error)
-        if (code === 'EAGAIN') {
-          setTimeout(() => this.#next(), AGAIN_MS).unref()
-          return
-        }
-        this.#isGone = true
-        this.#lines.length = 0
-        this.#bytes = Buffer.alloc(0)
-        this.#goneWith(code)
-      } else {
+      this.#isWriting = false
+      if (this.#isGone) {
+        this.#idle()
+        return
+      }
+      if (error === null) {
         this.#bytes = this.#bytes.subarray(written)
         this.#onProgress()
+      } else {
+        const code = errorCode(error)
+        if (code === 'EAGAIN') {
+          setTimeout(() => this.#again(), AGAIN_MS).unref()
+          return
+        }
+        this.#drop()
+        this.#goneWith(code)
       }
       this.#next()
     })
+  }
+
+  #again(): void {
+    if (!this.#isGone) this.#next()
+  }
+
+  #idle(): void {
+    this.#isBusy = false
+    if (this.#isGone && this.#isOwn) closeSync(this.#descriptor)
+    this.#onIdle()
+  }
+}
+
+/** The same pipe or terminal by a description of its own, which does not block; null for what else there is. */
+function openedAgain(descriptor: number): number | null {
+  if (!fstatSync(descriptor).isFIFO() && !isatty(descriptor)) return null
+  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
+  try {
+    return openSync(`/proc/self/fd/${descriptor}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
+  } catch {
+    // It is another user's, as after sudo, or has no reader any more, which writing to what we were given will tell.
+    return null
   }
 }

@@ -2,11 +2,11 @@
 // the keys are documented in the README, and are only ever added.
 
 import { metricOf } from '../../cct/metric.ts'
-import { hotMethods } from '../../cct/snapshot.ts'
+import { hotMethods, mergedMethods } from '../../cct/snapshot.ts'
 import type { MethodName, Tree } from '../../cct/tree.ts'
 import { reasonOf } from '../../profile/errors.ts'
 import { flatNodes } from '../../profile/json.ts'
-import { nameOf, type Profile, type RegionTimes } from '../../profile/profile.ts'
+import { nameKey, nameOf, type Profile, type RegionTimes } from '../../profile/profile.ts'
 import type { Session, SessionStatus } from '../../session/session.ts'
 import { LineWriter } from './line-writer.ts'
 
@@ -34,7 +34,7 @@ export type Streamed = Pick<
 }
 
 /** Where its lines go. */
-export type LineSink = Pick<LineWriter, 'line' | 'isBusy' | 'flush' | 'gone'>
+export type LineSink = Pick<LineWriter, 'line' | 'isBusy' | 'flush' | 'close' | 'gone'>
 
 interface Sums {
   readonly calls: number
@@ -113,9 +113,12 @@ export class RecordingStream {
         ? this.#methodsOf(profile.merged, (id) => nameOf(profile.methodNames, id))
         : this.#regionsOf(regions),
     )
-    if (regions === undefined && !(await this.#tellTree(profile))) return
-    this.#say('ended', { atMs: durationMs, why, file, events: events.count, truncated: truncated !== false })
-    await this.#out.flush(LAST_MS)
+    if (regions !== undefined || (await this.#tellTree(profile))) {
+      const isCut = truncated !== false
+      this.#say('ended', { atMs: durationMs, why, file, events: events.count, truncated: isCut })
+      await this.#out.flush(LAST_MS)
+    }
+    this.#out.close()
   }
 
   /** @returns whether the reader has taken it */
@@ -203,11 +206,9 @@ export class RecordingStream {
   #methodsOf(merged: Tree, named: (id: number) => MethodName): { readonly methods: readonly object[] } {
     const metric = metricOf(merged)
     const now = new Map<string, Named<MethodName>>()
-    for (const { method: id, calls, self, total } of hotMethods(merged)) {
+    for (const { method: id, ...sums } of hotMethods(mergedMethods(merged, (id) => nameKey(named(id))))) {
       const name = named(id)
-      const key = [name.class, name.method, name.descriptor, name.loader].join('\n')
-      const same = now.get(key) ?? { name, calls: 0, self: 0, total: 0 }
-      now.set(key, { name, calls: same.calls + calls, self: same.self + self, total: same.total + total })
+      now.set(nameKey(name), { name, ...sums })
     }
     const methods = this.#changes(now)
       .sort((a, b) => b.self - a.self || b.calls - a.calls)
