@@ -41,6 +41,9 @@ import { Weights } from './weights.ts'
 
 /** Contexts of samples, from which on those with few of them are given up: 64 MiB with the table. */
 const MOST_SAMPLED = 2 ** 20
+/** Of a builder without its trees, and an entry of a map, about. */
+const OBJECT_BYTES = 10_240
+const ENTRY_BYTES = 40
 
 export class CctBuilder extends PresentThread implements EventSink {
   readonly #tokens: Tokens
@@ -107,6 +110,13 @@ export class CctBuilder extends PresentThread implements EventSink {
 
   get floats(): Float64Array {
     return this.nodes.floats
+  }
+
+  /** Of memory, about, without what siblings share. */
+  get bytes(): number {
+    const { nodes, pauses, places } = this
+    const own = this.countedCalls.byteLength + this.probeHalves.size * ENTRY_BYTES
+    return OBJECT_BYTES + nodes.bytes + pauses.bytes + places.bytes + own
   }
 
   /** Nodes, node 0 included. */
@@ -238,10 +248,7 @@ export class CctBuilder extends PresentThread implements EventSink {
    */
   pause(startTicks: number, endTicks: number): void {
     if (this.#executed) return
-    const pause = this.pauses.add(startTicks, endTicks)
-    if (pause === null) return
-    this.rootCalls?.slow?.pause(pause.start, pause.end)
-    this.pauses.takeOutLatest()
+    this.pauses.add(startTicks, endTicks)
   }
 
   /** What was measured so far is the warm-up share: a redefinition has settled. */
@@ -266,8 +273,6 @@ export class CctBuilder extends PresentThread implements EventSink {
    */
   keepSlow(threshold: SlowThreshold, mostContexts?: number): void {
     this.rootCalls?.keepSlow(threshold, (maxNodes) => this.#sibling(maxNodes), mostContexts)
-    // Events that are still to come may lie around one that was told already.
-    for (const { start, end } of this.pauses.all) this.rootCalls?.slow?.pause(start, end)
   }
 
   /** One for some of the same calls. */
@@ -285,9 +290,16 @@ export class CctBuilder extends PresentThread implements EventSink {
     return sibling
   }
 
-  /** A call of a thread between two moments is taken away by `addTree`: pauses that are told later have no part in it. */
-  forgetGaps(thread: number, from: number, to: number): void {
-    this.pauses.forget(thread, from, to)
+  /**
+   * A pause was in a gap of a thread, as another builder of the same events has found.
+   *
+   * @param from   when the call began that it was in
+   * @param at     a tick in the gap
+   * @param ticks  negative if it was none after all
+   * @returns whether the gap is remembered
+   */
+  takeOut(thread: number, from: number, at: number, ticks: number): boolean {
+    return this.pauses.takeOut(thread, from, at, ticks)
   }
 
   /**

@@ -114,6 +114,10 @@ export class Nodes {
     return this.count - 1 - this.#tops - this.pseudoNodes
   }
 
+  get bytes(): number {
+    return this.ints.byteLength + this.#table.byteLength + this.#ranks.byteLength + this.#called.byteLength
+  }
+
   isCalled(method: number): boolean {
     return this.#called[method] === 1
   }

@@ -3,11 +3,14 @@
 //
 // Of each thread a pause is taken out of one gap, the one that it fills most of.
 
+import { enlarged } from './enlarged.ts'
 import { NODE_FLOATS, NODE_TICKS, type Nodes } from './nodes.ts'
 import type { RootCalls } from './root-calls.ts'
 import type { WarmUp } from './warm-up.ts'
 
 const GAPS = 65_536
+const FIRST_GAPS = 16
+const GAP_BYTES = 24
 /** Pauses that a thread may still have to live through: those of the last minutes, at least. */
 const PAUSES = 256
 
@@ -25,10 +28,11 @@ export class Pauses {
   /** Told of what is taken out, where calls of roots are timed. */
   rootCalls: RootCalls | null = null
   readonly #nodes: Nodes
-  readonly #gapThreads = new Int32Array(GAPS)
-  readonly #gapNodes = new Int32Array(GAPS)
-  readonly #gapStarts = new Float64Array(GAPS)
-  readonly #gapEnds = new Float64Array(GAPS)
+  // Most builders of single calls have few.
+  #gapThreads = new Int32Array(0)
+  #gapNodes = new Int32Array(0)
+  #gapStarts = new Float64Array(0)
+  #gapEnds = new Float64Array(0)
   /** Gaps so far; the latest GAPS of them are remembered. */
   #gaps = 0
   #forgottenGaps = 0
@@ -41,32 +45,56 @@ export class Pauses {
     this.#nodes = nodes
   }
 
-  /** Those that are remembered. */
-  get all(): readonly { readonly start: number; readonly end: number }[] {
-    return this.#pauses
+  get bytes(): number {
+    return this.#gapThreads.length * GAP_BYTES
   }
 
-  /** @returns what was remembered; null if it has taken no time */
-  add(startTicks: number, endTicks: number): { readonly start: number; readonly end: number } | null {
+  /** Takes one out of the gaps that are there, and remembers it for those that come. */
+  add(startTicks: number, endTicks: number): void {
     const pause: Pause = { start: Math.round(startTicks), end: Math.round(endTicks), taken: new Map() }
-    if (pause.end <= pause.start) return null
+    if (pause.end <= pause.start) return
     if (this.#pauses.length === PAUSES) this.#pauses.shift()
     this.#pauses.push(pause)
     this.#end = Math.max(this.#end, pause.end)
-    return pause
+    // Of each thread the gap first that it is taken out of: what it makes of other calls does not come to pass.
+    const best = new Map<number, number>()
+    for (let gap = this.#oldest; gap < this.#gaps; gap++) {
+      const ticks = this.#overlap(pause, gap)
+      if (ticks <= 0) continue
+      const before = best.get(this.#gapThreads[gap % GAPS])
+      if (before === undefined || this.#overlap(pause, before) < ticks)
+        best.set(this.#gapThreads[gap % GAPS], gap)
+    }
+    for (const gap of best.values()) this.#takeOut(pause, gap)
   }
 
-  /** Takes the latest one out of the gaps that are there. */
-  takeOutLatest(): void {
-    const pause = this.#pauses.at(-1)
-    if (pause === undefined) return
-    const oldest = Math.max(this.#forgottenGaps, this.#gaps - GAPS)
-    for (let gap = oldest; gap < this.#gaps; gap++) this.#takeOut(pause, gap)
+  get #oldest(): number {
+    return Math.max(this.#forgottenGaps, this.#gaps - GAPS)
+  }
+
+  /**
+   * What another builder of the same events has taken out of one of its gaps.
+   *
+   * @param from   when the call began that it is in
+   * @param at     a tick in the gap
+   * @param ticks  negative if it was not
+   * @returns whether there is such a gap
+   */
+  takeOut(thread: number, from: number, at: number, ticks: number): boolean {
+    for (let gap = this.#gaps - 1; gap >= this.#oldest; gap--) {
+      const i = gap % GAPS
+      const start = this.#gapStarts[i]
+      if (this.#gapThreads[i] !== thread || start > at || start < from) continue
+      this.#correct(this.#gapNodes[i], -ticks, gap < this.#warmGaps)
+      return true
+    }
+    return false
   }
 
   /** Time that is about to be charged to a node. */
   gap(thread: number, node: number, start: number, end: number): void {
     const at = this.#gaps % GAPS
+    if (at >= this.#gapThreads.length) this.#grow(at)
     this.#gapThreads[at] = thread
     this.#gapNodes[at] = node
     this.#gapStarts[at] = start
@@ -76,17 +104,12 @@ export class Pauses {
     for (const pause of this.#pauses) this.#takeOut(pause, gap)
   }
 
-  /** What a thread was charged between two moments is no concern of pauses any more. */
-  forget(thread: number, from: number, to: number): void {
-    for (let gap = Math.max(this.#forgottenGaps, this.#gaps - GAPS); gap < this.#gaps; gap++) {
-      const at = gap % GAPS
-      if (this.#gapThreads[at] !== thread || this.#gapStarts[at] < from || this.#gapEnds[at] > to) continue
-      this.#gapEnds[at] = this.#gapStarts[at]
-    }
-    for (const { taken } of this.#pauses) {
-      const of = taken.get(thread)
-      if (of !== undefined && of.at >= from && of.at < to) taken.delete(thread)
-    }
+  #grow(at: number): void {
+    const room = Math.max(at, FIRST_GAPS - 1)
+    this.#gapThreads = enlarged(this.#gapThreads, room)
+    this.#gapNodes = enlarged(this.#gapNodes, room)
+    this.#gapStarts = enlarged(this.#gapStarts, room)
+    this.#gapEnds = enlarged(this.#gapEnds, room)
   }
 
   /** Ticks of pauses between two moments. */
@@ -118,7 +141,7 @@ export class Pauses {
   /** Takes the pause out of the node that the gap was charged to, if no other gap held more of it. */
   #takeOut(pause: Pause, gap: number): void {
     const at = gap % GAPS
-    const ticks = Math.min(this.#gapEnds[at], pause.end) - Math.max(this.#gapStarts[at], pause.start)
+    const ticks = this.#overlap(pause, gap)
     if (ticks <= 0) return
     const thread = this.#gapThreads[at]
     const before = pause.taken.get(thread)
@@ -132,6 +155,11 @@ export class Pauses {
     this.#correct(taken.node, -ticks, taken.beforeWarm)
     this.rootCalls?.takeOut(thread, start, ticks)
     pause.taken.set(thread, taken)
+  }
+
+  #overlap({ start, end }: Pause, gap: number): number {
+    const at = gap % GAPS
+    return Math.min(this.#gapEnds[at], end) - Math.max(this.#gapStarts[at], start)
   }
 
   #correct(node: number, ticks: number, beforeWarm: boolean): void {

@@ -25,6 +25,11 @@ export class Places {
     this.#nodes = nodes
   }
 
+  get bytes(): number {
+    const { tops, nodes, lasts, sites, suspended } = this
+    return [tops, nodes, lasts, sites, suspended, this.#virtual].reduce((sum, it) => sum + it.byteLength, 0)
+  }
+
   /** Makes sure that a thread has a place. */
   meet(number: number, virtual: boolean): void {
     if (number >= this.tops.length) this.#grow(number)

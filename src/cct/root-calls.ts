@@ -128,7 +128,7 @@ export class RootCalls {
     this.#ends[at] = ticks
     this.#times[at] = time
     this.#seconds[at] = this.#course.record(whole)
-    this.slow?.end(clock, time, call, ticks)
+    this.slow?.end(clock, time, call)
   }
 
   /**
@@ -139,8 +139,12 @@ export class RootCalls {
    */
   takeOut(thread: number, at: number, ticks: number): void {
     const clock = this.clockOf(thread)
-    if (clock.isOpen && clock.begin <= at) clock.excluded += ticks
-    else this.#correct(thread, at, ticks)
+    if (!clock.isOpen || clock.begin > at) {
+      this.#correct(thread, at, ticks)
+      return
+    }
+    clock.excluded += ticks
+    this.slow?.takeOut(clock, at, ticks)
   }
 
   #correct(thread: number, at: number, ticks: number): void {
@@ -154,7 +158,7 @@ export class RootCalls {
       this.histogram.remove(wholeOf(before))
       this.histogram.record(wholeOf(after))
       this.#course.correct(this.#seconds[i]!, wholeOf(before), wholeOf(after))
-      this.slow?.correct(call, after)
+      this.slow?.correct(call, at, ticks, after)
       return
     }
   }

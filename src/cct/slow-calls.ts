@@ -5,122 +5,27 @@
 // words than that is read into a tree of its own meanwhile, so that memory stays bounded.
 //
 // A pause may be told when the calls that it was in have ended, and make one of them fast that was slow. So the latest slow calls
-// are kept for a while, and what is not slow any more is taken out of the tree again.
+// are kept for a while, and what is not slow any more is taken out of the tree again; of the others some are kept that may
+// be among the slowest then. Which gap of a thread a pause is taken out of is decided once, for the tree of all calls
+// (pauses.ts): the trees here are told.
 
 import type { CctBuilder } from './builder.ts'
+import { ADJUST, CAUGHT, CallLog, COUNTED, RESUME, SITE, SUSPEND } from './call-log.ts'
+import { TreeTooLarge } from './nodes.ts'
 import type { RootClock } from './root-calls.ts'
 
 /** The slowest that have trees of their own. */
 export const SLOWEST = 10
-/** Elements of a thread's words that are kept: 2 MiB, 262,144 events. */
-const MOST_WORDS = 2 ** 19
-const MOST_STRETCHES = 2 ** 18
-/** Elements that a thread keeps room for between its calls. */
-const KEPT_WORDS = 2 ** 16
-/** Pauses that trees of single calls are without. */
-const MOST_PAUSES = 256
-/** Slow calls that a pause may still make fast, and elements of their words or nodes: 16 MiB. */
+/** Slow calls that a pause may still make fast. */
 const MOST_RECENT = 1024
-const MOST_RECENT_ELEMENTS = 2 ** 22
+/** The slowest of all others: ten of them may be the slowest of all when a pause has made slow ones fast. */
+const MOST_SPARE = SLOWEST + 64
+/** Of either, in bytes: 16 MiB. The slowest are kept whatever they take. */
+const MOST_KEPT_BYTES = 2 ** 24
 /** Contexts of a call that is read meanwhile. */
 const MOST_CONTEXTS = 2 ** 20
 /** When a call is slow: at so many ticks, or above the p99 of all so far. */
 export type SlowThreshold = number | 'p99'
-
-const CALLS = 0
-const ADJUST = 1
-const SUSPEND = 2
-const RESUME = 3
-const CAUGHT = 4
-const SITE = 5
-const COUNTED = 6
-
-/** Where one stretch of events begins, of four numbers each: kind, and what goes with it. */
-const STRETCH = 4
-
-/** What a thread's call has told so far. */
-class CallLog {
-  words = new Uint32Array(1024)
-  used = 0
-  stretches: number[] = []
-  /** Of a call that has outgrown its words: what was read meanwhile. */
-  builder: CctBuilder | null = null
-  /** That has outgrown its bound. */
-  isTooLarge = false
-  /** It was here when the call began. */
-  isWhole = false
-
-  clear(): void {
-    this.forget()
-    if (this.words.length > KEPT_WORDS) this.words = new Uint32Array(1024)
-    this.builder = null
-    this.isTooLarge = this.isWhole = false
-  }
-
-  /** What is kept has been read. */
-  forget(): void {
-    this.used = 0
-    this.stretches = []
-  }
-
-  get isLarge(): boolean {
-    return this.used > MOST_WORDS || this.stretches.length > MOST_STRETCHES
-  }
-
-  take(words: Uint32Array, from: number, to: number, base: number): void {
-    const count = to - from
-    if (this.used + count > this.words.length) {
-      const grown = new Uint32Array(Math.max(this.used + count, this.words.length * 2))
-      grown.set(this.words.subarray(0, this.used))
-      this.words = grown
-    }
-    this.words.set(words.subarray(from, to), this.used)
-    this.stretches.push(CALLS, this.used, this.used + count, base)
-    this.used += count
-  }
-
-  /** Tells it all to a builder, as events of this thread: what comes of it are the same contexts. */
-  tell(builder: CctBuilder, thread: number): void {
-    const { stretches, words } = this
-    builder.thread(thread, -1)
-    if (this.builder === null) builder.root() // one before it may have lost its end
-    for (let at = 0; at < stretches.length; at += STRETCH) {
-      const [a, b, base] = [stretches[at + 1]!, stretches[at + 2]!, stretches[at + 3]!]
-      switch (stretches[at]) {
-        case CALLS:
-          builder.calls(words, a, b, base)
-          break
-        case ADJUST:
-          builder.adjust(a)
-          break
-        case SUSPEND:
-          builder.suspend(a)
-          break
-        case RESUME:
-          builder.resume(a)
-          break
-        case CAUGHT:
-          builder.caught(a, b)
-          break
-        case SITE:
-          builder.site(a)
-          break
-        default:
-          builder.counted(a)
-      }
-    }
-  }
-
-  copy(): CallLog {
-    const copy = new CallLog()
-    copy.words = this.words.slice(0, this.used)
-    copy.used = this.used
-    copy.stretches = this.stretches
-    copy.builder = this.builder
-    copy.isTooLarge = this.isTooLarge
-    return copy
-  }
-}
 
 /** One call that was slow. */
 export interface SlowCall {
@@ -135,20 +40,15 @@ export interface SlowCall {
 }
 
 interface KeptCall extends SlowCall {
+  ticks: number
   readonly log: CallLog
   /** Its number among all calls of the recording, from 0. */
   readonly call: number
-  /** Between which ticks it went on. */
-  readonly began: number
-  readonly ended: number
-}
-
-/** A call that was slow when it ended. */
-interface RecentCall {
-  readonly call: KeptCall
   /** Ticks from which on it is slow. */
   readonly from: number
-  readonly isSlow: boolean
+  /** So it is in the sum. */
+  isSlow: boolean
+  readonly bytes: number
 }
 
 /** What else is known of the calls of a builder. */
@@ -174,12 +74,18 @@ export class SlowCalls {
   readonly #logs: (CallLog | undefined)[] = []
   /** The slowest first. */
   #slowest: KeptCall[] = []
+  /** A pause has changed how long some took: they are to be chosen anew. */
+  #isStale = false
   #latest: KeptCall | null = null
-  /** By its number among all calls of the recording, oldest first. */
-  readonly #recent = new Map<number, RecentCall>()
-  #recentElements = 0
+  /** Of those that were slow when they ended the latest, by number among all calls of the recording, oldest first. */
+  readonly #recent = new Map<number, KeptCall>()
+  #recentBytes = 0
+  /** Of all others the slowest, the slowest first. */
+  #spare: KeptCall[] = []
+  #spareBytes = 0
+  /** Ticks above which a call is one of them. */
+  #spareAbove = Number.NEGATIVE_INFINITY
   #ended = 0
-  #pauses: [start: number, end: number][] = []
 
   /** @param make  a builder like that of all calls */
   constructor(
@@ -202,6 +108,7 @@ export class SlowCalls {
 
   /** Of all calls, slow or not, that have ended since this began, the slowest first. */
   get slowest(): readonly SlowCall[] {
+    if (this.#isStale) this.#chooseSlowest()
     return this.#slowest
   }
 
@@ -212,25 +119,25 @@ export class SlowCalls {
 
   /** The tree of one of these; null if it is not kept any more. */
   treeOf(number: number): CctBuilder | null {
-    const call = [...this.#slowest, this.#latest].find((it) => it?.number === number)
-    return call === undefined || call === null ? null : this.#builderOf(call)
+    const call = this.#kept().find((it) => it.number === number)
+    return call === undefined || call.log.isTooLarge ? null : this.#builderOf(call)
   }
 
   #builderOf({ log, thread }: KeptCall): CctBuilder {
     if (log.builder !== null) return log.builder
     const builder = this.#make()
     log.tell(builder, thread)
-    for (const [start, end] of this.#pauses) builder.pause(start, end)
     return builder
   }
 
   // ---- what the builder of all calls tells, of calls that go on ----
 
-  begin({ thread }: RootClock): void {
+  begin({ thread, begin }: RootClock): void {
     const log = this.#logs[thread] ?? new CallLog()
     this.#logs[thread] = log
     log.clear()
     log.isWhole = true
+    log.began = begin
   }
 
   calls({ thread }: RootClock, words: Uint32Array, from: number, to: number, base: number): void {
@@ -271,29 +178,34 @@ export class SlowCalls {
     if (log.isLarge) this.#readMeanwhile(log, thread)
   }
 
+  /** A pause was in its time, see `CallLog.takeOut`. */
+  takeOut({ thread }: RootClock, at: number, ticks: number): void {
+    const log = this.#logs[thread]
+    if (log?.isWhole === true) log.takeOut(at, ticks)
+  }
+
   /**
    * The call has ended, and has taken so long.
    *
    * @param number  among all calls of the recording
-   * @param ended   tick of its end
    */
-  end({ begin: began, thread, method }: RootClock, ticks: number, number: number, ended: number): void {
+  end({ thread, method }: RootClock, ticks: number, number: number): void {
     const log = this.#logs[thread]
     if (log?.isWhole !== true) return
     this.#ended++
     const from = this.thresholdTicks
     const isSlow = ticks >= from
-    const isAmongSlowest = this.#slowest.length < SLOWEST || ticks > this.#slowest.at(-1)!.ticks
-    if (isSlow || isAmongSlowest) {
+    if (isSlow || ticks > this.#spareAbove) {
       if (log.builder !== null) this.#readMeanwhile(log, thread)
+      const kept = log.copy()
       const facts = { number: this.#ended, thread, method, ticks, atMs: this.#facts.now() }
-      const call = { ...facts, log: log.copy(), call: number, began, ended }
+      const call = { ...facts, log: kept, call: number, from, isSlow, bytes: kept.bytes }
       if (isSlow) {
         this.#add(call)
         this.#latest = call
-        this.#remember({ call, from, isSlow })
-      }
-      if (isAmongSlowest && !log.isTooLarge) this.#keep(call)
+        this.#remember(call)
+      } else this.#keepSpare(call)
+      this.#compete(call)
     }
     log.clear()
   }
@@ -306,87 +218,109 @@ export class SlowCalls {
   }
 
   #takeAway(call: KeptCall): void {
-    const { log, thread, began, ended } = call
     this.count--
-    if (log.isTooLarge) {
-      this.dropped--
-      return
-    }
-    this.tree.addTree(this.#builderOf(call), thread, -1)
-    this.tree.forgetGaps(thread, began, ended)
+    if (call.log.isTooLarge) this.dropped--
+    else this.tree.addTree(this.#builderOf(call), call.thread, -1)
   }
 
-  #keep(call: KeptCall): void {
-    const at = this.#slowest.findIndex((it) => it.ticks < call.ticks)
-    this.#slowest.splice(at < 0 ? this.#slowest.length : at, 0, call)
+  /** It may be one of the slowest. */
+  #compete(call: KeptCall): void {
+    if (call.log.isTooLarge || this.#isStale) return
+    insert(this.#slowest, call)
     this.#slowest.length = Math.min(SLOWEST, this.#slowest.length)
   }
 
-  #remember(recent: RecentCall): void {
-    this.#recent.set(recent.call.call, recent)
-    this.#recentElements += elementsOf(recent.call)
-    for (const [number, { call }] of this.#recent) {
-      if (this.#recent.size === 1) return
-      if (this.#recent.size <= MOST_RECENT && this.#recentElements <= MOST_RECENT_ELEMENTS) return
+  #chooseSlowest(): void {
+    const known = this.#kept().filter((it) => !it.log.isTooLarge)
+    this.#slowest = known.sort((a, b) => b.ticks - a.ticks || a.number - b.number).slice(0, SLOWEST)
+    this.#isStale = false
+  }
+
+  #kept(): KeptCall[] {
+    return [...new Set([...this.#recent.values(), ...this.#spare, ...this.#slowest])]
+  }
+
+  #remember(call: KeptCall): void {
+    this.#recent.set(call.call, call)
+    this.#recentBytes += call.bytes
+    for (const [number, oldest] of this.#recent) {
+      if (oldest === call) return
+      if (this.#recent.size <= MOST_RECENT && this.#recentBytes <= MOST_KEPT_BYTES) return
       this.#recent.delete(number)
-      this.#recentElements -= elementsOf(call)
+      this.#recentBytes -= oldest.bytes
+      this.#keepSpare(oldest)
     }
   }
 
-  /** A call that has ended took so long, without a pause told since; it is told to `pause` first. */
-  correct(number: number, ticks: number): void {
-    const corrected = (it: KeptCall) => (it.call === number ? { ...it, ticks } : it)
-    if (this.#latest?.call === number) this.#latest = corrected(this.#latest)
-    if (this.#slowest.some((it) => it.call === number))
-      this.#slowest = this.#slowest.map(corrected).sort((a, b) => b.ticks - a.ticks)
-    const recent = this.#recent.get(number)
-    if (recent !== undefined) this.#decideAgain(recent, ticks)
+  #keepSpare(call: KeptCall): void {
+    if (call.log.isTooLarge || call.ticks <= this.#spareAbove) return
+    const spare = this.#spare
+    insert(spare, call)
+    this.#spareBytes += call.bytes
+    while (spare.length > MOST_SPARE || (spare.length > SLOWEST && this.#spareBytes > MOST_KEPT_BYTES)) {
+      const fastest = spare.pop()!
+      this.#spareBytes -= fastest.bytes
+      this.#spareAbove = fastest.ticks
+    }
   }
 
-  #decideAgain({ call, from, isSlow: wasSlow }: RecentCall, ticks: number): void {
-    const isSlow = ticks >= from
-    this.#recent.set(call.call, { call: { ...call, ticks }, from, isSlow })
-    if (isSlow === wasSlow) return
-    if (isSlow) this.#add(call)
-    else this.#takeAway(call)
-    // Where older ones are not known any more there is none, until the next one ends.
-    this.#latest = [...this.#recent.values()].findLast((it) => it.isSlow)?.call ?? null
+  /**
+   * A pause was in the time of a call that has ended.
+   *
+   * @param number     among all calls of the recording
+   * @param at         a tick in the gap that the pause was in
+   * @param takenOut   ticks; negative if it was none after all
+   * @param ticks      what the call has taken without it
+   */
+  correct(number: number, at: number, takenOut: number, ticks: number): void {
+    const recent = this.#recent.get(number)
+    const call = recent ?? this.#spare.find((it) => it.call === number)
+    if (call === undefined) return
+    const { log, thread, isSlow: wasSlow } = call
+    const isSlow = ticks >= call.from
+    call.ticks = ticks
+    call.isSlow = isSlow
+    this.#isStale = true
+    // In place, where there is nothing more to be done.
+    const isDone =
+      wasSlow && isSlow && log.builder === null && this.tree.takeOut(thread, log.began, at, takenOut)
+    if (wasSlow && !isDone) this.#takeAway(call)
+    log.takeOut(at, takenOut)
+    log.settle(thread)
+    if (isSlow && !isDone) this.#add(call)
+    if (wasSlow !== isSlow) this.#findLatest()
+    if (recent === undefined) this.#sortSpare()
+  }
+
+  /** Where older ones are not known any more there is none, until the next one ends. */
+  #findLatest(): void {
+    this.#latest = null
+    for (const call of this.#kept())
+      if (call.isSlow && call.number > (this.#latest?.number ?? 0)) this.#latest = call
+  }
+
+  #sortSpare(): void {
+    this.#spare.sort((a, b) => b.ticks - a.ticks)
+    const isFull = this.#spare.length === MOST_SPARE
+    this.#spareAbove = isFull ? this.#spare.at(-1)!.ticks : Number.NEGATIVE_INFINITY
   }
 
   /** Too much to be kept: it is read into a tree of its own. */
   #readMeanwhile(log: CallLog, thread: number): void {
     try {
-      if (!log.isTooLarge) {
-        const isNew = log.builder === null
-        log.builder ??= this.#make(this.#mostContexts)
-        if (isNew) for (const [start, end] of this.#pauses) log.builder.pause(start, end)
-        log.tell(log.builder, thread)
-      }
-    } catch {
+      if (!log.isTooLarge) log.readMeanwhile(log.builder ?? this.#make(this.#mostContexts), thread)
+    } catch (error) {
+      if (!(error instanceof TreeTooLarge)) throw error
       // Its tree has outgrown its bound. That of all calls has not, so recording goes on.
       log.isTooLarge = true
       log.builder = null
     }
     log.forget()
   }
-
-  /** The target stood still; may be told late. */
-  pause(start: number, end: number): void {
-    // A tree that was added as a whole has left no gaps in the sum.
-    const whole = [...this.#recent.values()].filter(
-      ({ call, isSlow }) => isSlow && call.log.builder !== null && call.began < end && call.ended > start,
-    )
-    for (const { call } of whole) this.#takeAway(call)
-    this.tree.pause(start, end)
-    // One builder may be in more than one of these.
-    const kept = [...this.#slowest, ...[...this.#recent.values()].map((it) => it.call), this.#latest]
-    const logs = [...this.#logs, ...kept.map((it) => it?.log)]
-    for (const builder of new Set(logs.map((it) => it?.builder))) builder?.pause(start, end)
-    for (const { call } of whole) this.#add(call)
-    this.#pauses = [...this.#pauses.slice(1 - MOST_PAUSES), [start, end]]
-  }
 }
 
-function elementsOf({ log: { builder, used, stretches } }: KeptCall): number {
-  return builder === null ? used + stretches.length : builder.ints.length
+/** Into those that are sorted, the slowest first. */
+function insert(calls: KeptCall[], call: KeptCall): void {
+  const at = calls.findIndex((it) => it.ticks < call.ticks)
+  calls.splice(at < 0 ? calls.length : at, 0, call)
 }
