@@ -44,6 +44,21 @@ describe('a budget in the live view', () => {
     assert.match(screen.text, / 70,009 .* com\.acme\.Shop\.tax \(counted\)$/m)
   })
 
+  it('has all calls of packages, too', async () => {
+    const names = new Methods()
+    const tree = treeOf(
+      'com.shop.Shop.order 3x 2000000ns ( com.price.Price.of 9x 10400000ns com.tax.Tax.of 9x 200000ns )',
+      names,
+    )
+    const other = new FakeScreen(80, 24)
+    await new LiveView(new FakeSource(names, withFolds(tree)), other).refresh()
+    other.press('P')
+    assert.match(other.text, / ~3\.00M .* com\.price\.\*$/m)
+    assert.match(other.text, / 70,009 .* com\.tax\.\*$/m)
+    other.press('m')
+    assert.match(other.text, / ~3\.00M .* com\.price\.\*$/m)
+  })
+
   it('marks what is folded, in the tree and among the hot methods', () => {
     assert.match(screen.text, / ~3\.00M .* com\.acme\.Shop\.price \(folded\)$/m)
     assert.doesNotMatch(screen.text, /Shop\.order \(folded\)/)
