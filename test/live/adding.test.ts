@@ -241,6 +241,7 @@ forEachJdk((jdk) => {
     const own = ['fix.Adding.inner', 'fix.Adding$']
     await countsExactly(session, steered, [...own, 'fix.Adding.callback', ...ALL.slice(1)])
     await session.changeRoots([parseRoot('fix.Adding.root')])
+    expect(session.engine.byHand.watchesJdk).toBe(true)
     await countsExactly(session, steered, ALL)
 
     // Back to what it was, while threads run; of what was said of a method, the latest holds. What only it calls goes with it.
@@ -248,6 +249,7 @@ forEachJdk((jdk) => {
     await session.exclude('fix.lib.Helper.other')
     await session.takeBack('java.util.ArrayDeque')
     await session.takeBack('java.util.TimSort')
+    expect(session.engine.byHand.watchesJdk).toBe(false)
     await steered.steer('stop')
     await countsExactly(session, steered, ['fix.Adding.root', ...own, 'fix.lib.Helper.help', 'fix.late.'])
     const inJdk = [...(await steered.code())].filter(([name]) => name.startsWith('Ljava/'))
@@ -285,6 +287,26 @@ forNewestJdk((jdk) => {
     expect(names.map((it) => /(\w+)\(/.exec(it)![1]).sort()).toEqual(['addFirst', 'binarySort', 'other'])
     await end(session)
     expect(await steered.code()).toEqual(code)
+  })
+
+  it('is also what was left out by hand when other methods were the roots', async () => {
+    const steered = await startProgram(jdk)
+    const flags = { exclude: ['fix.Count'] }
+    const session = await startSession(steered, { scheme: 'b', lookAhead: 8, flags })
+    await session.exclude('fix.lib.*')
+    await countsExactly(session, steered, OWN)
+    await session.changeRoots([parseRoot('fix.Adding.inner')])
+    await countsExactly(session, steered, ['fix.Adding.inner', 'fix.Adding$'])
+    await session.add('fix.lib.Helper.help')
+    await countsExactly(session, steered, ['fix.Adding.inner', 'fix.Adding$', 'fix.lib.Helper.help'])
+    await session.add('fix.lib.Helper')
+    await countsExactly(session, steered, [
+      'fix.Adding.inner',
+      'fix.Adding$',
+      'fix.Adding.callback',
+      'fix.lib.',
+    ])
+    await end(session)
   })
 
   it('or be included from the start: code of the JDK that is not read calls back what overrides it', async () => {
