@@ -8,6 +8,7 @@ import { LineWriter } from '../../src/commands/stream/line-writer.ts'
 import { type LineSink, RecordingStream, type Streamed } from '../../src/commands/stream/recording-stream.ts'
 import { Methods, profileOf, profileOfTree, randomTree, seeded, treeOf } from '../profile/trees.ts'
 import { startProcess } from '../support/java-process.ts'
+import { Terminal } from '../support/terminal.ts'
 
 const dist = join(import.meta.dirname, '../../dist')
 
@@ -109,6 +110,23 @@ describe('lines for a reader that is slow', () => {
     const p = startProcess(process.execPath, ['--input-type=module', '--eval', program], { stdout: blocking })
     expect([(await p.exit).code, p.stderr()]).toEqual([0, 'false\n'])
     for (const descriptor of [reading, writing, blocking]) closeSync(descriptor)
+  })
+
+  it('nor do they for a terminal that Ctrl-S has stopped', async () => {
+    const program = `
+      import { once } from 'node:events'
+      import { LineWriter } from '${pathToFileURL(join(dist, 'commands/stream/line-writer.js'))}'
+      const out = new LineWriter(1)
+      out.line('ready')
+      await once(process.stdin, 'data')
+      out.line('nobody sees this')
+      process.exitCode = (await out.flush(50)) ? 1 : 42
+      out.close()
+      process.stdin.destroy()`
+    const terminal = new Terminal([process.execPath, '--input-type=module', '--eval', program])
+    await terminal.until((lines) => lines.includes('ready'))
+    terminal.send('\x13go\r')
+    expect((await terminal.exit).code).toBe(42)
   })
 
   it('go to a file and to a socket as they are', async () => {
