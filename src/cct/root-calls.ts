@@ -94,10 +94,10 @@ export class RootCalls {
     return clock
   }
 
-  /** Keeps trees of slow calls from now on, of those that begin. Anew, if some were kept. */
+  /** Keeps trees of slow calls from now on, of those that begin. Anew, if some were kept; their numbers go on. */
   keepSlow(threshold: SlowThreshold, make: (maxNodes?: number) => CctBuilder, mostContexts?: number): void {
     const facts = { p99: () => this.#p99Ticks(), now: () => this.#course.elapsedMs }
-    this.slow = new SlowCalls(threshold, make, facts, mostContexts)
+    this.slow = new SlowCalls(threshold, make, facts, mostContexts, this.slow?.ended)
   }
 
   /** Above it is one call of a hundred; found anew when there are a twentieth more calls. */

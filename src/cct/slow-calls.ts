@@ -70,8 +70,10 @@ export class SlowCalls {
   readonly #make: (maxNodes?: number) => CctBuilder
   readonly #facts: CallFacts
   readonly #mostContexts: number
-  /** By thread number. */
-  readonly #logs: (CallLog | undefined)[] = []
+  /** By thread number, of those that are in a call. */
+  readonly #logs = new Map<number, CallLog>()
+  /** Of calls that have ended: there are as many as calls that went on at once. */
+  readonly #freeLogs: CallLog[] = []
   /** The slowest first. */
   #slowest: KeptCall[] = []
   /** A pause has changed how long some took: they are to be chosen anew. */
@@ -85,15 +87,21 @@ export class SlowCalls {
   #spareBytes = 0
   /** Ticks above which a call is one of them. */
   #spareAbove = Number.NEGATIVE_INFINITY
-  #ended = 0
+  /** Calls that have ended, and were here when they began. */
+  ended = 0
 
-  /** @param make  a builder like that of all calls */
+  /**
+   * @param make   a builder like that of all calls
+   * @param ended  calls before those that are told
+   */
   constructor(
     threshold: SlowThreshold,
     make: (maxNodes?: number) => CctBuilder,
     facts: CallFacts,
     mostContexts = MOST_CONTEXTS,
+    ended = 0,
   ) {
+    this.ended = ended
     this.#mostContexts = mostContexts
     this.threshold = threshold
     this.#make = make
@@ -133,15 +141,15 @@ export class SlowCalls {
   // ---- what the builder of all calls tells, of calls that go on ----
 
   begin({ thread, begin }: RootClock): void {
-    const log = this.#logs[thread] ?? new CallLog()
-    this.#logs[thread] = log
+    const log = this.#logs.get(thread) ?? this.#freeLogs.pop() ?? new CallLog()
+    this.#logs.set(thread, log)
     log.clear()
     log.isWhole = true
     log.began = begin
   }
 
   calls({ thread }: RootClock, words: Uint32Array, from: number, to: number, base: number): void {
-    const log = this.#logs[thread]
+    const log = this.#logs.get(thread)
     if (from >= to || log?.isWhole !== true) return
     log.take(words, from, to, base)
     if (log.isLarge) this.#readMeanwhile(log, thread)
@@ -172,7 +180,7 @@ export class SlowCalls {
   }
 
   #stretch({ thread }: RootClock, kind: number, a: number, b = 0): void {
-    const log = this.#logs[thread]
+    const log = this.#logs.get(thread)
     if (log?.isWhole !== true) return
     log.stretches.push(kind, a, b, 0)
     if (log.isLarge) this.#readMeanwhile(log, thread)
@@ -180,7 +188,7 @@ export class SlowCalls {
 
   /** A pause was in its time, see `CallLog.takeOut`. */
   takeOut({ thread }: RootClock, at: number, ticks: number): void {
-    const log = this.#logs[thread]
+    const log = this.#logs.get(thread)
     if (log?.isWhole === true) log.takeOut(at, ticks)
   }
 
@@ -190,15 +198,15 @@ export class SlowCalls {
    * @param number  among all calls of the recording
    */
   end({ thread, method }: RootClock, ticks: number, number: number): void {
-    const log = this.#logs[thread]
+    const log = this.#logs.get(thread)
     if (log?.isWhole !== true) return
-    this.#ended++
+    this.ended++
     const from = this.thresholdTicks
     const isSlow = ticks >= from
     if (isSlow || ticks > this.#spareAbove) {
       if (log.builder !== null) this.#readMeanwhile(log, thread)
       const kept = log.copy()
-      const facts = { number: this.#ended, thread, method, ticks, atMs: this.#facts.now() }
+      const facts = { number: this.ended, thread, method, ticks, atMs: this.#facts.now() }
       const call = { ...facts, log: kept, call: number, from, isSlow, bytes: kept.bytes }
       if (isSlow) {
         this.#add(call)
@@ -208,6 +216,8 @@ export class SlowCalls {
       this.#compete(call)
     }
     log.clear()
+    this.#logs.delete(thread)
+    this.#freeLogs.push(log)
   }
 
   #add({ log, thread }: KeptCall): void {

@@ -24,7 +24,7 @@ export type { LiveSource, LiveStatus } from './live-source.ts'
 /** 8 Hz. */
 const PERIOD_MS = 125
 const WHEEL_ROWS = 3
-/** How many slow calls there are is not known yet. */
+/** Which slow calls there are is not known yet. */
 const NONE_SEEN = -1
 
 /**
@@ -296,7 +296,7 @@ export class LiveView extends Frame<Picture> implements Actions {
     this.draw()
   }
 
-  /** Slow calls when freezing was asked for, or last happened; undefined while it is not. */
+  /** Number of the slow call that ended latest when freezing was asked for, or last happened; undefined while it is not. */
   #slowSeen: number | undefined
   #isFrozenBySlow = false
 
@@ -329,10 +329,12 @@ export class LiveView extends Frame<Picture> implements Actions {
     super.pause()
   }
 
-  #freezeIfSlow({ count, latest, unit }: SlowTimes): void {
+  #freezeIfSlow({ latest, unit }: SlowTimes): void {
     if (this.#slowSeen === undefined || this.isPaused) return
-    const isNew = this.#slowSeen !== NONE_SEEN && count > this.#slowSeen
-    this.#slowSeen = count
+    // There may be fewer than before, as a pause told late has made some fast: numbers tell which are new.
+    const number = latest?.number ?? 0
+    const isNew = this.#slowSeen !== NONE_SEEN && number > this.#slowSeen
+    this.#slowSeen = Math.max(number, this.#slowSeen)
     if (!isNew || latest?.tree === undefined) return
     this.#isFrozenBySlow = true
     this.model.chooseCall(latest.number)

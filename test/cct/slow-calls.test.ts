@@ -19,6 +19,16 @@ function keeping(threshold: SlowThreshold, builder = new CctBuilder()) {
   return { builder, calls, course, slow }
 }
 
+function collector(): () => void {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc')
+}
+
+function arrayMiB(collect: () => void): number {
+  collect()
+  return process.memoryUsage().arrayBuffers / 2 ** 20
+}
+
 describe('slow calls', () => {
   it('have a tree of their own, and the slowest each one', () => {
     const { builder, course, slow } = keeping(50)
@@ -85,6 +95,7 @@ describe('slow calls', () => {
     play(builder, 'main< 30 root main> 40 main< 45')
     assert.equal(show(treeOf(slow().tree)), 'main 1x 5ns')
     assert.equal(slow().count, 1)
+    assert.equal(slow().latest?.number, 2) // no number stands for two calls
   })
 
   it('are without pauses, told early or late', () => {
@@ -273,15 +284,21 @@ describe('slow calls', () => {
     }
   })
 
+  it('take no memory for threads that are in no call', () => {
+    const { builder, slow } = keeping(Number.POSITIVE_INFINITY)
+    const collect = collector()
+    const before = arrayMiB(collect)
+    for (let thread = 1; thread <= 5000; thread++)
+      play(builder, `@${thread} root main> ${thread} main< ${thread + 1}`)
+    const mib = arrayMiB(collect) - before
+    assert.ok(mib < 4, `${mib} MiB`)
+    assert.equal(slow().slowest.length, SLOWEST)
+  })
+
   it('take 16 MiB while a pause may make them fast, and others as much, however large they are', () => {
-    setFlagsFromString('--expose-gc')
-    const collect: () => void = runInNewContext('gc')
+    const collect = collector()
     const { builder, slow } = keeping(1)
-    const taken = () => {
-      collect()
-      return process.memoryUsage().arrayBuffers
-    }
-    const before = taken()
+    const before = arrayMiB(collect)
     let now = 0
     for (let call = 0; call < 150; call++) {
       builder.thread(1, -1)
@@ -290,9 +307,9 @@ describe('slow calls', () => {
       now += 65_537
       for (let depth = 0; depth < 4000; depth++) exit(builder, idOf('main'), ++now)
     }
-    assert.equal(slow().count, 150)
-    const mib = (taken() - before) / 2 ** 20
+    const mib = arrayMiB(collect) - before
     assert.ok(mib > 4 && mib < 36, `${mib} MiB`)
+    assert.equal(slow().count, 150)
   })
 
   it('that have more events than are kept have the same trees', () => {

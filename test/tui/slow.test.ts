@@ -24,6 +24,11 @@ async function open(columns = 80) {
   return { source, screen, view, times, methods, all, slow }
 }
 
+/** So many slow calls, the latest of them new. */
+function later(times: SlowTimes, count: number): SlowTimes {
+  return { ...times, count, latest: { ...times.latest!, number: times.latest!.number + count } }
+}
+
 /** What a key has asked for has come. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 5; i++) await turnOfTheLoop()
@@ -174,7 +179,7 @@ describe('F', () => {
     assert.equal(source.wanted, 'latest')
     await view.refresh()
     assert.doesNotMatch(screen.text, /PAUSED/)
-    source.more = { ...TIMED, slow: { ...times, count: 2 } }
+    source.more = { ...TIMED, slow: later(times, 2) }
     await view.refresh()
     assert.match(screen.text, /PAUSED/)
     assert.match(screen.text, /frozen: a call took 45\.0 ms in worker-1; F goes on/)
@@ -186,13 +191,13 @@ describe('F', () => {
     screen.press('F')
     await view.refresh()
     assert.doesNotMatch(screen.text, /PAUSED|lock$/m)
-    source.more = { ...TIMED, slow: { ...times, count: 3 } }
+    source.more = { ...TIMED, slow: later(times, 3) }
     await view.refresh()
     assert.match(screen.text, /PAUSED/)
     screen.press('F')
     screen.press('F')
     assert.match(screen.text, /does not freeze at slow calls any more/)
-    source.more = { ...TIMED, slow: { ...times, count: 4 } }
+    source.more = { ...TIMED, slow: later(times, 4) }
     await view.refresh()
     assert.doesNotMatch(screen.text, /PAUSED/)
   })
@@ -208,8 +213,26 @@ describe('F', () => {
     screen.press('S down enter')
     await settled()
     assert.deepEqual(source.wanted, { call: 2, andLatest: true })
-    source.more = { ...TIMED, slow: { ...times, count: 2 } }
+    source.more = { ...TIMED, slow: later(times, 2) }
     await view.refresh()
+    assert.match(screen.text, /PAUSED/)
+  })
+
+  it('freezes at one that ended when a pause told late had made others fast', async () => {
+    const { screen, source, times, view } = await open()
+    screen.press('F')
+    await view.refresh()
+    await view.refresh()
+    const latest = times.latest!
+    const withLatest = (count: number, number: number) => {
+      source.more = { ...TIMED, slow: { ...times, count, latest: { ...latest, number } } }
+      return view.refresh()
+    }
+    await withLatest(0, latest.number - 1)
+    assert.doesNotMatch(screen.text, /PAUSED/)
+    await withLatest(times.count, latest.number)
+    assert.doesNotMatch(screen.text, /PAUSED/) // it is slow again, and not new
+    await withLatest(times.count, latest.number + 3)
     assert.match(screen.text, /PAUSED/)
   })
 
@@ -217,7 +240,7 @@ describe('F', () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     await view.refresh()
-    source.more = { ...TIMED, slow: { ...times, count: 2 } }
+    source.more = { ...TIMED, slow: later(times, 2) }
     await view.refresh()
     screen.press('p')
     await view.refresh()
