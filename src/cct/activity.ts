@@ -40,16 +40,25 @@ export class ThreadActivity {
     })
   }
 
-  clear(): void {
-    this.#told.fill(0)
+  /** Whether it has told nothing in any second that is kept. */
+  isSilentAt(second: number): boolean {
+    return this.#second <= second - SECONDS
   }
 }
 
-/** Of all threads, by row: a thread's number, or 0 for all virtual ones. */
+/** Of all threads, by row: a thread's number, or 0 for all virtual ones. Those that have told nothing for a while have none. */
 export class Activities {
   readonly #byRow = new Map<number, ThreadActivity>()
+  #lookedAt = 0
 
-  of(row: number): ThreadActivity {
+  /** How many are kept. */
+  get size(): number {
+    return this.#byRow.size
+  }
+
+  /** Of one that tells something; it is good until the next call of this. */
+  of(row: number, second: number): ThreadActivity {
+    if (second - this.#lookedAt >= SECONDS) this.#forgetSilent(second)
     const known = this.#byRow.get(row)
     if (known !== undefined) return known
     const made = new ThreadActivity()
@@ -57,7 +66,19 @@ export class Activities {
     return made
   }
 
+  /** By second, those before this one. */
+  before(row: number, second: number): Uint32Array {
+    return (this.#byRow.get(row) ?? NOTHING).before(second)
+  }
+
+  #forgetSilent(second: number): void {
+    this.#lookedAt = second
+    for (const [row, activity] of this.#byRow) if (activity.isSilentAt(second)) this.#byRow.delete(row)
+  }
+
   clear(): void {
-    for (const activity of this.#byRow.values()) activity.clear()
+    this.#byRow.clear()
   }
 }
+
+const NOTHING = new ThreadActivity()

@@ -181,7 +181,7 @@ export class CctBuilder extends PresentThread implements EventSink {
   sample(weight: number): void {
     if (this.node === this.places.tops[this.current]) return
     this.isSampled = true
-    this.activity.add(this.second, 1)
+    this.noteActivity(1)
     this.nodes.floats[this.node * NODE_FLOATS + NODE_TICKS]++
     this.weights.add(weight)
     if (this.nodes.count > this.#mostSampled) this.#purge()
@@ -344,6 +344,7 @@ export class CctBuilder extends PresentThread implements EventSink {
     this.probeHalves.clear()
     this.#warm = NO_WARM_UP
     this.activities.clear()
+    this.activity = null
     this.pauses.reset()
   }
 
@@ -420,7 +421,7 @@ export class CctBuilder extends PresentThread implements EventSink {
 
   /** @param row  number of a thread, or 0 for all virtual ones */
   activityOf(row: number): Activity {
-    const perSecond = this.activities.of(row).before(this.second)
+    const perSecond = this.activities.before(row, this.second)
     if (this.isSampled) return { perSecond }
     this.putDown()
     return { perSecond, inside: this.places.inside(row) }

@@ -3,7 +3,7 @@
 
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { CONTROL_COUNTED, CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
-import { Activities, ThreadActivity } from './activity.ts'
+import { Activities, type ThreadActivity } from './activity.ts'
 import type { CallIds } from './call-ids.ts'
 import { enlarged } from './enlarged.ts'
 import {
@@ -84,8 +84,8 @@ export abstract class PresentThread {
   /** Of the present thread. */
   protected clock: RootClock | null = null
   protected readonly activities = new Activities()
-  /** Of the present thread. */
-  protected activity = new ThreadActivity()
+  /** Of the present thread; null until it tells something. */
+  protected activity: ThreadActivity | null = null
   /** Threads tell where they are in samples, and not when they come and go. */
   protected isSampled = false
   /** Where the words begin that its clock has not heard of. */
@@ -299,13 +299,22 @@ export abstract class PresentThread {
     this.last = this.places.lasts[number]
     this.nextSite = this.places.sites[number]
     this.clock = this.rootCalls?.clockOf(number) ?? null
-    this.activity = this.activities.of(this.places.tops[number] === this.places.virtualTop ? 0 : number)
+    this.activity = null
     this.adjustedLast = -1
   }
 
   /** The present thread has told so many events at once. */
   #tell(events: number): void {
-    if (!this.isSampled) this.activity.add(this.second, events)
+    if (!this.isSampled) this.noteActivity(events)
+  }
+
+  /** Nothing is noted where nobody says when what comes was read. */
+  protected noteActivity(told: number): void {
+    if (this.nodes.nowMs < 0) return
+    const { second } = this
+    const row = this.places.tops[this.current] === this.places.virtualTop ? 0 : this.current
+    this.activity ??= this.activities.of(row, second)
+    this.activity.add(second, told)
   }
 
   protected get second(): number {

@@ -61,6 +61,8 @@ export interface Trace<T = TraceThread> {
   readonly calls: readonly TracedCall<T>[]
   /** After so many events there was no more room; absent if there was. */
   readonly cutAfter?: number
+  /** Traced calls that are not in it, as they contradict themselves; absent if there are none. */
+  readonly leftOut?: number
 }
 
 export interface TraceOptions {

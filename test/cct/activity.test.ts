@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { ThreadActivity } from '../../src/cct/activity.ts'
+import { Activities, ThreadActivity } from '../../src/cct/activity.ts'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { enter, exit } from '../events/sinks.ts'
 import { idOf, play } from './notation.ts'
@@ -34,6 +34,34 @@ describe('what a thread has told lately', () => {
       activity.before(2_000_000).reduce((a, b) => a + b),
       0,
     )
+  })
+})
+
+describe('what threads have told', () => {
+  it('is kept of those that told something lately only', () => {
+    const activities = new Activities()
+    for (let row = 1; row <= 1000; row++) activities.of(row, 100).add(100, 1)
+    activities.of(7, 130).add(130, 2)
+    assert.equal(activities.size, 1000)
+    activities.of(2000, 160).add(160, 3)
+    assert.equal(activities.size, 2)
+    assert.deepEqual(latest(activities.before(7, 161), 31), [2, ...Array.from({ length: 30 }, () => 0)])
+    assert.deepEqual(latest(activities.before(2000, 161), 1), [3])
+    assert.deepEqual(latest(activities.before(3000, 161), 1), [0])
+    assert.equal(activities.size, 2) // nothing comes of looking
+  })
+
+  it('goes on where one has been silent for long', () => {
+    const builder = new CctBuilder()
+    builder.nowMs = 1_000
+    play(builder, '@1 main> 0 @2 main> 1')
+    builder.nowMs = 200_000
+    play(builder, '@1 work> 2 work< 3')
+    builder.nowMs = 300_000
+    play(builder, '@1 work> 4 @2 work> 5 work< 6')
+    builder.nowMs = 301_000
+    assert.deepEqual(latest(builder.activityOf(1).perSecond, 1), [1])
+    assert.deepEqual(latest(builder.activityOf(2).perSecond, 1), [2])
   })
 })
 
