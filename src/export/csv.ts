@@ -3,7 +3,8 @@
 //
 // A spreadsheet takes a cell that begins with =, +, -, @, a tab or a line end for a formula, or for the beginning of one, and a
 // thread may be called anything. So a text that begins with one of these, or with an apostrophe, has an apostrophe before it:
-// to read a name, take one away. Numbers have none.
+// to read a name, take one away. So does what comes behind a semicolon, as each method of a path: many a spreadsheet begins a cell
+// there. Numbers have none.
 //
 // The first row names the columns. `node` and `parent` are row numbers from 0 (a top node has no parent), `path` the
 // methods from the top node down, joined by semicolons; deep ones are cut in the middle. The numbers are the columns of
@@ -85,6 +86,6 @@ function methodCells(profile: Profile): (id: number) => string {
 }
 
 function textCell(text: string): string {
-  const plain = /^[=+\-@\t\r\n'＝＋－＠]/.test(text) ? `'${text}` : text
+  const plain = text.replace(/(?<=^|;)(?=[=+\-@\t\r\n'＝＋－＠])/g, "'")
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
 }

@@ -35,14 +35,26 @@ describe('csv', () => {
       [
         ['threadId', 'thread', 'node', 'parent', 'depth'],
         ['1', 'main', '0', '', '0'],
-        ['21', 'pool "1";\n', '1', '', '0'],
-        ['21', 'pool "1";\n', '2', '1', '1'],
+        ['21', 'pool "1";\'\n', '1', '', '0'],
+        ['21', 'pool "1";\'\n', '2', '1', '1'],
       ],
     )
   })
 
   it('has no name that a spreadsheet would take for a formula, and gives each name back', async () => {
-    const names = ['=1+1', '+1', '-main', '@SUM(A1)', '\tx', '\r\n=1', "'quoted", '＝1', 'a=b', '<init>']
+    const names = [
+      '=1+1',
+      '+1',
+      '-main',
+      '@SUM(A1)',
+      '\tx',
+      '\r\n=1',
+      "'quoted",
+      '＝1',
+      'a=b',
+      '<init>',
+      'a;=1+1',
+    ]
     const [, ...rows] = rowsOf(
       await exported(
         profileOf('main 1x -5ns', {
@@ -55,8 +67,21 @@ describe('csv', () => {
     assert.equal(rows.length, names.length)
     for (const [i, row] of rows.entries()) {
       assert.doesNotMatch(row[1]!, /^[=+\-@\t\r\n＝]/)
-      assert.equal(row[1]!.replace(/^'/, ''), names[i])
+      assert.doesNotMatch(row[1]!, /;[=+\-@]/)
+      assert.equal(row[1]!.replace(/(?<=^|;)'/g, ''), names[i])
       assert.equal(row[11], '-5') // numbers stay numbers
+    }
+    for (const [name, safe] of [
+      ['=1+1', "'=1+1.x"],
+      ['＋1', "'＋1.x"],
+      ["'q", "''q.x"],
+    ] as const) {
+      const none = { class: '', method: '', descriptor: '', loader: '' }
+      const methodNames = [none, { ...none, class: 'A', method: 'm' }, { ...none, class: name, method: 'x' }]
+      const [, , below] = rowsOf(
+        await exported(profileOf('main 1x 1ns ( work 1x 1ns )', { methodNames }), 'csv'),
+      )
+      assert.equal(below![3], `A.m;${safe}`)
     }
     const clojure = profileOf('main 1x 1ns', {
       methodNames: [
