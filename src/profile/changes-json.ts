@@ -39,13 +39,14 @@ export function* changesJsonPieces(
       correlation: finite(correlation),
     },
     warnings: remarksOf(before.profile, after.profile),
-    conditions: verdicts.map(({ condition, subject, change, isWithinDoubt, ...numbers }) => ({
+    conditions: verdicts.map(({ condition, subject, change, isWithinDoubt, isBelowDoubt, ...numbers }) => ({
       ...{
         condition: condition.text,
         subject,
         ...numbers,
         change: finite(change),
         withinDoubt: isWithinDoubt,
+        belowDoubt: isBelowDoubt,
       },
     })),
   }

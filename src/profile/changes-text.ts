@@ -265,12 +265,13 @@ function* verdictLines(
 
 /** "com.acme.Foo.bar 0.1000 ms, now 0.1200 ms: +20.0 %". */
 export function verdictText(
-  { condition, subject, before, after, change, doubt, isWithinDoubt }: Verdict,
+  { condition, subject, before, after, change, doubt, isWithinDoubt, isBelowDoubt }: Verdict,
   { kind }: Changes,
 ): string {
   const isCalls = condition.measure === 'calls'
   const text = (value: number): string =>
     isCalls ? callsText(value) : `${amount(kind, value)} ${UNITS[kind]}`
   const noise = isWithinDoubt ? `, within ±${text(doubt)} of noise` : ''
-  return `${subject} ${text(before)}, now ${text(after)}: ${changeText(change)}${noise}`
+  const hardly = isBelowDoubt ? `; this condition can hardly hold: ±${percent(doubt, before)} % is noise` : ''
+  return `${subject} ${text(before)}, now ${text(after)}: ${changeText(change)}${noise}${hardly}`
 }

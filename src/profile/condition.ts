@@ -52,6 +52,8 @@ export interface Verdict {
   readonly doubt: number
   /** It would have failed, were the difference not within that doubt. */
   readonly isWithinDoubt: boolean
+  /** Its limit is a percentage, and less than that doubt: it can hardly hold. */
+  readonly isBelowDoubt: boolean
   readonly failed: boolean
 }
 
@@ -237,7 +239,10 @@ function verdictOf(
   // A limit on the other side, as `> -5%`, holds where nothing has changed: noise does not make it hold.
   const needsChange = limit.how === 'part' && (isMore ? limit.value >= 0 : limit.value <= 0)
   const isWithinDoubt = holds && needsChange && Math.abs(after - before) <= doubt
-  return { condition, subject, before, after, change, doubt, isWithinDoubt, failed: holds && !isWithinDoubt }
+  const failed = holds && !isWithinDoubt
+  const isBelowDoubt =
+    !failed && needsChange && limit.value !== 0 && before > 0 && doubt > Math.abs(limit.value) * before
+  return { condition, subject, before, after, change, doubt, isWithinDoubt, isBelowDoubt, failed }
 }
 
 /** As a part of what it was. Times below zero are ones that we are not sure of: nothing. */

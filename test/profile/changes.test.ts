@@ -291,7 +291,15 @@ describe('the page', () => {
       {
         ...{ condition: 'App.fresh self > +1%', subject: 'com.acme.App.fresh' },
         // 0.1 % of the 450 µs that a root call costs.
-        ...{ before: 0, after: 100_000, doubt: 450, withinDoubt: false, failed: true, change: null },
+        ...{
+          before: 0,
+          after: 100_000,
+          doubt: 450,
+          withinDoubt: false,
+          belowDoubt: false,
+          failed: true,
+          change: null,
+        },
       },
     ])
     assert.deepEqual(json.methods, [
@@ -387,6 +395,17 @@ describe('conditions', () => {
       return verdict!
     }
 
+    it('that is less than the noise itself is said to hold hardly ever', () => {
+      const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
+      // A thousandth of a call is 1,001 ns: 80 % of 1,250 ns.
+      const text = page(root(1250), root(1260), ['App.work self > +10%', 'App.work self > +90%'])
+      assert.match(text.replace(/\s+/g, ' '), /\+0\.8 %; this condition can hardly hold: ±80\.1 % is noise/)
+      assert.equal(text.match(/hardly/g)?.length, 1)
+      assert.equal(failed('App.work self > +10%', root(1250), root(5000)).isBelowDoubt, false)
+      assert.equal(failed('App.work self > +5us', root(1250), root(1260)).isBelowDoubt, false)
+      assert.equal(failed('App.work calls > +10%', root(1250), root(1260)).isBelowDoubt, false)
+    })
+
     it('is noise where it is less than a thousandth of a root call', () => {
       const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
       // A call costs 1 ms: 1,000 ns are noise, 1,002 are not.
@@ -463,7 +482,7 @@ describe('conditions', () => {
       const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
       assert.match(
         page(root(100), root(1100), ['App.work self > +10%'], { width: 200 }),
-        /^ok +App\.work self > \+10%: com\.acme\.App\.work 0\.000100 ms, now 0\.00110\d? ms: \+1000 %, within ±0\.00100\d? ms of noise$/m,
+        /^ok +App\.work self > \+10%: com\.acme\.App\.work 0\.000100 ms, now 0\.00110\d? ms: \+1000 %, within ±0\.00100\d? ms of noise; this condition can hardly hold: ±1001 % is noise$/m,
       )
     })
   })
