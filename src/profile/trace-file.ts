@@ -1,6 +1,6 @@
 // Traced calls in a `.jfluid` file: key `trace` of the body (file.ts), absent if no calls were traced.
 //
-//   {asked, cutAfter?, calls: [{startNs, state, tracks: [{id, name, events, times}]}]}
+//   {asked, cutAfter?, leftOut?, calls: [{startNs, state, tracks: [{id, name, events, times}]}]}
 //
 // is `Trace` with `thread` unfolded; `events` is an i32 array and `times` an f64 array, each as MessagePack `bin`. A reader
 // checks what views rely on: ids have names, every frame is left, work is handed over once and by an earlier track, and
@@ -24,8 +24,10 @@ export function withSoundTrace(profile: Profile): Profile {
   const found = faults.find((it) => it !== null)
   if (found === undefined) return profile
   const calls = trace.calls.filter((_, i) => faults[i] === null)
-  const warning = `traced calls left out, as they contradict themselves (${found}): ${trace.calls.length - calls.length}; please report this`
-  return { ...profile, trace: { ...trace, calls }, warnings: [...warnings, warning] }
+  const without = trace.calls.length - calls.length
+  const warning = `traced calls left out, as they contradict themselves (${found}): ${without}; please report this`
+  const leftOut = (trace.leftOut ?? 0) + without
+  return { ...profile, trace: { ...trace, leftOut, calls }, warnings: [...warnings, warning] }
 }
 
 export function packTrace({ calls, ...facts }: Trace): object {
@@ -52,6 +54,7 @@ export function readTrace(value: unknown, methods: number, bad: (what: string) =
     asked: whole(trace.asked, 'trace.asked', bad),
     calls: list(trace.calls, 'trace.calls', bad).map((each) => readCall(each, methods, bad)),
     ...(trace.cutAfter !== undefined && { cutAfter: whole(trace.cutAfter, 'trace.cutAfter', bad) }),
+    ...(trace.leftOut !== undefined && { leftOut: whole(trace.leftOut, 'trace.leftOut', bad) }),
   }
 }
 

@@ -18,8 +18,8 @@ const STEPS = 100
 export function* tracePieces(profile: Profile, withEvents: boolean): Generator<string> {
   const { trace, methodNames } = profile
   if (trace === undefined) return
-  const { asked, cutAfter, calls } = trace
-  yield `{"asked":${asked},"cutAfter":${cutAfter ?? 0},"calls":[`
+  const { asked, cutAfter, leftOut, calls } = trace
+  yield `{"asked":${asked},"cutAfter":${cutAfter ?? 0},"leftOut":${leftOut ?? 0},"calls":[`
   let separator = '\n'
   for (const call of calls) {
     const { startNs, state, tracks } = call

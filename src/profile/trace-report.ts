@@ -44,11 +44,11 @@ const STATES: Readonly<Record<TraceState, string>> = {
 export function* traceSection(profile: Profile, page: TracePage): Generator<string> {
   const { trace } = profile
   if (trace === undefined) return
-  const { calls, asked, cutAfter } = trace
+  const { calls, asked, cutAfter, leftOut = 0 } = trace
   const { paint, top, only } = page
   const cutText = cutAfter === undefined ? '' : `; cut after ${count(cutAfter)} events`
   if (calls.length === 0) {
-    yield `\n${paint('bold', 'Traced calls')}: no call of a root began\n`
+    yield `\n${paint('bold', 'Traced calls')}: ${leftOut > 0 ? `none that can be shown, ${plural(leftOut, 'call')} left out` : 'no call of a root began'}\n`
     return
   }
   if (only !== undefined) {
@@ -56,8 +56,12 @@ export function* traceSection(profile: Profile, page: TracePage): Generator<stri
     return
   }
   const shown = calls.slice(0, top)
+  const which =
+    leftOut > 0
+      ? `${calls.length} of the first ${calls.length + leftOut}, ${leftOut} left out; ${asked} asked for`
+      : `the first ${calls.length} of ${asked} asked for`
   const rest = shown.length < calls.length ? `, ${shown.length} shown` : ''
-  yield `\n${paint('bold', 'Traced calls')}${paint('dim', `, the first ${calls.length} of ${asked} asked for${rest}${cutText}`)}\n`
+  yield `\n${paint('bold', 'Traced calls')}${paint('dim', `, ${which}${rest}${cutText}`)}\n`
   yield `${paint('dim', `${right('call', 5)}${right('at ms', 11)}${right('total ms', 10)}${right('events', 9)}${right('tasks', 7)}  method, and its thread`)}\n`
   for (const [i, call] of shown.entries()) yield listed(profile, call, i + 1, page)
   for (const [i, call] of shown.slice(0, PATHS).entries()) yield* criticalPath(profile, call, i + 1, page)

@@ -75,7 +75,7 @@ describe('a file with traced calls', () => {
     const [first, second] = two.calls
     const profile = traced({ asked: 3, calls: [first!, empty, second!] })
     const read = decodeProfile(encodeProfile(profile), 'p')
-    assert.deepEqual(read.trace, { asked: 3, calls: two.calls })
+    assert.deepEqual(read.trace, { asked: 3, leftOut: 1, calls: two.calls })
     assert.deepEqual(read.merged, profile.merged)
     assert.deepEqual(read.warnings, [
       ...profile.warnings,
@@ -159,6 +159,12 @@ describe('the report of traced calls', () => {
     expect(text).toContain('t1 (open)')
     expect(text).toContain('t1 (cut)')
     expect(section(traced({ asked: 5, calls: [] }))).toBe('Traced calls: no call of a root began\n')
+    expect(section(traced({ asked: 5, leftOut: 2, calls: [] }))).toBe(
+      'Traced calls: none that can be shown, 2 calls left out\n',
+    )
+    expect(section(traced({ ...two, asked: 3, leftOut: 1 }))).toContain(
+      'Traced calls, 2 of the first 3, 1 left out; 3 asked for',
+    )
   })
 
   it('fits its width, whatever the calls are', () => {
