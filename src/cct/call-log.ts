@@ -102,7 +102,7 @@ export class CallLog {
   /** Tells it all to a builder, as events of this thread: what comes of it are the same contexts. */
   tell(builder: CctBuilder, thread: number): void {
     this.#tellEvents(builder, thread)
-    this.#leftOf(builder, thread)
+    if (this.#takenOut.length > 0) this.#leftOf(builder, thread)
   }
 
   /** Takes out what was taken out. @returns of which the gap is not there */

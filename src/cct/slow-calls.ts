@@ -71,7 +71,7 @@ export class SlowCalls {
   readonly #facts: CallFacts
   readonly #mostContexts: number
   /** By thread number, of those that are in a call. */
-  readonly #logs = new Map<number, CallLog>()
+  readonly #logs: (CallLog | undefined)[] = []
   /** Of calls that have ended: there are as many as calls that went on at once. */
   readonly #freeLogs: CallLog[] = []
   /** The slowest first. */
@@ -141,15 +141,15 @@ export class SlowCalls {
   // ---- what the builder of all calls tells, of calls that go on ----
 
   begin({ thread, begin }: RootClock): void {
-    const log = this.#logs.get(thread) ?? this.#freeLogs.pop() ?? new CallLog()
-    this.#logs.set(thread, log)
+    const log = this.#logs[thread] ?? this.#freeLogs.pop() ?? new CallLog()
+    this.#logs[thread] = log
     log.clear()
     log.isWhole = true
     log.began = begin
   }
 
   calls({ thread }: RootClock, words: Uint32Array, from: number, to: number, base: number): void {
-    const log = this.#logs.get(thread)
+    const log = this.#logs[thread]
     if (from >= to || log?.isWhole !== true) return
     log.take(words, from, to, base)
     if (log.isLarge) this.#readMeanwhile(log, thread)
@@ -180,7 +180,7 @@ export class SlowCalls {
   }
 
   #stretch({ thread }: RootClock, kind: number, a: number, b = 0): void {
-    const log = this.#logs.get(thread)
+    const log = this.#logs[thread]
     if (log?.isWhole !== true) return
     log.stretches.push(kind, a, b, 0)
     if (log.isLarge) this.#readMeanwhile(log, thread)
@@ -188,7 +188,7 @@ export class SlowCalls {
 
   /** A pause was in its time, see `CallLog.takeOut`. */
   takeOut({ thread }: RootClock, at: number, ticks: number): void {
-    const log = this.#logs.get(thread)
+    const log = this.#logs[thread]
     if (log?.isWhole === true) log.takeOut(at, ticks)
   }
 
@@ -198,7 +198,7 @@ export class SlowCalls {
    * @param number  among all calls of the recording
    */
   end({ thread, method }: RootClock, ticks: number, number: number): void {
-    const log = this.#logs.get(thread)
+    const log = this.#logs[thread]
     if (log?.isWhole !== true) return
     this.ended++
     const from = this.thresholdTicks
@@ -216,7 +216,7 @@ export class SlowCalls {
       this.#compete(call)
     }
     log.clear()
-    this.#logs.delete(thread)
+    this.#logs[thread] = undefined
     this.#freeLogs.push(log)
   }
 
@@ -236,8 +236,10 @@ export class SlowCalls {
   /** It may be one of the slowest. */
   #compete(call: KeptCall): void {
     if (call.log.isTooLarge || this.#isStale) return
-    insert(this.#slowest, call)
-    this.#slowest.length = Math.min(SLOWEST, this.#slowest.length)
+    const slowest = this.#slowest
+    if (slowest.length === SLOWEST && call.ticks <= slowest[SLOWEST - 1]!.ticks) return
+    insert(slowest, call)
+    slowest.length = Math.min(SLOWEST, slowest.length)
   }
 
   #chooseSlowest(): void {
