@@ -5,7 +5,8 @@ import type { CctBuilder } from './builder.ts'
 /** Elements of a thread's words that are kept: 2 MiB, 262,144 events. */
 const MOST_WORDS = 2 ** 19
 const MOST_STRETCHES = 2 ** 18
-/** Elements that a thread keeps room for between its calls. */
+const FIRST_WORDS = 1024
+/** Elements that room is kept for between calls. */
 const KEPT_WORDS = 2 ** 16
 /** A number of an array that grows. */
 const NUMBER_BYTES = 8
@@ -26,7 +27,7 @@ const STRETCH = 4
 
 /** What a thread's call has told so far. */
 export class CallLog {
-  words = new Uint32Array(1024)
+  words: Uint32Array
   used = 0
   stretches: number[] = []
   /** Of a call that has outgrown its words: what was read meanwhile. */
@@ -40,9 +41,13 @@ export class CallLog {
   /** What pauses have taken out of its time, two numbers each: a tick in the gap, and ticks. */
   #takenOut: number[] = []
 
+  constructor(words = new Uint32Array(FIRST_WORDS)) {
+    this.words = words
+  }
+
   clear(): void {
     this.forget()
-    if (this.words.length > KEPT_WORDS) this.words = new Uint32Array(1024)
+    if (this.words.length > KEPT_WORDS) this.words = new Uint32Array(FIRST_WORDS)
     this.builder = null
     this.isTooLarge = this.isWhole = false
     this.#takenOut = []
@@ -147,8 +152,7 @@ export class CallLog {
   }
 
   copy(): CallLog {
-    const copy = new CallLog()
-    copy.words = this.words.slice(0, this.used)
+    const copy = new CallLog(this.words.slice(0, this.used))
     copy.used = this.used
     copy.stretches = this.stretches
     copy.builder = this.builder
