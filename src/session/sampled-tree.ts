@@ -161,6 +161,11 @@ export class SampledTree {
 /** With wildcards, as --root has it: nothing of the JDK, and no hidden class, unless it is named. */
 function isRoot(root: RootPattern, it: MethodName): boolean {
   const { class: name, method, descriptor } = it
-  if (root.className.includes('*') && (isOfJdk(it) || /\$\$Lambda$/.test(name))) return false
+  if (root.className.includes('*') && (isOfImage(it) || /\$\$Lambda/.test(name))) return false
   return rootRank(root, name.replaceAll('.', '/')) > RANK_NONE && matchesMethod(root, method, descriptor)
+}
+
+/** Whether a class is the JDK's. Dumps of threads tell no loader, and then its name decides. */
+function isOfImage(it: MethodName): boolean {
+  return it.loader === '' ? isOfJdk(it) : it.loader === 'bootstrap' || it.loader === 'platform'
 }

@@ -299,6 +299,7 @@ describe('who waits no longer', () => {
     const java = await startWaiter(newest, [], { cwd })
     const theirs = join(cwd, `.attach_pid${java.pid}`)
     writeFileSync(theirs, '')
+    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // it does not become old
     const stopping = new AbortController()
     const ours = openAttachSocket(java.pid, { timeoutMs: 60_000, signal: stopping.signal })
     assert.equal(await Promise.race([ours, sleep(100, 'still waits')]), 'still waits')
@@ -323,7 +324,7 @@ describe('who waits no longer', () => {
     mkdirSync(socketOf(java.pid)) // it cannot bind its socket, and so never answers
     onTestFinished(() => rmSync(socketOf(java.pid), { recursive: true, force: true }))
     const stopping = new AbortController()
-    const ours = openAttachSocket(java.pid, { timeoutMs: 1000, signal: stopping.signal })
+    const ours = openAttachSocket(java.pid, { timeoutMs: 3000, signal: stopping.signal })
     const answer = assert.rejects(ours, { name: 'NotAnswering' })
     await java.line(/Attach triggered by/)
     stopping.abort()

@@ -70,6 +70,20 @@ describe('samples of what is inside of roots', () => {
     ])
   })
 
+  it('with wildcards are of classes by their loaders, where these are told, and no lambda of any JDK', () => {
+    const tree = new SampledTree([parseRoot('**.service')])
+    const id = (owner: string, loader: string) =>
+      tree.idOf({ class: owner, method: 'service', descriptor: '()V', loader })
+    const path = [
+      id('java.util.Timer', 'bootstrap'),
+      id('com.acme.Main$$Lambda$14', 'app'),
+      id('javax.servlet.http.HttpServlet', 'org.apache.Loader@7'),
+    ]
+    tree.sample(THREAD, Int32Array.from(path))
+    expect(tree.rootNames).toEqual(['javax.servlet.http.HttpServlet.service'])
+    expect(shown(tree)).toEqual(['service 1'])
+  })
+
   it('need no frames above the root: a stack cut above it is whole', () => {
     const tree = new SampledTree([parseRoot('A.serve')])
     const [cut, serve] = [

@@ -12,8 +12,9 @@ import { closeSync, constants, fstatSync, openSync, write } from 'node:fs'
 import { isatty } from 'node:tty'
 import { errorCode } from '../../profile/errors.ts'
 
-/** A pipe that is full and does not block is tried again after so long. */
-const AGAIN_MS = 20
+/** A pipe that is full and does not block is tried again after so long, and each time after twice that, up to a bound. */
+const AGAIN_MS = 1
+const LONGEST_AGAIN_MS = 20
 
 export class LineWriter {
   /** Resolves with an error's code, EPIPE when the reader has gone: nothing more is written. */
@@ -25,6 +26,7 @@ export class LineWriter {
   #bytes: Buffer = Buffer.alloc(0)
   #isBusy = false
   #isWriting = false
+  #againMs = AGAIN_MS
   /** The reader has, or we have been closed: nothing more is written. */
   #isGone = false
   #goneWith: (code: string) => void = () => {}
@@ -103,11 +105,13 @@ export class LineWriter {
       }
       if (error === null) {
         this.#bytes = this.#bytes.subarray(written)
+        this.#againMs = AGAIN_MS
         this.#onProgress()
       } else {
         const code = errorCode(error)
         if (code === 'EAGAIN') {
-          setTimeout(() => this.#again(), AGAIN_MS).unref()
+          setTimeout(() => this.#again(), this.#againMs).unref()
+          this.#againMs = Math.min(2 * this.#againMs, LONGEST_AGAIN_MS)
           return
         }
         this.#drop()
