@@ -30,11 +30,13 @@ describe.runIf(process.env.JFLUID_FULL === '1')('in a browser', () => {
   let browser: Browser
   let page: Page
   const problems: string[] = []
+  let pages: string
 
   beforeAll(async () => {
+    pages = await perfettoPages(newest) // is fetched, the first time
     // Speedscope draws by WebGL.
     browser = await startBrowser('--use-angle=swiftshader', '--enable-unsafe-swiftshader')
-  })
+  }, 600_000)
   afterAll(async () => {
     await browser?.close()
   })
@@ -147,7 +149,7 @@ describe.runIf(process.env.JFLUID_FULL === '1')('in a browser', () => {
   })
 
   it('Perfetto reads trace events: threads, calls in pairs, and arrows of hand-overs', async () => {
-    const [pages, trace] = await Promise.all([perfettoPages(newest), written(traced(), 'trace-events')])
+    const trace = await written(traced(), 'trace-events')
     const types: Readonly<Record<string, string>> = {
       ...{ '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' },
       ...{ '.wasm': 'application/wasm', '.json': 'application/json' },

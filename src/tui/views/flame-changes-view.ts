@@ -31,7 +31,9 @@ export class FlameChangesView extends FlameView {
   }
 
   override nothing(): string {
-    return nothingChanged(this.#changes)
+    return this.#changes.rootCalls.after > 0
+      ? 'No call since b has cost anything.'
+      : nothingChanged(this.#changes)
   }
 
   /** That of the shared tree is another one. */

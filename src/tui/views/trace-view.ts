@@ -61,7 +61,10 @@ export class TraceView extends View {
 
   override nothing(): string {
     const trace = this.#trace()
-    if (trace !== undefined) return 'No call of a root began while calls were traced.'
+    if (trace !== undefined)
+      return (trace.leftOut ?? 0) > 0
+        ? 'None of the traced calls can be shown: those that were kept were damaged, and left out.'
+        : 'No call of a root began while calls were traced.'
     return (
       'No traced calls are here. --trace <n> keeps the first calls of the root whole: when the recording is over, or saved by s, ' +
       'jfluid open shows them.'
