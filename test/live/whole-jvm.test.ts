@@ -51,6 +51,12 @@ function depthOf(nodes: readonly JsonNode[], method: string): number {
   return Math.max(0, ...nodes.map((it) => (it.method === method ? 1 : 0) + depthOf(it.children, method)))
 }
 
+/** The recursion is 101 deep; of one that is inlined the JVM tells a frame twice now and then. */
+function expectWhole(depth: number): void {
+  expect(depth).toBeGreaterThanOrEqual(101)
+  expect(depth).toBeLessThanOrEqual(102)
+}
+
 function addsUp(node: JsonNode): boolean {
   const below = node.children.reduce((sum, child) => sum + child.totalSamples!, 0)
   return node.totalSamples === node.selfSamples! + below && node.children.every(addsUp)
@@ -112,7 +118,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     // Three quarters, of some hundred samples.
     expect(samplesIn(busy, 'heavy') / all).toBeGreaterThan(0.5)
     expect(samplesIn(busy, 'light') / all).toBeGreaterThan(0.05)
-    expect(depthOf(busy, 'down')).toBe(101)
+    expectWhole(depthOf(busy, 'down'))
     expect(await recordings(connection)).toEqual([])
     // No agent of ours has come in.
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
@@ -173,7 +179,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(profile).toMatchObject({ roots: ['fix.Sampled.down'], warnings: [], truncated: false })
     expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
     expect(profile.merged.map(({ method }) => method)).toEqual(['down'])
-    expect(depthOf(profile.merged, 'down')).toBe(101)
+    expectWhole(depthOf(profile.merged, 'down'))
     expect(samplesIn(profile.merged, 'light')).toBeGreaterThan(0)
     expect(samplesIn(profile.merged, 'heavy')).toBe(0)
     expect(profile.merged.every(addsUp)).toBe(true)
