@@ -70,15 +70,15 @@ export function slowStateOf(
     snapshotOf(builder, { ...options, perThread: false }, alive, between).merged
   const wantsLatest =
     want === 'latest' || want === 'tree and latest' || (typeof want !== 'string' && want.andLatest === true)
-  // Meanwhile more calls may end: the figures are of one moment.
+  // While trees are made more calls may end, and pauses make others faster: the figures are of one moment.
   const { threshold, thresholdTicks, count, dropped, slowest, latest } = slow
-  const calls = [...slowest]
-  const withTree = (call: SlowCall): SlowState['slowest'][number] => {
-    const { number, thread, method, ticks, atMs } = call
-    const facts = { number, thread, method, ticks, atMs }
+  const calls = slowest.map(factsOf)
+  const last = latest && factsOf(latest)
+  const withTree = (facts: SlowCall): SlowState['slowest'][number] => {
+    const { number } = facts
     const isWanted =
       want === 'everything' ||
-      (wantsLatest && number === latest?.number) ||
+      (wantsLatest && number === last?.number) ||
       (typeof want !== 'string' && want.call === number)
     if (!isWanted) return facts
     const builder = slow.treeOf(number)
@@ -92,8 +92,12 @@ export function slowStateOf(
       tree: treeOf(slow.tree),
     }),
     slowest: calls.map(withTree),
-    latest: latest && withTree(latest),
+    latest: last && withTree(last),
   }
+}
+
+function factsOf({ number, thread, method, ticks, atMs }: SlowCall): SlowCall {
+  return { number, thread, method, ticks, atMs }
 }
 
 /** All trees in it, to hand them over. */

@@ -6,8 +6,9 @@ import { CctBuilder } from '../../src/cct/builder.ts'
 import { Course } from '../../src/cct/course.ts'
 import { differenceOf } from '../../src/cct/difference.ts'
 import { SLOWEST, type SlowThreshold } from '../../src/cct/slow-calls.ts'
+import { slowStateOf } from '../../src/cct/slow-times.ts'
 import { enter, exit } from '../events/sinks.ts'
-import { idOf, play, show, treeOf } from './notation.ts'
+import { FREE, idOf, play, show, treeOf } from './notation.ts'
 
 const COSTS = { innerTicks: 0, outerTicks: 0, countTicks: 0 }
 
@@ -282,6 +283,29 @@ describe('slow calls', () => {
         where,
       )
     }
+  })
+
+  it('have figures of one moment, though a pause is told while their trees are made', () => {
+    const { builder, slow } = keeping(50_000)
+    play(builder, 'root main> 0 main< 90000 root main> 100000 main< 200000')
+    let told = 0
+    const between = () => {
+      if (told++ === 0) builder.pause(110_000, 190_000)
+    }
+    const { count, slowest, latest } = slowStateOf(
+      slow(),
+      'everything',
+      { calibration: FREE, nsPerTick: 1 },
+      () => {},
+      between,
+    )
+    assert.ok(told > 0)
+    assert.deepEqual([slow().count, slow().latest?.number], [1, 1])
+    assert.deepEqual([count, latest?.number, latest?.ticks], [2, 2, 100_000])
+    assert.deepEqual(
+      slowest.map((it) => it.ticks),
+      [100_000, 90_000],
+    )
   })
 
   it('take no memory for threads that are in no call', () => {
