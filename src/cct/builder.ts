@@ -29,6 +29,7 @@ import {
   NODE_TICKS,
   Nodes,
 } from './nodes.ts'
+import type { TakenOut } from './pauses.ts'
 import { UNTOLD } from './places.ts'
 import { PresentThread } from './present-thread.ts'
 import { purge } from './purge.ts'
@@ -293,13 +294,20 @@ export class CctBuilder extends PresentThread implements EventSink {
   /**
    * A pause was in a gap of a thread, as another builder of the same events has found.
    *
-   * @param from   when the call began that it was in
-   * @param at     a tick in the gap
-   * @param ticks  negative if it was none after all
+   * @param from  when the call began that it was in
    * @returns whether the gap is remembered
    */
-  takeOut(thread: number, from: number, at: number, ticks: number): boolean {
-    return this.pauses.takeOut(thread, from, at, ticks)
+  takeOut(thread: number, from: number, takenOut: TakenOut): boolean {
+    return this.pauses.takeOut(thread, from, takenOut)
+  }
+
+  /** Pauses were in gaps of which some are in the events to come, up to `takeOutAwaited`. */
+  awaitGaps(thread: number, from: number, takenOut: readonly TakenOut[]): void {
+    this.pauses.awaitGaps(thread, from, takenOut)
+  }
+
+  takeOutAwaited(): void {
+    this.pauses.takeOutAwaited()
   }
 
   /**

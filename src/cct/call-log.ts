@@ -1,6 +1,7 @@
 // What a thread's call of a root has told, run by run, so that it can be told again.
 
 import type { CctBuilder } from './builder.ts'
+import type { TakenOut } from './pauses.ts'
 
 /** Elements of a thread's words that are kept: 2 MiB, 262,144 events. */
 const MOST_WORDS = 2 ** 19
@@ -10,8 +11,9 @@ const FIRST_WORDS = 1024
 const KEPT_WORDS = 2 ** 16
 /** A number of an array that grows. */
 const NUMBER_BYTES = 8
-/** The objects of a call that is kept, about. */
+/** The objects of a call that is kept, about, and of what a pause has taken out of it. */
 const CALL_BYTES = 512
+const TAKEN_OUT_BYTES = 32
 
 // What a stretch is.
 const CALLS = 0
@@ -38,8 +40,8 @@ export class CallLog {
   isWhole = false
   /** When it did, in ticks. */
   began = 0
-  /** What pauses have taken out of its time, two numbers each: a tick in the gap, and ticks. */
-  #takenOut: number[] = []
+  /** What pauses have taken out of its time, and not yet out of its own builder if it has one. */
+  #takenOut: TakenOut[] = []
 
   constructor(words = new Uint32Array(FIRST_WORDS)) {
     this.words = words
@@ -65,18 +67,13 @@ export class CallLog {
 
   /** Of memory, about. */
   get bytes(): number {
-    const numbers = (this.stretches.length + this.#takenOut.length) * NUMBER_BYTES
+    const numbers = this.stretches.length * NUMBER_BYTES + this.#takenOut.length * TAKEN_OUT_BYTES
     return CALL_BYTES + this.words.byteLength + numbers + (this.builder?.bytes ?? 0)
   }
 
-  /**
-   * A pause was in its time, whether it has ended or not.
-   *
-   * @param at     a tick in the gap that it was in
-   * @param ticks  negative if it was none after all
-   */
-  takeOut(at: number, ticks: number): void {
-    if (!this.isTooLarge) this.#takenOut.push(at, ticks)
+  /** A pause was in its time, whether it has ended or not. */
+  takeOut(takenOut: TakenOut): void {
+    if (!this.isTooLarge) this.#takenOut.push(takenOut)
   }
 
   take(words: Uint32Array, from: number, to: number, base: number): void {
@@ -91,33 +88,26 @@ export class CallLog {
     this.used += count
   }
 
-  /** Reads what is kept into its own builder. What was taken out of gaps that are still to be read waits for them. */
+  /** Reads what is kept into its own builder. */
   readMeanwhile(builder: CctBuilder, thread: number): void {
-    this.#tellEvents(builder, thread)
+    this.tell(builder, thread)
     this.builder = builder
+    this.#takenOut = []
     this.forget()
-    this.settle(thread)
   }
 
-  /** What was taken out goes from its own builder, if it has one. */
+  /** What was taken out goes from its own builder, if it has one, which has read everything. */
   settle(thread: number): void {
-    if (this.builder !== null) this.#takenOut = this.#leftOf(this.builder, thread)
+    if (this.builder === null) return
+    for (const takenOut of this.#takenOut) this.builder.takeOut(thread, this.began, takenOut)
+    this.#takenOut = []
   }
 
   /** Tells it all to a builder, as events of this thread: what comes of it are the same contexts. */
   tell(builder: CctBuilder, thread: number): void {
+    builder.awaitGaps(thread, this.began, this.#takenOut)
     this.#tellEvents(builder, thread)
-    if (this.#takenOut.length > 0) this.#leftOf(builder, thread)
-  }
-
-  /** Takes out what was taken out. @returns of which the gap is not there */
-  #leftOf(builder: CctBuilder, thread: number): number[] {
-    const left: number[] = []
-    for (let i = 0; i < this.#takenOut.length; i += 2) {
-      const [at, ticks] = [this.#takenOut[i]!, this.#takenOut[i + 1]!]
-      if (!builder.takeOut(thread, this.began, at, ticks)) left.push(at, ticks)
-    }
-    return left
+    builder.takeOutAwaited()
   }
 
   #tellEvents(builder: CctBuilder, thread: number): void {

@@ -22,6 +22,23 @@ interface Pause {
   readonly taken: Map<number, { node: number; ticks: number; at: number; beforeWarm: boolean }>
 }
 
+/** What a pause has taken out of a gap. */
+export interface TakenOut {
+  /** A tick in the gap. */
+  readonly at: number
+  /** Negative if it was none after all. */
+  readonly ticks: number
+}
+
+/** What is to be taken out of gaps of one call when they come. */
+interface Awaited {
+  readonly thread: number
+  /** When the call began. */
+  readonly from: number
+  /** The earliest last. */
+  readonly takenOut: TakenOut[]
+}
+
 export class Pauses {
   /** Ticks of threads inside roots that pauses were taken out of. */
   ticks = 0
@@ -38,6 +55,7 @@ export class Pauses {
   #forgottenGaps = 0
   readonly #pauses: Pause[] = []
   #end = -1
+  #awaited: Awaited | null = null
   #warm: WarmUp | null = null
   #warmGaps = 0
 
@@ -75,12 +93,10 @@ export class Pauses {
   /**
    * What another builder of the same events has taken out of one of its gaps.
    *
-   * @param from   when the call began that it is in
-   * @param at     a tick in the gap
-   * @param ticks  negative if it was not
+   * @param from  when the call began that it is in
    * @returns whether there is such a gap
    */
-  takeOut(thread: number, from: number, at: number, ticks: number): boolean {
+  takeOut(thread: number, from: number, { at, ticks }: TakenOut): boolean {
     for (let gap = this.#gaps - 1; gap >= this.#oldest; gap--) {
       const i = gap % GAPS
       const start = this.#gapStarts[i]
@@ -91,8 +107,28 @@ export class Pauses {
     return false
   }
 
+  /**
+   * The same of gaps of which some are still to come: each is taken out of before it may be forgotten, however many come after it.
+   * To be followed by these gaps, and by `takeOutAwaited`.
+   */
+  awaitGaps(thread: number, from: number, takenOut: readonly TakenOut[]): void {
+    this.#awaited = { thread, from, takenOut: [...takenOut].sort((a, b) => b.at - a.at) }
+  }
+
+  /** All of them have come. */
+  takeOutAwaited(): void {
+    if (this.#awaited !== null) this.#takeOutBefore(this.#awaited, Number.POSITIVE_INFINITY)
+    this.#awaited = null
+  }
+
+  /** The next gap starts then, so that what is in one before it is in one that is here. */
+  #takeOutBefore({ thread, from, takenOut }: Awaited, start: number): void {
+    while (takenOut.length > 0 && takenOut.at(-1)!.at < start) this.takeOut(thread, from, takenOut.pop()!)
+  }
+
   /** Time that is about to be charged to a node. */
   gap(thread: number, node: number, start: number, end: number): void {
+    if (this.#awaited !== null) this.#takeOutBefore(this.#awaited, start)
     const at = this.#gaps % GAPS
     if (at >= this.#gapThreads.length) this.#grow(at)
     this.#gapThreads[at] = thread

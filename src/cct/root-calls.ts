@@ -144,7 +144,7 @@ export class RootCalls {
       return
     }
     clock.excluded += ticks
-    this.slow?.takeOut(clock, at, ticks)
+    this.slow?.takeOut(clock, { at, ticks })
   }
 
   #correct(thread: number, at: number, ticks: number): void {
@@ -158,7 +158,7 @@ export class RootCalls {
       this.histogram.remove(wholeOf(before))
       this.histogram.record(wholeOf(after))
       this.#course.correct(this.#seconds[i]!, wholeOf(before), wholeOf(after))
-      this.slow?.correct(call, at, ticks, after)
+      this.slow?.correct(call, { at, ticks }, after)
       return
     }
   }

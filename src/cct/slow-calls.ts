@@ -12,6 +12,7 @@
 import type { CctBuilder } from './builder.ts'
 import { ADJUST, CAUGHT, CallLog, COUNTED, RESUME, SITE, SUSPEND } from './call-log.ts'
 import { TreeTooLarge } from './nodes.ts'
+import type { TakenOut } from './pauses.ts'
 import type { RootClock } from './root-calls.ts'
 
 /** The slowest that have trees of their own. */
@@ -187,9 +188,9 @@ export class SlowCalls {
   }
 
   /** A pause was in its time, see `CallLog.takeOut`. */
-  takeOut({ thread }: RootClock, at: number, ticks: number): void {
+  takeOut({ thread }: RootClock, takenOut: TakenOut): void {
     const log = this.#logs[thread]
-    if (log?.isWhole === true) log.takeOut(at, ticks)
+    if (log?.isWhole === true) log.takeOut(takenOut)
   }
 
   /**
@@ -279,12 +280,10 @@ export class SlowCalls {
   /**
    * A pause was in the time of a call that has ended.
    *
-   * @param number     among all calls of the recording
-   * @param at         a tick in the gap that the pause was in
-   * @param takenOut   ticks; negative if it was none after all
-   * @param ticks      what the call has taken without it
+   * @param number  among all calls of the recording
+   * @param ticks   what the call has taken without it
    */
-  correct(number: number, at: number, takenOut: number, ticks: number): void {
+  correct(number: number, takenOut: TakenOut, ticks: number): void {
     const recent = this.#recent.get(number)
     const call = recent ?? this.#spare.find((it) => it.call === number)
     if (call === undefined) return
@@ -294,10 +293,9 @@ export class SlowCalls {
     call.isSlow = isSlow
     this.#isStale = true
     // In place, where there is nothing more to be done.
-    const isDone =
-      wasSlow && isSlow && log.builder === null && this.tree.takeOut(thread, log.began, at, takenOut)
+    const isDone = wasSlow && isSlow && log.builder === null && this.tree.takeOut(thread, log.began, takenOut)
     if (wasSlow && !isDone) this.#takeAway(call)
-    log.takeOut(at, takenOut)
+    log.takeOut(takenOut)
     log.settle(thread)
     if (isSlow && !isDone) this.#add(call)
     if (wasSlow !== isSlow) this.#findLatest()

@@ -7,6 +7,7 @@ import { Course } from '../../src/cct/course.ts'
 import { differenceOf } from '../../src/cct/difference.ts'
 import { SLOWEST, type SlowThreshold } from '../../src/cct/slow-calls.ts'
 import { slowStateOf } from '../../src/cct/slow-times.ts'
+import { enterWord, exitWord } from '../events/fake-target.ts'
 import { enter, exit } from '../events/sinks.ts'
 import { FREE, idOf, play, show, treeOf } from './notation.ts'
 
@@ -376,6 +377,42 @@ describe('slow calls', () => {
     exit(builder, idOf('main'), ++now)
     assert.equal(show(treeOf(slow().treeOf(1)!)), show(treeOf(builder)))
     assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
+  })
+
+  it('with more gaps than are remembered are without pauses in each of them', () => {
+    // The first is told when it has ended; the second is read into a tree of its own meanwhile.
+    for (const children of [40_000, 140_000]) {
+      const { builder, slow } = keeping(1)
+      let now = 0
+      // In one run of words; each child, and the time before it, is a gap.
+      const calls = (name: string, count: number) => {
+        const id = idOf(name)
+        const words = new Uint32Array(4 * count)
+        for (let at = 0; at < words.length; at += 4) {
+          now += 120_000
+          words.set(enterWord(id, now - 60_000), at)
+          words.set(exitWord(id, now), at + 2)
+        }
+        assert.equal(builder.calls(words, 0, words.length, 0), words.length)
+      }
+      const pauseInLatest = () => builder.pause(now - 50_000, now - 10_000)
+      builder.thread(1, -1)
+      enter(builder, idOf('main'), now)
+      builder.pause(now + 70_000, now + 110_000)
+      calls('before', 1)
+      calls('after', 1)
+      pauseInLatest()
+      calls('many', children)
+      pauseInLatest()
+      calls('late', 1)
+      pauseInLatest()
+      calls('many', children)
+      exit(builder, idOf('main'), ++now)
+      const [all, where] = [show(treeOf(builder)), `${children} children`]
+      assert.match(all, /before 1x 20000ns after 1x 20000ns many .* late 1x 20000ns/)
+      assert.equal(show(treeOf(slow().treeOf(1)!)), all, where)
+      assert.equal(show(treeOf(slow().tree)), all, where)
+    }
   })
 
   it('whose own tree outgrows its bound are counted, and recording goes on', () => {
