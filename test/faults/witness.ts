@@ -1,0 +1,187 @@
+// The target of most trials, `fix.Witness`: it says itself whether it was harmed. Beside it, what the JVM says: whose
+// code its methods have, and what of ours is in and around it.
+
+import { JdwpTarget } from '../../src/jdwp-client/target.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { liveCode, probed } from '../live/live-code.ts'
+import { added, descriptors, filesOf, mappedFiles, threadNames, until } from '../live/remains.ts'
+import { type JavaOptions, type JavaProcess, startJava } from '../support/java-process.ts'
+import type { Jdk } from '../support/jdks.ts'
+import { startRecording } from '../support/jfluid.ts'
+
+/** The bound of a wait for a client that is silent, with what a busy machine adds: see the bounds in src/README.md. */
+export const HELD_MS = 2500
+
+export interface State {
+  readonly calls: number
+  readonly wrong: number
+  readonly thrown: number
+  /** A thread stood still so long, in ms, since the state was asked for last. */
+  readonly longest: number
+  readonly text: string
+}
+
+/** What can be seen of us in and around a JVM. */
+interface Seen {
+  readonly threads: readonly string[]
+  readonly descriptors: readonly string[]
+  readonly mapped: readonly string[]
+}
+
+const classes = new Map<string, Promise<string>>()
+
+/** Compiled once a test file for each JDK. */
+export function witnessClasses(jdk: Jdk): Promise<string> {
+  let compiled = classes.get(jdk.home)
+  if (compiled === undefined) {
+    compiled = compileFixture(jdk, 'Witness')
+    classes.set(jdk.home, compiled)
+  }
+  return compiled
+}
+
+export class Witness {
+  readonly java: JavaProcess
+  readonly #jvm: JdwpTarget | null
+  #settled: Seen | null = null
+  readonly #clients: number[] = []
+
+  private constructor(java: JavaProcess, jvm: JdwpTarget | null) {
+    this.java = java
+    this.#jvm = jvm
+  }
+
+  get pid(): number {
+    return this.java.pid
+  }
+
+  /**
+   * @param vm  options of the JVM
+   * @param debuggable  its debugger port is open, so that `ownCode` can be asked
+   */
+  static async start(
+    jdk: Jdk,
+    {
+      vm = [],
+      threads = 2,
+      debuggable = true,
+      options,
+    }: {
+      vm?: readonly string[]
+      threads?: number
+      debuggable?: boolean
+      options?: JavaOptions
+    } = {},
+  ): Promise<Witness> {
+    const port = '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0'
+    const args = [...(debuggable ? [port] : []), ...vm, '-cp', await witnessClasses(jdk)]
+    const java = startJava(jdk, [...args, 'fix.Witness', String(threads)], options)
+    let jvm: JdwpTarget | null = null
+    if (debuggable) {
+      const told = await java.line(/Listening for transport/)
+      jvm = await JdwpTarget.connect(Number(/\d+$/.exec(told)![0]))
+    }
+    await java.line(/^ready/)
+    return new Witness(java, jvm)
+  }
+
+  /** One session that comes and goes, so that what stays in a JVM for ever is there: see the list in the README. */
+  async settle(): Promise<void> {
+    const recording = startRecording(this.pid, '--root', 'fix.Witness.root')
+    this.#clients.push(recording.process.pid)
+    await recording.started
+    await recording.end()
+    this.#settled = await this.#look()
+    await this.state()
+  }
+
+  /** A client whose files must not be there afterwards. */
+  client(pid: number): void {
+    this.#clients.push(pid)
+  }
+
+  async #look(): Promise<Seen> {
+    return {
+      threads: await threadNames(this.pid),
+      descriptors: descriptors(this.pid),
+      mapped: mappedFiles(this.pid),
+    }
+  }
+
+  /** Sends a line, and gives the next line of output that begins so. */
+  async ask(line: string, start: string): Promise<string> {
+    const from = this.java.stdout().length
+    this.java.send(line)
+    let found: string | undefined
+    await until(() => {
+      const whole = this.java.stdout().slice(from, this.java.stdout().lastIndexOf('\n') + 1)
+      found = whole.split('\n').find((it) => it.startsWith(start))
+      return found !== undefined || this.java.child.exitCode !== null || this.java.child.signalCode !== null
+    })
+    if (found === undefined)
+      throw new Error(`the target ended:\n${this.java.stdout()}\n${this.java.stderr()}`)
+    return found
+  }
+
+  async state(): Promise<State> {
+    const text = await this.ask('state', 'state ')
+    const [calls, wrong, thrown, longest] = (text.match(/\d+/g) ?? []).map(Number)
+    return { calls: calls!, wrong: wrong!, thrown: thrown!, longest: longest!, text }
+  }
+
+  /** Root calls a second. */
+  async rate(ms = 300): Promise<number> {
+    return Number(/\d+/.exec(await this.ask(`rate ${ms}`, 'rate '))![0])
+  }
+
+  /** In ms: the longest time a fresh class took from its definition to its first result. */
+  async load(count: number): Promise<number> {
+    return Number(/longest (\d+)/.exec(await this.ask(`load ${count}`, 'loaded '))![1])
+  }
+
+  /** Waits until no method of its own calls a probe; in ms. Needs the debugger port. */
+  async ownCode(): Promise<number> {
+    const begun = performance.now()
+    const jvm = this.#jvm
+    if (jvm === null) throw new Error('started without its debugger port')
+    await until(async () => probed(await liveCode(jvm, 'Lfix/')).length === 0)
+    return performance.now() - begun
+  }
+
+  /** Waits until the threads of ours have gone; in ms. */
+  async withoutThreads(): Promise<number> {
+    const begun = performance.now()
+    await until(async () => !(await threadNames(this.pid)).some((name) => /jfluid/.test(name)))
+    return performance.now() - begun
+  }
+
+  /** What the program says was done to it, with what it did since it was asked last. */
+  async harm(heldMs = HELD_MS): Promise<{ harm: string[]; longest: number }> {
+    const state = await this.state()
+    const harm: string[] = []
+    if (state.wrong + state.thrown > 0) harm.push(state.text)
+    if (state.longest > heldMs) harm.push(`a thread stood still for ${state.longest} ms`)
+    return { harm, longest: state.longest }
+  }
+
+  /** What is there and was not after the first session. */
+  async left(): Promise<string[]> {
+    if (this.#settled === null) throw new Error('settle() first')
+    const now = await this.#look()
+    const files = filesOf(this.pid, ...this.#clients).filter((path) => path !== `/tmp/.java_pid${this.pid}`)
+    const jdkLibrary = (path: string): boolean => /\/lib\/[^/]+\.so$/.test(path)
+    return [
+      ...added(this.#settled.threads, now.threads).map((it) => `thread ${it}`),
+      ...added(this.#settled.descriptors, now.descriptors).map((it) => `descriptor ${it}`),
+      ...added(this.#settled.mapped, now.mapped)
+        .filter((it) => !jdkLibrary(it))
+        .map((it) => `mapping ${it}`),
+      ...files.map((it) => `file ${it}`),
+    ]
+  }
+
+  async end(): Promise<void> {
+    await this.#jvm?.dispose()
+    await this.java.kill()
+  }
+}
