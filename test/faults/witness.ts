@@ -7,7 +7,7 @@ import { liveCode, probed } from '../live/live-code.ts'
 import { added, descriptors, filesOf, mappedFiles, threadNames, until } from '../live/remains.ts'
 import { type JavaOptions, type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
-import { startRecording } from '../support/jfluid.ts'
+import { callsByMethod, startRecording } from '../support/jfluid.ts'
 
 /** The bound of a wait for a client that is silent, with what a busy machine adds: see the bounds in src/README.md. */
 export const HELD_MS = 2500
@@ -18,6 +18,8 @@ export interface State {
   readonly thrown: number
   /** A thread stood still so long, in ms, since the state was asked for last. */
   readonly longest: number
+  /** The same without what a busy machine adds: it waited for something else than a processor. */
+  readonly asleep: number
   readonly text: string
 }
 
@@ -125,8 +127,8 @@ export class Witness {
 
   async state(): Promise<State> {
     const text = await this.ask('state', 'state ')
-    const [calls, wrong, thrown, longest] = (text.match(/\d+/g) ?? []).map(Number)
-    return { calls: calls!, wrong: wrong!, thrown: thrown!, longest: longest!, text }
+    const [calls, wrong, thrown, longest, asleep] = (text.match(/\d+/g) ?? []).map(Number)
+    return { calls: calls!, wrong: wrong!, thrown: thrown!, longest: longest!, asleep: asleep!, text }
   }
 
   /** Root calls a second. */
@@ -136,7 +138,41 @@ export class Witness {
 
   /** In ms: the longest time a fresh class took from its definition to its first result. */
   async load(count: number): Promise<number> {
-    return Number(/longest (\d+)/.exec(await this.ask(`load ${count}`, 'loaded '))![1])
+    return (await this.loads(count)).longest
+  }
+
+  /** The same, with how long that took for all of them, and what of the longest was no wait for a processor. */
+  async loads(count: number): Promise<{ longest: number; all: number; asleep: number }> {
+    const line = await this.ask(`load ${count}`, 'loaded ')
+    const [, longest, all, asleep] = (line.match(/\d+/g) ?? []).map(Number)
+    return { longest: longest!, all: all!, asleep: asleep! }
+  }
+
+  /**
+   * A session that is as any other, in which a root is called so many times.
+   *
+   * @returns what its profile says otherwise; empty: all is there, and nothing else
+   */
+  async miscounted(calls = 200): Promise<string[]> {
+    const recording = startRecording(this.pid, '--root', 'fix.Witness.asked')
+    this.client(recording.process.pid)
+    await recording.started
+    await this.ask(`call ${calls}`, 'called ')
+    const profile = await recording.stop()
+    const wrong = [
+      ...(profile.truncated === false ? [] : [`the next session was truncated: ${profile.warnings}`]),
+      ...(profile.instrumentation.gaps === 0
+        ? []
+        : [`the next session has ${profile.instrumentation.gaps} gaps`]),
+    ]
+    const counted = callsByMethod(profile)
+    const each = { asked: 1, root: 1, mix: 16, guarded: 16, refuse: 16, applied: 16, locked: 16 }
+    for (const [method, times] of Object.entries(each)) {
+      const [, found = 0] = [...counted].find(([name]) => name.startsWith(`fix.Witness.${method}(`)) ?? []
+      if (found !== calls * times)
+        wrong.push(`the next session has ${found} calls of ${method}, not ${calls * times}`)
+    }
+    return wrong
   }
 
   /** Waits until no method of its own calls a probe; in ms. Needs the debugger port. */
@@ -156,12 +192,12 @@ export class Witness {
   }
 
   /** What the program says was done to it, with what it did since it was asked last. */
-  async harm(heldMs = HELD_MS): Promise<{ harm: string[]; longest: number }> {
+  async harm(heldMs = HELD_MS): Promise<{ harm: string[]; longest: number; asleep: number }> {
     const state = await this.state()
     const harm: string[] = []
     if (state.wrong + state.thrown > 0) harm.push(state.text)
     if (state.longest > heldMs) harm.push(`a thread stood still for ${state.longest} ms`)
-    return { harm, longest: state.longest }
+    return { harm, longest: state.longest, asleep: state.asleep }
   }
 
   /** What is there and was not after the first session. */
