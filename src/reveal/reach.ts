@@ -21,6 +21,7 @@
 // behind the gate: the target asks when it happens (`Revealer.reflectiveTarget`).
 
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.ts'
+import { isJdkName } from '../base/jdk-names.ts'
 import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { classNames } from '../classfile/descriptor.ts'
 import { siteKey } from './call-sites.ts'
@@ -705,12 +706,12 @@ export class Reach {
     const missing = this.linker.hierarchy.missingAbove(node)
     if (missing.length === 0) return
     const gate = this.#gate
-    const any = gate >= GATE_FULL && missing.some((it) => JDK_NAME.test(it))
+    const any = gate >= GATE_FULL && missing.some((it) => isJdkName(it))
     const all =
       this.expandsInHook &&
       node.hooked &&
       !node.defined &&
-      missing.some((it) => !JDK_NAME.test(it)) &&
+      missing.some((it) => !isJdkName(it)) &&
       this.linker.hierarchy.subtypesOf(node).some((it) => this.#byOwner.has(it.name))
     for (const method of this.linker.mirrors.get(node.id)?.methods ?? []) {
       if (all && method.name !== '<clinit>') this.take({ node, method })
@@ -843,8 +844,6 @@ export class Reach {
     }
   }
 }
-
-const JDK_NAME = /^(?:java|javax|jdk|sun|com\/sun)\//
 
 /** Is the type excluded, and one whose methods code behind a gate of that level may call? */
 function isBehind(level: number, type: ClassNode): boolean {

@@ -8,6 +8,7 @@
 // the scheme of the session. Of what has been said of a method, the latest holds.
 
 import { EX_NOMATCH, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { isJdkName } from '../base/jdk-names.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import type { HandChange } from '../profile/profile.ts'
 import { type Chosen, chosenOf, isChosen, type Named } from '../reveal/chosen.ts'
@@ -83,9 +84,6 @@ type Entry = ByHandEntry & {
   /** It brings classes of the JDK in that would not be. */
   readonly needsJdk: boolean
 }
-
-/** Of packages that only the JDK has. */
-const OF_JDK = /^(?:java|javax|jdk|sun|com[./]sun)[./]/
 
 /** The parts of a session that this works with. */
 export interface Hands {
@@ -240,7 +238,7 @@ export class ByHand {
       throw new NothingToAdd(text, 'is no loaded class, nor a method of one that could have probes')
     if (classes > 0 && out === 0 && !isLeftOutByHand) throw new NothingToAdd(text, 'is not left out')
     if (out > 0 && usable === 0 && !isLeftOutByHand) throw new NothingToAdd(text, 'is never instrumented')
-    return !options.jdk && (jdk > 0 || OF_JDK.test(text) || text.startsWith('*'))
+    return !options.jdk && (jdk > 0 || isJdkName(text) || text.startsWith('*'))
   }
 
   /** Whether methods of loaded classes are left out by hand: with probes that are out, or before they could have any. */

@@ -5,6 +5,7 @@
 // gone between two looks at a thread is called again; one that was on the thread's stack every time may never return.
 // Samples find running threads only; the dumps of all threads that go with them also show a worker that waits, outside of its task.
 
+import { isJdkName } from '../base/jdk-names.ts'
 import { costsOf } from '../cct/metric.ts'
 import type { MethodName, Snapshot, Tree } from '../cct/tree.ts'
 
@@ -118,9 +119,7 @@ export function rootText({ class: className, method }: MethodName): string {
 /** Whether a class belongs to the JDK, as far as its name and its loader tell. */
 export function isOfJdk({ class: className, loader }: MethodName): boolean {
   if (loader === 'bootstrap' || loader === 'platform') return true
-  return /^(?:java|javax|jdk|sun|com\.sun|org\.ietf\.jgss|org\.jcp\.xml|org\.w3c\.dom|org\.xml\.sax)\./.test(
-    className,
-  )
+  return isJdkName(className)
 }
 
 /** A candidate: a method of the application. */

@@ -117,6 +117,15 @@ describe('classes of the JDK are asked for', () => {
     expect(byHand.watchesJdk).toBe(false)
   })
 
+  it('so do packages of the JDK of which no class is loaded yet, whatever they are called', async () => {
+    const { target, byHand, watched } = steered()
+    await target.start()
+    await byHand.add('com.acme.later.**', 0)
+    expect(watched).toEqual([])
+    await byHand.add('org.xml.sax.**', 0)
+    expect(watched).toEqual([true])
+  })
+
   it('anyway, with --jdk', async () => {
     const { target, byHand, watched } = steered({ jdk: true, exclude: 'java.util.Objects' })
     await target.start()
