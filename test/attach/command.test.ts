@@ -156,12 +156,23 @@ describe('a server that is no JVM', () => {
   }
 
   /** Loads an agent through that socket, as if this process were the JVM. */
-  async function loadThrough(socketPath: string, limits?: CommandOptions): Promise<void> {
-    const target = readTargetProcess(process.pid)
+  async function loadThrough(socketPath: string, limits?: CommandOptions, pid = process.pid): Promise<void> {
+    const target = readTargetProcess(pid)
     assert.ok(target !== undefined)
-    const connection = { pid: process.pid, socketPath, target, signalled: false, firstContactMs: 0 }
+    const connection = { pid, socketPath, target, signalled: false, firstContactMs: 0 }
     await loadAgent(connection, '/a.jar', '', limits)
   }
+
+  it('closes its sockets a while before it is gone, as a process does that exits: it has ended', async () => {
+    const ending = startProcess('cat', [])
+    const path = await serverOf((socket) => {
+      socket.destroy()
+      setTimeout(() => ending.child.stdin?.end(), 200)
+    })
+    await assert.rejects(loadThrough(path, {}, ending.pid), {
+      message: `cannot attach to ${ending.pid}: it has ended`,
+    })
+  })
 
   it('keeps silent: a timeout', async () => {
     const path = await serverOf((socket) => setTimeout(() => socket.destroy(), 500))
