@@ -38,7 +38,15 @@ import {
 } from './admission.ts'
 import type { PerfFacts } from './hsperfdata.ts'
 import { isJavaLauncher } from './java-command.ts'
-import { hasOwnSocket, readTargetFacts, socketOwner, socketPath } from './target-facts.ts'
+import { O_PATH } from './regular-file.ts'
+import {
+  foreignAtSocketPath,
+  hasOwnSocket,
+  openTmp,
+  readTargetFacts,
+  socketOwner,
+  socketPath,
+} from './target-facts.ts'
 import { readThreadNames, stillRuns, type TargetProcess } from './target-process.ts'
 
 /** The JVM was asked and did not open its socket in time. */
@@ -173,7 +181,7 @@ export async function openAttachSocket(
     // its threads; when it is gone, it starts the listener anew.
     if (state === 'dead') unlinkQuietly(path)
     // A JVM of root's that had the same number has left it: what we may not remove, a JVM of our user may not either.
-    const owner = socketOwner(target)
+    const owner = socketOwner(target) ?? foreignAtSocketPath(target)
     if (owner !== undefined && owner !== target.euid) {
       throw new ForeignSocket(pid, path, owner, target.euid)
     }
@@ -208,7 +216,7 @@ async function admit(
       throw new NoSuchProcess(pid)
     }
     const { process, perf } = facts
-    const owner = socketOwner(process)
+    const foreign = foreignAtSocketPath(process)
     const young = Date.now() - process.startedAt < STARTING_MS
     // A JVM that was killed leaves its socket to the next one with its pid, which then has none yet.
     const left = young && facts.hasSocket && (await probe(process, patience, signal)) === 'dead'
@@ -220,9 +228,7 @@ async function admit(
         (problem === undefined && !hasStartedUp(pid, perf)))
     if (!starting || performance.now() >= patience) {
       if (problem !== undefined) throw problem
-      if (owner !== undefined && !hasOwnSocket(process)) {
-        throw new ForeignSocket(pid, socketPath(process), owner, process.euid)
-      }
+      if (foreign !== undefined) throw new ForeignSocket(pid, socketPath(process), foreign, process.euid)
       return process
     }
     await sleep(10, undefined, { signal })
@@ -293,7 +299,6 @@ async function probe(
   }
 }
 
-const O_PATH = 0o10000000 // a handle for a directory that we may enter but not list
 const TRIGGER_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW
 
 interface Trigger {
@@ -313,7 +318,6 @@ const TRIGGER_LEFT_MS = 2000
  */
 function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
   const cwd = `/proc/${target.pid}/cwd`
-  const tmp = `${target.root}/tmp`
   const problems: string[] = []
   let cause: unknown
   const note = (where: string, problem: unknown) => {
@@ -326,12 +330,13 @@ function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
     note('working directory', problem)
     throw new CannotTrigger(target.pid, problems, { cause })
   }
-  for (const [where, directory] of [
-    ['/tmp', tmp],
-    ['working directory', cwd],
-  ]) {
+  const places: [where: string, open: () => number][] = [
+    ['/tmp', () => openTmp(target)],
+    ['working directory', () => openSync(cwd, O_PATH | constants.O_DIRECTORY)],
+  ]
+  for (const [where, open] of places) {
     try {
-      return writeTriggerIn(directory, target)
+      return writeTriggerIn(open(), target)
     } catch (problem) {
       note(where, problem)
     }
@@ -370,9 +375,8 @@ function isRequest({ mtimeMs, uid }: Stats, owner: number): boolean {
   return Date.now() - mtimeMs < TRIGGER_LEFT_MS && (uid === owner || uid === 0)
 }
 
-function writeTriggerIn(directory: string, target: TargetProcess): Trigger | 'of another client' {
-  // Through a handle, so that the file can be removed when the process and its /proc entry are gone.
-  const handle = openSync(directory, O_PATH | constants.O_DIRECTORY)
+/** @param handle of the directory, so that the file can be removed when the process and its /proc entry are gone */
+function writeTriggerIn(handle: number, target: TargetProcess): Trigger | 'of another client' {
   const path = `/proc/self/fd/${handle}/.attach_pid${target.nsPid}`
   let removed = false
   const remove = () => {

@@ -5,8 +5,9 @@
 // every fact may be unknown. The file is written while we read it and may be anyone's; the parser
 // takes nothing in it on trust.
 
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
+import { readRegular } from './regular-file.ts'
 import type { TargetProcess } from './target-process.ts'
 
 // Prologue, drawn from HotSpot's perfMemory.hpp. Byte order as `order` says, the magic big-endian.
@@ -199,6 +200,8 @@ export interface PerfFile {
   path: string
   /** `undefined` when the file is damaged or not ours to read. */
   facts: PerfFacts | undefined
+  /** Where in the file the JVM keeps the time it has spent at safepoints; `undefined` if it does not say. */
+  safepointTimeOffset: number | undefined
 }
 
 /**
@@ -221,11 +224,12 @@ export function findPerfData(target: TargetProcess): PerfFile | undefined {
     const path = `${tmp}/${directory}/${target.nsPid}`
     const bytes = readFileOf(target.euid, path)
     if (bytes === undefined) continue
-    if (bytes === 'denied') return { path, facts: undefined }
+    if (bytes === 'denied') return { path, facts: undefined, safepointTimeOffset: undefined }
     try {
-      return { path, facts: perfFacts(parsePerfData(bytes)) }
+      const data = parsePerfData(bytes)
+      return { path, facts: perfFacts(data), safepointTimeOffset: data.offsets.get('sun.rt.safepointTime') }
     } catch (problem) {
-      if (problem instanceof BadPerfData) return { path, facts: undefined }
+      if (problem instanceof BadPerfData) return { path, facts: undefined, safepointTimeOffset: undefined }
       throw problem
     }
   }
@@ -234,18 +238,9 @@ export function findPerfData(target: TargetProcess): PerfFile | undefined {
 
 /** Contents of a regular file that belongs to `owner`; `undefined` when there is no such file. */
 function readFileOf(owner: number, path: string): Uint8Array | 'denied' | undefined {
-  let file: number
   try {
-    const stat = lstatSync(path)
-    if (!stat.isFile() || stat.uid !== owner) return undefined
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    return readRegular(path, { owner, mostBytes: MAXIMUM_BYTES })
   } catch (problem) {
     return (problem as NodeJS.ErrnoException).code === 'EACCES' ? 'denied' : undefined
-  }
-  try {
-    const bytes = new Uint8Array(Math.min(fstatSync(file).size, MAXIMUM_BYTES))
-    return bytes.subarray(0, readSync(file, bytes))
-  } finally {
-    closeSync(file)
   }
 }

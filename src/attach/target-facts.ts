@@ -3,12 +3,16 @@
 // Reads only. Everything is looked up in the target's own root and under its own pid, so a JVM in
 // a container is found where it believes itself to be.
 
-import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
+import { constants, lstatSync, openSync, readlinkSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
 import type { TargetFacts } from './admission.ts'
 import { findPerfData } from './hsperfdata.ts'
 import { booleanFlag, parseJavaCommand, splitArguments } from './java-command.ts'
+import { O_PATH, openDirectory, readRegular } from './regular-file.ts'
 import { readEnvironment, readTargetProcess, type TargetProcess } from './target-process.ts'
+
+/** Neither a `release` file nor one with arguments comes near it. */
+const TEXT_BYTES = 1 << 20
 
 /** What can be learned about `pid` without its help; `undefined` when there is no such process. */
 export function readTargetFacts(pid: number): TargetFacts | undefined {
@@ -38,13 +42,30 @@ export function releaseValue({ root, vmLibrary }: TargetProcess, name: string): 
   for (let above = 0; above < 3; above++) {
     home = dirname(home)
     try {
-      const release = readFileSync(`${root}${home}/release`, 'utf8')
+      const release = textOf(`${root}${home}/release`)
       if (release.includes('JAVA_VERSION=')) return new RegExp(`^${name}="([^"]*)"`, 'm').exec(release)?.[1]
     } catch {
       // None there, or not ours to read.
     }
   }
   return undefined
+}
+
+/**
+ * A handle of the target's /tmp, to be closed by the caller. In a root that is not ours a link is not followed: an absolute one would
+ * lead into ours, where root would write what was meant for the target.
+ *
+ * @throws the system's errors
+ */
+export function openTmp({ root }: Pick<TargetProcess, 'root'>): number {
+  const path = `${root}/tmp`
+  return isOurRoot(root) ? openSync(path, O_PATH | constants.O_DIRECTORY) : openDirectory(path)
+}
+
+function isOurRoot(root: string): boolean {
+  if (root === '') return true
+  const [theirs, ours] = [statSync(`${root}/`), statSync('/')]
+  return theirs.dev === ours.dev && theirs.ino === ours.ino
 }
 
 /** Path, as we reach it, of the socket that the target's attach listener binds. */
@@ -54,18 +75,29 @@ export function socketPath({ root, nsPid }: TargetProcess): string {
 
 /** Owner of the attach socket, or `undefined` when there is none (a link or a file is none). */
 export function socketOwner(process: TargetProcess): number | undefined {
-  try {
-    const stat = lstatSync(socketPath(process))
-    return stat.isSocket() ? stat.uid : undefined
-  } catch {
-    return undefined
-  }
+  const found = atSocketPath(process)
+  return found?.isSocket() ? found.uid : undefined
 }
 
 /** Whether there is an attach socket (perhaps a dead one) that the target's user, or root, made. */
 export function hasOwnSocket(process: TargetProcess): boolean {
   const owner = socketOwner(process)
   return owner === process.euid || owner === 0
+}
+
+/** Owner of whatever lies where the JVM would bind its socket, and is neither its user's nor such a socket. */
+export function foreignAtSocketPath(process: TargetProcess): number | undefined {
+  const found = atSocketPath(process)
+  if (found === undefined || found.uid === process.euid) return undefined
+  return found.isSocket() && found.uid === 0 ? undefined : found.uid
+}
+
+function atSocketPath(process: TargetProcess): Stats | undefined {
+  try {
+    return lstatSync(socketPath(process), { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
 }
 
 /** Options of the JVM in the order in which HotSpot applies them, so that the last one wins. */
@@ -86,8 +118,13 @@ export function optionsOf(process: TargetProcess): string[] {
 function argumentFile(process: TargetProcess, name: string): string[] {
   try {
     const path = isAbsolute(name) ? name : `${readlinkSync(`/proc/${process.pid}/cwd`)}/${name}`
-    return splitArguments(readFileSync(`${process.root}${path}`, 'utf8'))
+    return splitArguments(textOf(`${process.root}${path}`))
   } catch {
     return []
   }
+}
+
+/** @throws the system's errors; where there is something else than a file it is empty */
+function textOf(path: string): string {
+  return readRegular(path, { mostBytes: TEXT_BYTES })?.toString('utf8') ?? ''
 }

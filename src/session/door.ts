@@ -4,21 +4,33 @@
 // The session directory's contents are unlinked as soon as both sides have them open, so nothing is
 // left behind however either side ends from then on.
 
-import { chownSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fchownSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentProperties, loadAgent, systemProperties } from '../attach/command.ts'
 import { compiledMethods } from '../attach/compiled-methods.ts'
 import { type AttachConnection, openAttachSocket } from '../attach/handshake.ts'
-import { findPerfData, parsePerfData } from '../attach/hsperfdata.ts'
+import { findPerfData } from '../attach/hsperfdata.ts'
+import { readRegular } from '../attach/regular-file.ts'
+import { openTmp } from '../attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
 import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
-import { AgentDidNotConnect, type Link, LinkServer } from '../wire/link.ts'
+import { AgentDidNotConnect, type Link, LinkServer, newToken } from '../wire/link.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
-import { makeSessionDirectory, removeSessionDirectory } from './session-directory.ts'
+import {
+  ERROR,
+  makeSessionDirectory,
+  type Owner,
+  ownerFor,
+  type SessionDirectory,
+  SOCKET,
+  TOKEN,
+} from './session-directory.ts'
 
 const CONNECT_MS = 10_000
 /** Pauses between looks for the error of an agent that could not start. */
 const LOOK_MS = 100
+/** Of what an agent says that could not start. */
+const MOST_SAID_BYTES = 64 << 10
 
 /** One session at a time: two would splice over each other. */
 export class AlreadyAttached extends JfluidError {
@@ -51,16 +63,18 @@ export interface OpenDoor {
   readonly link: Link
   /** null where the JVM was started, perhaps by a script that stands between: it tells itself. */
   readonly pid: number | null
-  /** The session directory; removed by `leave`. */
+  /** The session directory as the target calls it; removed by `leave`. */
   readonly dir: string
+  /** As we reach it, whatever has taken the place of its name. */
+  readonly inside: string
+  /** Whom a file must be given to that the target is to open; undefined where it may anyway. */
+  readonly owner: Owner | undefined
   /** Whether an agent was there already and had only to be woken. */
   readonly woken: boolean
   /** Methods that are known to run in the JVM, as `package.Class.method(descriptor)`. */
   executed(): Promise<ReadonlySet<string>>
   /** @param pid of the JVM */
   perf(pid: number): PerfCounter
-  /** Lets the target's user open a file of ours, where that is another user. */
-  share(path: string): void
   /** Removes what the door left on disk. */
   leave(): void
 }
@@ -70,30 +84,34 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
   const jar = agentJar()
   const connection = await openAttachSocket(pid)
   await refuseSecurityManager(connection)
-  const dir = makeSessionDirectory(connection.target)
+  const { target } = connection
+  const owner = ownerFor(target)
+  const dir = makeSessionDirectory(target)
   try {
-    const server = await LinkServer.listen(join(dir, 'link'))
+    const token = newToken()
+    const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
     try {
-      giveTo(connection.target, dir, join(dir, 'link'))
+      if (owner !== undefined) dir.giveTo(owner)
       const launch = launchLine(jar, dir)
-      const woken = await wake(connection, launch)
-      if (!woken) await loadAgent(connection, jar.path, launch)
-      const link = await connected(server, dir, pid)
+      const woken = await wake(connection, launch, token)
+      if (!woken) await loadAgent(connection, jar.path, withToken(launch, token))
+      const link = await connected(server, () => saidBy(dir, target.euid), pid)
       return {
         link,
         pid,
-        dir,
+        dir: dir.path,
+        inside: dir.inside,
+        owner,
         woken,
         executed: () => compiledMethods(connection),
-        perf: () => perfCounter(connection.target),
-        share: (path) => giveTo(connection.target, path),
-        leave: () => removeSessionDirectory(dir),
+        perf: () => perfCounter(target),
+        leave: () => dir.remove(),
       }
     } finally {
       server.close()
     }
   } catch (error) {
-    removeSessionDirectory(dir)
+    dir.remove()
     throw error
   }
 }
@@ -127,26 +145,30 @@ export async function startDoor(): Promise<StartDoor> {
   const jar = agentJar()
   const dir = makeSessionDirectory(null)
   try {
-    const server = await LinkServer.listen(join(dir, 'link'))
+    // A command line can be read by everybody, a file in there cannot.
+    const token = newToken()
+    writeFileSync(join(dir.inside, TOKEN), token, { mode: 0o600, flag: 'wx' })
+    const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
     return {
       option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
       async connect(pid, gone, refused) {
-        const error = join(dir, 'error')
+        const said = () => saidBy(dir, process.geteuid!())
         const failed = new AbortController()
         // Not by inotify, of which a machine may have none left.
         let seen = 0
         const look = setInterval(() => {
-          const written = statSync(error, { throwIfNoEntry: false })?.mtimeMs ?? 0
+          const written = statSync(join(dir.inside, ERROR), { throwIfNoEntry: false })?.mtimeMs ?? 0
           if (written === seen) return
           seen = written
           if (isJvm(readTargetProcess(pid))) failed.abort()
-          else refused(startProblem(pid, readFileSync(error, 'utf8')))
+          else refused(startProblem(pid, said()))
         }, LOOK_MS)
         try {
           // No time limit but the process itself: a launcher script may take its time before java.
           const link = await server.accept(2 ** 31 - 1, AbortSignal.any([gone, failed.signal]))
           if (link !== null) return opened(link, dir)
-          if (existsSync(error)) throw startProblem(pid, readFileSync(error, 'utf8'))
+          const reason = said()
+          if (reason !== null) throw startProblem(pid, reason)
           return null
         } finally {
           clearInterval(look)
@@ -154,11 +176,11 @@ export async function startDoor(): Promise<StartDoor> {
       },
       leave() {
         server.close()
-        removeSessionDirectory(dir)
+        dir.remove()
       },
     }
   } catch (error) {
-    removeSessionDirectory(dir)
+    dir.remove()
     throw error
   }
 }
@@ -168,28 +190,30 @@ function isJvm(process: TargetProcess | undefined): boolean {
   return process !== undefined && process.vmLibrary !== null && process.vmLibrary !== undefined
 }
 
-function opened(link: Link, dir: string): OpenDoor {
+function opened(link: Link, dir: SessionDirectory): OpenDoor {
   return {
     link,
     pid: null,
-    dir,
+    dir: dir.path,
+    inside: dir.inside,
+    owner: undefined,
     woken: false,
     executed: () => Promise.resolve(new Set()),
     perf: startedPerfCounter,
-    share: () => {},
-    leave: () => removeSessionDirectory(dir),
+    leave: () => dir.remove(),
   }
 }
 
-function launchLine(jar: AgentJar, dir: string): string {
-  return `jar=${jar.path};dir=${dir};build=${jar.build}`
+function launchLine(jar: AgentJar, dir: SessionDirectory): string {
+  return `jar=${jar.path};dir=${dir.path};build=${jar.build}`
 }
 
-/** Root profiles another user's JVM: that user must be able to open what we made. */
-function giveTo(target: TargetProcess, ...paths: string[]): void {
-  if (process.getuid?.() !== 0 || target.euid === 0) return
-  for (const path of paths) chownSync(path, target.euid, target.egid)
+/** The agent does not repeat what comes behind `token`. */
+function withToken(launch: string, token: string): string {
+  return `${launch};token=${token}`
 }
+
+const LAUNCH_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW
 
 /**
  * Wakes an agent that an earlier session left asleep in the JVM.
@@ -198,13 +222,17 @@ function giveTo(target: TargetProcess, ...paths: string[]): void {
  *
  * @returns false if there is none, or one of another build
  */
-async function wake(connection: AttachConnection, launch: string): Promise<boolean> {
+async function wake(connection: AttachConnection, launch: string, token: string): Promise<boolean> {
   const { target } = connection
-  const file = `${target.root}/tmp/.jfluid_pid${target.nsPid}`
-  rmSync(file, { force: true })
-  writeFileSync(file, launch, { mode: 0o600, flag: 'wx' })
+  let tmp: number
   try {
-    giveTo(target, file)
+    tmp = openTmp(target)
+  } catch {
+    return false // it has none that can be trusted: the agent is loaded anew, which needs no file
+  }
+  const file = `/proc/self/fd/${tmp}/.jfluid_pid${target.nsPid}`
+  try {
+    if (!writeLaunchFile(file, withToken(launch, token), ownerFor(target))) return false
     const properties = await agentProperties(connection)
     if (properties.get('jfluid.started') === launch) return true
     const error = properties.get('jfluid.error')
@@ -213,18 +241,53 @@ async function wake(connection: AttachConnection, launch: string): Promise<boole
     }
     return false
   } finally {
-    rmSync(file, { force: true })
+    removeOurs(file)
+    closeSync(tmp)
   }
 }
 
-async function connected(server: LinkServer, dir: string, pid: number): Promise<Link> {
+/** @returns false if it cannot be: no room, or somebody else's lies there. The agent does not believe that one */
+function writeLaunchFile(path: string, line: string, owner: Owner | undefined): boolean {
+  let file: number | undefined
+  try {
+    rmSync(path, { force: true })
+    file = openSync(path, LAUNCH_FLAGS, 0o600)
+    writeFileSync(file, line)
+    if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
+    return true
+  } catch {
+    if (file !== undefined) removeOurs(path)
+    return false
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+function removeOurs(file: string): void {
+  try {
+    rmSync(file, { force: true })
+  } catch {
+    // The agent has removed it, and somebody else has put something there.
+  }
+}
+
+/** @param said why the agent could not start, null if it has not said anything */
+async function connected(server: LinkServer, said: () => string | null, pid: number): Promise<Link> {
   // agentmain() has returned by now, so an error has been written if there was one.
-  const failed = new AbortController()
-  const error = join(dir, 'error')
-  if (existsSync(error)) failed.abort()
-  const link = await server.accept(existsSync(error) ? 0 : CONNECT_MS, failed.signal)
+  const link = await server.accept(said() === null ? CONNECT_MS : 0)
   if (link !== null) return link
-  throw startProblem(pid, existsSync(error) ? readFileSync(error, 'utf8') : null)
+  throw startProblem(pid, said())
+}
+
+/** What the agent has written that could not start. The directory may be another user's: only a file of `owner` is believed. */
+function saidBy(dir: SessionDirectory, owner: number): string | null {
+  try {
+    return (
+      readRegular(join(dir.inside, ERROR), { owner, mostBytes: MOST_SAID_BYTES })?.toString('utf8') ?? null
+    )
+  } catch {
+    return null // none there, as it should be
+  }
 }
 
 /** @param reason what the agent said, null if it said nothing */
@@ -242,15 +305,9 @@ function startedPerfCounter(pid: number): PerfCounter {
   return target === undefined ? { file: '', offset: 0 } : perfCounter(target)
 }
 
-/** Where the target finds its own counter of time at safepoints. */
+/** Where the target finds its own counter of time at safepoints; if we may not read that, pauses are not taken out, and the profile says so. */
 function perfCounter(target: TargetProcess): PerfCounter {
   const found = findPerfData(target)
-  if (found === undefined) return { file: '', offset: 0 }
-  try {
-    const offset = parsePerfData(readFileSync(found.path)).offsets.get('sun.rt.safepointTime')
-    if (offset !== undefined) return { file: found.path.slice(target.root.length), offset }
-  } catch {
-    // Not ours to read: pauses are then not taken out, and the profile says so.
-  }
-  return { file: '', offset: 0 }
+  if (found?.safepointTimeOffset === undefined) return { file: '', offset: 0 }
+  return { file: found.path.slice(target.root.length), offset: found.safepointTimeOffset }
 }

@@ -6,7 +6,17 @@
 // another before; so that of a client that was killed does not stay. A new file is also when the JVM is asked who else
 // records, and whether ours still runs.
 
-import { chmodSync, closeSync, constants, openSync, readdirSync, readSync, rmdirSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemProperties } from '../attach/command.ts'
@@ -18,6 +28,7 @@ import {
   stopRecording,
 } from '../attach/flight-recorder.ts'
 import type { AttachConnection } from '../attach/handshake.ts'
+import { O_PATH, openDirectory, openRegular } from '../attach/regular-file.ts'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { Chunk, type SampleKind, type SampleSink } from '../jfr/chunk.ts'
 import { FRAME_NUMBERS } from '../jfr/constants.ts'
@@ -51,7 +62,6 @@ const LOOK_MS = 20
 const RARER = 1.5
 /** A JVM that had no time for a question is asked again. */
 const RETRY_MS = 5_000
-const O_PATH = 0o10000000 // a handle for a directory that we may enter but not list
 const OWNER_ONLY = 0o700
 
 /** By a JFR.stop of somebody else's; or we did not run ourselves, for longer than it had left. */
@@ -95,7 +105,13 @@ export class FlightRecording implements Sampler {
   readonly #known = new Set<string>()
   /** A handle of what the repository is in: a path in the target's root ends with the target. */
   #parent: number | null = null
+  /** Of the repository itself: nothing can take its place. */
+  #repository: number | null = null
+  /** The way to it, and its name in what it is in. */
   #directory = ''
+  #path = ''
+  /** Whose the files must be. */
+  #owner = process.geteuid!()
   /** The recorder had never recorded before. */
   #wasIdle = false
   /** Its repository began with our recording: nothing of others is in it. */
@@ -165,16 +181,22 @@ export class FlightRecording implements Sampler {
   adopt(name: string, repository: string): void {
     this.#wasIdle = true
     this.#isOurs = true
-    this.#directory = repository
+    this.#path = this.#directory = repository
     this.#named(name)
     this.#poll()
   }
 
+  /** The JVM says where it is, and may say anything: what is not its user's is not touched. */
   #open({ target }: AttachConnection, repository: string): void {
     try {
-      const parent = openSync(`${target.root}${dirname(repository)}`, O_PATH | constants.O_DIRECTORY)
-      this.#parent = parent
-      this.#directory = `/proc/self/fd/${parent}/${basename(repository)}`
+      this.#owner = target.euid
+      this.#parent = openSync(`${target.root}${dirname(repository)}`, O_PATH | constants.O_DIRECTORY)
+      this.#path = `/proc/self/fd/${this.#parent}/${basename(repository)}`
+      this.#repository = openDirectory(this.#path)
+      this.#directory = `/proc/self/fd/${this.#repository}`
+      if (fstatSync(this.#repository).uid !== target.euid) {
+        throw new BadRecording(`${repository} is not the directory of uid ${target.euid}`)
+      }
       // The JVM makes it as its umask says, mostly for all to read.
       if (this.#isOurs) chmodSync(this.#directory, OWNER_ONLY)
     } catch (error) {
@@ -266,18 +288,20 @@ export class FlightRecording implements Sampler {
   }
 
   #openChunk(name: string): void {
-    let file: number
+    let file: number | undefined
     try {
-      file = openSync(join(this.#directory, name), 'r')
+      file = openRegular(join(this.#directory, name), this.#owner)
     } catch (error) {
       if (isAbsent(error)) return // deleted meanwhile, by an end of all recordings
       throw unreadable(name, error)
     }
+    if (file === undefined) return // none that the JVM has written
+    const descriptor = file
     const read = (offset: number, length: number): Buffer => {
       const bytes = Buffer.allocUnsafe(length)
-      return bytes.subarray(0, readSync(file, bytes, 0, length, offset))
+      return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset))
     }
-    this.#chunks.push({ file, chunk: new Chunk(read), paths: new Map(), ids: new Map() })
+    this.#chunks.push({ file: descriptor, chunk: new Chunk(read), paths: new Map(), ids: new Map() })
   }
 
   #sink(open: OpenChunk): SampleSink {
@@ -355,8 +379,8 @@ export class FlightRecording implements Sampler {
       }
     } finally {
       for (const { file } of this.#chunks.splice(0)) closeSync(file)
-      if (this.#parent !== null) closeSync(this.#parent)
-      this.#parent = null
+      for (const handle of [this.#parent, this.#repository]) if (handle !== null) closeSync(handle)
+      this.#parent = this.#repository = null
     }
   }
 
@@ -365,7 +389,7 @@ export class FlightRecording implements Sampler {
     if (!this.#isOurs || this.#directory === '' || this.#others.size > 0) return
     try {
       for (const name of recordingsIn(this.#directory)) rmSync(join(this.#directory, name))
-      rmdirSync(this.#directory)
+      rmdirSync(this.#path)
     } catch {
       // The JVM has removed it itself, or it is not ours to remove.
     }

@@ -16,6 +16,7 @@ import { FOLLOWED_CLASSES } from './hand-over-points.ts'
 import { answerInTime } from './patience.ts'
 import { Recorder } from './recorder.ts'
 import { RegionTable } from './regions.ts'
+import { RING } from './session-directory.ts'
 import {
   firstMethodOf,
   firstPlacedOf,
@@ -133,9 +134,9 @@ export class Preparation {
     const options = this.#options
     const counts = this.#counts
     const perf = door.perf(door.pid ?? facts.pid)
-    const ring = join(door.dir, 'ring')
-    createRing(ring, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT })
-    door.share(ring)
+    const ring = join(door.inside, RING)
+    const { owner } = door
+    createRing(ring, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, ...(owner && { owner }) })
     const timesRegions = options.regions !== undefined
     const firstPlaced = options.callSites === true ? firstPlacedOf(options) : null
     this.#starting = Recorder.start(
@@ -150,7 +151,7 @@ export class Preparation {
     const [recorder, configured] = await Promise.all([
       this.#starting,
       this.#agent.configure({
-        ring,
+        ring: join(door.dir, RING),
         chunkBytes: CHUNK_BYTES,
         chunkCount: CHUNK_COUNT,
         chunksOffset: chunksOffset(CHUNK_COUNT),

@@ -8,7 +8,7 @@ import type { Sampling } from '../profile/profile.ts'
 import { BOUNDS, STACK_DEPTH, sampleSettings } from './flight-recording.ts'
 import { recordingName } from './recording-names.ts'
 import { mustHaveRoom, ROOM_TO_BEGIN } from './recording-room.ts'
-import { makeSessionDirectory, removeSessionDirectory } from './session-directory.ts'
+import { makeSessionDirectory } from './session-directory.ts'
 
 export interface StartedRecording {
   /** Of the JVM. */
@@ -29,11 +29,12 @@ export interface RecordingDoor {
 /** @throws NoRoomForRecording */
 export function openRecordingDoor(sampling: Sampling): RecordingDoor {
   // Shared memory is small in containers, and the target's to use.
-  const dir = makeSessionDirectory(null, 2 * ROOM_TO_BEGIN)
+  const directory = makeSessionDirectory(null, 2 * ROOM_TO_BEGIN)
+  const dir = directory.path
   try {
     mustHaveRoom(dir, dirname(dir), ROOM_TO_BEGIN)
   } catch (error) {
-    removeSessionDirectory(dir)
+    directory.remove()
     throw error
   }
   const name = recordingName()
@@ -52,6 +53,6 @@ export function openRecordingDoor(sampling: Sampling): RecordingDoor {
       }
       return null
     },
-    leave: () => removeSessionDirectory(dir),
+    leave: () => directory.remove(),
   }
 }

@@ -1,5 +1,6 @@
 // Where client and agent meet: a directory, 0700, that both see, for the moments from attach to the
-// start of recording. It holds the socket the agent connects to and the ring file.
+// start of recording. It holds the socket the agent connects to, the ring file, for an agent that is named on a command line
+// the token it must show, and what an agent that cannot start says.
 //
 // A client that is killed in those moments removes nothing, and neither does an agent that was not
 // there yet. So the name says whose it is, and the next session removes what the dead have left:
@@ -7,18 +8,28 @@
 //   jfluid-<pid namespace>-<pid>-<six random characters>
 //   /tmp/.jfluid_pid<target>       the launch file for a sleeping agent; names a directory of these
 //   .attach_pid<target>            in the target's working directory or /tmp, see handshake.ts
+//
+// Where root profiles another user's JVM the directory is given to that user, who may then put anything in place of it and of
+// what is in it, at any moment. So it is reached through a handle, files are made and given away without their names
+// being looked up twice, and what is not known is not removed.
 
 import {
+  chownSync,
+  closeSync,
   existsSync,
+  fstatSync,
+  lchownSync,
   lstatSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
+  rmdirSync,
   rmSync,
   statSync,
+  unlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { openDirectory, readRegular } from '../attach/regular-file.ts'
 import type { TargetProcess } from '../attach/target-process.ts'
 import { freeBytes } from './recording-room.ts'
 
@@ -26,6 +37,36 @@ const SHARED_MEMORY = '/dev/shm'
 const TEMPORARY = '/tmp'
 const DIRECTORY = /^jfluid-(\d+)-(\d+)-\w{6}$/
 const LAUNCH_FILE = /^\.jfluid_pid\d+$/
+/** A launch file has one line. */
+const LAUNCH_BYTES = 4096
+
+export const SOCKET = 'link'
+export const RING = 'ring'
+export const ERROR = 'error'
+export const TOKEN = 'token'
+/** All that is ever in the directory of a session with an agent. */
+const FILES = [SOCKET, TOKEN, RING, ERROR, `${ERROR}.part`]
+
+export interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+export interface SessionDirectory {
+  /** As the target calls it. */
+  readonly path: string
+  /** As we reach it, until it is removed, whatever has taken the place of its name. */
+  readonly inside: string
+  /** Makes it another user's, with the files that are in it now. */
+  giveTo(owner: Owner): void
+  remove(): void
+}
+
+/** Whom files of ours must be given to, for the target to open them; undefined where it may anyway. */
+export function ownerFor(target: TargetProcess): Owner | undefined {
+  if (process.geteuid?.() !== 0 || target.euid === 0) return undefined
+  return { uid: target.euid, gid: target.egid }
+}
 
 /**
  * Makes the directory, in shared memory if both sides see the same, else in /tmp.
@@ -33,12 +74,63 @@ const LAUNCH_FILE = /^\.jfluid_pid\d+$/
  * @param target one whose attach socket answers; null if it is yet to be started and will see what we see
  * @param bytes  how much must be free in shared memory, to be preferred
  */
-export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): string {
+export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): SessionDirectory {
   removeLeftovers()
   if (target !== null) removeTriggers(target)
   const shared = bothSee(target, SHARED_MEMORY) && (bytes === 0 || freeBytes(SHARED_MEMORY) >= bytes)
   const parent = shared ? SHARED_MEMORY : TEMPORARY
-  return mkdtempSync(join(parent, `jfluid-${pidNamespace()}-${process.pid}-`)) // 0700
+  return new Directory(mkdtempSync(join(parent, `jfluid-${pidNamespace()}-${process.pid}-`))) // 0700
+}
+
+class Directory implements SessionDirectory {
+  readonly path: string
+  readonly #handle: number
+  #isGiven = false
+  #isRemoved = false
+
+  constructor(path: string) {
+    this.path = path
+    this.#handle = openDirectory(path)
+  }
+
+  get inside(): string {
+    return `/proc/self/fd/${this.#handle}`
+  }
+
+  giveTo({ uid, gid }: Owner): void {
+    // The files first: they are ours alone until the directory is not.
+    for (const name of readdirSync(this.inside)) lchownSync(join(this.inside, name), uid, gid)
+    this.#isGiven = true
+    chownSync(this.inside, uid, gid)
+  }
+
+  remove(): void {
+    if (this.#isRemoved) return
+    this.#isRemoved = true
+    if (this.#isGiven) emptyKnown(this.inside)
+    closeSync(this.#handle)
+    if (this.#isGiven) removeEmpty(this.path)
+    else rmSync(this.path, { recursive: true, force: true })
+  }
+}
+
+/** Of a directory that may be another user's: the entries that ours have, whatever they are now. */
+function emptyKnown(inside: string): void {
+  for (const name of FILES) {
+    try {
+      unlinkSync(join(inside, name))
+    } catch {
+      // None there, or no file: that user's own.
+    }
+  }
+}
+
+function removeEmpty(path: string): void {
+  try {
+    rmdirSync(path)
+  } catch {
+    // Gone, or something else is in it: that user's own.
+  }
 }
 
 /**
@@ -47,10 +139,6 @@ export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): s
 export function meetingPlace(target: TargetProcess): { readonly path: string; readonly isShared: boolean } {
   if (bothSee(target, SHARED_MEMORY)) return { path: SHARED_MEMORY, isShared: true }
   return { path: TEMPORARY, isShared: bothSee(target, TEMPORARY) }
-}
-
-export function removeSessionDirectory(dir: string): void {
-  rmSync(dir, { recursive: true, force: true })
 }
 
 /** @param path as both sides write it */
@@ -65,27 +153,51 @@ function bothSee(target: TargetProcess | null, path: string): boolean {
   }
 }
 
-/** Removes what clients of ours that were killed have left behind. Never fails. */
-export function removeLeftovers(): void {
+/**
+ * Removes what clients of ours that were killed have left behind. Never fails, and waits for nothing, whatever others have put there.
+ *
+ * @param places  where directories are; launch files are in the last
+ */
+export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMPORARY]): void {
   const namespace = pidNamespace()
-  for (const parent of [SHARED_MEMORY, TEMPORARY]) {
+  for (const parent of places) {
     for (const name of namesIn(parent)) {
       const [, itsNamespace, pid] = DIRECTORY.exec(name) ?? []
       if (pid !== undefined && itsNamespace === namespace && !existsSync(`/proc/${pid}`)) {
-        remove(join(parent, name))
+        removeLeft(join(parent, name))
       }
     }
   }
-  for (const name of namesIn(TEMPORARY)) {
-    if (LAUNCH_FILE.test(name)) removeIfStale(join(TEMPORARY, name))
+  const temporary = places.at(-1)!
+  for (const name of namesIn(temporary)) {
+    if (LAUNCH_FILE.test(name)) removeIfStale(join(temporary, name))
+  }
+}
+
+/** A directory that is ours with all that is in it; as root, of another user's what was ours. */
+function removeLeft(path: string): void {
+  try {
+    const handle = openDirectory(path)
+    try {
+      if (fstatSync(handle).uid === process.geteuid?.()) rmSync(path, { recursive: true, force: true })
+      else emptyKnown(`/proc/self/fd/${handle}`)
+    } finally {
+      closeSync(handle)
+    }
+    removeEmpty(path)
+  } catch {
+    // No directory, or another user's: theirs to remove.
   }
 }
 
 /** A launch file is written after its session's directory and removed before it. */
 function removeIfStale(launchFile: string): void {
   try {
-    const dir = /;dir=([^;]+);/.exec(readFileSync(launchFile, 'utf8'))?.[1]
-    if (dir !== undefined && !existsSync(dir)) remove(launchFile)
+    const self = process.geteuid!()
+    const owner = self === 0 ? lstatSync(launchFile).uid : self
+    const launch = readRegular(launchFile, { owner, mostBytes: LAUNCH_BYTES })?.toString('utf8') ?? ''
+    const dir = /;dir=([^;]+);/.exec(launch)?.[1]
+    if (dir !== undefined && !existsSync(dir)) unlinkSync(launchFile)
   } catch {
     // Another user's, or gone already.
   }
@@ -97,18 +209,10 @@ function removeTriggers({ pid, root, nsPid }: TargetProcess): void {
     const trigger = join(dir, `.attach_pid${nsPid}`)
     try {
       const found = lstatSync(trigger)
-      if (found.isFile() && found.size === 0) remove(trigger)
+      if (found.isFile() && found.size === 0) unlinkSync(trigger)
     } catch {
       // None there, as it should be, or not ours to see.
     }
-  }
-}
-
-function remove(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true })
-  } catch {
-    // Another user's: theirs to remove.
   }
 }
 

@@ -1,5 +1,6 @@
 // The connection to the agent: who listens, how requests find their replies, how it ends.
 
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import { EX_IOERR, EX_PROTOCOL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { encodeFrame, FrameReader } from './frame.ts'
@@ -49,22 +50,68 @@ interface Waiting {
   reject(error: Error): void
 }
 
-export class LinkServer {
-  private constructor(
-    private readonly server: Server,
-    private readonly connection: Promise<Socket>,
-  ) {}
+/** Of characters, which are all that comes before the first frame. */
+const TOKEN_BYTES = 32
+/** Connections that have not said who they are. One more, and the first has to go. */
+const MOST_STRANGERS = 16
 
-  /** Listens on a UNIX socket at `path`; its directory must be the owner's alone. */
-  static async listen(path: string): Promise<LinkServer> {
-    const server = createServer()
-    // Only one agent is ever expected. Later connections are not accepted.
-    const connection = new Promise<Socket>((resolve) => server.once('connection', resolve))
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(path, resolve)
+/** What the agent of one session shows when it connects: nobody else has been told. */
+export function newToken(): string {
+  return randomBytes(TOKEN_BYTES / 2).toString('hex')
+}
+
+export class LinkServer {
+  readonly #server: Server
+  readonly #token: Buffer
+  readonly #strangers = new Set<Socket>()
+  readonly #connection: Promise<Socket>
+  #admit: (agent: Socket) => void = () => {}
+  #isAdmitted = false
+
+  private constructor(token: string) {
+    this.#token = Buffer.from(token)
+    this.#connection = new Promise((resolve) => {
+      this.#admit = resolve
     })
-    return new LinkServer(server, connection)
+    this.#server = createServer((socket) => this.#meet(socket))
+  }
+
+  /** Listens on a UNIX socket at `path`; its directory must be the owner's alone. Who connects must show the token. */
+  static async listen(path: string, token: string): Promise<LinkServer> {
+    const server = new LinkServer(token)
+    await new Promise<void>((resolve, reject) => {
+      server.#server.once('error', reject)
+      server.#server.listen(path, resolve)
+    })
+    return server
+  }
+
+  /** Whoever does not show the token is sent away, and the agent is still waited for. It is shown once. */
+  #meet(socket: Socket): void {
+    const [eldest] = this.#strangers
+    if (eldest !== undefined && this.#strangers.size >= MOST_STRANGERS) {
+      this.#strangers.delete(eldest)
+      eldest.destroy()
+    }
+    this.#strangers.add(socket)
+    let said = Buffer.alloc(0)
+    const hear = (chunk: Buffer): void => {
+      said = Buffer.concat([said, chunk])
+      if (said.length < TOKEN_BYTES) return
+      if (this.#isAdmitted || !timingSafeEqual(said.subarray(0, TOKEN_BYTES), this.#token)) {
+        socket.destroy()
+        return
+      }
+      this.#isAdmitted = true
+      this.#strangers.delete(socket)
+      socket.off('data', hear)
+      socket.pause()
+      if (said.length > TOKEN_BYTES) socket.unshift(said.subarray(TOKEN_BYTES))
+      this.#admit(socket)
+    }
+    socket.on('data', hear)
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => this.#strangers.delete(socket))
   }
 
   /** @returns the link once the agent has connected, null when `ms` are over or `signal` fires */
@@ -75,14 +122,15 @@ export class LinkServer {
       if (signal?.aborted) resolve(null)
       signal?.addEventListener('abort', () => resolve(null), { once: true })
     })
-    const socket = await Promise.race([this.connection, timeout])
+    const socket = await Promise.race([this.#connection, timeout])
     clearTimeout(timer)
-    this.server.close()
+    this.close()
     return socket === null ? null : new Link(socket)
   }
 
   close(): void {
-    this.server.close()
+    this.#server.close()
+    for (const stranger of this.#strangers) stranger.destroy()
   }
 }
 
@@ -112,6 +160,7 @@ export class Link {
       this.reason = reason
       finish(reason)
     })
+    socket.resume() // it waited for us
   }
 
   /** Events are kept until somebody listens. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { encodeFrame, FrameReader } from '../../src/wire/frame.ts'
-import { AgentRefused, type Link, LinkLost, LinkServer } from '../../src/wire/link.ts'
+import { AgentRefused, type Link, LinkLost, LinkServer, newToken } from '../../src/wire/link.ts'
 
 describe('the link to the agent', () => {
   let dir: string
@@ -14,8 +14,10 @@ describe('the link to the agent', () => {
 
   beforeEach(async () => {
     dir = mkdtempSync(join(tmpdir(), 'jfluid-link-'))
-    const server = await LinkServer.listen(join(dir, 'link'))
+    const token = newToken()
+    const server = await LinkServer.listen(join(dir, 'link'), token)
     peer = connect(join(dir, 'link'))
+    peer.write(token)
     link = (await server.accept(5000))!
     const reader = new FrameReader()
     peer.on('data', (chunk: Buffer) => {

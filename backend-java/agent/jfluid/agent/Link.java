@@ -9,6 +9,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 
@@ -38,9 +39,19 @@ final class Link implements AutoCloseable {
     /** Made beforehand: when it is needed, nothing can be made any more. */
     private final ByteBuffer noMemory = frame(new Object[] {0, "ended", "no memory was left in the target"});
 
-    Link(Path socket) throws IOException {
+    /** @param token shown to the client before anything is said, so that it knows whom it has called */
+    Link(Path socket, String token) throws IOException {
         channel = SocketChannel.open(StandardProtocolFamily.UNIX);
-        channel.connect(UnixDomainSocketAddress.of(socket));
+        try {
+            channel.connect(UnixDomainSocketAddress.of(socket));
+            ByteBuffer shown = ByteBuffer.wrap(token.getBytes(StandardCharsets.US_ASCII));
+            while (shown.hasRemaining()) {
+                channel.write(shown);
+            }
+        } catch (IOException nobodyListens) {
+            channel.close();
+            throw nobodyListens;
+        }
         channel.configureBlocking(false);
         selector = Selector.open();
         key = channel.register(selector, SelectionKey.OP_READ);

@@ -106,7 +106,8 @@ public final class Main {
             throw new IOException("another jfluid is attached to this JVM");
         }
         refuseSecurityManager();
-        Session session = new Session(Path.of(option(options, "dir")), option(options, "build"));
+        Path dir = Path.of(option(options, "dir"));
+        Session session = new Session(dir, option(options, "build"), token(options, dir));
         running.set(session);
         session.start();
         return session;
@@ -122,6 +123,12 @@ public final class Main {
         if (manager != null && manager.getClass().getClassLoader() != null) {
             throw new IOException("security manager: " + manager.getClass().getName());
         }
+    }
+
+    /** What comes over the attach socket has it. A command line is for all to read: then it lies where only we may look. */
+    private static String token(String options, Path dir) throws IOException {
+        String told = option(options, "token");
+        return told.isEmpty() ? Files.readString(dir.resolve("token")) : told;
     }
 
     private static void awaitEnd(Session session) {

@@ -70,15 +70,16 @@ final class Session extends GuestThread {
     /** What threads inside the load hook ask, by thread id. */
     private final Map<Long, JFluid1Requests.Request> hooked = new ConcurrentHashMap<>();
 
-    Session(Path dir, String build) throws IOException {
+    Session(Path dir, String build, String token) throws IOException {
         super("jfluid-agent");
         this.dir = dir;
         this.build = build;
         try {
-            link = new Link(dir.resolve("link"));
+            link = new Link(dir.resolve("link"), token);
         } catch (ConnectException nobodyListens) {
             // The client was killed between its command and now: what it left on disk is ours to remove.
             Main.deleteQuietly(dir.resolve("link"));
+            Main.deleteQuietly(dir.resolve("token"));
             Main.deleteQuietly(dir);
             throw nobodyListens;
         }

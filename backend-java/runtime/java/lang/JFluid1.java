@@ -900,12 +900,18 @@ public final class JFluid1 {
                 java.util.function.Function<String, String> agent = Setup.agent;
                 if (launch != null && agent != null) {
                     String error = agent.apply(launch);
-                    setProperty(error == null ? "jfluid.started" : "jfluid.error", error == null ? launch : error);
+                    setProperty(error == null ? "jfluid.started" : "jfluid.error", error == null ? shown(launch) : error);
                 }
             } catch (Throwable t) {
                 setProperty("jfluid.error", String.valueOf(t));
             }
             return super.stringPropertyNames();
+        }
+
+        /** Without what only the agent is told: properties stay until they are asked for again. */
+        private static String shown(String launch) {
+            int token = launch.indexOf(";token=");
+            return token < 0 ? launch : launch.substring(0, token);
         }
 
         /** The launch file's only line, if it is ours: owner and mode are checked, links not followed. */

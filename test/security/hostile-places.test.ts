@@ -1,0 +1,304 @@
+// Directories that others may write to, and a directory of ours that has been given to another user: nothing there is waited
+// for, followed, or changed that is not ours. The user who would do it is played by the test itself where that shows as much;
+// what only root can do wrong is tried as root.
+
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { findPerfData } from '../../src/attach/hsperfdata.ts'
+import { openTmp, releaseValue } from '../../src/attach/target-facts.ts'
+import { readTargetProcess, type TargetProcess } from '../../src/attach/target-process.ts'
+import { createRing } from '../../src/events/ring.ts'
+import { makeSessionDirectory, removeLeftovers } from '../../src/session/session-directory.ts'
+import { type Link, LinkServer, newToken } from '../../src/wire/link.ts'
+
+const IS_ROOT = process.geteuid?.() === 0
+/** There it fails without root, rather than say nothing. */
+const FULL = process.env.JFLUID_FULL === '1'
+const NOBODY = { uid: 65534, gid: 65534 }
+const self = { uid: process.geteuid!(), gid: process.getegid!() }
+
+let dir: string
+/** A directory that a link leads to: it must stay as it is. */
+let precious: string
+let before: string
+
+const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]
+/** Above what the kernel gives to processes. */
+const DEAD = 2 ** 22 + 1
+
+function describePrecious(): string {
+  return [precious, ...readdirSync(precious).map((name) => join(precious, name))]
+    .map((path) => {
+      const { mode, uid, gid, size } = lstatSync(path)
+      return `${path} ${mode} ${uid} ${gid} ${size}`
+    })
+    .join('\n')
+}
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'jfluid-hostile-'))
+  precious = join(dir, 'precious')
+  mkdirSync(precious)
+  for (const name of ['link', 'ring', 'error', 'token', 'notes.txt', 'a.jfr']) {
+    writeFileSync(join(precious, name), name)
+  }
+  before = describePrecious()
+})
+
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+describe('a session directory that belongs to the user of the target', () => {
+  it.each(['removed at once', 'after its buffer was made'])('%s, is not looked up again', (when) => {
+    const session = makeSessionDirectory(null)
+    session.giveTo(self)
+    const away = `${session.path}-away`
+    renameSync(session.path, away)
+    symlinkSync(precious, session.path)
+    try {
+      if (when !== 'removed at once') {
+        createRing(join(session.inside, 'ring'), { chunkBytes: 4096, chunkCount: 1, owner: self })
+        expect(readdirSync(away)).toEqual(['ring'])
+      }
+      session.remove()
+      expect(describePrecious()).toBe(before)
+      expect(readdirSync(away)).toEqual([]) // and what was ours is gone
+    } finally {
+      rmSync(session.path, { force: true })
+      rmSync(away, { recursive: true, force: true })
+    }
+  })
+
+  it('keeps what that user has put there', () => {
+    const session = makeSessionDirectory(null)
+    session.giveTo(self)
+    mkdirSync(join(session.path, 'theirs'))
+    symlinkSync(precious, join(session.path, 'theirs', 'link'))
+    symlinkSync(join(precious, 'notes.txt'), join(session.path, 'ring'))
+    session.remove()
+    expect(readdirSync(session.path)).toEqual(['theirs'])
+    rmSync(session.path, { recursive: true })
+    expect(describePrecious()).toBe(before)
+  })
+
+  it('gets no buffer where a link lies in its place', () => {
+    const session = makeSessionDirectory(null)
+    session.giveTo(self)
+    symlinkSync(join(precious, 'new'), join(session.path, 'ring'))
+    expect(() => createRing(join(session.inside, 'ring'), { chunkBytes: 4096, chunkCount: 1 })).toThrow(
+      'cannot create the event buffer',
+    )
+    session.remove()
+    expect(describePrecious()).toBe(before)
+  })
+
+  it.skipIf(!IS_ROOT && !FULL)('is given away with its files, and not with what links lead to', () => {
+    const session = makeSessionDirectory(null)
+    symlinkSync(join(precious, 'notes.txt'), join(session.path, 'link'))
+    writeFileSync(join(session.path, 'token'), '')
+    session.giveTo(NOBODY)
+    expect(describePrecious()).toBe(before)
+    expect(
+      [session.path, join(session.path, 'link'), join(session.path, 'token')].map((it) => lstatSync(it).uid),
+    ).toEqual([NOBODY.uid, NOBODY.uid, NOBODY.uid])
+    session.remove()
+    expect(existsSync(session.path)).toBe(false)
+  })
+})
+
+describe('what the dead have left', () => {
+  const left = (random: string) => join(dir, `jfluid-${namespace}-${DEAD}-${random}`)
+
+  it('is removed, but for where links lead, and what it is not', () => {
+    mkdirSync(left('aaaaaa'))
+    symlinkSync(precious, join(left('aaaaaa'), 'inner'))
+    symlinkSync(precious, left('bbbbbb'))
+    writeFileSync(left('cccccc'), 'a file')
+    removeLeftovers([dir])
+    expect(describePrecious()).toBe(before)
+    expect(existsSync(left('aaaaaa'))).toBe(false)
+    expect(lstatSync(left('bbbbbb')).isSymbolicLink()).toBe(true)
+    expect(existsSync(left('cccccc'))).toBe(true)
+  })
+
+  it.skipIf(!IS_ROOT && !FULL)('is another user’s: of that only files that sessions have', () => {
+    mkdirSync(left('aaaaaa'))
+    writeFileSync(join(left('aaaaaa'), 'ring'), '')
+    mkdirSync(left('bbbbbb'))
+    writeFileSync(join(left('bbbbbb'), 'ring'), '')
+    mkdirSync(join(left('bbbbbb'), 'theirs'))
+    symlinkSync(precious, join(left('bbbbbb'), 'theirs', 'link'))
+    for (const it of [left('aaaaaa'), left('bbbbbb')]) chownSync(it, NOBODY.uid, NOBODY.gid)
+    removeLeftovers([dir])
+    expect(existsSync(left('aaaaaa'))).toBe(false)
+    expect(readdirSync(left('bbbbbb'))).toEqual(['theirs'])
+    expect(describePrecious()).toBe(before)
+  })
+
+  it('is looked for among pipes, links and endless files, none of which is waited for', () => {
+    const stale = `jar=a;dir=${join(dir, 'gone')};build=0`
+    writeFileSync(join(dir, '.jfluid_pid1'), stale)
+    execFileSync('mkfifo', [join(dir, '.jfluid_pid2')])
+    symlinkSync('/dev/zero', join(dir, '.jfluid_pid3'))
+    writeFileSync(join(precious, 'launch'), stale)
+    symlinkSync(join(precious, 'launch'), join(dir, '.jfluid_pid4'))
+    mkdirSync(join(dir, '.jfluid_pid5'))
+    removeLeftovers([dir])
+    expect(
+      readdirSync(dir)
+        .filter((name) => name.startsWith('.jfluid'))
+        .sort(),
+    ).toEqual(['.jfluid_pid2', '.jfluid_pid3', '.jfluid_pid4', '.jfluid_pid5'])
+    expect(readFileSync(join(precious, 'launch'), 'utf8')).toBe(stale)
+  })
+})
+
+describe('files of a target, in a root where its user may do anything', () => {
+  let target: TargetProcess
+  beforeEach(() => {
+    const own = readTargetProcess(process.pid)!
+    const vmLibrary = { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' } as const
+    target = { ...own, root: join(dir, 'root'), perfDataMapped: true, vmLibrary }
+    mkdirSync(join(target.root, 'tmp', 'hsperfdata_me'), { recursive: true })
+    mkdirSync(join(target.root, 'jdk', 'lib', 'server'), { recursive: true })
+  })
+  const perf = () => join(target.root, 'tmp', 'hsperfdata_me', String(target.nsPid))
+  const release = () => join(target.root, 'jdk', 'release')
+
+  it('are not waited for', () => {
+    execFileSync('mkfifo', [perf(), release()])
+    expect(findPerfData(target)).toBeUndefined()
+    expect(releaseValue(target, 'JAVA_VERSION')).toBeUndefined()
+  })
+
+  it('are not read without an end', () => {
+    symlinkSync('/dev/zero', perf())
+    symlinkSync('/dev/zero', release())
+    expect(findPerfData(target)).toBeUndefined()
+    expect(releaseValue(target, 'JAVA_VERSION')).toBeUndefined()
+    rmSync(release())
+    writeFileSync(release(), `JAVA_VERSION="17.0.1"\n${'#'.repeat(3 << 20)}\nMODULES="java.base"\n`)
+    expect(releaseValue(target, 'JAVA_VERSION')).toBe('17.0.1')
+    expect(releaseValue(target, 'MODULES')).toBeUndefined() // beyond what is read
+  })
+
+  it('are garbage, and then say nothing', () => {
+    writeFileSync(perf(), Buffer.alloc(4096, 0xca))
+    expect(findPerfData(target)).toEqual({ path: perf(), facts: undefined, safepointTimeOffset: undefined })
+    writeFileSync(release(), Buffer.alloc(4096, 0xff))
+    expect(releaseValue(target, 'JAVA_VERSION')).toBeUndefined()
+  })
+
+  it('are not in a /tmp that leads elsewhere', () => {
+    rmSync(join(target.root, 'tmp'), { recursive: true })
+    symlinkSync(precious, join(target.root, 'tmp'))
+    expect(() => openTmp(target)).toThrow('ENOTDIR')
+    expect(() => openTmp({ root: '/proc/self/root' })).not.toThrow() // where there is a link, it is ours
+  })
+})
+
+describe('whoever connects to the socket of a session', () => {
+  let server: LinkServer
+  let token: string
+  const path = () => join(dir, 'link')
+  beforeEach(async () => {
+    token = newToken()
+    server = await LinkServer.listen(path(), token)
+  })
+  afterEach(() => server.close())
+
+  /** Resolves with `closed` once the other side has sent it away. */
+  const stranger = (says: string | Buffer): Promise<string> =>
+    new Promise((resolve) => {
+      const socket = connect(path(), () => socket.write(says))
+      socket.on('error', () => resolve('closed'))
+      socket.on('close', () => resolve('closed'))
+      socket.resume()
+    })
+
+  const agent = (shown: string): Promise<Link | null> => {
+    const socket = connect(path(), () => socket.write(shown))
+    socket.on('error', () => {})
+    return server.accept(5000)
+  }
+
+  it('without its token is sent away, and the agent that comes later is let in', async () => {
+    const wrong = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`
+    expect(await stranger(wrong)).toBe('closed')
+    expect(await stranger(Buffer.alloc(64, 0xff))).toBe('closed')
+    expect(await stranger(token.toUpperCase().replace(/\d/g, 'A'))).toBe('closed')
+    const link = await agent(token)
+    expect(link).not.toBeNull()
+    link!.close()
+  })
+
+  it('and says nothing holds up nobody, however many they are', async () => {
+    const silent = Array.from({ length: 100 }, () => stranger(token.slice(0, 8)))
+    const link = await agent(token)
+    expect(link).not.toBeNull()
+    link!.close()
+    expect(new Set(await Promise.all(silent))).toEqual(new Set(['closed']))
+  })
+
+  it('with a token that was shown before is sent away', async () => {
+    const first = connect(path())
+    await new Promise((resolve) => first.write(token, resolve))
+    expect(await stranger(token)).toBe('closed')
+    const link = await server.accept(5000)
+    expect(first.destroyed).toBe(false)
+    link!.close()
+    expect(await stranger(token)).toBe('closed') // nobody listens any more
+  })
+
+  it('may show its token byte by byte, with a frame behind it', async () => {
+    const shown = Buffer.concat([Buffer.from(token), Buffer.from([4, 0, 0, 0, 0x93, 0, 0xa1, 0x78, 7])])
+    const frame = Buffer.from(shown)
+    frame.writeUInt32LE(frame.length - token.length - 4, token.length)
+    const socket = connect(path())
+    const said = (async () => {
+      for (const byte of frame) {
+        socket.write(Buffer.from([byte]))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })()
+    const link = (await server.accept(5000))!
+    const event = new Promise((resolve) => link.listen((name, args) => resolve([name, args])))
+    expect(await event).toEqual(['x', [7]])
+    await said
+    link.close()
+    socket.destroy()
+  })
+})
+
+it('a session directory and what is in it are the owner’s alone with any umask', () => {
+  for (const umask of [0, 0o77, 0o777]) {
+    const old = process.umask(umask)
+    try {
+      const session = makeSessionDirectory(null)
+      const mode = statSync(session.path).mode & 0o777
+      chmodSync(session.path, 0o700)
+      session.remove()
+      expect(mode & 0o077, `umask ${umask.toString(8)}`).toBe(0)
+    } finally {
+      process.umask(old)
+    }
+  }
+})
