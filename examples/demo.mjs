@@ -19,10 +19,11 @@ const ROOT = 'shop.OrderService.process'
 const cli = join(here, '..', 'dist', 'cli.js')
 const work = mkdtempSync(join(tmpdir(), 'jfluid-demo-'))
 let shop
+let client
 
 function jfluid(...args) {
   return new Promise((resolve) => {
-    spawn(process.execPath, [cli, ...args], { stdio: 'inherit' }).on('exit', (code, signal) =>
+    client = spawn(process.execPath, [cli, ...args], { stdio: 'inherit' }).on('exit', (code, signal) =>
       resolve(code ?? (signal === null ? 1 : 130)),
     )
   })
@@ -63,6 +64,13 @@ async function main() {
 
 // Ctrl-C goes to the live view, which leaves properly; we stay to end the shop after it.
 process.on('SIGINT', () => {})
+// The client leaves properly, and the shop ends with us; before there is one, the shop's end is ours.
+for (const signal of ['SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    if (client !== undefined) client.kill(signal)
+    else shop?.kill('SIGTERM')
+  })
+}
 try {
   process.exitCode = await main()
 } catch (error) {
