@@ -172,6 +172,7 @@ final class Session extends GuestThread {
     // ---- commands ----
 
     private void execute(Object[] message) throws IOException {
+        JFluid1Client.heard();
         int id = MessagePack.asInt(message[0]);
         String op = (String) message[1];
         Object reply;

@@ -49,9 +49,13 @@ public final class JFluid1Client {
     /** When the agent has last answered a doubt. */
     private static long answeredAt;
     private static boolean starved;
+    /** Waits, one after the other, that the client has let pass without a word: see patienceLeft(). */
+    private static volatile int inVain;
+    private static volatile long inVainSince;
 
     static void begin(Runnable wake) {
         waker = wake;
+        inVain = 0;
         excuse(System.nanoTime(), false);
     }
 
@@ -75,7 +79,7 @@ public final class JFluid1Client {
         private int beat = heartbeat();
 
         Patience(long longest, boolean mayHoldLocks) {
-            this.longest = longest;
+            this.longest = patienceLeft(longest);
             this.mayHoldLocks = mayHoldLocks;
         }
 
@@ -108,7 +112,33 @@ public final class JFluid1Client {
                 return false;
             }
             jammed |= swapping && mayHoldLocks && Thread.currentThread() != swapper;
+            if (!swapping) {
+                waitedInVain(since, now);
+            }
             return true;
+        }
+    }
+
+    /**
+     * A client whose heart beats while the rest of it hangs (its terminal takes nothing more, say) would let each question
+     * take its second. So every wait in vain halves the next, until the client speaks: two seconds in all.
+     */
+    private static long patienceLeft(long longest) {
+        return longest >> Math.min(inVain, Long.SIZE - 1);
+    }
+
+    /** Those who waited at the same time have waited in vain once. */
+    private static void waitedInVain(long since, long now) {
+        if (inVain == 0 || since - inVainSince >= 0) {
+            inVainSince = now;
+            inVain++;
+        }
+    }
+
+    /** The client has said something. */
+    public static void heard() {
+        if (inVain != 0) {
+            inVain = 0;
         }
     }
 
