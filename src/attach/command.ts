@@ -18,6 +18,7 @@ import {
   EX_USAGE,
   JfluidError,
 } from '../base/errors.ts'
+import { afterOwnTime } from '../base/own-time.ts'
 import { NoSuchProcess } from './admission.ts'
 import type { AttachConnection } from './handshake.ts'
 import { stillRuns, type TargetProcess } from './target-process.ts'
@@ -125,7 +126,7 @@ export async function attachCommand(
     const chunks: Buffer[] = []
     let size = 0
     const socket = connect(socketPath, () => socket.write(request))
-    const timer = setTimeout(() => socket.destroy(new CommandTimeout(operation, timeoutMs)), timeoutMs)
+    const answered = afterOwnTime(timeoutMs, () => socket.destroy(new CommandTimeout(operation, timeoutMs)))
     const leave = () => socket.destroy(new AttachProtocolError(operation, 'nobody waits for the answer'))
     signal?.addEventListener('abort', leave)
     socket.on('data', (chunk) => {
@@ -136,7 +137,7 @@ export async function attachCommand(
       }
     })
     socket.on('error', (problem: NodeJS.ErrnoException) => {
-      clearTimeout(timer)
+      answered()
       // A JVM that refuses our user closes without reading: a reset, but it comes behind a reply too.
       const { code } = problem
       if ((code === 'ECONNRESET' || code === 'EPIPE') && size > 0) resolve(Buffer.concat(chunks))
@@ -144,7 +145,7 @@ export async function attachCommand(
       else reject(new AttachProtocolError(operation, `connection failed (${code})`, { cause: problem }))
     })
     socket.on('close', () => {
-      clearTimeout(timer)
+      answered()
       signal?.removeEventListener('abort', leave)
       resolve(Buffer.concat(chunks))
     })

@@ -1,5 +1,7 @@
 // How long a session waits for a target that is to let it go.
 
+import { afterOwnTime } from '../base/own-time.ts'
+
 /** How long a detach may take before we leave without an answer. */
 const DETACH_MS = 10_000
 
@@ -12,13 +14,13 @@ export class TargetSilent extends Error {
 
 /** @throws TargetSilent if the work takes too long; it may go on then */
 export async function answerInTime<T>(work: Promise<T>, pid: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
+  let answered = (): void => {}
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TargetSilent(pid)), DETACH_MS)
+    answered = afterOwnTime(DETACH_MS, () => reject(new TargetSilent(pid)))
   })
   try {
     return await Promise.race([work, late])
   } finally {
-    clearTimeout(timer)
+    answered()
   }
 }

@@ -3,6 +3,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import { EX_IOERR, EX_PROTOCOL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { afterOwnTime } from '../base/own-time.ts'
 import { encodeFrame, FrameReader } from './frame.ts'
 
 /** Why a link ended that the other side closed without a word. */
@@ -116,14 +117,14 @@ export class LinkServer {
 
   /** @returns the link once the agent has connected, null when `ms` are over or `signal` fires */
   async accept(ms: number, signal?: AbortSignal): Promise<Link | null> {
-    let timer: NodeJS.Timeout | undefined
+    let connected = (): void => {}
     const timeout = new Promise<null>((resolve) => {
-      timer = setTimeout(() => resolve(null), ms)
+      connected = afterOwnTime(ms, () => resolve(null))
       if (signal?.aborted) resolve(null)
       signal?.addEventListener('abort', () => resolve(null), { once: true })
     })
     const socket = await Promise.race([this.#connection, timeout])
-    clearTimeout(timer)
+    connected()
     this.close()
     return socket === null ? null : new Link(socket)
   }
