@@ -106,7 +106,8 @@ async function shown(
   }
   onLeft()
   await place?.release()
-  const { profile, report } = await finish(session, say, stop)
+  const finishing = finish(session, say, stop)
+  const { profile, report } = await (place === null ? finishing : place.orAutosaved(finishing))
   // Before anything is said: whoever reads us may have gone.
   await place?.keep(profile)
   await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))

@@ -28,12 +28,13 @@ export class ProfilePutElsewhere extends JfluidError {
   }
 }
 
-/** It could be put nowhere, and what was saved before is all there is. */
+/** It could not be made, or be put anywhere, and what was saved before is all there is. */
 export class ProfileOnlyAutosaved extends JfluidError {
-  readonly exitCode = EX_CANTCREAT
+  readonly exitCode: number
   readonly hint: string
-  constructor(problem: CannotWriteProfile, autosaved: string) {
+  constructor(problem: JfluidError, autosaved: string) {
     super(`${problem.message}; what had been autosaved some seconds before the end is in ${autosaved}`)
+    this.exitCode = problem.exitCode
     this.hint = `Read it with: jfluid report ${shellWord(autosaved)}`
   }
 }
@@ -126,6 +127,22 @@ export class ProfilePlace {
   /** The recording is about to end: nothing is saved any more. */
   async release(): Promise<void> {
     await this.#autosave?.stop()
+  }
+
+  /**
+   * What makes the profile, after `release`.
+   *
+   * @throws ProfileOnlyAutosaved where there is none to be had any more, but something was saved before
+   */
+  async orAutosaved<T>(making: Promise<T>): Promise<T> {
+    try {
+      return await making
+    } catch (error) {
+      const autosaved = this.#autosave?.path
+      throw autosaved !== undefined && error instanceof JfluidError
+        ? new ProfileOnlyAutosaved(error, autosaved)
+        : error
+    }
   }
 
   /**

@@ -86,7 +86,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     progress.phase(`ending: ${why}`)
     await stream?.stop()
     await place.release()
-    const { profile, report } = await finish(session, (line) => progress.phase(line), stop)
+    const { profile, report } = await place.orAutosaved(finish(session, (line) => progress.phase(line), stop))
     try {
       await place.keep(profile)
     } catch (error) {

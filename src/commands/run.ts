@@ -136,7 +136,8 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
         noteSignal()
       }
       await place?.release()
-      const { profile } = await finish(session)
+      const finishing = finish(session)
+      const { profile } = await (place === null ? finishing : place.orAutosaved(finishing))
       await place?.keep(profile)
       for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
       progress.note(

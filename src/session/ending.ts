@@ -60,6 +60,12 @@ export class SessionEnd {
     return this.#isTruncated
   }
 
+  /** Why the target has ended the session, where the link is lost; null if it has ended itself. */
+  async whyLeft(): Promise<string | null> {
+    if (this.#ending?.how === 'by itself') return this.#ending.reason
+    return (await this.#whyItEnded()) ?? null
+  }
+
   /** We are leaving, or have left. */
   get isStopping(): boolean {
     return this.#isStopping

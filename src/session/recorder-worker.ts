@@ -123,6 +123,11 @@ class RecordingThread {
     this.#poll(CHUNKS_BETWEEN)
   }
 
+  /** Something has gone wrong that nobody else has caught. What was built stays, and can be asked for. */
+  fail(error: unknown): void {
+    this.#break(error)
+  }
+
   command(command: RecorderCommand): void {
     switch (command.kind) {
       case 'pause':
@@ -347,6 +352,8 @@ function addBuffers(tree: Tree, into: Set<ArrayBuffer>): void {
 try {
   const recording = new RecordingThread(workerData as RecorderData)
   port.on('message', (command: RecorderCommand) => recording.command(command))
+  // Of this thread alone. Without it the thread would end, and the tree with it.
+  process.on('uncaughtException', (error) => recording.fail(error))
   send({ kind: 'ready' })
   recording.round()
 } catch (error) {

@@ -1,6 +1,7 @@
 // One recording of a session: the roots it was begun with, and all that is joined for them. A session has one after the other
 // when its roots are changed while it runs (`Session.changeRoots`).
 
+import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { LinkLost } from '../wire/link.ts'
 import { Beginning } from './beginning.ts'
 import type { OpenDoor } from './door.ts'
@@ -11,6 +12,15 @@ import { Pulse } from './pulse.ts'
 import { Questions } from './questions.ts'
 import { type SessionOptions, tellsTime } from './session-options.ts'
 import { Span } from './span.ts'
+
+/** The target ended the session before there was anything to keep, and lives on. */
+export class LeftBeforeRecording extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Try again: the program goes on with its own code.'
+  constructor(pid: number, reason: string) {
+    super(`JVM ${pid} ended the session before it recorded: ${reason}`)
+  }
+}
 
 /** Told before the target's classes are looked at: what a recording takes over from the one before. */
 export type TakeOver = (engine: Engine) => void
@@ -45,14 +55,18 @@ export class Recording {
     takeOver: TakeOver = () => {},
   ): Promise<Recording> {
     const preparation = new Preparation(door, options)
+    let recording: Recording | undefined
     try {
-      const recording = new Recording(await preparation.prepare(onPhase))
+      recording = new Recording(await preparation.prepare(onPhase))
       takeOver(recording.engine)
       await recording.#begin(onPhase)
       return recording
     } catch (error) {
+      const why = error instanceof LinkLost ? await recording?.end.whyLeft() : undefined
       await preparation.abandon()
-      throw error
+      throw typeof why === 'string' && recording !== undefined
+        ? new LeftBeforeRecording(recording.engine.pid, why)
+        : error
     }
   }
 
