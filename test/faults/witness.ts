@@ -1,6 +1,7 @@
 // The target of most trials, `fix.Witness`: it says itself whether it was harmed. Beside it, what the JVM says: whose
 // code its methods have, and what of ours is in and around it.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { JdwpTarget } from '../../src/jdwp-client/target.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { liveCode, probed } from '../live/live-code.ts'
@@ -141,11 +142,11 @@ export class Witness {
     return (await this.loads(count)).longest
   }
 
-  /** The same, with how long that took for all of them, and what of the longest was no wait for a processor. */
-  async loads(count: number): Promise<{ longest: number; all: number; asleep: number }> {
+  /** The same, with how long that took for all of them, and what of both was no wait for a processor. */
+  async loads(count: number): Promise<{ longest: number; all: number; asleep: number; allAsleep: number }> {
     const line = await this.ask(`load ${count}`, 'loaded ')
-    const [, longest, all, asleep] = (line.match(/\d+/g) ?? []).map(Number)
-    return { longest: longest!, all: all!, asleep: asleep! }
+    const [, longest, all, asleep, allAsleep] = (line.match(/\d+/g) ?? []).map(Number)
+    return { longest: longest!, all: all!, asleep: asleep!, allAsleep: allAsleep! }
   }
 
   /**
@@ -200,8 +201,17 @@ export class Witness {
     return { harm, longest: state.longest, asleep: state.asleep }
   }
 
-  /** What is there and was not after the first session. */
+  /** What is there and was not after the first session, and stays: the JVM closes a connection after its last answer. */
   async left(): Promise<string[]> {
+    let left = await this.#leftNow()
+    for (let looks = 1; left.length > 0 && looks < 10; looks++) {
+      await sleep(100)
+      left = await this.#leftNow()
+    }
+    return left
+  }
+
+  async #leftNow(): Promise<string[]> {
     if (this.#settled === null) throw new Error('settle() first')
     const now = await this.#look()
     const files = filesOf(this.pid, ...this.#clients).filter((path) => path !== `/tmp/.java_pid${this.pid}`)

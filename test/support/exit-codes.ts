@@ -8,6 +8,7 @@ export const STATUS = {
   rootNotFound: 67,
   noSuchProcess: 68,
   notAJvm: 69,
+  software: 70,
   noTerminal: 71,
   jdkMissing: 72,
   cannotWrite: 73,

@@ -1,0 +1,350 @@
+// Clients that are killed, stopped, hang or crash at random moments: the target goes on as if they had never been there.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../live/remains.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { stop, temporaryDirectory } from '../support/java-process.ts'
+import { jdks, newestOrAll } from '../support/jdks.ts'
+import { stderrLine } from '../support/jfluid.ts'
+import { Terminal } from '../support/terminal.ts'
+import {
+  type Aftermath,
+  aftermath,
+  type Client,
+  clientTrials,
+  hasBegun,
+  keptBy,
+  Moments,
+  Phases,
+  phaseOf,
+  ROOTS,
+  settled,
+  startClient,
+  verdict,
+} from './lost-clients.ts'
+import { type Outcome, times } from './trials.ts'
+import type { Witness } from './witness.ts'
+
+/** What a client that is told to end says, or one that the target has left. */
+const LAST_WORDS: Readonly<Record<number, RegExp>> = {
+  0: /^profile written to /m,
+  [STATUS.notNow]: /^jfluid: .*the client did not answer for 250 ms$/m,
+  [STATUS.clientInterrupted]: /^interrupted before anything was recorded/m,
+}
+
+/**
+ * Of threads that wait for a client that is stopped: 250 ms, and what a redefinition adds. One that began to wait before may have
+ * had most of its second, which it has for a client that lives.
+ */
+const ASLEEP_MS = 400
+const ASLEEP_BEFORE_MS = 1400
+
+/** What happens in a client, by its environment: FAULT, and FAULT_MS after its start, once the file FAULT_AT is there, or when it says FAULT_SAID. */
+const FAULTS = `
+const { existsSync } = require('node:fs')
+const { isMainThread } = require('node:worker_threads')
+const { FAULT, FAULT_MS, FAULT_AT, FAULT_SAID } = process.env
+const hog = []
+const faults = {
+  'throws': () => { throw new Error('a crash') },
+  'aborts': () => process.abort(),
+  'stops': () => process.kill(process.pid, 'SIGSTOP'),
+  'hangs': () => { for (const end = Date.now() + 60_000; Date.now() < end; ); },
+  'runs out of memory': () => setInterval(() => { for (let i = 0; i < 1e5; i++) hog.push({ i }) }, 1),
+}
+const [where, what] = FAULT.split(': ')
+if (isMainThread === (where === 'main thread')) {
+  if (FAULT_MS !== undefined) setTimeout(faults[what], Number(FAULT_MS))
+  else if (FAULT_SAID !== undefined) {
+    const write = process.stderr.write
+    process.stderr.write = (text, ...rest) => {
+      const result = write.call(process.stderr, text, ...rest)
+      if (String(text).startsWith(FAULT_SAID)) faults[what]()
+      return result
+    }
+  } else {
+    const look = setInterval(() => {
+      if (!existsSync(FAULT_AT)) return
+      clearInterval(look)
+      faults[what]()
+    }, 5)
+  }
+}
+`
+const faulty = join(temporaryDirectory('jfluid-faults-'), 'faults.cjs')
+writeFileSync(faulty, FAULTS)
+
+/** The environment of a client to which this happens. */
+function withFault(
+  fault: string,
+  when: { FAULT_MS: string } | { FAULT_AT: string } | { FAULT_SAID: string },
+  options = '',
+): Record<string, string> {
+  return { FAULT: fault, ...when, NODE_OPTIONS: `--require ${faulty} ${options}` }
+}
+
+describe.each(jdks)('at any moment, JDK $version', (jdk) => {
+  const kills = times(0, 200)
+  it.runIf(kills > 0)(`killed ${kills} times`, { timeout: 60_000 + kills * 30_000 }, async () => {
+    const phases = new Phases()
+    const moments = new Moments()
+    await clientTrials('client: SIGKILL', jdk, kills, async (witness, chance) => {
+      await witness.state()
+      const client = startClient(witness)
+      const loads = chance.next() < 0.5 ? witness.loads(20) : null
+      if (chance.next() < 0.3) {
+        // During detach, which is short.
+        await stderrLine(client.process, /^recording/)
+        await sleep(chance.between(0, 100))
+        client.process.child.kill('SIGINT')
+        await sleep(chance.between(0, 80))
+      } else {
+        await moments.at(chance, client)
+      }
+      const saved = hasSaved(client)
+      await client.process.kill()
+      phases.note(phaseOf(client))
+      const { harm, ms } = await aftermath(witness, performance.now())
+      await loads
+      return { harm, profile: await profileOf(client, saved), left: [], ms }
+    })
+    phases.tell('killed')
+  })
+
+  const stops = times(0, 50)
+  it.runIf(stops > 0)(
+    `stopped ${stops} times, and going on`,
+    { timeout: 60_000 + stops * 40_000 },
+    async () => {
+      const phases = new Phases()
+      const moments = new Moments()
+      await clientTrials(
+        'client: SIGSTOP, while classes are loaded',
+        jdk,
+        stops,
+        async (witness, chance, n) => {
+          const client = startClient(witness, { duration: '10m', args: n % 2 === 0 ? [] : ['--scheme', 'b'] })
+          if (chance.next() < 0.5) {
+            await stderrLine(client.process, /^recording/)
+            await sleep(chance.between(0, 300))
+          } else {
+            await moments.at(chance, client)
+          }
+          await witness.state()
+          await stop(client.process)
+          const stopped = performance.now()
+          phases.note(phaseOf(client))
+          const begun = hasBegun(client)
+          const loaded = await witness.loads(20)
+          // Where nothing was recorded yet, the target may have had nothing to wait for.
+          const found: Aftermath = begun ? await aftermath(witness, stopped) : await lookedAt(witness)
+          if (loaded.asleep > (begun ? ASLEEP_MS : ASLEEP_BEFORE_MS))
+            found.harm.push(`a class was loaded after ${loaded.asleep} ms`)
+          client.process.child.kill('SIGCONT')
+          return await ended(client, witness, found)
+        },
+      )
+      phases.tell('stopped')
+    },
+  )
+
+  const minutes = times(0, 2)
+  it.runIf(minutes > 0)(`stopped for a minute`, { timeout: 60_000 + minutes * 200_000 }, async () => {
+    await clientTrials('client: SIGSTOP for a minute', jdk, minutes, async (witness, chance, n) => {
+      const client = startClient(witness, { duration: '10m' })
+      // The second is stopped on its way, where answers are waited for with timeouts of their own.
+      await stderrLine(
+        client.process,
+        n === 0 ? /^recording/ : chance.of([/^attaching/, /^calibrating/, /^instrumenting/]),
+      )
+      await sleep(chance.between(0, 50))
+      await witness.state()
+      await stop(client.process)
+      const stopped = performance.now()
+      const found = hasBegun(client) ? await aftermath(witness, stopped) : await lookedAt(witness)
+      await sleep(60_000)
+      client.process.child.kill('SIGCONT')
+      return await ended(client, witness, found)
+    })
+  })
+
+  const hangUps = times(0, 50)
+  it.runIf(hangUps > 0)(
+    `its terminal closed ${hangUps} times`,
+    { timeout: 60_000 + hangUps * 30_000 },
+    async () => {
+      await clientTrials('client: its terminal closed', jdk, hangUps, async (witness, chance, n) => {
+        const out = join(temporaryDirectory('jfluid-clients-'), 'p.jfluid')
+        const command = n % 2 === 0 ? 'attach' : 'record'
+        const terminal = Terminal.jfluid([command, `${witness.pid}`, '--out', out, ...ROOTS])
+        const isShown = (lines: string[]): boolean =>
+          lines.some((line) => /^recording|fix\.Witness\.root|\d+\/10 s/.test(line))
+        const begun = chance.next() < 0.5
+        if (begun) await terminal.until(isShown)
+        await sleep(chance.between(0, begun ? 500 : 2000))
+        const shown = terminal.screen().some((line) => /[1-9]\d* events/.test(line))
+        const processes = terminal.processes()
+        await terminal.hangUp()
+        await until(() => !processes.some((pid) => existsSync(`/proc/${pid}`)))
+        const { harm, ms } = await aftermath(witness, performance.now())
+        const profile = existsSync(out) ? 'kept' : shown ? 'lost' : 'none'
+        return { harm, profile, left: [], ms }
+      })
+    },
+  )
+
+  const crashes = times(0, 50)
+  it.runIf(crashes > 0).each([
+    ['main thread: throws', ''],
+    ['main thread: aborts', ''],
+    ['main thread: runs out of memory', '--max-old-space-size=100'],
+    ['recording thread: throws', ''],
+    ['recording thread: runs out of memory', '--max-old-space-size=100'],
+  ])(`%s, ${crashes} times`, { timeout: 60_000 + crashes * 30_000 }, async (fault, options) => {
+    const phases = new Phases()
+    await clientTrials(`client: ${fault}`, jdk, Math.ceil(crashes / 5), async (witness, chance) => {
+      await witness.state()
+      const when = { FAULT_MS: chance.between(0, 3000).toFixed(0) }
+      const client = startClient(witness, { duration: '10m', env: withFault(fault, when, options) })
+      await client.process.exit
+      phases.note(phaseOf(client))
+      const { harm, ms } = await aftermath(witness, performance.now())
+      return { harm, profile: await profileOf(client, hasSaved(client)), left: [], ms }
+    })
+    phases.tell(fault)
+  })
+})
+
+describe.each(newestOrAll)('while it records, JDK $version', (jdk) => {
+  const TRIES = times(1, 10)
+  const TIMEOUT = 60_000 + TRIES * 60_000
+  let first: Witness
+  beforeAll(async () => {
+    first = await settled(jdk)
+  })
+
+  it('its main thread hangs: a target that asks waits for two seconds, and not for each answer', {
+    timeout: TIMEOUT,
+  }, async () => {
+    await clientTrials(
+      'client: its main thread hangs, while classes are loaded',
+      jdk,
+      TRIES,
+      async (witness) => {
+        const now = join(temporaryDirectory('jfluid-clients-'), 'now')
+        const client = startClient(witness, {
+          duration: '10m',
+          env: withFault('main thread: hangs', { FAULT_AT: now }),
+        })
+        await stderrLine(client.process, /^recording/)
+        writeFileSync(now, '')
+        const { allAsleep, all } = await witness.loads(20)
+        await client.process.kill()
+        const { harm, ms } = await aftermath(witness, performance.now())
+        // A second, half of one, a quarter, …; and 20 s if each were waited for as long as the first.
+        if (all > 10_000) harm.push(`20 classes were loaded in ${all} ms`)
+        return {
+          harm,
+          profile: 'none',
+          left: [],
+          ms: { ...ms, 'all classes': all, 'of that asleep': allAsleep },
+        }
+      },
+      first,
+    )
+  })
+
+  it('stopped before it records: a class is loaded all the same, and the client says why it ends', {
+    timeout: TIMEOUT,
+  }, async () => {
+    const fault = 'client: SIGSTOP while it instruments, and a class is loaded'
+    await clientTrials(
+      fault,
+      jdk,
+      TRIES,
+      async (witness) => {
+        const env = withFault('main thread: stops', { FAULT_SAID: 'instrumenting' })
+        const client = startClient(witness, { duration: '10m', env })
+        await stderrLine(client.process, /^instrumenting/)
+        await isStopped(client.pid)
+        const { asleep } = await witness.loads(1)
+        const { harm, ms } = await aftermath(witness, performance.now())
+        if (asleep > ASLEEP_MS) harm.push(`a class was loaded after ${asleep} ms`)
+        client.process.child.kill('SIGCONT')
+        const said =
+          /^jfluid: JVM \d+ ended the session before it recorded: the client did not answer for 250 ms$/m
+        harm.push(...(await verdict(client, { [STATUS.notNow]: said })))
+        return { harm, profile: 'none', left: [], ms: { ...ms, 'class loaded': asleep } }
+      },
+      first,
+    )
+  })
+
+  it('its recording thread throws: what was recorded is kept, and the error told', {
+    timeout: TIMEOUT,
+  }, async () => {
+    await clientTrials(
+      'client: its recording thread throws while it records',
+      jdk,
+      TRIES,
+      async (witness) => {
+        const now = join(temporaryDirectory('jfluid-clients-'), 'now')
+        const client = startClient(witness, {
+          duration: '10m',
+          env: withFault('recording thread: throws', { FAULT_AT: now }),
+        })
+        await stderrLine(client.process, /^recording/)
+        await until(async () => (await witness.state()).calls > 0)
+        writeFileSync(now, '')
+        const { code } = await client.process.exit
+        const found = await aftermath(witness, performance.now())
+        const said = client.process.stderr()
+        if (code !== STATUS.software || !/^jfluid: .*a crash/m.test(said))
+          found.harm.push(`it ended with ${code}: ${said}`)
+        expect((await keptBy(client))?.truncated).toBeTruthy()
+        return { ...found, profile: existsSync(client.file) ? 'kept' : 'lost', left: [] }
+      },
+      first,
+    )
+  })
+})
+
+/** Resolves once a process is stopped by a signal. */
+async function isStopped(pid: number): Promise<void> {
+  await until(() => /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')))
+}
+
+/** A client that goes on after a while, and is told to end: what it says, and what it has kept. */
+async function ended(client: Client, witness: Witness, found: Aftermath): Promise<Outcome> {
+  await Promise.race([stderrLine(client.process, /^recording/).catch(() => {}), client.process.exit])
+  client.process.child.kill('SIGINT')
+  const wrong = await verdict(client, LAST_WORDS)
+  const after = await aftermath(witness, performance.now())
+  const profile = await keptBy(client)
+  if (hasBegun(client) && profile === null) wrong.push(`it kept nothing: ${client.process.stderr()}`)
+  return {
+    harm: [...found.harm, ...after.harm, ...wrong],
+    profile: profile === null ? (hasBegun(client) ? 'lost' : 'none') : 'kept',
+    left: [],
+    ms: found.ms,
+  }
+}
+
+/** What a target says that may still have probes. */
+async function lookedAt(witness: Witness): Promise<Aftermath> {
+  const { harm, longest, asleep } = await witness.harm()
+  if (asleep > ASLEEP_BEFORE_MS) harm.push(`a thread slept for ${asleep} ms`)
+  return { harm, ms: { 'stood still': longest, asleep } }
+}
+
+function hasSaved(client: Client): boolean {
+  return existsSync(client.file) || existsSync(client.autosaved)
+}
+
+/** What was there when it was killed is there, and whole. */
+async function profileOf(client: Client, saved: boolean): Promise<Outcome['profile']> {
+  return (await keptBy(client)) !== null ? 'kept' : saved ? 'lost' : 'none'
+}

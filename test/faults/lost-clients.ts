@@ -1,0 +1,189 @@
+// Clients that come to harm, one after the other at the same witness: what each did to it, and whether the next session is as
+// any other.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readProfile } from '../../src/profile/file.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import type { Jdk } from '../support/jdks.ts'
+import { cli } from '../support/jfluid.ts'
+import { type Chance, type Outcome, type Row, trials } from './trials.ts'
+import { Witness } from './witness.ts'
+
+/** A target that has lost its client is itself again by then. */
+export const OWN_CODE_MS = 2000
+/** So many trials have the same witness; so many are looked at together. */
+const TRIALS_A_WITNESS = 25
+const TRIALS_A_LOOK = 5
+
+/** What is recorded: a root that is called all the time, and one that loads classes. */
+export const ROOTS = ['--root', 'fix.Witness.root', '--root', 'fix.Witness.fresh'] as const
+
+export interface Client {
+  readonly process: JavaProcess
+  readonly pid: number
+  /** Where its profile goes, and what it saves meanwhile. */
+  readonly file: string
+  readonly autosaved: string
+}
+
+export interface ClientOptions {
+  readonly args?: readonly string[]
+  readonly env?: Record<string, string>
+  /** Words before the command: a shell with limits, say, which `exec`s it. */
+  readonly by?: readonly string[]
+  readonly duration?: string
+}
+
+/** `jfluid record`, which saves what there is every 100 ms. */
+export function startClient(
+  witness: Witness,
+  { args = [], env = {}, by = [], duration = '600ms' }: ClientOptions = {},
+): Client {
+  const file = join(temporaryDirectory('jfluid-clients-'), 'p.jfluid')
+  const options = ['--duration', duration, '--autosave', '100ms', '--out', file, ...ROOTS, ...args]
+  const words = [...by, process.execPath, cli, 'record', String(witness.pid), ...options]
+  const [command, ...rest] = words
+  const client = startProcess(command!, rest, { env })
+  witness.client(client.pid)
+  return { process: client, pid: client.pid, file, autosaved: `${file}.autosave` }
+}
+
+/** How far it says that it has come. */
+export function phaseOf({ process }: Client): string {
+  const phases = [
+    'attaching',
+    'calibrating',
+    'reading classes',
+    'instrumenting',
+    'recording',
+    'ending',
+    'detached',
+  ]
+  const said = process.stderr()
+  return phases.findLast((phase) => new RegExp(`^${phase}`, 'm').test(said)) ?? 'starting'
+}
+
+/** Whether it came so far as to have something to keep. */
+export function hasBegun({ process }: Client): boolean {
+  return /^recording/m.test(process.stderr())
+}
+
+/** How often each phase was hit. */
+export class Phases {
+  readonly #hit = new Map<string, number>()
+
+  note(phase: string): void {
+    this.#hit.set(phase, (this.#hit.get(phase) ?? 0) + 1)
+  }
+
+  tell(fault: string): void {
+    console.info(`${fault}: ${[...this.#hit].map(([phase, times]) => `${times} × ${phase}`).join(', ')}`)
+  }
+}
+
+/** Moments between the start of a client and its end, which is as far off as that of the last that came to its end. */
+export class Moments {
+  #whole = 3000
+
+  /** Resolves at a random moment, or when the client has ended before. */
+  async at(chance: Chance, client: Client): Promise<void> {
+    const begun = performance.now()
+    const ended = client.process.exit.then(() => {
+      this.#whole = performance.now() - begun
+    })
+    await Promise.race([sleep(chance.between(0, this.#whole)), ended])
+  }
+}
+
+/** Its profile, or what it saved before; null where there is neither. A damaged one is an error. */
+export async function keptBy(client: Client): Promise<Profile | null> {
+  const file = [client.file, client.autosaved].find((it) => existsSync(it))
+  return file === undefined ? null : await readProfile(file)
+}
+
+/** Waits for its end. @returns what is wrong with what it said, by exit code */
+export async function verdict(
+  { process }: Client,
+  lastWords: Readonly<Record<number, RegExp>>,
+): Promise<string[]> {
+  const { code } = await process.exit
+  const said = process.stderr()
+  if (code !== null && lastWords[code]?.test(said) && !/internal error|went unanswered|^ {4}at /m.test(said))
+    return []
+  return [`the client ended with ${code}, saying:\n${said}`]
+}
+
+export interface Aftermath {
+  readonly harm: string[]
+  readonly ms: Record<string, number>
+}
+
+/**
+ * The client has gone, or is as good as gone: waits until the target has its own code back, and asks it what was done
+ * to it since it was asked last.
+ *
+ * @param since  when it was lost: a performance.now()
+ */
+export async function aftermath(witness: Witness, since: number): Promise<Aftermath> {
+  await witness.ownCode() // or the test's time is over
+  const ownCode = performance.now() - since
+  await witness.withoutThreads()
+  const { harm, longest, asleep } = await witness.harm()
+  if (ownCode > OWN_CODE_MS) harm.push(`its own code came back after ${ownCode.toFixed(0)} ms`)
+  if ((await witness.rate(50)) === 0) harm.push('it does not go on')
+  return { harm, ms: { 'own code': ownCode, 'stood still': longest, asleep } }
+}
+
+/** What two looks have found. */
+export function joined(outcome: Outcome, more: Partial<Outcome>): Outcome {
+  const ms = { ...outcome.ms }
+  for (const [name, value] of Object.entries(more.ms ?? {})) ms[name] = Math.max(ms[name] ?? 0, value)
+  return {
+    harm: [...outcome.harm, ...(more.harm ?? [])],
+    profile: outcome.profile,
+    left: [...outcome.left, ...(more.left ?? [])],
+    ms,
+  }
+}
+
+/**
+ * `trials` of clients. Some have the same witness, and after some of them there is a session as any other, which counts exactly and
+ * after which nothing is left of the ones before: what a client leaves that is killed before any agent knows of it goes
+ * with the next.
+ *
+ * @param given  the first of them, which stays
+ */
+export async function clientTrials(
+  fault: string,
+  jdk: Jdk,
+  tries: number,
+  trial: (witness: Witness, chance: Chance, n: number) => Promise<Outcome>,
+  given?: Witness,
+): Promise<Row> {
+  let witness: Witness | null = given ?? null
+  return await trials(fault, jdk, tries, async (chance, n) => {
+    witness ??= await settled(jdk)
+    const outcome = await trial(witness, chance, n)
+    const isLast = n + 1 === tries || (n + 1) % TRIALS_A_WITNESS === 0
+    if (!isLast && (n + 1) % TRIALS_A_LOOK !== 0) return outcome
+    const miscounted = await witness.miscounted()
+    await witness.withoutThreads()
+    const { harm } = await witness.harm()
+    const looked = joined(outcome, { harm: [...miscounted, ...harm], left: await witness.left() })
+    if (isLast) {
+      if (witness !== given) await witness.end()
+      witness = null
+    }
+    return looked
+  })
+}
+
+/** One that has had a session. */
+export async function settled(jdk: Jdk): Promise<Witness> {
+  const witness = await Witness.start(jdk)
+  await witness.settle()
+  return witness
+}
