@@ -1,5 +1,6 @@
 // The end that attach, record and run share: detach, keep the profile, say how the target was left.
 
+import { restoredText } from '../profile/detach-facts.ts'
 import type { Profile } from '../profile/profile.ts'
 import { narrowedText } from '../profile/text.ts'
 import { inOneLine } from '../reveal/errors.ts'
@@ -105,7 +106,7 @@ function tellNarrowed({ overhead }: SessionStatus, known: string, tell: (line: s
 
 /** One line about the target after we have left it. */
 export function describeDetach(
-  { pid, ending }: Pick<Session, 'pid' | 'ending'>,
+  { pid, ending, detachFacts }: Pick<Session, 'pid' | 'ending' | 'detachFacts'>,
   report: DetachReport | null,
 ): string {
   if (report === null) {
@@ -115,8 +116,11 @@ export function describeDetach(
   }
   const { restoredClasses, refusedClasses, ms, released } = report
   const refused =
-    refusedClasses > 0 ? `; ${refusedClasses} classes kept their probes, which do nothing now` : ''
+    refusedClasses === 0
+      ? ''
+      : `; ${refusedClasses === 1 ? '1 class kept its' : `${refusedClasses} classes kept their`} probes, which do nothing now`
   const kept = released ? '' : '; a thread is still inside a probe, so the target keeps the buffer mapped'
-  const classes = restoredClasses === 1 ? '1 class has' : `${restoredClasses} classes have`
-  return `detached from ${pid} in ${Math.round(ms)} ms: ${classes} the original code back${refused}${kept}`
+  const classes = restoredClasses === 1 ? '1 class' : `${restoredClasses} classes`
+  const seen = detachFacts === null ? `restored: ${classes}` : restoredText(detachFacts)
+  return `detached from ${pid} in ${Math.round(ms)} ms; ${seen}${refused}${kept}`
 }

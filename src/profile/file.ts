@@ -36,6 +36,7 @@ import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import { WAIT_COLUMNS } from '../cct/waits.ts'
 import { PERCENTILES } from '../regions/times.ts'
 import type { Checks } from './checks.ts'
+import { readDetach } from './detach-facts.ts'
 import {
   CannotReadProfile,
   CannotWriteProfile,
@@ -318,6 +319,7 @@ class Reader {
         waitMs: this.#number(events.waitMs, 'events.waitMs'),
       },
       ...(all.kept !== undefined && { kept: this.#kept(all.kept) }),
+      ...(all.detach !== undefined && { detach: readDetach(all.detach, this.#checks) }),
       ...(all.errorBars !== undefined && { errorBars: this.#errorBars(all.errorBars, methodNames.length) }),
       ...(all.overhead !== undefined && { overhead: this.#overhead(all.overhead, methodNames.length) }),
       ...(all.followedTasks !== undefined && {

@@ -98,6 +98,7 @@ export function factsJson(profile: Profile): string {
     events: profile.events,
     ...(profile.errorBars !== undefined && { errorBars: errorBarsJson(profile, profile.errorBars) }),
     ...(profile.overhead !== undefined && { overhead: overheadJson(profile, profile.overhead) }),
+    ...(profile.detach !== undefined && { detach: profile.detach }),
     kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },
     followThreads: profile.followedTasks !== undefined,
     followedTasks: profile.followedTasks ?? 0,

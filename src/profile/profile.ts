@@ -10,6 +10,7 @@ import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import type { Durations } from '../regions/times.ts'
+import type { DetachFacts } from './detach-facts.ts'
 
 /**
  * What is asked of every call: how long it took, how much of that its thread was blocked or waiting, how many bytecodes it
@@ -139,6 +140,8 @@ export interface Profile {
     /** Outside of it: instrumented bodies. */
     readonly outsideBytes: number
   }
+  /** What was seen when the session had left; absent if it ended otherwise, and in profiles of versions that did not look. */
+  readonly detach?: DetachFacts
   /** Ids of `methodNames` are of methods and the places they are called from; absent if not asked for. */
   readonly callSites?: true
   /** Absent if not asked for. */

@@ -87,7 +87,7 @@ export async function beginAnew(
   const { byHand, options, pid } = before.engine
   const target = readTargetProcess(pid)
   onPhase('giving the old code back')
-  await before.end.detach()
+  await before.end.detach(false)
   if (before.end.ending?.how !== 'detached')
     throw new CannotChangeRoots('the JVM did not answer, or has ended')
   const start = async (wanted: SessionOptions) =>

@@ -2,10 +2,12 @@
 
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
+import type { DetachFacts } from '../profile/detach-facts.ts'
 import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import type { Engine } from './engine.ts'
 import { answerInTime, TargetSilent } from './patience.ts'
+import { Proof } from './proof.ts'
 import type { Pulse } from './pulse.ts'
 import { tellsTime } from './session-options.ts'
 import type { Span } from './span.ts'
@@ -37,6 +39,7 @@ export class SessionEnd {
   #isStopping = false
   #isOver = false
   #report: DetachReport | null = null
+  #facts: DetachFacts | null = null
   #endWith: (reason: string) => void = () => {}
   /** Resolves with the reason when the session ends otherwise than by `detach`. */
   readonly ended: Promise<string>
@@ -74,6 +77,11 @@ export class SessionEnd {
   /** Nothing more is recorded. */
   get isOver(): boolean {
     return this.#isOver
+  }
+
+  /** What was seen after we had left; null if nobody looked, or could. */
+  get facts(): DetachFacts | null {
+    return this.#facts
   }
 
   /** Hears of a target that ends the session, or itself. What its agent says of it goes to `byTarget`. */
@@ -119,9 +127,10 @@ export class SessionEnd {
   /**
    * We end it: the target gets its code back and the recorder reads what is left.
    *
+   * @param isLast  nothing of ours follows: what is left of us is looked at
    * @returns what the agent says of the restoration, null if it could say nothing: see `ending`
    */
-  async detach(): Promise<DetachReport | null> {
+  async detach(isLast = true): Promise<DetachReport | null> {
     if (this.#isStopping) return this.#report
     this.#isStopping = true
     const { agent, budget, door, installation, options, recorder, turns } = this.#engine
@@ -129,10 +138,12 @@ export class SessionEnd {
     budget?.stop()
     await this.#timeRootsAtLast()
     turns.close()
-    if (!this.#isOver) await this.#leave()
+    const proof = isLast && !this.#isOver ? new Proof(this.#engine) : null
+    if (!this.#isOver) await this.#leave(proof)
     this.#isOver = true
-    agent.close()
     door.leave()
+    if (this.#report !== null) this.#facts = (await proof?.left(this.#report)) ?? null
+    agent.close()
     installation.settle()
     await recorder.finish(tellsTime(options) ? this.#span.endTicks : 0)
     return this.#report
@@ -146,13 +157,17 @@ export class SessionEnd {
     await answerInTime(errorBars.finish(), pid).catch(() => {}) // what follows will tell
   }
 
-  async #leave(): Promise<void> {
+  async #leave(proof: Proof | null): Promise<void> {
     const { agent, pid, rareWatch, turns, warnings } = this.#engine
     try {
       await answerInTime(turns.idle(), pid)
       await answerInTime(this.#pulse.readStatus(), pid)
       this.#span.end()
       await answerInTime(rareWatch.lastLook(), pid)
+      if (proof !== null) {
+        await answerInTime(agent.restore(), pid)
+        await proof.restored()
+      }
       this.#report = await answerInTime(agent.detach(), pid)
       this.#ending = { how: 'detached' }
       const { profilerFailure } = this.#report

@@ -58,6 +58,8 @@ export class Engine {
   readonly byHand: ByHand
   readonly names: Names
   readonly targetState = new TargetState()
+  /** Whether the agent reads the JVM's counters. */
+  readonly pausesKnown: boolean
   readonly #countTicks: number
   /** What there is to warn of, but for what the parts know themselves: see `allWarnings`. */
   readonly warnings = new Set<string>()
@@ -67,6 +69,7 @@ export class Engine {
     const { options, agent, facts, recorder, clock, calibration, regionTable } = prepared
     this.#countTicks = options.maxOverhead === undefined ? 0 : prepared.ticksOfCount
     this.door = prepared.door
+    this.pausesKnown = prepared.pausesKnown
     this.options = options
     this.agent = agent
     this.facts = facts

@@ -104,6 +104,13 @@ export class Instrumenter {
     return this.installed.size + this.unloadedClasses
   }
 
+  /** Classes that have probes, as they were before. */
+  classesBefore(): { readonly id: number; readonly name: string; readonly bytes: Uint8Array | null }[] {
+    return [...this.installed].flatMap(([id, [task]]) =>
+      task === undefined ? [] : [{ id, name: task.className, bytes: this.bytes.get(id) ?? null }],
+    )
+  }
+
   /** By class that has probes: numbers of its methods that are roots. */
   get rootMethods(): ReadonlyMap<number, readonly number[]> {
     return new Map([...this.installed.keys()].map((id) => [id, [...(this.roots.get(id) ?? [])]]))

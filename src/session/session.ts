@@ -7,6 +7,7 @@
 import type { SlowWant } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
+import { type DetachFacts, detachWarnings } from '../profile/detach-facts.ts'
 import { COST_OF, type Mode, type Profile, type RegionTimes, type SkippedMethod } from '../profile/profile.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import type { RootPattern } from '../reveal/patterns.ts'
@@ -389,6 +390,11 @@ export class Session {
     this.#recording.end.bySignal(signal)
   }
 
+  /** What was seen of the target after `detach`; null where there was nothing to be seen any more. */
+  get detachFacts(): DetachFacts | null {
+    return this.#recording.end.facts
+  }
+
   /** Whether error bars keep the end waiting. */
   get mayTakeLong(): boolean {
     return this.#engine.errorBars?.rounds === 0 && !this.#recording.end.isOver
@@ -422,8 +428,10 @@ export class Session {
     const trace = await this.#traceOf(recording)
     const stats = await engine.recorder.stats()
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
-    const { isTruncated } = end
-    return sessionProfile(engine, { snapshot, stats, regions, trace, span, isTruncated })
+    const { isTruncated, facts } = end
+    for (const warning of facts === null ? [] : detachWarnings(facts)) engine.warnings.add(warning)
+    const profile = sessionProfile(engine, { snapshot, stats, regions, trace, span, isTruncated })
+    return facts === null ? profile : { ...profile, detach: facts }
   }
 
   async #traceOf({ engine, span }: Recording): Promise<Trace | undefined> {

@@ -414,15 +414,14 @@ export class Agent {
     return number(await this.link.request('reclaim'))
   }
 
+  /** Ends the recording and gives the target its own code back. Memory can still be read, until `detach`. */
+  async restore(): Promise<DetachReport> {
+    return detachReport(await this.link.request('restore'))
+  }
+
+  /** The same, if that has not been done, and the agent ends. */
   async detach(): Promise<DetachReport> {
-    const v = list(await this.link.request('detach'))
-    return {
-      restoredClasses: number(v[0]),
-      refusedClasses: number(v[1]),
-      ms: number(v[2]),
-      released: v[3] === true,
-      ...(typeof v[4] === 'string' && { profilerFailure: v[4] }),
-    }
+    return detachReport(await this.link.request('detach'))
   }
 
   /** Before the session is enabled: threads sample themselves. */
@@ -514,6 +513,19 @@ function string(v: unknown): string {
 function bytes(v: unknown): Uint8Array {
   if (v instanceof Uint8Array) return v
   throw new UnexpectedMessage('bytes', v)
+}
+
+function detachReport(reply: unknown): DetachReport {
+  const v = list(reply)
+  return {
+    restoredClasses: number(v[0]),
+    refusedClasses: number(v[1]),
+    ms: number(v[2]),
+    released: v[3] === true,
+    ...(typeof v[4] === 'string' && { profilerFailure: v[4] }),
+    lambdaClasses: number(v[5]),
+    transformerGone: v[6] === true,
+  }
 }
 
 function openAllocation(row: unknown): OpenAllocation {

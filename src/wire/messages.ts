@@ -47,7 +47,10 @@
 //   profiler jar         → nil                  a profiling agent of the user's, to be called by threads in the graph
 //   allocations every, whether objects are looked after
 //                        → nil                  the clock of events is what is allocated; one of so many is told
-//   detach               → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil]
+//   restore              → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil,
+//                           lambda classes of those, whether the transformer has gone]   recording is over, and classes have
+//                           their own code; memory can still be read
+//   detach               → as restore, which it implies; then the agent ends
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)
 //   frames [[method id, class, method, descriptor, whether it is a root, bcis of its calls, their numbers, loader id], …]
@@ -174,4 +177,7 @@ export interface DetachReport {
   readonly released: boolean
   /** What a profiler of the user's has thrown. */
   readonly profilerFailure?: string
+  /** Of the classes that had probes; the JVM never unloads them now. */
+  readonly lambdaClasses: number
+  readonly transformerGone: boolean
 }

@@ -179,6 +179,14 @@ it('the documented keys of the JSON are those of an export', () => {
     methodNames: profile.methodNames.map((name) => ({ ...name, bci: 1, line: 1 })),
     instrumentation: { ...profile.instrumentation, skipped: [{ method: 'a.B.c()V', reason: 'native' }] },
     calibration: { ...profile.calibration, innerSpreadNs: 1, outerSpreadNs: 1 },
+    detach: {
+      ...{ ms: 1, proofMs: 1, restoredClasses: 1, refusedClasses: 0, lambdaClasses: 0 },
+      code: {
+        ...{ checkedClasses: 1, checkedMethods: 1, originalClasses: 0, unchecked: 'no time' },
+        different: ['a.B.c()V'],
+      },
+      ...{ left: ['thread jfluid-agent'], unseen: ['mappings'] },
+    },
     errorBars: {
       ...{ rounds: 1, leftOutCalls: 1 },
       roots: [{ method: 1, rounds: 1, bareCalls: 1, bareNs: 1, instrumentedNs: 1, errorNs: 1 }],

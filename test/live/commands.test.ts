@@ -80,7 +80,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(said.filter((line) => order.some((it) => line.startsWith(it)))).toHaveLength(order.length)
     expect(record.stderr).toMatch(/^root fix\.Ticker\.work: 1 method$/m)
     expect(record.stderr).toMatch(
-      /^detached from \d+ in \d+ ms: \d+ class(es)? ha\S+ the original code back$/m,
+      /^detached from \d+ in \d+ ms; restored: \d+ class(es)? original, nothing left$/m,
     )
     expect(record.stderr).toContain(`profile written to ${file}; read it with: jfluid report ${file}`)
     expect(record.stderr).not.toMatch(/[\x00-\x09\x0b-\x1f]/)

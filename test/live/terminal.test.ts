@@ -394,7 +394,10 @@ forNewestJdk((jdk) => {
       expect(left).toEqual(expect.arrayContaining(['jfluid profile of shop.Main']))
       expect(left.join('\n')).toMatch(/^Hot methods/m)
       expect(left.join('\n')).toMatch(
-        new RegExp(`^detached from ${java.pid} in \\d+ ms: \\d+ classes have the original code back$`, 'm'),
+        new RegExp(
+          `^detached from ${java.pid} in \\d+ ms; restored: \\d+ classes original, nothing left$`,
+          'm',
+        ),
       )
       // Nothing of the live view itself.
       expect(left.join('\n')).not.toMatch(/q quit|events\/s/)

@@ -184,6 +184,22 @@ export interface JsonProfile {
   }
   /** What was changed while the session ran. */
   byHand?: { what: string; text: string; atMs: number; methods: number }[]
+  detach?: {
+    ms: number
+    proofMs: number
+    restoredClasses: number
+    refusedClasses: number
+    code: {
+      checkedClasses: number
+      checkedMethods: number
+      originalClasses: number
+      different: string[]
+      unchecked: string
+    }
+    left: string[]
+    unseen: string[]
+    lambdaClasses: number
+  }
   kept: { heapBytes: number; outsideBytes: number }
   followThreads: boolean
   followedTasks: number

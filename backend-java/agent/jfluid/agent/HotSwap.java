@@ -163,6 +163,7 @@ final class HotSwap {
     private Class<?> reading;
     private byte[] read;
     private volatile boolean restoring;
+    private boolean removed;
     /** The last class that the JVM has shown to the thread which redefines; only that thread's. */
     private Class<?> shown;
     /** The JVM has loaded classes on our own threads, to verify others. */
@@ -558,10 +559,11 @@ final class HotSwap {
      * Gives every class its own code back, in one batch where the JVM lets us. To be called again when
      * memory ran out.
      *
-     * @return {classes restored, classes the JVM refused}
+     * @return {classes restored, classes the JVM refused, lambda classes of both, which it never unloads from now on}
      */
     int[] restore() {
         restoring = true;
+        int lambdas = 0;
         List<Class<?>> batch = new ArrayList<>();
         Map<Class<?>, String> failed = new IdentityHashMap<>();
         boolean any = allTargets().stream().anyMatch(Target::isInstalled);
@@ -569,7 +571,9 @@ final class HotSwap {
         for (int tries = 0; any && tries < DEFINED_TRIES; tries++) {
             List<Class<?>> found = new ArrayList<>();
             for (Class<?> c : instrumentation.getAllLoadedClasses()) {
-                if (!c.isArray() && !c.isPrimitive() && !c.isHidden()) {
+                if (c.isHidden()) {
+                    lambdas += isLambdaOfTarget(c) ? 1 : 0;
+                } else if (!c.isArray() && !c.isPrimitive()) {
                     Target target = target(c);
                     if (target != null && target.isInstalled()) {
                         found.add(c);
@@ -590,10 +594,21 @@ final class HotSwap {
         }
         allTargets().forEach(Target::forget);
         targets.clear();
-        return new int[] {batch.size() - failed.size(), failed.size()};
+        return new int[] {batch.size() - failed.size(), failed.size(), lambdas};
     }
 
-    void close() {
-        instrumentation.removeTransformer(relay);
+    /** Its call sites are linked anew, to other classes, once the host has its own code back. */
+    private boolean isLambdaOfTarget(Class<?> hidden) {
+        if (!hidden.getName().contains("$$Lambda")) {
+            return false;
+        }
+        Target target = target(hidden.getNestHost());
+        return target != null && target.isInstalled();
+    }
+
+    /** @return whether the JVM has let go of the transformer */
+    boolean close() {
+        removed |= instrumentation.removeTransformer(relay);
+        return removed;
     }
 }

@@ -60,6 +60,8 @@ final class Session extends GuestThread {
     private Allocations allocations;
     private boolean detached;
     private volatile boolean left;
+    /** What {@link #leave} has answered. */
+    private Object report;
     private final Map<Integer, JFluid1Requests.Request> openHooks = new HashMap<>();
     private final Map<Integer, JFluid1Requests.Request> openReflections = new HashMap<>();
     private int nextHook;
@@ -126,7 +128,7 @@ final class Session extends GuestThread {
                     execute(message);
                 }
                 hear();
-                if (recording && !detached && !JFluid1Session.isEnabled()) {
+                if (recording && !left && !JFluid1Session.isEnabled()) {
                     sendQuietly(new Object[] {0, "ended", ring.reader().whyEnded()});
                     break;
                 }
@@ -308,6 +310,8 @@ final class Session extends GuestThread {
                 }
                 return null;
             }
+            case "restore":
+                return leave();
             case "detach":
                 detached = true;
                 return leave();
@@ -498,7 +502,7 @@ final class Session extends GuestThread {
     /** What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. */
     private static boolean mayInterrupt(String op) {
         return switch (op) {
-            case "loadHook", "reflected", "classBytes", "reclaim", "bareTimes", "detach" -> true;
+            case "loadHook", "reflected", "classBytes", "reclaim", "bareTimes", "restore", "detach" -> true;
             default -> false;
         };
     }
@@ -797,13 +801,14 @@ final class Session extends GuestThread {
     /**
      * Detach: stop recording, give every method its code back, wait until no thread is in a probe, and
      * only then let go of the mapping. Does not end before the application has its code: where the heap is
-     * full, that may pass. Safe to call twice.
+     * full, that may pass. Whoever calls it again gets the same answer.
      *
-     * @return {classes restored, classes refused, milliseconds it took, whether the mapping could be released}
+     * @return {classes restored, classes refused, milliseconds it took, whether the mapping could be released, what a
+     *     profiler has thrown, lambda classes that stay, whether the transformer has gone}
      */
     private Object leave() {
         if (left || hotSwap == null) {
-            return null;
+            return report;
         }
         left = true;
         long t0 = System.nanoTime();
@@ -835,10 +840,11 @@ final class Session extends GuestThread {
             profiling.end(released);
         }
         String failure = profiling == null ? null : profiling.failure();
-        return new Object[] {restored[0], restored[1], millis, released, failure};
+        report = new Object[] {restored[0], restored[1], millis, released, failure, restored[2], hotSwap.close()};
+        return report;
     }
 
-    /** @return {classes restored, classes refused}, or null if there was no memory for it */
+    /** @return as {@link HotSwap#restore}, or null if there was no memory for it */
     private int[] restore() {
         try {
             if (swapping != null) {

@@ -1,0 +1,99 @@
+// What was seen when a session had left its target: whether that was as before, and what of it was not. What is measured is in
+// session/proof.ts.
+
+import type { Checks } from './checks.ts'
+import { count } from './text.ts'
+
+export interface DetachFacts {
+  /** Until the target had its code back and nobody was in a probe. */
+  readonly ms: number
+  /** Until all that is said here was known, the detach included. */
+  readonly proofMs: number
+  /** As the JVM said. */
+  readonly restoredClasses: number
+  readonly refusedClasses: number
+  readonly code: CodeFacts
+  /** What of jfluid is still in and around the target, besides what stays for ever (README). */
+  readonly left: readonly string[]
+  /** What could not be looked at. */
+  readonly unseen: readonly string[]
+  /** HotSpot never unloads them: those that the restored classes had made. */
+  readonly lambdaClasses: number
+}
+
+/** The code of all methods of classes that had probes, as the JVM holds it now, beside what it was before. */
+export interface CodeFacts {
+  readonly checkedClasses: number
+  readonly checkedMethods: number
+  readonly originalClasses: number
+  /** Methods that are not as before, or not there; some of them. */
+  readonly different: readonly string[]
+  /** Why not all classes were looked at; empty if all were. */
+  readonly unchecked: string
+}
+
+/** Names that are told. */
+export const MOST_DIFFERENT = 20
+
+/** "restored: 42 classes original, nothing left", and what is not so. */
+export function restoredText(facts: DetachFacts): string {
+  const { left } = facts
+  const remains = left.length === 0 ? 'nothing left' : `still there: ${left.join(', ')}`
+  return `restored: ${codeText(facts)}, ${remains}`
+}
+
+function codeText({ restoredClasses, refusedClasses, code }: DetachFacts): string {
+  const all = restoredClasses + refusedClasses
+  if (all === 0) return 'no class had probes'
+  const { checkedClasses, originalClasses, unchecked } = code
+  const wrong = checkedClasses - originalClasses
+  if (wrong > 0) return `${count(wrong)} of ${classes(checkedClasses)} NOT original`
+  if (checkedClasses === 0) return `${classes(restoredClasses)}, not looked at: ${unchecked}`
+  if (checkedClasses < all)
+    return `${count(originalClasses)} of ${count(all)} classes looked at, all original`
+  return `${classes(originalClasses)} original`
+}
+
+/** What must not be overlooked; none as a rule. */
+export function detachWarnings({ code, left, refusedClasses, restoredClasses }: DetachFacts): string[] {
+  const { checkedClasses, originalClasses, different } = code
+  const warnings: string[] = []
+  const wrong = checkedClasses - originalClasses
+  if (wrong > 0) {
+    const of = classes(checkedClasses)
+    warnings.push(`after detach ${wrong} of ${of} did not have the code from before: ${different.join(', ')}`)
+  } else if (refusedClasses > 0) {
+    const of = restoredClasses + refusedClasses
+    warnings.push(`after detach ${refusedClasses} of ${classes(of)} kept their probes`)
+  }
+  if (left.length > 0) warnings.push(`after detach something of jfluid was still there: ${left.join(', ')}`)
+  return warnings
+}
+
+function classes(number: number): string {
+  return number === 1 ? '1 class' : `${count(number)} classes`
+}
+
+/** From a file. */
+export function readDetach(value: unknown, checks: Checks): DetachFacts {
+  const facts = checks.fields(value, 'detach')
+  const code = checks.fields(facts.code, 'detach.code')
+  const strings = (list: unknown, what: string): string[] =>
+    checks.array(list, what).map((it) => checks.string(it, `one of ${what}`))
+  return {
+    ms: checks.number(facts.ms, 'detach.ms'),
+    proofMs: checks.number(facts.proofMs, 'detach.proofMs'),
+    restoredClasses: checks.count(facts.restoredClasses, 'detach.restoredClasses'),
+    refusedClasses: checks.count(facts.refusedClasses, 'detach.refusedClasses'),
+    code: {
+      checkedClasses: checks.count(code.checkedClasses, 'detach.code.checkedClasses'),
+      checkedMethods: checks.count(code.checkedMethods, 'detach.code.checkedMethods'),
+      originalClasses: checks.count(code.originalClasses, 'detach.code.originalClasses'),
+      different: strings(code.different, 'detach.code.different'),
+      unchecked: checks.string(code.unchecked, 'detach.code.unchecked'),
+    },
+    left: strings(facts.left, 'detach.left'),
+    unseen: strings(facts.unseen, 'detach.unseen'),
+    lambdaClasses: checks.count(facts.lambdaClasses, 'detach.lambdaClasses'),
+  }
+}

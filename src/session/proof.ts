@@ -1,0 +1,170 @@
+// Proof of detach: what jfluid promises of a target that it has left is looked at, not assumed.
+//
+// - The code of every method of the classes that had probes is read where the JVM keeps it and compared with the bytes from before
+//   (vmstructs/original-code.ts), while the agent is still there to read it. No redefinition, no pause.
+// - Then the agent goes, and Linux is asked what of ours is left (remains.ts): threads, mappings, descriptors, files. That its
+//   end of the socket has closed says our own end.
+
+import { existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
+import { parseCode } from '../classfile/code.ts'
+import { type CodeFacts, type DetachFacts, MOST_DIFFERENT } from '../profile/detach-facts.ts'
+import { Memory, type MemoryPort } from '../vmstructs/memory.ts'
+import { MethodCounts } from '../vmstructs/method-counts.ts'
+import { HeldCodes, isOriginal } from '../vmstructs/original-code.ts'
+import { readStructs } from '../vmstructs/structs.ts'
+import type { DetachReport } from '../wire/messages.ts'
+import type { Engine } from './engine.ts'
+import { anyRuns, type Remains, remainsOf } from './remains.ts'
+import { sourceName } from './target-classes.ts'
+
+/** Code is compared for so long; what is left then is said to be unchecked. */
+const CODE_MS = 500
+const CLASSES_AT_ONCE = 200
+/** An answer of the agent may be late where there is no processor to be had. */
+const ANSWER_MS = 3_000
+/** The agent closes its socket, and its thread ends, a few steps after its last answer; then nothing is waited for. */
+const GONE_MS = 5_000
+const LOOK_MS = 5
+
+/** A class that had probes, and its bytes from before. */
+export interface ClassBefore {
+  readonly id: number
+  /** Internal. */
+  readonly name: string
+  /** Null where they are no longer kept. */
+  readonly bytes: Uint8Array | null
+}
+
+const NOTHING: CodeFacts = {
+  ...{ checkedClasses: 0, checkedMethods: 0, originalClasses: 0 },
+  ...{ different: [], unchecked: '' },
+}
+
+/** Compares the code that the JVM holds with what it was. Not for a target that has gone. */
+export async function compareCode(port: MemoryPort, classes: readonly ClassBefore[]): Promise<CodeFacts> {
+  if (classes.length === 0) return NOTHING
+  const until = performance.now() + CODE_MS
+  const library = await port.vmLibrary()
+  const memory = new Memory(port)
+  const structs = library === 0 ? null : await readStructs(memory, library)
+  const methods = structs && (await MethodCounts.open(memory, port, structs))
+  const codes = structs && HeldCodes.open(memory, structs)
+  if (methods === null || codes === null) return { ...NOTHING, unchecked: 'this JVM does not show its code' }
+  const known = classes.flatMap(({ bytes, ...it }) => (bytes === null ? [] : [{ ...it, bytes }]))
+  const facts = { ...NOTHING, different: [] as string[] }
+  if (known.length < classes.length) facts.unchecked = 'of some classes the old code was not kept'
+  for (let at = 0; at < known.length; at += CLASSES_AT_ONCE) {
+    if (at > 0 && performance.now() > until)
+      return { ...facts, unchecked: `there was no time for more than ${at} of ${classes.length}` }
+    const some = known.slice(at, at + CLASSES_AT_ONCE)
+    const places = await methods.addresses(some.map((it) => it.id))
+    const held = await codes.of([...places.values()].flatMap((it) => [...it.values()]))
+    let i = 0
+    for (const { id, name, bytes } of some) {
+      const inJvm = places.get(id)
+      if (inJvm === undefined || inJvm.size === 0) continue // unloaded
+      const code = new Map([...inJvm.keys()].map((selector) => [selector, held[i++] ?? null]))
+      const { methods: count, different } = differences(bytes, code)
+      facts.checkedClasses++
+      facts.checkedMethods += count
+      if (different.length === 0) facts.originalClasses++
+      for (const it of different)
+        if (facts.different.length < MOST_DIFFERENT) facts.different.push(`${sourceName(name)}.${it}`)
+    }
+  }
+  return facts
+}
+
+/** @returns how many methods were compared, and which differ */
+function differences(
+  bytes: Uint8Array,
+  held: ReadonlyMap<string, Parameters<typeof isOriginal>[0] | null>,
+): { methods: number; different: string[] } {
+  const file = parseClassFile(bytes)
+  const different: string[] = []
+  let methods = 0
+  for (const method of file.methods) {
+    if (method.code === undefined) continue
+    methods++
+    const code = held.get(method.name + method.descriptor) ?? null
+    if (code === null || !isOriginal(code, parseCode(file, method)))
+      different.push(method.name + method.descriptor)
+  }
+  return { methods, different }
+}
+
+/** One detach, looked at from its begin to its end. */
+export class Proof {
+  readonly #engine: Engine
+  readonly #begun = performance.now()
+  /** While the agent was there. */
+  readonly #before: Remains | null
+  #code: CodeFacts = NOTHING
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.#before = remainsOf(engine.pid)
+  }
+
+  /** The target has its code back, and the agent is still there. */
+  async restored(): Promise<void> {
+    const { agent, instrumenter } = this.#engine
+    try {
+      const late = { ...NOTHING, unchecked: 'the JVM did not answer in time' }
+      this.#code = await within(ANSWER_MS, compareCode(agent, instrumenter.classesBefore()), late)
+    } catch (error) {
+      // The detach goes on: what could not be looked at is said.
+      const problem = error instanceof ClassFormatProblem ? `unreadable: ${error.message}` : String(error)
+      this.#code = { ...NOTHING, unchecked: problem }
+    }
+  }
+
+  /** The agent has been told to go. @returns null if the target has gone itself */
+  async left(report: DetachReport): Promise<DetachFacts | null> {
+    const { agent, door, pausesKnown, pid } = this.#engine
+    const isClosed = await within(
+      GONE_MS,
+      agent.closed.then(() => true),
+      false,
+    )
+    await this.#threadsGone(pid)
+    const after = remainsOf(pid)
+    if (after === null) return null
+    const left = [...after.found]
+    if (!isClosed) left.push('socket')
+    if (!report.transformerGone) left.push('transformer')
+    // Of those that were open one was ours, if the JVM shows its counters.
+    const ours = pausesKnown ? 1 : 0
+    if (this.#before !== null && after.counterFiles > Math.max(0, this.#before.counterFiles - ours))
+      left.push("descriptor of the JVM's counters")
+    if (existsSync(door.dir)) left.push(`directory ${door.dir}`)
+    return {
+      ms: report.ms,
+      proofMs: performance.now() - this.#begun,
+      restoredClasses: report.restoredClasses,
+      refusedClasses: report.refusedClasses,
+      code: this.#code,
+      left,
+      unseen: after.unseen,
+      lambdaClasses: report.lambdaClasses,
+    }
+  }
+
+  async #threadsGone(pid: number): Promise<void> {
+    const until = performance.now() + GONE_MS
+    while (anyRuns(pid, this.#before?.threads ?? []) && performance.now() < until) await sleep(LOOK_MS)
+  }
+}
+
+/** What comes of the work; `late` if it takes longer. It may go on then. */
+async function within<T>(ms: number, work: Promise<T>, late: T): Promise<T> {
+  const over = new AbortController()
+  const timeout = sleep(ms, late, { signal: over.signal }).catch(() => late)
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    over.abort()
+  }
+}

@@ -1,0 +1,68 @@
+// What of ours is in and around a target, as Linux shows it. What stays for ever (README, "What it does to the target, and what
+// stays") is not named: the agent's jar, the attach socket, classes.
+
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readTargetProcess } from '../attach/target-process.ts'
+
+/** What can be seen in /proc/<pid>. */
+export interface Remains {
+  /** "thread jfluid-agent", "mapping /dev/shm/jfluid-…/ring": as a user reads it. */
+  readonly found: string[]
+  /** Their kernel ids. */
+  readonly threads: number[]
+  /** Open files of the JVM's own counters. It may have some itself. */
+  readonly counterFiles: number
+  /** What we may not look at. */
+  readonly unseen: string[]
+}
+
+/** In a session directory, linked or not. */
+const OURS = /\/jfluid-\d+-\d+-\w{6}(?:\/|$| )/
+const COUNTERS = /\/hsperfdata_[^/]+\/\d+$/
+const OWN_MEMORY = /^\/proc\/\d+\/mem$/
+
+/** @returns null if the process has gone */
+export function remainsOf(pid: number): Remains | null {
+  const target = readTargetProcess(pid)
+  if (target === undefined) return null
+  const found: string[] = []
+  const unseen: string[] = []
+  const threads: number[] = []
+  for (const id of attempt(() => readdirSync(`/proc/${pid}/task`)) ?? []) {
+    const name = attempt(() => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trimEnd())
+    if (name?.startsWith('jfluid-') !== true) continue
+    threads.push(Number(id))
+    found.push(`thread ${name}`)
+  }
+  const maps = attempt(() => readFileSync(`/proc/${pid}/maps`, 'utf8'))
+  if (maps === null) unseen.push('mappings')
+  for (const line of (maps ?? '').split('\n')) {
+    const path = line.slice(Math.max(0, line.indexOf('/')))
+    if (OURS.test(path)) found.push(`mapping ${path}`)
+  }
+  const open = attempt(() => readdirSync(`/proc/${pid}/fd`))
+  if (open === null) unseen.push('descriptors')
+  let counterFiles = 0
+  for (const descriptor of open ?? []) {
+    const path = attempt(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) // null: closed while we looked
+    if (path === null) continue
+    if (OURS.test(path) || OWN_MEMORY.test(path)) found.push(`descriptor of ${path}`)
+    else if (COUNTERS.test(path)) counterFiles++
+  }
+  const launch = `/tmp/.jfluid_pid${target.nsPid}`
+  if (existsSync(`${target.root}${launch}`)) found.push(`file ${launch}`)
+  return { found: [...new Set(found)], threads, counterFiles, unseen }
+}
+
+/** Whether one of these threads is still there. */
+export function anyRuns(pid: number, threads: readonly number[]): boolean {
+  return threads.some((id) => existsSync(`/proc/${pid}/task/${id}`))
+}
+
+function attempt<T>(read: () => T): T | null {
+  try {
+    return read()
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,250 @@
+// Whether the code that the JVM holds for a method is that of a class file, up to pool indices.
+//
+// Nobody can be asked for it: a retransformation is shown the bytes that HotSpot has kept, whatever the class has become, and
+// only a debugger reads more. So it is read where it lies (constMethod.hpp):
+//
+//   ConstMethod: … _code_size u2 … _max_stack u2, _max_locals u2 … | bytecodes | tables
+//
+// The interpreter has rewritten it there (rewriter.cpp): what names the pool has other indices, and some instructions are now
+// bytecodes of HotSpot's own, with numbers that differ from JDK to JDK but stand for a few of the class file only, and are as long. A
+// redefinition makes an `ldc` whose index no longer fits an `ldc_w`, which moves what comes behind it: so jumps are compared by
+// the number of the instruction they go to.
+
+import type { Code } from '../classfile/code.ts'
+import { instructionLength, switchOperands } from '../classfile/code.ts'
+import * as op from '../classfile/opcodes.ts'
+import { ClassFormatProblem } from '../classfile/problem.ts'
+import { s2At, s4At } from '../classfile/reader.ts'
+import type { Memory } from './memory.ts'
+import type { Structs } from './structs.ts'
+
+/** Code as it lies in the JVM. */
+export interface HeldCode {
+  readonly maxStack: number
+  readonly maxLocals: number
+  readonly bytecode: Uint8Array
+}
+
+/** Methods of like size are read together, up to so many bytes too much of each. */
+const GRAIN = 64
+
+export class HeldCodes {
+  private constructor(
+    private readonly memory: Memory,
+    private readonly at: {
+      readonly constMethod: number
+      readonly codeSize: number
+      readonly maxStack: number
+      readonly maxLocals: number
+      /** Bytes before the code. */
+      readonly header: number
+    },
+  ) {}
+
+  /** @returns null if this JVM keeps its data in a way that is not known here */
+  static open(memory: Memory, structs: Structs): HeldCodes | null {
+    const [constMethod, codeSize, maxStack, maxLocals, header] = [
+      structs.offset('Method._constMethod'),
+      structs.offset('ConstMethod._code_size'),
+      structs.offset('ConstMethod._max_stack'),
+      structs.offset('ConstMethod._max_locals'),
+      structs.sizeOf('ConstMethod'),
+    ]
+    if (
+      constMethod === undefined ||
+      codeSize === undefined ||
+      maxStack === undefined ||
+      maxLocals === undefined ||
+      header === undefined
+    )
+      return null
+    return new HeldCodes(memory, { constMethod, codeSize, maxStack, maxLocals, header })
+  }
+
+  /**
+   * @param methods  addresses
+   * @returns null where nothing could be read; no bytecode of a method that has none
+   */
+  async of(methods: readonly number[]): Promise<(HeldCode | null)[]> {
+    const { at, memory } = this
+    const pointers = await memory.gather(
+      methods.map((it) => it && it + at.constMethod),
+      8,
+    )
+    const places = methods.map((_, i) => pointers.word(i))
+    const heads = await memory.gather(places, at.header)
+    const sizes = places.map((_, i) => heads.u16(i, at.codeSize))
+    const bySize = new Map<number, number[]>()
+    places.forEach((place, i) => {
+      if (place === 0) return
+      const like = Math.ceil(sizes[i]! / GRAIN) * GRAIN
+      const known = bySize.get(like)
+      if (known) known.push(i)
+      else bySize.set(like, [i])
+    })
+    const found: (HeldCode | null)[] = places.map(() => null)
+    for (const [size, indices] of bySize) {
+      const codes =
+        size === 0
+          ? null
+          : await memory.gather(
+              indices.map((i) => places[i]! + at.header),
+              size,
+            )
+      for (const [k, i] of indices.entries()) {
+        // What lies behind the last one may not be there to be read.
+        const whole = codes?.slice(k, 0, sizes[i]!) ?? new Uint8Array()
+        const bytecode =
+          whole.some((byte) => byte !== 0) || whole.length === 0
+            ? whole
+            : await this.#alone(places[i]!, sizes[i]!)
+        found[i] = { maxStack: heads.u16(i, at.maxStack), maxLocals: heads.u16(i, at.maxLocals), bytecode }
+      }
+    }
+    return found
+  }
+
+  async #alone(place: number, size: number): Promise<Uint8Array> {
+    return (await this.memory.read(place + this.at.header, size)).slice(0, 0, size)
+  }
+}
+
+/** Whether it is the method's own code, but for what the JVM itself does to code. */
+export function isOriginal(held: HeldCode, own: Code): boolean {
+  if (held.maxStack !== own.maxStack || held.maxLocals !== own.maxLocals) return false
+  return isSameCode(held.bytecode, own.bytecode)
+}
+
+/** HotSpot's own numbers begin behind it; a debugger puts this one where it wants to stop. */
+const BREAKPOINT = 202
+/** What may be a bytecode of HotSpot's own (bytecodes.cpp), of the same length but for `ldc`. */
+const HAS_OTHER_FORMS = new Set([
+  ...[op.LDC, op.LDC_W, op.ILOAD, op.ALOAD_0, op.LOOKUPSWITCH, op.RETURN],
+  ...[op.GETFIELD, op.PUTFIELD, op.INVOKEVIRTUAL, op.INVOKESPECIAL],
+])
+/** Of the bytes of an instruction, where it names the pool: from, to. */
+function poolOperand(opcode: number): readonly [number, number] {
+  if (opcode === op.LDC) return [1, 2]
+  if (opcode === op.INVOKEDYNAMIC) return [1, 5] // all four are an index once it is linked
+  return opcode === op.LDC_W || opcode === op.LDC2_W || namesPool(opcode) ? [1, 3] : [1, 1]
+}
+
+function namesPool(opcode: number): boolean {
+  return (
+    (opcode >= op.GETSTATIC && opcode <= op.NEW) ||
+    opcode === op.ANEWARRAY ||
+    opcode === op.CHECKCAST ||
+    opcode === op.INSTANCEOF ||
+    opcode === op.MULTIANEWARRAY
+  )
+}
+
+interface Step {
+  /** Where the instruction begins, in the JVM and in the class file. */
+  readonly held: number
+  readonly own: number
+}
+
+function isSameCode(held: Uint8Array, own: Uint8Array): boolean {
+  try {
+    const steps = stepsOf(held, own)
+    return steps !== null && jumpsAreSame(held, own, steps)
+  } catch (problem) {
+    if (problem instanceof ClassFormatProblem) return false // nothing of the kind was ever installed
+    throw problem
+  }
+}
+
+/** Walks both at once. @returns null if they part */
+function stepsOf(held: Uint8Array, own: Uint8Array): Step[] | null {
+  const steps: Step[] = []
+  // An `ldc` in a form of HotSpot's own may be the wide one: both lengths are tried, the shorter first.
+  const retries: { readonly step: number; readonly held: number; readonly own: number }[] = []
+  let at: Step = { held: 0, own: 0 }
+  for (;;) {
+    const length = at.own < own.length && at.held < held.length ? lengthOf(held, own, at) : null
+    if (length !== null) {
+      const next = { held: at.held + length, own: at.own + instructionLength(own, at.own) }
+      if (own[at.own] === op.LDC && held[at.held]! > BREAKPOINT)
+        retries.push({ step: steps.length + 1, held: at.held + 3, own: next.own })
+      steps.push(at)
+      at = next
+      if (at.own === own.length && at.held === held.length) return steps
+      if (at.own < own.length && at.held < held.length) continue
+    }
+    const retry = retries.pop()
+    if (retry === undefined) return null
+    steps.length = retry.step
+    at = { held: retry.held, own: retry.own }
+  }
+}
+
+/** @returns bytes of the instruction as the JVM holds it; null if it is another one */
+function lengthOf(held: Uint8Array, own: Uint8Array, at: Step): number | null {
+  const wanted = own[at.own]!
+  const found = held[at.held]!
+  if (wanted === op.LOOKUPSWITCH || wanted === op.TABLESWITCH) return switchLength(held, own, at)
+  const ownLength = instructionLength(own, at.own)
+  if (wanted === op.LDC && found === op.LDC_W) return 3
+  const isSame =
+    found === wanted || found === BREAKPOINT || (found > BREAKPOINT && HAS_OTHER_FORMS.has(wanted))
+  if (!isSame || at.held + ownLength > held.length) return null
+  if (isJump(wanted)) return ownLength
+  const [from, to] = poolOperand(wanted)
+  for (let i = 1; i < ownLength; i++) {
+    if ((i < from || i >= to) && held[at.held + i] !== own[at.own + i]) return null
+  }
+  return ownLength
+}
+
+function isJump(opcode: number): boolean {
+  return op.isShortBranch(opcode) || opcode === op.GOTO_W || opcode === op.JSR_W
+}
+
+/** Its padding depends on where it lies; where it jumps to is looked at later. */
+function switchLength(held: Uint8Array, own: Uint8Array, at: Step): number | null {
+  const wanted = own[at.own]!
+  const found = held[at.held]!
+  const isSame =
+    found === wanted || found === BREAKPOINT || (found > BREAKPOINT && wanted === op.LOOKUPSWITCH)
+  const length = switchOperands(at.own) - at.own
+  const rest = instructionLength(own, at.own) - length
+  const heldLength = switchOperands(at.held) - at.held + rest
+  return isSame && at.held + heldLength <= held.length ? heldLength : null
+}
+
+function jumpsAreSame(held: Uint8Array, own: Uint8Array, steps: readonly Step[]): boolean {
+  const heldNumber = new Map(steps.map((it, i) => [it.held, i]))
+  const ownNumber = new Map(steps.map((it, i) => [it.own, i]))
+  const agree = (heldTarget: number, ownTarget: number): boolean => {
+    const number = ownNumber.get(ownTarget)
+    return number !== undefined && heldNumber.get(heldTarget) === number
+  }
+  return steps.every((at) => {
+    const opcode = own[at.own]!
+    if (op.isShortBranch(opcode))
+      return agree(at.held + s2At(held, at.held + 1), at.own + s2At(own, at.own + 1))
+    if (isJump(opcode)) return agree(at.held + s4At(held, at.held + 1), at.own + s4At(own, at.own + 1))
+    if (opcode === op.TABLESWITCH || opcode === op.LOOKUPSWITCH) return switchesAgree(held, own, at, agree)
+    return true
+  })
+}
+
+/** Keys as they are, targets by instruction. */
+function switchesAgree(
+  held: Uint8Array,
+  own: Uint8Array,
+  at: Step,
+  agree: (heldTarget: number, ownTarget: number) => boolean,
+): boolean {
+  const [h, o] = [switchOperands(at.held), switchOperands(at.own)]
+  const isLookup = own[at.own] === op.LOOKUPSWITCH
+  const words = (at.own + instructionLength(own, at.own) - o) / 4
+  for (let word = 0; word < words; word++) {
+    // default, then the count of pairs and pairs, or low, high and targets.
+    const isTarget = word === 0 || (isLookup ? word >= 2 && word % 2 === 1 : word >= 3)
+    const [a, b] = [s4At(held, h + 4 * word), s4At(own, o + 4 * word)]
+    if (isTarget ? !agree(at.held + a, at.own + b) : a !== b) return false
+  }
+  return true
+}

@@ -1,0 +1,76 @@
+// What a profile says of its detach: one line, warnings where it is not as it should be, and the same from a file.
+
+import { describe, expect, it } from 'vitest'
+import { type DetachFacts, detachWarnings, restoredText } from '../../src/profile/detach-facts.ts'
+import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
+import { profileOf } from './trees.ts'
+
+const GOOD: DetachFacts = {
+  ...{ ms: 12.5, proofMs: 30, restoredClasses: 42, refusedClasses: 0, lambdaClasses: 3 },
+  code: { checkedClasses: 42, checkedMethods: 300, originalClasses: 42, different: [], unchecked: '' },
+  ...{ left: [], unseen: [] },
+}
+const withCode = (code: Partial<DetachFacts['code']>, more: Partial<DetachFacts> = {}): DetachFacts => ({
+  ...GOOD,
+  ...more,
+  code: { ...GOOD.code, ...code },
+})
+
+describe('the line', () => {
+  it.each([
+    ['restored: 42 classes original, nothing left', GOOD],
+    [
+      'restored: 1 class original, nothing left',
+      withCode({ checkedClasses: 1, originalClasses: 1 }, { restoredClasses: 1 }),
+    ],
+    ['restored: no class had probes, nothing left', withCode({ checkedClasses: 0 }, { restoredClasses: 0 })],
+    [
+      'restored: 42 classes, not looked at: this JVM does not show its code, nothing left',
+      withCode({ checkedClasses: 0, originalClasses: 0, unchecked: 'this JVM does not show its code' }),
+    ],
+    [
+      'restored: 2,000 of 18,000 classes looked at, all original, nothing left',
+      withCode({ checkedClasses: 2000, originalClasses: 2000 }, { restoredClasses: 18_000 }),
+    ],
+    ['restored: 1 of 42 classes NOT original, nothing left', withCode({ originalClasses: 41 })],
+    [
+      'restored: 42 classes original, still there: thread jfluid-agent, socket',
+      { ...GOOD, left: ['thread jfluid-agent', 'socket'] },
+    ],
+  ])('%s', (text, facts) => {
+    expect(restoredText(facts)).toBe(text)
+  })
+})
+
+it('warnings are of what is not as it should be, and only of that', () => {
+  expect(detachWarnings(GOOD)).toEqual([])
+  expect(detachWarnings(withCode({ checkedClasses: 7, originalClasses: 7, unchecked: 'no time' }))).toEqual(
+    [],
+  )
+  expect(
+    detachWarnings(withCode({ originalClasses: 41, different: ['a.B.c()V'] }, { left: ['socket'] })),
+  ).toEqual([
+    'after detach 1 of 42 classes did not have the code from before: a.B.c()V',
+    'after detach something of jfluid was still there: socket',
+  ])
+  const refused = { restoredClasses: 41, refusedClasses: 1 }
+  expect(detachWarnings(withCode({ checkedClasses: 0, originalClasses: 0 }, refused))).toEqual([
+    'after detach 1 of 42 classes kept their probes',
+  ])
+})
+
+it('is the same from a file, and absent in one without', () => {
+  const profile = { ...profileOf('main 1x 10ns'), detach: withCode({ different: ['a.B.c()V'] }) }
+  expect(decodeProfile(encodeProfile(profile), 'p').detach).toEqual(profile.detach)
+  expect(decodeProfile(encodeProfile(profileOf('main 1x 10ns')), 'p').detach).toBeUndefined()
+})
+
+it.each([
+  { ...GOOD, ms: 'soon' },
+  { ...GOOD, left: [1] },
+  { ...GOOD, code: null },
+  withCode({ checkedClasses: -1 }),
+])('a file that says something else is refused: %j', (detach) => {
+  const file = encodeProfile({ ...profileOf('main 1x 10ns'), detach: detach as DetachFacts })
+  expect(() => decodeProfile(file, 'p')).toThrow(/detach/)
+})

@@ -1,0 +1,85 @@
+// Code as the JVM holds it beside code as the class file has it: what HotSpot does to it is no difference, all else is one.
+
+import { describe, expect, it } from 'vitest'
+import { isOriginal } from '../../src/vmstructs/original-code.ts'
+
+/** Whether code of the class file, and code held by a JVM, count as the same. Bytes; lists in them are only for the eye. */
+function same(own: readonly number[][], held: readonly number[][], maxLocals = 2): boolean {
+  const code = { maxStack: 3, maxLocals: 2, handlers: [], attributes: [] }
+  const bytes = (of: readonly number[][]): Uint8Array => Uint8Array.from(of.flat())
+  return isOriginal({ maxStack: 3, maxLocals, bytecode: bytes(held) }, { ...code, bytecode: bytes(own) })
+}
+
+// JVMS 6.5. What is above 202 is a number of HotSpot's own, another one in each version.
+const [NOP, LDC, LDC_W, ILOAD_0, ILOAD_1, POP] = [0, 18, 19, 26, 27, 87]
+const [IINC, IFNE, GOTO, LOOKUPSWITCH, RETURN] = [132, 154, 167, 171, 177]
+const [GETSTATIC, INVOKESTATIC, INVOKEDYNAMIC, BREAKPOINT, OWN] = [178, 184, 186, 202, 231]
+
+const SUM = [[IINC, 0, 255], [ILOAD_0], [IFNE, 255, 252], [GETSTATIC, 0, 7], [POP], [RETURN]]
+/** With another instruction in its place. */
+const sum = (nth: number, ...instruction: number[]): number[][] =>
+  SUM.map((it, i) => (i === nth ? instruction : it))
+
+describe('what HotSpot does to code is no difference', () => {
+  it('nothing at all', () => {
+    expect(same(SUM, SUM)).toBe(true)
+  })
+
+  it('other indices of the pool, or of its cache', () => {
+    expect(same(SUM, sum(3, GETSTATIC, 0x12, 0x34))).toBe(true)
+    expect(same([[INVOKEDYNAMIC, 0, 7, 0, 0], [RETURN]], [[INVOKEDYNAMIC, 1, 2, 255, 255], [RETURN]])).toBe(
+      true,
+    )
+  })
+
+  it('a bytecode of its own for what has one, and a breakpoint of a debugger', () => {
+    expect(same(SUM, sum(5, OWN))).toBe(true) // return, in a constructor of Object
+    expect(same(SUM, sum(4, BREAKPOINT))).toBe(true)
+  })
+
+  it('an ldc that has become wide, and what that moves', () => {
+    const own = [[GOTO, 0, 6], [LDC, 3], [POP], [RETURN]]
+    expect(same(own, [[GOTO, 0, 7], [LDC_W, 1, 3], [POP], [RETURN]])).toBe(true)
+    expect(same(own, [[GOTO, 0, 7], [OWN, 1, 3], [POP], [RETURN]])).toBe(true)
+    expect(same(own, [[GOTO, 0, 6], [OWN, 3], [POP], [RETURN]])).toBe(true)
+    expect(same(own, [[GOTO, 0, 6], [LDC_W, 1, 3], [POP], [RETURN]])).toBe(false) // the jump has stayed behind
+  })
+
+  it('a switch that lies elsewhere', () => {
+    const words = (...of: number[]): number[] => of.flatMap((it) => [0, 0, 0, it])
+    // ldc 0, pop 2, iload_0 3, the switch 4 with its words from 8 on, nop 32, nop 33, return 34
+    const own = (opcode: number, key = 5): number[][] => [
+      ...[[LDC, 3], [POP], [ILOAD_0], [opcode, 0, 0, 0], words(30, 2, 1, 28, key, 29)],
+      ...[[NOP], [NOP], [RETURN]],
+    ]
+    // ldc_w 0, pop 3, iload_0 4, the switch 5 with its words from 8 on
+    const moved = (last: number): number[][] => [
+      ...[[LDC_W, 1, 3], [POP], [ILOAD_0], [OWN, 0, 0], words(29, 2, 1, 27, 5, last)],
+      ...[[NOP], [NOP], [RETURN]],
+    ]
+    expect(same(own(LOOKUPSWITCH), own(OWN))).toBe(true)
+    expect(same(own(LOOKUPSWITCH), own(OWN, 6))).toBe(false)
+    expect(same(own(LOOKUPSWITCH), moved(28))).toBe(true)
+    expect(same(own(LOOKUPSWITCH), moved(29))).toBe(false)
+  })
+})
+
+describe('all else is one', () => {
+  it('an instruction more, or less', () => {
+    expect(same(SUM, [[INVOKESTATIC, 0, 1], ...SUM])).toBe(false)
+    expect(same(SUM, [...SUM, [RETURN]])).toBe(false)
+    expect(same(SUM, SUM.slice(0, -1))).toBe(false)
+    expect(same(SUM, [])).toBe(false)
+  })
+
+  it('another instruction, operand or target', () => {
+    expect(same(SUM, sum(1, ILOAD_1))).toBe(false)
+    expect(same(SUM, sum(0, IINC, 0, 1))).toBe(false)
+    expect(same(SUM, sum(2, IFNE, 255, 255))).toBe(false)
+    expect(same(SUM, sum(4, OWN))).toBe(false) // pop has no form of HotSpot's own
+  })
+
+  it('more locals: a probe may keep something there', () => {
+    expect(same(SUM, SUM, 3)).toBe(false)
+  })
+})
