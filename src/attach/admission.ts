@@ -8,6 +8,7 @@
 import { EX_CONFIG, EX_NOHOST, EX_NOPERM, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { PerfFacts } from './hsperfdata.ts'
 import { isJavaLauncher } from './java-command.ts'
+import { DESCRIPTORS_NEEDED, type Room, THREADS_NEEDED } from './room.ts'
 import type { TargetProcess } from './target-process.ts'
 
 /** The first feature version whose JVMs are entered. */
@@ -134,6 +135,40 @@ export class SigquitNotCaught extends AttachError {
   }
 }
 
+/** HotSpot ends a process that gets no thread for its attach listener, as if it could not start up. */
+export class NoThreadsLeft extends AttachError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint =
+    'Raise the limit (ulimit -u of its user, pids.max of its control group), or wait until threads have ended.'
+  constructor(pid: number, left: number) {
+    super(
+      pid,
+      'no threads left',
+      `cannot attach to JVM ${pid}: it may have ${count(left, 'more thread')}, and an attach takes up to ${THREADS_NEEDED}`,
+    )
+  }
+}
+
+/** HotSpot's attach listener ends for good when it gets no descriptor for a connection. */
+export class NoDescriptorsLeft extends AttachError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint: string
+  constructor(pid: number, left: number) {
+    super(
+      pid,
+      'no descriptors left',
+      `cannot attach to JVM ${pid}: it may open ${count(left, 'more file')}, and an attach takes up to ${DESCRIPTORS_NEEDED}`,
+    )
+    this.hint = `Raise its limit: prlimit --pid ${pid} --nofile=<more>`
+  }
+}
+
+/** One that was lowered may have been passed. */
+function count(left: number, what: string): string {
+  const some = Math.max(0, left)
+  return `${some === 0 ? 'no' : some} ${what}${some === 1 ? '' : 's'}`
+}
+
 /** Who asks. */
 export interface Client {
   uid: number
@@ -157,6 +192,7 @@ export interface TargetFacts {
   attachDisabledByOption: boolean
   /** An attach socket that the target's user or root owns lies in its /tmp (it may be dead). */
   hasSocket: boolean
+  room: Room
 }
 
 /** Whether a process is a JVM, as far as we may know. */
@@ -195,5 +231,8 @@ export function attachProblem(facts: TargetFacts, client: Client): AttachError |
   if (!facts.hasSocket && (!process.catchesSigquit || process.ignoresSigquit)) {
     return new SigquitNotCaught(pid)
   }
+  const { threads, descriptors } = facts.room
+  if (threads < THREADS_NEEDED) return new NoThreadsLeft(pid, threads)
+  if (descriptors < DESCRIPTORS_NEEDED) return new NoDescriptorsLeft(pid, descriptors)
   return undefined
 }

@@ -291,12 +291,21 @@ async function probe(
       })
       socket.once('error', resolve)
     })
-    if (error === undefined) return 'answers'
+    if (error === undefined) return hasLostListener(target.pid) ? 'dead' : 'answers'
     if (error.code === 'ECONNREFUSED') return 'dead'
     if (error.code !== 'EAGAIN') return 'none' // gone meanwhile, or not ours to open
     if (performance.now() >= deadline) return 'busy' // its queue of five clients stays full
     await sleep(10, undefined, { signal })
   }
+}
+
+/**
+ * An attach listener that gets no descriptor for a connection ends and leaves its socket open, to which anybody can still
+ * connect and nobody answers. The kernel's names of threads tell, in a JVM that names them.
+ */
+function hasLostListener(pid: number): boolean {
+  const threads = readThreadNames(pid)
+  return threads.has('Signal Dispatch') && !threads.has('Attach Listener')
 }
 
 const TRIGGER_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW

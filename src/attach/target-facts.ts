@@ -9,6 +9,7 @@ import type { TargetFacts } from './admission.ts'
 import { findPerfData } from './hsperfdata.ts'
 import { booleanFlag, parseJavaCommand, splitArguments } from './java-command.ts'
 import { O_PATH, openDirectory, readRegular } from './regular-file.ts'
+import { readRoom } from './room.ts'
 import { readEnvironment, readTargetProcess, type TargetProcess } from './target-process.ts'
 
 /** Neither a `release` file nor one with arguments comes near it. */
@@ -29,6 +30,7 @@ export function readTargetFacts(pid: number): TargetFacts | undefined {
       perf?.attachSupported === undefined &&
       booleanFlag(optionsOf(process), 'DisableAttachMechanism') === true,
     hasSocket: hasOwnSocket(process),
+    room: readRoom(process),
   }
 }
 

@@ -3,7 +3,7 @@
 // Nothing is signalled, no socket is opened and no command is sent: even an attach command that loads no code starts a
 // thread in a JVM that nobody has attached to before. So some things are told as far as options and files tell them.
 
-import { accessSync, constants, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import {
   attachProblem,
@@ -23,10 +23,10 @@ import { readTargetFacts } from '../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_OSFILE, EX_UNAVAILABLE, type JfluidError } from '../base/errors.ts'
 import { agentJar } from './agent-jar.ts'
 import { INVALIDATES_LITTLE } from './beginning.ts'
+import { BUFFER_BYTES } from './buffer-size.ts'
 import { AlreadyAttached, SecurityManagerPresent } from './door.ts'
-import { BUFFER_BYTES } from './preparation.ts'
 import { freeBytes, ROOM_TO_BEGIN } from './recording-room.ts'
-import { meetingPlace } from './session-directory.ts'
+import { isWritable, meetingPlace } from './session-directory.ts'
 
 export interface Finding {
   /** What was looked at: one of a fixed set of names, for programs. */
@@ -393,7 +393,7 @@ function thousands(value: number): string {
 }
 
 function placesOf({ process }: TargetFacts, circumstances: Circumstances): Places {
-  const place = meetingPlace(process)
+  const place = meetingPlace(process, BUFFER_BYTES)
   let path: string | null = null
   try {
     path = agentJar().path
@@ -406,15 +406,6 @@ function placesOf({ process }: TargetFacts, circumstances: Circumstances): Place
     jarReadable:
       path !== null && mayRead(path, { uid: process.euid, groups: [process.egid, ...circumstances.groups] }),
     buffer: { ...place, isWritable: isWritable(place.path), free: freeBytes(place.path) },
-  }
-}
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK)
-    return true
-  } catch {
-    return false
   }
 }
 

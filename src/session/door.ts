@@ -13,9 +13,10 @@ import { findPerfData } from '../attach/hsperfdata.ts'
 import { readRegular } from '../attach/regular-file.ts'
 import { openTmp } from '../attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
-import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { AgentDidNotConnect, type Link, LinkServer, newToken } from '../wire/link.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
+import { BUFFER_BYTES } from './buffer-size.ts'
 import {
   ERROR,
   makeSessionDirectory,
@@ -53,6 +54,15 @@ export class SecurityManagerPresent extends JfluidError {
   }
 }
 
+/** The agent of an earlier session reads a file of ours there, and it cannot be written. */
+export class CannotWake extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint = "Make the JVM's /tmp writable, with a few free KiB."
+  constructor(pid: number, file: string, code: string) {
+    super(`cannot attach to JVM ${pid}: ${file} could not be written (${code})`)
+  }
+}
+
 /** Where the JVM keeps its safepoint counter; '' and 0 if it keeps none. */
 export interface PerfCounter {
   readonly file: string
@@ -86,7 +96,7 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
   await refuseSecurityManager(connection)
   const { target } = connection
   const owner = ownerFor(target)
-  const dir = makeSessionDirectory(target)
+  const dir = makeSessionDirectory(target, BUFFER_BYTES)
   try {
     const token = newToken()
     const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
@@ -143,7 +153,7 @@ export interface StartDoor {
 
 export async function startDoor(): Promise<StartDoor> {
   const jar = agentJar()
-  const dir = makeSessionDirectory(null)
+  const dir = makeSessionDirectory(null, BUFFER_BYTES)
   try {
     // A command line can be read by everybody, a file in there cannot.
     const token = newToken()
@@ -232,7 +242,12 @@ async function wake(connection: AttachConnection, launch: string, token: string)
   }
   const file = `/proc/self/fd/${tmp}/.jfluid_pid${target.nsPid}`
   try {
-    if (!writeLaunchFile(file, withToken(launch, token), ownerFor(target))) return false
+    const problem = writeLaunchFile(file, withToken(launch, token), ownerFor(target))
+    if (problem !== null) {
+      // Somebody else's lies there: the agent is loaded anew. Where there is no room, one that sleeps would be loaded each time.
+      if (!FULL.has(problem) || !(await agentProperties(connection)).has('jfluid.build')) return false
+      throw new CannotWake(connection.pid, `/tmp/.jfluid_pid${target.nsPid}`, problem)
+    }
     const properties = await agentProperties(connection)
     if (properties.get('jfluid.started') === launch) return true
     const error = properties.get('jfluid.error')
@@ -246,18 +261,21 @@ async function wake(connection: AttachConnection, launch: string, token: string)
   }
 }
 
-/** @returns false if it cannot be: no room, or somebody else's lies there. The agent does not believe that one */
-function writeLaunchFile(path: string, line: string, owner: Owner | undefined): boolean {
+/** Nobody can write there. */
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
+
+/** @returns why it cannot be, null if it is written. Somebody else's that lies there the agent does not believe */
+function writeLaunchFile(path: string, line: string, owner: Owner | undefined): string | null {
   let file: number | undefined
   try {
     rmSync(path, { force: true })
     file = openSync(path, LAUNCH_FLAGS, 0o600)
     writeFileSync(file, line)
     if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
-    return true
-  } catch {
+    return null
+  } catch (problem) {
     if (file !== undefined) removeOurs(path)
-    return false
+    return (problem as NodeJS.ErrnoException).code ?? String(problem)
   } finally {
     if (file !== undefined) closeSync(file)
   }
@@ -267,16 +285,18 @@ function removeOurs(file: string): void {
   try {
     rmSync(file, { force: true })
   } catch {
-    // The agent has removed it, and somebody else has put something there.
+    // The agent has removed it, and somebody else has put something there; or nothing can be written there.
   }
 }
 
 /** @param said why the agent could not start, null if it has not said anything */
 async function connected(server: LinkServer, said: () => string | null, pid: number): Promise<Link> {
-  // agentmain() has returned by now, so an error has been written if there was one.
-  const link = await server.accept(said() === null ? CONNECT_MS : 0)
-  if (link !== null) return link
-  throw startProblem(pid, said())
+  // agentmain() has returned by now, so an error has been written if there was one; perhaps after it had connected.
+  const problem = said()
+  const link = await server.accept(problem === null ? CONNECT_MS : 0)
+  if (link !== null && problem === null) return link
+  link?.close()
+  throw startProblem(pid, problem ?? said())
 }
 
 /** What the agent has written that could not start. The directory may be another user's: only a file of `owner` is believed. */

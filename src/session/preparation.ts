@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import { createRing } from '../events/ring.ts'
-import { chunksOffset, ringBytes } from '../events/ring-layout.ts'
+import { chunksOffset } from '../events/ring-layout.ts'
 import { Agent } from '../wire/agent.ts'
 import { AgentRefused } from '../wire/link.ts'
 import type { AgentFacts } from '../wire/messages.ts'
+import { CHUNK_BYTES, CHUNK_COUNT } from './buffer-size.ts'
 import { TargetClock } from './clock.ts'
 import type { OpenDoor } from './door.ts'
 import { FOLLOWED_CLASSES } from './hand-over-points.ts'
@@ -25,11 +26,7 @@ import {
   tellsWaits,
 } from './session-options.ts'
 
-const CHUNK_BYTES = 32 << 10
-const CHUNK_COUNT = 512
 const CALIBRATION_MS = 80
-/** Of the event buffer. */
-export const BUFFER_BYTES = ringBytes(CHUNK_BYTES, CHUNK_COUNT)
 
 const NO_CALIBRATION: MeasuredCalibration = {
   ...{ innerTicks: 0, outerTicks: 0 },

@@ -14,8 +14,10 @@
 // being looked up twice, and what is not known is not removed.
 
 import {
+  accessSync,
   chownSync,
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   lchownSync,
@@ -31,6 +33,7 @@ import {
 import { join } from 'node:path'
 import { openDirectory, readRegular } from '../attach/regular-file.ts'
 import type { TargetProcess } from '../attach/target-process.ts'
+import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
 import { freeBytes } from './recording-room.ts'
 
 const SHARED_MEMORY = '/dev/shm'
@@ -68,18 +71,42 @@ export function ownerFor(target: TargetProcess): Owner | undefined {
   return { uid: target.euid, gid: target.egid }
 }
 
+/** Neither place takes the directory. */
+export class NoMeetingPlace extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint = 'Make one of them writable for the user jfluid runs as, with room for 17 MiB.'
+  constructor(problems: readonly string[], options: ErrorOptions) {
+    super(`no place to meet the JVM: ${problems.join('; ')}`, options)
+  }
+}
+
 /**
- * Makes the directory, in shared memory if both sides see the same, else in /tmp.
+ * Makes the directory, in shared memory if both sides see the same, there is room and it may be written; else in /tmp.
  *
  * @param target one whose attach socket answers; null if it is yet to be started and will see what we see
  * @param bytes  how much must be free in shared memory, to be preferred
+ * @throws NoMeetingPlace
  */
 export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): SessionDirectory {
   removeLeftovers()
   if (target !== null) removeTriggers(target)
-  const shared = bothSee(target, SHARED_MEMORY) && (bytes === 0 || freeBytes(SHARED_MEMORY) >= bytes)
-  const parent = shared ? SHARED_MEMORY : TEMPORARY
-  return new Directory(mkdtempSync(join(parent, `jfluid-${pidNamespace()}-${process.pid}-`))) // 0700
+  const problems: string[] = []
+  let cause: unknown
+  for (const parent of preferred(target, bytes)) {
+    try {
+      return new Directory(mkdtempSync(join(parent, `jfluid-${pidNamespace()}-${process.pid}-`))) // 0700
+    } catch (problem) {
+      cause = problem
+      problems.push(`${parent}: ${(problem as NodeJS.ErrnoException).code}`)
+    }
+  }
+  throw new NoMeetingPlace(problems, { cause })
+}
+
+/** Best first. */
+function preferred(target: TargetProcess | null, bytes: number): [string, ...string[]] {
+  if (!bothSee(target, SHARED_MEMORY)) return [TEMPORARY]
+  return freeBytes(SHARED_MEMORY) >= bytes ? [SHARED_MEMORY, TEMPORARY] : [TEMPORARY, SHARED_MEMORY]
 }
 
 class Directory implements SessionDirectory {
@@ -136,9 +163,22 @@ function removeEmpty(path: string): void {
 /**
  * Where the directory would be made, and whether the target sees the same there.
  */
-export function meetingPlace(target: TargetProcess): { readonly path: string; readonly isShared: boolean } {
-  if (bothSee(target, SHARED_MEMORY)) return { path: SHARED_MEMORY, isShared: true }
-  return { path: TEMPORARY, isShared: bothSee(target, TEMPORARY) }
+export function meetingPlace(
+  target: TargetProcess,
+  bytes: number,
+): { readonly path: string; readonly isShared: boolean } {
+  const places = preferred(target, bytes)
+  const path = places.find(isWritable) ?? places[0]
+  return { path, isShared: path === SHARED_MEMORY || bothSee(target, TEMPORARY) }
+}
+
+export function isWritable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** @param path as both sides write it */

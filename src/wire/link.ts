@@ -12,13 +12,17 @@ export const LINK_CLOSED = 'the agent closed it'
 /** The agent was loaded but did not connect back. */
 export class AgentDidNotConnect extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Check that the JVM is not stopped and shares the file system under /tmp, then try again.'
+  readonly hint: string
   constructor(pid: number, ms: number, reason: string | null) {
     super(
       reason === null
         ? `the agent in JVM ${pid} did not connect within ${ms} ms`
         : `the agent in JVM ${pid} could not start: ${reason}`,
     )
+    this.hint =
+      reason === null
+        ? 'Check that the JVM has memory left, is not stopped and shares the file system under /tmp, then try again.'
+        : 'The program goes on as it was. See to what it lacks, then try again.'
   }
 }
 

@@ -37,6 +37,7 @@ const facts = ({ process, ...rest }: Change = {}): TargetFacts => ({
   javaVersion: '25.0.3',
   attachDisabledByOption: false,
   hasSocket: false,
+  room: { threads: Number.POSITIVE_INFINITY, descriptors: 1000 },
   ...rest,
 })
 
@@ -62,6 +63,8 @@ describe('an attach is refused', () => {
     ['when it is stopped', { process: { state: 'T' } }, 'TargetStopped 75'],
     ['when it is traced', { process: { state: 't' }, hasSocket: true }, 'TargetStopped 75'],
     ['when SIGQUIT would kill it', { process: { catchesSigquit: false } }, 'SigquitNotCaught 69'],
+    ['when it gets no thread', { room: { threads: 7, descriptors: 1000 } }, 'NoThreadsLeft 75'],
+    ['when it gets no file', { room: { threads: 8, descriptors: 23 } }, 'NoDescriptorsLeft 75'],
     ['when SIGQUIT is ignored', { process: { ignoresSigquit: true } }, 'SigquitNotCaught 69'],
   ])('%s', (_, change, expected) => {
     assert.equal(verdict(change), expected)
@@ -86,6 +89,7 @@ describe('an attach is allowed', () => {
     ['to one whose version says nothing', { javaVersion: 'internal' }],
     ['to a JVM without hsperfdata', { perf: undefined, hasPerfFile: false }],
     ['to a statically linked JVM, which has no libjvm', { process: { vmLibrary: null } }],
+    ['to one that has just what it takes', { room: { threads: 8, descriptors: 24 } }],
     ['to an -Xrs JVM through its socket', { process: { catchesSigquit: false }, hasSocket: true }],
   ])('%s', (_, change) => {
     assert.equal(verdict(change), 'welcome')

@@ -34,6 +34,7 @@ function evidence(change: Change): Evidence {
       process: PROCESS,
       perf: { complete: true, attachSupported: true, loadedClasses: 2_000, unloadedClasses: 100 },
       ...{ hasPerfFile: true, javaVersion: version, attachDisabledByOption: false, hasSocket: false },
+      room: { threads: Number.POSITIVE_INFINITY, descriptors: 1000 },
       ...change.facts,
     },
     jvm: {

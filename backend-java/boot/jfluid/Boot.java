@@ -18,6 +18,10 @@ import java.util.jar.JarInputStream;
  * {@code <dir>/error}, never to the target's output.
  */
 public final class Boot {
+    /** For 2 s. */
+    private static final int REPORT_TRIES = 40;
+    private static final long REPORT_NANOS = 50_000_000L;
+
     private Boot() {}
 
     public static void agentmain(String options, Instrumentation instrumentation) {
@@ -47,20 +51,30 @@ public final class Boot {
     }
 
     private static void report(String options, Throwable t) {
+        for (int tries = 0; tries < REPORT_TRIES; tries++) {
+            try {
+                write(options, t);
+                return;
+            } catch (java.io.IOException | RuntimeException nowhere) {
+                return; // the client sees that nobody connects and says so
+            } catch (OutOfMemoryError full) {
+                // Perhaps what has failed; thrown, the JVM would print it. The heap may have room again shortly.
+                java.util.concurrent.locks.LockSupport.parkNanos(REPORT_NANOS);
+            }
+        }
+    }
+
+    private static void write(String options, Throwable t) throws java.io.IOException {
         Throwable cause = t;
         while (cause.getCause() != null) {
             cause = cause.getCause();
         }
-        try {
-            java.io.File whole = new java.io.File(option(options, "dir"), "error");
-            java.io.File part = new java.io.File(whole + ".part");
-            try (java.io.FileWriter out = new java.io.FileWriter(part)) {
-                out.write(cause.toString());
-            }
-            part.renameTo(whole); // the client may be watching
-        } catch (java.io.IOException | RuntimeException nowhere) {
-            // The client sees that nobody connects and says so.
+        java.io.File whole = new java.io.File(option(options, "dir"), "error");
+        java.io.File part = new java.io.File(whole + ".part");
+        try (java.io.FileWriter out = new java.io.FileWriter(part)) {
+            out.write(cause.toString());
         }
+        part.renameTo(whole); // the client may be watching
     }
 
     private static String option(String options, String name) {

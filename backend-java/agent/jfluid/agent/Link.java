@@ -41,20 +41,30 @@ final class Link implements AutoCloseable {
 
     /** @param token shown to the client before anything is said, so that it knows whom it has called */
     Link(Path socket, String token) throws IOException {
-        channel = SocketChannel.open(StandardProtocolFamily.UNIX);
+        SocketChannel opened = SocketChannel.open(StandardProtocolFamily.UNIX);
+        Selector waiting = null;
+        SelectionKey registered = null;
         try {
-            channel.connect(UnixDomainSocketAddress.of(socket));
+            opened.connect(UnixDomainSocketAddress.of(socket));
             ByteBuffer shown = ByteBuffer.wrap(token.getBytes(StandardCharsets.US_ASCII));
             while (shown.hasRemaining()) {
-                channel.write(shown);
+                opened.write(shown);
             }
-        } catch (IOException nobodyListens) {
-            channel.close();
-            throw nobodyListens;
+            opened.configureBlocking(false);
+            waiting = Selector.open();
+            registered = opened.register(waiting, SelectionKey.OP_READ);
+        } finally {
+            if (registered == null) { // nobody listens, or there was no descriptor or memory to be had
+                try (opened) {
+                    if (waiting != null) {
+                        waiting.close();
+                    }
+                }
+            }
         }
-        channel.configureBlocking(false);
-        selector = Selector.open();
-        key = channel.register(selector, SelectionKey.OP_READ);
+        channel = opened;
+        selector = waiting;
+        key = registered;
     }
 
     void wakeup() {

@@ -105,11 +105,23 @@ public final class Main {
         if (before != null && !before.isOver()) {
             throw new IOException("another jfluid is attached to this JVM");
         }
+        if (Installer.sessionOfAnother()) {
+            throw new IOException("another jfluid is attached to this JVM");
+        }
         refuseSecurityManager();
         Path dir = Path.of(option(options, "dir"));
         Session session = new Session(dir, option(options, "build"), token(options, dir));
         running.set(session);
-        session.start();
+        Installer.begun(session);
+        boolean started = false;
+        try {
+            session.start(); // there may be no thread to be had
+            started = true;
+        } finally {
+            if (!started) {
+                session.abandon();
+            }
+        }
         return session;
     }
 
@@ -142,6 +154,7 @@ public final class Main {
     /** Nothing of a session outlives it: its tables know the application's classes. */
     static void forget(Session over) {
         running.compareAndSet(over, null);
+        Installer.forget(over);
     }
 
     static String option(String options, String name) {
@@ -155,6 +168,22 @@ public final class Main {
 
     /** Everything that links against the runtime, kept apart so that it links after its definition. */
     private static final class Installer {
+        /** Where this agent could not be woken it was loaded once more: the other one's classes are not these. */
+        static boolean sessionOfAnother() {
+            Thread other = JFluid1.Setup.session;
+            return other != null && !(other instanceof Session) && other.isAlive();
+        }
+
+        static void begun(Session session) {
+            JFluid1.Setup.session = session;
+        }
+
+        static void forget(Session over) {
+            if (JFluid1.Setup.session == over) {
+                JFluid1.Setup.session = null;
+            }
+        }
+
         static String runtimeId() {
             return JFluid1.Setup.runtimeId;
         }

@@ -96,6 +96,14 @@ final class Session extends GuestThread {
         return left;
     }
 
+    /** For one whose thread could not be started: the next attach finds nothing of it. */
+    void abandon() {
+        over = true;
+        go.countDown();
+        Main.forget(this);
+        closeQuietly();
+    }
+
     /** @return false if the time was over first */
     boolean awaitGo(long time, TimeUnit unit) throws InterruptedException {
         return go.await(time, unit);

@@ -53,6 +53,8 @@ public final class JFluid1 {
         public static java.util.function.Function<String, String> agent;
         /** The agent's instrumentation, typed loosely: java.base does not read java.instrument. */
         public static Object instrumentation;
+        /** The thread of the agent's session, whichever agent's; null while there is none. */
+        public static volatile Thread session;
     }
 
     /** Bytecodes: a loop hands over what it has executed a thousand times a second or so. */

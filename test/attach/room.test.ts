@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { describe, it } from 'vitest'
+import { pidsGroups, readRoom, softLimit } from '../../src/attach/room.ts'
+
+const LIMITS = `Limit                     Soft Limit           Hard Limit           Units
+Max cpu time              unlimited            unlimited            seconds
+Max processes             95000                96000                processes
+Max open files            1024                 1048576              files
+`
+
+describe('the limits of a process', () => {
+  it('are the soft ones', () => {
+    assert.equal(softLimit(LIMITS, 'Max processes'), 95_000)
+    assert.equal(softLimit(LIMITS, 'Max open files'), 1024)
+  })
+
+  it('are none where there is none, or none is told', () => {
+    assert.equal(softLimit(LIMITS, 'Max cpu time'), Number.POSITIVE_INFINITY)
+    assert.equal(softLimit('', 'Max processes'), Number.POSITIVE_INFINITY)
+  })
+})
+
+describe('control groups that may limit threads', () => {
+  it('are those of version 2, one inside the other', () => {
+    assert.deepEqual(pidsGroups('0::/system.slice/shop.service\n'), [
+      '/sys/fs/cgroup/system.slice/shop.service',
+      '/sys/fs/cgroup/system.slice',
+      '/sys/fs/cgroup',
+    ])
+  })
+
+  it('are those of the pids controller, of version 1', () => {
+    assert.deepEqual(
+      pidsGroups('12:cpu,cpuacct:/docker/1f\n8:pids:/docker/1f\n1:name=systemd:/docker/1f\n'),
+      ['/sys/fs/cgroup/pids/docker/1f', '/sys/fs/cgroup/pids/docker', '/sys/fs/cgroup/pids'],
+    )
+  })
+})
+
+describe('what is left of them', () => {
+  it('is counted for a process', () => {
+    const before = readdirSync('/proc/self/fd').length
+    const { descriptors, threads } = readRoom({ pid: process.pid, uid: 1 })
+    assert.ok(descriptors === Number.POSITIVE_INFINITY || descriptors > before)
+    assert.ok(threads > 100)
+  })
+
+  it('is without bounds for a process that has gone, but for those of the machine', () => {
+    const { descriptors, threads } = readRoom({ pid: 2 ** 30, uid: 0 })
+    assert.equal(descriptors, Number.POSITIVE_INFINITY)
+    assert.ok(threads > 100)
+  })
+})
