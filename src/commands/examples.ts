@@ -34,6 +34,10 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
       says: 'what it allocates in a minute',
     },
   ],
+  detach: [
+    { line: 'detach 4711', says: 'its jfluid hangs: give the JVM its own code back' },
+    { line: 'detach 4711 --force --json', says: 'also if it lives; for programs' },
+  ],
   run: [
     { line: 'run --root Main.main -- java -jar app.jar', says: 'from the first class on, live' },
     {

@@ -4,6 +4,7 @@ import { Argument, Command } from 'commander'
 import { describeAgent } from '../session/agent-jar.ts'
 import type { AttachFlags } from './attach.ts'
 import type { CompareFlags } from './compare.ts'
+import type { DetachFlags } from './detach.ts'
 import type { DoctorFlags } from './doctor.ts'
 import { EXAMPLES, exampleText, firstExamples } from './examples.ts'
 import type { ExportFlags } from './export.ts'
@@ -111,6 +112,17 @@ export function commandLine(version: string): Command {
     .action(async (pid: string | undefined, flags: RecordFlags) => {
       const { record } = await import('./record.ts')
       await record(pid, flags)
+    })
+
+  program
+    .command('detach')
+    .description('end a session whose jfluid hangs or is stopped, and remove what dead ones have left')
+    .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal')
+    .option('--force', 'also if that jfluid lives: its recording ends, and is kept as far as it came')
+    .option('--json', 'as JSON')
+    .action(async (pid: string | undefined, flags: DetachFlags) => {
+      const { detach } = await import('./detach.ts')
+      await detach(pid, flags, (text) => process.stdout.write(text))
     })
 
   withSessionFlags(

@@ -18,8 +18,8 @@
 //       16     4  u32   heartbeat     client, +1 at every poll; a target that waits and sees it
 //                                     stand still for 250 ms ends the session by itself,
 //                                     unless the next three say that it wants a processor
-//       20     4  u32   ended         target, once it has stopped recording by itself: 1, or 2 if the
-//                                     client got no processor
+//       20     4  u32   ended         target, once it has stopped recording by itself: 1, 2 if the
+//                                     client got no processor, 3 if the agent was told to leave
 //       24     4  u32   starving      target, +1 each time a thread found no free chunk
 //       28     4  u32   readerProcess client, pid of the process whose heart beats
 //       32     4  u32   readerThread  client, thread id of the one that makes it beat
@@ -56,6 +56,8 @@ export const RING_STATES = 4096
 
 export const ENDED_SILENT = 1
 export const ENDED_STARVED = 2
+/** Somebody else than the client has told the agent to leave. */
+export const ENDED_DISMISSED = 3
 
 export const CHUNK_FREE = 0
 export const CHUNK_BUSY = 1

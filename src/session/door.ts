@@ -36,9 +36,10 @@ const MOST_SAID_BYTES = 64 << 10
 /** One session at a time: two would splice over each other. */
 export class AlreadyAttached extends JfluidError {
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'End the other session first, or wait until it has detached.'
+  readonly hint: string
   constructor(pid: number) {
     super(`another jfluid is attached to JVM ${pid}`)
+    this.hint = `End the other session first, or wait until it has detached; if it hangs: jfluid detach ${pid}`
   }
 }
 
@@ -233,28 +234,37 @@ const LAUNCH_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY |
  * @returns false if there is none, or one of another build
  */
 async function wake(connection: AttachConnection, launch: string, token: string): Promise<boolean> {
+  const properties = await tellAgent(connection, withToken(launch, token))
+  if (properties?.get('jfluid.started') === launch) return true
+  const error = properties?.get('jfluid.error')
+  if (error !== undefined && error !== 'another build') throw startProblem(connection.pid, error)
+  return false
+}
+
+/**
+ * Has the agent that is in the JVM read a line.
+ *
+ * @returns its properties, with the answer; null if no line can be handed to it: there is no /tmp that can be trusted
+ * @throws CannotWake if there is no room for the line
+ */
+export async function tellAgent(
+  connection: AttachConnection,
+  line: string,
+): Promise<Map<string, string> | null> {
   const { target } = connection
   let tmp: number
   try {
     tmp = openTmp(target)
   } catch {
-    return false // it has none that can be trusted: the agent is loaded anew, which needs no file
+    return null
   }
   const file = `/proc/self/fd/${tmp}/.jfluid_pid${target.nsPid}`
   try {
-    const problem = writeLaunchFile(file, withToken(launch, token), ownerFor(target))
-    if (problem !== null) {
-      // Somebody else's lies there: the agent is loaded anew. Where there is no room, one that sleeps would be loaded each time.
-      if (!FULL.has(problem) || !(await agentProperties(connection)).has('jfluid.build')) return false
-      throw new CannotWake(connection.pid, `/tmp/.jfluid_pid${target.nsPid}`, problem)
-    }
-    const properties = await agentProperties(connection)
-    if (properties.get('jfluid.started') === launch) return true
-    const error = properties.get('jfluid.error')
-    if (error !== undefined && error !== 'another build') {
-      throw startProblem(connection.pid, error)
-    }
-    return false
+    const problem = writeLaunchFile(file, line, ownerFor(target))
+    if (problem === null) return await agentProperties(connection)
+    // Somebody else's lies there. Where there is no room, one that sleeps would be loaded anew each time.
+    if (!FULL.has(problem) || !(await agentProperties(connection)).has('jfluid.build')) return null
+    throw new CannotWake(connection.pid, `/tmp/.jfluid_pid${target.nsPid}`, problem)
   } finally {
     removeOurs(file)
     closeSync(tmp)

@@ -1,7 +1,7 @@
 // How a session ends: we leave, or the target leaves us, or goes.
 
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
-import { ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
+import { ENDED_DISMISSED, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
 import type { DetachFacts } from '../profile/detach-facts.ts'
 import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { DetachReport } from '../wire/messages.ts'
@@ -16,6 +16,7 @@ import type { Span } from './span.ts'
 const WHY_ENDED = new Map([
   [ENDED_SILENT, 'the client did not answer for 250 ms'],
   [ENDED_STARVED, 'the client got no processor for 2 s'],
+  [ENDED_DISMISSED, 'somebody has ended it by jfluid detach'],
 ])
 
 /**

@@ -16,7 +16,7 @@ import { HeldCodes, isOriginal } from '../vmstructs/original-code.ts'
 import { readStructs } from '../vmstructs/structs.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import type { Engine } from './engine.ts'
-import { anyRuns, type Remains, remainsOf } from './remains.ts'
+import { GONE_MS, type Remains, remainsOf, threadsGone } from './remains.ts'
 import { sourceName } from './target-classes.ts'
 
 /** Code is compared for so long; what is left then is said to be unchecked. */
@@ -24,9 +24,6 @@ const CODE_MS = 500
 const CLASSES_AT_ONCE = 200
 /** An answer of the agent may be late where there is no processor to be had. */
 const ANSWER_MS = 3_000
-/** The agent closes its socket, and its thread ends, a few steps after its last answer; then nothing is waited for. */
-const GONE_MS = 5_000
-const LOOK_MS = 5
 
 /** A class that had probes, and its bytes from before. */
 export interface ClassBefore {
@@ -129,7 +126,7 @@ export class Proof {
       agent.closed.then(() => true),
       false,
     )
-    await this.#threadsGone(pid)
+    await threadsGone(pid, this.#before?.threads ?? [])
     const after = remainsOf(pid)
     if (after === null) return null
     const left = [...after.found]
@@ -150,11 +147,6 @@ export class Proof {
       unseen: after.unseen,
       lambdaClasses: report.lambdaClasses,
     }
-  }
-
-  async #threadsGone(pid: number): Promise<void> {
-    const until = performance.now() + GONE_MS
-    while (anyRuns(pid, this.#before?.threads ?? []) && performance.now() < until) await sleep(LOOK_MS)
   }
 }
 

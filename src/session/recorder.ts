@@ -96,7 +96,7 @@ export interface RecorderStats {
   readonly disordered: number
   /** Whether the buffer is mapped, or read as a file. */
   readonly mapped: boolean
-  /** 0, or why the target has stopped recording by itself: ENDED_SILENT or ENDED_STARVED. */
+  /** 0, or why the target has stopped recording by itself: ENDED_SILENT and its like. */
   readonly ended: number
 }
 
@@ -177,7 +177,7 @@ interface Waiting {
 export class Recorder {
   /** Few chunks are free and some are idle: the agent could take those back. At most 20 times a second. */
   onScarce: () => void = () => {}
-  /** The target has stopped recording by itself: ENDED_SILENT or ENDED_STARVED. */
+  /** The target has stopped recording by itself: ENDED_SILENT and its like. */
   onEnded: (why: number) => void = () => {}
   /** Recording has ended with an error; snapshots of what came before can still be taken. */
   onError: (error: Error) => void = () => {}

@@ -2,6 +2,7 @@
 // stays") is not named: the agent's jar, the attach socket, classes.
 
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readTargetProcess } from '../attach/target-process.ts'
 
 /** What can be seen in /proc/<pid>. */
@@ -54,9 +55,15 @@ export function remainsOf(pid: number): Remains | null {
   return { found: [...new Set(found)], threads, counterFiles, unseen }
 }
 
-/** Whether one of these threads is still there. */
-export function anyRuns(pid: number, threads: readonly number[]): boolean {
-  return threads.some((id) => existsSync(`/proc/${pid}/task/${id}`))
+/** The agent's thread ends a few steps after its last answer; where it gets no processor, that takes its time. */
+export const GONE_MS = 5_000
+const LOOK_MS = 5
+
+/** Waits until these threads have gone, for `GONE_MS` at most. */
+export async function threadsGone(pid: number, threads: readonly number[]): Promise<void> {
+  const until = performance.now() + GONE_MS
+  const anyRuns = (): boolean => threads.some((id) => existsSync(`/proc/${pid}/task/${id}`))
+  while (anyRuns() && performance.now() < until) await sleep(LOOK_MS)
 }
 
 function attempt<T>(read: () => T): T | null {

@@ -197,21 +197,27 @@ function bothSee(target: TargetProcess | null, path: string): boolean {
  * Removes what clients of ours that were killed have left behind. Never fails, and waits for nothing, whatever others have put there.
  *
  * @param places  where directories are; launch files are in the last
+ * @returns what was there and is not any more
  */
-export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMPORARY]): void {
+export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMPORARY]): string[] {
+  const found: string[] = []
   const namespace = pidNamespace()
   for (const parent of places) {
     for (const name of namesIn(parent)) {
       const [, itsNamespace, pid] = DIRECTORY.exec(name) ?? []
       if (pid !== undefined && itsNamespace === namespace && !existsSync(`/proc/${pid}`)) {
+        found.push(join(parent, name))
         removeLeft(join(parent, name))
       }
     }
   }
   const temporary = places.at(-1)!
   for (const name of namesIn(temporary)) {
-    if (LAUNCH_FILE.test(name)) removeIfStale(join(temporary, name))
+    if (!LAUNCH_FILE.test(name)) continue
+    found.push(join(temporary, name))
+    removeIfStale(join(temporary, name))
   }
+  return found.filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined)
 }
 
 /** A directory that is ours with all that is in it; as root, of another user's what was ours. */
@@ -244,7 +250,7 @@ function removeIfStale(launchFile: string): void {
 }
 
 /** A trigger file has done its work once the attach socket answers, whoever wrote it. */
-function removeTriggers({ pid, root, nsPid }: TargetProcess): void {
+export function removeTriggers({ pid, root, nsPid }: TargetProcess): void {
   for (const dir of [`/proc/${pid}/cwd`, `${root}${TEMPORARY}`]) {
     const trigger = join(dir, `.attach_pid${nsPid}`)
     try {

@@ -21,6 +21,9 @@ public final class Main {
     /** Longer than a detach takes that waits for threads inside probes. */
     private static final long LEAVING_MILLIS = 5000;
 
+    /** The same with a look at the client before; whoever asked waits for 10 s. */
+    private static final long DISMISSAL_MILLIS = 8000;
+
     private static final AtomicReference<Session> running = new AtomicReference<>();
 
     /** Called by {@code jfluid.Boot} from an attach. */
@@ -59,6 +62,9 @@ public final class Main {
         Installer.sleepAs(build, instrumentation, line -> {
             if (!option(line, "build").equals(build)) {
                 return "another build";
+            }
+            if (line.startsWith("detach=")) {
+                return dismiss(option(line, "detach").equals("force"));
             }
             try {
                 begin(line);
@@ -123,6 +129,26 @@ public final class Main {
             }
         }
         return session;
+    }
+
+    /**
+     * Ends the session that runs, for somebody else than its client: that hangs, say.
+     *
+     * @param force also if the client lives
+     * @return none, leaving, {@code alive <process of the client>}, or {@code ended} and what {@link Session#leave} has said
+     */
+    private static String dismiss(boolean force) {
+        Session session = running.get();
+        if (session == null || session.isOver()) {
+            return "none";
+        }
+        Session.Dismissal dismissal = new Session.Dismissal(force);
+        try {
+            return session.dismiss(dismissal, DISMISSAL_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return "leaving";
+        }
     }
 
     /**

@@ -39,6 +39,20 @@ final class Reader {
         JFluid1Client.excuse(excused ? now + EXCUSE_NANOS : now, starving);
     }
 
+    int beat() {
+        return header.getInt(JFluid1Layout.RING_HEARTBEAT);
+    }
+
+    /** Of the client, as it sees itself. */
+    int process() {
+        return header.getInt(JFluid1Layout.RING_READER_PROCESS);
+    }
+
+    /** For a client that does not hear what we say, as it is writing itself. */
+    void tellDismissed() {
+        header.putInt(JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_DISMISSED);
+    }
+
     /** Why the target has stopped recording by itself. */
     String whyEnded() {
         return header.getInt(JFluid1Layout.RING_ENDED) == JFluid1Layout.ENDED_STARVED
@@ -46,7 +60,7 @@ final class Reader {
                 : "the client did not answer for " + JFluid1Client.PATIENCE_NANOS / 1_000_000L + " ms";
     }
 
-    private boolean wantsProcessor() {
+    boolean wantsProcessor() {
         int process = header.getInt(JFluid1Layout.RING_READER_PROCESS);
         int thread = header.getInt(JFluid1Layout.RING_READER_THREAD);
         String stat;

@@ -33,6 +33,9 @@ final class Session extends GuestThread {
     private static final int RESTORE_TRIES = 20;
     private static final long RESTORE_NANOS = 100_000_000L;
     private static final long LONGEST_PAUSE_NANOS = 60_000_000_000L;
+    /** A client whose heart has stood still for so long, and that has said nothing, may be dismissed. */
+    private static final long SILENT_NANOS = 1_000_000_000L;
+    private static final long DISMISSAL_LOOK_MILLIS = 20;
 
     private final Path dir;
     private final String build;
@@ -61,7 +64,8 @@ final class Session extends GuestThread {
     private boolean detached;
     private volatile boolean left;
     /** What {@link #leave} has answered. */
-    private Object report;
+    private volatile Object report;
+    private volatile Dismissal dismissal;
     private final Map<Integer, JFluid1Requests.Request> openHooks = new HashMap<>();
     private final Map<Integer, JFluid1Requests.Request> openReflections = new HashMap<>();
     private int nextHook;
@@ -89,6 +93,66 @@ final class Session extends GuestThread {
 
     boolean isOver() {
         return over;
+    }
+
+    /** Somebody else than the client wants the session to end. What is not final is the session's thread's. */
+    static final class Dismissal {
+        /** Also if the client lives. */
+        private final boolean force;
+        private final CountDownLatch known = new CountDownLatch(1);
+        /** The client's process, which lives; 0 if it has given no sign of it. */
+        private volatile int living;
+        private boolean begun;
+        private long since;
+        private int beat;
+
+        Dismissal(boolean force) {
+            this.force = force;
+        }
+    }
+
+    /** On another thread. @return as {@link Main} says it */
+    String dismiss(Dismissal wanted, long millis) throws InterruptedException {
+        long until = System.nanoTime() + millis * 1_000_000L;
+        dismissal = wanted;
+        link.wakeup();
+        while (isAlive() && System.nanoTime() < until && !wanted.known.await(DISMISSAL_LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+            // It may have ended just before it was told.
+        }
+        if (wanted.living != 0) {
+            return "alive " + wanted.living;
+        }
+        Object[] said = (Object[]) report;
+        return over && said != null
+                ? "ended " + said[0] + " " + said[1] + " " + said[2] + " " + said[3] + " " + said[5] + " " + said[6]
+                : over ? "none" : "leaving";
+    }
+
+    /**
+     * Whether somebody has dismissed the session, and may: its client has given no sign of life since, for a second.
+     *
+     * @param heard whether the client has just said something
+     */
+    private boolean isDismissed(boolean heard) {
+        Dismissal it = dismissal;
+        if (it == null || it.force) {
+            return it != null;
+        }
+        long now = System.nanoTime();
+        int beat = ring == null ? 0 : ring.reader().beat();
+        if (!it.begun) {
+            it.begun = true;
+            it.since = now;
+            it.beat = beat;
+            return false;
+        }
+        if (heard || beat != it.beat || ring != null && ring.reader().wantsProcessor()) {
+            it.living = ring == null ? -1 : ring.reader().process();
+            dismissal = null;
+            it.known.countDown();
+            return false;
+        }
+        return now - it.since > SILENT_NANOS;
     }
 
     /** Whether the target is being given its code back: it will be over soon, by itself. */
@@ -126,7 +190,8 @@ final class Session extends GuestThread {
                 }
             });
             while (!detached) {
-                link.await(IDLE_MILLIS);
+                link.await(dismissal == null ? IDLE_MILLIS : DISMISSAL_LOOK_MILLIS);
+                boolean heard = false;
                 if (swapping != null && !swapping.isRunning()) {
                     concludeSwapping();
                 }
@@ -134,8 +199,16 @@ final class Session extends GuestThread {
                 for (Object[] message = link.receive(); message != null && !detached; message = link.receive()) {
                     hear();
                     execute(message);
+                    heard = true;
                 }
                 hear();
+                if (!detached && isDismissed(heard)) {
+                    if (ring != null) {
+                        ring.reader().tellDismissed();
+                    }
+                    sendQuietly(new Object[] {0, "ended", "somebody has ended it by jfluid detach"});
+                    break;
+                }
                 if (recording && !left && !JFluid1Session.isEnabled()) {
                     sendQuietly(new Object[] {0, "ended", ring.reader().whyEnded()});
                     break;
@@ -157,6 +230,10 @@ final class Session extends GuestThread {
                 go.countDown();
                 Main.forget(this);
                 close();
+                Dismissal it = dismissal;
+                if (it != null) {
+                    it.known.countDown();
+                }
             }
         }
     }

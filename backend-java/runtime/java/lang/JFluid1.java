@@ -49,7 +49,10 @@ public final class JFluid1 {
         public static String runtimeId;
         /** Identity of the agent that {@link #agent} belongs to. */
         public static String agentBuild = "";
-        /** The sleeping agent: given a launch line, starts a session and returns null or an error. */
+        /**
+         * The sleeping agent: given a launch line, starts a session and returns null or an error; given one that begins with
+         * detach=, ends the session that runs and says how that went.
+         */
         public static java.util.function.Function<String, String> agent;
         /** The agent's instrumentation, typed loosely: java.base does not read java.instrument. */
         public static Object instrumentation;
@@ -897,12 +900,17 @@ public final class JFluid1 {
             setProperty("jfluid.build", Setup.agentBuild);
             remove("jfluid.started");
             remove("jfluid.error");
+            remove("jfluid.detached");
             try {
                 String launch = launchLine();
                 java.util.function.Function<String, String> agent = Setup.agent;
                 if (launch != null && agent != null) {
-                    String error = agent.apply(launch);
-                    setProperty(error == null ? "jfluid.started" : "jfluid.error", error == null ? shown(launch) : error);
+                    String answer = agent.apply(launch);
+                    if (launch.startsWith("detach=")) {
+                        setProperty("jfluid.detached", answer);
+                    } else {
+                        setProperty(answer == null ? "jfluid.started" : "jfluid.error", answer == null ? shown(launch) : answer);
+                    }
                 }
             } catch (Throwable t) {
                 setProperty("jfluid.error", String.valueOf(t));

@@ -18,6 +18,7 @@ public final class JFluid1Layout {
     static final int RING_STATES = 4096;
     static final int ENDED_SILENT = 1;
     public static final int ENDED_STARVED = 2;
+    public static final int ENDED_DISMISSED = 3;
     static final int CHUNK_FREE = 0;
     static final int CHUNK_BUSY = 1;
     static final int CHUNK_IDLE = 2;

@@ -1,0 +1,45 @@
+// jfluid detach: ends a session whose client hangs or is stopped, and removes what dead clients have left.
+
+import { count } from '../profile/text.ts'
+import { type Dismissal, dismiss, NotGone } from '../session/dismiss.ts'
+import { targetOf } from './target.ts'
+
+export interface DetachFlags {
+  readonly force?: boolean
+  readonly json?: boolean
+}
+
+/** @throws NotGone once all is said, if something of ours is still there */
+export async function detach(
+  pidText: string | undefined,
+  flags: DetachFlags,
+  print: (text: string) => void,
+): Promise<void> {
+  const pid = await targetOf(pidText)
+  const done = await dismiss(pid, flags.force === true)
+  print(flags.json === true ? `${JSON.stringify(asJson(done), null, 2)}\n` : dismissalText(done))
+  const kept = done.ended?.refusedClasses ?? 0
+  const left = [...done.left, ...(kept > 0 ? [`probes in ${classes(kept)}, which do nothing`] : [])]
+  if (left.length > 0) throw new NotGone(pid, left)
+}
+
+/** Lines for people. */
+export function dismissalText({ pid, ended, removed, left, unseen }: Dismissal): string {
+  const remains = left.length === 0 ? 'nothing left' : `still there: ${left.join(', ')}`
+  const lines = [
+    ended === null
+      ? `nothing of jfluid runs in JVM ${pid}; ${remains}`
+      : `detached from ${pid} in ${Math.round(ended.ms)} ms; restored: ${classes(ended.restoredClasses)}, ${remains}`,
+    ...removed.map((path) => `removed ${path}, which a dead jfluid had left`),
+    ...(unseen.length === 0 ? [] : [`not looked at, as it is not allowed: ${unseen.join(', ')}`]),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function classes(number: number): string {
+  return number === 1 ? '1 class' : `${count(number)} classes`
+}
+
+function asJson({ pid, ended, removed, left, unseen }: Dismissal): object {
+  return { pid, ended, removed, left, unseen }
+}

@@ -1,0 +1,123 @@
+// Ends a session that is another client's, which hangs or is stopped, and removes what dead ones have left: `jfluid detach`.
+//
+// The agent hears of it as a sleeping one hears of a new session, by a line that only the JVM's user and root can hand to it
+// (door.ts). It looks for signs of life of its client for a second, and else leaves as if the client had been killed. A JVM in which
+// no thread of ours runs is not asked, and so not touched.
+
+import {
+  attachProblem,
+  JdkTooOld,
+  NoSuchProcess,
+  NotHotSpot,
+  NotJvm,
+  NotOwner,
+  thisClient,
+} from '../attach/admission.ts'
+import { openAttachSocket } from '../attach/handshake.ts'
+import { readTargetFacts } from '../attach/target-facts.ts'
+import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { agentJar } from './agent-jar.ts'
+import { tellAgent } from './door.ts'
+import { remainsOf, threadsGone } from './remains.ts'
+import { removeLeftovers, removeTriggers } from './session-directory.ts'
+
+/** Whoever profiles there has not asked for it. */
+export class ClientLives extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint: string
+  constructor(pid: number, client: number) {
+    super(`JVM ${pid} is being profiled by a jfluid that lives${client > 0 ? `, process ${client}` : ''}`)
+    this.hint = `End it there, by q or Ctrl-C, or from here: jfluid detach ${pid} --force`
+  }
+}
+
+/** It understands other words. */
+export class AgentOfAnotherBuild extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Take the jfluid that has attached to it, or end that by kill -9: an agent that has lost its client leaves by itself.'
+  constructor(pid: number) {
+    super(`the agent in JVM ${pid} is of another jfluid build, and cannot be told to leave`)
+  }
+}
+
+/** Told to leave, and not gone, or not without a trace. */
+export class NotGone extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Look again when the JVM is less busy: jfluid detach says what is there.'
+  constructor(pid: number, left: readonly string[]) {
+    super(`something of jfluid is still in JVM ${pid}: ${left.join(', ')}`)
+  }
+}
+
+/** What the agent says of a session that it has ended for us. */
+export interface EndedSession {
+  readonly restoredClasses: number
+  readonly refusedClasses: number
+  readonly ms: number
+  /** False if a thread would not leave the runtime: then the target keeps the mapping. */
+  readonly released: boolean
+  readonly lambdaClasses: number
+  readonly transformerGone: boolean
+}
+
+export interface Dismissal {
+  readonly pid: number
+  /** Null if no session was there. */
+  readonly ended: EndedSession | null
+  /** Files and directories of clients that are dead. */
+  readonly removed: readonly string[]
+  /** What of jfluid is still in and around the JVM. */
+  readonly left: readonly string[]
+  /** What could not be looked at. */
+  readonly unseen: readonly string[]
+}
+
+/** Without these nothing more is to be asked; what else forbids an attach matters only where somebody is to be told something. */
+const HOPELESS = [NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner]
+
+/**
+ * @param force  also if the client lives
+ * @throws ClientLives, AgentOfAnotherBuild, and errors of attaching: nothing has changed then
+ */
+export async function dismiss(pid: number, force: boolean): Promise<Dismissal> {
+  const facts = readTargetFacts(pid)
+  if (facts === undefined) throw new NoSuchProcess(pid)
+  const problem = attachProblem(facts, thisClient())
+  if (problem !== undefined && HOPELESS.some((it) => problem instanceof it)) throw problem
+  const threads = remainsOf(pid)?.threads ?? []
+  const ended = threads.length === 0 ? null : await endSession(pid, force)
+  const removed = removeLeftovers()
+  await threadsGone(pid, threads)
+  const after = remainsOf(pid)
+  if (after === null) throw new NoSuchProcess(pid, 'has ended')
+  const left = ended?.transformerGone === false ? [...after.found, 'transformer'] : after.found
+  return { pid, ended, removed, left, unseen: after.unseen }
+}
+
+/** @returns null if it had just ended by itself */
+async function endSession(pid: number, force: boolean): Promise<EndedSession | null> {
+  const connection = await openAttachSocket(pid)
+  removeTriggers(connection.target)
+  const line = `detach=${force ? 'force' : 'polite'};build=${agentJar().build}`
+  const properties = await tellAgent(connection, line)
+  const [what, ...numbers] = (properties?.get('jfluid.detached') ?? '').split(' ')
+  switch (what) {
+    case 'none':
+      return null
+    case 'leaving':
+      throw new NotGone(pid, ['its session, which is about to end'])
+    case 'alive':
+      throw new ClientLives(pid, Number(numbers[0]))
+    case 'ended': {
+      const [restored, refused, ms, released, lambdas, transformerGone] = numbers
+      return {
+        ...{ restoredClasses: Number(restored), refusedClasses: Number(refused), ms: Number(ms) },
+        ...{ released: released === 'true', lambdaClasses: Number(lambdas) },
+        transformerGone: transformerGone === 'true',
+      }
+    }
+    default:
+      throw new AgentOfAnotherBuild(pid)
+  }
+}
