@@ -2,6 +2,8 @@
 // from one place. Such a pair has an id of its own, dense from 1 in the order in which pairs are first seen; the rest of
 // the engine takes it for a method's.
 
+import { checkMethod } from './impossible.ts'
+
 /** What ids of pairs stand for, index 0 being unused. */
 export interface CallTable {
   readonly method: Int32Array
@@ -43,6 +45,7 @@ export class CallIds {
   }
 
   #add(at: number, method: number, site: number): number {
+    checkMethod(method, site)
     const id = this.count++
     if (id === this.methods.length) {
       this.methods = doubled(this.methods)

@@ -4,6 +4,7 @@
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { CallIds } from './call-ids.ts'
 import { enlarged } from './enlarged.ts'
+import { checkMethod } from './impossible.ts'
 
 // A node is a record of 32 bytes, so that an event touches one cache line per node:
 //
@@ -215,6 +216,7 @@ export class Nodes {
   }
 
   #add(at: number, parent: number, method: number): number {
+    if (method >= 0 && this.ids === null) checkMethod(method)
     const node = this.#newNode(parent, method)
     this.#table[at] = node
     if (this.count > this.#table.length * HASH_FULL) this.#makeTable(this.#table.length * 2)

@@ -32,6 +32,8 @@ const CHUNKS_A_TURN = 8
 /** Complete rounds that a segment's predecessor, or a SUBMIT, may stay missing before it is given up. */
 const PATIENT_ROUNDS = 3
 const SEGMENTS = 2 ** 16
+/** At the end, besides those that each chunk may be waited for. */
+const MORE_ROUNDS = 64
 
 class Writer extends WriterState {
   /** The chunk being read, -1 between two, and the offset in it. */
@@ -147,14 +149,25 @@ export class RingReader implements ThreadGate {
     return this.#events - before
   }
 
-  /** Reads until nothing is left: for the end of a session, when nobody writes any more. */
+  /**
+   * Reads until nothing is left: for the end of a session, when nobody writes any more. A target that goes on writing all the same
+   * is not followed: of a buffer at rest each chunk is given back once.
+   */
   drain(): number {
+    const { chunkCount } = this.#ring
     let events = 0
-    while (true) {
+    let given = 0
+    for (
+      let rounds = 0;
+      given <= chunkCount && rounds < PATIENT_ROUNDS * chunkCount + MORE_ROUNDS;
+      rounds++
+    ) {
       const read = this.poll()
       events += read
-      if (read === 0 && this.#complete && this.#active.every((writer) => writer.rounds === 0)) return events
+      given += this.#returned
+      if (read === 0 && this.#complete && this.#active.every((writer) => writer.rounds === 0)) break
     }
+    return events
   }
 
   /** Takes a snapshot of the states, and puts chunks that are new on their writers' lists. */

@@ -170,20 +170,27 @@ export interface Ring {
   close(): void
 }
 
-/** Opens a buffer that `createRing` made. The path may be unlinked once this returns. */
+/**
+ * Opens a buffer that `createRing` made. The path may be unlinked once this returns.
+ *
+ * One that belongs to another user is read as a file: that user may make it shorter, and an access to what is no longer there would end us.
+ */
 export function openRing(path: string): Ring {
-  const fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW)
+  const fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
+    const found = fstatSync(fd)
+    if (!found.isFile()) throw new ForeignRing(path, 'no file')
     const header = new Uint32Array(4)
     if (readSync(fd, header, 0, 16, 0) < 16 || header[0] !== RING_MAGIC)
       throw new ForeignRing(path, 'no JFR1 header')
     const chunkBytes = header[RING_CHUNK_BYTES / 4]
     const chunkCount = header[RING_CHUNK_COUNT / 4]
-    const size = fstatSync(fd).size
+    const { size } = found
     if (chunkBytes === 0 || chunkBytes % 4096 !== 0 || size !== ringBytes(chunkBytes, chunkCount)) {
       throw new ForeignRing(path, `${chunkCount} chunks of ${chunkBytes} bytes in ${size} bytes`)
     }
-    const mapping = process.env.JFLUID_NO_MMAP === '1' ? undefined : map(fd, size)
+    const mayShrink = found.uid !== process.geteuid?.()
+    const mapping = mayShrink || process.env.JFLUID_NO_MMAP === '1' ? undefined : map(fd, size)
     if (mapping === undefined) return new FileRing(fd, chunkBytes, chunkCount)
     closeSync(fd)
     return new MappedRing(mapping, chunkBytes, chunkCount)
@@ -323,7 +330,7 @@ class FileRing implements Ring {
   }
 
   refresh(): void {
-    readSync(this.#fd, this.#head, 0, this.#head.byteLength, 0)
+    readWhole(this.#fd, this.#head, 0, this.#head.byteLength, 0)
     this.#signed = -1
   }
 
@@ -407,13 +414,19 @@ class FileRing implements Ring {
   }
 
   #read(into: Uint32Array, at: number, chunk: number, from: number, bytes: number): void {
-    if (bytes > 0) readSync(this.#fd, into, at, bytes, this.#offset(chunk) + from)
+    if (bytes > 0) readWhole(this.#fd, into, at, bytes, this.#offset(chunk) + from)
   }
 
   #store(offset: number, value: number): void {
     this.#word[0] = value
     writeSync(this.#fd, this.#word, 0, 4, offset)
   }
+}
+
+/** What lies beyond the end of a file that has become shorter is nothing. */
+function readWhole(fd: number, into: Uint32Array, at: number, bytes: number, from: number): void {
+  const read = readSync(fd, into, at, bytes, from)
+  if (read < bytes) new Uint8Array(into.buffer, into.byteOffset + at + read, bytes - read).fill(0)
 }
 
 function signature(reader: RingReaderThread): [offset: number, value: number][] {

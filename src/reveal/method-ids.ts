@@ -46,6 +46,10 @@ export class MethodIds {
     return this.#byPlace.get(`${classId}:${methodIndex}`)
   }
 
+  has(id: number): boolean {
+    return this.#targets[id - this.#first] !== undefined
+  }
+
   get(id: number): MethodTarget {
     const target = this.#targets[id - this.#first]
     if (target === undefined) throw new Error(`no method has id ${id}`)

@@ -583,6 +583,10 @@ export class Revealer {
     return this.#ids.hasMethodsOf(classId)
   }
 
+  hasMethod(id: number): boolean {
+    return this.#ids.has(id)
+  }
+
   method(id: number): MethodTarget {
     return this.#ids.get(id)
   }

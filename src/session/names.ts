@@ -2,7 +2,7 @@
 
 import { allocationName, isClassId } from '../cct/allocation.ts'
 import type { CallTable } from '../cct/call-ids.ts'
-import type { MethodName, Snapshot } from '../cct/tree.ts'
+import type { MethodName, Snapshot, Tree } from '../cct/tree.ts'
 import type { SiteNumbers } from '../instrument/sites.ts'
 import type { Revealer } from '../reveal/revealer.ts'
 import type { Recorder } from './recorder.ts'
@@ -80,6 +80,7 @@ export class Names {
   /** Of a method's own id. */
   ofMethod(id: number): MethodName {
     const { revealer, classes } = this.#from
+    if (!revealer.hasMethod(id)) return madeUp(id)
     const m = revealer.method(id)
     return {
       class: sourceName(m.className),
@@ -88,4 +89,19 @@ export class Names {
       loader: classes.loaderName(m.classId),
     }
   }
+}
+
+/** Of an id that was never given: the target has written over its event buffer. */
+function madeUp(id: number): MethodName {
+  return { class: '?', method: `#${id}`, descriptor: '', loader: '' }
+}
+
+/** The same names, with one for each id that is in a tree. */
+export function withMadeUp(names: MethodName[], trees: readonly Tree[]): MethodName[] {
+  const known = names.length
+  for (const { method } of trees) {
+    for (const id of method) names[id] ??= madeUp(id)
+  }
+  for (let id = known; id < names.length; id++) names[id] ??= madeUp(id)
+  return names
 }

@@ -9,6 +9,7 @@ import type { Budget } from './budget.ts'
 import type { TargetClock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { ErrorBars } from './error-bars.ts'
+import { withMadeUp } from './names.ts'
 import type { RecorderStats } from './recorder.ts'
 import { modeOf, type SessionOptions, tellsTime } from './session-options.ts'
 import type { Span } from './span.ts'
@@ -31,10 +32,10 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
   const { snapshot, stats, regions, span, trace } = recorded
   const mode = modeOf(options)
   const openCalls = openCallsOf(options, stats)
-  const methodNames = names.all()
   const { merged } = snapshot
   // What they did lately is for who looks meanwhile.
   const threads = snapshot.threads.map(({ id, name, tree }) => ({ id, name, tree }))
+  const methodNames = withMadeUp(names.all(), [merged, ...threads.map((it) => it.tree)])
   return withSoundTrace({
     target: {
       pid: engine.pid,

@@ -3,6 +3,7 @@
 // Everything that comes over the wire is checked here, once; the rest of the client works with types.
 
 import type { ClassInfo } from '../base/class-info.ts'
+import { bytes, count, integer, list, methodId, number, string, threadNumber } from './checked.ts'
 import type { EventHandler, Link } from './link.ts'
 import type {
   AgentFacts,
@@ -117,26 +118,26 @@ export class Agent {
     const handler: EventHandler = (event, a) => {
       switch (event) {
         case 'first':
-          return events.first(number(a[0]))
+          return events.first(methodId(a[0]))
         case 'reflect':
-          return events.reflect(number(a[0]), number(a[1]), string(a[2]), string(a[3]))
+          return events.reflect(count(a[0]), count(a[1]), string(a[2]), string(a[3]))
         case 'hiddenClass':
-          return events.hiddenClass(number(a[0]), number(a[1]), bytes(a[2]))
+          return events.hiddenClass(count(a[0]), count(a[1]), bytes(a[2]))
         case 'classLoading':
           return events.classLoading({
-            hook: number(a[0]),
-            id: number(a[1]),
-            loader: number(a[2]),
+            hook: count(a[0]),
+            id: count(a[1]),
+            loader: count(a[2]),
             name: string(a[3]),
             bytes: bytes(a[4]),
             urgent: a[5] === true,
           })
         case 'changed':
-          return events.changed(number(a[0]))
+          return events.changed(count(a[0]))
         case 'lateLoad':
-          return events.lateLoad(number(a[0]))
+          return events.lateLoad(count(a[0]))
         case 'waited':
-          return events.waited(number(a[0]), number(a[1]), a[2] === true, string(a[3]))
+          return events.waited(count(a[0]), count(a[1]), a[2] === true, string(a[3]))
         case 'ended':
           return events.ended(string(a[0]))
       }
@@ -153,7 +154,7 @@ export class Agent {
       version: string(v[3]),
       vm: string(v[4]),
       command: string(v[5]),
-      pid: number(v[6]),
+      pid: count(v[6]),
     }
   }
 
@@ -194,19 +195,19 @@ export class Agent {
     return {
       loaders: list(loaders).map((row) => {
         const r = list(row)
-        return { id: number(r[0]), name: string(r[1]), parent: number(r[2]) }
+        return { id: count(r[0]), name: string(r[1]), parent: integer(r[2]) }
       }),
       classes: list(classes).map((row) => {
         const r = list(row)
         return {
-          id: number(r[0]),
+          id: count(r[0]),
           name: string(r[1]),
-          loader: number(r[2]),
-          superId: number(r[3]),
-          interfaceIds: list(r[4]).map(number),
-          access: number(r[5]),
-          flags: number(r[6]),
-          nestHost: number(r[7]),
+          loader: integer(r[2]),
+          superId: integer(r[3]),
+          interfaceIds: list(r[4]).map(integer),
+          access: integer(r[5]),
+          flags: integer(r[6]),
+          nestHost: integer(r[7]),
         }
       }),
     }
@@ -289,7 +290,7 @@ export class Agent {
       methods: op === 'redefineMethods' ? list(args[0]).length : 0,
       refused: list(v[0]).map((row) => {
         const [classId, reason] = list(row)
-        return { classId: number(classId), reason: string(reason) }
+        return { classId: count(classId), reason: string(reason) }
       }),
       startTicks: number(v[1]),
       endTicks: number(v[2]),
@@ -356,14 +357,14 @@ export class Agent {
   async bareTimes(): Promise<BareTime[]> {
     return list(await this.link.request('bareTimes')).map((row) => {
       const [method, calls, ticks] = list(row)
-      return { method: number(method), calls: number(calls), ticks: number(ticks) }
+      return { method: methodId(method), calls: count(calls), ticks: number(ticks) }
     })
   }
 
   /** Regions are timed, and nothing else: calibrates for that. `session` is what the probes carry. */
   async timeRegions(ms: number): Promise<{ session: number; innerTicks: number; outerTicks: number }> {
     const v = list(await this.request('timeRegions', ms))
-    return { session: number(v[0]), innerTicks: number(v[1]), outerTicks: number(v[2]) }
+    return { session: count(v[0]), innerTicks: number(v[1]), outerTicks: number(v[2]) }
   }
 
   async status(): Promise<{
@@ -385,11 +386,11 @@ export class Agent {
       clock: clockPair(v[0]),
       threads: list(v[1]).map((row) => {
         const r = list(row)
-        return { number: number(r[0]), id: number(r[1]), name: string(r[2]), virtual: r[3] === true }
+        return { number: threadNumber(r[0]), id: integer(r[1]), name: string(r[2]), virtual: r[3] === true }
       }),
-      gaps: number(v[2]),
+      gaps: count(v[2]),
       heapBytes: number(v[3]),
-      unloaded: { classes: list(classes).map(number), loaders: list(loaders).map(number) },
+      unloaded: { classes: list(classes).map(count), loaders: list(loaders).map(count) },
       kept: { heap: number(heap), outside: number(outside) },
       openAllocations: v[6] === null ? null : list(v[6]).map(openAllocation),
       survivors: v[7] === null ? null : survivorRows(list(v[7])),
@@ -488,55 +489,28 @@ export class Agent {
   }
 }
 
-class UnexpectedMessage extends Error {
-  constructor(wanted: string, got: unknown) {
-    super(`the agent sent ${typeof got} where ${wanted} was expected`)
-  }
-}
-
-function list(v: unknown): readonly unknown[] {
-  if (Array.isArray(v)) return v
-  throw new UnexpectedMessage('a list', v)
-}
-
-function number(v: unknown): number {
-  if (typeof v === 'number') return v
-  if (typeof v === 'bigint') return Number(v)
-  throw new UnexpectedMessage('a number', v)
-}
-
-function string(v: unknown): string {
-  if (typeof v === 'string') return v
-  throw new UnexpectedMessage('a string', v)
-}
-
-function bytes(v: unknown): Uint8Array {
-  if (v instanceof Uint8Array) return v
-  throw new UnexpectedMessage('bytes', v)
-}
-
 function detachReport(reply: unknown): DetachReport {
   const v = list(reply)
   return {
-    restoredClasses: number(v[0]),
-    refusedClasses: number(v[1]),
+    restoredClasses: count(v[0]),
+    refusedClasses: count(v[1]),
     ms: number(v[2]),
     released: v[3] === true,
     ...(typeof v[4] === 'string' && { profilerFailure: v[4] }),
-    lambdaClasses: number(v[5]),
+    lambdaClasses: count(v[5]),
     transformerGone: v[6] === true,
   }
 }
 
 function openAllocation(row: unknown): OpenAllocation {
   const r = list(row)
-  return { number: number(r[0]), told: number(r[1]), bytes: number(r[2]) }
+  return { number: threadNumber(r[0]), told: count(r[1]), bytes: number(r[2]) }
 }
 
 function survivorRows([collections, untracked, came, went]: readonly unknown[]): SurvivorRows {
   return {
-    collections: number(collections),
-    untracked: number(untracked),
+    collections: count(collections),
+    untracked: count(untracked),
     came: bytes(came),
     went: bytes(went),
   }

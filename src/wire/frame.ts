@@ -1,19 +1,13 @@
 // Frames: a u32 little-endian length and so many bytes. msgpackr's own stream is quadratic on large
-// messages, so framing is done here, over whole buffers.
+// messages, so framing is done here, over whole buffers. It packs what we send; what comes is unpacked by `unpack.ts`.
 
-import { Packr, Unpackr } from 'msgpackr'
+import { Packr } from 'msgpackr'
+import { Malformed, unpack } from './unpack.ts'
 
 /** Larger than any message either side sends; a length beyond it means the peer is not ours. */
 export const MAX_FRAME = 256 << 20
 
-const options = {
-  useRecords: false,
-  mapsAsObjects: true,
-  variableMapSize: true,
-  int64AsType: 'number',
-} as const
-const packr = new Packr(options)
-const unpackr = new Unpackr(options)
+const packr = new Packr({ useRecords: false, variableMapSize: true })
 
 /** One message as the bytes of its frame. */
 export function encodeFrame(message: readonly unknown[]): Buffer {
@@ -33,7 +27,7 @@ export class FrameReader {
 
   /**
    * @returns the messages completed by `chunk`, in order
-   * @throws Error if the bytes are no frames of ours
+   * @throws Malformed if the bytes are no frames of ours
    */
   push(chunk: Buffer): unknown[][] {
     this.chunks.push(chunk)
@@ -43,17 +37,17 @@ export class FrameReader {
       if (this.wanted === 0) {
         if (this.buffered < 4) return messages
         const length = this.joined(4).readUInt32LE(0)
-        if (length > MAX_FRAME) throw new Error(`a frame of ${length} bytes`)
+        if (length > MAX_FRAME) throw new Malformed(`a frame of ${length} bytes`)
         this.wanted = length + 4
       }
       if (this.buffered < this.wanted) return messages
       const all = this.joined(this.wanted)
       // A copy: byte arrays inside a message must not keep a whole socket buffer alive, or be reused.
-      const message: unknown = unpackr.unpack(Uint8Array.prototype.slice.call(all, 4, this.wanted))
+      const message = unpack(Uint8Array.prototype.slice.call(all, 4, this.wanted))
       this.chunks = all.length > this.wanted ? [all.subarray(this.wanted)] : []
       this.buffered -= this.wanted
       this.wanted = 0
-      if (!Array.isArray(message)) throw new Error('a message that is not an array')
+      if (!Array.isArray(message)) throw new Malformed('a message that is not an array')
       messages.push(message)
     }
   }

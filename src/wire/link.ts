@@ -4,7 +4,8 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import { EX_IOERR, EX_PROTOCOL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { afterOwnTime } from '../base/own-time.ts'
-import { encodeFrame, FrameReader } from './frame.ts'
+import { encodeFrame, FrameReader, MAX_FRAME } from './frame.ts'
+import { Malformed } from './unpack.ts'
 
 /** Why a link ended that the other side closed without a word. */
 export const LINK_CLOSED = 'the agent closed it'
@@ -46,6 +47,18 @@ export class AgentRefused extends JfluidError {
     super(`the agent could not carry out ${op}: ${reason}`)
   }
 }
+
+/** What came over the link means nothing: it is not our agent that speaks, or it is damaged. */
+export class AgentNotUnderstood extends JfluidError {
+  readonly exitCode = EX_PROTOCOL
+  readonly hint = 'Attach again; if it happens again, report it with the version of the JVM.'
+  constructor(what: string) {
+    super(`the agent was not understood: it sent ${what}`)
+  }
+}
+
+/** Events that wait for somebody to listen; an agent sends none before it is asked. */
+const MOST_EARLY = 1024
 
 export type EventHandler = (event: string, args: readonly unknown[]) => void
 
@@ -145,6 +158,7 @@ export class Link {
   private lastId = 0
   private reason: string | null = null
   private readonly early: [string, readonly unknown[]][] = []
+  private earlyBytes = 0
   private onEvent: EventHandler = (event, args) => this.early.push([event, args])
   /** Resolves with the reason once the connection has ended, whoever ended it. */
   readonly closed: Promise<string>
@@ -172,6 +186,7 @@ export class Link {
   listen(handler: EventHandler): void {
     this.onEvent = handler
     for (const [event, args] of this.early.splice(0)) handler(event, args)
+    this.earlyBytes = 0
   }
 
   /**
@@ -198,24 +213,29 @@ export class Link {
   }
 
   private receive(chunk: Buffer): void {
-    let messages: unknown[][]
     try {
-      messages = this.reader.push(chunk)
+      for (const message of this.reader.push(chunk)) this.take(message)
+      if (this.early.length === 0) return
+      this.earlyBytes += chunk.length
+      if (this.early.length > MOST_EARLY || this.earlyBytes > MAX_FRAME) {
+        throw new Malformed('more events than were asked for')
+      }
     } catch (error) {
-      this.reason = `the agent sent ${error instanceof Error ? error.message : String(error)}`
+      if (!(error instanceof Malformed || error instanceof AgentNotUnderstood)) throw error
+      this.reason ??= error instanceof Malformed ? `the agent sent ${error.message}` : error.message
       this.socket.destroy()
+    }
+  }
+
+  private take([id, second, ...rest]: unknown[]): void {
+    if (id === 0) {
+      this.onEvent(String(second), rest)
       return
     }
-    for (const [id, second, ...rest] of messages) {
-      if (id === 0) {
-        this.onEvent(String(second), rest)
-        continue
-      }
-      const waiting = this.waiting.get(id as number)
-      if (waiting === undefined) continue
-      this.waiting.delete(id as number)
-      if (second === true) waiting.resolve(rest[0])
-      else waiting.reject(new AgentRefused(waiting.op, String(rest[0])))
-    }
+    const waiting = this.waiting.get(id as number)
+    if (waiting === undefined) return
+    this.waiting.delete(id as number)
+    if (second === true) waiting.resolve(rest[0])
+    else waiting.reject(new AgentRefused(waiting.op, String(rest[0])))
   }
 }

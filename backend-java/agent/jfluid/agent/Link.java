@@ -159,8 +159,10 @@ final class Link implements AutoCloseable {
                     }
                     throw new MessagePack.Malformed("array expected");
                 }
-                if (in.capacity() < 4 + length) {
-                    ByteBuffer larger = ByteBuffer.allocate(4 + length).order(ByteOrder.LITTLE_ENDIAN);
+                if (!in.hasRemaining()) {
+                    // As it comes: a length that is only claimed takes nothing of the application's heap.
+                    int room = (int) Math.min(4L + length, 2L * in.capacity());
+                    ByteBuffer larger = ByteBuffer.allocate(room).order(ByteOrder.LITTLE_ENDIAN);
                     in = larger.put(in.flip());
                 }
             }

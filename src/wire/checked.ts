@@ -1,0 +1,54 @@
+// What came over the wire as what it must be. The rest of the client works with types, so it is checked here, once: a number that
+// becomes the size of a table is one, and no more than the target can give.
+
+import { AgentNotUnderstood } from './link.ts'
+
+/** As events/event-layout.ts has them. */
+export const MOST_METHODS = 2 ** 22
+export const MOST_THREADS = 2 ** 24
+
+function unexpected(wanted: string, got: unknown): AgentNotUnderstood {
+  const what = typeof got === 'number' ? `${got}` : got === null ? 'nothing' : `a ${typeof got}`
+  return new AgentNotUnderstood(`${what} where ${wanted} was expected`)
+}
+
+export function list(v: unknown): readonly unknown[] {
+  if (Array.isArray(v)) return v
+  throw unexpected('a list', v)
+}
+
+export function number(v: unknown): number {
+  if (typeof v === 'number' && Number.isFinite(v)) return v
+  throw unexpected('a number', v)
+}
+
+export function integer(v: unknown): number {
+  if (Number.isSafeInteger(v)) return v as number
+  throw unexpected('an integer', v)
+}
+
+/** Of things, or the number of a thing. */
+export function count(v: unknown): number {
+  if (Number.isSafeInteger(v) && (v as number) >= 0) return v as number
+  throw unexpected('a count', v)
+}
+
+export function threadNumber(v: unknown): number {
+  if (count(v) < MOST_THREADS) return v as number
+  throw unexpected('the number of a thread', v)
+}
+
+export function methodId(v: unknown): number {
+  if (count(v) < MOST_METHODS) return v as number
+  throw unexpected('the number of a method', v)
+}
+
+export function string(v: unknown): string {
+  if (typeof v === 'string') return v
+  throw unexpected('a text', v)
+}
+
+export function bytes(v: unknown): Uint8Array {
+  if (v instanceof Uint8Array) return v
+  throw unexpected('bytes', v)
+}
