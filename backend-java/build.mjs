@@ -83,6 +83,8 @@ try {
   )
   const jar = join(out, 'jfluid-agent.jar')
   execFileSync(jdk.jar, ['--create', '--file', jar, '--manifest', manifest, '-C', stage, '.'])
+  // What the client holds the jar against before it has it loaded.
+  writeFileSync(join(out, 'sha256'), createHash('sha256').update(readFileSync(jar)).digest('hex'))
   writeFileSync(join(out, 'build-id'), hash(filesUnder(stage, '.class')))
   writeFileSync(join(out, 'built-with'), execFileSync(jdk.javac, ['-version'], { encoding: 'utf8' }).trim())
   // What a profiler of the user's is compiled against.

@@ -1,8 +1,9 @@
 // The agent that this build of jfluid carries.
 
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { EX_OSFILE, JfluidError } from '../base/errors.ts'
+import { EX_DATAERR, EX_OSFILE, JfluidError } from '../base/errors.ts'
 
 /** The package was used before `npm run build` had built the Java part. */
 export class AgentNotBuilt extends JfluidError {
@@ -10,6 +11,15 @@ export class AgentNotBuilt extends JfluidError {
   readonly hint = 'Run npm run build; it needs a JDK 17 or newer once.'
   constructor() {
     super('the agent jar has not been built')
+  }
+}
+
+/** Of an installation that was damaged, or replaced in part. */
+export class AgentDamaged extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint = 'Install jfluid anew, or build it: npm run build'
+  constructor(path: string) {
+    super(`${path} is not the agent that was built with this jfluid: its checksum is another`)
   }
 }
 
@@ -27,15 +37,24 @@ export function describeAgent(): string {
     const builtWith = existsSync(compiler) ? `, built with ${readFileSync(compiler, 'utf8').trim()}` : ''
     return `agent ${build}${builtWith}, for HotSpot 17 to 25`
   } catch (error) {
-    if (error instanceof AgentNotBuilt) return `agent: ${error.message}. ${error.hint}`
+    if (error instanceof AgentNotBuilt || error instanceof AgentDamaged)
+      return `agent: ${error.message}. ${error.hint}`
     throw error
   }
 }
 
-/** @throws AgentNotBuilt */
-export function agentJar(): AgentJar {
-  const path = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
-  const id = fileURLToPath(new URL('../../dist/agent/build-id', import.meta.url))
-  if (!existsSync(path) || !existsSync(id)) throw new AgentNotBuilt()
-  return { path, build: readFileSync(id, 'utf8').trim() }
+/**
+ * The jar, after its bytes have been held against the checksum that the build has written down. Whoever may replace both may replace
+ * this file, too: that user is trusted (SECURITY.md).
+ *
+ * @throws AgentNotBuilt, AgentDamaged
+ */
+export function agentJar(folder = new URL('../../dist/agent/', import.meta.url)): AgentJar {
+  const file = (name: string) => fileURLToPath(new URL(name, folder))
+  const path = file('jfluid-agent.jar')
+  if (!['jfluid-agent.jar', 'build-id', 'sha256'].every((name) => existsSync(file(name))))
+    throw new AgentNotBuilt()
+  const sum = createHash('sha256').update(readFileSync(path)).digest('hex')
+  if (sum !== readFileSync(file('sha256'), 'utf8').trim()) throw new AgentDamaged(path)
+  return { path, build: readFileSync(file('build-id'), 'utf8').trim() }
 }
