@@ -13,6 +13,9 @@ import { callsByMethod, startRecording } from '../support/jfluid.ts'
 /** The bound of a wait for a client that is silent, with what a busy machine adds: see the bounds in src/README.md. */
 export const HELD_MS = 2500
 
+/** By then a connection is closed whose last word has been said. */
+const CLOSED_MS = 2000
+
 export interface State {
   readonly calls: number
   readonly wrong: number
@@ -213,7 +216,14 @@ export class Witness {
 
   async #leftNow(): Promise<string[]> {
     if (this.#settled === null) throw new Error('settle() first')
-    const now = await this.#look()
+    const { descriptors: settled } = this.#settled
+    let now = await this.#look()
+    // The JVM says the last word of an answer, to the look at its threads as well, and closes the connection a moment later.
+    const latest = performance.now() + CLOSED_MS
+    while (added(settled, now.descriptors).length > 0 && performance.now() < latest) {
+      await sleep(10)
+      now = { ...now, descriptors: descriptors(this.pid) }
+    }
     const files = filesOf(this.pid, ...this.#clients).filter((path) => path !== `/tmp/.java_pid${this.pid}`)
     const jdkLibrary = (path: string): boolean => /\/lib\/[^/]+\.so$/.test(path)
     return [

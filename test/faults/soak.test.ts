@@ -1,0 +1,172 @@
+// Long uses of one JVM: a thousand sessions, and one of an hour. What it and the client take is flat afterwards, but for
+// the lambda classes of methods that were redefined, which HotSpot never unloads: these are counted.
+//
+//   JFLUID_SOAK_CYCLES=1000 JFLUID_SOAK_MINUTES=60 JFLUID_FULL=1 npx vitest run test/faults/soak.test.ts
+//
+// 25 sessions of other kinds, each looked at, are in test/live/lifecycle-repeat.test.ts.
+
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { compileShop } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { readProfileJson, startJfluid, stderrLine, sumsAreExact } from '../support/jfluid.ts'
+import { type Footprint, footprint, moreClasses, moreObjects, residentKib } from './footprint.ts'
+import { FULL, trials } from './trials.ts'
+import { Witness } from './witness.ts'
+
+const CYCLES = Number(process.env.JFLUID_SOAK_CYCLES ?? 1000)
+const MINUTES = Number(process.env.JFLUID_SOAK_MINUTES ?? 60)
+/** What a lambda class takes that stays loaded, half again as much as was measured. */
+const KIB_OF_LAMBDA = { heap: 0.6, metaspace: 7.5 }
+/** koffi keeps some 50 KiB for each worker of a process that has loaded it. */
+const KIB_OF_WORKER = 80
+/** What the shop remembers of each order, by itself. */
+const JOURNAL = ['[J', 'java.lang.Integer', 'java.util.HashMap$Node', '[Ljava.util.HashMap$Node;']
+/** So often is looked. */
+const LOOKS = 20
+
+interface ClientMemory {
+  readonly sessions: number
+  readonly withoutCalls: number
+  readonly longestDetachMs: number
+  readonly rss: number
+  readonly heapUsed: number
+  readonly external: number
+  readonly arrayBuffers: number
+  readonly descriptors: number
+}
+
+/** A program that attaches again and again, from one process. */
+class Client {
+  readonly process: JavaProcess
+  #answers = 0
+
+  constructor(pid: number, root: string) {
+    const program = join(import.meta.dirname, 'soak-client.mjs')
+    this.process = startProcess(process.execPath, ['--expose-gc', program, `${pid}`, root])
+  }
+
+  async sessions(count: number): Promise<ClientMemory> {
+    this.process.send(`${count}`)
+    return JSON.parse(await this.process.line(/^\{/, ++this.#answers)) as ClientMemory
+  }
+}
+
+const mib = (kib: number): string => `${(kib / 1024).toFixed(1)} MiB`
+const told = (name: string, it: Footprint): string =>
+  `${name}: heap ${mib(it.heapKib)}, metaspace ${mib(it.metaspaceKib)}, code ${mib(it.codeKib)}, ` +
+  `resident ${mib(it.residentKib)}, ${it.classes.size} names of classes`
+
+forEachJdk((jdk) => {
+  describe.runIf(FULL)(`${CYCLES} sessions on one JVM`, () => {
+    it('leave lambda classes of what was redefined, and nothing else', { timeout: 7_200_000 }, async () => {
+      // One thread: two could both make a lambda's class, of which one is thrown away and stays loaded.
+      const witness = await Witness.start(jdk, { threads: 1, vm: ['-Xmx256m'] })
+      await witness.settle()
+      const client = new Client(witness.pid, 'fix.Witness.root')
+      await client.sessions(2)
+      const before = await footprint(witness.pid)
+      const first = await client.sessions(0)
+      const looks: {
+        readonly sessions: number
+        readonly client: ClientMemory
+        readonly target: Footprint
+      }[] = []
+      const every = Math.max(1, Math.floor(CYCLES / LOOKS))
+      await trials('attached and detached on one JVM', jdk, CYCLES, async (_, n) => {
+        const memory = await client.sessions(1)
+        const { harm, longest } = await witness.harm()
+        if ((n + 1) % every === 0) {
+          looks.push({ sessions: n + 1, client: memory, target: await footprint(witness.pid) })
+          console.info(
+            `JDK ${jdk.version}: ${told(`${n + 1} sessions`, looks.at(-1)!.target)}, client resident ` +
+              `${mib(memory.rss / 1024)}, heap ${mib(memory.heapUsed / 1024)}, buffers ${mib(memory.arrayBuffers / 1024)}`,
+          )
+        }
+        return {
+          harm: memory.withoutCalls > 0 ? [...harm, 'a session saw no call'] : harm,
+          profile: memory.withoutCalls > 0 ? 'lost' : 'kept',
+          left: await witness.left(),
+          ms: { 'stood still': longest, detach: memory.longestDetachMs },
+        }
+      })
+      await witness.ownCode()
+      const after = await footprint(witness.pid)
+      const last = looks.at(-1)!
+      console.info(`JDK ${jdk.version}: ${told('before', before)}\n${told('after', after)}`)
+      console.info(moreClasses(before, after))
+
+      // Its one lambda is linked anew each time its class is redefined: with probes, and with its own code again.
+      const more = moreClasses(before, after)
+      expect(more.filter(([name]) => /jfluid|^fix\./i.test(name))).toEqual([
+        ['fix.Witness$$Lambda', 2 * CYCLES],
+      ])
+      // The JVM makes some more of its own forms of calls.
+      const others = more.filter(([name]) => !/jfluid|^fix\./i.test(name))
+      expect(others.reduce((sum, [, count]) => sum + count, 0)).toBeLessThan(32)
+      const lambdas = 2 * CYCLES
+      expect(after.heapKib - before.heapKib).toBeLessThan(KIB_OF_LAMBDA.heap * lambdas + 512)
+      expect(after.metaspaceKib - before.metaspaceKib).toBeLessThan(KIB_OF_LAMBDA.metaspace * lambdas + 1024)
+      expect(after.codeKib - before.codeKib).toBeLessThan(6 * 1024)
+      expect(last.client.descriptors).toBe(first.descriptors)
+      expect(last.client.heapUsed - first.heapUsed).toBeLessThan(6 * 2 ** 20)
+      expect(last.client.arrayBuffers).toBeLessThan(32 * 2 ** 20)
+      expect(last.client.rss - first.rss).toBeLessThan(KIB_OF_WORKER * 1024 * CYCLES + 64 * 2 ** 20)
+      await witness.end()
+    })
+  })
+
+  describe.runIf(FULL)(`a recording of ${MINUTES} minutes of a shop that serves`, () => {
+    it('takes no more at its end than at its beginning', {
+      timeout: MINUTES * 60_000 + 600_000,
+    }, async () => {
+      const java = startJava(jdk, [
+        ...['-Xmx256m', '-cp', await compileShop(jdk)],
+        ...['shop.Main', '--rate', '200'],
+      ])
+      await java.line(/shop ready/)
+      const file = join(temporaryDirectory(), 'hour.jfluid')
+      const roots = ['--root', 'shop.OrderService.process', '--slow', 'p99']
+      const recording = startJfluid('record', `${java.pid}`, '--duration', '24h', '--out', file, ...roots)
+      await stderrLine(recording, /recording/)
+      const client = recording.pid
+      const looks: { readonly client: number; readonly descriptors: number; readonly target: Footprint }[] =
+        []
+      for (let minute = 0; minute < MINUTES; minute++) {
+        await sleep(60_000)
+        looks.push({
+          client: residentKib(client),
+          descriptors: readdirSync(`/proc/${client}/fd`).length,
+          target: await footprint(java.pid),
+        })
+        const { target, client: resident } = looks.at(-1)!
+        console.info(
+          `JDK ${jdk.version}: ${told(`${minute + 1} min`, target)}, client resident ${mib(resident)}`,
+        )
+      }
+      recording.child.kill('SIGINT')
+      expect((await recording.exit).code).toBe(0)
+      const profile = await readProfileJson(file)
+      console.info(moreObjects(looks[Math.min(9, MINUTES - 1)]!.target, looks.at(-1)!.target, 4096))
+      expect(sumsAreExact(profile.merged)).toBe(true)
+      const { gaps, healed } = profile.instrumentation
+      const calls = profile.rootCalls?.count ?? 0
+      console.info(
+        `JDK ${jdk.version}: ${calls} calls of the root, ${profile.events.count} events, gaps ${gaps}, healed ${healed}`,
+      )
+      console.info(profile.warnings)
+      // The first minutes are those of the compilers, and of what a client keeps up to its bounds.
+      const [from, to] = [looks[Math.floor(MINUTES / 4)]!, looks.at(-1)!]
+      const grown = moreObjects(from.target, to.target, 64 * 1024).map(([name]) => name)
+      expect(grown.filter((name) => !JOURNAL.includes(name))).toEqual([])
+      expect(to.target.metaspaceKib - from.target.metaspaceKib).toBeLessThan(512)
+      expect(to.target.codeKib - from.target.codeKib).toBeLessThan(2048)
+      expect(to.descriptors).toBe(from.descriptors)
+      expect(to.client).toBeLessThan(from.client * 1.25 + 16 * 1024)
+      expect(calls).toBeGreaterThan(MINUTES * 60 * 20)
+    })
+  })
+})
