@@ -5,6 +5,7 @@
 // same numbers in both, and its objects as `calls`. So a method's own cost is that of its class rows, not beside it.
 
 import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
+import { COLLAPSED } from './nodes.ts'
 import type { MethodName, Snapshot, ThreadTree, Tree } from './tree.ts'
 
 /** Rows of classes are called this, as no method is: it has no descriptor either. */
@@ -105,7 +106,8 @@ export function withDenseIds(
   const ofClasses = names.slice(0, classes + 1)
   for (let id = 1; id <= classes; id++) ofClasses[id] ??= allocationName('?')
   const methodNames = ofClasses.concat(names.slice(FIRST_METHOD_BESIDE_CLASSES))
-  const dense = (id: number) => (isClassId(id) ? id : id - FIRST_METHOD_BESIDE_CLASSES + classes + 1)
+  const dense = (id: number) =>
+    id === COLLAPSED || isClassId(id) ? id : id - FIRST_METHOD_BESIDE_CLASSES + classes + 1
   const methodOf = (old: Int32Array): Int32Array => {
     const all = new Int32Array(methodNames.length)
     for (let id = 1; id <= classes; id++) all[id] = id

@@ -18,6 +18,8 @@ import type { EventSink } from '../events/decode.ts'
 import type { Activity } from './activity.ts'
 import { CallIds, type CallTable } from './call-ids.ts'
 import { ClassNames } from './class-names.ts'
+import type { Collapse } from './collapse.ts'
+import { Collapsed, type ContextBound } from './collapsed.ts'
 import type { Course } from './course.ts'
 import {
   HANDED_OVER,
@@ -37,11 +39,11 @@ import { type ProbeCosts, RootCalls } from './root-calls.ts'
 import type { SlowThreshold } from './slow-calls.ts'
 import { Survivors } from './survivors.ts'
 import { Tokens } from './tokens.ts'
-import { NO_WARM_UP, type WarmUp, warmUpOf } from './warm-up.ts'
+import { addHalves, movedHalves, movedWarmUp, NO_WARM_UP, type WarmUp, warmUpOf } from './warm-up.ts'
 import { Weights } from './weights.ts'
 
 /** Contexts of samples, from which on those with few of them are given up: 64 MiB with the table. */
-const MOST_SAMPLED = 2 ** 20
+export const MOST_SAMPLED = 2 ** 20
 /** Of a builder without its trees, and an entry of a map, about. */
 const OBJECT_BYTES = 10_240
 const ENTRY_BYTES = 40
@@ -73,6 +75,12 @@ export class CctBuilder extends PresentThread implements EventSink {
   #mostSampled: number
   readonly #maxNodes: number
   readonly #alive: () => void
+  /** Contexts that have become rows of collapsed contexts, see collapse.ts; null where there may be any number. */
+  readonly collapsed: Collapsed | null
+  /** Told when nodes have other indices. */
+  onMoved: (moved: Int32Array) => void = () => {}
+  /** How often they have. */
+  moves = 0
 
   #warm = NO_WARM_UP
 
@@ -86,6 +94,7 @@ export class CctBuilder extends PresentThread implements EventSink {
    * @param firstMethod ids below stand for waiting (events/wait-ids.ts)
    * @param firstPlaced the same method called from two places is two contexts, but for ids below, which stand for waiting or
    *   for classes; null: it is one
+   * @param bound  how many contexts of calls there may be before those that cost least are collapsed; any number, unless given
    */
   constructor(
     maxNodes = 2 ** 26,
@@ -94,6 +103,7 @@ export class CctBuilder extends PresentThread implements EventSink {
     firstMethod = 1,
     mostSampled = MOST_SAMPLED,
     firstPlaced: number | null = null,
+    bound?: ContextBound,
   ) {
     const ids = firstPlaced === null ? null : new CallIds(firstPlaced)
     super(new Nodes(maxNodes, alive, firstMethod, ids), firstMethod, firstPlaced ?? firstMethod)
@@ -102,6 +112,8 @@ export class CctBuilder extends PresentThread implements EventSink {
     this.#maxNodes = maxNodes
     this.#alive = alive
     this.#tokens = new Tokens(this.nodes)
+    this.collapsed = bound === undefined ? null : new Collapsed(bound, alive)
+    if (bound !== undefined) this.mostNodes = bound.contexts
   }
 
   /** Records of all nodes (nodes.ts). Others when they grow. */
@@ -276,8 +288,8 @@ export class CctBuilder extends PresentThread implements EventSink {
     this.rootCalls?.keepSlow(threshold, (maxNodes) => this.#sibling(maxNodes), mostContexts)
   }
 
-  /** One for some of the same calls. */
-  #sibling(maxNodes = this.#maxNodes): CctBuilder {
+  /** One for some of the same calls, whose contexts are at most as many. */
+  #sibling(maxNodes = Math.min(this.#maxNodes, this.mostNodes)): CctBuilder {
     const firstPlaced = this.nodes.ids === null ? null : this.firstPlaced
     const sibling = new CctBuilder(
       maxNodes,
@@ -351,6 +363,7 @@ export class CctBuilder extends PresentThread implements EventSink {
     this.weights.clear()
     this.probeHalves.clear()
     this.#warm = NO_WARM_UP
+    this.collapsed?.reset()
     this.activities.clear()
     this.activity = null
     this.pauses.reset()
@@ -459,6 +472,43 @@ export class CctBuilder extends PresentThread implements EventSink {
   }
 
   // ---- slow paths ----
+
+  protected makeRoom(): void {
+    const { collapsed, places } = this
+    if (collapsed === null || this.isSampled) return
+    this.putDown()
+    collapsed.makeRoom(
+      this.nodes,
+      () => places.threads.map((number) => places.nodes[number]),
+      () => ({ warmCalls: this.#warm.calls, probeHalves: this.probeHalves }),
+      (change) => this.#move(change),
+    )
+    this.mostNodes = collapsed.mostNodes
+  }
+
+  #move(change: Collapse): void {
+    const { moved, count, callsInWaits } = change
+    this.moves++
+    this.places.move(moved)
+    this.node = this.places.nodes[this.current]
+    this.#tokens.move(moved)
+    this.survivors?.move(moved)
+    this.#warm = movedWarmUp(this.#warm, change)
+    this.pauses.move(moved, this.#warm)
+    this.probeHalves = movedHalves(this.probeHalves, moved)
+    for (const [node, calls] of callsInWaits) addHalves(this.probeHalves, moved[node], 2 * calls)
+    this.#moveCounted(moved, count)
+    this.onMoved(moved)
+  }
+
+  #moveCounted(moved: Int32Array, count: number): void {
+    const old = this.countedCalls
+    if (old.length === 0) return
+    this.countedCalls = new Float64Array(count)
+    for (let node = 0; node < Math.min(old.length, moved.length); node++) {
+      this.countedCalls[moved[node]] += old[node]
+    }
+  }
 
   /** Threads stay where they are; nothing else may hold a node. */
   #purge(): void {

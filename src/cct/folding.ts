@@ -10,6 +10,7 @@ import type { CctBuilder } from './builder.ts'
 import { COUNTED, FOLDED } from './folds.ts'
 import {
   ALIVE_NODES,
+  COLLAPSED,
   handedOverFrom,
   NODE_CALLS,
   NODE_FLOATS,
@@ -92,6 +93,7 @@ export class Folding {
     this.#ticksOfCall = ticksOfCall
     this.ticksOfCount = ticksOfCount
     this.#alive = alive
+    builder.onMoved = (moved) => this.#move(moved)
   }
 
   /** By method: FOLDED or COUNTED; none for those that are timed. */
@@ -167,6 +169,9 @@ export class Folding {
     const { ints, floats, count, waitTicks, pauseTicks, countedCalls } = this.#builder
     let methods = 1
     for (let node = 1; node < count; node++) methods = Math.max(methods, ints[node * INTS + NODE_METHOD] + 1)
+    this.#builder.collapsed?.forEachMethod((method) => {
+      methods = Math.max(methods, method + 1)
+    })
     const calls = new Float64Array(methods)
     const counted = new Float64Array(methods)
     const ticks = new Float64Array(methods)
@@ -188,6 +193,13 @@ export class Folding {
       }
       insideTicks += floats[node * FLOATS + NODE_TICKS]
     }
+    this.#builder.collapsed?.forEachMethod((method, ofMethod) => {
+      calls[method] += ofMethod.calls
+      ticks[method] += ofMethod.ticks
+      estimated[method] += ofMethod.calls
+      totalCalls += ofMethod.calls
+      insideTicks += ofMethod.ticks
+    })
     this.#builder.forEachOpen(nowTicks, (node, open) => {
       const method = ints[node * INTS + NODE_METHOD]
       if (method <= 0) return
@@ -197,6 +209,18 @@ export class Folding {
     const edges = Int32Array.from(this.#edges.splice(0))
     const totals = { totalCalls, totalCounted, insideTicks, waitTicks, pauseTicks }
     return { calls, counted, ticks, estimated, edges, ...totals }
+  }
+
+  /** What is known of contexts that have been collapsed is forgotten. */
+  #move(moved: Int32Array): void {
+    const { ints } = this.#builder
+    for (const known of [this.#rates, this.#known, this.#past] as Map<number, unknown>[]) {
+      const entries = [...known]
+      known.clear()
+      for (const [node, it] of entries)
+        if (ints[moved[node] * INTS + NODE_METHOD] !== COLLAPSED) known.set(moved[node], it)
+    }
+    this.#learned = 1
   }
 
   /** Those that were told of. */

@@ -22,6 +22,9 @@ export interface Forest {
   /** Of `calls`, those that the parent did not make itself; null if there are none anywhere. */
   readonly handed: Float64Array | null
   readonly warmHanded: Float64Array | null
+  /** Of the calls of a row of collapsed contexts, those that its caller has not made itself; null if there are no such rows. */
+  readonly shift: Float64Array | null
+  readonly warmShift: Float64Array | null
   /** Calls that were not counted, see folding.ts; null if all were. */
   readonly extra: Float64Array | null
   /** Calls that were counted without being timed, not among `calls`; null if there can be none. */
@@ -63,11 +66,15 @@ export function withPaths(forest: Forest, alive: () => void): Forest {
     out.counted[node] += forest.counted?.[from] ?? 0
     for (const [i, of] of forest.alive?.entries() ?? []) out.alive![i]![node]! += of[from]!
     const isHanded = handedOverFrom(forest.method[parent]) >= 0
-    if (isHanded) out.handed[node] += forest.calls[from]
+    const shift = forest.shift?.[from] ?? 0
+    out.shift[node] += shift
+    if (isHanded) out.handed[node] += forest.calls[from] - shift
     if (from >= forest.warmCalls.length) continue
     out.warmCalls[node] += forest.warmCalls[from]
     out.warmTicks[node] += forest.warmTicks[from]
-    if (isHanded) out.warmHanded[node] += forest.warmCalls[from]
+    const warmShift = forest.warmShift?.[from] ?? 0
+    out.warmShift[node] += warmShift
+    if (isHanded) out.warmHanded[node] += forest.warmCalls[from] - warmShift
   }
   return out
 }
@@ -103,6 +110,8 @@ class Growing implements Forest {
   warmTicks: Float64Array
   handed: Float64Array
   warmHanded: Float64Array
+  shift: Float64Array
+  warmShift: Float64Array
   extra: Float64Array
   counted: Float64Array
   alive: [Float64Array, Float64Array, Float64Array] | null
@@ -120,6 +129,8 @@ class Growing implements Forest {
     this.warmTicks = new Float64Array(room)
     this.handed = new Float64Array(room)
     this.warmHanded = new Float64Array(room)
+    this.shift = new Float64Array(room)
+    this.warmShift = new Float64Array(room)
     this.extra = new Float64Array(room)
     this.counted = new Float64Array(room)
     this.#table = new Int32Array(2 ** Math.ceil(Math.log2(room * 1.5 + 2)))
@@ -179,6 +190,8 @@ class Growing implements Forest {
     this.warmTicks = floats(this.warmTicks)
     this.handed = floats(this.handed)
     this.warmHanded = floats(this.warmHanded)
+    this.shift = floats(this.shift)
+    this.warmShift = floats(this.warmShift)
     this.extra = floats(this.extra)
     this.counted = floats(this.counted)
     if (this.alive !== null)

@@ -9,7 +9,8 @@ import { checkMethod } from './impossible.ts'
 // A node is a record of 32 bytes, so that an event touches one cache line per node:
 //
 //   offset  size  type  field
-//        0     4  i32   method     id, of a method or of a method and a call site (call-ids.ts); of a top: minus its
+//        0     4  i32   method     id, of a method or of a method and a call site (call-ids.ts); of a row of collapsed
+//                                  contexts (collapse.ts): 0; of a top: minus its
 //                                  thread's number, or VIRTUAL_TOP; of work handed over: HANDED_OVER minus the
 //                                  node it comes from
 //        4     4  i32   parent     node, -1 for a top
@@ -40,6 +41,8 @@ const TICKS = NODE_TICKS
 
 /** The method field of the top that virtual threads share: no thread has this number. */
 export const VIRTUAL_TOP = -(2 ** 24)
+/** The method field of a row of collapsed contexts, and the id of such rows in trees: no method has it. */
+export const COLLAPSED = 0
 /** The method field of a pseudo node for work from node n is this minus n: nodes are below 2^26. */
 export const HANDED_OVER = VIRTUAL_TOP - 1
 
@@ -77,6 +80,8 @@ export class Nodes {
   ids: CallIds | null
   /** Of work handed over. */
   pseudoNodes = 0
+  /** Rows of collapsed contexts. */
+  collapsedRows = 0
   /** When what comes was read, in ms of any clock; negative while nobody asks when methods are called for the first time. */
   nowMs = -1
   /** Methods that have been called for the first time, and when. */
@@ -112,7 +117,7 @@ export class Nodes {
 
   /** Contexts so far, without pseudo nodes. */
   get contexts(): number {
-    return this.count - 1 - this.#tops - this.pseudoNodes
+    return this.count - 1 - this.#tops - this.pseudoNodes - this.collapsedRows
   }
 
   get bytes(): number {
@@ -273,11 +278,18 @@ export class Nodes {
     }
   }
 
-  /** Other nodes in place of these. */
-  replace(bytes: ArrayBuffer, count: number): void {
+  /**
+   * Other nodes in place of these.
+   *
+   * @param rows    of collapsed contexts
+   * @param pseudo  of work handed over; as many as there were, unless given
+   */
+  replace(bytes: ArrayBuffer, count: number, rows = 0, pseudo = this.pseudoNodes): void {
     this.ints = new Int32Array(bytes)
     this.floats = new Float64Array(bytes)
     this.count = count
+    this.collapsedRows = rows
+    this.pseudoNodes = pseudo
     this.#makeTable(this.#table.length)
   }
 

@@ -155,6 +155,17 @@ export class Pauses {
     return ticks
   }
 
+  /**
+   * Nodes have other indices now.
+   *
+   * @param warm  the warm-up share of these nodes
+   */
+  move(moved: Int32Array, warm: WarmUp): void {
+    for (let at = 0; at < this.#gapNodes.length; at++) this.#gapNodes[at] = moved[this.#gapNodes[at]]
+    for (const { taken } of this.#pauses) for (const it of taken.values()) it.node = moved[it.node]
+    if (this.#warm !== null) this.#warm = warm
+  }
+
   /** What lies before now is corrected in the warm-up share, too. */
   warmUp(warm: WarmUp): void {
     this.#warm = warm

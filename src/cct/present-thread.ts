@@ -60,7 +60,7 @@ export abstract class PresentThread {
    * By node: how many halves of a probe pair its ticks hold that no call of its own or its callees stands for,
    * negative if some are missing. Only handlers make any, so few nodes are here.
    */
-  readonly probeHalves = new Map<number, number>()
+  probeHalves = new Map<number, number>()
 
   protected readonly nodes: Nodes
   protected readonly places: Places
@@ -88,6 +88,8 @@ export abstract class PresentThread {
   protected activity: ThreadActivity | null = null
   /** Threads tell where they are in samples, and not when they come and go. */
   protected isSampled = false
+  /** With more, `makeRoom` is called between two runs of events: a run is a chunk at most. */
+  protected mostNodes = Number.POSITIVE_INFINITY
   /** Where the words begin that its clock has not heard of. */
   #unheard = 0
 
@@ -167,8 +169,12 @@ export abstract class PresentThread {
     this.last = last
     this.#tell((at - from) / 2)
     if (this.clock !== null) this.#hear(this.clock, words, at, base)
+    if (this.nodes.count > this.mostNodes) this.makeRoom()
     return at
   }
+
+  /** There are more nodes than there may be. */
+  protected abstract makeRoom(): void
 
   /** Not at a top: a thread whose stack was lost does not say from where it calls. */
   counted(method: number): void {
@@ -258,6 +264,7 @@ export abstract class PresentThread {
     this.nextSite = site
     this.#tell((at - from) / 2 - (this.siteWords - sitesBefore))
     if (this.clock !== null) this.#hear(this.clock, words, at, base)
+    if (this.nodes.count > this.mostNodes) this.makeRoom()
     return at
   }
 

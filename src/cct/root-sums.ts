@@ -9,12 +9,15 @@ export interface RootSum extends RootTimes {
 }
 
 export class RootSums {
-  /** By node: its outermost root, which never changes; 0 for what is above. */
+  /** By node: its outermost root, which is another only when nodes have moved; 0 for what is above. */
   #rootOf = new Int32Array(0)
   #known = 1
+  #moves = 0
 
   /** Of all threads together. Calls that have not ended count, with what they have taken up to their latest event. */
-  of({ ints, floats, count, probeHalves }: CctBuilder): RootSum[] {
+  of({ ints, floats, count, probeHalves, moves }: CctBuilder): RootSum[] {
+    if (moves !== this.#moves) this.#known = 1
+    this.#moves = moves
     this.#learn(ints, count)
     const rootOf = this.#rootOf
     const sums = new Map<
@@ -55,6 +58,7 @@ export class RootSums {
     }
     for (let node = this.#known; node < count; node++) {
       const above = ints[node * NODE_INTS + NODE_PARENT]
+      this.#rootOf[node] = 0
       if (above < 0) continue
       const isRoot = ints[above * NODE_INTS + NODE_PARENT] < 0
       this.#rootOf[node] = isRoot ? node : this.#rootOf[above]

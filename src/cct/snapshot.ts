@@ -11,6 +11,7 @@ import { type Forest, withPaths } from './handover.ts'
 import { type CostKind, costsOf, METRICS } from './metric.ts'
 import {
   ALIVE_NODES,
+  COLLAPSED,
   NODE_CALLS,
   NODE_FLOATS,
   NODE_INTS,
@@ -66,6 +67,8 @@ const NO_FOREST: Forest = {
   warmTicks: new Float64Array(0),
   handed: null,
   warmHanded: null,
+  shift: null,
+  warmShift: null,
   extra: null,
   counted: null,
   alive: null,
@@ -95,6 +98,13 @@ export function snapshotOf(
   const counted = folding && columnOf(builder.countedCalls, bare.count)
   const copied = { ...bare, extra, counted: counted ?? null }
   const folded = folding && new Map(folding.states)
+  const collapsed = hasMethodsOfItsOwn(cost)
+    ? builder.collapsed?.methods(
+        cost,
+        isTime(cost) ? calibration : NO_PROBES,
+        isTime(cost) ? options.nsPerTick : 1,
+      )
+    : undefined
   const countTicks = folding?.ticksOfCount ?? 0
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
@@ -106,7 +116,7 @@ export function snapshotOf(
   const whole =
     isTime(cost) && firstMethod > 1 ? withWholeWaits(copied, firstMethod, calibration, alive) : copied
   const forest = hasHandOvers ? withPaths(whole, between) : whole
-  return pictureOf(
+  const picture = pictureOf(
     forest,
     builder,
     { ...options, countTicks, ...(folded !== undefined && { folded }) },
@@ -116,6 +126,12 @@ export function snapshotOf(
       healed,
     },
   )
+  return collapsed === undefined ? picture : { ...picture, merged: { ...picture.merged, collapsed } }
+}
+
+/** Whether what a method costs is a sum of what its contexts cost: else it is of rows below them, which stay. */
+function hasMethodsOfItsOwn(cost: CostKind): boolean {
+  return cost === 'time' || cost === 'bytecodes' || cost === 'calls'
 }
 
 interface PictureOptions extends SnapshotOptions {
@@ -199,6 +215,8 @@ function forestOf(builder: CctBuilder, calibration: Calibration, alive: () => vo
     warmTicks,
     handed: null,
     warmHanded: null,
+    shift: builder.collapsed?.shift(count) ?? null,
+    warmShift: builder.collapsed?.warmShift(warmCalls.length) ?? null,
     extra: null,
     counted: null,
     alive: aliveOf(builder),
@@ -213,7 +231,7 @@ function withWholeWaits(forest: Forest, firstMethod: number, probes: Calibration
   const { count, method, parent, calls, ticks } = forest
   const cost = probes.innerTicks + probes.outerTicks
   const warmCalls = forest.warmCalls.slice()
-  const { warmTicks } = forest
+  const { warmTicks, shift, warmShift } = forest
   /** By node: the wait that it is part of, or is. */
   const waits = new Int32Array(count)
   for (let node = 1; node < count; node++) {
@@ -223,9 +241,11 @@ function withWholeWaits(forest: Forest, firstMethod: number, probes: Calibration
     if (wait === 0) continue
     ticks[wait] += ticks[node] - calls[node] * cost
     ticks[node] = calls[node] = 0
+    if (shift !== null) shift[node] = 0
     if (node >= warmCalls.length) continue
     warmTicks[wait] += warmTicks[node] - warmCalls[node] * cost
     warmTicks[node] = warmCalls[node] = 0
+    if (warmShift !== null) warmShift[node] = 0
   }
   return { ...forest, warmCalls }
 }
@@ -271,6 +291,8 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
   const warmTicks = new Float64Array(forest.count)
   const handed = forest.handed && new Float64Array(forest.count)
   const warmHanded = forest.warmHanded && new Float64Array(forest.count)
+  const shift = forest.shift && new Float64Array(forest.count)
+  const warmShift = forest.warmShift && new Float64Array(forest.count)
   const extra = forest.extra && new Float64Array(forest.count)
   const counted = forest.counted && new Float64Array(forest.count)
   const column = () => new Float64Array(forest.count)
@@ -301,11 +323,13 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
     if (extra !== null) extra[node] += forest.extra?.[from] ?? 0
     if (counted !== null) counted[node] += forest.counted?.[from] ?? 0
     if (handed !== null) handed[node] += forest.handed?.[from] ?? 0
+    if (shift !== null) shift[node] += forest.shift?.[from] ?? 0
     for (const [i, of] of forest.alive?.entries() ?? []) sums![i]![node]! += of[from]!
     if (from < forest.warmCalls.length) {
       warmCalls[node] += forest.warmCalls[from]
       warmTicks[node] += forest.warmTicks[from]
       if (warmHanded !== null) warmHanded[node] += forest.warmHanded?.[from] ?? 0
+      if (warmShift !== null) warmShift[node] += forest.warmShift?.[from] ?? 0
     }
   }
   return {
@@ -318,6 +342,8 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
     warmTicks,
     handed,
     warmHanded,
+    shift,
+    warmShift,
     extra,
     counted,
     alive: sums,
@@ -403,6 +429,16 @@ function timeTree(
       callsOut[tree.parent[at]] -= forest.handed[node]
       warmCallsOut[tree.parent[at]] -= forest.warmHanded?.[node] ?? 0
     }
+    if (method[node] === COLLAPSED) {
+      // Its contexts have called each other; to their caller they are what it called itself.
+      const [own, warmOwn] = [forest.shift?.[node] ?? 0, forest.warmShift?.[node] ?? 0]
+      callsOut[at] += own
+      warmCallsOut[at] += warmOwn
+      if (parent[node] >= 0) {
+        callsOut[tree.parent[at]] -= own
+        warmCallsOut[tree.parent[at]] -= warmOwn
+      }
+    }
     at++
     if (firstChild[node] >= 0) {
       node = firstChild[node]
@@ -461,6 +497,9 @@ function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => n
     if (method[node] > 0) ranks[node] = rank(method[node])
     if (ranks[node] >= ranksEnd) ranksEnd = ranks[node] + 1
   }
+  // Rows of collapsed contexts are the last.
+  for (let node = 0; node < count; node++) if (method[node] === COLLAPSED) ranks[node] = ranksEnd
+  ranksEnd++
   // A counting sort, then every node in turn is put before those of its parent's children that are in
   // place: so the last of all comes first.
   alive()
@@ -574,17 +613,22 @@ export interface HotMethod {
  * draws. Calls from different places are those of one method.
  */
 export function hotMethods(tree: Tree, costs = costsOf(tree)): HotMethod[] {
-  const { count, size } = tree
+  const { count, size, collapsed } = tree
   const { calls } = tree.metrics
   const method = methodsOf(tree)
   const { self, total } = costs
+  const idOf = (id: number) => tree.methodOf?.[id] ?? id
   let ids = 0
+  for (const id of collapsed?.method ?? []) if (idOf(id) >= ids) ids = idOf(id) + 1
   for (let node = 0; node < count; node++) if (method[node] >= ids) ids = method[node] + 1
   const objects = tree.metrics.objects
   /** Calls, self and total cost, objects, and the end of the outermost activation's subtree that we are in; 0 before the first. */
   const sums = new Float64Array(ids * 5)
   const found: number[] = []
+  const isWhole = collapsed !== undefined && costs.self === costsOf(tree).self
   for (let node = 0; node < count; node++) {
+    // What is in such a row is told by method below.
+    if (isWhole && method[node] === COLLAPSED) continue
     const at = method[node] * 5
     if (sums[at + 4] === 0) found.push(method[node])
     sums[at] += calls[node]
@@ -594,6 +638,18 @@ export function hotMethods(tree: Tree, costs = costsOf(tree)): HotMethod[] {
       sums[at + 2] += total[node]
       sums[at + 4] = node + size[node]
     }
+  }
+  for (let i = 0; isWhole && i < collapsed.method.length; i++) {
+    const id = idOf(collapsed.method[i])
+    const at = id * 5
+    // All its contexts have been collapsed.
+    if (sums[at + 4] === 0) {
+      found.push(id)
+      sums[at + 4] = 1
+    }
+    sums[at] += collapsed.calls[i]
+    sums[at + 1] += collapsed.self[i]
+    sums[at + 2] += collapsed.total[i]
   }
   return found
     .map((id) => ({

@@ -54,6 +54,11 @@ export class Survivors {
     }
   }
 
+  /** Nodes have other indices now. */
+  move(moved: Int32Array): void {
+    for (let at = 0; at < PLACES; at++) this.#nodes[at] = moved[this.#nodes[at]!]!
+  }
+
   /** Objects made so far are of no interest any more. */
   forget(): void {
     this.#tokens.fill(-1)

@@ -33,6 +33,12 @@ export class Tokens {
     }
   }
 
+  /** Nodes have other indices now. */
+  move(moved: Int32Array): void {
+    for (const [token, node] of this.#tokens) this.#tokens.set(token, moved[node])
+    this.#origins.clear()
+  }
+
   /** The node that stands for the one which handed it over; undefined if that is not known. It is forgotten. */
   take(token: number): number | undefined {
     const from = this.#tokens.get(token)

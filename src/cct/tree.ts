@@ -31,6 +31,26 @@ export interface Tree {
    * as the method had no probes, and `folded`, which of them it is now (folds.ts).
    */
   readonly metrics: { readonly [name: string]: Float64Array }
+  /** Where contexts have been collapsed (collapse.ts): what they had. Their rows have the id COLLAPSED, and the sums of all in them. */
+  readonly collapsed?: CollapsedMethods
+}
+
+/** How rows of collapsed contexts are called, whose id is COLLAPSED. */
+export const COLLAPSED_NAME: MethodName = {
+  class: '',
+  method: '(collapsed contexts)',
+  descriptor: '',
+  loader: '',
+}
+
+/** By method, what its collapsed contexts had: those that were in the tree of a picture are not among them. */
+export interface CollapsedMethods {
+  readonly method: Int32Array
+  readonly calls: Float64Array
+  /** In the unit of the tree's metric. */
+  readonly self: Float64Array
+  /** Of outermost activations. */
+  readonly total: Float64Array
 }
 
 /** How a method is shown and told apart. */

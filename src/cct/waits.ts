@@ -30,7 +30,7 @@ export function withWaits(tree: Tree, firstMethod: number, asMetric: boolean): T
   // In preorder, children follow their parents: a subtree is summed before it is added.
   for (let node = count - 1; node >= 0; node--) {
     const above = parent[node]
-    if (method[node] < firstMethod) {
+    if (method[node] > 0 && method[node] < firstMethod) {
       const ns = selfNs[node]
       selfWaitNs[node] = ns
       totalWaitNs[node] += ns

@@ -1,5 +1,6 @@
 // What had been measured when the last redefinition had settled: the share of the warm-up.
 
+import type { Collapse } from './collapse.ts'
 import { ALIVE_NODES, NODE_CALLS, NODE_FLOATS, NODE_TICKS, type Nodes } from './nodes.ts'
 
 /** Calls, ticks and `probeHalves` of each node then. */
@@ -15,6 +16,31 @@ export const NO_WARM_UP: WarmUp = {
   calls: new Float64Array(0),
   ticks: new Float64Array(0),
   probeHalves: new Map(),
+}
+
+/** The same of nodes that have other indices now; those of one index are summed. */
+export function movedWarmUp(warm: WarmUp, { count, moved, callsInWaits }: Collapse): WarmUp {
+  if (warm.count === 0) return warm
+  const calls = new Float64Array(count)
+  const ticks = new Float64Array(count)
+  const probeHalves = movedHalves(warm.probeHalves, moved)
+  for (let node = 0; node < warm.count; node++) {
+    ticks[moved[node]] += warm.ticks[node]
+    if (!callsInWaits.has(node)) calls[moved[node]] += warm.calls[node]
+    else addHalves(probeHalves, moved[node], 2 * warm.calls[node])
+  }
+  return { count, calls, ticks, probeHalves }
+}
+
+/** By node: halves of probes, of nodes that have other indices now. */
+export function movedHalves(halves: ReadonlyMap<number, number>, moved: Int32Array): Map<number, number> {
+  const sums = new Map<number, number>()
+  for (const [node, count] of halves) addHalves(sums, moved[node], count)
+  return sums
+}
+
+export function addHalves(sums: Map<number, number>, node: number, count: number): void {
+  if (count !== 0) sums.set(node, (sums.get(node) ?? 0) + count)
 }
 
 /** What has been measured so far. */

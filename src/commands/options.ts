@@ -189,9 +189,13 @@ export interface SessionFlags {
   readonly slow?: 'p99' | number
   readonly liveness?: boolean
   readonly trace?: number
+  readonly maxContexts?: number
 }
 
 const MOST_OVERHEAD = 10
+const LEAST_CONTEXTS = 1000
+/** 2 GiB, and as much for pictures. */
+const MOST_CONTEXTS = 2 ** 24
 const DEFAULT_EVERY = '1ms'
 /** As in Komorium's evaluation: programs are periodic, too. */
 const DEFAULT_RANDOM = 100
@@ -310,6 +314,11 @@ export function withSessionFlags(command: Command): Command {
       'keep the events of the first n calls of roots: their order in time and their critical path',
       traceCount,
     )
+    .option(
+      '--max-contexts <n>',
+      'contexts that the tree may have before those that cost least are collapsed; what memory allows, unless given',
+      contexts,
+    )
     .option('--reproducible', 'leave out of the profile what differs from run to run: not for times')
     .option(
       '--follow-threads',
@@ -326,6 +335,12 @@ function scheme(value: string): 'a' | 'b' {
 function every(value: string): number {
   if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
   throw new InvalidArgumentError('It is a whole number from 1 to 999999.')
+}
+
+function contexts(value: string): number {
+  const number = /^\d{1,8}$/.test(value) ? Number(value) : 0
+  if (number >= LEAST_CONTEXTS && number <= MOST_CONTEXTS) return number
+  throw new InvalidArgumentError(`It is a whole number from ${LEAST_CONTEXTS} to ${MOST_CONTEXTS}.`)
 }
 
 function rare(value: string): 'arm' | 'watch' {
@@ -494,6 +509,7 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--sample-every', flags.sampleEvery !== undefined],
     ['--liveness', flags.liveness === true],
     ['--trace', flags.trace !== undefined],
+    ['--max-contexts', flags.maxContexts !== undefined],
   ]
   const wrong = others.filter(([, given]) => given).map(([option]) => option)
   if (wrong.length > 0) throw new RegionStandsAlone(wrong)
@@ -525,6 +541,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     ...(flags.slow !== undefined && { slow: flags.slow }),
     ...(flags.callSites === true && { callSites: true }),
     ...(flags.trace !== undefined && { trace: flags.trace }),
+    ...(flags.maxContexts !== undefined && { maxContexts: flags.maxContexts }),
     ...(flags.liveness === true && { liveness: true, sampleEvery: flags.sampleEvery ?? LIVENESS_EVERY }),
     ...(flags.profiler !== undefined && { profiler: resolve(flags.profiler) }),
   }

@@ -77,6 +77,7 @@ export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
     ['--profiler', flags.profiler !== undefined],
     ['--reproducible', flags.reproducible === true],
     ['--trace', flags.trace !== undefined],
+    ['--max-contexts', flags.maxContexts !== undefined],
   ]
   const misplaced = given.find(([, is]) => is)
   if (misplaced !== undefined) throw new NotForWholeJvm(misplaced[0], roots.length > 0)

@@ -19,7 +19,8 @@
 //     calls are told apart by where they come from;
 //   merged and threads[].tree   are {count, method, size, metrics: {name: column}}, where method and
 //     size are i32 arrays and a column is an f64 array, each as MessagePack `bin`; the parents follow
-//     from the sizes and are not kept;
+//     from the sizes and are not kept. A method 0 is a row of collapsed contexts; then `merged` has `collapsed`, too, by method
+//     what these had: {count, method, calls, self, total}, columns as above;
 //   trace is drawn in trace-file.ts.
 //
 // The first byte is not ASCII, so that nothing takes the file for text, and the last is a line feed,
@@ -32,7 +33,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { Unpackr } from 'msgpackr'
 import { METRICS } from '../cct/metric.ts'
-import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
+import type { CollapsedMethods, MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import { WAIT_COLUMNS } from '../cct/waits.ts'
 import { PERCENTILES } from '../regions/times.ts'
 import type { Checks } from './checks.ts'
@@ -564,7 +565,7 @@ class Reader {
     const method = new Int32Array(this.#numbers(fields.method, count, 4, `methods of ${what}`))
     const size = new Int32Array(this.#numbers(fields.size, count, 4, `sizes of ${what}`))
     for (let i = 0; i < count; i++) {
-      if (method[i]! < 1 || method[i]! >= methods) throw this.#bad(`${what} has a method without a name`)
+      if (method[i]! < 0 || method[i]! >= methods) throw this.#bad(`${what} has a method without a name`)
     }
     const metrics: Record<string, Float64Array> = {}
     for (const [name, bytes] of Object.entries(this.#fields(fields.metrics, `metrics of ${what}`))) {
@@ -585,7 +586,26 @@ class Reader {
     const waits = mode === 'locks' || metrics[WAIT_COLUMNS[0]] !== undefined
     for (const name of waits ? WAIT_COLUMNS : [])
       if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
-    return { count, method, parent: this.#parents(size, what), size, metrics }
+    const collapsed =
+      fields.collapsed === undefined ? undefined : this.#collapsed(fields.collapsed, methods, what)
+    return {
+      ...{ count, method, parent: this.#parents(size, what), size, metrics },
+      ...(collapsed !== undefined && { collapsed }),
+    }
+  }
+
+  #collapsed(value: unknown, methods: number, of: string): CollapsedMethods {
+    const what = `collapsed contexts of ${of}`
+    const fields = this.#fields(value, what)
+    const count = this.#count(fields.count, `the methods of ${what}`)
+    const method = new Int32Array(this.#numbers(fields.method, count, 4, `methods of ${what}`))
+    if (method.some((id) => id < 1 || id >= methods)) throw this.#bad(`${what} have a method without a name`)
+    const [calls, self, total] = (['calls', 'self', 'total'] as const).map((name) => {
+      const column = new Float64Array(this.#numbers(fields[name], count, 8, `${name} of ${what}`))
+      if (!column.every(Number.isFinite)) throw this.#bad(`${name} of ${what} is not all numbers`)
+      return column
+    }) as [Float64Array, Float64Array, Float64Array]
+    return { method, calls, self, total }
   }
 
   /** Checks that subtrees nest, and says who contains whom. */

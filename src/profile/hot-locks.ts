@@ -1,5 +1,6 @@
 // What threads waited for, and which methods did: the rows of waiting of a tree, summed by what they wait for.
 
+import { COLLAPSED } from '../cct/nodes.ts'
 import { methodsOf } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { column, nameOf } from './profile.ts'
@@ -53,7 +54,7 @@ export function hotLocks(tree: Tree, names: (id: number) => MethodName, only?: n
 
 function waitIds(names: (id: number) => MethodName): (id: number) => boolean {
   const known: (boolean | undefined)[] = []
-  return (id) => (known[id] ??= isWait(names(id)))
+  return (id) => (known[id] ??= id !== COLLAPSED && isWait(names(id)))
 }
 
 /** Names of a finished profile. */

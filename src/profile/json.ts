@@ -185,6 +185,8 @@ function sumsOf(tree: Tree, self: string, total: string): HotMethod[] {
   return hotMethods(tree, { self: column(tree, self), total: column(tree, total) })
 }
 
+const NOTHING = { self: 0, total: 0 }
+
 /** The columns of waits, summed; none where waits are not told. */
 function waitsByMethod(tree: Tree): (method: number) => { readonly [column: string]: number } {
   if (!tellsWaits(tree)) return () => ({})
@@ -193,7 +195,8 @@ function waitsByMethod(tree: Tree): (method: number) => { readonly [column: stri
     sumsOf(tree, 'waitedNs', 'totalWaitedNs'),
   ].map((sums) => new Map(sums.map((it) => [it.method, it])))
   return (method) => {
-    const [b, w] = [blocked!.get(method)!, waited!.get(method)!]
+    // All contexts of a method may have been collapsed.
+    const [b, w] = [blocked!.get(method) ?? NOTHING, waited!.get(method) ?? NOTHING]
     return { blockedNs: b.self, waitedNs: w.self, totalBlockedNs: b.total, totalWaitedNs: w.total }
   }
 }

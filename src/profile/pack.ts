@@ -60,8 +60,8 @@ export function* bodyPieces(profile: Profile): Generator<Uint8Array> {
 }
 
 function* treePieces(tree: Tree, packr: Packr): Generator<Uint8Array> {
-  const { count, method, size, metrics } = tree
-  yield mapHead(4)
+  const { count, method, size, metrics, collapsed } = tree
+  yield mapHead(collapsed === undefined ? 4 : 5)
   for (const each of ['count', count, 'method']) yield packr.pack(each)
   yield* binary(method, count)
   yield packr.pack('size')
@@ -72,6 +72,15 @@ function* treePieces(tree: Tree, packr: Packr): Generator<Uint8Array> {
   for (const [name, values] of columns) {
     yield packr.pack(name)
     yield* binary(values, count)
+  }
+  if (collapsed === undefined) return
+  const methods = collapsed.method.length
+  yield packr.pack('collapsed')
+  yield mapHead(5)
+  for (const each of ['count', methods]) yield packr.pack(each)
+  for (const name of ['method', 'calls', 'self', 'total'] as const) {
+    yield packr.pack(name)
+    yield* binary(collapsed[name], methods)
   }
 }
 

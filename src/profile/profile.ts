@@ -5,10 +5,11 @@
 // so here and in every file. Views show them as "~0".
 
 import { type CostKind, costsOf } from '../cct/metric.ts'
+import { COLLAPSED } from '../cct/nodes.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
-import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
+import { COLLAPSED_NAME, type MethodName, type ThreadTree, type Tree } from '../cct/tree.ts'
 import type { Durations } from '../regions/times.ts'
 import type { DetachFacts } from './detach-facts.ts'
 
@@ -268,6 +269,7 @@ export function allWarnings(profile: Profile): readonly string[] {
 
 /** Name of a method id; an id nobody named still shows as something. */
 export function nameOf(names: readonly MethodName[], id: number): MethodName {
+  if (id === COLLAPSED) return COLLAPSED_NAME
   return names[id] ?? { class: '?', method: `#${id}`, descriptor: '()V', loader: '?' }
 }
 

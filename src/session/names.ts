@@ -2,7 +2,8 @@
 
 import { allocationName, isClassId } from '../cct/allocation.ts'
 import type { CallTable } from '../cct/call-ids.ts'
-import type { MethodName, Snapshot, Tree } from '../cct/tree.ts'
+import { COLLAPSED } from '../cct/nodes.ts'
+import { COLLAPSED_NAME, type MethodName, type Snapshot, type Tree } from '../cct/tree.ts'
 import type { SiteNumbers } from '../instrument/sites.ts'
 import type { Revealer } from '../reveal/revealer.ts'
 import type { Recorder } from './recorder.ts'
@@ -71,6 +72,7 @@ export class Names {
 
   #ownName(id: number): MethodName {
     const { options, recorder } = this.#from
+    if (id === COLLAPSED) return COLLAPSED_NAME
     if (id < this.#firstMethod) return waitName(id, this.#waited.get(id))
     if (modeOf(options) === 'alloc' && isClassId(id))
       return allocationName(recorder.classNames.get(id) ?? '?')

@@ -12,6 +12,7 @@ import { AgentRefused } from '../wire/link.ts'
 import type { AgentFacts } from '../wire/messages.ts'
 import { CHUNK_BYTES, CHUNK_COUNT } from './buffer-size.ts'
 import { TargetClock } from './clock.ts'
+import { mostContexts } from './context-bound.ts'
 import type { OpenDoor } from './door.ts'
 import { FOLLOWED_CLASSES } from './hand-over-points.ts'
 import { answerInTime } from './patience.ts'
@@ -144,6 +145,7 @@ export class Preparation {
       timesRegions,
       firstPlaced,
       options.trace,
+      { contexts: mostContexts(options), firstMethod: firstPlacedOf(options) },
     )
     const [recorder, configured] = await Promise.all([
       this.#starting,

@@ -2,6 +2,7 @@
 // alone are looked at.
 
 import { LinkLost } from '../wire/link.ts'
+import { collapsedWarning } from './context-bound.ts'
 import type { Engine } from './engine.ts'
 
 const STATUS_MS = 500
@@ -48,12 +49,13 @@ export class Pulse {
 
   async #tick(): Promise<void> {
     if (this.#stopped) return
-    const { rareWatch, recorder, rootWatch, warnings } = this.#engine
+    const { options, rareWatch, recorder, rootWatch, warnings } = this.#engine
     try {
       await this.readStatus()
       if (++this.#ticks % RARE_TICKS === 0) rareWatch.look().catch(() => {}) // the turns have told
       const stats = await recorder.stats()
       if (stats.events > 0) this.#hasRecorded = true
+      if (stats.collapsed > 0) warnings.add(collapsedWarning(options))
       if (this.#looking) return
       this.#looking = true
       try {

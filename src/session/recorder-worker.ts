@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { parseStartTicks } from '../attach/target-process.ts'
-import { CctBuilder } from '../cct/builder.ts'
+import { CctBuilder, MOST_SAMPLED } from '../cct/builder.ts'
 import { Course, MOST_SECONDS } from '../cct/course.ts'
 import { Folding } from '../cct/folding.ts'
 import { RootSums } from '../cct/root-sums.ts'
@@ -63,10 +63,18 @@ class RecordingThread {
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
 
-  constructor({ ringPath, executed, firstMethod, regions, firstPlaced, trace }: RecorderData) {
+  constructor({ ringPath, executed, firstMethod, regions, firstPlaced, trace, bound }: RecorderData) {
     this.#ring = openRing(ringPath)
     const alive = () => this.#beat()
-    this.#builder = new CctBuilder(undefined, alive, executed, firstMethod, undefined, firstPlaced)
+    this.#builder = new CctBuilder(
+      undefined,
+      alive,
+      executed,
+      firstMethod,
+      bound === null ? undefined : Math.min(bound.contexts, MOST_SAMPLED),
+      firstPlaced,
+      bound ?? undefined,
+    )
     this.#regions = regions ? new RegionBuilder() : undefined
     this.#tracer = trace > 0 ? new Tracer(this.#builder, trace) : undefined
     const sink = this.#regions ?? this.#tracer ?? this.#builder
@@ -280,6 +288,7 @@ class RecordingThread {
       orphans: this.#builder.orphans,
       openCalls: this.#builder.openCalls,
       purged: this.#builder.purged,
+      collapsed: this.#builder.collapsed?.contexts ?? 0,
       samples: samplesOf(this.#builder.weights),
       allocatedBytes: this.#builder.allocatedBytes,
       allocatedTold: this.#builder.allocatedTold,

@@ -6,6 +6,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import type { Activity } from '../cct/activity.ts'
 import { type CallTable, leastOfMethod } from '../cct/call-ids.ts'
+import type { ContextBound } from '../cct/collapsed.ts'
 import type { Calibration } from '../cct/compensation.ts'
 import type { CourseState } from '../cct/course.ts'
 import type { FoldChange, MethodSums } from '../cct/folding.ts'
@@ -69,6 +70,8 @@ export interface RecorderStats {
   readonly openCalls: number
   /** Contexts of samples that have become part of their callers. */
   readonly purged: number
+  /** Contexts of calls that have become rows of collapsed contexts. */
+  readonly collapsed: number
   /** How many samples, and of their weights (event-layout.ts) the sum and percentiles. */
   readonly samples: {
     readonly count: number
@@ -113,6 +116,8 @@ export interface RecorderData {
   readonly firstPlaced: number | null
   /** So many calls of roots are kept event by event. */
   readonly trace: number
+  /** Null: any number. */
+  readonly bound: ContextBound | null
 }
 
 export type RecorderRequest =
@@ -204,6 +209,7 @@ export class Recorder {
    * @param regions  they tell durations of regions
    * @param firstPlaced the same method called from two places is two contexts, from this id on; null: it is one
    * @param trace    so many calls of roots are kept event by event
+   * @param bound    of the contexts of the tree; null: any number
    * @throws RecorderFailed if the buffer cannot be opened
    */
   static async start(
@@ -214,8 +220,9 @@ export class Recorder {
     regions = false,
     firstPlaced: number | null = null,
     trace = 0,
+    bound: ContextBound | null = null,
   ): Promise<Recorder> {
-    const workerData: RecorderData = { ringPath, executed, firstMethod, regions, firstPlaced, trace }
+    const workerData: RecorderData = { ringPath, executed, firstMethod, regions, firstPlaced, trace, bound }
     const worker = new Worker(workerUrl, { workerData, ...ownOptions(), name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {

@@ -50,6 +50,8 @@ export interface SessionOptions {
   readonly maxOverhead?: number
   /** So many calls of roots are kept event by event. Of exact time, without `callSites`. */
   readonly trace?: number
+  /** Contexts that the tree may have before those that cost least are collapsed. Default: what memory allows. */
+  readonly maxContexts?: number
   /** Trees of slow calls are kept: of those above p99, or that take so many ns. Of times and of bytecodes. */
   readonly slow?: 'p99' | number
   /** The target's end is the expected end of the session, as with `run`. */

@@ -7,6 +7,7 @@ import type { OverheadFacts, Profile, RegionTimes, Sampling, SkippedMethod } fro
 import { withSoundTrace } from '../profile/trace-file.ts'
 import type { Budget } from './budget.ts'
 import type { TargetClock } from './clock.ts'
+import { collapsedWarning } from './context-bound.ts'
 import type { Engine } from './engine.ts'
 import type { ErrorBars } from './error-bars.ts'
 import { withMadeUp } from './names.ts'
@@ -100,7 +101,7 @@ function openCallsOf(options: SessionOptions, { openCalls }: RecorderStats): num
 /** What only the end shows. */
 export function warningsAtEnd({ options, regionTable }: Engine, stats: RecorderStats): string[] {
   const warnings = (regionTable?.problems() ?? []).map(({ message, hint }) => `${message}. ${hint}`)
-  const { orphans, purged } = stats
+  const { orphans, purged, collapsed } = stats
   const openCalls = openCallsOf(options, stats)
   if (orphans > 0)
     warnings.push(`${orphans} tasks began whose submission was lost: what they called stands for itself`)
@@ -108,6 +109,7 @@ export function warningsAtEnd({ options, regionTable }: Engine, stats: RecorderS
     warnings.push(
       `the tree of samples has grown too large: ${purged} contexts with the fewest samples are part of their callers now`,
     )
+  if (collapsed > 0) warnings.push(collapsedWarning(options))
   if (openCalls > 0)
     warnings.push(
       `calls that had not ended: ${openCalls}; what they have executed themselves is missing, in part or as a whole`,

@@ -31,6 +31,7 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--format': { values: ['', 'pdf'] },
   '--slow': { values: ['', '0ms', 'slow', 'p50'] },
   '--trace': { values: ['', '-1', '1.5', 'all'] },
+  '--max-contexts': { values: ['', '0', '999', '1e6', '16777217'] },
   '--fail-if': { values: ['', 'more', 'A.b self > many'] },
 }
 

@@ -28,6 +28,7 @@ const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
   '--reproducible': { reproducible: true },
   '--follow-threads': { followThreads: true },
   '--trace 3': { trace: 3 },
+  '--max-contexts 5000': { maxContexts: 5000 },
 }
 const NAMES = Object.keys(OPTIONS)
 
@@ -48,7 +49,7 @@ async function refusal(mode: Mode, ...given: readonly Partial<SessionFlags>[]): 
 }
 
 const ROOT = { root: ['fix.Ticker.work'] }
-const ALL = ['--scheme a', '--look-ahead 0', '--rare watch']
+const ALL = ['--scheme a', '--look-ahead 0', '--rare watch', '--max-contexts 5000']
 const NEVER = ['--scheme a with --rare watch', '--look-ahead 0 with --rare watch']
 
 interface Taken {
@@ -108,6 +109,7 @@ const TAKEN: readonly Taken[] = [
       ...['--call-sites', '--scheme a', '--look-ahead 0', '--rare watch'].map(
         (it) => `--sampler jfr with ${it}`,
       ),
+      '--sampler jfr with --max-contexts 5000',
     ],
   },
   {

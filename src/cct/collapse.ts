@@ -1,0 +1,239 @@
+// Makes a tree of exact calls small again: contexts that cost least become part of a row of collapsed contexts below the
+// nearest caller that stays. Their sums are that row's, so children and self still make the parent; what is lost is which of them
+// called which. What each of their methods had is summed in `collapsed.ts`.
+
+import {
+  ALIVE_NODES,
+  COLLAPSED,
+  HANDED_OVER,
+  handedOverFrom,
+  NODE_CALLS,
+  NODE_FLOATS,
+  NODE_INTS,
+  NODE_METHOD,
+  NODE_PARENT,
+  NODE_TICKS,
+} from './nodes.ts'
+
+// An imported constant is a cell to V8, loaded at each use; see present-thread.ts.
+const INTS = NODE_INTS
+const FLOATS = NODE_FLOATS
+const METHOD = NODE_METHOD
+const PARENT = NODE_PARENT
+const CALLS = NODE_CALLS
+const TICKS = NODE_TICKS
+const ALIVE = ALIVE_NODES
+
+/** Buckets of cost: 16 of each power of two. */
+const BUCKETS = 16 * 64
+const FRACTION_SHIFT = 20 - 4
+const BUCKET_OF_ONE = 1023 << 4
+/** A method field is above minus this: HANDED_OVER minus a node. */
+const METHODS = 2 ** 27
+const KEYS = 2 ** 28
+
+export interface CollapseOptions {
+  /** Nodes that stay, about; what threads stand at stays in any case. */
+  readonly target: number
+  /** Where threads are. */
+  readonly places: Iterable<number>
+  /** Ids below are no methods, but what a method waits for or allocates: they stay rows of their own. */
+  readonly firstMethod: number
+  readonly alive: () => void
+}
+
+export interface Collapse {
+  /** Records of the nodes that stay; links between siblings are forgotten. */
+  readonly bytes: ArrayBuffer
+  readonly count: number
+  /** By old node: the new one, which is a row of collapsed contexts where it does not stay. */
+  readonly moved: Int32Array
+  /** By old node: 1 where it stays, and is no part of another. */
+  readonly stays: Uint8Array
+  /** By old node that has become part of a wait, as what the JDK calls while a thread waits: its calls, which count nowhere now. */
+  readonly callsInWaits: ReadonlyMap<number, number>
+  /** Rows of collapsed contexts, and nodes of work handed over. */
+  readonly rows: number
+  readonly pseudo: number
+}
+
+/** A node's index is higher than its parent's, before and after. */
+export function collapse(
+  { ints, floats, count }: { ints: Int32Array; floats: Float64Array; count: number },
+  options: CollapseOptions,
+): Collapse {
+  const { alive, firstMethod } = options
+  const stays = whatStays(ints, floats, count, options)
+  alive()
+  const into = new Rebuilt(ints, count)
+  const moved = new Int32Array(count)
+  const callsInWaits = new Map<number, number>()
+  for (let node = 1; node < count; node++) {
+    if ((node & ALIVE) === ALIVE) alive()
+    const parent = ints[node * INTS + PARENT]
+    const method = ints[node * INTS + METHOD]
+    const calls = floats[node * FLOATS + CALLS]
+    const ticks = floats[node * FLOATS + TICKS]
+    if (stays[node] === 1) {
+      const from = parent < 0 ? -1 : handedOverFrom(method)
+      const own = from < 0 ? method : HANDED_OVER - moved[from]
+      moved[node] = into.child(parent < 0 ? -1 : moved[parent], own, from >= 0)
+      into.add(moved[node], calls, ticks)
+      continue
+    }
+    const above = moved[parent]
+    const row = stays[parent] === 1 ? into.child(above, COLLAPSED, true) : above
+    // Below one that does not stay either there is a row of collapsed contexts, or one of waiting in it.
+    if (into.methodOf(row) !== COLLAPSED) {
+      moved[node] = row
+      callsInWaits.set(node, calls)
+      into.add(row, 0, ticks)
+      continue
+    }
+    moved[node] = method > 0 && method < firstMethod ? into.child(row, method, true) : row
+    into.add(moved[node], calls, ticks)
+  }
+  return {
+    bytes: into.bytes,
+    count: into.count,
+    moved,
+    stays,
+    callsInWaits,
+    rows: into.rows,
+    pseudo: into.pseudo,
+  }
+}
+
+/** By node: 1 for those that stay. */
+function whatStays(
+  ints: Int32Array,
+  floats: Float64Array,
+  count: number,
+  { target, places, alive }: CollapseOptions,
+): Uint8Array {
+  const costs = new Float64Array(count)
+  /** By node: the lowest bucket of a child's. */
+  const lowest = new Int16Array(count).fill(BUCKETS)
+  const bucket = new Int16Array(count)
+  /** By bucket: nodes that stay if what is below it does not, rows of collapsed contexts included, as differences. */
+  const kept = new Int32Array(BUCKETS + 2)
+  for (let node = count - 1; node > 0; node--) {
+    if ((node & ALIVE) === ALIVE) alive()
+    // Pauses that were taken out, and clocks that are corrected, can make ticks negative.
+    costs[node] += Math.max(0, floats[node * FLOATS + TICKS]) + floats[node * FLOATS + CALLS]
+    const parent = ints[node * INTS + PARENT]
+    const isTop = parent < 0
+    const own = isTop || isRoot(ints, node, parent) ? BUCKETS - 1 : bucketOf(costs[node])
+    bucket[node] = own
+    kept[own]++
+    // With children on both sides of the limit it has a row for those that go.
+    if (lowest[node] < own) kept[own]++
+    if (lowest[node] < own) kept[lowest[node]]--
+    if (isTop) continue
+    costs[parent] += costs[node]
+    if (own < lowest[parent]) lowest[parent] = own
+  }
+  let limit = BUCKETS - 1
+  let staying = 0
+  for (; limit > 0 && staying + kept[limit] <= target; limit--) staying += kept[limit]
+  // Of those at the limit the first: a child comes after its parent.
+  let room = Math.max(0, target - staying)
+  const stays = new Uint8Array(count)
+  for (let node = 1; node < count; node++) {
+    const parent = ints[node * INTS + PARENT]
+    if (parent < 0 || isRoot(ints, node, parent)) stays[node] = 1
+    else if (stays[parent] === 0) continue
+    else if (bucket[node] > limit) stays[node] = 1
+    else if (bucket[node] === limit && room-- > 0) stays[node] = 1
+    else if (isOfRow(ints, node, parent)) stays[node] = 1
+  }
+  for (const place of places) {
+    for (let node = place; node > 0 && stays[node] === 0; node = ints[node * INTS + PARENT]) stays[node] = 1
+  }
+  return stays
+}
+
+/** What a thread's calls begin with: what they cost as a whole stays known. */
+function isRoot(ints: Int32Array, node: number, parent: number): boolean {
+  return ints[parent * INTS + PARENT] < 0 && ints[node * INTS + METHOD] > 0
+}
+
+/** A row of collapsed contexts goes with its caller, and what is in it goes with the row. */
+function isOfRow(ints: Int32Array, node: number, parent: number): boolean {
+  return ints[node * INTS + METHOD] === COLLAPSED || ints[parent * INTS + METHOD] === COLLAPSED
+}
+
+const double = new Float64Array(1)
+const halves = new Uint32Array(double.buffer)
+
+/** The exponent, and the first bits of the fraction. */
+function bucketOf(cost: number): number {
+  if (cost < 1) return 0
+  double[0] = cost
+  return Math.min(BUCKETS - 2, (halves[1] >>> FRACTION_SHIFT) - BUCKET_OF_ONE + 1)
+}
+
+/** The nodes that stay, as they are found. */
+class Rebuilt {
+  readonly bytes: ArrayBuffer
+  count = 1
+  rows = 0
+  pseudo = 0
+  readonly #ints: Int32Array
+  readonly #floats: Float64Array
+  /** By parent and method: of nodes that more than one of before may become. */
+  readonly #shared = new Map<number, number>()
+  /** By node: so are its children. */
+  readonly #isShared: Uint8Array
+  /** By node: the row of collapsed contexts below it; 0: none yet. */
+  readonly #rowOf: Int32Array
+
+  constructor(old: Int32Array, count: number) {
+    this.bytes = new ArrayBuffer(old.byteLength)
+    this.#ints = new Int32Array(this.bytes)
+    this.#floats = new Float64Array(this.bytes)
+    this.#ints[METHOD] = this.#ints[PARENT] = -1
+    this.#isShared = new Uint8Array(count + 1)
+    this.#rowOf = new Int32Array(count + 1)
+  }
+
+  /** @param isShared  others may become the same node */
+  child(parent: number, method: number, isShared: boolean): number {
+    if (method === COLLAPSED) {
+      if (this.#rowOf[parent] === 0) this.#rowOf[parent] = this.#make(parent, method)
+      return this.#rowOf[parent]
+    }
+    if (parent < 0 || !(isShared || this.#isShared[parent] === 1)) return this.#make(parent, method)
+    const key = parent * KEYS + method + METHODS
+    const known = this.#shared.get(key)
+    if (known !== undefined) {
+      this.#isShared[known] = 1
+      return known
+    }
+    const node = this.#make(parent, method)
+    if (this.#isShared[parent] === 1) this.#isShared[node] = 1
+    this.#shared.set(key, node)
+    return node
+  }
+
+  add(node: number, calls: number, ticks: number): void {
+    this.#floats[node * FLOATS + CALLS] += calls
+    this.#floats[node * FLOATS + TICKS] += ticks
+  }
+
+  methodOf(node: number): number {
+    return this.#ints[node * INTS + METHOD]
+  }
+
+  #make(parent: number, method: number): number {
+    const node = this.count++
+    this.#ints[node * INTS + METHOD] = method
+    this.#ints[node * INTS + PARENT] = parent
+    if (parent >= 0 && method < 0) this.pseudo++
+    if (method === COLLAPSED) {
+      this.rows++
+      this.#isShared[node] = 1
+    }
+    return node
+  }
+}

@@ -1,0 +1,299 @@
+// What collapsed contexts (collapse.ts) had, by method: so lists of methods stay exact. And what the rows that stand for them need for
+// the compensation: how many of their calls the row's caller has not made itself.
+
+import { type Collapse, collapse } from './collapse.ts'
+import { type Calibration, exactTime } from './compensation.ts'
+import { enlarged } from './enlarged.ts'
+import type { CostKind } from './metric.ts'
+import {
+  ALIVE_NODES,
+  COLLAPSED,
+  NODE_CALLS,
+  NODE_FLOATS,
+  NODE_INTS,
+  NODE_METHOD,
+  NODE_PARENT,
+  NODE_TICKS,
+  type Nodes,
+} from './nodes.ts'
+import type { CollapsedMethods } from './tree.ts'
+
+// An imported constant is a cell to V8, loaded at each use; see present-thread.ts.
+const INTS = NODE_INTS
+const FLOATS = NODE_FLOATS
+const METHOD = NODE_METHOD
+const PARENT = NODE_PARENT
+const CALLS = NODE_CALLS
+const TICKS = NODE_TICKS
+const ALIVE = ALIVE_NODES
+
+/** Of what there may be this part stays, about. */
+const STAYS = 3 / 8
+/** Above this part there is not enough room for what comes. */
+const TOO_MANY = 0.6
+/** With fewer nodes than this to stay, it is threads and methods that are too many. */
+const LEAST = 256
+
+// Columns by method: of its contexts themselves, and of its outermost contexts with what they called.
+const OWN = 0
+const WHOLE = 4
+const COLUMNS = 8
+const OF_TICKS = 0
+const OF_CALLS = 1
+const OF_CALLS_OUT = 2
+const OF_HALVES = 3
+
+/** How many contexts there may be. */
+export interface ContextBound {
+  readonly contexts: number
+  /** Ids below are no methods, but what a method waits for or allocates. */
+  readonly firstMethod: number
+}
+
+export class Collapsed {
+  /** Contexts that have been collapsed; one that comes again and is collapsed again counts twice. */
+  contexts = 0
+  /** Nodes from which on contexts are collapsed. */
+  mostNodes: number
+  readonly #firstMethod: number
+  readonly #alive: () => void
+  /** By node: of a row's calls, those that are not its caller's own. */
+  #shift = new Float64Array(0)
+  #warmShift = new Float64Array(0)
+  /** By method, COLUMNS of them. */
+  #sums = new Float64Array(0)
+
+  constructor({ contexts, firstMethod }: ContextBound, alive: () => void) {
+    this.mostNodes = contexts
+    this.#firstMethod = firstMethod
+    this.#alive = alive
+  }
+
+  /** By node, of `count`: how many of the calls of a row its caller has not made itself; null if there are no rows. */
+  shift(count: number): Float64Array | null {
+    return this.contexts === 0 ? null : ofLength(this.#shift, count)
+  }
+
+  /** The same of the warm-up share. */
+  warmShift(count: number): Float64Array | null {
+    return this.contexts === 0 ? null : ofLength(this.#warmShift, count)
+  }
+
+  /** Counting begins anew; rows stay, and have nothing. */
+  reset(): void {
+    this.contexts = 0
+    this.#shift.fill(0)
+    this.#warmShift.fill(0)
+    this.#sums.fill(0)
+  }
+
+  /**
+   * Makes room for contexts to come. The nodes are others afterwards.
+   *
+   * @param places  where threads are
+   * @param warmCalls by node, calls before the last redefinition had settled
+   * @param moved   told of each change of nodes
+   */
+  makeRoom(
+    nodes: Nodes,
+    places: () => Iterable<number>,
+    facts: () => { readonly warmCalls: Float64Array; readonly probeHalves: ReadonlyMap<number, number> },
+    moved: (change: Collapse) => void,
+  ): void {
+    for (
+      let target = this.mostNodes * STAYS;
+      target >= LEAST || target === this.mostNodes * STAYS;
+      target /= 4
+    ) {
+      const change = collapse(nodes, {
+        target,
+        places: places(),
+        firstMethod: this.#firstMethod,
+        alive: this.#alive,
+      })
+      this.#note(nodes, change, facts())
+      nodes.replace(change.bytes, change.count, change.rows, change.pseudo)
+      moved(change)
+      if (nodes.count <= this.mostNodes * TOO_MANY) return
+    }
+    // It is threads, and what they stand in: the next context would try again.
+    this.mostNodes = nodes.count * 2
+  }
+
+  #note(
+    nodes: Nodes,
+    change: Collapse,
+    { warmCalls, probeHalves }: { warmCalls: Float64Array; probeHalves: ReadonlyMap<number, number> },
+  ): void {
+    const { ints, floats, count } = nodes
+    for (let node = 1; node < count; node++) {
+      if (change.stays[node] === 0 && ints[node * INTS + METHOD] > 0) this.contexts++
+    }
+    this.#sumMethods(nodes, change, probeHalves)
+    this.#alive()
+    this.#shift = this.#moveShift(ints, count, change, (node) => floats[node * FLOATS + CALLS], this.#shift)
+    this.#alive()
+    const warm = (node: number) => (node < warmCalls.length ? warmCalls[node] : 0)
+    if (warmCalls.length > 0) this.#warmShift = this.#moveShift(ints, count, change, warm, this.#warmShift)
+    this.#alive()
+  }
+
+  #moveShift(
+    ints: Int32Array,
+    count: number,
+    { bytes, stays, moved, count: newCount }: Collapse,
+    callsOf: (node: number) => number,
+    old: Float64Array,
+  ): Float64Array<ArrayBuffer> {
+    const newInts = new Int32Array(bytes)
+    const shift = new Float64Array(newCount)
+    const before = (node: number) => (node < old.length ? old[node] : 0)
+    for (let node = 1; node < count; node++) {
+      if ((node & ALIVE) === ALIVE) this.#alive()
+      const method = ints[node * INTS + METHOD]
+      const into = moved[node]
+      const isRow = method === COLLAPSED
+      if (stays[node] === 1) {
+        if (isRow) shift[into] += before(node)
+        continue
+      }
+      const isDirect = stays[ints[node * INTS + PARENT]] === 1
+      if (method >= this.#firstMethod && isDirect) continue
+      if (newInts[into * INTS + METHOD] !== COLLAPSED) {
+        // A row in the row, of what is no method: what its caller did is done by the row now.
+        if (isDirect) shift[newInts[into * INTS + PARENT]] -= callsOf(node)
+      } else if (isRow) shift[into] += isDirect ? before(node) : callsOf(node)
+      else if (!isDirect) shift[into] += callsOf(node)
+    }
+    return shift
+  }
+
+  /** What is about to be collapsed, by method. What is called while a thread waits is part of the wait, and of no method. */
+  #sumMethods(
+    { ints, floats, count }: Nodes,
+    { stays }: Collapse,
+    probeHalves: ReadonlyMap<number, number>,
+  ): void {
+    const firstMethod = this.#firstMethod
+    const whole = new Float64Array(count * 3) // of a subtree: ticks, calls, halves
+    for (const [node, halves] of probeHalves) if (node < count) whole[node * 3 + 2] = halves
+    for (let node = count - 1; node > 0; node--) {
+      if ((node & ALIVE) === ALIVE) this.#alive()
+      if (stays[node] === 1) continue
+      whole[node * 3] += floats[node * FLOATS + TICKS]
+      whole[node * 3 + 1] += floats[node * FLOATS + CALLS]
+      const parent = ints[node * INTS + PARENT]
+      if (stays[parent] === 1) continue
+      for (let i = 0; i < 3; i++) whole[parent * 3 + i] += whole[node * 3 + i]
+    }
+    const add = (id: number, column: number, value: number) => {
+      if (id * COLUMNS >= this.#sums.length) this.#sums = enlarged(this.#sums, (id + 1) * COLUMNS)
+      this.#sums[id * COLUMNS + column] += value
+    }
+    eachWithItsPath(ints, count, firstMethod, this.#alive, (node, isOutermost) => {
+      if (stays[node] === 1) return
+      const parent = ints[node * INTS + PARENT]
+      const caller = ints[parent * INTS + METHOD]
+      const calls = floats[node * FLOATS + CALLS]
+      const method = ints[node * INTS + METHOD]
+      const own = method === COLLAPSED && node < this.#shift.length ? calls - this.#shift[node] : calls
+      if (stays[parent] === 0 && caller >= firstMethod) add(caller, OWN + OF_CALLS_OUT, own)
+      if (method < firstMethod) return
+      add(method, OWN + OF_TICKS, floats[node * FLOATS + TICKS])
+      add(method, OWN + OF_CALLS, calls)
+      add(method, OWN + OF_HALVES, probeHalves.get(node) ?? 0)
+      if (!isOutermost) return
+      add(method, WHOLE + OF_TICKS, whole[node * 3])
+      add(method, WHOLE + OF_CALLS, whole[node * 3 + 1])
+      add(method, WHOLE + OF_CALLS_OUT, whole[node * 3 + 1] - calls)
+      add(method, WHOLE + OF_HALVES, whole[node * 3 + 2])
+    })
+  }
+
+  /** Calls and ticks, as measured, of collapsed contexts. */
+  forEachMethod(
+    visit: (method: number, own: { readonly calls: number; readonly ticks: number }) => void,
+  ): void {
+    for (let id = 1; id * COLUMNS < this.#sums.length; id++) {
+      const [calls, ticks] = [OF_CALLS, OF_TICKS].map((it) => this.#sums[id * COLUMNS + OWN + it]!)
+      if (calls !== 0 || ticks !== 0) visit(id, { calls: calls!, ticks: ticks! })
+    }
+  }
+
+  /** What is in no context of the tree any more; undefined if that is nothing. Of what counts calls only, these are the costs. */
+  methods(cost: CostKind, calibration: Calibration, nsPerTick: number): CollapsedMethods | undefined {
+    if (this.contexts === 0) return undefined
+    const ids: number[] = []
+    this.forEachMethod((id) => ids.push(id))
+    const exact = (id: number, from: number) => {
+      const of = (column: number) => this.#sums[id * COLUMNS + from + column]!
+      if (cost === 'calls') return of(OF_CALLS)
+      const probes = (of(OF_HALVES) * (calibration.innerTicks + calibration.outerTicks)) / 2
+      return exactTime(of(OF_TICKS) - probes, of(OF_CALLS), of(OF_CALLS_OUT), calibration) * nsPerTick
+    }
+    return {
+      method: Int32Array.from(ids),
+      calls: Float64Array.from(ids, (id) => this.#sums[id * COLUMNS + OF_CALLS]!),
+      self: Float64Array.from(ids, (id) => exact(id, OWN)),
+      total: Float64Array.from(ids, (id) => exact(id, WHOLE)),
+    }
+  }
+}
+
+/** A copy of a column; nodes that came later have nothing in it. */
+function ofLength(column: Float64Array, count: number): Float64Array {
+  const copy = new Float64Array(count)
+  copy.set(column.subarray(0, count))
+  return copy
+}
+
+/**
+ * Visits all nodes but those below what is no method, callers first.
+ *
+ * @param visit  told whether no caller of a node is of its own method
+ */
+function eachWithItsPath(
+  ints: Int32Array,
+  count: number,
+  firstMethod: number,
+  alive: () => void,
+  visit: (node: number, isOutermost: boolean) => void,
+): void {
+  const firstChild = new Int32Array(count)
+  const nextSibling = new Int32Array(count)
+  let methods = 1
+  let firstTop = 0
+  for (let node = count - 1; node > 0; node--) {
+    if ((node & ALIVE) === ALIVE) alive()
+    const parent = ints[node * INTS + PARENT]
+    if (ints[node * INTS + METHOD] >= methods) methods = ints[node * INTS + METHOD] + 1
+    if (parent < 0) {
+      nextSibling[node] = firstTop
+      firstTop = node
+    } else {
+      nextSibling[node] = firstChild[parent]
+      firstChild[parent] = node
+    }
+  }
+  /** By method: how often it is on the path to here. */
+  const open = new Int32Array(methods)
+  let seen = 0
+  for (let node = firstTop; node > 0; ) {
+    if ((++seen & ALIVE) === ALIVE) alive()
+    const method = ints[node * INTS + METHOD]
+    visit(node, method <= 0 || open[method] === 0)
+    const isMethod = method >= firstMethod || method < 0
+    if (isMethod && firstChild[node] !== 0) {
+      if (method > 0) open[method]++
+      node = firstChild[node]
+      continue
+    }
+    // What is below no method is visited by nobody, but for what is in a row of collapsed contexts.
+    while (node > 0 && nextSibling[node] === 0) {
+      node = ints[node * INTS + PARENT]
+      if (node > 0 && ints[node * INTS + METHOD] > 0) open[ints[node * INTS + METHOD]]--
+    }
+    if (node > 0) node = nextSibling[node]
+    else node = 0
+  }
+}

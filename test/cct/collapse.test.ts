@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import type { Calibration } from '../../src/cct/compensation.ts'
+import { COLLAPSED } from '../../src/cct/nodes.ts'
+import { RootSums } from '../../src/cct/root-sums.ts'
+import { type HotMethod, hotMethods, snapshotOf } from '../../src/cct/snapshot.ts'
+import type { Tree } from '../../src/cct/tree.ts'
+import { FIRST_METHOD_BESIDE_WAITS } from '../../src/events/wait-ids.ts'
+import { enter, exit } from '../events/sinks.ts'
+import { play } from './notation.ts'
+
+const PROBES: Calibration = { innerTicks: 3, outerTicks: 2 }
+
+interface Shape {
+  readonly bound: number
+  /** Default: the bound. */
+  readonly mostNodes?: number
+  readonly steps: number
+  readonly depth: number
+  readonly methods: number
+  readonly threads?: number
+  readonly waits?: true
+  readonly sites?: true
+  readonly handsOver?: true
+  readonly warmUp?: true
+  readonly pauses?: true
+  readonly reset?: true
+}
+
+const WAIT = 7
+
+/** The same calls to a builder with a bound and to one without. */
+function both(shape: Shape, seed: number) {
+  const { bound, steps, depth, methods, threads = 3 } = shape
+  let state = seed
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff
+    return Math.floor((state / 0x80000000) * below)
+  }
+  const first = shape.waits ? FIRST_METHOD_BESIDE_WAITS : 1
+  const placed = shape.sites ? 1 : null
+  const made = (contexts?: number) =>
+    new CctBuilder(
+      ...[undefined, undefined, false, first, undefined, placed],
+      contexts === undefined ? undefined : { contexts, firstMethod: first },
+    )
+  const [bounded, free] = [made(bound), made()]
+  const each = (tell: (builder: CctBuilder) => void) => [bounded, free].forEach(tell)
+  const stacks: number[][] = Array.from({ length: threads }, () => [])
+  const tasks: number[] = []
+  let now = 1000
+  let mostNodes = 0
+  for (let step = 0; step < steps; step++) {
+    const thread = random(threads)
+    const stack = stacks[thread]!
+    now += 10 + (random(40) === 0 ? 60_000 : random(30))
+    each((it) => it.thread(thread + 1, -1))
+    const kind = random(40)
+    const top = stack.at(-1)
+    if (top === WAIT || (stack.length > 0 && (kind < 16 || stack.length === depth))) {
+      stack.pop()
+      each((it) => exit(it, top!, now))
+    } else if (stack.length === 0 || kind < 35) {
+      if (stack.length === 0) {
+        const task = shape.handsOver && random(2) === 0 ? tasks.shift() : undefined
+        each((it) => (task === undefined ? it.root() : it.begin(task)))
+      } else if (shape.sites) {
+        const site = random(3) + 1
+        each((it) => it.site(site))
+      }
+      const isWait = shape.waits && stack.length > 0 && random(6) === 0
+      const id = isWait ? WAIT : first + (stack.length === 0 ? 0 : random(methods))
+      stack.push(id)
+      each((it) => enter(it, id, now))
+    } else if (kind < 36) each((it) => it.adjust(3))
+    else if (kind < 37) {
+      each((it) => it.suspend(now))
+      now += 10
+      each((it) => it.resume(now))
+    } else if (kind < 39 && shape.handsOver) {
+      tasks.push(step + 1)
+      each((it) => it.submit(step + 1))
+    } else {
+      stack.length = 1 + random(stack.length)
+      each((it) => it.caught(stack.at(-1)!, now))
+    }
+    if (shape.warmUp && step === steps >> 1) each((it) => it.markWarmup())
+    if (shape.pauses && random(500) === 0) each((it) => it.pause(now - 30_000, now + 5000))
+    if (shape.reset && step === steps >> 1) each((it) => it.reset(now))
+    mostNodes = Math.max(mostNodes, bounded.count)
+  }
+  for (const [thread, stack] of stacks.entries()) {
+    while (stack.length > 0) {
+      now += 10
+      const id = stack.pop()!
+      each((it) => {
+        it.thread(thread + 1, -1)
+        exit(it, id, now)
+      })
+    }
+  }
+  const picture = (it: CctBuilder) =>
+    snapshotOf(it, { calibration: PROBES, nsPerTick: 1, firstMethod: first })
+  return { bounded, free, mostNodes, after: picture(bounded), before: picture(free) }
+}
+
+function near(a: number, b: number, what: string): void {
+  assert.ok(Math.abs(a - b) < 1e-6 * Math.max(1, Math.abs(a)), `${what}: ${a} and ${b}`)
+}
+
+function addsUp({ count, parent, metrics }: Tree, what: string): void {
+  const { selfNs, totalNs } = metrics
+  const sums = selfNs!.slice()
+  for (let node = count - 1; node >= 0; node--) {
+    near(sums[node]!, totalNs![node]!, `${what}, total of node ${node}`)
+    if (parent[node]! >= 0) sums[parent[node]!]! += sums[node]!
+  }
+}
+
+const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0)
+
+function sameMethods(after: Tree, before: Tree, columns: readonly (keyof HotMethod)[], what: string): void {
+  const now = new Map(hotMethods(after).map((it) => [it.method, it]))
+  const all = hotMethods(before)
+  assert.equal(now.size, all.length, what)
+  for (const it of all) {
+    for (const column of columns)
+      near(now.get(it.method)![column]!, it[column]!, `${what}, ${column} of ${it.method}`)
+  }
+}
+
+const WIDE = { bound: 2000, steps: 15_000, depth: 9, methods: 6 }
+
+describe('a tree with more contexts than there may be', () => {
+  it.each<[string, Shape]>([
+    ['wide', WIDE],
+    ['deep', { bound: 1500, steps: 15_000, depth: 300, methods: 3 }],
+    // What 200 threads stand in, eleven nodes each at most, cannot be collapsed: then twice as much is the bound.
+    ['with more than there may be on the stacks', { ...WIDE, bound: 1000, threads: 200, mostNodes: 4400 }],
+    ['that had a warm-up', { ...WIDE, warmUp: true }],
+    ['with all set to zero in between', { ...WIDE, reset: true }],
+    ['with pauses', { ...WIDE, pauses: true }],
+  ])('has the sums of one without a bound: %s', (_, shape) => {
+    for (let seed = 1; seed <= 2; seed++) {
+      const { bounded, free, mostNodes, after, before } = both(shape, seed)
+      const what = `seed ${seed}`
+      assert.ok(bounded.collapsed!.contexts > 1000, `${what}: ${bounded.collapsed!.contexts}`)
+      assert.ok(free.count > shape.bound * 1.5, `${what}: ${free.count}`)
+      assert.ok(mostNodes <= (shape.mostNodes ?? shape.bound) + 1, `${what}: ${mostNodes}`)
+      addsUp(after.merged, what)
+      assert.equal(sum(after.merged.metrics.calls!), sum(before.merged.metrics.calls!))
+      for (const column of ['selfNs', 'measuredNs', 'warmupCalls', 'warmupSelfNs'] as const)
+        near(sum(after.merged.metrics[column]!), sum(before.merged.metrics[column]!), `${what}, ${column}`)
+      // A pause that is told late is taken out of the row, and not of the method that is in it.
+      sameMethods(after.merged, before.merged, shape.pauses ? ['calls'] : ['calls', 'self', 'total'], what)
+      assert.deepEqual(
+        after.threads.map(({ number, tree }) => [number, sum(tree.metrics.calls!)]),
+        before.threads.map(({ number, tree }) => [number, sum(tree.metrics.calls!)]),
+      )
+      for (const { tree } of after.threads) addsUp(tree, what)
+      const roots = (builder: CctBuilder) =>
+        new RootSums().of(builder).map(({ allCalls, ticks }) => [allCalls, ticks])
+      assert.deepEqual(roots(bounded), roots(free))
+    }
+  })
+
+  it('has all waiting in rows of its own', () => {
+    for (let seed = 1; seed <= 2; seed++) {
+      const { bounded, after, before } = both({ ...WIDE, waits: true }, seed)
+      assert.ok(bounded.collapsed!.contexts > 1000)
+      addsUp(after.merged, `seed ${seed}`)
+      sameMethods(after.merged, before.merged, ['calls', 'self', 'total'], `seed ${seed}`)
+      near(after.merged.metrics.totalBlockedNs![0]!, before.merged.metrics.totalBlockedNs![0]!, 'blocked')
+      near(after.merged.metrics.totalWaitedNs![0]!, before.merged.metrics.totalWaitedNs![0]!, 'waited')
+    }
+  })
+
+  it('tells calls from different places apart where it has them', () => {
+    for (let seed = 1; seed <= 2; seed++) {
+      const { bounded, after, before } = both({ ...WIDE, sites: true, methods: 3 }, seed)
+      assert.ok(bounded.collapsed!.contexts > 1000)
+      addsUp(after.merged, `seed ${seed}`)
+      sameMethods(after.merged, before.merged, ['calls', 'self', 'total'], `seed ${seed}`)
+    }
+  })
+
+  it('has what was handed over below a context that stays, or below a row', () => {
+    for (let seed = 1; seed <= 2; seed++) {
+      const { bounded, free, after, before } = both({ ...WIDE, handsOver: true }, seed)
+      assert.ok(bounded.collapsed!.contexts > 1000)
+      assert.deepEqual([bounded.followed, bounded.orphans], [free.followed, free.orphans])
+      assert.ok(free.followed > 100)
+      addsUp(after.merged, `seed ${seed}`)
+      sameMethods(after.merged, before.merged, ['calls', 'self'], `seed ${seed}`)
+    }
+  })
+
+  it('keeps what costs most, and what threads stand in', () => {
+    const builder = new CctBuilder(...NOTHING, { contexts: 1000, firstMethod: 1 })
+    builder.thread(1, -1)
+    enter(builder, 1, 1000)
+    enter(builder, 2, 1001)
+    for (let i = 0; i < 3000; i++) {
+      enter(builder, 10 + i, 2000 + i * 10)
+      exit(builder, 10 + i, 2000 + i * 10 + (i % 1000 === 0 ? 9 : 1))
+    }
+    const tree = snapshotOf(builder, { calibration: PROBES, nsPerTick: 1 }).merged
+    const methods = [...tree.method]
+    assert.deepEqual(methods.slice(0, 3), [1, 2, 10])
+    for (const dear of [1010, 2010]) assert.ok(methods.includes(dear), String(dear))
+    assert.equal(methods.at(-1), COLLAPSED)
+    assert.equal(builder.contexts, tree.count - 1)
+    exit(builder, 2, 100_000)
+    exit(builder, 1, 100_001)
+    assert.equal(builder.healed, 0)
+  })
+
+  it('says how many have been collapsed, and nothing of it before', () => {
+    const builder = new CctBuilder(...NOTHING, { contexts: 1000, firstMethod: 1 })
+    play(builder, 'main> 0 work> 10 work< 20 main< 30')
+    const { merged } = snapshotOf(builder, { calibration: PROBES, nsPerTick: 1 })
+    assert.deepEqual([builder.collapsed!.contexts, merged.collapsed], [0, undefined])
+  })
+})
+
+const NOTHING = [undefined, undefined, false, 1, undefined, null] as const
