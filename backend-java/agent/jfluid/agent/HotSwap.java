@@ -212,9 +212,9 @@ final class HotSwap {
             return null;
         }
         boolean ours = Thread.currentThread() == agent || Thread.currentThread() == swapper;
-        if (ours && redefined == null) {
+        if ((ours || RuntimeLink.isAsking()) && redefined == null) {
             loadedMeanwhile.set(true);
-            if (Thread.currentThread() == agent) {
+            if (Thread.currentThread() != swapper) {
                 return null;
             }
         }
@@ -258,7 +258,7 @@ final class HotSwap {
         List<Object> result = new ArrayList<>(ids.length);
         for (int id : ids) {
             Class<?> c = classes.find(id);
-            result.add(c != null && instrumentation.isModifiableClass(c) ? read(c) : null);
+            result.add(c != null && instrumentation.isModifiableClass(c) && runtime.mayLink(c) ? read(c) : null);
         }
         return result;
     }
@@ -379,10 +379,16 @@ final class HotSwap {
     void swap(Swap swap) {
         swapper = Thread.currentThread();
         try {
+            List<Class<?>> ready = new ArrayList<>(swap.batch.size());
             for (Class<?> c : swap.batch) {
-                runtime.beforeRedefinition(c.getClassLoader());
+                String problem = runtime.problemOf(c.getClassLoader());
+                if (problem == null) {
+                    ready.add(c);
+                } else {
+                    swap.failed.put(c, problem);
+                }
             }
-            swap.calls = retransformLinked(swap.batch, swap.failed);
+            swap.calls = retransformLinked(ready, swap.failed);
         } finally {
             swap.loadedMeanwhile = loadedMeanwhile.getAndSet(false); // by this one, or to read classes for it
             swapper = null;

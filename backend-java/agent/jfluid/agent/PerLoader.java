@@ -53,12 +53,16 @@ final class PerLoader<V> {
             return known;
         }
         V value = initially.get();
+        put(loader, value);
+        return value;
+    }
+
+    synchronized void put(ClassLoader loader, V value) {
         if (loader == null) {
             ofBootstrap = value;
         } else {
             values.put(new Key(loader, gone), value);
         }
-        return value;
     }
 
     /** The loader whose value is such, unless it is the bootstrap loader; an empty reference if there is none. */

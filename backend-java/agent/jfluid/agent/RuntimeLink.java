@@ -1,60 +1,131 @@
 package jfluid.agent;
 
+import jdk.internal.misc.Unsafe;
+
 /**
  * Has the JVM note, for each loader of instrumented classes, which classes those are that probes name. Else
  * the first probe in a class of that loader would make the JVM ask the loader, which allocates, and with a
  * full heap the application's method would end with an OutOfMemoryError out of a call that it does not
- * have. Once a loader has answered it is never asked again (JVMS 5.3: initiating loader), for whatever class.
+ * have. It would also wait for whatever lock the loader takes, or the JVM for it: who holds that may be waiting for
+ * the very thread that has come to a probe. Once a loader has answered it is never asked again (JVMS 5.3:
+ * initiating loader), for whatever class; before it has, its classes get no probes.
  */
 final class RuntimeLink {
     private static final String[] PROBES = {"java.lang.JFluid1"};
     private static final String[] PROBES_OF_SAMPLING = {"java.lang.JFluid1", "java.lang.JFluid1Samples"};
+    /** So long a loader that is busy is waited for, once. */
+    private static final long BUSY_NANOS = 200_000_000L;
+    private static final String BUSY = "its class loader is locked by a thread that does something else";
 
     private volatile String[] classes = PROBES;
-    private final PerLoader<Boolean> known = new PerLoader<>();
+    private final PerLoader<Answer> answers = new PerLoader<>();
+
+    /** Of a loader. */
+    private static final class Answer {
+        /** Why its classes cannot have probes; null if they can. */
+        volatile String problem = BUSY;
+    }
+
+    /** Asks a loader, and waits for its lock as long as it takes. */
+    private static final class Question extends GuestThread {
+        private final ClassLoader loader;
+        private final String[] classes;
+        private final Answer answer;
+
+        Question(ClassLoader loader, String[] classes, Answer answer) {
+            super("jfluid-link");
+            this.loader = loader;
+            this.classes = classes;
+            this.answer = answer;
+        }
+
+        @Override
+        public void run() {
+            JFluid1Session.linking(this);
+            answer.problem = ask(loader, classes);
+        }
+    }
+
+    /** @return why it does not find them; null if it does, or if memory is short now and the first probe will ask again */
+    private static String ask(ClassLoader loader, String[] classes) {
+        try {
+            for (String name : classes) {
+                Class.forName(name, false, loader);
+            }
+            return null;
+        } catch (VirtualMachineError noMemoryNorStack) {
+            return null;
+        } catch (Throwable itsOwnAffair) {
+            return "its class loader does not find the probes: " + itsOwnAffair.getClass().getName();
+        }
+    }
 
     /**
-     * On the thread of the redefinition, before a class of `loader` is redefined. A loader that is not parallel capable
-     * is locked by the JVM while it works, perhaps by a thread that waits for us: it is left alone, and asked
-     * by the first probe.
+     * Before a class of `loader` is redefined. On a thread of ours, which waits for a moment, but for no lock: that of a loader
+     * may be held by a thread that waits for us.
+     *
+     * @return why its classes cannot have probes, or null
      */
-    void beforeRedefinition(ClassLoader loader) {
-        if (loader != null && loader.isRegisteredAsParallelCapable()) {
-            ask(loader);
+    String problemOf(ClassLoader loader) {
+        if (loader == null) {
+            return null;
         }
+        Answer known = answers.get(loader);
+        if (known == null) {
+            known = new Answer();
+            Question question = new Question(loader, classes, known);
+            try {
+                question.start();
+            } catch (OutOfMemoryError noThread) {
+                return "there is no thread to ask its class loader";
+            }
+            answers.put(loader, known);
+            long end = System.nanoTime() + BUSY_NANOS;
+            while (question.isAlive() && System.nanoTime() - end < 0) {
+                Pause.nanos(50_000L);
+            }
+        }
+        return known.problem;
+    }
+
+    /** Whether the JVM may link a class on a thread of ours, which loads others: JDK 25 does so to show its bytes. */
+    boolean mayLink(Class<?> c) {
+        return !Unsafe.getUnsafe().shouldBeInitialized(c) || problemOf(c.getClassLoader()) == null;
+    }
+
+    /** Whether the present thread asks a loader: what is loaded by the way is nobody's call. */
+    static boolean isAsking() {
+        return Thread.currentThread() instanceof Question;
     }
 
     /**
      * On a thread that loads a class, in the load hook: it has what locks the loader wants already, as for
      * the superclass that the JVM asks for next.
+     *
+     * @return whether the class can have probes
      */
-    void whileLoading(ClassLoader loader) {
-        if (loader != null) {
-            ask(loader);
+    boolean whileLoading(ClassLoader loader) {
+        if (loader == null) {
+            return true;
         }
+        Answer known = answers.get(loader);
+        if (known != null && known.problem == null) {
+            return true;
+        }
+        String problem = ask(loader, classes);
+        Answer answer = known == null ? new Answer() : known;
+        answer.problem = problem;
+        answers.put(loader, answer);
+        return problem == null;
     }
 
     /** The session samples: its probes are in a class of their own. */
     void sampling() {
         classes = PROBES_OF_SAMPLING;
-        known.clear();
+        answers.clear();
     }
 
     void dropGone() {
-        known.takeGone();
-    }
-
-    private void ask(ClassLoader loader) {
-        if (known.get(loader) != null) {
-            return;
-        }
-        try {
-            for (String name : classes) {
-                Class.forName(name, false, loader);
-            }
-            known.get(loader, () -> true);
-        } catch (Throwable itsOwnAffair) {
-            // A loader may throw what it likes, and memory may be short now: the first probe will ask again.
-        }
+        answers.takeGone();
     }
 }

@@ -822,8 +822,9 @@ final class Session extends GuestThread {
             request.abandoned |= !request.done;
             hooked.remove(thread);
         }
-        if (request.answer != null) {
-            runtime.whileLoading(loader);
+        if (request.answer != null && !runtime.whileLoading(loader)) {
+            JFluid1Session.gap(); // its probes would not be found: it is defined as it is
+            return null;
         }
         return request.answer;
     }

@@ -31,7 +31,7 @@ public final class JFluid1Regions {
         ThreadInfo w = known;
         try {
             Thread t = Carrier.thread();
-            if (t == agent || t == swapper) {
+            if (isOurs(t)) {
                 return; // as in enterGraph
             }
             virtualSeen |= t != Thread.currentThread();

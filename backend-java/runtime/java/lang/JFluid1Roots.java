@@ -25,7 +25,7 @@ public final class JFluid1Roots {
     static void enterGraph(ThreadInfo known, int id) {
         ThreadInfo ti = known;
         try {
-            if (Thread.currentThread() == agent || Thread.currentThread() == swapper) {
+            if (isOurs(Thread.currentThread())) {
                 return; // it would wait for itself, and is none of the application's
             }
             if (isOfAnother(id)) {
@@ -228,7 +228,7 @@ public final class JFluid1Roots {
         }
         ThreadInfo ti = known;
         try {
-            if (Thread.currentThread() == agent || Thread.currentThread() == swapper) {
+            if (isOurs(Thread.currentThread())) {
                 return;
             }
             if (ti == null) {

@@ -52,6 +52,8 @@ public final class JFluid1Session {
     static Thread agent;
     /** The thread of the redefinition that runs. */
     static volatile Thread swapper;
+    /** The thread that asks a class loader for us. */
+    private static volatile Thread linker;
 
     static final int COUNTER_THREADS = 0;
     private static final int COUNTER_GAPS = 1;
@@ -113,7 +115,7 @@ public final class JFluid1Session {
 
     /** Whether it is a thread of the session's own. */
     static boolean isOurs(Thread t) {
-        return t == agent || t == swapper || JFluid1Samples.isTimer(t);
+        return t == agent || t == swapper || t == linker || JFluid1Samples.isTimer(t);
     }
 
     /** The thread is inside the graph, or inside again, unless the session is over. */
@@ -221,6 +223,7 @@ public final class JFluid1Session {
         }
         JFluid1Client.end();
         agent = null;
+        linker = null;
         reporter = null;
         JFluid1Allocations.end();
         handedOver = null;
@@ -240,6 +243,11 @@ public final class JFluid1Session {
         swapping = on;
         swapper = on ? Thread.currentThread() : null;
         jammed = false;
+    }
+
+    /** What the thread calls from now on is called by us. */
+    public static void linking(Thread t) {
+        linker = t;
     }
 
     /** Makes room for method ids up to `highest`. Must precede the code that carries them. */
