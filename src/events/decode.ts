@@ -5,7 +5,7 @@
 // Enters and exits are nearly all of them; their loop is the sink's own (`CctBuilder.calls`).
 
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
-import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from './event-halves.ts'
+import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT, MOST_EPOCHS } from './event-halves.ts'
 import {
   CONTROL_ADJUST,
   CONTROL_ALLOCATED,
@@ -33,7 +33,7 @@ import {
 
 /**
  * Receives events. Called often, so: scalars only, and nothing to keep. Ticks are session ticks, exact
- * (below 2^53).
+ * below 2^53, and never fewer than those of the event before (see MOST_EPOCHS).
  */
 export interface EventSink {
   /**
@@ -194,7 +194,7 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
   const payload = (high & HIGH_TICKS_MASK) * TWO_32 + low
   switch ((high >>> METHOD_SHIFT) & METHOD_MASK) {
     case CONTROL_EPOCH:
-      if (payload >= 2 ** (53 - TICK_BITS)) return false
+      if (payload >= MOST_EPOCHS) return false
       state.base = payload * 2 ** TICK_BITS
       return true
     case CONTROL_THREAD: {

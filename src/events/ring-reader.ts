@@ -232,7 +232,7 @@ export class RingReader implements ThreadGate {
     const chunk = writer.later.get(writer.sequence)
     if (chunk === undefined) return false
     const epoch = this.#ring.epoch(chunk)
-    if (epoch < 0) throw new BrokenChunk(chunk, writer.writer, 'its epoch is beyond 2^53 ticks')
+    if (epoch < 0) throw new BrokenChunk(chunk, writer.writer, 'its epoch is beyond 2^58 ticks')
     writer.later.delete(writer.sequence)
     writer.chunk = chunk
     writer.offset = CHUNK_EVENTS

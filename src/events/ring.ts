@@ -18,6 +18,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { EX_CANTCREAT, EX_DATAERR, JfluidError } from '../base/errors.ts'
+import { MOST_EPOCHS } from './event-halves.ts'
 import { EVENT_BYTES } from './event-layout.ts'
 import {
   CHUNK_EPOCH,
@@ -437,9 +438,9 @@ function signature(reader: RingReaderThread): [offset: number, value: number][] 
   ]
 }
 
-/** Ticks are exact up to 2^53, so an epoch has 13 bits. */
+/** -1 for what is none. */
 function checkedEpoch(low: number, high: number): number {
-  return high === 0 && low < 2 ** 13 ? low : -1
+  return high === 0 && low < MOST_EPOCHS ? low : -1
 }
 
 interface Mapping {

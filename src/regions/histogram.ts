@@ -5,10 +5,10 @@ const SUB_BITS = 8
 const SUB_BUCKETS = 1 << SUB_BITS
 const EXACT_BELOW = 2 * SUB_BUCKETS
 const TWO_32 = 2 ** 32
-/** Of the largest value, 2^53 - 1. */
-const MAX_BUCKETS = SUB_BUCKETS * (52 - SUB_BITS) + EXACT_BELOW
+/** Of the largest value, below 2^58. */
+const MAX_BUCKETS = SUB_BUCKETS * (57 - SUB_BITS) + EXACT_BELOW
 
-/** The bucket of a whole number from 0 on, below 2^53. */
+/** The bucket of a whole number from 0 on, below 2^58. */
 export function bucketOf(value: number): number {
   if (value < EXACT_BELOW) return value
   const exponent = value < TWO_32 ? 31 - Math.clz32(value) : 63 - Math.clz32(value / TWO_32)
