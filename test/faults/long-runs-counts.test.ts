@@ -1,0 +1,156 @@
+// Counters and trees as they are after weeks: calls beyond 2^32, times beyond 2^53 ns, recursions of a million levels. Nothing is
+// cut off to 32 bits on the way from the builder to a file and to what is exported from it.
+
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { Profile as Pprof } from 'pprof-format'
+import { describe, expect, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { NODE_CALLS, NODE_FLOATS, NODE_TICKS } from '../../src/cct/nodes.ts'
+import { snapshotOf } from '../../src/cct/snapshot.ts'
+import type { Tree } from '../../src/cct/tree.ts'
+import { readProfile, writeProfile } from '../../src/profile/file.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { Histogram } from '../../src/regions/histogram.ts'
+import { built, FREE, idOf, play, treeOf } from '../cct/notation.ts'
+import { enterWord, exitWord } from '../events/fake-target.ts'
+import { enter, exit } from '../events/sinks.ts'
+import { exported, exportedBytes } from '../export/exported.ts'
+import { Methods, profileOfTree, treeOf as treeFrom } from '../profile/trees.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+import { FULL } from './trials.ts'
+
+const TWO_32 = 2 ** 32
+/** More than 32 bits hold, and no round number. */
+const CALLS = 3 * TWO_32 + 7
+/** A day and more of it, in ns. */
+const NS = 10 ** 14 + 1
+
+describe('counters beyond 2^32', () => {
+  /** As if the second node had been called so often already. */
+  function preloaded(): CctBuilder {
+    const builder = built('main> 0  work> 10  work< 40  main< 100')
+    const work = 3 // nobody, the thread's top, main
+    builder.floats[work * NODE_FLOATS + NODE_CALLS] += TWO_32 - 2
+    builder.floats[work * NODE_FLOATS + NODE_TICKS] += NS
+    return builder
+  }
+
+  it('go on one by one, and the compensation of their calls is exact', () => {
+    const builder = preloaded()
+    play(builder, 'main> 200  work> 210 work< 215  work> 220 work< 225  main< 300')
+    const tree = treeOf(builder, { innerTicks: 3, outerTicks: 2 })
+    const { calls, measuredNs, selfNs } = tree.metrics
+    expect([...calls!]).toEqual([2, TWO_32 + 1])
+    // work: 30 + 5 + 5 and what it had, less 3 a call.
+    expect([measuredNs![1], selfNs![1]]).toEqual([NS + 40, NS + 40 - 3 * (TWO_32 + 1)])
+    // main: 70 + 90, less 3 a call and 2 a call of work.
+    expect(selfNs![0]).toBe(160 - 3 * 2 - 2 * (TWO_32 + 1))
+  })
+
+  it('are whole where calls are only counted', () => {
+    const builder = built('main> 0  work+ work+ main< 10')
+    const work = builder.count - 1
+    builder.countedCalls[work] = CALLS
+    play(builder, 'main> 20  work+ main< 30')
+    expect(builder.countedCalls[work]).toBe(CALLS + 1)
+  })
+
+  it('of durations are whole, and so are those of weeks', () => {
+    const histogram = new Histogram()
+    for (const value of [2 ** 53 + 2, 2 ** 57, 5]) histogram.record(value)
+    expect([...histogram.buckets().count]).toEqual([1, 1, 1])
+    expect([histogram.count, histogram.max]).toEqual([3, 2 ** 57])
+    histogram.remove(2 ** 57)
+    expect([...histogram.buckets().count]).toEqual([1, 1])
+  })
+})
+
+describe('a profile of many calls', () => {
+  const methods = new Methods()
+  const merged = treeFrom(`main 1x 10ns ( work ${CALLS}x ${NS}ns )`, methods)
+  const profile: Profile = profileOfTree(merged, methods.names, {
+    threads: [{ id: 21, name: 'worker-1', tree: merged }],
+  })
+
+  it('is the same when it has been written and read', async () => {
+    const file = join(temporaryDirectory(), 'p.jfluid')
+    await writeProfile(profile, file)
+    const read = await readProfile(file)
+    expect([...read.merged.metrics.calls!]).toEqual([1, CALLS])
+    expect([...read.merged.metrics.selfNs!]).toEqual([10, NS])
+  })
+
+  it.each([
+    ['json', [CALLS, NS]],
+    ['csv', [CALLS, NS]],
+    ['callgrind', [CALLS, NS]],
+    ['collapsed', [NS]],
+    ['speedscope', [NS / 1e6]],
+    ['firefox', [NS / 1e6]],
+  ])('exported to %s has all its digits', async (format, numbers) => {
+    const text = await exported(profile, format)
+    // Some have the times in the unit of their readers.
+    for (const number of numbers)
+      expect([text.includes(String(number)), text.includes(String(number * 1e6))]).toContain(true)
+  })
+
+  it('exported to pprof has them, too', async () => {
+    const message = Pprof.decode(gunzipSync(await exportedBytes(profile, 'pprof')))
+    const values = message.sample.flatMap((it) => it.value.map(Number))
+    expect(values).toEqual(expect.arrayContaining([CALLS, NS]))
+  })
+
+  it('does not fit what VisualVM reads, which is said', async () => {
+    await expect(exported(profile, 'nps')).rejects.toThrow(
+      'format nps cannot hold 12.9G calls of one context',
+    )
+  })
+})
+
+describe('a recursion of very many levels', () => {
+  const LEVELS = FULL ? 1_000_000 : 200_000
+
+  function down(): CctBuilder {
+    const builder = new CctBuilder()
+    builder.thread(1, -1)
+    enter(builder, idOf('top'), 0)
+    feed(builder, (level) => enterWord(idOf('deep'), level))
+    return builder
+  }
+
+  /** All at once: a call an event takes ten times as long. */
+  function feed(builder: CctBuilder, wordOf: (level: number) => [number, number]): void {
+    const words = new Uint32Array(2 * LEVELS)
+    for (let level = 1; level <= LEVELS; level++) words.set(wordOf(level), 2 * level - 2)
+    expect(builder.calls(words, 0, words.length, 0)).toBe(words.length)
+  }
+
+  const shape = (tree: Tree) => [
+    tree.count,
+    tree.size[0],
+    tree.metrics.totalNs![0],
+    tree.metrics.calls![LEVELS],
+  ]
+
+  it('returns level by level', { timeout: 120_000 }, () => {
+    const builder = down()
+    feed(builder, (level) => exitWord(idOf('deep'), LEVELS + level))
+    exit(builder, idOf('top'), 2 * LEVELS + 1)
+    const { merged } = snapshotOf(builder, { calibration: FREE, nsPerTick: 1 })
+    expect(shape(merged)).toEqual([LEVELS + 1, LEVELS + 1, 2 * LEVELS + 1, 1])
+    expect(builder.healed).toBe(0)
+  })
+
+  it('is over at once where its first caller has a handler, or where that returns', {
+    timeout: 120_000,
+  }, () => {
+    const caught = down()
+    caught.caught(idOf('top'), LEVELS + 5)
+    exit(caught, idOf('top'), LEVELS + 9)
+    expect([shape(treeOf(caught))[2], caught.healed]).toEqual([LEVELS + 9, 0])
+    const lost = down()
+    exit(lost, idOf('top'), LEVELS + 9)
+    expect([shape(treeOf(lost))[2], lost.healed]).toEqual([LEVELS + 9, LEVELS])
+  })
+})
