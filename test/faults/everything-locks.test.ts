@@ -23,9 +23,12 @@ const LOCKS: Readonly<Record<string, string>> = {
   lock: 'a ReentrantLock, a ReadWriteLock and the log manager',
 }
 
-/** Without these the JVM itself carries out no attach command that we need: the client gives up, and nobody else waits. */
+/**
+ * Without these the JVM itself carries out no attach command that we need: it tells its properties, has the class loader take
+ * an agent's jar, and warns of the agent (JEP 451). The client gives up then, and nobody else waits.
+ */
 const unattachable = (name: string, { version }: Jdk): boolean =>
-  name === 'properties' || (name === 'loader' && version < 25)
+  name === 'properties' || (name === 'loader' && version < 25) || (name === 'out' && version >= 21)
 
 /**
  * hold name:  a thread holds it until the end, or all of them: "held"

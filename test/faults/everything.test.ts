@@ -1,0 +1,198 @@
+// Everything has probes, the JDK's own classes as well: locks, class initialisation, references, logging, and whatever else
+// `fixtures/everything` does must go on as it does without us. What it prints is the same, byte by byte; nothing
+// hangs; all code is its own afterwards.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { compileEverything } from '../fixtures/fixtures.ts'
+import { liveCode, probed, startDebuggable } from '../live/live-code.ts'
+import { threadDump, threadNames, until } from '../live/remains.ts'
+import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, type Jdk, newest } from '../support/jdks.ts'
+import { jfluid, startJfluid, startRecording } from '../support/jfluid.ts'
+import { FULL, type Outcome, times, trials } from './trials.ts'
+
+/** A part of the program takes a tenth of a second by itself. Silent for longer than this, it hangs. */
+const SILENT_MS = 60_000
+
+/** Together with `--jdk`. */
+const MODES = [
+  ['--scheme', 'a'],
+  ['--scheme', 'b'],
+  ['--follow-threads'],
+  ['--waits'],
+  ['--mode', 'locks'],
+  ['--mode', 'count'],
+  ['--mode', 'bytecodes'],
+  ['--mode', 'alloc'],
+  ['--mode', 'alloc', '--liveness'],
+  ['--mode', 'sample', '--root', 'every.Main.main', '--every', '1ms'],
+  ['--mode', 'sample', '--root', 'every.Main.main', '--every', '1000bc'],
+  ['--call-sites'],
+  ['--max-overhead', '5'],
+  ['--error-bars'],
+  ['--slow', 'p99'],
+  ['--trace', '3'],
+  ['--rare', 'watch'],
+] as const
+
+interface Told {
+  readonly out: string
+  /** What it says on its standard error, without what others say there. */
+  readonly err: string
+  readonly code: number | null
+}
+
+const told = (p: JavaProcess, code: number | null): Told => ({
+  out: p.stdout(),
+  err: p
+    .stderr()
+    .split('\n')
+    .filter((line) => line.startsWith('err: '))
+    .join('\n'),
+  code,
+})
+
+/** What differs, a line each. */
+function differences(found: Told, alone: Told): string[] {
+  const lines = (text: string) => text.split('\n')
+  const wrong = lines(alone.out).flatMap((line, i) => {
+    const other = lines(found.out)[i]
+    return other === line ? [] : [`it printed ${JSON.stringify(other)} in place of ${JSON.stringify(line)}`]
+  })
+  if (lines(found.out).length > lines(alone.out).length) wrong.push('it printed more lines')
+  if (found.err !== alone.err) wrong.push(`it said ${JSON.stringify(found.err)}`)
+  if (found.code !== alone.code) wrong.push(`it ended with ${found.code}`)
+  return wrong
+}
+
+/** Whether `over` comes before the program has been silent for too long. */
+async function goesOn(p: JavaProcess, over: Promise<unknown>): Promise<boolean> {
+  let length = -1
+  let timer: NodeJS.Timeout | undefined
+  const silent = new Promise<boolean>((resolve) => {
+    timer = setInterval(() => {
+      if (p.stdout().length === length) resolve(false)
+      length = p.stdout().length
+    }, SILENT_MS)
+  })
+  const result = await Promise.race([over.then(() => true), silent])
+  clearInterval(timer)
+  return result
+}
+
+async function hung(p: JavaProcess, jvm: number): Promise<Outcome> {
+  const last = p.stdout().trimEnd().split('\n').at(-1)
+  return { harm: [`it hung after ${last}\n${await threadDump(jvm)}`], profile: 'none', left: [] }
+}
+
+const alones = new Map<Jdk, Promise<Told>>()
+
+/** As the program is by itself. */
+function alone(jdk: Jdk): Promise<Told> {
+  let known = alones.get(jdk)
+  if (known === undefined) {
+    known = compileEverything(jdk).then(async (classes) => {
+      const java = startJava(jdk, ['-cp', classes, 'every.Main', 'run'])
+      return told(java, (await java.exit).code)
+    })
+    alones.set(jdk, known)
+  }
+  return known
+}
+
+/** The JVM that `jfluid run` has started. */
+function childOf({ pid }: JavaProcess): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0])
+}
+
+async function fromTheStart(jdk: Jdk, flags: readonly string[]): Promise<Outcome> {
+  const classes = await compileEverything(jdk)
+  const file = join(temporaryDirectory(), 'p.jfluid')
+  const options = ['--root', 'every.Main.main', '--jdk', ...flags, '--record', file]
+  const begun = performance.now()
+  const p = startJfluid('run', ...options, '--', jdk.java, '-cp', classes, 'every.Main', 'run')
+  if (!(await goesOn(p, p.exit))) return hung(p, childOf(p))
+  const ms = performance.now() - begun
+  const harm = differences(told(p, (await p.exit).code), await alone(jdk))
+  if (harm.length > 0) harm.push(p.stderr())
+  const { code } = await jfluid('report', file, '--json')
+  return { harm, profile: code === 0 ? 'kept' : 'lost', left: [], ms: { all: ms } }
+}
+
+forEachJdk((jdk) => {
+  const only = FULL ? MODES : MODES.slice(0, jdk === newest ? 1 : 0)
+  it.each(only.map((flags) => [flags.join(' '), flags] as const))(
+    'from the start, with %s: what it prints is the same, and it ends as it would',
+    { timeout: 3_600_000 },
+    async (name, flags) => {
+      const row = await trials(`\`run --jdk ${name}\`, root \`main\``, jdk, times(1, 3), () =>
+        fromTheStart(jdk, flags),
+      )
+      expect((await alone(jdk)).code).toBe(7)
+      expect(row.tried).toBeGreaterThan(0)
+    },
+  )
+
+  describe.runIf(FULL)('attached to', () => {
+    it('all modes one after the other: the same each time, and all code is its own afterwards', {
+      timeout: 3_600_000,
+    }, async () => {
+      const { java, jvm } = await startDebuggable(jdk, ['-cp', await compileEverything(jdk), 'every.Main'])
+      let asked = 0
+      const run = async (): Promise<string | null> => {
+        const from = java.stdout().length
+        java.send('run')
+        return (await goesOn(java, java.line(/^done/, ++asked))) ? java.stdout().slice(from) : null
+      }
+      const first = await run()
+      const modes = MODES.map((it) => it.filter((word) => !['--root', 'every.Main.main'].includes(word)))
+      await trials('`attach --jdk`, each mode in turn', jdk, times(1, 2) * modes.length, async (_, n) => {
+        const flags = modes[n % modes.length]!
+        const recording = startRecording(java.pid, '--root', 'every.Main.part', '--jdk', ...flags)
+        await recording.started
+        const text = await run()
+        if (text === null) return hung(java, java.pid)
+        await recording.end()
+        // On a busy machine the client has left before thousands of classes have their code back.
+        await until(async () => !(await threadNames(java.pid)).some((name) => name.startsWith('jfluid-')))
+        const harm =
+          text === first ? [] : [`with ${flags.join(' ')} it printed\n${text}\nin place of\n${first}`]
+        return { harm, profile: 'kept', left: probed(await liveCode(jvm, 'L')) }
+      })
+      await jvm.dispose()
+    })
+
+    it.each([['here'], ['other'], ['halt']])(
+      'it leaves from inside the root (%s): its hooks run, and it ends as it would',
+      { timeout: 3_600_000 },
+      async (how) => {
+        const classes = await compileEverything(jdk)
+        const leave = async (profiled: boolean) => {
+          const java = startJava(jdk, ['-cp', classes, 'every.Main'])
+          await java.line(/^ready/)
+          const recording = profiled
+            ? startRecording(java.pid, '--root', 'every.Main.leave', '--root', 'every.Main.hook', '--jdk')
+            : null
+          await recording?.started
+          java.send(`leave ${how}`)
+          if (!(await goesOn(java, java.exit))) return { hung: await hung(java, java.pid) }
+          await recording?.process.exit
+          const profile = recording !== null && (await jfluid('report', recording.file, '--json')).code === 0
+          return { found: told(java, (await java.exit).code), profile }
+        }
+        const { found: expected } = await leave(false)
+        await trials(`\`System.exit\` inside everything, ${how}`, jdk, times(1, 10), async () => {
+          const { hung: problem, found, profile } = await leave(true)
+          if (found === undefined) return problem
+          return {
+            harm: differences(found, expected!),
+            profile: profile ? 'kept' : 'lost',
+            left: [],
+          }
+        })
+      },
+    )
+  })
+})
