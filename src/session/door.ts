@@ -9,7 +9,9 @@ import { join } from 'node:path'
 import { agentProperties, loadAgent, systemProperties } from '../attach/command.ts'
 import { compiledMethods } from '../attach/compiled-methods.ts'
 import { type AttachConnection, openAttachSocket } from '../attach/handshake.ts'
+import { refuseWithoutHeap } from '../attach/heap-room.ts'
 import { findPerfData } from '../attach/hsperfdata.ts'
+import { refuseWithoutMetaspace } from '../attach/metaspace.ts'
 import { readRegular } from '../attach/regular-file.ts'
 import { openTmp } from '../attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
@@ -94,6 +96,8 @@ export interface OpenDoor {
 export async function attachDoor(pid: number): Promise<OpenDoor> {
   const jar = agentJar()
   const connection = await openAttachSocket(pid)
+  await refuseWithoutMetaspace(connection)
+  await refuseWithoutHeap(connection)
   await refuseSecurityManager(connection)
   const { target } = connection
   const owner = ownerFor(target)

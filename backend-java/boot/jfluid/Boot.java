@@ -58,7 +58,11 @@ public final class Boot {
             } catch (java.io.IOException | RuntimeException nowhere) {
                 return; // the client sees that nobody connects and says so
             } catch (OutOfMemoryError full) {
-                // Perhaps what has failed; thrown, the JVM would print it. The heap may have room again shortly.
+                // Perhaps what has failed; thrown, the JVM would print it. The heap may have room again shortly; for
+                // metaspace it is collected each time one asks.
+                if (!"Java heap space".equals(full.getMessage())) {
+                    return;
+                }
                 java.util.concurrent.locks.LockSupport.parkNanos(REPORT_NANOS);
             }
         }

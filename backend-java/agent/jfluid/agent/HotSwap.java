@@ -139,6 +139,7 @@ final class HotSwap {
         }
     }
 
+    static final String NO_METASPACE = "no metaspace was left in the target";
     /** What no JVM takes for a class. */
     private static final byte[] NO_CLASS = {0};
     /** How long a class may take from its load hook to its definition before it counts as not coming. */
@@ -313,6 +314,8 @@ final class HotSwap {
         int calls;
         /** The JVM has loaded classes that the others need. */
         boolean loadedMeanwhile;
+        /** No metaspace was left: to ask again costs the application a collection of all its heap. */
+        boolean isOutOfMetaspace;
 
         boolean isEmpty() {
             return batch.isEmpty();
@@ -389,6 +392,7 @@ final class HotSwap {
                 }
             }
             swap.calls = retransformLinked(ready, swap.failed);
+            swap.isOutOfMetaspace = swap.failed.containsValue(NO_METASPACE);
         } finally {
             swap.loadedMeanwhile = loadedMeanwhile.getAndSet(false); // by this one, or to read classes for it
             swapper = null;
@@ -501,8 +505,9 @@ final class HotSwap {
                 throw full;
             }
             if (t instanceof VirtualMachineError && !(t instanceof InternalError)) {
+                String why = t instanceof OutOfMemoryError full && isMetaspace(full) ? NO_METASPACE : t.toString();
                 for (Class<?> c : batch) {
-                    failed.put(c, t.toString());
+                    failed.put(c, why);
                 }
                 return 1;
             }
@@ -524,6 +529,10 @@ final class HotSwap {
             shown = null; // or it could not be unloaded
         }
         return 1;
+    }
+
+    static boolean isMetaspace(OutOfMemoryError full) {
+        return "Metaspace".equals(full.getMessage()) || "Compressed class space".equals(full.getMessage());
     }
 
     private int halves(List<Class<?>> batch, Map<Class<?>, String> failed) {

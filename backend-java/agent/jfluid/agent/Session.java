@@ -71,6 +71,8 @@ final class Session extends GuestThread {
     private int nextHook;
     /** The redefinition that runs; until it has ended, only load hooks and the like are answered. */
     private Swapping swapping;
+    /** Each try to restore costs the application a collection of all its heap. */
+    private boolean noMetaspace;
     /** Another agent has come, and we want to be the last transformer. */
     private boolean wantLast;
     /** What threads inside the load hook ask, by thread id. */
@@ -617,6 +619,9 @@ final class Session extends GuestThread {
         if (it.failure instanceof Error e) {
             throw e;
         }
+        if (it.swap.isOutOfMetaspace) {
+            throw new IOException(HotSwap.NO_METASPACE);
+        }
         if (it.failure != null || !it.done) {
             link.send(new Object[] {it.command, false, String.valueOf(it.failure)});
             return;
@@ -910,7 +915,7 @@ final class Session extends GuestThread {
         int[] restored = null;
         boolean released = true;
         try {
-            for (int tries = 0; restored == null && tries < RESTORE_TRIES; tries++) {
+            for (int tries = 0; restored == null && !noMetaspace && tries < RESTORE_TRIES; tries++) {
                 restored = restore();
             }
         } finally {
@@ -941,6 +946,7 @@ final class Session extends GuestThread {
             hotSwap.close();
             return restored;
         } catch (OutOfMemoryError full) {
+            noMetaspace = HotSwap.isMetaspace(full);
             Pause.nanos(RESTORE_NANOS);
             return null;
         }

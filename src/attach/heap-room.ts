@@ -1,0 +1,61 @@
+// Whether a JVM has heap left. Where there is none, even an attach command that only asks does harm: the classes of the JDK that
+// answer it are initialised for it, and one whose initialiser fails for want of memory cannot be used any more by anybody
+// (`NoClassDefFoundError: Could not initialize class sun.util.calendar.ZoneInfoFile`).
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EX_TEMPFAIL } from '../base/errors.ts'
+import { AttachError } from './admission.ts'
+import { attachCommand } from './command.ts'
+import type { AttachConnection } from './handshake.ts'
+
+/** What the first session takes. */
+export const HEAP_NEEDED = 2 << 20
+/** For a collection to come: what is used is not all in use. */
+const PATIENCE_MS = 2000
+const PAUSE_MS = 50
+
+export class NoHeapLeft extends AttachError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Try again when the program needs less, or restart it with a larger -Xmx.'
+  constructor(pid: number, free: number) {
+    super(
+      pid,
+      'no heap left',
+      `cannot attach to JVM ${pid}: ${Math.max(0, free) >> 10} KiB of its heap are free, and an attach takes up to ${HEAP_NEEDED >> 10}`,
+    )
+  }
+}
+
+/**
+ * Asks the JVM, which answers without running any Java code.
+ *
+ * @throws NoHeapLeft
+ */
+export async function refuseWithoutHeap({ pid, socketPath }: AttachConnection): Promise<void> {
+  const ask = async (line: string): Promise<string> => {
+    const { code, text } = await attachCommand(socketPath, 'jcmd', [line])
+    return code === 0 ? text : ''
+  }
+  const max = Number(/MaxHeapSize=(\d+)/.exec(await ask('VM.flags'))?.[1] ?? Number.POSITIVE_INFINITY)
+  for (const until = performance.now() + PATIENCE_MS; ; ) {
+    const free = max - heapUsed(await ask('GC.heap_info'))
+    if (free >= HEAP_NEEDED) return
+    if (performance.now() >= until) throw new NoHeapLeft(pid, free)
+    await sleep(PAUSE_MS)
+  }
+}
+
+const UNITS: Readonly<Record<string, number>> = { B: 1, K: 1 << 10, M: 1 << 20, G: 1 << 30 }
+
+/** Bytes, of all generations together: ` tenured generation   total 16384K, used 904K`, `64M max, 3M used`. 0 if nothing tells. */
+export function heapUsed(info: string): number {
+  let sum = 0
+  const [heap = ''] = info.split(/^ *Metaspace/m)
+  for (const line of heap.split('\n')) {
+    // Below a generation its spaces are told, as percentages.
+    const [, a, b, c, d] = /\bused\s+(\d+)([BKMG])|(\d+)([BKMG]) used\b/.exec(line) ?? []
+    const [value, unit] = a === undefined ? [c, d] : [a, b]
+    if (value !== undefined && unit !== undefined) sum += Number(value) * UNITS[unit]!
+  }
+  return sum
+}

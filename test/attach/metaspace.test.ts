@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { metaspaceLeft } from '../../src/attach/metaspace.ts'
+
+/** Of JDK 17; 25 says the same with two lines before it. */
+const report = (max: string, both: string, classSpace = '32768.00 KB reserved,     128.00 KB'): string => `
+Usage:
+  Non-class:     76.29 KB used.
+      Class:      3.32 KB used.
+       Both:     79.61 KB used.
+
+Virtual space:
+  Non-class space:    65536.00 KB reserved,     192.00 KB ( <1%) committed,  1 nodes.
+      Class space:    ${classSpace} ( <1%) committed,  1 nodes.
+             Both:    98304.00 KB reserved,     ${both} ( <1%) committed.${' '}
+
+Chunk freelists:
+   Non-Class:  12284.00 KB
+
+MaxMetaspaceSize: ${max}
+CompressedClassSpaceSize: 32768.00 KB
+`
+
+describe('metaspace that may still be committed', () => {
+  it('is the limit without what is committed, all parts together', () => {
+    assert.equal(metaspaceLeft(report('24576.00 KB', '20000.00 KB')), 4576 * 1024)
+  })
+
+  it('is without bounds where there is no limit', () => {
+    assert.equal(metaspaceLeft(report('unlimited', '20000.00 KB')), Number.POSITIVE_INFINITY)
+  })
+
+  it('is that of the classes themselves, where hardly any of it is left', () => {
+    const full = report('unlimited', '1100.00 KB', '1024.00 KB reserved,     1000.00 KB')
+    assert.equal(metaspaceLeft(full), 24 * 1024)
+  })
+
+  it('is not known of a JVM that says it in other words', () => {
+    assert.equal(
+      metaspaceLeft('java.lang.IllegalArgumentException: Unknown diagnostic command'),
+      Number.POSITIVE_INFINITY,
+    )
+  })
+})
