@@ -26,7 +26,7 @@ export async function finish(
   stop?: StopSignal,
 ): Promise<Finished> {
   if (session.mayTakeLong) {
-    tell('for error bars: timing the roots without the probes of what they call, up to 2 s; Ctrl-C skips it')
+    tell('timing the roots without the probes of what they call, up to 2 s; Ctrl-C skips it')
     stop?.instead(() => session.hurry())
   }
   try {

@@ -128,6 +128,24 @@ export class ErrorBarsNeedTimes extends JfluidError {
   }
 }
 
+export class ProofNeedsTimes extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave --proof out, or take --mode exact or locks.'
+  constructor(mode: Mode) {
+    super(`--proof times the roots before and after, and --mode ${mode} measures no time`)
+  }
+}
+
+export class ProofNotWith extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
+  constructor() {
+    super(
+      '--proof does not go with --rare watch: taking probes out looks like the first calls that are watched for',
+    )
+  }
+}
+
 export class ErrorBarsNotWith extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Leave one of the two out.'
@@ -179,6 +197,7 @@ export interface SessionFlags {
   readonly profiler?: string
   readonly every?: string
   readonly errorBars?: boolean
+  readonly proof?: boolean
   readonly callSites?: boolean
   readonly random?: number
   readonly sampler?: string
@@ -296,6 +315,10 @@ export function withSessionFlags(command: Command): Command {
       'say how sure each time is: now and then, for up to 2 s, roots are timed with nothing else instrumented',
     )
     .option(
+      '--proof',
+      'time the root before anything else has probes, and after: for up to 1.5 s each, and a redefinition each',
+    )
+    .option(
       '--max-overhead <percent>',
       'hold what profiling costs below that in every second, as 5%: cheap hot methods lose their probes',
       overhead,
@@ -383,7 +406,7 @@ export function count(value: string): number {
  * All options, with the block analysis that --bba names.
  *
  * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, RareNeedsLookAhead, WaitsNeedTime,
- * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples
+ * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, ProofNeedsTimes, ProofNotWith, BadAnalysis, BadInterval, OnlyForSamples
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
@@ -424,6 +447,10 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
         'taking probes out and back in looks like the first calls that are watched for',
       )
     }
+  }
+  if (options.proof) {
+    if (!isTimed(mode)) throw new ProofNeedsTimes(mode)
+    if (options.rare === 'watch') throw new ProofNotWith()
   }
   if (options.maxOverhead !== undefined) checkBudget(options)
   checkTrace(options)
@@ -493,6 +520,7 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--sampler', flags.sampler !== undefined],
     ['--random', flags.random !== undefined],
     ['--error-bars', flags.errorBars === true],
+    ['--proof', flags.proof === true],
     ['--max-overhead', flags.maxOverhead !== undefined],
     ['--slow', flags.slow !== undefined],
     ['--call-sites', flags.callSites === true],
@@ -536,6 +564,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     mode: flags.mode ?? 'exact',
     waits: flags.waits === true,
     ...(flags.errorBars === true && { errorBars: true }),
+    ...(flags.proof === true && { proof: true }),
     ...(flags.sampleEvery !== undefined && { sampleEvery: flags.sampleEvery }),
     ...(flags.maxOverhead !== undefined && { maxOverhead: flags.maxOverhead }),
     ...(flags.slow !== undefined && { slow: flags.slow }),

@@ -69,6 +69,7 @@ export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
     ['--max-overhead', flags.maxOverhead !== undefined],
     ['--slow', flags.slow !== undefined],
     ['--error-bars', flags.errorBars === true],
+    ['--proof', flags.proof === true],
     ['--call-sites', flags.callSites === true],
     ['--random', flags.random !== undefined],
     ['--sample-every', flags.sampleEvery !== undefined],

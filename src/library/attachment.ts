@@ -12,7 +12,7 @@ import { Session, type SessionStatus } from '../session/session.ts'
 
 /**
  * As the options of `jfluid attach` are called, in camel case: `root`, `region`, `mode`, `scheme`, `include`, `exclude`, `jdk`,
- * `lookAhead`, `followThreads`, `rare`, `waits`, `bba`, `profiler`, `every`, `random`, `callSites`, `errorBars`, `maxOverhead`
+ * `lookAhead`, `followThreads`, `rare`, `waits`, `bba`, `profiler`, `every`, `random`, `callSites`, `errorBars`, `proof`, `maxOverhead`
  * (a part: 0.05 is 5 %), `sampleEvery`, `liveness`.
  */
 export interface AttachOptions

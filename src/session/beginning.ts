@@ -5,6 +5,7 @@ import { NO_PAST, type Past } from '../reveal/past.ts'
 import type { Revelation } from '../reveal/revealer.ts'
 import type { Engine } from './engine.ts'
 import { handOverTasks } from './hand-over-points.ts'
+import { taskOf } from './instrumenter.ts'
 import type { Pulse } from './pulse.ts'
 import { looksAhead, tellsWaits } from './session-options.ts'
 import { compiledPast } from './target-past.ts'
@@ -54,7 +55,7 @@ export class Beginning {
         const ahead = await this.#aheadOfRoots(rareWatch.past ?? past)
         for await (const recent of rareWatch.recent()) ahead.push(recent)
         this.#adviseWatch()
-        await installation.begin([...ahead, roots])
+        await installation.begin([...ahead, await this.#timed(roots)])
       })
       await installation.catchUp()
       await rareWatch.settle()
@@ -63,6 +64,17 @@ export class Beginning {
       recording()
     })
     rareWatch.lookFurther().catch(() => {}) // the turns have told
+  }
+
+  /** With --proof, the roots alone get their probes, and are timed. @returns what is left to be put in */
+  async #timed(roots: Revelation): Promise<Revelation> {
+    const { installation, options, rootProof } = this.#engine
+    const own = roots.instrument.filter((it) => it.root)
+    if (rootProof === null || own.length === 0 || options.untilExit === true) return roots
+    this.#onPhase('timing the roots as they are')
+    await installation.install(own.map(taskOf), [])
+    await rootProof.timeBefore()
+    return { ...roots, instrument: roots.instrument.filter((it) => !it.root) }
   }
 
   /** @throws RegionProblem */

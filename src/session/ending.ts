@@ -137,7 +137,7 @@ export class SessionEnd {
     const { agent, budget, door, installation, options, recorder, turns } = this.#engine
     this.#pulse.stop()
     budget?.stop()
-    await this.#timeRootsAtLast()
+    await this.#timeRootsAtLast(isLast)
     turns.close()
     const proof = isLast && !this.#isOver ? new Proof(this.#engine) : null
     if (!this.#isOver) await this.#leave(proof)
@@ -151,11 +151,14 @@ export class SessionEnd {
   }
 
   /** What there is to do before the code goes back: it takes about two seconds, if no root has been timed before. */
-  async #timeRootsAtLast(): Promise<void> {
-    const { errorBars, pid } = this.#engine
-    if (errorBars === null || this.#isOver) return
+  async #timeRootsAtLast(isLast: boolean): Promise<void> {
+    const { errorBars, pid, rootProof } = this.#engine
+    const proof = isLast ? rootProof : null
+    if ((errorBars === null && proof === null) || this.#isOver) return
     this.#span.end()
-    await answerInTime(errorBars.finish(), pid).catch(() => {}) // what follows will tell
+    // What follows will tell, if the target does not answer.
+    if (errorBars !== null) await answerInTime(errorBars.finish(), pid).catch(() => {})
+    if (proof !== null && !this.#isOver) await answerInTime(proof.timeAfter(), pid).catch(() => {})
   }
 
   async #leave(proof: Proof | null): Promise<void> {
@@ -223,10 +226,11 @@ export class SessionEnd {
   }
 
   #lost(reason: string): void {
-    const { budget, errorBars, turns } = this.#engine
+    const { budget, errorBars, rootProof, turns } = this.#engine
     this.#isOver = true
     turns.close()
     errorBars?.lost()
+    rootProof?.hurry()
     budget?.stop()
     this.#span.end()
     this.#pulse.stop()

@@ -23,6 +23,7 @@ import type { Prepared } from './preparation.ts'
 import { RareWatch } from './rare-watch.ts'
 import type { Recorder } from './recorder.ts'
 import type { RegionTable } from './regions.ts'
+import { RootProof } from './root-proof.ts'
 import { RootWatch } from './root-watch.ts'
 import { firstMethodOf, recipeOf, type SessionOptions, timesRoots } from './session-options.ts'
 import { TargetClasses } from './target-classes.ts'
@@ -55,6 +56,7 @@ export class Engine {
   /** Null unless asked for. */
   readonly errorBars: ErrorBars | null
   readonly budget: Budget | null
+  readonly rootProof: RootProof | null
   readonly byHand: ByHand
   readonly names: Names
   readonly targetState = new TargetState()
@@ -107,6 +109,7 @@ export class Engine {
             { ...calibration, ticksOfCount: prepared.ticksOfCount },
             options.maxOverhead,
           )
+    this.rootProof = options.proof === true ? new RootProof(this) : null
     const { installation, errorBars, budget } = this
     this.byHand = new ByHand({ options, workshop, installation, errorBars, budget })
     this.classLoads = new ClassLoads(workshop, this.installation, unanswered)

@@ -23,6 +23,7 @@ import {
 } from '../cct/uncertainty.ts'
 import { LinkLost } from '../wire/link.ts'
 import type { BareTime } from '../wire/messages.ts'
+import { allLeft, asTimes, ENOUGH_CALLS, INSIDE_MS, spansOf, timeBare } from './bare-times.ts'
 import type { Installation, Workshop } from './installation.ts'
 
 /** Between two looks at the trees, or longer where a look takes long: millions of contexts. */
@@ -34,23 +35,14 @@ const COLD_MS = 1_000
 /** Calls with probes are those of so long a time before a round, longer if they are few. */
 const SPAN_MS = 1_500
 const LONGEST_SPAN_MS = 60_000
-const ENOUGH_CALLS = 30
 /** The first round, after the last redefinition; the next ones after twice the time each. */
 const FIRST_MS = 2_500
 const NEXT_MS = 10_000
 const UNSETTLED_MS = 15_000
 /** More classes than that stop the target for too long: they are redefined once, at the end. */
 const MOST_CLASSES = 1_000
-/** How long threads may take to leave the roots. */
-const INSIDE_MS = 1_000
-const INSIDE_LOOK_MS = 5
-const LOOKS = 3
-/** How long roots are timed, and between two looks at it. */
-const LEAST_BARE_MS = 700
-const MOST_BARE_MS = 2_000
-const BARE_LOOK_MS = 50
-/** Halves of what counts that differ by less are the same. */
-const STEADY = 0.02
+/** How long roots are timed. */
+const BARE_MS = { leastMs: 700, mostMs: 2_000 }
 const FEW_CALLS = 5
 
 /** What is known of one root, for the profile. Ticks of an outermost call. */
@@ -262,14 +254,17 @@ export class ErrorBars {
     this.#isBare = true
     let out: number[] = []
     try {
-      if (!(await this.#allLeft())) {
+      if (!(await allLeft(this.#workshop.agent, () => this.#isOver))) {
         this.#problem = `a root was running all the time, for ${INSIDE_MS / 1000} s at least`
         return
       }
       await this.#look()
       const withProbes = this.#looks // if counting begins anew meanwhile, they are what they were
       out = await this.#takeOut()
-      const bare = await this.#timeRoots()
+      const isOver = () => this.#hurried || this.#isOver
+      const bare = await timeBare(agent, BARE_MS, isOver, (times) => {
+        this.#bareCalls = callsOf(times)
+      })
       if (this.#compare(withProbes, bare)) this.#rounds++
       else this.#problem = `roots were called fewer than ${FEW_CALLS} times, with probes or without`
       this.#learnCold()
@@ -288,16 +283,6 @@ export class ErrorBars {
   async #countLeftOut(): Promise<void> {
     this.#bareCalls = callsOf(await this.#workshop.agent.bareTimes())
     this.#leftOut = this.#bareCalls - this.#leftOutBefore
-  }
-
-  async #allLeft(): Promise<boolean> {
-    const until = performance.now() + INSIDE_MS
-    for (let looks = 0; looks < LOOKS; ) {
-      looks = (await this.#workshop.agent.inside()) === 0 ? looks + 1 : 0
-      if (performance.now() > until || this.#isOver) return false
-      await sleep(INSIDE_LOOK_MS)
-    }
-    return true
   }
 
   /** @returns the classes */
@@ -327,23 +312,6 @@ export class ErrorBars {
       await agent.openRoots()
     })
     this.#looks = []
-  }
-
-  /** @returns sums of bare calls, from the end of the slow ones on */
-  async #timeRoots(): Promise<{ at: number; times: Map<number, BareTime> }[]> {
-    const { agent } = this.#workshop
-    const looks: { at: number; times: Map<number, BareTime> }[] = []
-    const begun = performance.now()
-    for (;;) {
-      const times = await agent.bareTimes()
-      this.#bareCalls = callsOf(times)
-      looks.push({ at: performance.now(), times: new Map(times.map((it) => [it.method, it])) })
-      const spent = performance.now() - begun
-      const counted = looks.filter(({ at }) => at - begun >= spent / 2)
-      if (this.#hurried || this.#isOver || spent >= MOST_BARE_MS) return counted
-      if (spent >= LEAST_BARE_MS && isSteady(counted.map((it) => it.times))) return counted
-      await sleep(BARE_LOOK_MS)
-    }
   }
 
   /** @returns whether something can be said of a root */
@@ -412,42 +380,6 @@ function lately(looks: readonly Look[], method: number): RootTimes[] {
   return spansOf(looks.slice(from).map(({ sums }) => asTimes(sums.get(method))))
 }
 
-const NO_TIMES: RootTimes = { calls: 0, ticks: 0, allCalls: 0, halves: 0 }
-
-function asTimes(sum: BareTime | RootSum | undefined): RootTimes {
-  if (sum === undefined) return NO_TIMES
-  return 'allCalls' in sum ? sum : { calls: sum.calls, ticks: sum.ticks, allCalls: sum.calls, halves: 0 }
-}
-
-function spansOf(sums: readonly RootTimes[]): RootTimes[] {
-  return sums.slice(1).map((sum, i) => ({
-    calls: sum.calls - sums[i].calls,
-    ticks: sum.ticks - sums[i].ticks,
-    allCalls: sum.allCalls - sums[i].allCalls,
-    halves: sum.halves - sums[i].halves,
-  }))
-}
-
 function callsOf(times: readonly BareTime[]): number {
   return times.reduce((sum, { calls }) => sum + calls, 0)
-}
-
-/** Whether every root that is called takes as long in the second half of these as in the first. */
-function isSteady(looks: readonly ReadonlyMap<number, BareTime>[]): boolean {
-  const first = looks[0]
-  const middle = looks[Math.floor(looks.length / 2)]
-  const last = looks[looks.length - 1]
-  let called = false
-  for (const [method, now] of last) {
-    const means = [
-      [first.get(method), middle.get(method)],
-      [middle.get(method), now],
-    ].map(([from, to]) => {
-      const calls = (to?.calls ?? 0) - (from?.calls ?? 0)
-      return calls < ENOUGH_CALLS ? Number.NaN : ((to?.ticks ?? 0) - (from?.ticks ?? 0)) / calls
-    })
-    if (!(Math.abs(means[0] - means[1]) <= STEADY * means[1])) return false
-    called = true
-  }
-  return called
 }

@@ -120,7 +120,7 @@ export class Proof {
 
   /** The agent has been told to go. @returns null if the target has gone itself */
   async left(report: DetachReport): Promise<DetachFacts | null> {
-    const { agent, door, pausesKnown, pid } = this.#engine
+    const { agent, door, pausesKnown, pid, rootProof } = this.#engine
     const isClosed = await within(
       GONE_MS,
       agent.closed.then(() => true),
@@ -143,6 +143,7 @@ export class Proof {
       restoredClasses: report.restoredClasses,
       refusedClasses: report.refusedClasses,
       code: this.#code,
+      ...(rootProof !== null && { proof: rootProof.facts }),
       left,
       unseen: after.unseen,
       lambdaClasses: report.lambdaClasses,

@@ -46,6 +46,8 @@ export interface SessionOptions {
   readonly rare?: 'arm' | 'watch'
   /** Roots are timed without the probes of what they call, now and then. Of exact time. */
   readonly errorBars?: boolean
+  /** Roots are timed by themselves before anything else has probes, and after. Of times; not with `rare: 'watch'`. */
+  readonly proof?: boolean
   /** The overhead is held below that, by taking probes out of methods: 0.05 is 5 %. Of exact time. */
   readonly maxOverhead?: number
   /** So many calls of roots are kept event by event. Of exact time, without `callSites`. */

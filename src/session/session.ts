@@ -395,14 +395,16 @@ export class Session {
     return this.#recording.end.facts
   }
 
-  /** Whether error bars keep the end waiting. */
+  /** Whether roots are still to be timed, which keeps the end waiting. */
   get mayTakeLong(): boolean {
-    return this.#engine.errorBars?.rounds === 0 && !this.#recording.end.isOver
+    const { errorBars, rootProof } = this.#engine
+    return (errorBars?.rounds === 0 || rootProof?.isOwed === true) && !this.#recording.end.isOver
   }
 
-  /** Whoever ends the session will not wait for error bars. */
+  /** Whoever ends the session will not wait for that. */
   hurry(): void {
     this.#engine.errorBars?.hurry()
+    this.#engine.rootProof?.hurry()
   }
 
   /**

@@ -21,6 +21,7 @@ const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
   '--rare watch': { rare: 'watch' },
   '--profiler x.jar': { profiler: 'x.jar' },
   '--error-bars': { errorBars: true },
+  '--proof': { proof: true },
   '--max-overhead 5%': { maxOverhead: 0.05 },
   '--slow p99': { slow: 'p99' },
   '--slow 5ms': { slow: 5e6 },
@@ -66,10 +67,11 @@ const TAKEN: readonly Taken[] = [
     mode: 'exact',
     options: [
       ...['--waits', '--error-bars', '--max-overhead 5%', '--slow p99', '--slow 5ms'],
-      ...['--call-sites', '--follow-threads'],
+      ...['--call-sites', '--follow-threads', '--proof'],
       '--trace 3',
     ],
     apart: [
+      '--rare watch with --proof',
       '--waits with --max-overhead 5%',
       '--rare watch with --error-bars',
       '--rare watch with --max-overhead 5%',
@@ -83,7 +85,8 @@ const TAKEN: readonly Taken[] = [
   },
   {
     mode: 'locks',
-    options: ['--waits', '--slow p99', '--slow 5ms', '--call-sites', '--follow-threads'],
+    options: ['--waits', '--proof', '--slow p99', '--slow 5ms', '--call-sites', '--follow-threads'],
+    apart: ['--rare watch with --proof'],
   },
   {
     mode: 'bytecodes',

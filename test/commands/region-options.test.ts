@@ -22,6 +22,7 @@ describe('--region', () => {
     ['--sampler', { sampler: 'jfr' }],
     ['--random', { random: 3 }],
     ['--error-bars', { errorBars: true }],
+    ['--proof', { proof: true }],
     ['--max-overhead', { maxOverhead: 0.05 }],
     ['--call-sites', { callSites: true }],
     ['--sample-every', { sampleEvery: 10 }],

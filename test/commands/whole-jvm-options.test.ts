@@ -47,6 +47,7 @@ describe('--mode sample without a root, or with --sampler', () => {
     [{ rare: 'watch' }, '--rare watch'],
     [{ waits: true }, '--waits'],
     [{ errorBars: true }, '--error-bars'],
+    [{ proof: true }, '--proof'],
     [{ random: 1 }, '--random'],
     [{ sampleEvery: 2 }, '--sample-every'],
     [{ bba: 'precise' }, '--bba'],

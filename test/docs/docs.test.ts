@@ -186,6 +186,10 @@ it('the documented keys of the JSON are those of an export', () => {
         different: ['a.B.c()V'],
       },
       ...{ left: ['thread jfluid-agent'], unseen: ['mappings'] },
+      proof: {
+        roots: [{ method: 'a.B.c()V', beforeCalls: 1, beforeNs: 1, afterCalls: 1, afterNs: 1, doubtNs: 1 }],
+        problem: '',
+      },
     },
     errorBars: {
       ...{ rounds: 1, leftOutCalls: 1 },
@@ -222,7 +226,8 @@ it('the documented keys of the JSON are those of an export', () => {
   full.merged.metrics.warmupSelfNs!.fill(1)
   const found = new Set<string>()
   const visit = (value: unknown, path: string): void => {
-    const node = /(?:merged|(?<!errorBars\.)roots|children)\[\]$/.test(path) && typeof value === 'object'
+    const node =
+      /(?:merged|(?<!errorBars\.|proof\.)roots|children)\[\]$/.test(path) && typeof value === 'object'
     if (Array.isArray(value)) {
       found.add(`${path}[]`)
       for (const item of value) visit(item, `${path}[]`)
@@ -238,7 +243,7 @@ it('the documented keys of the JSON are those of an export', () => {
   ].map(([key]) => unquoted(key!))
   // An array of objects needs no row of its own where its members have some.
   const objects =
-    /^(instrumentation\.skipped|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
+    /^(instrumentation\.skipped|detach\.proof\.roots|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
   const paths = [...found].filter((path) => !objects.test(path))
   expect([...documented].sort()).toEqual(paths.sort())
 })

@@ -155,6 +155,36 @@ forEachJdk((jdk) => {
     })
   })
 
+  it('with --proof a root is timed by itself before and after, and those calls are in no tree', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'sleep'])
+    await java.line(/^ready/)
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work', '--proof')
+    await recording.started
+    const { detach, instrumentation, merged } = await recording.stop()
+    const { roots, problem } = detach!.proof!
+    expect([roots.map((it) => it.method), problem]).toEqual([['fix.Ticker.work(I)I'], ''])
+    const [root] = roots
+    // It sleeps for a millisecond; a busy machine may let it sleep for longer.
+    for (const ns of [root!.beforeNs, root!.afterNs]) expect(ns).toBeGreaterThanOrEqual(1e6)
+    for (const ns of [root!.beforeNs, root!.afterNs]) expect(ns).toBeLessThan(100e6)
+    for (const calls of [root!.beforeCalls, root!.afterCalls]) expect(calls).toBeGreaterThanOrEqual(5)
+    expect(line(recording)).toMatch(
+      /restored: 1 class original, root call [\d.]+ ms before, [\d.]+ ms after \(±\d+ %\), nothing left$/,
+    )
+    // The root, what it calls, and all but the root out again.
+    expect(instrumentation.redefinitions).toBeGreaterThanOrEqual(3)
+    expect(merged.flatMap((it) => it.children.map(({ method }) => method))).toContain('nap')
+  })
+
+  it('a root that is not called is not timed, and the line says so', async () => {
+    const java = await startKeeper(jdk)
+    const recording = startRecording(java.pid, '--root', 'fix.Keeper.main', '--proof')
+    await recording.started
+    const { detach } = await recording.stop()
+    expect(detach?.proof).toEqual({ roots: [], problem: 'it was called fewer than 5 times in 1.5 s' })
+    expect(line(recording)).toContain('root not timed (it was called fewer than 5 times in 1.5 s)')
+  })
+
   it('what is still there is told by what it is', async () => {
     const dir = `/dev/shm/jfluid-1-${process.pid}-abcdef` // of another pid namespace: nobody removes it
     mkdirSync(dir)

@@ -196,6 +196,17 @@ export interface JsonProfile {
       different: string[]
       unchecked: string
     }
+    proof?: {
+      roots: {
+        method: string
+        beforeCalls: number
+        beforeNs: number
+        afterCalls: number
+        afterNs: number
+        doubtNs: number
+      }[]
+      problem: string
+    }
     left: string[]
     unseen: string[]
     lambdaClasses: number
