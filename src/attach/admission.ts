@@ -114,9 +114,12 @@ export class AttachDisabled extends AttachError {
 export class TargetStopped extends AttachError {
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
+  /** As in: it is … */
+  readonly how: string
   constructor(pid: number, traced: boolean) {
     const how = traced ? 'held by a debugger or tracer' : 'stopped (SIGSTOP)'
     super(pid, traced ? 'is traced' : 'is stopped', `cannot attach to JVM ${pid}: it is ${how}`)
+    this.how = how
     this.hint = traced ? 'Let the debugger continue it first.' : `Continue it first: kill -CONT ${pid}`
   }
 }

@@ -19,9 +19,9 @@ import {
   JfluidError,
 } from '../base/errors.ts'
 import { afterOwnTime } from '../base/own-time.ts'
-import { NoSuchProcess } from './admission.ts'
+import { NoSuchProcess, TargetStopped } from './admission.ts'
 import type { AttachConnection } from './handshake.ts'
-import { stillRuns, type TargetProcess } from './target-process.ts'
+import { readTargetProcess, stillRuns, type TargetProcess } from './target-process.ts'
 
 // From attachListener.hpp: name_length_max, arg_length_max, arg_count_max.
 const OPERATION_BYTES = 16
@@ -324,6 +324,8 @@ async function run(
     if (problem instanceof AttachProtocolError && (await ends(target))) {
       throw new NoSuchProcess(pid, 'has ended')
     }
+    const state = problem instanceof CommandTimeout ? readTargetProcess(pid)?.state : undefined
+    if (state === 'T' || state === 't') throw new TargetStopped(pid, state === 't')
     throw problem
   }
 }

@@ -114,10 +114,14 @@ export class Preparation {
     }
   }
 
-  /** After an error: the target is as it was, and nothing of ours is left. */
-  async abandon(): Promise<void> {
+  /**
+   * After an error: the target is as it was, and nothing of ours is left.
+   *
+   * @param answers  else the target has to see by itself that we have gone
+   */
+  async abandon(answers = true): Promise<void> {
     // The first error is the one to tell, and a silent target must not keep it from being told.
-    await answerInTime(this.#agent.detach(), this.#door.pid ?? 0).catch(() => {})
+    if (answers) await answerInTime(this.#agent.detach(), this.#door.pid ?? 0).catch(() => {})
     this.#agent.close()
     this.#door.leave()
     await this.#starting?.then(

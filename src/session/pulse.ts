@@ -4,8 +4,11 @@
 import { LinkLost } from '../wire/link.ts'
 import { collapsedWarning } from './context-bound.ts'
 import type { Engine } from './engine.ts'
+import { stopOf } from './stopped-target.ts'
 
 const STATUS_MS = 500
+/** A target that says nothing for so long may be stopped. */
+const SILENT_MS = 900
 /** Every so many of them, methods that were left alone are looked at. */
 const RARE_TICKS = 4
 
@@ -17,6 +20,9 @@ export class Pulse {
   /** The roots are being looked at, which waits for the target and the revealer. */
   #looking = false
   #hasRecorded = false
+  /** When a status was asked for that has not come; null if none is due. */
+  #askedAt: number | null = null
+  #note: string | null = null
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -25,6 +31,11 @@ export class Pulse {
   /** Whether it has seen that something was recorded, even if that has been forgotten. */
   get hasRecorded(): boolean {
     return this.#hasRecorded
+  }
+
+  /** Why the target says nothing; null while it does. */
+  get note(): string | null {
+    return this.#note
   }
 
   start(): void {
@@ -50,8 +61,17 @@ export class Pulse {
   async #tick(): Promise<void> {
     if (this.#stopped) return
     const { options, rareWatch, recorder, rootWatch, warnings } = this.#engine
+    if (this.#askedAt !== null) {
+      // One question at a time: a target that is stopped would have hundreds to answer when it goes on.
+      this.#note = performance.now() - this.#askedAt < SILENT_MS ? null : this.#silence()
+      return
+    }
+    this.#askedAt = performance.now()
     try {
-      await this.readStatus()
+      await this.readStatus().finally(() => {
+        this.#askedAt = null
+        this.#note = null
+      })
       if (++this.#ticks % RARE_TICKS === 0) rareWatch.look().catch(() => {}) // the turns have told
       const stats = await recorder.stats()
       if (stats.events > 0) this.#hasRecorded = true
@@ -66,5 +86,11 @@ export class Pulse {
     } catch (error) {
       if (!(error instanceof LinkLost)) warnings.add(String(error))
     }
+  }
+
+  #silence(): string | null {
+    const { pid } = this.#engine
+    const stop = stopOf(pid)
+    return stop === null ? null : `JVM ${pid} is ${stop.how}: nothing is recorded until it goes on`
   }
 }

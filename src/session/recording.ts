@@ -1,6 +1,7 @@
 // One recording of a session: the roots it was begun with, and all that is joined for them. A session has one after the other
 // when its roots are changed while it runs (`Session.changeRoots`).
 
+import { TargetStopped } from '../attach/admission.ts'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { LinkLost } from '../wire/link.ts'
 import { Beginning } from './beginning.ts'
@@ -12,6 +13,7 @@ import { Pulse } from './pulse.ts'
 import { Questions } from './questions.ts'
 import { type SessionOptions, tellsTime } from './session-options.ts'
 import { Span } from './span.ts'
+import { whileRunning } from './stopped-target.ts'
 
 /** The target ended the session before there was anything to keep, and lives on. */
 export class LeftBeforeRecording extends JfluidError {
@@ -47,6 +49,7 @@ export class Recording {
    *
    * @param onPhase  told what is being done, for progress
    * @throws RootNotFound and other errors of the revealer; the target is then as it was
+   * @throws TargetStopped if it is stopped meanwhile; it will be as it was once it goes on
    */
   static async start(
     door: OpenDoor,
@@ -57,13 +60,15 @@ export class Recording {
     const preparation = new Preparation(door, options)
     let recording: Recording | undefined
     try {
-      recording = new Recording(await preparation.prepare(onPhase))
-      takeOver(recording.engine)
-      await recording.#begin(onPhase)
-      return recording
+      return await whileRunning(door.pid, onPhase, async (onPhase) => {
+        recording = new Recording(await preparation.prepare(onPhase))
+        takeOver(recording.engine)
+        await recording.#begin(onPhase)
+        return recording
+      })
     } catch (error) {
       const why = error instanceof LinkLost ? await recording?.end.whyLeft() : undefined
-      await preparation.abandon()
+      await preparation.abandon(!(error instanceof TargetStopped))
       throw typeof why === 'string' && recording !== undefined
         ? new LeftBeforeRecording(recording.engine.pid, why)
         : error

@@ -301,7 +301,8 @@ export class Session {
     const { end, engine, pulse, span } = this.#recording
     const { budget, clock, errorBars, recorder, revealer, rootWatch } = engine
     const stats = await recorder.stats()
-    const { notes, armed } = rootWatch
+    const { armed } = rootWatch
+    const notes = [...rootWatch.notes, ...(pulse.note === null ? [] : [pulse.note])]
     const nothing = armed ? 'the class of the root is not loaded yet; waiting for it' : null
     const waits = stats.events === 0
     const recording = !waits || pulse.hasRecorded

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { TargetStopped } from '../../src/attach/admission.ts'
+import { whileRunning } from '../../src/session/stopped-target.ts'
+import { startProcess, stop } from '../support/java-process.ts'
+
+const never = new Promise<never>(() => {})
+
+describe('work for which the target must run', () => {
+  it('ends when the target has been stopped for too long, and says before what it waits for', async () => {
+    const target = startProcess('cat', [])
+    await stop(target)
+    const told: string[] = []
+    const work = whileRunning(
+      target.pid,
+      (it) => told.push(it),
+      (onPhase) => {
+        onPhase('calibrating')
+        return never
+      },
+      300,
+    )
+    await expect(work).rejects.toThrow(TargetStopped)
+    expect(told).toEqual(['calibrating', `waiting: JVM ${target.pid} is stopped (SIGSTOP)`])
+  })
+
+  it('goes on when the target does', async () => {
+    const target = startProcess('cat', [])
+    await stop(target)
+    const told: string[] = []
+    let finish = (_: string): void => {}
+    const work = whileRunning(
+      target.pid,
+      (phase) => {
+        told.push(phase)
+        if (/^waiting/.test(phase)) target.child.kill('SIGCONT')
+        else if (told.length > 1) finish('done')
+      },
+      (onPhase) => {
+        onPhase('calibrating')
+        return new Promise<string>((resolve) => {
+          finish = resolve
+        })
+      },
+    )
+    expect(await work).toBe('done')
+    expect(told).toEqual(['calibrating', `waiting: JVM ${target.pid} is stopped (SIGSTOP)`, 'calibrating'])
+  })
+})
