@@ -67,6 +67,8 @@ export interface AttachReply {
 }
 
 const COMMAND_MS = 10_000
+/** Between tries to get into the JVM's queue of clients, which has five places. */
+const QUEUE_MS = 10
 /** How long a process may take to be gone once its sockets are closed: with a large heap, that is given back first. */
 const ENDING_MS = 1_000
 
@@ -122,7 +124,25 @@ export async function attachCommand(
 ): Promise<AttachReply> {
   signal?.throwIfAborted()
   const request = encodeRequest(operation, args)
-  const bytes = await new Promise<Buffer>((resolve, reject) => {
+  const giveUp = performance.now() + timeoutMs
+  for (;;) {
+    const bytes = await exchange(socketPath, operation, request, timeoutMs, signal)
+    if (bytes !== null) return decodeReply(operation, bytes)
+    if (performance.now() > giveUp) throw new CommandTimeout(operation, timeoutMs)
+    await sleep(QUEUE_MS)
+  }
+}
+
+/** @returns the reply; null if as many clients as the JVM lets wait were waiting already */
+async function exchange(
+  socketPath: string,
+  operation: string,
+  request: Buffer,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Buffer | null> {
+  signal?.throwIfAborted()
+  return await new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     const socket = connect(socketPath, () => socket.write(request))
@@ -142,6 +162,7 @@ export async function attachCommand(
       const { code } = problem
       if ((code === 'ECONNRESET' || code === 'EPIPE') && size > 0) resolve(Buffer.concat(chunks))
       else if (problem instanceof JfluidError) reject(problem)
+      else if (code === 'EAGAIN') resolve(null)
       else reject(new AttachProtocolError(operation, `connection failed (${code})`, { cause: problem }))
     })
     socket.on('close', () => {
@@ -150,7 +171,6 @@ export async function attachCommand(
       resolve(Buffer.concat(chunks))
     })
   })
-  return decodeReply(operation, bytes)
 }
 
 /** Loading of a Java agent failed; one class for each thing that can be done about it. */

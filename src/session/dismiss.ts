@@ -100,8 +100,8 @@ async function endSession(pid: number, force: boolean): Promise<EndedSession | n
   const connection = await openAttachSocket(pid)
   removeTriggers(connection.target)
   const line = `detach=${force ? 'force' : 'polite'};build=${agentJar().build}`
-  const properties = await tellAgent(connection, line)
-  const [what, ...numbers] = (properties?.get('jfluid.detached') ?? '').split(' ')
+  const told = await tellAgent(connection, line)
+  const [what, ...numbers] = (told?.properties.get('jfluid.detached') ?? '').split(' ')
   switch (what) {
     case 'none':
       return null

@@ -6,6 +6,7 @@
 
 import { closeSync, constants, fchownSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { agentProperties, loadAgent, systemProperties } from '../attach/command.ts'
 import { compiledMethods } from '../attach/compiled-methods.ts'
 import { type AttachConnection, openAttachSocket } from '../attach/handshake.ts'
@@ -21,6 +22,8 @@ import { type AgentJar, agentJar } from './agent-jar.ts'
 import { BUFFER_BYTES } from './buffer-size.ts'
 import {
   ERROR,
+  isLaunchFileInUse,
+  launchFileHas,
   makeSessionDirectory,
   type Owner,
   ownerFor,
@@ -32,6 +35,9 @@ import {
 const CONNECT_MS = 10_000
 /** Pauses between looks for the error of an agent that could not start. */
 const LOOK_MS = 100
+/** How long another client may take to wake the agent; it has an attach command to be answered. */
+const LAUNCH_MS = 11_000
+const LAUNCH_LOOK_MS = 10
 /** Of what an agent says that could not start. */
 const MOST_SAID_BYTES = 64 << 10
 
@@ -238,23 +244,32 @@ const LAUNCH_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY |
  * @returns false if there is none, or one of another build
  */
 async function wake(connection: AttachConnection, launch: string, token: string): Promise<boolean> {
-  const properties = await tellAgent(connection, withToken(launch, token))
-  if (properties?.get('jfluid.started') === launch) return true
-  const error = properties?.get('jfluid.error')
-  if (error !== undefined && error !== 'another build') throw startProblem(connection.pid, error)
-  return false
+  const told = await tellAgent(connection, withToken(launch, token))
+  if (told === null) return false
+  if (told.properties.get('jfluid.started') === launch) return true
+  const error = told.properties.get('jfluid.error')
+  if (error === 'another build') return false
+  if (error !== undefined) throw startProblem(connection.pid, error)
+  // Whoever asks for these properties has the agent read the line: another program may have done so in our place.
+  return told.isRead
+}
+
+/** What an agent was told. */
+interface Told {
+  /** Those of the agent, with its answer. */
+  readonly properties: Map<string, string>
+  /** Whether there is an agent that has read the line. */
+  readonly isRead: boolean
 }
 
 /**
  * Has the agent that is in the JVM read a line.
  *
- * @returns its properties, with the answer; null if no line can be handed to it: there is no /tmp that can be trusted
+ * @returns null if no line can be handed to it: there is no /tmp that can be trusted
  * @throws CannotWake if there is no room for the line
+ * @throws AlreadyAttached if another client's stays there
  */
-export async function tellAgent(
-  connection: AttachConnection,
-  line: string,
-): Promise<Map<string, string> | null> {
+export async function tellAgent(connection: AttachConnection, line: string): Promise<Told | null> {
   const { target } = connection
   let tmp: number
   try {
@@ -264,13 +279,16 @@ export async function tellAgent(
   }
   const file = `/proc/self/fd/${tmp}/.jfluid_pid${target.nsPid}`
   try {
-    const problem = writeLaunchFile(file, line, ownerFor(target))
-    if (problem === null) return await agentProperties(connection)
+    const problem = await writeLaunchFile(file, line, target)
+    if (problem === null) {
+      const properties = await agentProperties(connection)
+      return { properties, isRead: !launchFileHas(file, line) }
+    }
     // Somebody else's lies there. Where there is no room, one that sleeps would be loaded anew each time.
     if (!FULL.has(problem) || !(await agentProperties(connection)).has('jfluid.build')) return null
     throw new CannotWake(connection.pid, `/tmp/.jfluid_pid${target.nsPid}`, problem)
   } finally {
-    removeOurs(file)
+    removeOurs(file, line)
     closeSync(tmp)
   }
 }
@@ -278,26 +296,40 @@ export async function tellAgent(
 /** Nobody can write there. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
 
-/** @returns why it cannot be, null if it is written. Somebody else's that lies there the agent does not believe */
-function writeLaunchFile(path: string, line: string, owner: Owner | undefined): string | null {
-  let file: number | undefined
-  try {
-    rmSync(path, { force: true })
-    file = openSync(path, LAUNCH_FLAGS, 0o600)
-    writeFileSync(file, line)
-    if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
-    return null
-  } catch (problem) {
-    if (file !== undefined) removeOurs(path)
-    return (problem as NodeJS.ErrnoException).code ?? String(problem)
-  } finally {
-    if (file !== undefined) closeSync(file)
+/**
+ * The file is also the lock between clients: two that wrote it at once would wake the agent for each other. While it is
+ * of one that lives, it is waited for.
+ *
+ * @returns why it cannot be, null if it is written. Somebody else's that lies there the agent does not believe
+ * @throws AlreadyAttached if another client's stays there
+ */
+async function writeLaunchFile(path: string, line: string, target: TargetProcess): Promise<string | null> {
+  const owner = ownerFor(target)
+  for (const giveUp = performance.now() + LAUNCH_MS; ; await sleep(LAUNCH_LOOK_MS)) {
+    if (performance.now() > giveUp) throw new AlreadyAttached(target.pid)
+    if (isLaunchFileInUse(path)) continue
+    let file: number | undefined
+    try {
+      rmSync(path, { force: true })
+      file = openSync(path, LAUNCH_FLAGS, 0o600)
+      writeFileSync(file, line)
+      if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
+      return null
+    } catch (problem) {
+      const code = (problem as NodeJS.ErrnoException).code ?? String(problem)
+      if (file !== undefined) rmSync(path, { force: true })
+      else if (code === 'EEXIST') continue // another client was faster
+      return code
+    } finally {
+      if (file !== undefined) closeSync(file)
+    }
   }
 }
 
-function removeOurs(file: string): void {
+/** The agent may have removed it, and another client have put its own there. */
+function removeOurs(file: string, line: string): void {
   try {
-    rmSync(file, { force: true })
+    if (launchFileHas(file, line)) rmSync(file, { force: true })
   } catch {
     // The agent has removed it, and somebody else has put something there; or nothing can be written there.
   }

@@ -30,7 +30,7 @@ import {
   statSync,
   unlinkSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { openDirectory, readRegular } from '../attach/regular-file.ts'
 import type { TargetProcess } from '../attach/target-process.ts'
 import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
@@ -42,6 +42,8 @@ const DIRECTORY = /^jfluid-(\d+)-(\d+)-\w{6}$/
 const LAUNCH_FILE = /^\.jfluid_pid\d+$/
 /** A launch file has one line. */
 const LAUNCH_BYTES = 4096
+/** One without a directory in it is of a client that lives for so long. */
+const WRITTEN_MS = 2_000
 
 export const SOCKET = 'link'
 export const RING = 'ring'
@@ -239,13 +241,42 @@ function removeLeft(path: string): void {
 /** A launch file is written after its session's directory and removed before it. */
 function removeIfStale(launchFile: string): void {
   try {
-    const self = process.geteuid!()
-    const owner = self === 0 ? lstatSync(launchFile).uid : self
-    const launch = readRegular(launchFile, { owner, mostBytes: LAUNCH_BYTES })?.toString('utf8') ?? ''
-    const dir = /;dir=([^;]+);/.exec(launch)?.[1]
+    const dir = directoryNamedBy(launchFile)
     if (dir !== undefined && !existsSync(dir)) unlinkSync(launchFile)
   } catch {
     // Another user's, or gone already.
+  }
+}
+
+function launchLineIn(launchFile: string): string {
+  const self = process.geteuid!()
+  const owner = self === 0 ? lstatSync(launchFile).uid : self
+  return readRegular(launchFile, { owner, mostBytes: LAUNCH_BYTES })?.toString('utf8') ?? ''
+}
+
+/** The session directory that a launch file leads to, if it has one written in it. */
+function directoryNamedBy(launchFile: string): string | undefined {
+  return /;dir=([^;]+);/.exec(launchLineIn(launchFile))?.[1]
+}
+
+export function launchFileHas(launchFile: string, line: string): boolean {
+  try {
+    return launchLineIn(launchFile) === line
+  } catch {
+    return false // there is none, or it is another user's
+  }
+}
+
+/** Whether a client that lives has put it there, and waits for the agent to read it. */
+export function isLaunchFileInUse(launchFile: string): boolean {
+  try {
+    const dir = directoryNamedBy(launchFile)
+    // One that is being written, that ends a session, or whose writer was killed at that.
+    if (dir === undefined) return Date.now() - lstatSync(launchFile).mtimeMs < WRITTEN_MS
+    const [, namespace, pid] = DIRECTORY.exec(basename(dir)) ?? []
+    return existsSync(dir) && (namespace !== pidNamespace() || existsSync(`/proc/${pid}`))
+  } catch {
+    return false // there is none, or it is another user's
   }
 }
 

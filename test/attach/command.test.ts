@@ -332,6 +332,12 @@ forEachJdk((jdk) => {
     assert.equal(await loadFailure(connection, jar), 'NoSuchProcess 68')
   })
 
+  it('more clients than its queue has places wait their turn', async () => {
+    const { connection } = await attach()
+    const all = await Promise.all(Array.from({ length: 40 }, () => agentProperties(connection)))
+    assert.equal(all.filter((it) => it.get('sun.java.command') === 'Waiter').length, 40)
+  })
+
   it('an operation that HotSpot does not know fails', async () => {
     const { connection } = await attach()
     const { code, text } = await attachCommand(connection.socketPath, 'nonsense')

@@ -57,11 +57,12 @@ forNewestJdk((jdk) => {
     return { harm: [...wrong, ...harm], left, profile: profile === null ? 'lost' : 'kept' }
   }
 
-  it('a target that is stopped for a while, and goes on', { timeout: 1_800_000 }, async () => {
+  // What is said, and when it is given up: stopped-target.test.ts.
+  it.runIf(FULL)('a target that is stopped for a while, and goes on', { timeout: 1_800_000 }, async () => {
     const witness = await Witness.start(jdk)
     await witness.settle()
     await trials('SIGSTOP of the target, 1.5 s', jdk, times(1, 24), (chance, n) =>
-      goesOn(witness, FULL ? PHASE(n) : /instrumenting/, chance),
+      goesOn(witness, PHASE(n), chance),
     )
     await witness.end()
   })

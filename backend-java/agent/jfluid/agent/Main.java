@@ -29,6 +29,16 @@ public final class Main {
     /** Called by {@code jfluid.Boot} from an attach. */
     public static void launch(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
+        java.util.function.Function<String, String> before =
+                runtimeInThisJvm() == null ? null : Installer.agentOf(option(options, "build"));
+        if (before != null) {
+            // Another client was faster, or this one could not write what wakes: one agent in a JVM is enough.
+            String error = before.apply(options);
+            if (error != null) {
+                throw new IOException(error);
+            }
+            return;
+        }
         prepare(options, instrumentation, runtime);
         begin(options);
     }
@@ -208,6 +218,11 @@ public final class Main {
             if (JFluid1.Setup.session == over) {
                 JFluid1.Setup.session = null;
             }
+        }
+
+        /** The one that was loaded before; null if there is none of this build. */
+        static java.util.function.Function<String, String> agentOf(String build) {
+            return build.equals(JFluid1.Setup.agentBuild) ? JFluid1.Setup.agent : null;
         }
 
         static String runtimeId() {
