@@ -94,7 +94,7 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
     await clientTrials('client: SIGKILL', jdk, kills, async (witness, chance) => {
       await witness.state()
       const client = startClient(witness)
-      const loads = chance.next() < 0.5 ? witness.loads(20) : null
+      const loads = chance.next() < 0.5 ? witness.loads(8) : null
       if (chance.next() < 0.3) {
         // During detach, which is short.
         await stderrLine(client.process, /^recording/)
@@ -138,9 +138,11 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
           const stopped = performance.now()
           phases.note(phaseOf(client))
           const begun = hasBegun(client)
-          const loaded = await witness.loads(20)
+          const loading = witness.loads(8)
           // Where nothing was recorded yet, the target may have had nothing to wait for.
           const found: Aftermath = begun ? await aftermath(witness, stopped) : await lookedAt(witness)
+          const loaded = await loading
+          found.ms['class loaded'] = loaded.asleep
           if (loaded.asleep > (begun ? ASLEEP_MS : ASLEEP_BEFORE_MS))
             found.harm.push(`a class was loaded after ${loaded.asleep} ms`)
           client.process.child.kill('SIGCONT')

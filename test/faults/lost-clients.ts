@@ -128,10 +128,18 @@ export interface Aftermath {
  * @param since  when it was lost: a performance.now()
  */
 export async function aftermath(witness: Witness, since: number): Promise<Aftermath> {
-  await witness.ownCode() // or the test's time is over
-  const ownCode = performance.now() - since
+  await witness.withoutAgent() // or the test's time is over
+  let ownCode = performance.now() - since
+  // What a client has asked for that was killed while it attached, the JVM does one after the other: an agent may come now.
   await witness.withoutThreads()
+  await witness.withoutAgent()
+  const hadProbes = await witness.hasProbes()
+  if (hadProbes) {
+    await witness.ownCode()
+    ownCode = performance.now() - since
+  }
   const { harm, longest, asleep } = await witness.harm()
+  if (hadProbes) harm.push('it had probes when the agent had gone')
   if (ownCode > OWN_CODE_MS) harm.push(`its own code came back after ${ownCode.toFixed(0)} ms`)
   if ((await witness.rate(50)) === 0) harm.push('it does not go on')
   return { harm, ms: { 'own code': ownCode, 'stood still': longest, asleep } }
@@ -183,7 +191,8 @@ export async function clientTrials(
 
 /** One that has had a session. */
 export async function settled(jdk: Jdk): Promise<Witness> {
-  const witness = await Witness.start(jdk)
+  // One that leaves the client a processor: on a machine with few, that has more moments for something to happen.
+  const witness = await Witness.start(jdk, { rest: 10 })
   await witness.settle()
   return witness
 }

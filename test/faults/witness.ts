@@ -1,6 +1,7 @@
 // The target of most trials, `fix.Witness`: it says itself whether it was harmed. Beside it, what the JVM says: whose
 // code its methods have, and what of ours is in and around it.
 
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JdwpTarget } from '../../src/jdwp-client/target.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
@@ -9,6 +10,17 @@ import { added, descriptors, filesOf, mappedFiles, threadNames, until } from '..
 import { type JavaOptions, type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
+
+/** Names of its threads, of which the kernel keeps 15 characters. */
+function kernelThreads(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    try {
+      return [readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim()]
+    } catch {
+      return [] // it has ended
+    }
+  })
+}
 
 /** The bound of a wait for a client that is silent, with what a busy machine adds: see the bounds in src/README.md. */
 export const HELD_MS = 2500
@@ -70,18 +82,21 @@ export class Witness {
     {
       vm = [],
       threads = 2,
+      rest = 0,
       debuggable = true,
       options,
     }: {
       vm?: readonly string[]
       threads?: number
+      /** What a thread rests after 1024 calls, in ms. */
+      rest?: number
       debuggable?: boolean
       options?: JavaOptions
     } = {},
   ): Promise<Witness> {
     const port = '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0'
     const args = [...(debuggable ? [port] : []), ...vm, '-cp', await witnessClasses(jdk)]
-    const java = startJava(jdk, [...args, 'fix.Witness', String(threads)], options)
+    const java = startJava(jdk, [...args, 'fix.Witness', String(threads), String(rest)], options)
     let jvm: JdwpTarget | null = null
     if (debuggable) {
       const told = await java.line(/Listening for transport/)
@@ -186,6 +201,20 @@ export class Witness {
     if (jvm === null) throw new Error('started without its debugger port')
     await until(async () => probed(await liveCode(jvm, 'Lfix/')).length === 0)
     return performance.now() - begun
+  }
+
+  /** Whether a method of its own calls a probe. Needs the debugger port. */
+  async hasProbes(): Promise<boolean> {
+    if (this.#jvm === null) throw new Error('started without its debugger port')
+    return probed(await liveCode(this.#jvm, 'Lfix/')).length > 0
+  }
+
+  /**
+   * Waits until the threads of ours have gone, as the kernel knows them: the JVM is not asked, and does not have to answer. The last
+   * gives the code back before it goes.
+   */
+  async withoutAgent(): Promise<void> {
+    await until(() => !kernelThreads(this.pid).some((name) => name.startsWith('jfluid-')))
   }
 
   /** Waits until the threads of ours have gone; in ms. */
