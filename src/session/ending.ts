@@ -1,5 +1,6 @@
 // How a session ends: we leave, or the target leaves us, or goes.
 
+import { readTargetProcess, stillRuns } from '../attach/target-process.ts'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { ENDED_DISMISSED, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
 import type { DetachFacts } from '../profile/detach-facts.ts'
@@ -163,16 +164,20 @@ export class SessionEnd {
 
   async #leave(proof: Proof | null): Promise<void> {
     const { agent, pid, rareWatch, turns, warnings } = this.#engine
+    const target = readTargetProcess(pid)
     try {
       await answerInTime(turns.idle(), pid)
       await answerInTime(this.#pulse.readStatus(), pid)
       this.#span.end()
       await answerInTime(rareWatch.lastLook(), pid)
-      if (proof !== null) {
-        await answerInTime(agent.restore(), pid)
-        await proof.restored()
-      }
-      this.#report = await answerInTime(agent.detach(), pid)
+      const restored = proof === null ? null : await answerInTime(agent.restore(), pid)
+      await proof?.restored()
+      this.#report = await answerInTime(agent.detach(), pid).catch((error: unknown) => {
+        // An agent that waits in vain for us to look (we may have been stopped) goes by itself: it has given all back.
+        if (restored !== null && error instanceof LinkLost && target !== undefined && stillRuns(target))
+          return restored
+        throw error
+      })
       this.#ending = { how: 'detached' }
       const { profilerFailure } = this.#report
       if (profilerFailure !== undefined) warnings.add(`the profiler failed: ${profilerFailure}`)

@@ -3,7 +3,7 @@
 // for the worker except through a promise.
 
 import { Worker, type WorkerOptions } from 'node:worker_threads'
-import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
+import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { Activity } from '../cct/activity.ts'
 import { type CallTable, leastOfMethod } from '../cct/call-ids.ts'
 import type { ContextBound } from '../cct/collapsed.ts'
@@ -504,6 +504,14 @@ export class Recorder {
 export function factsOf(error: unknown): ErrorFacts {
   if (error instanceof JfluidError) {
     return { message: error.message, exitCode: error.exitCode, hint: error.hint }
+  }
+  // Node.js ends a thread that has come to the limit of its heap, and what it held goes with it.
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    return {
+      message: 'the recording thread ran out of memory',
+      exitCode: EX_UNAVAILABLE,
+      hint: 'Choose a root that calls less, or give jfluid more memory: NODE_OPTIONS=--max-old-space-size=<MiB>.',
+    }
   }
   return {
     message: error instanceof Error ? (error.stack ?? error.message) : String(error),

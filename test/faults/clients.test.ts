@@ -1,23 +1,23 @@
 // Clients that are killed, stopped, hang or crash at random moments: the target goes on as if they had never been there.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../live/remains.ts'
 import { STATUS } from '../support/exit-codes.ts'
-import { stop, temporaryDirectory } from '../support/java-process.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newestOrAll } from '../support/jdks.ts'
 import { stderrLine } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 import {
   type Aftermath,
   aftermath,
+  anyMoment,
   type Client,
   clientTrials,
   hasBegun,
   keptBy,
-  Moments,
   Phases,
   phaseOf,
   ROOTS,
@@ -42,7 +42,7 @@ const LAST_WORDS: Readonly<Record<number, RegExp>> = {
 const ASLEEP_MS = 400
 const ASLEEP_BEFORE_MS = 1400
 
-/** What happens in a client, by its environment: FAULT, and FAULT_MS after its start, once the file FAULT_AT is there, or when it says FAULT_SAID. */
+/** What happens in a client, by its environment: FAULT, and FAULT_MS after its start or after it has said FAULT_SAID, or once the file FAULT_AT is there. */
 const FAULTS = `
 const { existsSync } = require('node:fs')
 const { isMainThread } = require('node:worker_threads')
@@ -57,14 +57,17 @@ const faults = {
 }
 const [where, what] = FAULT.split(': ')
 if (isMainThread === (where === 'main thread')) {
-  if (FAULT_MS !== undefined) setTimeout(faults[what], Number(FAULT_MS))
-  else if (FAULT_SAID !== undefined) {
+  if (FAULT_SAID !== undefined) {
     const write = process.stderr.write
     process.stderr.write = (text, ...rest) => {
       const result = write.call(process.stderr, text, ...rest)
-      if (String(text).startsWith(FAULT_SAID)) faults[what]()
+      if (!String(text).startsWith(FAULT_SAID)) return result
+      if (FAULT_MS === undefined) faults[what]()
+      else setTimeout(faults[what], Number(FAULT_MS))
       return result
     }
+  } else if (FAULT_MS !== undefined) {
+    setTimeout(faults[what], Number(FAULT_MS))
   } else {
     const look = setInterval(() => {
       if (!existsSync(FAULT_AT)) return
@@ -80,7 +83,7 @@ writeFileSync(faulty, FAULTS)
 /** The environment of a client to which this happens. */
 function withFault(
   fault: string,
-  when: { FAULT_MS: string } | { FAULT_AT: string } | { FAULT_SAID: string },
+  when: { FAULT_MS?: string; FAULT_AT?: string; FAULT_SAID?: string },
   options = '',
 ): Record<string, string> {
   return { FAULT: fault, ...when, NODE_OPTIONS: `--require ${faulty} ${options}` }
@@ -90,20 +93,11 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
   const kills = times(0, 200)
   it.runIf(kills > 0)(`killed ${kills} times`, { timeout: 60_000 + kills * 30_000 }, async () => {
     const phases = new Phases()
-    const moments = new Moments()
     await clientTrials('client: SIGKILL', jdk, kills, async (witness, chance) => {
       await witness.state()
-      const client = startClient(witness)
+      const client = startClient(witness, { duration: '10m' })
       const loads = chance.next() < 0.5 ? witness.loads(8) : null
-      if (chance.next() < 0.3) {
-        // During detach, which is short.
-        await stderrLine(client.process, /^recording/)
-        await sleep(chance.between(0, 100))
-        client.process.child.kill('SIGINT')
-        await sleep(chance.between(0, 80))
-      } else {
-        await moments.at(chance, client)
-      }
+      await anyMoment(client, chance)
       const saved = hasSaved(client)
       await client.process.kill()
       phases.note(phaseOf(client))
@@ -120,21 +114,18 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
     { timeout: 60_000 + stops * 40_000 },
     async () => {
       const phases = new Phases()
-      const moments = new Moments()
       await clientTrials(
         'client: SIGSTOP, while classes are loaded',
         jdk,
         stops,
         async (witness, chance, n) => {
-          const client = startClient(witness, { duration: '10m', args: n % 2 === 0 ? [] : ['--scheme', 'b'] })
-          if (chance.next() < 0.5) {
-            await stderrLine(client.process, /^recording/)
-            await sleep(chance.between(0, 300))
-          } else {
-            await moments.at(chance, client)
-          }
+          const client = startClient(witness, {
+            duration: '10m',
+            args: ['--scheme', n % 2 === 0 ? 'a' : 'b'],
+          })
+          await anyMoment(client, chance)
           await witness.state()
-          await stop(client.process)
+          const isStopped = await stopWhole(client)
           const stopped = performance.now()
           phases.note(phaseOf(client))
           const begun = hasBegun(client)
@@ -145,7 +136,7 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
           found.ms['class loaded'] = loaded.asleep
           if (loaded.asleep > (begun ? ASLEEP_MS : ASLEEP_BEFORE_MS))
             found.harm.push(`a class was loaded after ${loaded.asleep} ms`)
-          client.process.child.kill('SIGCONT')
+          if (isStopped) client.process.child.kill('SIGCONT')
           return await ended(client, witness, found)
         },
       )
@@ -164,7 +155,7 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
       )
       await sleep(chance.between(0, 50))
       await witness.state()
-      await stop(client.process)
+      await stopWhole(client)
       const stopped = performance.now()
       const found = hasBegun(client) ? await aftermath(witness, stopped) : await lookedAt(witness)
       await sleep(60_000)
@@ -209,7 +200,12 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
     const phases = new Phases()
     await clientTrials(`client: ${fault}`, jdk, Math.ceil(crashes / 5), async (witness, chance) => {
       await witness.state()
-      const when = { FAULT_MS: chance.between(0, 3000).toFixed(0) }
+      // The recording thread begins late enough, and says nothing.
+      const said = chance.of(['attaching', 'calibrating', 'reading classes', 'instrumenting', 'recording'])
+      const when = {
+        FAULT_MS: chance.between(0, 600).toFixed(0),
+        ...(fault.startsWith('main') && { FAULT_SAID: said }),
+      }
       const client = startClient(witness, { duration: '10m', env: withFault(fault, when, options) })
       await client.process.exit
       phases.note(phaseOf(client))
@@ -271,7 +267,7 @@ describe.each(newestOrAll)('while it records, JDK $version', (jdk) => {
         const env = withFault('main thread: stops', { FAULT_SAID: 'instrumenting' })
         const client = startClient(witness, { duration: '10m', env })
         await stderrLine(client.process, /^instrumenting/)
-        await isStopped(client.pid)
+        await until(() => allStopped(client.pid))
         const { asleep } = await witness.loads(1)
         const { harm, ms } = await aftermath(witness, performance.now())
         if (asleep > ASLEEP_MS) harm.push(`a class was loaded after ${asleep} ms`)
@@ -314,9 +310,25 @@ describe.each(newestOrAll)('while it records, JDK $version', (jdk) => {
   })
 })
 
-/** Resolves once a process is stopped by a signal. */
-async function isStopped(pid: number): Promise<void> {
-  await until(() => /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')))
+/**
+ * Stops a client and waits until all of its threads stand still: one that waits for a processor does so when it gets one.
+ *
+ * @returns false if it had ended
+ */
+async function stopWhole({ process }: Client): Promise<boolean> {
+  if (!process.child.kill('SIGSTOP')) return false
+  await until(() => process.child.exitCode !== null || allStopped(process.pid))
+  return process.child.exitCode === null
+}
+
+function allStopped(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) =>
+      /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')),
+    )
+  } catch {
+    return false // one of them has ended
+  }
 }
 
 /** A client that goes on after a while, and is told to end: what it says, and what it has kept. */

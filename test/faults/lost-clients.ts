@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readProfile } from '../../src/profile/file.ts'
 import type { Profile } from '../../src/profile/profile.ts'
+import { until } from '../live/remains.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
-import { cli } from '../support/jfluid.ts'
+import { cli, stderrLine } from '../support/jfluid.ts'
 import { type Chance, type Outcome, type Row, trials } from './trials.ts'
 import { Witness } from './witness.ts'
 
-/** A target that has lost its client is itself again by then. */
+/** A target that has lost its client is itself again by then, if it is let run. */
 export const OWN_CODE_MS = 2000
 /** So many trials have the same witness; so many are looked at together. */
 const TRIALS_A_WITNESS = 25
@@ -32,19 +33,20 @@ export interface Client {
 export interface ClientOptions {
   readonly args?: readonly string[]
   readonly env?: Record<string, string>
-  /** Words before the command: a shell with limits, say, which `exec`s it. */
-  readonly by?: readonly string[]
+  /** Words before the command: a shell with limits, say, which `exec`s it. Told where the profile goes. */
+  readonly by?: (dir: string) => readonly string[]
   readonly duration?: string
 }
 
 /** `jfluid record`, which saves what there is every 100 ms. */
 export function startClient(
   witness: Witness,
-  { args = [], env = {}, by = [], duration = '600ms' }: ClientOptions = {},
+  { args = [], env = {}, by = () => [], duration = '600ms' }: ClientOptions = {},
 ): Client {
-  const file = join(temporaryDirectory('jfluid-clients-'), 'p.jfluid')
+  const dir = temporaryDirectory('jfluid-clients-')
+  const file = join(dir, 'p.jfluid')
   const options = ['--duration', duration, '--autosave', '100ms', '--out', file, ...ROOTS, ...args]
-  const words = [...by, process.execPath, cli, 'record', String(witness.pid), ...options]
+  const words = [...by(dir), process.execPath, cli, 'record', String(witness.pid), ...options]
   const [command, ...rest] = words
   const client = startProcess(command!, rest, { env })
   witness.client(client.pid)
@@ -84,18 +86,31 @@ export class Phases {
   }
 }
 
-/** Moments between the start of a client and its end, which is as far off as that of the last that came to its end. */
-export class Moments {
-  #whole = 3000
+/** What a client does one after the other, as it says it, and for how long one may look at it in ms. */
+const STEPS = [
+  [null, 1000], // on its way
+  [/^attaching/, 300],
+  [/^calibrating/, 150],
+  [/^reading classes/, 60],
+  [/^instrumenting/, 150],
+  [/^recording/, 700],
+  [/^detaching/, 80], // since it was told to end
+] as const
 
-  /** Resolves at a random moment, or when the client has ended before. */
-  async at(chance: Chance, client: Client): Promise<void> {
-    const begun = performance.now()
-    const ended = client.process.exit.then(() => {
-      this.#whole = performance.now() - begun
-    })
-    await Promise.race([sleep(chance.between(0, this.#whole)), ended])
-  }
+/** Resolves at a random moment of any step; before, if the client ends. */
+export async function anyMoment(client: Client, chance: Chance): Promise<void> {
+  const [step, ms] = chance.of(STEPS)
+  const isDetach = step?.source === '^detaching'
+  const begins =
+    step === null ? Promise.resolve() : stderrLine(client.process, isDetach ? /^recording/ : step)
+  const moment = begins.then(async () => {
+    if (isDetach) {
+      await sleep(chance.between(0, 700))
+      client.process.child.kill('SIGINT')
+    }
+    await sleep(chance.between(0, ms))
+  })
+  await Promise.race([moment, client.process.exit])
 }
 
 /** Its profile, or what it saved before; null where there is neither. A damaged one is an error. */
@@ -128,21 +143,23 @@ export interface Aftermath {
  * @param since  when it was lost: a performance.now()
  */
 export async function aftermath(witness: Witness, since: number): Promise<Aftermath> {
-  await witness.withoutAgent() // or the test's time is over
-  let ownCode = performance.now() - since
+  const first = await witness.withoutAgent() // or the test's time is over
   // What a client has asked for that was killed while it attached, the JVM does one after the other: an agent may come now.
   await witness.withoutThreads()
-  await witness.withoutAgent()
+  const late = await witness.withoutAgent()
+  const seen = Math.max(first.seen, late.seen)
+  const all = Math.max(0, seen - since)
+  // On a busy machine it takes longer, by as long as nobody lets it run.
+  const own = Math.max(0, all - first.starvedMs - late.starvedMs)
   const hadProbes = await witness.hasProbes()
-  if (hadProbes) {
-    await witness.ownCode()
-    ownCode = performance.now() - since
-  }
   const { harm, longest, asleep } = await witness.harm()
   if (hadProbes) harm.push('it had probes when the agent had gone')
-  if (ownCode > OWN_CODE_MS) harm.push(`its own code came back after ${ownCode.toFixed(0)} ms`)
-  if ((await witness.rate(50)) === 0) harm.push('it does not go on')
-  return { harm, ms: { 'own code': ownCode, 'stood still': longest, asleep } }
+  if (own > OWN_CODE_MS) harm.push(`its own code came back after ${own.toFixed(0)} ms`)
+  await until(async () => (await witness.rate(50)) > 0) // or the test's time is over
+  return {
+    harm,
+    ms: { 'own code': all, 'without waits for a processor': own, 'stood still': longest, asleep },
+  }
 }
 
 /** What two looks have found. */

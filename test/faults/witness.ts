@@ -11,11 +11,20 @@ import { type JavaOptions, type JavaProcess, startJava } from '../support/java-p
 import type { Jdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
 
-/** Names of its threads, of which the kernel keeps 15 characters. */
-function kernelThreads(pid: number): string[] {
-  return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+interface KernelThread {
+  readonly id: string
+  /** The first 15 characters. */
+  readonly name: string
+  /** For so long it has wanted a processor and got none; 0 where the kernel does not tell. */
+  readonly starvedMs: number
+}
+
+function kernelThreads(pid: number): KernelThread[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((id) => {
     try {
-      return [readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim()]
+      const name = readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim()
+      const [, starved] = readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')
+      return [{ id, name, starvedMs: Number(starved ?? 0) / 1e6 }]
     } catch {
       return [] // it has ended
     }
@@ -212,9 +221,22 @@ export class Witness {
   /**
    * Waits until the threads of ours have gone, as the kernel knows them: the JVM is not asked, and does not have to answer. The last
    * gives the code back before it goes.
+   *
+   * @returns when it was seen last, 0 if never, and for how long since the call what it does wanted a processor and got none, in ms
    */
-  async withoutAgent(): Promise<void> {
-    await until(() => !kernelThreads(this.pid).some((name) => name.startsWith('jfluid-')))
+  async withoutAgent(): Promise<{ seen: number; starvedMs: number }> {
+    const before = new Map(kernelThreads(this.pid).map(({ id, starvedMs }) => [id, starvedMs]))
+    const latest = new Map<string, number>()
+    let seen = 0
+    await until(() => {
+      // The VM's own thread does what the agent waits for.
+      const involved = kernelThreads(this.pid).filter(({ name }) => /^jfluid-|^VM Thread$/.test(name))
+      for (const { id, starvedMs } of involved) latest.set(id, starvedMs - (before.get(id) ?? 0))
+      const isThere = involved.some(({ name }) => name !== 'VM Thread')
+      if (isThere) seen = performance.now()
+      return !isThere
+    })
+    return { seen, starvedMs: [...latest.values()].reduce((sum, ms) => sum + ms, 0) }
   }
 
   /** Waits until the threads of ours have gone; in ms. */

@@ -10,7 +10,7 @@ import { parseStartTicks } from '../../src/attach/target-process.ts'
 import { CONTROL_ADJUST, CONTROL_ROOT } from '../../src/events/event-layout.ts'
 import { createRing } from '../../src/events/ring.ts'
 import { CHUNK_BUSY, CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from '../../src/events/ring-layout.ts'
-import { type RecordedThread, Recorder } from '../../src/session/recorder.ts'
+import { factsOf, type RecordedThread, Recorder } from '../../src/session/recorder.ts'
 import { FREE, idOf, show } from '../cct/notation.ts'
 import { controlWord, enterWord, exitWord, FakeTarget, threadWord } from '../events/fake-target.ts'
 
@@ -292,6 +292,12 @@ describe.each([
 describe('a recorder that cannot start, or has stopped', () => {
   it('says why', async () => {
     await assert.rejects(Recorder.start('/nowhere/ring', worker), /ENOENT/)
+  })
+
+  it('has run out of memory: what helps is said, and not where Node.js noticed', () => {
+    const gone = Object.assign(new Error('Worker terminated'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
+    assert.equal(factsOf(gone).message, 'the recording thread ran out of memory')
+    assert.match(factsOf(gone).hint, /--max-old-space-size/)
   })
 
   it('refuses questions, and can be stopped again', async () => {

@@ -29,6 +29,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class Session extends GuestThread {
     private static final long IDLE_MILLIS = 1000;
+    /** A client that has its answer to "restore" may look at what the JVM has now: so long between two things it says. */
+    private static final long LOOKING_NANOS = 10_000_000_000L;
     /** Where the heap is full: 2 s of tries, then one now and then. */
     private static final int RESTORE_TRIES = 20;
     private static final long RESTORE_NANOS = 100_000_000L;
@@ -191,6 +193,7 @@ final class Session extends GuestThread {
                     Session.this.changed(redefined, unprobed);
                 }
             });
+            long heardAt = System.nanoTime();
             while (!detached) {
                 link.await(dismissal == null ? IDLE_MILLIS : DISMISSAL_LOOK_MILLIS);
                 boolean heard = false;
@@ -204,6 +207,11 @@ final class Session extends GuestThread {
                     heard = true;
                 }
                 hear();
+                if (heard) {
+                    heardAt = System.nanoTime();
+                } else if (left && System.nanoTime() - heardAt > LOOKING_NANOS) {
+                    break; // the target is itself again: nothing is left to be done for a client that hangs
+                }
                 if (!detached && isDismissed(heard)) {
                     if (ring != null) {
                         ring.reader().tellDismissed();
