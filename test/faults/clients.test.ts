@@ -4,6 +4,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { attachDoor } from '../../src/session/door.ts'
+import { Agent } from '../../src/wire/agent.ts'
 import { until } from '../live/remains.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
@@ -128,7 +130,8 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
           const isStopped = await stopWhole(client)
           const stopped = performance.now()
           phases.note(phaseOf(client))
-          const begun = hasBegun(client)
+          // While it ends, the target may have its code back, and the agent wait for the client to look at that.
+          const begun = isStopped && hasBegun(client) && phaseOf(client) === 'recording'
           const loading = witness.loads(8)
           // Where nothing was recorded yet, the target may have had nothing to wait for.
           const found: Aftermath = begun ? await aftermath(witness, stopped) : await lookedAt(witness)
@@ -141,6 +144,27 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
         },
       )
       phases.tell('stopped')
+    },
+  )
+
+  const looks = times(0, 1)
+  it.runIf(looks > 0)(
+    'the agent does not wait for ever for a client that was to look at what is back',
+    {
+      timeout: 120_000,
+    },
+    async () => {
+      const witness = await settled(jdk)
+      const door = await attachDoor(witness.pid)
+      const agent = new Agent(door.link)
+      await agent.hello()
+      await agent.restore()
+      const restored = performance.now()
+      await agent.closed
+      expect(performance.now() - restored).toBeGreaterThan(9000)
+      await witness.withoutAgent()
+      door.leave()
+      expect(await witness.left()).toEqual([])
     },
   )
 
