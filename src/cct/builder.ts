@@ -487,13 +487,14 @@ export class CctBuilder extends PresentThread implements EventSink {
   }
 
   #move(change: Collapse): void {
+    this.#alive()
     const { moved, count, callsInWaits } = change
     this.moves++
     this.places.move(moved)
     this.node = this.places.nodes[this.current]
     this.#tokens.move(moved)
     this.survivors?.move(moved)
-    this.#warm = movedWarmUp(this.#warm, change)
+    this.#warm = movedWarmUp(this.#warm, change, this.#alive)
     this.pauses.move(moved, this.#warm)
     this.probeHalves = movedHalves(this.probeHalves, moved)
     for (const [node, calls] of callsInWaits) addHalves(this.probeHalves, moved[node], 2 * calls)

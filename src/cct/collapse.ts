@@ -140,6 +140,7 @@ function whatStays(
   let room = Math.max(0, target - staying)
   const stays = new Uint8Array(count)
   for (let node = 1; node < count; node++) {
+    if ((node & ALIVE) === ALIVE) alive()
     const parent = ints[node * INTS + PARENT]
     if (parent < 0 || isRoot(ints, node, parent)) stays[node] = 1
     else if (stays[parent] === 0) continue

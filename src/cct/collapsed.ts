@@ -31,6 +31,8 @@ const ALIVE = ALIVE_NODES
 const STAYS = 3 / 8
 /** Above this part there is not enough room for what comes. */
 const TOO_MANY = 0.6
+/** Where more than this part is left there is little to be collapsed. */
+const TOO_FEW_GONE = 0.9
 /** With fewer nodes than this to stay, it is threads and methods that are too many. */
 const LEAST = 256
 
@@ -105,6 +107,7 @@ export class Collapsed {
       target >= LEAST || target === this.mostNodes * STAYS;
       target /= 4
     ) {
+      const { count } = nodes
       const change = collapse(nodes, {
         target,
         places: places(),
@@ -115,6 +118,7 @@ export class Collapsed {
       nodes.replace(change.bytes, change.count, change.rows, change.pseudo)
       moved(change)
       if (nodes.count <= this.mostNodes * TOO_MANY) return
+      if (nodes.count > count * TOO_FEW_GONE) break
     }
     // It is threads, and what they stand in: the next context would try again.
     this.mostNodes = nodes.count * 2
@@ -127,6 +131,7 @@ export class Collapsed {
   ): void {
     const { ints, floats, count } = nodes
     for (let node = 1; node < count; node++) {
+      if ((node & ALIVE) === ALIVE) this.#alive()
       if (change.stays[node] === 0 && ints[node * INTS + METHOD] > 0) this.contexts++
     }
     this.#sumMethods(nodes, change, probeHalves)

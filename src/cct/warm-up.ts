@@ -19,12 +19,17 @@ export const NO_WARM_UP: WarmUp = {
 }
 
 /** The same of nodes that have other indices now; those of one index are summed. */
-export function movedWarmUp(warm: WarmUp, { count, moved, callsInWaits }: Collapse): WarmUp {
+export function movedWarmUp(
+  warm: WarmUp,
+  { count, moved, callsInWaits }: Collapse,
+  alive: () => void,
+): WarmUp {
   if (warm.count === 0) return warm
   const calls = new Float64Array(count)
   const ticks = new Float64Array(count)
   const probeHalves = movedHalves(warm.probeHalves, moved)
   for (let node = 0; node < warm.count; node++) {
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     ticks[moved[node]] += warm.ticks[node]
     if (!callsInWaits.has(node)) calls[moved[node]] += warm.calls[node]
     else addHalves(probeHalves, moved[node], 2 * warm.calls[node])

@@ -105,13 +105,14 @@ forEachJdk((jdk) => {
       console.info(moreClasses(before, after))
 
       // Its one lambda is linked anew each time its class is redefined: with probes, and with its own code again.
-      const more = moreClasses(before, after)
+      // Old versions of a class are listed, too, until they are purged: there may be fewer of these.
+      const more = moreClasses(before, after).filter(([, count]) => count > 0)
       expect(more.filter(([name]) => /jfluid|^fix\./i.test(name))).toEqual([
         ['fix.Witness$$Lambda', 2 * CYCLES],
       ])
       // The JVM makes some more of its own forms of calls.
       const others = more.filter(([name]) => !/jfluid|^fix\./i.test(name))
-      expect(others.reduce((sum, [, count]) => sum + count, 0)).toBeLessThan(32)
+      expect(others.reduce((sum, [, count]) => sum + count, 0)).toBeLessThan(64)
       const lambdas = 2 * CYCLES
       expect(after.heapKib - before.heapKib).toBeLessThan(KIB_OF_LAMBDA * lambdas + 512)
       expect(after.metaspaceKib - before.metaspaceKib).toBeLessThan(kibOfRedefinition(jdk) * lambdas + 1024)
