@@ -30,7 +30,9 @@ import {
   AttachError,
   attachProblem,
   type Client,
+  NoDescriptorsLeft,
   NoSuchProcess,
+  NoThreadsLeft,
   NotJvm,
   NotOwner,
   SigquitNotCaught,
@@ -219,6 +221,8 @@ async function admit(
     const foreign = foreignAtSocketPath(process)
     const young = Date.now() - process.startedAt < STARTING_MS
     // A JVM that was killed leaves its socket to the next one with its pid, which then has none yet.
+    const short = attachProblem(facts, client)
+    if (short instanceof NoDescriptorsLeft || short instanceof NoThreadsLeft) throw short // not even a look at its socket
     const left = young && facts.hasSocket && (await probe(process, patience, signal)) === 'dead'
     const problem = attachProblem(left ? { ...facts, hasSocket: false } : facts, client)
     const starting =
