@@ -145,6 +145,9 @@ final class HotSwap {
     /** How long a class may take from its load hook to its definition before it counts as not coming. */
     private static final long DEFINED_NANOS = 300_000_000L;
     private static final int DEFINED_TRIES = 80;
+    /** Of giving a class its code back that the JVM refuses to take. */
+    private static final int REFUSED_TRIES = 10;
+    private static final long REFUSED_NANOS = 10_000_000L;
 
     private final Instrumentation instrumentation;
     private final ClassTable classes;
@@ -596,6 +599,7 @@ final class HotSwap {
                 }
             }
             retransform(found, failed);
+            retryRefused(failed);
             for (Class<?> c : found) {
                 target(c).forget(); // not before: where memory ran out we are called again
             }
@@ -610,6 +614,16 @@ final class HotSwap {
         allTargets().forEach(Target::forget);
         targets.clear();
         return new int[] {batch.size() - failed.size(), failed.size(), lambdas};
+    }
+
+    /** Another agent may have made something of a class that the JVM does not take, and the next time it does not. */
+    private void retryRefused(Map<Class<?>, String> failed) {
+        for (int tries = 0; tries < REFUSED_TRIES && !failed.isEmpty(); tries++) {
+            Pause.nanos(REFUSED_NANOS);
+            List<Class<?>> again = new ArrayList<>(failed.keySet());
+            failed.clear();
+            retransform(again, failed);
+        }
     }
 
     /** Its call sites are linked anew, to other classes, once the host has its own code back. */
