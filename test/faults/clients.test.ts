@@ -125,7 +125,7 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
             duration: '10m',
             args: ['--scheme', n % 2 === 0 ? 'a' : 'b'],
           })
-          await anyMoment(client, chance)
+          const isTold = await anyMoment(client, chance)
           await witness.state()
           const isStopped = await stopWhole(client)
           const stopped = performance.now()
@@ -140,7 +140,7 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
           if (loaded.asleep > (begun ? ASLEEP_MS : ASLEEP_BEFORE_MS))
             found.harm.push(`a class was loaded after ${loaded.asleep} ms`)
           if (isStopped) client.process.child.kill('SIGCONT')
-          return await ended(client, witness, found)
+          return await ended(client, witness, found, isTold)
         },
       )
       phases.tell('stopped')
@@ -356,9 +356,9 @@ function allStopped(pid: number): boolean {
 }
 
 /** A client that goes on after a while, and is told to end: what it says, and what it has kept. */
-async function ended(client: Client, witness: Witness, found: Aftermath): Promise<Outcome> {
+async function ended(client: Client, witness: Witness, found: Aftermath, isTold = false): Promise<Outcome> {
   await Promise.race([stderrLine(client.process, /^recording/).catch(() => {}), client.process.exit])
-  client.process.child.kill('SIGINT')
+  if (!isTold) client.process.child.kill('SIGINT')
   const wrong = await verdict(client, LAST_WORDS)
   const after = await aftermath(witness, performance.now())
   const profile = await keptBy(client)

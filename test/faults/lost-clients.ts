@@ -97,8 +97,12 @@ const STEPS = [
   [/^detaching/, 80], // since it was told to end
 ] as const
 
-/** Resolves at a random moment of any step; before, if the client ends. */
-export async function anyMoment(client: Client, chance: Chance): Promise<void> {
+/**
+ * Resolves at a random moment of any step; before, if the client ends.
+ *
+ * @returns whether it has been told to end: who tells it twice wants it to keep nothing
+ */
+export async function anyMoment(client: Client, chance: Chance): Promise<boolean> {
   const [step, ms] = chance.of(STEPS)
   const isDetach = step?.source === '^detaching'
   const begins =
@@ -111,6 +115,7 @@ export async function anyMoment(client: Client, chance: Chance): Promise<void> {
     await sleep(chance.between(0, ms))
   })
   await Promise.race([moment, client.process.exit])
+  return isDetach
 }
 
 /** Its profile, or what it saved before; null where there is neither. A damaged one is an error. */
