@@ -4,9 +4,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { basename } from 'node:path'
-import { EX_NOINPUT, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EX_IOERR, EX_NOINPUT, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { type OpenDoor, startDoor } from '../session/door.ts'
+import { LeftBeforeRecording } from '../session/recording.ts'
 import { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
 import { terminalProblem } from '../tui/screen.ts'
@@ -19,6 +21,9 @@ import { PassOn } from './pass-on.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { signalStatus } from './signals.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
+
+/** The process of a JVM that has closed its link ends within it, if it does. */
+const ENDING_MS = 1000
 
 export class CannotStart extends JfluidError {
   readonly exitCode = EX_NOINPUT
@@ -35,6 +40,17 @@ export class NoJvmStarted extends JfluidError {
   constructor(command: string, hint: string | null = null) {
     super(`${command} ended without starting a JVM that could be profiled`)
     this.hint = hint ?? 'Give a command that starts a JVM 17 or newer which has the module java.instrument.'
+  }
+}
+
+/** Its JVM ended, or its agent left, while the session began. */
+export class EndedBeforeRecording extends JfluidError {
+  readonly exitCode: number
+  readonly hint =
+    'No profile was written. Where the machine is slow, main() does not wait for longer than 10 s: a smaller root is sooner ready.'
+  constructor(command: string, status: number, { message }: JfluidError) {
+    super(`${command} ended with ${status} before anything was recorded: ${message}`)
+    this.exitCode = status === 0 ? EX_IOERR : status
   }
 }
 
@@ -114,12 +130,17 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     try {
       session = await Session.start(open, options)
     } catch (error) {
-      if (error instanceof LinkLost && signals.ending !== null) {
-        progress.note(endedEarly(signals.ending))
-        return await exit
+      if (!(error instanceof LinkLost || error instanceof LeftBeforeRecording)) {
+        child.kill('SIGTERM') // its main() is still held back, as a rule
+        throw error
       }
-      child.kill('SIGTERM')
-      throw error
+      // It has ended, or runs on: then it is by itself, and nothing to be ended by us.
+      const soon = await Promise.race([exit, sleep(ENDING_MS, null, { ref: false })])
+      if (soon === null) progress.note(`${error.message}; the program goes on, and is not recorded`)
+      const status = await exit
+      if (signals.ending === null) throw new EndedBeforeRecording(command.join(' '), status, error)
+      progress.note(endedEarly(signals.ending))
+      return status
     }
     signals.knows(session.pid)
     const noteSignal = (): void => {

@@ -9,7 +9,7 @@ import { compileJava, type JavaProcess, temporaryDirectory } from '../support/ja
 import { type Jdk, newestOrAll } from '../support/jdks.ts'
 import { callsByMethod, cli, readProfileJson, startDetached, stderrLine } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
-import { until } from './remains.ts'
+import { mappedFiles, until } from './remains.ts'
 
 // With "count" it has a handler of its own for SIGINT, as shells and REPLs do. Input that is no x ends it with 7.
 const SIGNALS = `
@@ -53,6 +53,22 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(await p.exit, p.stderr()).toEqual({ code: status, signal: null })
     await expectKept(out)
   }
+
+  it('a JVM that is killed while its session begins: its status, and no word of an error of ours', async () => {
+    const out = file()
+    const p = startDetached(...flags(out), ...program(jdk))
+    const children = () => readFileSync(`/proc/${p.pid}/task/${p.pid}/children`, 'utf8').trim()
+    await until(() => children() !== '')
+    const java = Number(children().split(' ')[0])
+    // From here on it calibrates, for 80 ms at least.
+    await until(() => mappedFiles(java).some((it) => /jfluid.*ring/.test(it)))
+    process.kill(java, 'SIGKILL')
+    expect(await p.exit).toEqual({ code: 137, signal: null })
+    expect(p.stderr()).toMatch(
+      /fix\.Signals ended with 137 before anything was recorded: .*\n {2}No profile was written/,
+    )
+    expect(existsSync(out)).toBe(false)
+  })
 
   it.each([
     ['SIGINT', 130],
