@@ -35,6 +35,14 @@ const FACTS = {
     ...{ include: ['string'], exclude: ['string'], jdk: 'boolean', lookAhead: 'number', rare: 'string' },
   },
   ...{ openCalls: 'number' },
+  detach: {
+    ...{ ms: 'number', proofMs: 'number', restoredClasses: 'number', refusedClasses: 'number' },
+    code: {
+      ...{ checkedClasses: 'number', checkedMethods: 'number', originalClasses: 'number' },
+      ...{ different: ['string'], unchecked: 'string' },
+    },
+    ...{ left: ['string'], unseen: ['string'], lambdaClasses: 'number' },
+  },
   ...{ truncated: 'boolean', warnings: ['string'], events: { count: 'number', waitMs: 'number' } },
   kept: { heapBytes: 'number', outsideBytes: 'number' },
   rootCalls: {

@@ -212,7 +212,7 @@ final class HotSwap {
     /** Null means "unchanged"; an exception here would be swallowed by the JVM and hide a defect. */
     private byte[] transform(
             ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
-        if (name == null || loader == HotSwap.class.getClassLoader()) {
+        if (name == null || redefined == null && loader == HotSwap.class.getClassLoader()) {
             return null; // classes of ours may be loaded whenever they are needed first, and nobody is asked for them
         }
         boolean ours = Thread.currentThread() == agent || Thread.currentThread() == swapper;
