@@ -21,7 +21,7 @@ import {
 import { afterOwnTime } from '../base/own-time.ts'
 import { NoSuchProcess, TargetStopped } from './admission.ts'
 import type { AttachConnection } from './handshake.ts'
-import { readTargetProcess, stillRuns, type TargetProcess } from './target-process.ts'
+import { endsNow, readTargetProcess } from './target-process.ts'
 
 // From attachListener.hpp: name_length_max, arg_length_max, arg_count_max.
 const OPERATION_BYTES = 16
@@ -69,8 +69,6 @@ export interface AttachReply {
 const COMMAND_MS = 10_000
 /** Between tries to get into the JVM's queue of clients, which has five places. */
 const QUEUE_MS = 10
-/** How long a process may take to be gone once its sockets are closed: with a large heap, that is given back first. */
-const ENDING_MS = 1_000
 
 export interface CommandOptions {
   /** From connecting to the last byte of the reply. Default 10,000. */
@@ -341,23 +339,13 @@ async function run(
     return await attachCommand(socketPath, operation, args, limits)
   } catch (problem) {
     // The socket of a JVM that has ended resets or is gone; that is not what went wrong.
-    if (problem instanceof AttachProtocolError && (await ends(target))) {
+    if (problem instanceof AttachProtocolError && (await endsNow(target))) {
       throw new NoSuchProcess(pid, 'has ended')
     }
     const state = problem instanceof CommandTimeout ? readTargetProcess(pid)?.state : undefined
     if (state === 'T' || state === 't') throw new TargetStopped(pid, state === 't')
     throw problem
   }
-}
-
-/** Whether a process has ended, or does so now: the sockets of one that exits are closed before it is gone. */
-async function ends(target: TargetProcess): Promise<boolean> {
-  const giveUp = performance.now() + ENDING_MS
-  while (stillRuns(target)) {
-    if (performance.now() >= giveUp) return false
-    await sleep(10)
-  }
-  return true
 }
 
 const ESCAPES: Record<string, string> = { t: '\t', n: '\n', r: '\r', f: '\f' }

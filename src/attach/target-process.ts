@@ -5,6 +5,7 @@
 // Whether these facts allow an attach is `admission.ts`; what the JVM itself says is `hsperfdata.ts`.
 
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Clock ticks a second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux that runs a JVM. */
 const USER_HZ = 100
@@ -78,6 +79,14 @@ export function parseCpuMs(stat: string): number | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const ticks = Number(fields[11]) + Number(fields[12])
   return stat.includes(')') && Number.isInteger(ticks) ? (ticks * 1000) / USER_HZ : undefined
+}
+
+/**
+ * Whether a process is on its way out: field 23 of /proc/<pid>/stat is its virtual memory in bytes, which it gives up before its
+ * descriptors. Whoever sees its sockets closed sees this.
+ */
+export function hasLetGoOfMemory(stat: string): boolean {
+  return stat.includes(')') && stat.slice(stat.lastIndexOf(')') + 2).split(' ')[20] === '0'
 }
 
 /** Arguments of /proc/<pid>/cmdline, program first. Empty for a zombie or a kernel thread. */
@@ -223,5 +232,19 @@ export function stillRuns({ pid, startTicks }: Pick<TargetProcess, 'pid' | 'star
   const stat = readProc(pid, 'stat')
   if (stat === undefined || parseStartTicks(stat) !== startTicks) return false
   const state = stat[stat.lastIndexOf(')') + 2]
-  return state !== 'Z' && state !== 'X'
+  return state !== 'Z' && state !== 'X' && !hasLetGoOfMemory(stat)
+}
+
+/** So long a process that has closed its sockets may take to show that it ends. On Linux it has shown it before. */
+const ENDING_MS = 1_000
+const ENDING_LOOK_MS = 10
+
+/** Whether a process has ended, or does so now: the sockets of one that exits are closed before it is gone. */
+export async function endsNow(process: Pick<TargetProcess, 'pid' | 'startTicks'>): Promise<boolean> {
+  const giveUp = performance.now() + ENDING_MS
+  while (stillRuns(process)) {
+    if (performance.now() >= giveUp) return false
+    await sleep(ENDING_LOOK_MS)
+  }
+  return true
 }

@@ -1,12 +1,13 @@
 // How a session ends: we leave, or the target leaves us, or goes.
 
-import { readTargetProcess, stillRuns } from '../attach/target-process.ts'
+import { readTargetProcess, stillRuns, type TargetProcess } from '../attach/target-process.ts'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { ENDED_DISMISSED, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
 import type { DetachFacts } from '../profile/detach-facts.ts'
 import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import type { Engine } from './engine.ts'
+import { whyLinkWasLost } from './lost-link.ts'
 import { answerInTime, TargetSilent } from './patience.ts'
 import { Proof } from './proof.ts'
 import type { Pulse } from './pulse.ts'
@@ -42,6 +43,10 @@ export class SessionEnd {
   #isOver = false
   #report: DetachReport | null = null
   #facts: DetachFacts | null = null
+  /** What the agent has said last, if it has left us. */
+  #farewell: string | undefined
+  /** As it was when recording began; undefined if it cannot be seen. */
+  readonly #target: TargetProcess | undefined
   #endWith: (reason: string) => void = () => {}
   /** Resolves with the reason when the session ends otherwise than by `detach`. */
   readonly ended: Promise<string>
@@ -50,6 +55,7 @@ export class SessionEnd {
     this.#engine = engine
     this.#pulse = pulse
     this.#span = span
+    this.#target = readTargetProcess(engine.pid)
     this.ended = new Promise((resolve) => {
       this.#endWith = resolve
     })
@@ -65,10 +71,14 @@ export class SessionEnd {
     return this.#isTruncated
   }
 
-  /** Why the target has ended the session, where the link is lost; null if it has ended itself. */
-  async whyLeft(): Promise<string | null> {
-    if (this.#ending?.how === 'by itself') return this.#ending.reason
-    return (await this.#whyItEnded()) ?? null
+  /**
+   * Why the target has ended the session, where the link is lost.
+   *
+   * @param lost  why it is, as it tells
+   * @returns null if the target has ended itself
+   */
+  async whyLeft(lost: string): Promise<string | null> {
+    return this.#ending?.how === 'by itself' ? this.#ending.reason : await this.#whyItEnded(lost)
   }
 
   /** We are leaving, or have left. */
@@ -94,6 +104,12 @@ export class SessionEnd {
       this.byTarget(error.message, error instanceof JfluidError ? error.exitCode : undefined)
     }
     void agent.closed.then((reason) => this.#linkClosed(reason))
+  }
+
+  /** The agent ends the session, and has said why. */
+  byAgent(reason: string): void {
+    this.#farewell ??= reason
+    this.byTarget(reason)
   }
 
   /** The target goes on without us. */
@@ -141,11 +157,14 @@ export class SessionEnd {
     await this.#timeRootsAtLast(isLast)
     turns.close()
     const proof = isLast && !this.#isOver ? new Proof(this.#engine) : null
-    if (!this.#isOver) await this.#leave(proof)
-    this.#isOver = true
-    door.leave()
-    if (this.#report !== null) this.#facts = (await proof?.left(this.#report)) ?? null
-    agent.close()
+    try {
+      if (!this.#isOver) await this.#leave(proof)
+      this.#isOver = true
+      door.leave()
+      if (this.#report !== null) this.#facts = (await proof?.left(this.#report)) ?? null
+    } finally {
+      agent.close() // whatever has gone wrong: the agent leaves once it sees us gone
+    }
     installation.settle()
     await recorder.finish(tellsTime(options) ? this.#span.endTicks : 0)
     return this.#report
@@ -164,7 +183,6 @@ export class SessionEnd {
 
   async #leave(proof: Proof | null): Promise<void> {
     const { agent, pid, rareWatch, turns, warnings } = this.#engine
-    const target = readTargetProcess(pid)
     try {
       await answerInTime(turns.idle(), pid)
       await answerInTime(this.#pulse.readStatus(), pid)
@@ -174,7 +192,12 @@ export class SessionEnd {
       await proof?.restored()
       this.#report = await answerInTime(agent.detach(), pid).catch((error: unknown) => {
         // An agent that waits in vain for us to look (we may have been stopped) goes by itself: it has given all back.
-        if (restored !== null && error instanceof LinkLost && target !== undefined && stillRuns(target))
+        if (
+          restored !== null &&
+          error instanceof LinkLost &&
+          this.#target !== undefined &&
+          stillRuns(this.#target)
+        )
           return restored
         throw error
       })
@@ -187,9 +210,12 @@ export class SessionEnd {
         warnings.add(error.message)
         this.#ending = { how: 'target silent' }
       } else if (error instanceof LinkLost) {
-        const why = await this.#whyItEnded()
-        if (why !== undefined) this.#noteEndedByItself(why)
+        const why = await this.#whyItEnded(error.reason)
+        if (why !== null) this.#noteEndedByItself(why)
         else this.#noteTargetEnded()
+      } else if (error instanceof JfluidError) {
+        // It has answered, and nothing of use. What was recorded is ours by now.
+        this.#noteEndedByItself(error.message, error.exitCode)
       } else {
         throw error
       }
@@ -197,19 +223,20 @@ export class SessionEnd {
   }
 
   async #linkClosed(reason: string): Promise<void> {
-    const why = await this.#whyItEnded()
-    if (why !== undefined) this.byTarget(why)
+    const why = await this.#whyItEnded(reason)
+    if (why !== null) this.byTarget(why)
     if (this.#isStopping || this.#ending !== null) return
     this.#noteTargetEnded()
     this.#lost(reason === LINK_CLOSED ? 'the JVM ended' : `the JVM ended (${reason})`)
   }
 
-  /** Why, if the JVM lives on: the agent's farewell is lost if we were just writing to it. */
-  #whyItEnded(): Promise<string | undefined> {
-    return this.#engine.recorder.stats().then(
+  /** Null if the JVM has ended. The agent's farewell is lost if we were just writing to it: the buffer may tell, too. */
+  async #whyItEnded(lost: string): Promise<string | null> {
+    const told = await this.#engine.recorder.stats().then(
       (stats) => WHY_ENDED.get(stats.ended),
       () => undefined,
     )
+    return told ?? this.#farewell ?? (await whyLinkWasLost(this.#target, lost))
   }
 
   #noteEndedByItself(reason: string, exitCode = EX_TEMPFAIL): void {

@@ -2,12 +2,14 @@
 // when its roots are changed while it runs (`Session.changeRoots`).
 
 import { TargetStopped } from '../attach/admission.ts'
+import { readTargetProcess } from '../attach/target-process.ts'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { LinkLost } from '../wire/link.ts'
 import { Beginning } from './beginning.ts'
 import type { OpenDoor } from './door.ts'
 import { SessionEnd } from './ending.ts'
 import { Engine } from './engine.ts'
+import { whyLinkWasLost } from './lost-link.ts'
 import { Preparation, type Prepared } from './preparation.ts'
 import { Pulse } from './pulse.ts'
 import { Questions } from './questions.ts'
@@ -59,6 +61,8 @@ export class Recording {
   ): Promise<Recording> {
     const preparation = new Preparation(door, options)
     let recording: Recording | undefined
+    const target = door.pid === null ? undefined : readTargetProcess(door.pid)
+    const whyLeft = (lost: string) => recording?.end.whyLeft(lost) ?? whyLinkWasLost(target, lost)
     try {
       return await whileRunning(door.pid, onPhase, async (onPhase) => {
         recording = new Recording(await preparation.prepare(onPhase))
@@ -67,11 +71,9 @@ export class Recording {
         return recording
       })
     } catch (error) {
-      const why = error instanceof LinkLost ? await recording?.end.whyLeft() : undefined
+      const why = error instanceof LinkLost ? await whyLeft(error.reason) : null
       await preparation.abandon(!(error instanceof TargetStopped))
-      throw typeof why === 'string' && recording !== undefined
-        ? new LeftBeforeRecording(recording.engine.pid, why)
-        : error
+      throw why === null ? error : new LeftBeforeRecording(recording?.engine.pid ?? door.pid ?? 0, why)
     }
   }
 
@@ -79,7 +81,7 @@ export class Recording {
     const { agent, budget, errorBars, recorder, rootWatch } = this.engine
     recorder.onScarce = () => void agent.reclaim().catch(() => {})
     this.end.listen()
-    new Questions(this.engine).listen((reason) => this.end.byTarget(reason))
+    new Questions(this.engine).listen((reason) => this.end.byAgent(reason))
     this.engine.timeRoots()
     await new Beginning(this.engine, this.pulse, onPhase).run(() => {
       this.span.begin()

@@ -31,7 +31,7 @@ export class AgentDidNotConnect extends JfluidError {
 export class LinkLost extends JfluidError {
   readonly exitCode = EX_IOERR
   readonly hint = 'The JVM has probably ended; attach to the new one.'
-  constructor(reason: string) {
+  constructor(readonly reason: string) {
     super(`the connection to the JVM was lost: ${reason}`)
   }
 }

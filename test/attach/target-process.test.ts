@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import {
   findVmLibrary,
+  hasLetGoOfMemory,
   mapsPerfData,
   parseCommandLine,
   parseCpuMs,
@@ -67,6 +68,12 @@ describe('/proc/<pid>/stat', () => {
 
   it('a program name may look like fields', () => {
     assert.equal(parseStartTicks(stat('a) S 1 (b')), 987654)
+  })
+
+  it('tells a process that has let go of its memory, which is about to close its descriptors', () => {
+    assert.equal(hasLetGoOfMemory(stat('java')), false)
+    assert.equal(hasLetGoOfMemory(stat('java').replace(/ 10 20$/, ' 0 0')), true)
+    assert.equal(hasLetGoOfMemory(''), false)
   })
 
   it('garbage has none', () => {

@@ -1,0 +1,57 @@
+// A link that is lost while the JVM goes on: the user is told so, and not that the JVM has ended.
+
+import type { Socket } from 'node:net'
+import { expect, it } from 'vitest'
+import { sessionOptions } from '../../src/commands/options.ts'
+import { attachDoor, type OpenDoor } from '../../src/session/door.ts'
+import { Session } from '../../src/session/session.ts'
+import { encodeFrame } from '../../src/wire/frame.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { forNewestJdk } from '../support/jdks.ts'
+import { liveCode, probed, startDebuggable } from './live-code.ts'
+import { threadNames, until } from './remains.ts'
+
+const socketOf = ({ link }: OpenDoor): Socket => (link as unknown as { socket: Socket }).socket
+
+forNewestJdk((jdk) => {
+  it('a session whose link is lost has ended by itself, whenever that is, and what was recorded is kept', async () => {
+    const classes = await compileFixture(jdk, 'Ticker')
+    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'])
+    const options = sessionOptions({ root: ['fix.Ticker.work'], scheme: 'b', lookAhead: 32 })
+    const start = async () => {
+      const door = await attachDoor(java.pid)
+      const session = await Session.start(door, options)
+      await until(async () => (await session.status()).events > 0)
+      return { session, socket: socketOf(door) }
+    }
+    const kept = async (session: Session) => {
+      const { methodNames, truncated, warnings } = await session.profile()
+      expect([methodNames.length > 0, truncated !== false]).toEqual([true, true])
+      await session.close()
+      // The agent has seen us go: the next session waits for nothing.
+      await until(async () => probed(await liveCode(jvm, 'Lfix/')).length === 0)
+      await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
+      return warnings
+    }
+    const lost = 'the connection to its agent was lost (the agent closed it)'
+
+    const recording = await start()
+    recording.socket.destroy()
+    expect(await recording.session.ended).toBe(lost)
+    expect(await recording.session.detach()).toBeNull()
+    expect(recording.session.ending).toMatchObject({ how: 'by itself', reason: lost, exitCode: 75 })
+    expect(await kept(recording.session)).toContain(`the session ended by itself: ${lost}`)
+
+    // What the agent has said before is the reason, also when we are about to leave.
+    const leaving = await start()
+    const left = leaving.session.detach()
+    leaving.socket.emit('data', encodeFrame([0, 'ended', 'no memory was left in the target']))
+    leaving.socket.destroy()
+    expect(await left).toBeNull()
+    expect(leaving.session.ending).toMatchObject({ reason: 'no memory was left in the target' })
+    expect(await kept(leaving.session)).toContain(
+      'the session ended by itself: no memory was left in the target',
+    )
+    await jvm.dispose()
+  })
+})
