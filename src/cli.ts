@@ -6,6 +6,7 @@ import { CommanderError } from 'commander'
 import { EX_SOFTWARE, EX_USAGE, JfluidError } from './base/errors.ts'
 import { closeLostTerminals } from './commands/lost-terminals.ts'
 import { commandLine } from './commands/program.ts'
+import { neverWaitFor } from './commands/stalled-terminals.ts'
 import { cleanLines } from './profile/text.ts'
 
 const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -14,6 +15,8 @@ const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.me
 
 const program = commandLine(packageJson.version)
 
+neverWaitFor(process.stdout)
+neverWaitFor(process.stderr)
 process.on('exit', closeLostTerminals)
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader such as `head` has seen enough.

@@ -8,6 +8,8 @@ const CLEAR_LINE = '\r\x1b[K'
 export interface ProgressOutput {
   readonly isTTY?: boolean
   readonly columns?: number
+  /** Of what was written, what it has not taken yet. */
+  readonly writableLength?: number
   write(text: string): unknown
 }
 
@@ -55,7 +57,8 @@ export function createProgress(
     update(text) {
       if (!live) return
       current = text
-      show(text)
+      // Where nobody reads, the next one says more.
+      if (!out.writableLength) show(text)
     },
     note,
     done(text) {

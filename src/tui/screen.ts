@@ -237,6 +237,8 @@ class TerminalScreen implements Screen {
   #wide = new Set<number>()
   #suspended = false
   #destroyed = false
+  /** The terminal has not taken what was drawn last: what comes meanwhile is drawn when it has. */
+  #isBehind = false
 
   constructor(
     screen: BlessedScreen,
@@ -283,11 +285,24 @@ class TerminalScreen implements Screen {
   draw(lines: readonly Line[]): void {
     if (this.#destroyed) return
     this.#drawn = lines
-    if (this.#suspended) return
+    if (this.#suspended || this.#isBehind) return
+    if (this.#output.writableLength > 0) {
+      this.#catchUp()
+      return
+    }
     const cells = this.#screen.lines
     for (let row = 0; row < cells.length; row++) this.#fill(row, lines[row] ?? [])
     this.#screen.draw(0, cells.length - 1)
     this.#screen.program.flush()
+  }
+
+  /** Draws what is to be shown by then, once the terminal has taken all. */
+  #catchUp(): void {
+    this.#isBehind = true
+    this.#output.write('', () => {
+      this.#isBehind = false
+      this.draw(this.#drawn)
+    })
   }
 
   #fill(row: number, line: Line): void {

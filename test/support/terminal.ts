@@ -2,10 +2,11 @@
 // script(1), and an emulator that keeps what would be on the glass.
 
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, constants, openSync, readdirSync, readFileSync, readlinkSync, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import headless from '@xterm/headless'
-import { type JavaExit, startProcess } from './java-process.ts'
+import { type JavaExit, startProcess, stop } from './java-process.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const QUOTE = /'/g
@@ -147,9 +148,40 @@ export class Terminal {
     return found.slice(1)
   }
 
+  /**
+   * Nobody reads what is written to it until `goOn`, and what it holds by itself is full: who writes waits.
+   */
+  async stall(): Promise<void> {
+    await stop(this.#script)
+    const slave = openSync(
+      `/proc/${this.processes()[0]}/fd/0`,
+      constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY,
+    )
+    // The kernel hands on what it was given, and has room again for a moment.
+    for (let full = 0; full < 5; await sleep(5)) full = fill(slave) === 0 ? full + 1 : 0
+    closeSync(slave)
+  }
+
+  goOn(): void {
+    this.#script.child.kill('SIGCONT')
+  }
+
   /** As when its window is closed, or the network goes. */
   async hangUp(): Promise<void> {
     await this.#script.kill()
+  }
+}
+
+/** Writes what no terminal shows, until it takes nothing more. @returns how much it took */
+function fill(terminal: number): number {
+  const nothing = Buffer.alloc(1024)
+  for (let written = 0; ; ) {
+    try {
+      written += writeSync(terminal, nothing)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return written
+      throw error
+    }
   }
 }
 

@@ -8,9 +8,9 @@
 // So a pipe or terminal is opened once more, not to block. That of the descriptor would not do: all who have inherited it share
 // whether it blocks, and a program of Node.js that ends gives back what it found. A socket cannot be opened.
 
-import { closeSync, constants, fstatSync, openSync, write } from 'node:fs'
-import { isatty } from 'node:tty'
+import { closeSync, write } from 'node:fs'
 import { errorCode } from '../../profile/errors.ts'
+import { openedAgain } from '../opened-again.ts'
 
 /** A pipe that is full and does not block is tried again after so long, and each time after twice that, up to a bound. */
 const AGAIN_MS = 1
@@ -129,17 +129,5 @@ export class LineWriter {
     this.#isBusy = false
     if (this.#isGone && this.#isOwn) closeSync(this.#descriptor)
     this.#onIdle()
-  }
-}
-
-/** The same pipe or terminal by a description of its own, which does not block; null for what else there is. */
-function openedAgain(descriptor: number): number | null {
-  if (!fstatSync(descriptor).isFIFO() && !isatty(descriptor)) return null
-  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
-  try {
-    return openSync(`/proc/self/fd/${descriptor}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
-  } catch {
-    // It is another user's, as after sudo, or has no reader any more, which writing to what we were given will tell.
-    return null
   }
 }
