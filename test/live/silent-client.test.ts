@@ -2,7 +2,7 @@
 // it beat decides. No client is in the way: the test signs the buffer with a process of its own making.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
@@ -13,8 +13,10 @@ import { chunksOffset } from '../../src/events/ring-layout.ts'
 import { instrumentClass } from '../../src/instrument/class.ts'
 import { attachDoor } from '../../src/session/door.ts'
 import { Agent } from '../../src/wire/agent.ts'
+import { FULL } from '../faults/trials.ts'
 import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forEachJdk, newest } from '../support/jdks.ts'
+import { until } from './remains.ts'
 
 const CHUNK_BYTES = 4 << 10
 const CHUNK_COUNT = 2
@@ -45,8 +47,22 @@ function shell(script: string): ChildProcess {
   return process
 }
 
-const busy = () => shell('while :; do :; done')
+const BUSY = 'while :; do :; done'
+const busy = () => shell(BUSY)
 const asleep = () => shell('sleep 60 & wait')
+/** Of those that may be used. */
+const PROCESSOR = /^Cpus_allowed_list:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))![1]
+/** It stays on one processor. */
+const pinned = (command: string) => shell(`exec taskset -c ${PROCESSOR} ${command}`)
+/** Fields of a process's stat from the third on; none of one that has gone. */
+function statOf(pid: number): string[] {
+  if (!existsSync(`/proc/${pid}/stat`)) return []
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+const STATE = 0
+const POLICY = 41 - 3
+const SCHED_IDLE = '5'
 
 interface Silence {
   readonly java: JavaProcess
@@ -155,4 +171,25 @@ forEachJdk((jdk) => {
     await silence.call()
     expect(await silence.ended).toBe('the client did not answer for 250 ms')
   })
+
+  // What the kernel tells of a process is the same for all of them.
+  it.skipIf(!FULL && jdk !== newest)(
+    'one that has been killed, and gets no processor to end, is given up after 250 ms',
+    { timeout: 60_000 },
+    async () => {
+      // Beside three others it gets a thousandth of the processor.
+      for (let n = 0; n < 3; n++) pinned(`sh -c '${BUSY}'`)
+      // It may end all the same before the 250 ms are over, and then it tells nothing.
+      for (let isThere = false; !isThere; ) {
+        const reader = pinned(`chrt -i 0 sh -c '${BUSY}'`)
+        await until(() => statOf(reader.pid!)[POLICY] === SCHED_IDLE)
+        const silence = await open(reader)
+        reader.kill('SIGKILL')
+        await silence.call()
+        const ended = await silence.ended
+        isThere = statOf(reader.pid!)[STATE] === 'R'
+        expect(ended).toBe('the client did not answer for 250 ms')
+      }
+    },
+  )
 })

@@ -15,7 +15,13 @@ import java.nio.charset.StandardCharsets;
 final class Reader {
     /** An excuse holds as long; one that is about to be over is asked for again. */
     private static final long EXCUSE_NANOS = 250_000_000L;
+    /** Fields of a thread's stat, which are counted from 1. */
+    private static final int FLAGS_FIELD = 9;
     private static final int START_FIELD = 22;
+    private static final int PENDING_FIELD = 31;
+    /** It is on its way out: PF_EXITING of its flags, SIGKILL of its pending signals. */
+    private static final long EXITING = 0x4;
+    private static final long KILLED = 1L << 9 - 1;
 
     private final ByteBuffer header;
     private long silentBeat = -1;
@@ -60,6 +66,7 @@ final class Reader {
                 : "the client did not answer for " + JFluid1Client.PATIENCE_NANOS / 1_000_000L + " ms";
     }
 
+    /** One that has been killed wants a processor, too: to end. On a machine without a free one that takes its time. */
     boolean wantsProcessor() {
         int process = header.getInt(JFluid1Layout.RING_READER_PROCESS);
         int thread = header.getInt(JFluid1Layout.RING_READER_THREAD);
@@ -71,7 +78,12 @@ final class Reader {
         }
         // The name in parentheses may hold blanks and parentheses: fields are counted from behind it, as number 3.
         String[] fields = stat.substring(stat.lastIndexOf(')') + 1).trim().split(" ");
-        return fields.length > START_FIELD - 3 && fields[0].equals("R")
-                && (int) Long.parseLong(fields[START_FIELD - 3]) == header.getInt(JFluid1Layout.RING_READER_SINCE);
+        return fields.length > PENDING_FIELD - 3 && fields[0].equals("R")
+                && (number(fields, FLAGS_FIELD) & EXITING) == 0 && (number(fields, PENDING_FIELD) & KILLED) == 0
+                && (int) number(fields, START_FIELD) == header.getInt(JFluid1Layout.RING_READER_SINCE);
+    }
+
+    private static long number(String[] fields, int field) {
+        return Long.parseLong(fields[field - 3]);
     }
 }
