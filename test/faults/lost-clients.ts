@@ -15,6 +15,11 @@ import { Witness } from './witness.ts'
 
 /** A target that has lost its client is itself again by then, if it is let run. */
 export const OWN_CODE_MS = 2000
+/**
+ * No thread waits longer for something else than a processor, whatever becomes of the client: a second for one that lives, and what a
+ * redefinition adds. See the bounds in src/README.md.
+ */
+export const ASLEEP_MS = 1400
 /** So many trials have the same witness; so many are looked at together. */
 const TRIALS_A_WITNESS = 25
 const TRIALS_A_LOOK = 5
@@ -93,7 +98,7 @@ const STEPS = [
   [/^calibrating/, 150],
   [/^reading classes/, 60],
   [/^instrumenting/, 150],
-  [/^recording/, 700],
+  [/^recording/, 1200],
   [/^detaching/, 80], // since it was told to end
 ] as const
 
@@ -158,6 +163,7 @@ export async function aftermath(witness: Witness, since: number): Promise<Afterm
   const own = Math.max(0, all - first.starvedMs - late.starvedMs)
   const hadProbes = await witness.hasProbes()
   const { harm, longest, asleep } = await witness.harm()
+  if (asleep > ASLEEP_MS) harm.push(`a thread slept for ${asleep} ms`)
   if (hadProbes) harm.push('it had probes when the agent had gone')
   if (own > OWN_CODE_MS) harm.push(`its own code came back after ${own.toFixed(0)} ms`)
   await until(async () => (await witness.rate(50)) > 0) // or the test's time is over
@@ -196,7 +202,11 @@ export async function clientTrials(
   let witness: Witness | null = given ?? null
   return await trials(fault, jdk, tries, async (chance, n) => {
     witness ??= await settled(jdk)
-    const outcome = await trial(witness, chance, n)
+    // What came of the one before after it had been looked at.
+    const { harm: since } = await witness.harm()
+    const outcome = joined(await trial(witness, chance, n), {
+      harm: since.map((it) => `before the trial began, ${it}`),
+    })
     const isLast = n + 1 === tries || (n + 1) % TRIALS_A_WITNESS === 0
     if (!isLast && (n + 1) % TRIALS_A_LOOK !== 0) return outcome
     const miscounted = await witness.miscounted()

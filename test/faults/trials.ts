@@ -9,6 +9,9 @@ import type { Jdk } from '../support/jdks.ts'
 /** All of them take long: `npm test` tries each fault once or twice, `npm run test:full` many times. */
 export const FULL = process.env.JFLUID_FULL === '1'
 
+/** Something hangs that takes longer. */
+const TRIAL_MS = 15 * 60_000
+
 export interface Outcome {
   /** What was wrong with the target; empty: it came to no harm. */
   readonly harm: readonly string[]
@@ -72,7 +75,8 @@ export function times(short: number, long: number): number {
  * Tries a fault.
  *
  * @param tries  from `times`
- * @param trial  does it once; what it throws is a failure of the test, not a row
+ * @param trial  does it once. What it throws, as where the target has ended, is harm, and so is one that is not over in time: no
+ *               other follows then
  */
 export async function trials(
   fault: string,
@@ -84,11 +88,11 @@ export async function trials(
   const chance = new Chance(seed)
   const outcomes: Outcome[] = []
   const wrong: string[] = []
-  for (let n = 0; n < tries; n++) {
-    const outcome = await trial(chance, n).catch((problem: unknown) => {
-      throw new Error(`${fault}, trial ${n + 1} of ${tries}, JFLUID_SEED=${seed}: ${String(problem)}`, {
-        cause: problem,
-      })
+  let isOver = false
+  for (let n = 0; n < tries && !isOver; n++) {
+    const outcome = await inTime(trial(chance, n)).catch((problem: unknown): Outcome => {
+      isOver = true
+      return { harm: [String(problem)], profile: 'none', left: [] }
     })
     outcomes.push(outcome)
     const said = [...outcome.harm, ...outcome.left.map((what) => `left behind: ${what}`)]
@@ -102,7 +106,7 @@ export async function trials(
   const row: Row = {
     fault,
     jdk: jdk.full,
-    tried: tries,
+    tried: outcomes.length,
     harmed: outcomes.filter((it) => it.harm.length > 0).length,
     profilesDue: outcomes.filter((it) => it.profile !== 'none').length,
     profilesKept: outcomes.filter((it) => it.profile === 'kept').length,
@@ -111,7 +115,7 @@ export async function trials(
   }
   const times = Object.entries(ms).map(([name, value]) => `, ${name} ${value.toFixed(0)} ms at most`)
   console.info(
-    `JDK ${jdk.version}: ${fault}: tried ${tries} times, harmed ${row.harmed}, ` +
+    `JDK ${jdk.version}: ${fault}: tried ${row.tried} times, harmed ${row.harmed}, ` +
       `profiles ${row.profilesKept} of ${row.profilesDue}, left behind ${row.leftBehind}${times.join('')}`,
   )
   if (process.env.JFLUID_FAULTS !== undefined) {
@@ -119,4 +123,15 @@ export async function trials(
   }
   expect(wrong).toEqual([])
   return row
+}
+
+async function inTime(trial: Promise<Outcome>): Promise<Outcome> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`it was not over after ${TRIAL_MS / 60_000} minutes`)),
+      TRIAL_MS,
+    )
+  })
+  return await Promise.race([trial, late]).finally(() => clearTimeout(timer))
 }

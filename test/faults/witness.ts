@@ -51,7 +51,7 @@ export interface State {
 /** What can be seen of us in and around a JVM. */
 interface Seen {
   readonly threads: readonly string[]
-  readonly descriptors: readonly string[]
+  descriptors: readonly string[]
   readonly mapped: readonly string[]
 }
 
@@ -148,8 +148,11 @@ export class Witness {
       found = whole.split('\n').find((it) => it.startsWith(start))
       return found !== undefined || this.java.child.exitCode !== null || this.java.child.signalCode !== null
     })
-    if (found === undefined)
-      throw new Error(`the target ended:\n${this.java.stdout()}\n${this.java.stderr()}`)
+    if (found === undefined) {
+      const { exitCode, signalCode } = this.java.child
+      const how = signalCode ?? `code ${exitCode}`
+      throw new Error(`the target ended (${how}):\n${this.java.stdout()}\n${this.java.stderr()}`)
+    }
     return found
   }
 
@@ -162,6 +165,11 @@ export class Witness {
   /** Root calls a second. */
   async rate(ms = 300): Promise<number> {
     return Number(/\d+/.exec(await this.ask(`rate ${ms}`, 'rate '))![0])
+  }
+
+  /** Root calls for a second of the processor: what others take of it does not count. */
+  async pace(ms: number): Promise<number> {
+    return Number(/\d+/.exec(await this.ask(`pace ${ms}`, 'pace '))![0])
   }
 
   /** In ms: the longest time a fresh class took from its definition to its first result. */
@@ -226,17 +234,21 @@ export class Witness {
    */
   async withoutAgent(): Promise<{ seen: number; starvedMs: number }> {
     const before = new Map(kernelThreads(this.pid).map(({ id, starvedMs }) => [id, starvedMs]))
-    const latest = new Map<string, number>()
+    const latest = new Map<string, { starvedMs: number; isOurs: boolean }>()
     let seen = 0
     await until(() => {
       // The VM's own thread does what the agent waits for.
       const involved = kernelThreads(this.pid).filter(({ name }) => /^jfluid-|^VM Thread$/.test(name))
-      for (const { id, starvedMs } of involved) latest.set(id, starvedMs - (before.get(id) ?? 0))
+      for (const { id, name, starvedMs } of involved)
+        latest.set(id, { starvedMs: starvedMs - (before.get(id) ?? 0), isOurs: name !== 'VM Thread' })
       const isThere = involved.some(({ name }) => name !== 'VM Thread')
       if (isThere) seen = performance.now()
       return !isThere
     })
-    return { seen, starvedMs: [...latest.values()].reduce((sum, ms) => sum + ms, 0) }
+    // Ours wait for one another, and for the VM's: what they want at the same time counts once.
+    const most = (isOurs: boolean): number =>
+      Math.max(0, ...[...latest.values()].filter((it) => it.isOurs === isOurs).map((it) => it.starvedMs))
+    return { seen, starvedMs: most(true) + most(false) }
   }
 
   /** Waits until the threads of ours have gone; in ms. */
@@ -255,11 +267,15 @@ export class Witness {
     return { harm, longest: state.longest, asleep: state.asleep }
   }
 
-  /** What is there and was not after the first session, and stays: the JVM closes a connection after its last answer. */
+  /**
+   * What is there and was not after the first session, and stays: the JVM says the last word of an answer, to the look at its threads
+   * as well, and closes the connection a moment later.
+   */
   async left(): Promise<string[]> {
+    const latest = performance.now() + CLOSED_MS
     let left = await this.#leftNow()
-    for (let looks = 1; left.length > 0 && looks < 10; looks++) {
-      await sleep(100)
+    while (left.length > 0 && performance.now() < latest) {
+      await sleep(50)
       left = await this.#leftNow()
     }
     return left
@@ -267,13 +283,12 @@ export class Witness {
 
   async #leftNow(): Promise<string[]> {
     if (this.#settled === null) throw new Error('settle() first')
+    const now = await this.#look()
+    // The connection of this look itself.
     const { descriptors: settled } = this.#settled
-    let now = await this.#look()
-    // The JVM says the last word of an answer, to the look at its threads as well, and closes the connection a moment later.
-    const latest = performance.now() + CLOSED_MS
-    while (added(settled, now.descriptors).length > 0 && performance.now() < latest) {
-      await sleep(10)
-      now = { ...now, descriptors: descriptors(this.pid) }
+    for (let looks = 0; looks < 10 && added(settled, now.descriptors).length > 0; looks++) {
+      await sleep(5)
+      now.descriptors = descriptors(this.pid)
     }
     const files = filesOf(this.pid, ...this.#clients).filter((path) => path !== `/tmp/.java_pid${this.pid}`)
     const jdkLibrary = (path: string): boolean => /\/lib\/[^/]+\.so$/.test(path)
