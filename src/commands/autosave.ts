@@ -4,7 +4,7 @@
 // The target does not wait for it: the recorder's worker goes on reading events while it copies its trees, and the main thread
 // writes in pieces.
 
-import { existsSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import { AUTOSAVE_ENDING } from '../profile/autosaved.ts'
 import { CannotWriteProfile } from '../profile/errors.ts'
@@ -95,11 +95,11 @@ export class Autosave {
   }
 }
 
-/** What another jfluid has left is not lost by us. */
+/** What another jfluid has left is not lost by us, and a link that leads nowhere is there, too. */
 function freeName(beside: string): string {
   const first = `${beside}${AUTOSAVE_ENDING}`
   for (let number = 2; ; number++) {
     const name = number === 2 ? first : `${first}.${number - 1}`
-    if (!existsSync(name)) return name
+    if (lstatSync(name, { throwIfNoEntry: false }) === undefined) return name
   }
 }

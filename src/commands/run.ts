@@ -2,11 +2,12 @@
 // command line and held back until the roots are armed, so profiling begins with its first class.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, lstatSync, openSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EX_IOERR, EX_NOINPUT, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_CANTCREAT, EX_IOERR, EX_NOINPUT, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
+import { errorCode, reasonOf } from '../profile/errors.ts'
 import { type OpenDoor, startDoor } from '../session/door.ts'
 import { LeftBeforeRecording } from '../session/recording.ts'
 import { Session } from '../session/session.ts'
@@ -30,6 +31,15 @@ export class CannotStart extends JfluidError {
   readonly hint = 'Check the command after --, for example: jfluid run --root Foo.main -- java -jar app.jar'
   constructor(command: string, reason: string) {
     super(`cannot start ${command}: ${reason}`)
+  }
+}
+
+/** What the program writes while the live view has the screen can be put nowhere. */
+export class CannotWriteOutput extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint = 'Choose a file in a directory that you may write to with --output.'
+  constructor(file: string, code: string) {
+    super(`cannot write ${file}: ${reasonOf(code)}`)
   }
 }
 
@@ -88,16 +98,12 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     if (problem !== null) throw problem
   }
   const door = await startDoor()
-  const output = flags.output ?? `jfluid-run-${process.pid}.log`
+  const output = outputFile(flags.output)
   let child: ChildProcess
   let exit: Promise<number>
   const signals = new PassOn()
   try {
-    child = start(
-      command,
-      [door.option],
-      headless ? (flags.outputToStderr ? 'stderr' : 'inherit') : { file: output },
-    )
+    child = start(command, [door.option], headless ? (flags.outputToStderr ? 'stderr' : 'inherit') : output)
     signals.to(child)
     exit = exitOf(child, command[0]!)
   } catch (error) {
@@ -167,13 +173,31 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     } else {
       await view(session, null, noteSignal)
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
-      progress.note(`the program's output is in ${output}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
+      progress.note(
+        `the program's output is in ${output.file}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`,
+      )
     }
     return await exit
   } finally {
     signals.dispose()
     progress.close()
     door.leave()
+  }
+}
+
+/** Where the program's output goes while the live view has the screen. */
+export interface OutputFile {
+  readonly file: string
+  readonly flags: 'w' | 'wx'
+}
+
+/** @param told  by the user; else it is a name that is free, and nobody can have put a link or a file of his own there */
+export function outputFile(told: string | undefined): OutputFile {
+  if (told !== undefined) return { file: told, flags: 'w' }
+  const first = `jfluid-run-${process.pid}`
+  for (let number = 1; ; number++) {
+    const file = number === 1 ? `${first}.log` : `${first}-${number}.log`
+    if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return { file, flags: 'wx' }
   }
 }
 
@@ -184,7 +208,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
 export function start(
   command: readonly string[],
   options: readonly string[],
-  output: 'inherit' | 'stderr' | { readonly file: string },
+  output: 'inherit' | 'stderr' | OutputFile,
 ): ChildProcess {
   const [program, ...args] = command
   const direct = options.length === 0 || basename(program!) === 'java'
@@ -193,11 +217,19 @@ export function start(
   const argv = direct ? [...options, ...args] : args
   if (output === 'inherit') return spawn(program!, argv, { stdio: 'inherit', env })
   if (output === 'stderr') return spawn(program!, argv, { stdio: ['inherit', 2, 'inherit'], env })
-  const log = openSync(output.file, 'w', 0o600)
+  const log = openLog(output)
   try {
     return spawn(program!, argv, { stdio: ['ignore', log, log], env })
   } finally {
     closeSync(log)
+  }
+}
+
+function openLog({ file, flags }: OutputFile): number {
+  try {
+    return openSync(file, flags, 0o600)
+  } catch (error) {
+    throw new CannotWriteOutput(file, errorCode(error))
   }
 }
 

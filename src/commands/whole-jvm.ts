@@ -21,7 +21,7 @@ import { outcome } from './outcome.ts'
 import { PassOn } from './pass-on.ts'
 import { ProfilePlace } from './place.ts'
 import type { RecordFlags } from './record.ts'
-import { exitOf, NoJvmStarted, type RunFlags, start } from './run.ts'
+import { exitOf, NoJvmStarted, outputFile, type RunFlags, start } from './run.ts'
 import { say } from './say.ts'
 import { endingSignals, keepStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
@@ -114,14 +114,14 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem
   }
-  const output = flags.output ?? `jfluid-run-${process.pid}.log`
+  const output = outputFile(flags.output)
   const door = sampling.by === 'stacks' ? null : openRecordingDoor(sampling)
   const signals = new PassOn()
   try {
     const child = start(
       command,
       door?.options ?? [],
-      headless ? (flags.outputToStderr ? 'stderr' : 'inherit') : { file: output },
+      headless ? (flags.outputToStderr ? 'stderr' : 'inherit') : output,
     )
     signals.to(child)
     const exit = exitOf(child, command[0]!)
@@ -153,7 +153,9 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
     } else {
       await view(session, null, noteSignal)
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
-      progress.note(`the program's output is in ${output}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
+      progress.note(
+        `the program's output is in ${output.file}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`,
+      )
     }
     return await exit
   } finally {

@@ -62,6 +62,9 @@ export class CannotWriteProfile extends JfluidError {
   }
 }
 
+/** No code of the system: what lies at a path is followed or written to by nobody but who has put it there. */
+export const PLANTED = 'PLANTED'
+
 /** Of the code of a system error, what a person reads. */
 export function reasonOf(code: string): string {
   switch (code) {
@@ -70,6 +73,8 @@ export function reasonOf(code: string): string {
     case 'EACCES':
     case 'EPERM':
       return 'permission denied'
+    case PLANTED:
+      return 'another user has put a link or a pipe there, in a directory where anybody may'
     case 'EISDIR':
       return 'it is a directory'
     case 'ENOTDIR':

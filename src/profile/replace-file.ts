@@ -1,9 +1,11 @@
 // A file that is written whole or not at all.
 
+import type { Stats } from 'node:fs'
 import {
   access,
   constants,
   type FileHandle,
+  lstat,
   open,
   readlink,
   realpath,
@@ -12,7 +14,7 @@ import {
   unlink,
 } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { errorCode } from './errors.ts'
+import { errorCode, PLANTED } from './errors.ts'
 import { removeLeftBehind, temporaryName } from './temporary-name.ts'
 
 /**
@@ -52,32 +54,54 @@ export async function probeFile(path: string): Promise<boolean> {
 
 /** Links of a chain that are followed, as systems do. */
 const MOST_LINKS = 40
+/** Of a directory: only who owns an entry, or the directory, may remove it. */
+const STICKY = 0o1000
 
+/**
+ * Follows symbolic links to what is there, or is to be, and lets a link stay one. None of them, and no pipe, is another user's in
+ * a directory where anybody may put one (`/tmp`): what is checked there cannot be exchanged afterwards by anybody else, and a
+ * name that was free or a file is not followed. So it does not take `fs.protected_symlinks`.
+ */
 async function targetOf(path: string): Promise<{ path: string; special: boolean }> {
+  const end = await endOfLinks(path)
+  // What `/dev/stdout` leads to, as `/proc/1/fd/pipe:[7]`, has no path that could be opened.
+  const found = await ifThere(stat(path))
+  if (found?.isDirectory()) throw failure('EISDIR')
+  if (found === undefined || found.isFile()) return { path: end, special: false }
+  await refusePlanted(found, dirname(end))
+  return { path, special: true }
+}
+
+async function endOfLinks(path: string): Promise<string> {
+  let end = path
+  for (let links = 0; links < MOST_LINKS; links++) {
+    const found = await ifThere(lstat(end))
+    if (found === undefined || !found.isSymbolicLink()) return end
+    const above = await realpath(dirname(end)) // what a relative link is relative to
+    await refusePlanted(found, above)
+    end = resolve(above, await readlink(join(above, basename(end))))
+  }
+  throw failure('ELOOP')
+}
+
+/** As the kernel does if it has been told to. */
+async function refusePlanted({ uid }: Stats, directory: string): Promise<void> {
+  const above = await stat(directory)
+  const isShared = (above.mode & constants.S_IWOTH) !== 0 && (above.mode & STICKY) !== 0
+  if (isShared && uid !== process.geteuid?.() && uid !== above.uid) throw failure(PLANTED)
+}
+
+async function ifThere(looking: Promise<Stats>): Promise<Stats | undefined> {
   try {
-    const found = await stat(path)
-    if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
-    // What `/dev/stdout` leads to, as `/proc/1/fd/pipe:[7]`, has no path that could be opened.
-    if (!found.isFile()) return { path, special: true }
-    return { path: await realpath(path), special: false } // a symbolic link stays one
+    return await looking
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return { path: await endOfLinks(path), special: false }
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-/** Where a symbolic link leads that has nothing at its end yet. */
-async function endOfLinks(path: string): Promise<string> {
-  let end = path
-  for (let links = 0; links < MOST_LINKS; links++) {
-    try {
-      const above = await realpath(dirname(end)) // what a relative link is relative to
-      end = resolve(above, await readlink(join(above, basename(end))))
-    } catch {
-      return end
-    }
-  }
-  return end
+function failure(code: string): Error {
+  return Object.assign(new Error(code), { code })
 }
 
 async function writeSpecial(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {

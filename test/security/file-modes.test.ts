@@ -1,0 +1,150 @@
+// Whatever the umask: what jfluid writes and maps is its owner's alone, while it records and afterwards.
+
+import { existsSync, lstatSync, readdirSync, readlinkSync, type Stats, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { formats } from '../../src/export/formats.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { until } from '../live/remains.ts'
+import { type JavaProcess, startJava, stop, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { jfluid, startJfluid, stderrLine } from '../support/jfluid.ts'
+
+/** Of the programs that are started meanwhile. */
+async function withUmask<T>(umask: number, work: () => Promise<T>): Promise<T> {
+  const old = process.umask(umask)
+  try {
+    return await work()
+  } finally {
+    process.umask(old)
+  }
+}
+
+const permissions = ({ mode }: Stats): string => (mode & 0o7777).toString(8)
+
+/** Regular files that the process has open for writing, or mapped, in places that others see. */
+function openFiles(pid: number): { path: string; mode: string }[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    const file = `/proc/${pid}/fd/${fd}`
+    try {
+      const path = readlinkSync(file)
+      const found = statSync(file)
+      return found.isFile() && /^\/(dev\/shm|tmp)\/jfluid-/.test(path)
+        ? [{ path, mode: permissions(found) }]
+        : []
+    } catch {
+      return [] // closed while we looked
+    }
+  })
+}
+
+function wrongModes(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' }).flatMap((name) => {
+    const found = lstatSync(join(dir, name))
+    const wanted = found.isDirectory() ? '700' : '600'
+    return permissions(found) === wanted ? [] : [`${name}: ${permissions(found)}`]
+  })
+}
+
+async function ticker(jdk: Jdk): Promise<JavaProcess> {
+  const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
+  await java.line(/ready/)
+  return java
+}
+
+const ROOT = ['--root', 'fix.Ticker.work'] as const
+
+describe.runIf(process.env.JFLUID_FULL === '1')('files of a session are 0600, its directories 0700', () => {
+  forEachJdk((jdk) => {
+    it.each([0, 0o022])('with umask %o', { timeout: 120_000 }, (umask) =>
+      withUmask(umask, async () => {
+        const java = await ticker(jdk)
+        const dir = temporaryDirectory()
+        const out = join(dir, 'p.jfluid')
+        const keeps = ['--autosave', '100ms', '--trace', '2', '--out', out]
+        const client = startJfluid('record', String(java.pid), ...ROOT, ...keeps, '--duration', '10m')
+        await stderrLine(client, /recording/)
+        await until(() => existsSync(`${out}.autosave`))
+        expect(wrongModes(dir)).toEqual([])
+        // The buffer has no name any more, and is open and mapped.
+        const open = openFiles(client.pid)
+        expect(open.filter(({ path }) => path.includes('ring'))).not.toEqual([])
+        expect(open.filter(({ mode }) => mode !== '600')).toEqual([])
+        client.child.kill('SIGINT')
+        expect((await client.exit).code).toBe(0)
+        for (const { name, needsTrace } of formats)
+          expect(
+            (await jfluid('export', out, '--format', name, '--out', join(dir, `p-${name}`))).code,
+            `${name} ${needsTrace}`,
+          ).toBe(0)
+        const page = ['--html', join(dir, 'page.html')]
+        expect((await jfluid('compare', out, out, ...page)).code).toBe(0)
+        expect(readdirSync(dir).length).toBe(formats.length + 2)
+        expect(wrongModes(dir)).toEqual([])
+        await java.kill()
+      }),
+    )
+
+    it.each([0, 0o022])(
+      'that wakes an agent, and samples by the JVM, with umask %o',
+      { timeout: 120_000 },
+      (umask) =>
+        withUmask(umask, async () => {
+          const java = await ticker(jdk)
+          const dir = temporaryDirectory()
+          const record = (name: string, ...args: string[]) =>
+            startJfluid('record', String(java.pid), '--out', join(dir, name), '--duration', '1s', ...args)
+          expect((await record('first', ...ROOT).exit).code).toBe(0)
+          // A JVM that is stopped does not read what wakes its agent.
+          await stop(java)
+          const second = record('second', ...ROOT)
+          const launch = `/tmp/.jfluid_pid${java.pid}`
+          await until(() => existsSync(launch))
+          expect(permissions(lstatSync(launch))).toBe('600')
+          java.child.kill('SIGCONT')
+          expect((await second.exit).code).toBe(0)
+          const sampling = record('samples', '--mode', 'sample')
+          await stderrLine(sampling, /recording/)
+          const chunk = readdirSync(`/proc/${java.pid}/fd`)
+            .map((fd) => readlinkSync(`/proc/${java.pid}/fd/${fd}`))
+            .find((path) => path.endsWith('.jfr'))
+          expect(chunk).toBeDefined()
+          expect(permissions(statSync(dirname(chunk!)))).toBe('700')
+          expect((await sampling.exit).code).toBe(0)
+          expect(wrongModes(dir)).toEqual([])
+          await java.kill()
+        }),
+    )
+
+    it.each([0, 0o022])('of a JVM that it starts and samples, with umask %o', { timeout: 120_000 }, (umask) =>
+      withUmask(umask, async () => {
+        const classes = await compileFixture(jdk, 'Ticker')
+        const dir = temporaryDirectory()
+        const program = [jdk.java, '-cp', classes, 'fix.Ticker', '1', 'tiny']
+        const client = startJfluid(
+          'run',
+          '--mode',
+          'sample',
+          '--record',
+          join(dir, 'p.jfluid'),
+          '--',
+          ...program,
+        )
+        const mine = new RegExp(`^jfluid-\\d+-${client.pid}-`)
+        const find = () =>
+          ['/tmp', '/dev/shm'].flatMap((parent) =>
+            readdirSync(parent)
+              .filter((name) => mine.test(name))
+              .map((name) => join(parent, name)),
+          )
+        await client.line(/ready/)
+        const [session] = find()
+        expect(permissions(statSync(session!))).toBe('700')
+        client.child.stdin?.end()
+        expect((await client.exit).code).toBe(0)
+        expect(wrongModes(dir)).toEqual([])
+        expect(find()).toEqual([])
+      }),
+    )
+  })
+})

@@ -1,0 +1,141 @@
+// Where anybody may put something (`/tmp`), another user puts a link or a pipe under the name that a profile is to have: it is
+// neither followed nor written to, whether or not the kernel has been told to see to that (fs.protected_symlinks).
+
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { Autosave } from '../../src/commands/autosave.ts'
+import { outputFile } from '../../src/commands/run.ts'
+import { writeProfile } from '../../src/profile/file.ts'
+import { probeFile } from '../../src/profile/replace-file.ts'
+import { until } from '../live/remains.ts'
+import { profileOf } from '../profile/trees.ts'
+import { startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { cli } from '../support/jfluid.ts'
+
+const IS_ROOT = process.geteuid?.() === 0
+/** There it fails without root, rather than say nothing. */
+const FULL = process.env.JFLUID_FULL === '1'
+const OTHER = 65533
+const OWNER = 65534
+
+let shared: string
+let precious: string
+beforeEach(() => {
+  const dir = temporaryDirectory()
+  chmodSync(dir, 0o755)
+  shared = join(dir, 'tmp')
+  mkdirSync(shared)
+  chmodSync(shared, 0o1777)
+  precious = join(dir, 'precious')
+  writeFileSync(precious, 'as it was')
+})
+
+const profile = profileOf('main 2x 1000ns ( work 3x 40ns )')
+
+/** @returns its name in the shared directory */
+function link(name: string, to: string, uid: number): string {
+  const path = join(shared, name)
+  symlinkSync(to, path)
+  lchownSync(path, uid, uid)
+  return path
+}
+
+describe.skipIf(!IS_ROOT && !FULL)('in a directory where anybody may put something', () => {
+  it.each([
+    ['a link to a file', () => link('p.jfluid', precious, OTHER)],
+    ['a link to nothing', () => link('p.jfluid', `${precious}-new`, OTHER)],
+    ['a link to a link', () => link('p.jfluid', link('q', precious, OTHER), OTHER)],
+    ['a link of ours to one of another user', () => link('p.jfluid', link('q', precious, OTHER), 0)],
+  ])('%s is not followed', async (_, plant) => {
+    const path = plant()
+    const refusal = /cannot write .*another user has put a link or a pipe there/
+    await expect(writeProfile(profile, path)).rejects.toThrow(refusal)
+    await expect(probeFile(path)).rejects.toThrow('PLANTED')
+    expect(readFileSync(precious, 'utf8')).toBe('as it was')
+    expect(existsSync(`${precious}-new`)).toBe(false)
+    expect(readdirSync(shared).filter((name) => name.endsWith('.tmp'))).toEqual([])
+  })
+
+  it('a pipe is not written to, and a reader of it gets nothing', async () => {
+    const path = join(shared, 'p.jfluid')
+    execFileSync('mkfifo', ['-m', '666', path])
+    chownSync(path, OTHER, OTHER)
+    const reader = startProcess('cat', [path])
+    await expect(writeProfile(profile, path)).rejects.toThrow(/another user has put a link or a pipe there/)
+    expect(reader.stdout()).toBe('')
+    await reader.kill()
+  })
+
+  it('a file of another user is replaced by one of ours, or stays', async () => {
+    const path = join(shared, 'p.jfluid')
+    writeFileSync(path, 'theirs')
+    chownSync(path, OTHER, OTHER)
+    await writeProfile(profile, path) // root may
+    const { uid, mode } = lstatSync(path)
+    expect([uid, mode & 0o777]).toEqual([0, 0o600])
+  })
+
+  it('a link of the same user, or of the directory’s, is a place like any other', async () => {
+    await writeProfile(profile, link('own', precious, 0))
+    expect(lstatSync(join(shared, 'own')).isSymbolicLink()).toBe(true)
+    expect(readFileSync(precious, 'latin1')).not.toBe('as it was')
+    chownSync(shared, OTHER, OTHER)
+    await writeProfile(profile, link('of-the-directory', precious, OTHER))
+    chmodSync(shared, 0o755) // nobody else may put anything there
+    chownSync(shared, 0, 0)
+    await writeProfile(profile, link('left', precious, OTHER))
+  })
+
+  it('an autosave takes another name', async () => {
+    link('p.jfluid.autosave', `${precious}-new`, OTHER)
+    const autosave = new Autosave({ profileSoFar: () => profile }, join(shared, 'p.jfluid'), 1, (line) => {
+      throw new Error(line)
+    })
+    await until(() => autosave.path !== undefined)
+    await autosave.stop()
+    expect(autosave.path).toBe(join(shared, 'p.jfluid.autosave.2'))
+    expect(existsSync(`${precious}-new`)).toBe(false)
+    await autosave.discard()
+    expect(readdirSync(shared)).toEqual(['p.jfluid.autosave'])
+  })
+
+  it('an export of another user than root does not follow one either', async () => {
+    chmodSync(precious, 0o666)
+    const file = join(shared, 'kept.jfluid')
+    await writeProfile(profile, file)
+    chownSync(file, OWNER, OWNER)
+    const out = link('p.json', precious, OTHER)
+    const args = ['export', file, '--format', 'json', '--out', out]
+    const client = startProcess(process.execPath, [cli, ...args], { uid: OWNER, gid: OWNER, cwd: '/' })
+    expect((await client.exit).code).toBe(73)
+    expect(client.stderr()).toMatch(/another user has put a link or a pipe there/)
+    expect(readFileSync(precious, 'utf8')).toBe('as it was')
+  })
+})
+
+it('what a program writes under the live view goes to a new file, unless one is named', () => {
+  const before = process.cwd()
+  process.chdir(shared)
+  try {
+    const first = `jfluid-run-${process.pid}.log`
+    expect(outputFile(undefined)).toEqual({ file: first, flags: 'wx' })
+    symlinkSync('/nowhere/at/all', first)
+    expect(outputFile(undefined)).toEqual({ file: `jfluid-run-${process.pid}-2.log`, flags: 'wx' })
+    expect(outputFile('/dev/tty')).toEqual({ file: '/dev/tty', flags: 'w' })
+  } finally {
+    process.chdir(before)
+  }
+})
