@@ -14,6 +14,7 @@ import { measureText } from '../profile/comparable.ts'
 import { rootCalls } from '../profile/compare.ts'
 import { judge, parseCondition, type Verdict } from '../profile/condition.ts'
 import { closeMethods } from '../profile/find-method.ts'
+import { jsonText } from '../profile/json-text.ts'
 import { type Profile, rootTotal } from '../profile/profile.ts'
 import { terminalOptions } from '../profile/report.ts'
 import { plural } from '../profile/text.ts'
@@ -107,7 +108,7 @@ export async function compare(beforePath: string, afterPath: string, flags: Comp
     const correlated = Number.isFinite(correlation) ? correlation : null
     const text =
       flags.json === true
-        ? JSON.stringify({ format: 'jfluid-shape', version: 1, ...json, correlation: correlated })
+        ? jsonText({ format: 'jfluid-shape', version: 1, ...json, correlation: correlated })
         : agreementText(agreement)
     await writePieces(process.stdout, [`${text}\n`])
     return

@@ -1,5 +1,6 @@
 // jfluid detach: ends a session whose client hangs or is stopped, and removes what dead clients have left.
 
+import { jsonText } from '../profile/json-text.ts'
 import { count } from '../profile/text.ts'
 import { type Dismissal, dismiss, NotGone } from '../session/dismiss.ts'
 import { targetOf } from './target.ts'
@@ -17,7 +18,7 @@ export async function detach(
 ): Promise<void> {
   const pid = await targetOf(pidText)
   const done = await dismiss(pid, flags.force === true)
-  print(flags.json === true ? `${JSON.stringify(asJson(done), null, 2)}\n` : dismissalText(done))
+  print(flags.json === true ? `${jsonText(asJson(done), 2)}\n` : dismissalText(done))
   const kept = done.ended?.refusedClasses ?? 0
   const left = [...done.left, ...(kept > 0 ? [`probes in ${classes(kept)}, which do nothing`] : [])]
   if (left.length > 0) throw new NotGone(pid, left)

@@ -1,6 +1,7 @@
 // jfluid doctor: what an attach would meet. Without a root, nothing of it reaches the JVM.
 
 import { NoSuchProcess } from '../attach/admission.ts'
+import { jsonText } from '../profile/json-text.ts'
 import { clean, count, plural, width } from '../profile/text.ts'
 import { type Examination, examine, type Finding, statusOf } from '../session/doctor.ts'
 import { attachDoor } from '../session/door.ts'
@@ -46,7 +47,7 @@ export async function doctor(
     }
     if (!json) print(reachText(reach))
   }
-  if (json) print(`${JSON.stringify(asJson(examination, status, reach), null, 2)}\n`)
+  if (json) print(`${jsonText(asJson(examination, status, reach), 2)}\n`)
   else print(verdict(examination, status, hasRoot && reach === undefined))
   return status
 }

@@ -8,6 +8,7 @@ import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, EX_USAGE, JfluidError } from '.
 import { choiceOf } from '../profile/comparable.ts'
 import { type Comparison, compareProfiles, isWithin } from '../profile/compare.ts'
 import { readProfile } from '../profile/file.ts'
+import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean, count, plural } from '../profile/text.ts'
 import { DEFAULT_LOOK_AHEAD, type SessionFlags } from './options.ts'
@@ -78,7 +79,7 @@ export async function gate(
   mustMatch(before, after)
   const comparison = compareProfiles(before, after)
   const passed = isWithin(comparison, flags.tolerance)
-  print(flags.json === true ? jsonText(comparison, flags.tolerance, passed) : plainText(comparison))
+  print(flags.json === true ? comparisonJson(comparison, flags.tolerance, passed) : plainText(comparison))
   if (!passed) throw new Regression(comparison, flags.tolerance)
 }
 
@@ -195,7 +196,7 @@ function plainText(comparison: Comparison): string {
   return `${lines.join('\n')}\n`
 }
 
-function jsonText(comparison: Comparison, tolerance: number, passed: boolean): string {
+function comparisonJson(comparison: Comparison, tolerance: number, passed: boolean): string {
   const growth = Number.isFinite(comparison.growth) ? comparison.growth : null
-  return `${JSON.stringify({ format: 'jfluid-gate', version: 1, passed, tolerance, ...comparison, growth })}\n`
+  return `${jsonText({ format: 'jfluid-gate', version: 1, passed, tolerance, ...comparison, growth })}\n`
 }

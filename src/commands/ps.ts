@@ -1,12 +1,13 @@
 // jfluid ps: the JVMs of this machine, and whether each can be attached to.
 
 import { type Jvm, listJvms } from '../attach/jvms.ts'
+import { jsonText } from '../profile/json-text.ts'
 import { clean, width } from '../profile/text.ts'
 
 export function ps(flags: { readonly json?: boolean }, out: (text: string) => void): void {
   const jvms = listJvms()
   if (flags.json === true) {
-    out(`${JSON.stringify(jvms, null, 2)}\n`)
+    out(`${jsonText(jvms, 2)}\n`)
     return
   }
   out(jvms.length === 0 ? 'no JVMs found\n' : jvmTable(jvms))

@@ -3,6 +3,7 @@
 import { NoSuchProcess } from '../attach/admission.ts'
 import { parseDuration } from '../base/duration.ts'
 import { shellWord } from '../base/shell-word.ts'
+import { jsonText } from '../profile/json-text.ts'
 import { clean, cut, percent, plural, right, width } from '../profile/text.ts'
 import type { RootCandidate } from '../session/root-candidates.ts'
 import { type FoundRoots, searchRoots } from '../session/root-search.ts'
@@ -46,9 +47,7 @@ export async function roots(
     progress.close()
     const columns = process.stdout.isTTY === true ? process.stdout.columns || undefined : undefined
     print(
-      flags.json === true
-        ? `${JSON.stringify(asJson(found, flags.top), null, 2)}\n`
-        : text(found, flags.top, columns),
+      flags.json === true ? `${jsonText(asJson(found, flags.top), 2)}\n` : text(found, flags.top, columns),
     )
     for (const warning of found.warnings) progress.note(`warning: ${warning}`)
     if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')

@@ -9,6 +9,7 @@
 
 import { isAllocation } from '../cct/allocation.ts'
 import { type CostKind, costsOf, metricOf } from '../cct/metric.ts'
+import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { ExportFormat } from './format.ts'
 import { type FrameNames, frameNames, type NamedTree, printable, treesOf } from './frames.ts'
@@ -39,7 +40,7 @@ export const firefox: ExportFormat = {
   extension: '.firefox.json',
   description: 'the Firefox Profiler: https://profiler.firefox.com',
   *pieces(profile, options) {
-    yield `{"meta":${JSON.stringify(metaOf(profile))},\n"libs":[],"pages":[],"counters":[],"profilerOverhead":[],"threads":[`
+    yield `{"meta":${jsonText(metaOf(profile))},\n"libs":[],"pages":[],"counters":[],"profilerOverhead":[],"threads":[`
     const names = frameNames(profile)
     let separator = '\n'
     for (const [at, tree] of treesOf(profile, options.threads).entries()) {
@@ -90,7 +91,7 @@ function* threadPieces(
     resourceTable: { lib: [], name: [], host: [], type: [], length: 0 },
     nativeSymbols: { libIndex: [], address: [], name: [], functionSize: [], length: 0 },
   }
-  yield `${JSON.stringify(facts).slice(0, -1)},\n`
+  yield `${jsonText(facts).slice(0, -1)},\n`
 
   // A frame, a function and a string each method that is there, all with the same index.
   const index: (number | undefined)[] = []
@@ -99,7 +100,7 @@ function* threadPieces(
   const each = (value: string) => list(methods.length, () => value)
   const own = () => list(methods.length, String)
   yield '"stringArray":['
-  yield* list(methods.length, (at) => JSON.stringify(names.frame(methods[at]!)))
+  yield* list(methods.length, (at) => jsonText(names.frame(methods[at]!)))
   yield `],\n"funcTable":{"length":${methods.length}`
   yield* columns([
     ...([

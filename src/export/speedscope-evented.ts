@@ -4,6 +4,7 @@
 // Times are compensated nanoseconds since the call began, a whole number each.
 
 import { LEAVE, type TraceTrack } from '../cct/trace.ts'
+import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
 import type { FrameTable } from './speedscope.ts'
@@ -26,7 +27,7 @@ function nameOf(number: number, place: number, track: TraceTrack): string {
 
 function* evented(name: string, { events, times }: TraceTrack, frames: FrameTable): Generator<string> {
   const end = Math.round(times.at(-1) ?? 0)
-  yield `{"type":"evented","name":${JSON.stringify(name)},"unit":"nanoseconds","startValue":${Math.round(times[0] ?? 0)},"endValue":${end},"events":[`
+  yield `{"type":"evented","name":${jsonText(name)},"unit":"nanoseconds","startValue":${Math.round(times[0] ?? 0)},"endValue":${end},"events":[`
   const open: number[] = []
   let separator = '\n'
   let text = ''

@@ -8,6 +8,7 @@
 import { isAllocation } from '../cct/allocation.ts'
 import { type CostKind, costsOf, metricOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
+import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
@@ -31,7 +32,7 @@ export const speedscope: ExportFormat = {
   *pieces(profile, options) {
     const frames = new FrameTable(frameNames(profile))
     yield '{"$schema":"https://www.speedscope.app/file-format-schema.json",\n"exporter":"jfluid",\n'
-    yield `"name":${JSON.stringify(titleOf(profile))},\n"profiles":[`
+    yield `"name":${jsonText(titleOf(profile))},\n"profiles":[`
     let separator = '\n'
     for (const { tree, thread } of treesOf(profile, options.threads)) {
       yield separator
@@ -57,7 +58,7 @@ export function titleOf({ target, startedAt }: Profile): string {
 
 function* sampled(tree: Tree, name: string, frames: FrameTable): Generator<string> {
   const unit = UNITS[metricOf(tree).kind]
-  yield `{"type":"sampled","name":${JSON.stringify(name)},"unit":"${unit}","samples":[`
+  yield `{"type":"sampled","name":${jsonText(name)},"unit":"${unit}","samples":[`
   let separator = '\n'
   const path: number[] = []
   const isShown = shownContexts(tree, frames.names)
@@ -136,7 +137,7 @@ export class FrameTable {
   *pieces(): Generator<string> {
     let separator = '\n'
     for (const name of this.#texts) {
-      yield `${separator}{"name":${JSON.stringify(name)}}`
+      yield `${separator}{"name":${jsonText(name)}}`
       separator = ',\n'
     }
   }

@@ -7,6 +7,7 @@
 // calls may make the second begin before the first has ended by some microseconds: then it is put at that end.
 
 import { LEAVE, type TracedCall } from '../cct/trace.ts'
+import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
@@ -21,9 +22,9 @@ export const traceEvents: ExportFormat = {
   *pieces(profile) {
     const { pid } = profile.target
     yield '{"displayTimeUnit":"ns","traceEvents":[\n'
-    yield `{"ph":"M","name":"process_name","pid":${pid},"tid":0,"args":{"name":${JSON.stringify(titleOf(profile))}}}`
+    yield `{"ph":"M","name":"process_name","pid":${pid},"tid":0,"args":{"name":${jsonText(titleOf(profile))}}}`
     for (const { id, name } of threadsOf(profile)) {
-      yield `,\n{"ph":"M","name":"thread_name","pid":${pid},"tid":${id},"args":{"name":${JSON.stringify(clean(name))}}}`
+      yield `,\n{"ph":"M","name":"thread_name","pid":${pid},"tid":${id},"args":{"name":${jsonText(clean(name))}}}`
     }
     yield* events(profile)
     yield '\n]}\n'
@@ -71,7 +72,7 @@ function* events(profile: Profile): Generator<string> {
       last = Math.max(last, call.startNs + times[i]!)
       const when = `"ts":${(last / 1000).toFixed(3)},${where}`
       if (code > 0) {
-        const name = JSON.stringify(frame(code))
+        const name = jsonText(frame(code))
         open.push(name)
         yield `,\n{"ph":"B","name":${name},${when}}`
         if (i === 0 && place > 0) yield `,\n{"ph":"f","bp":"e",${arrow(place)},${when}}`

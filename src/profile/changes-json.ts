@@ -6,6 +6,7 @@ import type { Compared } from './changes-text.ts'
 import { remarksOf } from './comparable.ts'
 import type { MethodCosts } from './compare.ts'
 import { relativeChange, type Verdict } from './condition.ts'
+import { jsonText } from './json-text.ts'
 import { rootTotal } from './profile.ts'
 import { fullName, placeText } from './text.ts'
 
@@ -50,13 +51,12 @@ export function* changesJsonPieces(
       },
     })),
   }
-  yield `${JSON.stringify(facts).slice(0, -1)},\n"methods":[`
+  yield `${jsonText(facts).slice(0, -1)},\n"methods":[`
   let separator = '\n'
   for (const it of methods.slice(0, top)) {
     const { class: owner, method, descriptor } = it.name
     const costs = { before: costsJson(it.before), after: costsJson(it.after) }
-    yield separator +
-      JSON.stringify({ class: owner, method, descriptor, ...costs, selfChange: selfChange(it) })
+    yield separator + jsonText({ class: owner, method, descriptor, ...costs, selfChange: selfChange(it) })
     separator = ',\n'
   }
   yield '],\n"contexts":['
@@ -64,7 +64,7 @@ export function* changesJsonPieces(
   const names = contextNames(changes, before.profile, after.profile)
   for (const direction of ['more', 'less'] as const) {
     for (const it of contextChanges(changes, names, direction, top).shown) {
-      yield separator + JSON.stringify(contextJson(it, changes, names))
+      yield separator + jsonText(contextJson(it, changes, names))
       separator = ',\n'
     }
   }

@@ -11,6 +11,7 @@ import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
+import { jsonText } from './json-text.ts'
 import {
   allWarnings,
   column,
@@ -53,7 +54,7 @@ export function* jsonPieces(profile: Profile): Generator<string> {
   yield ',\n"threads":['
   let separator = '\n'
   for (const thread of profile.threads) {
-    yield `${separator}{"id":${thread.id},"name":${JSON.stringify(thread.name)},"roots":[`
+    yield `${separator}{"id":${thread.id},"name":${jsonText(thread.name)},"roots":[`
     yield* nodePieces(thread.tree, heads)
     yield ']}'
     separator = ',\n'
@@ -109,7 +110,7 @@ export function factsJson(profile: Profile): string {
     ...(profile.callSites && { callSites: true }),
   }
   return Object.entries(facts)
-    .map(([key, value]) => `"${key}":${JSON.stringify(value)}`)
+    .map(([key, value]) => `"${key}":${jsonText(value)}`)
     .join(',\n')
 }
 
@@ -147,7 +148,7 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
     if (left-- <= 0) return
     const { class: className, loader, descriptor } = name
     yield separator +
-      JSON.stringify({
+      jsonText({
         class: className,
         loader,
         method: name.method,
@@ -222,7 +223,7 @@ export function* classPieces(profile: Profile, limit: number): Generator<string>
     if (left-- <= 0) return
     const { liveObjects = 0, liveBytes = 0, age = 0 } = alive.get(method) ?? {}
     const live = isLooked && { liveObjects, liveBytes, age }
-    yield separator + JSON.stringify({ class: name, loader, objects, bytes: self, ...live })
+    yield separator + jsonText({ class: name, loader, objects, bytes: self, ...live })
     separator = ',\n'
   }
 }
@@ -250,7 +251,7 @@ export function nodeHeads(profile: Profile, places = true): (id: number) => stri
     const name = places ? told : anywhere(told)
     const place = name.bci === undefined ? '' : `,"bci":${name.bci}`
     const line = name.line === undefined ? '' : `,"line":${name.line}`
-    const head = `{"class":${JSON.stringify(name.class)},"method":${JSON.stringify(name.method)},"descriptor":${JSON.stringify(name.descriptor)}${place}${line}`
+    const head = `{"class":${jsonText(name.class)},"method":${jsonText(name.method)},"descriptor":${jsonText(name.descriptor)}${place}${line}`
     heads[id] = head
     return head
   }
@@ -311,7 +312,7 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
       node += `,"selfErrorNs":${errors.self[i]!},"errorNs":${errors.total[i]!}`
     }
     const fold = folds && foldAt(folds, i)
-    if (fold !== undefined) node += `,${JSON.stringify(foldsJson(fold)).slice(1, -1)}`
+    if (fold !== undefined) node += `,${jsonText(foldsJson(fold)).slice(1, -1)}`
     if (warmupCalls[i] !== 0) node += `,"warmupCalls":${warmupCalls[i]!}`
     if (warmupSelf[i] !== 0) node += `,"warmupSelfNs":${warmupSelf[i]!}`
     return node

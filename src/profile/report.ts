@@ -13,6 +13,7 @@ import { tellsWaits } from '../cct/waits.ts'
 import { COST_WORDS, type CostWords } from './cost-text.ts'
 import { hotLocks, namesOf } from './hot-locks.ts'
 import { classPieces, factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
+import { jsonText } from './json-text.ts'
 import { type Paint, paintIf } from './paint.ts'
 import { placeOf } from './places.ts'
 import {
@@ -181,7 +182,7 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
     yield '"threads":['
     let separator = '\n'
     for (const thread of profile.threads) {
-      yield `${separator}{"id":${thread.id},"name":${JSON.stringify(thread.name)},"roots":[`
+      yield `${separator}{"id":${thread.id},"name":${jsonText(thread.name)},"roots":[`
       yield* nodes(thread.tree)
       yield* traces(thread.tree)
       yield ']}'

@@ -6,6 +6,7 @@ import { costsOf } from '../cct/metric.ts'
 import type { SlowCallTimes, SlowTimes } from '../cct/slow-times.ts'
 import type { Tree } from '../cct/tree.ts'
 import type { Checks } from './checks.ts'
+import { jsonText } from './json-text.ts'
 import { nameOf, type Profile } from './profile.ts'
 import { callCost } from './root-calls.ts'
 import { clean, cut, pad, plural, right, shortName, span } from './text.ts'
@@ -81,14 +82,14 @@ export function* slowJsonPieces(
 ): Generator<string> {
   const { unit, threshold, thresholdNow, count: calls, dropped, slowest, tree } = slow
   const facts = { unit, threshold, thresholdNow, count: calls, dropped }
-  yield `"slowCalls":${JSON.stringify(facts).slice(0, -1)},"roots":[`
+  yield `"slowCalls":${jsonText(facts).slice(0, -1)},"roots":[`
   if (tree !== undefined) yield* nodes(tree)
   yield '],"slowest":['
   let separator = '\n'
   for (const { number, thread, method: id, time, atMs, tree: own } of slowest) {
     const { class: owner, method, descriptor } = nameOf(methodNames, id)
     const call = { number, threadId: thread.id, threadName: thread.name }
-    const text = JSON.stringify({ ...call, class: owner, method, descriptor, time, atMs })
+    const text = jsonText({ ...call, class: owner, method, descriptor, time, atMs })
     yield `${separator}${text.slice(0, -1)},"roots":[`
     if (own !== undefined) yield* nodes(own)
     yield ']}'

@@ -2,6 +2,7 @@
 
 import { tellsWaits } from '../cct/waits.ts'
 import { criticalSteps, durationNs, pathOf } from './critical-path.ts'
+import { jsonText } from './json-text.ts'
 import { nameOf, type Profile } from './profile.ts'
 import { fullName, isWait } from './text.ts'
 
@@ -28,7 +29,7 @@ export function* tracePieces(profile: Profile, withEvents: boolean): Generator<s
     yield* pathPieces(profile, call)
     yield '],"tracks":['
     for (const [i, { thread, events, times }] of tracks.entries()) {
-      yield `${i > 0 ? ',\n' : ''}{"id":${thread.id},"name":${JSON.stringify(thread.name)}`
+      yield `${i > 0 ? ',\n' : ''}{"id":${thread.id},"name":${jsonText(thread.name)}`
       if (withEvents) {
         yield ',"events":['
         yield* numberPieces(events)
@@ -45,7 +46,7 @@ export function* tracePieces(profile: Profile, withEvents: boolean): Generator<s
     yield ',"methods":['
     const most = Math.max(0, methodNames.length - 1)
     for (let id = 1; id <= most; id++) {
-      yield (id > 1 ? ',' : '') + JSON.stringify(fullName(nameOf(methodNames, id)))
+      yield (id > 1 ? ',' : '') + jsonText(fullName(nameOf(methodNames, id)))
     }
     yield ']'
   }
@@ -66,7 +67,7 @@ function* pathPieces(
       const { class: className, method: name, descriptor } = names(method)
       return { class: className, method: name, descriptor, ...frame }
     })
-    yield (i > 0 ? ',\n' : '') + JSON.stringify({ ...step, methods })
+    yield (i > 0 ? ',\n' : '') + jsonText({ ...step, methods })
   }
 }
 

@@ -11,6 +11,7 @@ import { text as rootsText } from '../../src/commands/roots.ts'
 import { say } from '../../src/commands/say.ts'
 import { changesOf } from '../../src/profile/changes.ts'
 import { changesPieces } from '../../src/profile/changes-text.ts'
+import { jsonText } from '../../src/profile/json-text.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { reportText } from '../../src/profile/report.ts'
 import type { FoundRoots } from '../../src/session/root-search.ts'
@@ -85,6 +86,36 @@ describe('names that hold orders for a terminal reach none', () => {
 
   it.each(['markdown', 'collapsed', 'callgrind'])('by export --format %s', async (format) => {
     harmless((await exported(hostile(), format)).replaceAll('\t', ' '))
+  })
+
+  it('by export --format csv, which has tabs and line ends in its cells', async () => {
+    harmless((await exported(hostile(), 'csv')).replaceAll(/[\t\r]/g, ' '))
+  })
+
+  it.each(['json', 'speedscope', 'firefox', 'trace-events'])(
+    'by export --format %s, and what reads it has each name as it is',
+    async (format) => {
+      const text = await exported(hostile(), format)
+      harmless(text)
+      JSON.parse(text)
+      if (format === 'json') assert.equal(JSON.parse(text).methods[0].method, EVIL)
+    },
+  )
+
+  it('by JSON of any command', () => {
+    const value = { [EVIL]: [EVIL, 1, null, true] }
+    for (const indent of [undefined, 2]) {
+      harmless(jsonText(value, indent))
+      assert.deepEqual(JSON.parse(jsonText(value, indent)), value)
+    }
+    const folder = join(import.meta.dirname, '../../src')
+    const files = ['commands', 'profile', 'export'].flatMap((part) =>
+      readdirSync(join(folder, part), { recursive: true, encoding: 'utf8' })
+        .filter((it) => it.endsWith('.ts') && !it.startsWith('html'))
+        .map((it) => join(part, it)),
+    )
+    const others = files.filter((it) => readFileSync(join(folder, it), 'utf8').includes('JSON.stringify('))
+    assert.deepEqual(others.sort(), ['export/errors.ts', 'profile/comparable.ts', 'profile/json-text.ts'])
   })
 
   it('by ps, with columns below each other', () => {

@@ -6,6 +6,7 @@ import { hotMethods, mergedMethods } from '../../cct/snapshot.ts'
 import type { MethodName, Tree } from '../../cct/tree.ts'
 import { reasonOf } from '../../profile/errors.ts'
 import { flatNodes } from '../../profile/json.ts'
+import { jsonText } from '../../profile/json-text.ts'
 import { nameKey, nameOf, type Profile, type RegionTimes } from '../../profile/profile.ts'
 import type { Session, SessionStatus } from '../../session/session.ts'
 import { LineWriter } from './line-writer.ts'
@@ -242,6 +243,6 @@ export class RecordingStream {
   }
 
   #say(kind: string, what: object): void {
-    this.#out.line(JSON.stringify({ kind, ...what }))
+    this.#out.line(jsonText({ kind, ...what }))
   }
 }
