@@ -9,6 +9,9 @@ const DT_STRTAB = 5
 const DT_SYMTAB = 6
 const DT_GNU_HASH = 0x6ffffef5
 const SYMBOL_BYTES = 24
+/** Of an entry of the program's headers, and how many there may be; libraries have about ten. */
+const SEGMENT_BYTES = 56
+const MOST_SEGMENTS = 256
 /** Symbols of one hash chain that are looked at. Chains have two or three. */
 const LONGEST_CHAIN = 64
 
@@ -57,6 +60,7 @@ async function dynamicTable(memory: Memory, base: number): Promise<ReadonlyMap<n
   const isElf64 = header.u32(0) === MAGIC && header.u8(0, 4) === 2 && header.u8(0, 5) === 1
   if (!isElf64) return null
   const [entryBytes, entries] = [header.u16(0, 0x36), header.u16(0, 0x38)]
+  if (entryBytes < SEGMENT_BYTES || entryBytes > 2 * SEGMENT_BYTES || entries > MOST_SEGMENTS) return null
   const segments = await memory.read(base + header.word(0, 0x20), entryBytes * entries)
   for (let at = 0; at < entryBytes * entries; at += entryBytes) {
     if (segments.u32(0, at) !== PT_DYNAMIC) continue

@@ -55,7 +55,8 @@ export class HeldCodes {
       codeSize === undefined ||
       maxStack === undefined ||
       maxLocals === undefined ||
-      header === undefined
+      header === undefined ||
+      Math.max(codeSize, maxStack, maxLocals) + 2 > header
     )
       return null
     return new HeldCodes(memory, { constMethod, codeSize, maxStack, maxLocals, header })
@@ -139,6 +140,10 @@ function namesPool(opcode: number): boolean {
   )
 }
 
+/** Each may be as long as a method can be; an `ldc` that is ambiguous is met once for each way there. */
+const MOST_LOOKS = 1 << 20
+const LONGEST_CODE = 1 << 16
+
 interface Step {
   /** Where the instruction begins, in the JVM and in the class file. */
   readonly held: number
@@ -160,13 +165,20 @@ function stepsOf(held: Uint8Array, own: Uint8Array): Step[] | null {
   const steps: Step[] = []
   // An `ldc` in a form of HotSpot's own may be the wide one: both lengths are tried, the shorter first.
   const retries: { readonly step: number; readonly held: number; readonly own: number }[] = []
+  // Where that leads nowhere does not depend on the way there, and the ways double with each of them.
+  const tried = new Set<number>()
   let at: Step = { held: 0, own: 0 }
-  for (;;) {
-    const length = at.own < own.length && at.held < held.length ? lengthOf(held, own, at) : null
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const isAmbiguous = own[at.own] === op.LDC && held[at.held]! > BREAKPOINT
+    const state = at.held * LONGEST_CODE + at.own
+    const isInside = at.own < own.length && at.held < held.length
+    const length = isInside && !(isAmbiguous && tried.has(state)) ? lengthOf(held, own, at) : null
     if (length !== null) {
       const next = { held: at.held + length, own: at.own + instructionLength(own, at.own) }
-      if (own[at.own] === op.LDC && held[at.held]! > BREAKPOINT)
+      if (isAmbiguous) {
+        tried.add(state)
         retries.push({ step: steps.length + 1, held: at.held + 3, own: next.own })
+      }
       steps.push(at)
       at = next
       if (at.own === own.length && at.held === held.length) return steps
@@ -177,6 +189,7 @@ function stepsOf(held: Uint8Array, own: Uint8Array): Step[] | null {
     steps.length = retry.step
     at = { held: retry.held, own: retry.own }
   }
+  return null
 }
 
 /** @returns bytes of the instruction as the JVM holds it; null if it is another one */

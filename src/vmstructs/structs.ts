@@ -7,6 +7,8 @@ import type { Memory, Pieces } from './memory.ts'
 /** Rows that are read at once; a JVM has 500 to 1,500. */
 const ROWS = 512
 const MOST_ROWS = 16_384
+/** Of a structure; the largest have some KiB. What says more is not understood. */
+const MOST_BYTES = 1 << 16
 
 export interface Structs {
   /** Offset of a field, as "Method._code"; undefined if this JVM has none of the name. */
@@ -39,19 +41,23 @@ export async function readStructs(memory: Memory, library: number): Promise<Stru
     for (const i of rows.indices) {
       const name = `${typeNames[i]}.${fieldNames[i]}`
       if (rows.of.i32(i, isStatic) !== 0) addresses.set(name, rows.of.word(i, address))
-      else offsets.set(name, rows.of.word(i, offset))
+      else setSmall(offsets, name, rows.of.word(i, offset))
     }
   }
   const sizes = new Map<string, number>()
   for (const rows of await readRows(memory, types)) {
     const names = await memory.strings(rows.indices.map((i) => rows.of.word(i, types.columns[0])))
-    for (const i of rows.indices) sizes.set(names[i], rows.of.word(i, types.columns[1]))
+    for (const i of rows.indices) setSmall(sizes, names[i], rows.of.word(i, types.columns[1]))
   }
   return {
     offset: (name) => offsets.get(name),
     address: (name) => addresses.get(name),
     sizeOf: (name) => sizes.get(name),
   }
+}
+
+function setSmall(values: Map<string, number>, name: string, bytes: number): void {
+  if (bytes < MOST_BYTES) values.set(name, bytes)
 }
 
 async function locate(

@@ -79,6 +79,12 @@ describe('all else is one', () => {
     expect(same(SUM, sum(4, OWN))).toBe(false) // pop has no form of HotSpot's own
   })
 
+  it('code in which every ldc may have either length, soon', () => {
+    // 300 of them, each in a form of HotSpot's own whose operand looks like the next one: 2^300 ways, and none to the end.
+    const own = [...Array.from({ length: 300 }, () => [LDC, 3]), [POP], [RETURN]]
+    expect(same(own, [...Array.from({ length: 700 }, () => [OWN]), [NOP], [NOP]])).toBe(false)
+  })
+
   it('more locals: a probe may keep something there', () => {
     expect(same(SUM, SUM, 3)).toBe(false)
   })
