@@ -125,13 +125,12 @@ async function trial(jdk: Jdk, chance: Chance): Promise<Outcome> {
 }
 
 describe.skipIf(!IS_ROOT && !FULL)('another user of the machine', () => {
-  // Once in `npm test`, on one of the JDKs: the rest is what `npm run test:full` is for.
+  // In `npm test` another user tries the directory and the socket of a session: live/owner-only.test.ts.
   forEachJdk((jdk) => {
     it.skipIf(!FULL)('plants files, links and sockets', { timeout: 3_600_000 }, async () => {
-      const row = await trials('another user plants files, links, sockets', jdk, times(1, 30), (chance) =>
+      await trials('another user plants files, links, sockets', jdk, times(1, 30), (chance) =>
         trial(jdk, chance),
       )
-      expect(row.tried).toBeGreaterThan(0)
     })
 
     it.skipIf(!FULL)('neither attaches nor reads', { timeout: 120_000 }, async () => {

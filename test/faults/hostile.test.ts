@@ -1,10 +1,10 @@
 // Others at the socket of a session, and both of its ends speaking nonsense: the target goes on, and the session goes on or ends.
 
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Duplex } from 'node:stream'
-import { expect, it } from 'vitest'
+import { it } from 'vitest'
 import { JfluidError } from '../../src/base/errors.ts'
 import { sessionOptions } from '../../src/commands/options.ts'
 import { attachDoor } from '../../src/session/door.ts'
@@ -52,12 +52,39 @@ async function outcome(witness: Witness, profile: Outcome['profile']): Promise<O
   return { harm, profile, left: await witness.left(), ms: { 'stood still': longest, 'own again': gone } }
 }
 
-/** A client that has been let in and speaks nonsense. */
+/** A client that has been let in and speaks nonsense, at once or while it records. */
 async function garbage(witness: Witness, chance: Chance): Promise<Outcome> {
   const door = await attachDoor(witness.pid)
-  door.leave()
-  await new Agent(door.link).hello()
-  const socket = socketOf(door.link)
+  if (chance.next() < 0.5) {
+    door.leave()
+    await new Agent(door.link).hello()
+    speakNonsense(socketOf(door.link), chance)
+    socketOf(door.link).end()
+    await inTime(door.link.closed)
+    return await outcome(witness, 'none')
+  }
+  try {
+    const session = await inTime(Session.start(door, optionsOf(chance)))
+    await witness.rate(50)
+    if (!(await witness.hasProbes())) throw new Error('there are no probes')
+    speakNonsense(socketOf(door.link), chance)
+    await witness.rate(50)
+    await inTime(session.detach())
+    await inTime(session.profile())
+    await session.close()
+  } catch (error) {
+    if (!(error instanceof JfluidError)) throw error
+  } finally {
+    door.link.close()
+    door.leave()
+  }
+  return await outcome(witness, 'none')
+}
+
+const optionsOf = (chance: Chance) =>
+  sessionOptions({ root: ['fix.Witness.root'], scheme: chance.of(['a', 'b']), lookAhead: 32 })
+
+function speakNonsense(socket: Socket, chance: Chance): void {
   for (let i = 0; i < 40 && !socket.destroyed; i++) {
     const frame = encodeFrame([1 + Math.floor(chance.next() * 100), ...chance.of(COMMANDS)])
     const whole = chance.next() < 0.8 && frame.length > 4
@@ -66,9 +93,6 @@ async function garbage(witness: Witness, chance: Chance): Promise<Outcome> {
     header.writeUInt32LE(body.length)
     socket.write(whole ? Buffer.concat([header, body]) : body)
   }
-  socket.end()
-  await inTime(door.link.closed)
-  return await outcome(witness, 'none')
 }
 
 /** The same connection, with now and then a wrong byte in what the agent says; to whom it says it is left alone. */
@@ -109,8 +133,7 @@ function damaged(link: Link, chance: Chance, often: number): Link {
 async function nonsense(witness: Witness, chance: Chance): Promise<Outcome> {
   const door = await attachDoor(witness.pid)
   const link = damaged(door.link, chance, chance.of([0.02, 0.1, 0.5]))
-  const options = sessionOptions({ root: ['fix.Witness.root'], scheme: chance.of(['a', 'b']), lookAhead: 32 })
-  const session = Session.start({ ...door, link }, options)
+  const session = Session.start({ ...door, link }, optionsOf(chance))
   try {
     const begun = await inTime(session)
     await witness.rate(100)
@@ -133,12 +156,18 @@ async function strangers(witness: Witness, chance: Chance): Promise<Outcome> {
   const mine = new RegExp(`^jfluid-\\d+-${client}-`)
   const find = () => readdirSync('/dev/shm').find((name) => mine.test(name))
   const sockets: Socket[] = []
-  await until(() => find() !== undefined)
-  const dir = join('/dev/shm', find()!)
+  let link: string | undefined
+  await until(() => {
+    const dir = find()
+    link = dir && join('/dev/shm', dir, 'link')
+    return link !== undefined && existsSync(link)
+  })
+  let connected = 0
   for (let i = 0; i < 50; i++) {
-    const socket = connect(join(dir, 'link'), () =>
-      socket.write(chance.of(['', 'x'.repeat(32), '0'.repeat(200)])),
-    )
+    const socket = connect(link!, () => {
+      connected++
+      socket.write(chance.of(['', 'x'.repeat(32), '0'.repeat(200)]))
+    })
     socket.on('error', () => socket.destroy()) // it listens no more, or has sent us away
     sockets.push(socket)
   }
@@ -146,6 +175,7 @@ async function strangers(witness: Witness, chance: Chance): Promise<Outcome> {
   await witness.rate(100)
   const profile = await inTime(recording.stop())
   for (const socket of sockets) socket.destroy()
+  if (connected === 0) throw new Error('nobody has connected')
   const kept = profile.merged.some((it) => it.method === 'root')
   return await outcome(witness, kept ? 'kept' : 'lost')
 }
@@ -157,7 +187,7 @@ const FAULTS: readonly [
 ][] = [
   ['a client that has been let in sends garbage', garbage, 30],
   ['an agent says what it does not mean', nonsense, 30],
-  ['50 others connect to the session’s socket', strangers, 20],
+  ['50 others connect to the socket of a session', strangers, 20],
 ]
 
 forEachJdk((jdk: Jdk) => {
@@ -171,8 +201,7 @@ forEachJdk((jdk: Jdk) => {
       const witness = await Witness.start(jdk)
       await witness.settle()
       for (const [what, trial, long] of FAULTS) {
-        const row = await trials(what, jdk, times(1, long), (chance) => trial(witness, chance))
-        expect(row.tried).toBeGreaterThan(0)
+        await trials(what, jdk, times(1, long), (chance) => trial(witness, chance))
       }
       await witness.end()
     },

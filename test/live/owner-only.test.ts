@@ -1,7 +1,7 @@
 // Where client and agent meet is the owner's alone: another user finds a directory that does not open.
 
 import { execFile } from 'node:child_process'
-import { chmodSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
@@ -19,6 +19,36 @@ const IS_ROOT = process.getuid?.() === 0
 const FULL = process.env.JFLUID_FULL === '1'
 /** `nobody`, by the number it has on every Linux. */
 const NOBODY = { uid: 65534, gid: 65534 }
+
+/** Sockets of a process that anybody may connect to: addresses of TCP, paths of UNIX. */
+function listening(pid: number): string[] {
+  const own = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? []
+      } catch {
+        return [] // closed while we looked
+      }
+    }),
+  )
+  const rows = (table: string): string[][] =>
+    readFileSync(`/proc/${pid}/net/${table}`, 'utf8')
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/ +/))
+  const LISTEN = '0A'
+  const ACCEPTS = 0x10000
+  return [
+    ...['tcp', 'tcp6'].flatMap((table) =>
+      rows(table)
+        .filter((it) => it[3] === LISTEN && own.has(it[9]!))
+        .map((it) => `${table} ${it[1]}`),
+    ),
+    ...rows('unix')
+      .filter((it) => (Number.parseInt(it[3] ?? '0', 16) & ACCEPTS) !== 0 && own.has(it[6]!))
+      .map((it) => `${it[7]}`),
+  ].sort()
+}
 
 const permissions = (path: string): number => statSync(path).mode & 0o7777
 
@@ -62,13 +92,22 @@ const waiting = (): JavaProcess => {
   }
 }
 
-it('the directory of the socket is 0700 and its client’s, whatever the umask', async () => {
+it('the directory of the socket is 0700 and its client’s, whatever the umask, and its token is told there only', async () => {
   const client = waiting()
   const dir = await directoryOf(client)
   expect(permissions(dir)).toBe(0o700)
   expect(statSync(dir).uid).toBe(process.getuid?.())
   expect(readdirSync(dir).sort()).toEqual(['link', 'token'])
   expect(permissions(join(dir, 'token'))).toBe(0o600)
+  expect(listening(client.pid)).toEqual([expect.stringMatching(/\/link$/)]) // and the directory is not for others
+  const token = readFileSync(join(dir, 'token'), 'utf8')
+  expect(token).toMatch(/^[0-9a-f]{32}$/)
+  const children = readFileSync(`/proc/${client.pid}/task/${client.pid}/children`, 'utf8').trim().split(' ')
+  expect(children[0]).toMatch(/^\d+$/)
+  for (const pid of [client.pid, ...children]) {
+    for (const what of ['cmdline', 'environ'])
+      expect(readFileSync(`/proc/${pid}/${what}`, 'latin1')).not.toContain(token)
+  }
   client.child.kill('SIGTERM') // passed on to the program
   await client.exit
 })
@@ -86,12 +125,17 @@ it.skipIf(!IS_ROOT && !FULL)('another user can neither list it nor connect to th
 })
 
 forEachJdk((jdk) => {
-  it('directory and ring of an attached session are its owner’s alone, and gone when both have them', async () => {
+  it('directory and ring of an attached session are its owner’s alone, and gone when both have them; nothing listens', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
     await java.line(/ready/)
     const old = process.umask(0)
+    const before = listening(process.pid)
+    expect(listening(java.pid)).toEqual([])
     const door = await attachDoor(java.pid)
     try {
+      // HotSpot's own, for its user and root, and nothing of ours on either side.
+      expect(listening(java.pid)).toEqual([expect.stringMatching(`/\\.java_pid${java.pid}(\\.tmp)?$`)])
+      expect(listening(process.pid)).toEqual(before)
       const ring = join(door.dir, 'ring')
       createRing(ring, { chunkBytes: 4096, chunkCount: 16 })
       expect([permissions(door.dir), permissions(ring)]).toEqual([0o700, 0o600])

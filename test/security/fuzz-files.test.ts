@@ -19,6 +19,7 @@ import {
   parseStatus,
 } from '../../src/attach/target-process.ts'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
+import { forEachInstruction, parseCode } from '../../src/classfile/code.ts'
 import { ClassFormatProblem } from '../../src/classfile/problem.ts'
 import { Chunk } from '../../src/jfr/chunk.ts'
 import { BadRecording } from '../../src/jfr/problem.ts'
@@ -183,7 +184,16 @@ describe('damaged', { timeout: LONG_MS }, () => {
       [readFileSync(join(await compileFixture(newest, 'Ticker'), 'fix/Ticker.class'))],
       (bytes) => {
         const file = parseClassFile(bytes)
-        for (const method of file.methods) if (method.code !== undefined) expect(method.code).toBeDefined()
+        let instructions = 0
+        for (const method of file.methods) {
+          if (method.code === undefined) continue
+          forEachInstruction(parseCode(file, method).bytecode, () => instructions++)
+        }
+        expect(instructions).toBeLessThanOrEqual(bytes.length)
+        expect(file.bootstrapMethods.length + (file.nestHost ?? '').length).toBeLessThanOrEqual(
+          2 * bytes.length,
+        )
+        // Beyond what is read here goes `test/instrument/fuzz.test.ts`.
       },
       [ClassFormatProblem],
     )

@@ -101,6 +101,11 @@ export class Terminal {
     }
   }
 
+  /** All that has been written to it, orders and all. */
+  written(): string {
+    return this.#script.stdout()
+  }
+
   /** Types, or clicks: what the terminal would send. */
   send(keys: string): void {
     this.#script.child.stdin?.write(keys)
