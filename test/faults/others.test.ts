@@ -7,10 +7,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, it } from 'vitest'
 import { JdwpTarget } from '../../src/jdwp-client/target.ts'
-import { liveCode, probed } from '../live/live-code.ts'
+import { type LiveCode, liveCode, probed } from '../live/live-code.ts'
+import { filesOf, mappedFiles, threadNames, until } from '../live/remains.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { callsByMethod, type JsonProfile, startRecording } from '../support/jfluid.ts'
+import { callsByMethod, type JsonProfile, type Recording, startRecording } from '../support/jfluid.ts'
 import { type Chance, FULL, type Outcome, times, trials } from './trials.ts'
 
 const UNITS = 6
@@ -20,8 +21,10 @@ const SHARE = 50
 /**
  * how <share> <what> <seed>: in so many of a hundred retransformations its transformer throws, or makes garbage of the class,
  *                     or a class that the verifier refuses
- * storm <ms>:         a thread retransforms all units, without a pause, for so long
+ * storm:              a thread retransforms all units, without a pause, until it is told to be
+ * calm:               "stormed <times>"
  * call <n>:           the root n times; `wrong` is what it gave otherwise than it should
+ * spoilt:             so many transformations were spoilt since it was asked last
  */
 const HOSTILE = `
   package fix;
@@ -33,6 +36,8 @@ const HOSTILE = `
     static volatile int share;
     static volatile String what = "throw";
     static final Random random = new Random();
+    static int spoilt;
+    static volatile boolean storms;
     public static void premain(String options, Instrumentation given) {
       instrumentation = given;
       if (options != null) add();
@@ -42,7 +47,10 @@ const HOSTILE = `
       @Override
       public byte[] transform(ClassLoader l, String name, Class<?> redefined, ProtectionDomain d, byte[] bytes) {
         if (redefined == null || name == null || !name.startsWith("fix/Unit")) return null;
-        synchronized (random) { if (random.nextInt(100) >= share) return null; }
+        synchronized (random) {
+          if (random.nextInt(100) >= share) return null;
+          spoilt++;
+        }
         if (what.equals("throw")) throw new IllegalStateException("hostile");
         byte[] broken = bytes.clone();
         if (what.equals("garbage")) broken[0] = 0;
@@ -66,12 +74,19 @@ const HOSTILE = `
             for (int i = 0; i < Integer.parseInt(word[1]); i++) if (root(i) != expected(i)) wrong++;
             System.out.println("wrong " + wrong);
           }
+          case "spoilt" -> {
+            synchronized (random) {
+              System.out.println("spoilt " + spoilt);
+              spoilt = 0;
+            }
+          }
+          case "calm" -> storms = false;
           case "storm" -> {
             Class<?>[] units = { ${Array.from({ length: UNITS }, (_, i) => `Unit${i}.class`).join(', ')} };
+            storms = true;
             Thread thread = new Thread(() -> {
-              long end = System.nanoTime() + Long.parseLong(word[1]) * 1_000_000;
               int n = 0;
-              for (; System.nanoTime() < end; n++) {
+              for (; storms; n++) {
                 try { instrumentation.retransformClasses(units); } catch (Exception | LinkageError e) { }
               }
               System.out.println("stormed " + n);
@@ -99,6 +114,10 @@ interface Target {
   tell(line: string): Promise<void>
   /** Of so many calls of the root, those that gave something else than they should. */
   call(n: number): Promise<number>
+  /** So many transformations were spoilt since it was asked last. */
+  spoilt(): Promise<number>
+  /** What is there of us once we have left. */
+  left(): Promise<string[]>
 }
 
 forNewestJdk((jdk) => {
@@ -124,19 +143,50 @@ forNewestJdk((jdk) => {
     const told = await java.line(/Listening for transport/)
     const jvm = await JdwpTarget.connect(Number(/\d+$/.exec(told)![0]))
     await java.line(/^ready/)
-    let calls = 0
     let lines = 0
     const tell = async (line: string): Promise<void> => {
       java.send(line)
       await java.line(/^done/, ++lines)
     }
+    const number = async (line: string, answer: RegExp): Promise<number> => {
+      const from = java.stdout().length
+      await tell(line)
+      return Number(answer.exec(java.stdout().slice(from))![1])
+    }
     return {
       ...{ java, jvm, tell },
-      async call(n) {
-        java.send(`call ${n}`)
-        lines++
-        return Number(/\d+/.exec(await java.line(/^wrong/, ++calls))![0])
+      call: (n) => number(`call ${n}`, /^wrong (\d+)$/m),
+      spoilt: () => number('spoilt', /^spoilt (\d+)$/m),
+      async left() {
+        await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
+        const probes = probed(await liveCode(jvm, 'Lfix/'))
+        const ours = filesOf(java.pid).filter((it) => it !== `/tmp/.java_pid${java.pid}`)
+        const mapped = mappedFiles(java.pid).filter((it) => /jfluid-\d/.test(it))
+        return [...probes.map((it) => `probes in ${it}`), ...ours, ...mapped]
       },
+    }
+  }
+
+  /** Whether its code is what it was, but where it has probes, which is told otherwise. */
+  async function changed({ jvm }: Target, before: LiveCode): Promise<string[]> {
+    const after = await liveCode(jvm, 'Lfix/')
+    const probes = probed(after)
+    return [...before]
+      .filter(([name, text]) => after.get(name) !== text && !probes.includes(name))
+      .map(([name]) => `${name} has not its own code`)
+  }
+
+  /** Ends a recording; how the target has ended, if it has. */
+  async function end(target: Target, recording: Recording, harm: string[]): Promise<JsonProfile | null> {
+    try {
+      return await recording.stop()
+    } catch (problem) {
+      const { exitCode, signalCode } = target.java.child
+      const ended = exitCode ?? signalCode
+      harm.push(
+        `${problem}\n${ended === null ? 'the JVM lives' : `the JVM ended with ${ended}: ${target.java.stderr()}`}`,
+      )
+      return null
     }
   }
 
@@ -151,79 +201,89 @@ forNewestJdk((jdk) => {
     return wrong
   }
 
-  async function broken(what: string, first: boolean, chance: Chance): Promise<Outcome> {
-    const { java, jvm, tell, call } = await start(first)
+  async function broken(what: string, first: boolean, storms: boolean, chance: Chance): Promise<Outcome> {
+    const target = await start(first)
+    const { java, jvm, tell, call } = target
     const before = await liveCode(jvm, 'Lfix/')
     if (!first) await tell('add')
     // In the installation as well, or only when all is in.
     const hostile = `how ${SHARE} ${what} ${Math.floor(chance.between(0, 2 ** 31))}`
     const early = chance.next() < 0.5
     if (early) await tell(hostile)
+    if (storms) await tell('storm')
     const recording = startRecording(java.pid, '--root', 'fix.Hostile.root', '--scheme', 'a')
     await recording.started
     if (!early) await tell(hostile)
-    const calls = 50
+    const calls = storms ? 200 : 50
     const harm: string[] = []
     if ((await call(calls)) > 0) harm.push('wrong results while it was profiled')
-    const profile = await recording.stop()
-    harm.push(...unbalanced(profile, calls))
-    const after = await liveCode(jvm, 'Lfix/')
-    const left = probed(after)
+    const profile = await end(target, recording, harm)
+    // In what was redefined while we were there, or when we left.
+    if ((await target.spoilt()) === 0) harm.push('nothing was spoilt: this was no trial')
+    if (profile !== null && profile.instrumentation.gaps === 0 && !storms)
+      harm.push(...unbalanced(profile, calls))
+    if (storms) {
+      await tell('calm')
+      await java.line(/^stormed/)
+    }
+    const left = await target.left()
+    harm.push(...(await changed(target, before)))
     if ((await call(calls)) > 0) harm.push('wrong results after it')
-    const other = [...before].filter(([name, text]) => after.get(name) !== text && !left.includes(name))
     await jvm.dispose()
     await java.kill()
     return {
-      harm: [...harm, ...other.map(([name]) => `${name} has not its own code`)],
-      profile: 'kept',
-      left: left.length === 0 ? [] : [`probes in ${left.join()}\n${recording.process.stderr()}`],
+      harm,
+      profile: profile === null ? 'lost' : 'kept',
+      left: left.length === 0 ? [] : [`${left.join()}\n${recording.process.stderr()}`],
     }
   }
 
   const ways = ['throw', 'garbage', 'flipped'].flatMap((what) =>
-    [true, false].map((first) => ({ what, first })),
+    [true, false].flatMap((first) => [true, false].map((storms) => ({ what, first, storms }))),
   )
-  const tried = FULL ? ways : ways.filter(({ what, first }) => what === 'garbage' && first)
+  const tried = FULL ? ways : ways.filter(({ what, first, storms }) => what === 'garbage' && first && !storms)
 
   it.each(tried)(
-    'another agent: $what, before us $first',
+    'another agent: $what, before us $first, retransforms all the time $storms',
     { timeout: 1_800_000 },
-    async ({ what, first }) => {
+    async ({ what, first, storms }) => {
       const order = first ? 'before us' : 'after us'
+      const too = storms ? ', and retransforms all the time' : ''
       await trials(
-        `another agent, ${order}, spoils half of the transformations: ${what}`,
+        `another agent, ${order}, spoils half of the transformations: ${what}${too}`,
         jdk,
         times(1, 10),
-        (chance) => broken(what, first, chance),
+        (chance) => broken(what, first, storms, chance),
       )
     },
   )
 
   async function stormed(first: boolean): Promise<Outcome> {
-    const { java, jvm, tell, call } = await start(first)
+    const target = await start(first)
+    const { java, jvm, tell, call } = target
     const before = await liveCode(jvm, 'Lfix/')
     if (!first) await tell('add')
-    await tell('storm 8000')
+    await tell('storm')
     const recording = startRecording(java.pid, '--root', 'fix.Hostile.root', '--scheme', 'a')
     await recording.started
     const calls = 200
     const harm: string[] = []
     if ((await call(calls)) > 0) harm.push('wrong results while it was profiled')
-    const profile = await recording.stop()
-    if (profile.instrumentation.gaps === 0) harm.push(...unbalanced(profile, calls))
-    else if (callsByMethod(profile).get('fix.Hostile.root(I)I') !== calls)
+    const profile = await end(target, recording, harm)
+    if (profile?.instrumentation.gaps === 0) harm.push(...unbalanced(profile, calls))
+    else if (profile !== null && callsByMethod(profile).get('fix.Hostile.root(I)I') !== calls)
       harm.push('the root was not counted')
-    const after = await liveCode(jvm, 'Lfix/')
-    const left = probed(after)
-    await java.line(/^stormed/)
+    await tell('calm')
+    await java.line(/^stormed [1-9]/)
+    const left = await target.left()
+    harm.push(...(await changed(target, before)))
     if ((await call(calls)) > 0) harm.push('wrong results after it')
-    const other = [...before].filter(([name, text]) => after.get(name) !== text && !left.includes(name))
     await jvm.dispose()
     await java.kill()
     return {
-      harm: [...harm, ...other.map(([name]) => `${name} has not its own code`)],
-      profile: 'kept',
-      left: left.length === 0 ? [] : [`probes in ${left.join()}\n${recording.process.stderr()}`],
+      harm,
+      profile: profile === null ? 'lost' : 'kept',
+      left: left.length === 0 ? [] : [`${left.join()}\n${recording.process.stderr()}`],
     }
   }
 
