@@ -1,12 +1,14 @@
 // A target that has no memory left: metaspace or heap, before an attach, while it is profiled and at the detach. What is
 // thrown in its methods may only be what they would have thrown without us.
 
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { threadNames, until } from '../live/remains.ts'
+import { descriptors, filesOf, mappedFiles, threadNames, until } from '../live/remains.ts'
+import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk, newest, oldest } from '../support/jdks.ts'
-import { callsByMethod, jfluid, startRecording } from '../support/jfluid.ts'
+import { callsByMethod, jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
 import { FULL, type Outcome, times, trials } from './trials.ts'
 
 /**
@@ -137,6 +139,21 @@ class Lean {
 }
 
 const ROOTS = ['root', 'round', 'visit'].flatMap((it) => ['--root', `fix.Lean.${it}`])
+/** Whether there is a profile, with what was recorded. */
+async function keptIn(file: string): Promise<Outcome['profile']> {
+  return existsSync(file) && (await readProfileJson(file)).events.count > 0 ? 'kept' : 'lost'
+}
+
+/** What is there of us, once our threads have gone. */
+async function leftIn({ java: { pid } }: Lean): Promise<string[]> {
+  await until(async () => !(await threadNames(pid)).some((name) => /jfluid/.test(name)))
+  return [
+    ...filesOf(pid).filter((it) => it !== `/tmp/.java_pid${pid}`),
+    ...mappedFiles(pid).filter((it) => /jfluid-\d/.test(it)),
+    ...descriptors(pid).filter((it) => /jfluid-\d/.test(it)),
+  ]
+}
+
 /** What it says and does when it has memory again. */
 async function nextAttach(lean: Lean): Promise<string[]> {
   const next = startRecording(lean.java.pid, ...ROOTS)
@@ -172,8 +189,9 @@ forEachJdk((jdk) => {
           await lean.ask('give')
           harm.push(...(await nextAttach(lean)))
           harm.push(...(await lean.harm()))
+          const left = await leftIn(lean)
           await lean.java.kill()
-          return { harm, profile: 'none', left: [] }
+          return { harm, profile: 'none', left }
         },
       )
     },
@@ -199,11 +217,11 @@ forEachJdk((jdk) => {
         await lean.ask('give')
         await recording.process.exit
         const ms = { 'to leave': performance.now() - ended }
-        await until(async () => !(await threadNames(lean.java.pid)).some((name) => /jfluid/.test(name)))
+        const left = await leftIn(lean)
         harm.push(...(await nextAttach(lean)))
         harm.push(...(await lean.harm()))
         await lean.java.kill()
-        return { harm, profile: 'kept', left: [], ms } satisfies Outcome
+        return { harm, profile: await keptIn(recording.file), left, ms } satisfies Outcome
       })
     },
   )
@@ -219,20 +237,18 @@ forEachJdk((jdk) => {
           chance.of(['-XX:+UseSerialGC', '-XX:+UseG1GC', '-XX:+UseParallelGC']),
         )
         const rounds = FULL ? 30 : 5
-        const own = Number((await lean.ask(`rounds ${rounds}`)).split(' ')[1])
+        await lean.ask(`rounds ${rounds}`)
         const recording = startRecording(lean.java.pid, ...ROOTS)
         await recording.started
-        const [, errors, others] = (await lean.ask(`rounds ${rounds}`)).split(' ').map(Number)
+        const [, , others] = (await lean.ask(`rounds ${rounds}`)).split(' ').map(Number)
         recording.process.child.kill('SIGINT')
         await recording.process.exit
         const harm = await lean.harm()
         if (others !== 0) harm.push(`${others} errors came out of other places`)
-        // Each round has one error for each size that is tried.
-        if (errors !== own) harm.push(`${errors} errors, ${own} without us`)
-        await until(async () => !(await threadNames(lean.java.pid)).some((name) => /jfluid/.test(name)))
+        const left = await leftIn(lean)
         harm.push(...(await nextAttach(lean)))
         await lean.java.kill()
-        return { harm, profile: 'kept', left: [] }
+        return { harm, profile: await keptIn(recording.file), left }
       })
     },
   )
@@ -245,36 +261,26 @@ forEachJdk((jdk) => {
         let refused = 0
         await trials(`heap full at ${when}`, jdk, times(1, 10), async () => {
           const lean = await Lean.start(jdk, '-Xmx24m', '-XX:+UseSerialGC')
-          const out = `${temporaryDirectory()}/p.jfluid`
           const harm: string[] = []
-          if (when === 'attach') {
-            await lean.ask('hold')
-            const { code, stderr } = await jfluid(
-              'record',
-              String(lean.java.pid),
-              ...ROOTS,
-              '--duration',
-              '300ms',
-              '--out',
-              out,
-            )
-            if (code !== 0) refused++
-            if (code === 70) harm.push(stderr)
-          } else {
-            const recording = startRecording(lean.java.pid, ...ROOTS)
-            await recording.started
-            await lean.ask('hold')
-            recording.process.child.kill('SIGINT')
-            const { code } = await recording.process.exit
-            if (code === 70) harm.push(recording.process.stderr())
-          }
+          if (when === 'attach') await lean.ask('hold')
+          const recording = startRecording(lean.java.pid, ...ROOTS)
+          const begun = await recording.started.then(
+            () => true,
+            () => false,
+          )
+          if (!begun) refused++
+          if (when === 'detach') await lean.ask('hold')
+          recording.process.child.kill('SIGINT')
+          const { code } = await recording.process.exit
+          if (code !== 0 && code !== STATUS.notNow)
+            harm.push(`the client ended with ${code}, saying:\n${recording.process.stderr()}`)
           harm.push(...(await lean.harm()))
           await lean.ask('give')
-          await until(async () => !(await threadNames(lean.java.pid)).some((name) => /jfluid/.test(name)))
+          const left = await leftIn(lean)
           harm.push(...(await nextAttach(lean)))
           harm.push(...(await lean.harm()))
           await lean.java.kill()
-          return { harm, profile: 'none', left: [] }
+          return { harm, profile: begun ? await keptIn(recording.file) : 'none', left }
         })
         if (when === 'attach') expect(refused).toBeGreaterThan(0)
       }

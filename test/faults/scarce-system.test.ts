@@ -1,7 +1,7 @@
 // A target that gets no threads, or no descriptors: before an attach, at some moment of a session, and at its end. Its
 // limits are lowered from outside, so that nothing of it has to be written for this.
 
-import { chmodSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
@@ -124,16 +124,19 @@ forEachJdk((jdk) => {
           if (begun) recorded++
           else refused++
           const lostListener = !readThreadNames(witness.pid).has('Attach Listener')
-          const after = await outcome(witness, begun && code === 0 ? 'kept' : 'none')
+          const profile = !begun ? 'none' : existsSync(file) ? 'kept' : 'lost'
+          const after = await outcome(witness, profile)
           const harm = [...after.harm]
-          if (code !== 0 && /internal error/.test(client.stderr())) harm.push(`${file}: ${client.stderr()}`)
-          // The listener that the JVM gave up leaves its socket open: HotSpot's, and there is one for each such end.
-          const left = after.left.filter((it) => !(lostListener && it === 'descriptor socket'))
+          if (code !== 0 && code !== STATUS.notNow)
+            harm.push(`the client ended with ${code}, saying:\n${client.stderr()}`)
+          const left = [...after.left]
+          // The listener that the JVM gave up leaves its socket open: HotSpot's, and it is one.
+          const socket = left.indexOf('descriptor socket')
+          if (lostListener && socket >= 0) left.splice(socket, 1)
           return { ...after, harm, left }
         },
       )
       console.info(`JDK ${jdk.version}, ${scarce.what}: recorded ${recorded}, refused ${refused}`)
-      expect(recorded + refused).toBeGreaterThan(0)
     },
   )
 
