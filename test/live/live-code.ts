@@ -45,21 +45,34 @@ export async function startDebuggable(jdk: Jdk, args: readonly string[]): Promis
  */
 export type LiveCode = Map<string, string>
 
+/** What JDWP says of a class that has been unloaded since it was listed: INVALID_OBJECT, INVALID_CLASS. */
+const UNLOADED: ReadonlySet<number> = new Set([20, 21])
+
 /** The live code of all loaded classes whose signature begins so. */
 export async function liveCode(jvm: JdwpTarget, signatureStart: string): Promise<LiveCode> {
   const code: LiveCode = new Map()
   const seen = new Map<string, number>()
+  const gone = new Set<JdwpId>()
   for (const type of the(await jvm.allClasses())) {
     if (!type.signature.startsWith(signatureStart) || type.kind === 'array') continue
     const nth = (seen.get(type.signature) ?? 0) + 1
     seen.set(type.signature, nth)
     const owner = nth === 1 ? type.signature : `${type.signature}#${nth}`
     const [pool, methods] = await Promise.all([jvm.constantPool(type.id), jvm.methods(type.id)])
+    const bodies = methods.ok ? await Promise.all(methods.value.map((m) => jvm.bytecodes(type.id, m.id))) : []
+    if ([pool, methods, ...bodies].some((it) => !it.ok && UNLOADED.has(it.error))) {
+      gone.add(type.id)
+      continue
+    }
     const constants = parsePool(the(pool))
-    const bodies = await Promise.all(the(methods).map((m) => jvm.bytecodes(type.id, m.id)))
     the(methods).forEach((m, i) => {
       code.set(`${owner}.${m.name}${m.descriptor}`, symbolic(the(bodies[i]!), constants))
     })
+  }
+  if (gone.size > 0) {
+    const left = the(await jvm.allClasses()).filter(({ id }) => gone.has(id))
+    if (left.length > 0)
+      throw new Error(`the JVM has ${left.map((it) => it.signature)}, and does not show them`)
   }
   return code
 }

@@ -1,14 +1,17 @@
 // Whatever the umask: what jfluid writes and maps is its owner's alone, while it records and afterwards.
 
 import { existsSync, lstatSync, readdirSync, readlinkSync, type Stats, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { formats } from '../../src/export/formats.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { until } from '../live/remains.ts'
-import { type JavaProcess, startJava, stop, temporaryDirectory } from '../support/java-process.ts'
+import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { jfluid, startJfluid, stderrLine } from '../support/jfluid.ts'
+
+const IS_ROOT = process.geteuid?.() === 0
 
 /** Of the programs that are started meanwhile. */
 async function withUmask<T>(umask: number, work: () => Promise<T>): Promise<T> {
@@ -22,20 +25,20 @@ async function withUmask<T>(umask: number, work: () => Promise<T>): Promise<T> {
 
 const permissions = ({ mode }: Stats): string => (mode & 0o7777).toString(8)
 
-/** Regular files that the process has open for writing, or mapped, in places that others see. */
+/** Regular files of a session that the process has open or mapped; what is mapped only root can see. */
 function openFiles(pid: number): { path: string; mode: string }[] {
-  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-    const file = `/proc/${pid}/fd/${fd}`
-    try {
-      const path = readlinkSync(file)
-      const found = statSync(file)
-      return found.isFile() && /^\/(dev\/shm|tmp)\/jfluid-/.test(path)
-        ? [{ path, mode: permissions(found) }]
-        : []
-    } catch {
-      return [] // closed while we looked
-    }
-  })
+  return ['fd', ...(IS_ROOT ? ['map_files'] : [])].flatMap((kind) =>
+    readdirSync(`/proc/${pid}/${kind}`).flatMap((name) => {
+      const file = `/proc/${pid}/${kind}/${name}`
+      try {
+        const path = readlinkSync(file)
+        const found = statSync(file)
+        return found.isFile() && /\/jfluid-\d+-/.test(path) ? [{ path, mode: permissions(found) }] : []
+      } catch {
+        return [] // closed while we looked
+      }
+    }),
+  )
 }
 
 function wrongModes(dir: string): string[] {
@@ -66,10 +69,12 @@ describe.runIf(process.env.JFLUID_FULL === '1')('files of a session are 0600, it
         await stderrLine(client, /recording/)
         await until(() => existsSync(`${out}.autosave`))
         expect(wrongModes(dir)).toEqual([])
-        // The buffer has no name any more, and is open and mapped.
-        const open = openFiles(client.pid)
-        expect(open.filter(({ path }) => path.includes('ring'))).not.toEqual([])
-        expect(open.filter(({ mode }) => mode !== '600')).toEqual([])
+        // The buffer has no name any more, and is mapped.
+        for (const pid of [client.pid, java.pid]) {
+          const open = openFiles(pid)
+          if (IS_ROOT) expect(open.filter(({ path }) => path.includes('/ring'))).not.toEqual([])
+          expect(open.filter(({ mode }) => mode !== '600')).toEqual([])
+        }
         client.child.kill('SIGINT')
         expect((await client.exit).code).toBe(0)
         for (const { name, needsTrace } of formats)
@@ -95,21 +100,22 @@ describe.runIf(process.env.JFLUID_FULL === '1')('files of a session are 0600, it
           const record = (name: string, ...args: string[]) =>
             startJfluid('record', String(java.pid), '--out', join(dir, name), '--duration', '1s', ...args)
           expect((await record('first', ...ROOT).exit).code).toBe(0)
-          // A JVM that is stopped does not read what wakes its agent.
-          await stop(java)
+          // It is there while the JVM is asked for its properties: a few milliseconds.
           const second = record('second', ...ROOT)
           const launch = `/tmp/.jfluid_pid${java.pid}`
-          await until(() => existsSync(launch))
-          expect(permissions(lstatSync(launch))).toBe('600')
-          java.child.kill('SIGCONT')
+          let found: Stats | undefined
+          for (let over = false; found === undefined && !over; await setImmediate()) {
+            found = lstatSync(launch, { throwIfNoEntry: false })
+            over = second.child.exitCode !== null
+          }
+          expect(found && permissions(found)).toBe('600')
           expect((await second.exit).code).toBe(0)
           const sampling = record('samples', '--mode', 'sample')
           await stderrLine(sampling, /recording/)
-          const chunk = readdirSync(`/proc/${java.pid}/fd`)
-            .map((fd) => readlinkSync(`/proc/${java.pid}/fd/${fd}`))
-            .find((path) => path.endsWith('.jfr'))
-          expect(chunk).toBeDefined()
-          expect(permissions(statSync(dirname(chunk!)))).toBe('700')
+          // <date and time>_<process id>
+          const repository = readdirSync('/tmp').find((name) => name.endsWith(`_${java.pid}`))
+          expect(repository).toBeDefined()
+          expect(permissions(statSync(join('/tmp', repository!)))).toBe('700')
           expect((await sampling.exit).code).toBe(0)
           expect(wrongModes(dir)).toEqual([])
           await java.kill()

@@ -123,7 +123,13 @@ describe.runIf(process.env.JFLUID_FULL === '1')('names that are orders', () => {
       expect(methods.map((it) => it.class)).toContain(`fix.${CLASS}`)
       expect(methods.map((it) => it.method)).toContain(METHOD)
       expect(threads.map(({ name }) => name)).toContain(THREAD)
-      for (const more of [[], ['--json'], ['--threads'], ['--trace'], ['--back-traces', METHOD.slice(0, 3)]])
+      for (const more of [
+        [],
+        ['--json'],
+        ['--threads'],
+        ['--trace', '1'],
+        ['--back-traces', METHOD.slice(0, 3)],
+      ])
         await run('report', file, ...more)
       for (const { name, isBinary } of formats) {
         const text = await run(
