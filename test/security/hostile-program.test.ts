@@ -123,13 +123,7 @@ describe.runIf(process.env.JFLUID_FULL === '1')('names that are orders', () => {
       expect(methods.map((it) => it.class)).toContain(`fix.${CLASS}`)
       expect(methods.map((it) => it.method)).toContain(METHOD)
       expect(threads.map(({ name }) => name)).toContain(THREAD)
-      for (const more of [
-        [],
-        ['--json'],
-        ['--threads'],
-        ['--trace', '1'],
-        ['--back-traces', 'Host.step'],
-      ])
+      for (const more of [[], ['--json'], ['--threads'], ['--trace', '1'], ['--back-traces', 'Host.step']])
         await run('report', file, ...more)
       for (const { name, isBinary } of formats) {
         const text = await run(
