@@ -6,7 +6,7 @@ import { forEachJdk, type Jdk, newestOrAll } from '../support/jdks.ts'
 import { stderrLine } from '../support/jfluid.ts'
 import { startClient } from './lost-clients.ts'
 import { Throughput } from './throughput.ts'
-import { type Chance, type Outcome, times, trials } from './trials.ts'
+import { Chance, type Outcome, times, trials } from './trials.ts'
 import { Witness } from './witness.ts'
 
 /** Of what it did before. */
@@ -14,7 +14,8 @@ const GOAL = 0.97
 /** By then what was thrown away is compiled again. */
 const BACK_MS = 60_000
 /** The processors have time for the compilers, and for the other one. Without a debugger's port, which has the JVM compile with care as we do. */
-const start = (jdk: Jdk) => Witness.start(jdk, { threads: 1, rest: 2, debuggable: false })
+const start = (jdk: Jdk, eternal = false) =>
+  Witness.start(jdk, { threads: 1, rest: 2, eternal, debuggable: false })
 
 /** Records for a while, and is killed. */
 async function killed(witness: Witness, chance: Chance): Promise<void> {
@@ -65,6 +66,23 @@ forEachJdk((jdk) => {
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   const tries = times(0, 1)
+  // HotSpot compiles no method that runs in its old version: a loop that was running goes on in the interpreter until it ends.
+  it.runIf(tries > 0)(
+    'a loop that ran when its class was changed, and never ends, costs what the interpreter costs',
+    { timeout: 300_000 },
+    async () => {
+      const [target, control] = [await start(jdk, true), await start(jdk, true)]
+      const throughput = await Throughput.before(target, control)
+      await killed(target, new Chance(1))
+      await throughput.until(GOAL, 10_000)
+      const { median } = await throughput.now()
+      console.info(`JDK ${jdk.version}: a loop that never ends: ${percent(median)}`)
+      expect(median).toBeGreaterThan(0.5)
+      await target.end()
+      await control.end()
+    },
+  )
+
   it.runIf(tries > 0)('what probes cost is seen by it', { timeout: 120_000 }, async () => {
     const [target, control] = [await start(jdk), await start(jdk)]
     const throughput = await Throughput.before(target, control)

@@ -56,7 +56,7 @@ it('a trial that throws, as of a target that has ended, is harm, and the last', 
   expect(said).toContain('trial 2, JFLUID_SEED=7: Error: no JVM')
 })
 
-it('a witness notices what is done to it, and what of ours is there', async () => {
+it('a witness notices what is done to it, and what of ours is there', { timeout: 60_000 }, async () => {
   const witness = await Witness.start(newest)
   await witness.settle()
   expect(await witness.left()).toEqual([])

@@ -92,6 +92,7 @@ export class Witness {
       vm = [],
       threads = 2,
       rest = 0,
+      eternal = false,
       debuggable = true,
       options,
     }: {
@@ -99,13 +100,16 @@ export class Witness {
       threads?: number
       /** What a thread rests after 1024 calls, in ms. */
       rest?: number
+      /** The loop that calls the root is one activation for as long as it runs. */
+      eternal?: boolean
       debuggable?: boolean
       options?: JavaOptions
     } = {},
   ): Promise<Witness> {
     const port = '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0'
     const args = [...(debuggable ? [port] : []), ...vm, '-cp', await witnessClasses(jdk)]
-    const java = startJava(jdk, [...args, 'fix.Witness', String(threads), String(rest)], options)
+    const own = [String(threads), String(rest), ...(eternal ? ['eternal'] : [])]
+    const java = startJava(jdk, [...args, 'fix.Witness', ...own], options)
     let jvm: JdwpTarget | null = null
     if (debuggable) {
       const told = await java.line(/Listening for transport/)
