@@ -17,6 +17,9 @@ import { FULL, type Outcome, times, trials } from './trials.ts'
 /** A part of the program takes a tenth of a second by itself. Silent for longer than this, it hangs. */
 const SILENT_MS = 60_000
 
+/** They call probes, and stay: the runtime, and the agent that is asleep. */
+const OURS = /^L(java\/lang\/JFluid1|jfluid\/)/
+
 /** Together with `--jdk`. */
 const MODES = [
   ['--scheme', 'a'],
@@ -181,7 +184,7 @@ forEachJdk((jdk) => {
         // What stays of us for ever is there after the first session.
         settled ??= mappedFiles(java.pid)
         const left = [
-          ...probed(await liveCode(jvm, 'L')),
+          ...probed(await liveCode(jvm, 'L')).filter((it) => !OURS.test(it)),
           ...added(settled, mappedFiles(java.pid)).filter((it) => /jfluid/.test(it)),
           ...filesOf(java.pid, recording.process.pid).filter((it) => !it.includes('.java_pid')),
         ]

@@ -45,7 +45,9 @@ export async function startDebuggable(jdk: Jdk, args: readonly string[]): Promis
  */
 export type LiveCode = Map<string, string>
 
-/** What JDWP says of a class that has been unloaded since it was listed: INVALID_OBJECT, INVALID_CLASS. */
+/** Of a class whose initialiser has thrown: it is not shown, and no method of it can be called. */
+const FAILED = 8
+/** What JDWP says of these, and of a class that has been unloaded since it was listed: INVALID_OBJECT, INVALID_CLASS. */
 const UNLOADED: ReadonlySet<number> = new Set([20, 21])
 
 /** The live code of all loaded classes whose signature begins so. */
@@ -70,7 +72,7 @@ export async function liveCode(jvm: JdwpTarget, signatureStart: string): Promise
     })
   }
   if (gone.size > 0) {
-    const left = the(await jvm.allClasses()).filter(({ id }) => gone.has(id))
+    const left = the(await jvm.allClasses()).filter(({ id, status }) => gone.has(id) && !(status & FAILED))
     if (left.length > 0)
       throw new Error(`the JVM has ${left.map((it) => it.signature)}, and does not show them`)
   }
