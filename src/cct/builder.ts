@@ -511,7 +511,7 @@ export class CctBuilder extends PresentThread implements EventSink {
     }
   }
 
-  /** Threads stay where they are; nothing else may hold a node. */
+  /** Threads stay where they are, and tokens; nothing else may hold a node. */
   #purge(): void {
     this.putDown()
     this.#alive()
@@ -522,6 +522,7 @@ export class CctBuilder extends PresentThread implements EventSink {
     this.purged += nodes.count - count
     nodes.replace(bytes, count)
     this.places.move(moved)
+    this.#tokens.move(moved)
     this.node = this.places.nodes[this.current]
     this.#warm = NO_WARM_UP
     this.pauses.forgetWarmUp()

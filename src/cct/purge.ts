@@ -1,6 +1,15 @@
 // Makes a tree of samples small again: contexts that were seldom seen become part of their callers (Whaley's purge).
 
-import { NODE_CALLS, NODE_FLOATS, NODE_INTS, NODE_METHOD, NODE_PARENT, NODE_TICKS } from './nodes.ts'
+import {
+  HANDED_OVER,
+  handedOverFrom,
+  NODE_CALLS,
+  NODE_FLOATS,
+  NODE_INTS,
+  NODE_METHOD,
+  NODE_PARENT,
+  NODE_TICKS,
+} from './nodes.ts'
 
 export interface Purged {
   /** Records of the nodes that stay, of the same room as before; links between siblings are forgotten. */
@@ -52,7 +61,10 @@ export function purge(
       continue
     }
     moved[node] = next
-    newInts[next * NODE_INTS + NODE_METHOD] = ints[node * NODE_INTS + NODE_METHOD]
+    const method = ints[node * NODE_INTS + NODE_METHOD]
+    // Samples follow nobody, but a target may write what it likes: a node must come from one before it, or ways have no end.
+    const from = parent < 0 ? -1 : handedOverFrom(method)
+    newInts[next * NODE_INTS + NODE_METHOD] = from < 0 ? method : HANDED_OVER - moved[from]
     newInts[next * NODE_INTS + NODE_PARENT] = parent < 0 ? -1 : moved[parent]
     newFloats[next * NODE_FLOATS + NODE_CALLS] = floats[node * NODE_FLOATS + NODE_CALLS]
     newFloats[next * NODE_FLOATS + NODE_TICKS] += floats[node * NODE_FLOATS + NODE_TICKS]

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import { built, cctOf, FREE, play, show, treeOf } from './notation.ts'
 
@@ -139,5 +140,16 @@ describe('work that was handed over', () => {
     const tree = cctOf(`${text} submit 1 @2 begin 1 b> 1 b< 2`)
     assert.equal(tree.count, depth + 1)
     assert.equal(tree.metrics.totalNs[depth], 1)
+  })
+
+  it('has a way back with an end, in a tree of samples that was made small, too: who writes both is no runtime of ours', () => {
+    const small = new CctBuilder(undefined, undefined, false, 1, 8)
+    // The one that hands work over, the sixth context, goes with its thread's others: nobody has sampled them.
+    play(small, '@1 a> 0 b> 0 c> 0 d> 0 e> 0 submit 7 unwind 5  @2 begin 7 run> 0 sample 1')
+    assert.equal(small.purged, 5)
+    // The sixth is now one below the work that was handed over.
+    play(small, '@2 work> 0 f> 0 g> 0 submit 8 sample 1')
+    const { merged } = snapshotOf(small, { cost: 'samples', calibration: FREE, nsPerTick: 1 })
+    assert.equal(merged.metrics.totalSamples![0], 2)
   })
 })

@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Duplex } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { it } from 'vitest'
 import { JfluidError } from '../../src/base/errors.ts'
 import { sessionOptions } from '../../src/commands/options.ts'
@@ -12,8 +13,8 @@ import { Session } from '../../src/session/session.ts'
 import { Agent } from '../../src/wire/agent.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { Link } from '../../src/wire/link.ts'
-import { until } from '../live/remains.ts'
 import { mutated } from '../security/mutate.ts'
+import type { JavaProcess } from '../support/java-process.ts'
 import { forEachJdk, type Jdk, newest } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { type Chance, FULL, type Outcome, times, trials } from './trials.ts'
@@ -149,22 +150,27 @@ async function nonsense(witness: Witness, chance: Chance): Promise<Outcome> {
   return await outcome(witness, 'none')
 }
 
+/** Seen as soon as it is there: it is gone when the agent has connected. */
+async function socketOfSession(client: JavaProcess): Promise<string> {
+  const mine = new RegExp(`^jfluid-\\d+-${client.pid}-`)
+  for (;;) {
+    const dir = readdirSync('/dev/shm').find((name) => mine.test(name))
+    const link = dir && join('/dev/shm', dir, 'link')
+    if (link !== undefined && existsSync(link)) return link
+    if (/recording/.test(client.stderr()) || client.child.exitCode !== null)
+      throw new Error(`the socket was not seen:\n${client.stderr()}`)
+    await setImmediate()
+  }
+}
+
 /** Others of the same user who are at the socket before the agent. */
 async function strangers(witness: Witness, chance: Chance): Promise<Outcome> {
   const recording = startRecording(witness.pid, '--root', 'fix.Witness.root')
-  const client = recording.process.pid
-  const mine = new RegExp(`^jfluid-\\d+-${client}-`)
-  const find = () => readdirSync('/dev/shm').find((name) => mine.test(name))
+  const link = await socketOfSession(recording.process)
   const sockets: Socket[] = []
-  let link: string | undefined
-  await until(() => {
-    const dir = find()
-    link = dir && join('/dev/shm', dir, 'link')
-    return link !== undefined && existsSync(link)
-  })
   let connected = 0
   for (let i = 0; i < 50; i++) {
-    const socket = connect(link!, () => {
+    const socket = connect(link, () => {
       connected++
       socket.write(chance.of(['', 'x'.repeat(32), '0'.repeat(200)]))
     })
