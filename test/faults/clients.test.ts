@@ -94,11 +94,15 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
   const kills = times(0, 200)
   it.runIf(kills > 0)(`killed ${kills} times`, { timeout: 60_000 + kills * 30_000 }, async () => {
     const phases = new Phases()
-    await clientTrials('client: SIGKILL', jdk, kills, async (witness, chance) => {
+    await clientTrials('client: SIGKILL', jdk, kills, async (witness, chance, n) => {
       await witness.state()
       const client = startClient(witness, { duration: '10m' })
       const loads = chance.next() < 0.5 ? witness.loads(8) : null
-      await anyMoment(client, chance)
+      // Some of them once there is something to be kept.
+      if (n % 6 === 5) {
+        await until(() => hasSaved(client) || client.process.child.exitCode !== null)
+        await sleep(chance.between(0, 300))
+      } else await anyMoment(client, chance)
       const saved = hasSaved(client)
       await client.process.kill()
       phases.note(phaseOf(client))

@@ -6,7 +6,7 @@ import type { Witness } from './witness.ts'
 
 const WINDOW_MS = 100
 /** Windows of each, to compare with later. */
-const WINDOWS = 24
+const WINDOWS = 64
 /** Until a JVM has compiled what it runs. */
 const WARM_CALLS = 1_000_000
 
