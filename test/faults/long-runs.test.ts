@@ -148,7 +148,11 @@ forNewestJdk((jdk) => {
   }
 
   async function run(java: JavaProcess, line: string): Promise<void> {
-    const nth = java.stdout().split(`\ndone ${line}\n`).length
+    const nth =
+      java
+        .stdout()
+        .split('\n')
+        .filter((it) => it === `done ${line}`).length + 1
     java.send(line)
     await java.line(new RegExp(`^done ${line}$`), nth)
   }
