@@ -7,6 +7,7 @@
 // is in the text, in a form that differs between JDKs. Version 1 is understood by every HotSpot;
 // 25 also has a version 2, which would only lift the limit on the length of an argument.
 
+import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -67,6 +68,8 @@ export interface AttachReply {
 }
 
 const COMMAND_MS = 10_000
+/** So long a JVM may take to end that has removed its attach socket. */
+const LEAVING_MS = 10_000
 /** Between tries to get into the JVM's queue of clients, which has five places. */
 const QUEUE_MS = 10
 
@@ -339,7 +342,9 @@ async function run(
     return await attachCommand(socketPath, operation, args, limits)
   } catch (problem) {
     // The socket of a JVM that has ended resets or is gone; that is not what went wrong.
-    if (problem instanceof AttachProtocolError && (await endsNow(target))) {
+    // It removes the socket on its way out, which may be long: threads are stopped, and a heap is given back.
+    const withinMs = existsSync(socketPath) ? undefined : LEAVING_MS
+    if (problem instanceof AttachProtocolError && (await endsNow(target, withinMs))) {
       throw new NoSuchProcess(pid, 'has ended')
     }
     const state = problem instanceof CommandTimeout ? readTargetProcess(pid)?.state : undefined

@@ -240,8 +240,11 @@ const ENDING_MS = 1_000
 const ENDING_LOOK_MS = 10
 
 /** Whether a process has ended, or does so now: the sockets of one that exits are closed before it is gone. */
-export async function endsNow(process: Pick<TargetProcess, 'pid' | 'startTicks'>): Promise<boolean> {
-  const giveUp = performance.now() + ENDING_MS
+export async function endsNow(
+  process: Pick<TargetProcess, 'pid' | 'startTicks'>,
+  withinMs = ENDING_MS,
+): Promise<boolean> {
+  const giveUp = performance.now() + withinMs
   while (stillRuns(process)) {
     if (performance.now() >= giveUp) return false
     await sleep(ENDING_LOOK_MS)

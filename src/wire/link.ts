@@ -157,6 +157,8 @@ export class Link {
   private readonly reader = new FrameReader()
   private lastId = 0
   private reason: string | null = null
+  /** What the agent has said last, if it leaves us: it says why better than the socket does. */
+  private farewell: string | null = null
   private readonly early: [string, readonly unknown[]][] = []
   private earlyBytes = 0
   private onEvent: EventHandler = (event, args) => this.early.push([event, args])
@@ -173,7 +175,7 @@ export class Link {
       this.reason ??= error.message
     })
     socket.on('close', () => {
-      const reason = this.reason ?? LINK_CLOSED
+      const reason = this.farewell ?? this.reason ?? LINK_CLOSED
       for (const w of this.waiting.values()) w.reject(new LinkLost(reason))
       this.waiting.clear()
       this.reason = reason
@@ -229,6 +231,7 @@ export class Link {
 
   private take([id, second, ...rest]: unknown[]): void {
     if (id === 0) {
+      if (second === 'ended') this.farewell = String(rest[0])
       this.onEvent(String(second), rest)
       return
     }

@@ -63,6 +63,14 @@ describe('the link to the agent', () => {
     await expect(link.request('again')).rejects.toThrow(LinkLost)
   })
 
+  it('gives what the agent has said last for the reason, also if nobody has listened', async () => {
+    asked = () => {
+      peer.write(encodeFrame([0, 'ended', 'somebody has ended it']))
+      peer.end()
+    }
+    await expect(link.request('hello')).rejects.toThrow(/lost: somebody has ended it$/)
+  })
+
   it('ends on bytes that are no frames, and says so', async () => {
     peer.write(Buffer.alloc(16, 0xff))
     expect(await link.closed).toMatch(/a frame of 4294967295 bytes/)
