@@ -151,7 +151,7 @@ forEachJdk((jdk) => {
     expect(await java.line(/^again/)).toBe(`again ${weather.pairs / weather.every} wrong 0`)
     client.child.kill('SIGINT')
     const { code } = await client.exit
-    const ended = code === STATUS.notNow && weather === STOPS // a busy machine may make a stop longer
+    const ended = code === STATUS.notNow && weather !== CALM // a busy machine may make it longer
     if (code !== 0 && !ended) harm.push(`the client ended with ${code}, saying:\n${client.stderr()}`)
     const profile = await readProfileJson(file)
     const { gaps, healed } = profile.instrumentation

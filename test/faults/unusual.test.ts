@@ -109,7 +109,7 @@ const UNUSUAL: readonly Unusual[] = [
     pressers: 0,
     says: /CodeCache is full/,
   },
-  { name: 'stacks as small as they may be', options: [HEAP, '-XX:ThreadStackSize=180'] },
+  { name: 'stacks of 180 KiB', options: [HEAP, '-XX:ThreadStackSize=180'] },
   { name: 'stacks of a gigabyte', options: [HEAP, '-XX:ThreadStackSize=1048576'] },
   { name: 'nothing inlined', options: [HEAP, '-XX:-Inline'] },
   {
