@@ -181,7 +181,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     let read = 0
     const { tried, refused } = await tryInputs(
       `data of a JVM (${port.places} places), JFLUID_SEED=${seed}`,
-      inputs(40, 20_000),
+      inputs(15, 20_000),
       800,
       async () => {
         port.damage(chance, Math.floor(chance.next() * 40))
@@ -203,7 +203,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let known = 0
-    await tryInputs(`tables of a JVM, JFLUID_SEED=${seed}`, inputs(20, 20_000), 800, async () => {
+    await tryInputs(`tables of a JVM, JFLUID_SEED=${seed}`, inputs(10, 20_000), 800, async () => {
       port.damage(chance, Math.floor(chance.next() * 40))
       try {
         if ((await readStructs(new Memory(port), library)) !== null) known++
