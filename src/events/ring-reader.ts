@@ -9,6 +9,8 @@
 //   begin once k-1 has begun and the writer that had it was read to the end of it. When the THREAD of
 //   segment k is visible, all of k-1 is visible too, so that end is where it stops being written.
 //   If k-1 has not begun yet, the writer is held back until it has.
+// - While the sink works on what it was told it may have chunks set aside: the target gets them back at once, and they are read in
+//   their turn, from a copy.
 // - A BEGIN is read after the SUBMIT of its token, which another writer has stored before. Until that has
 //   been read, the writer is held back.
 
@@ -17,6 +19,7 @@ import { decodeEvents, type EventSink, type ThreadGate, UnknownEvent, WriterStat
 import { THREAD_NUMBER_BITS } from './event-layout.ts'
 import type { Ring } from './ring.ts'
 import { CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from './ring-layout.ts'
+import { SetAside } from './set-aside.ts'
 
 /** A chunk whose header contradicts what was read before. */
 export class BrokenChunk extends JfluidError {
@@ -62,8 +65,11 @@ export class RingReader implements ThreadGate {
   }
   /** Reading to the end of a segment has stopped before it. */
   #cutShort = false
+  readonly #aside: SetAside
   /** Those that own a chunk, in the order they came. */
   #active: Writer[] = []
+  /** Those that were found to own one meanwhile. */
+  #arrived: Writer[] = []
   /** By chunk: its state in this round's snapshot, and whether a writer has it on its list. */
   readonly #seen: Uint8Array
   readonly #known: Uint8Array
@@ -84,6 +90,7 @@ export class RingReader implements ThreadGate {
     this.#ring = ring
     this.#sink = sink
     this.#onChunk = onChunk
+    this.#aside = new SetAside(ring)
     this.#seen = new Uint8Array(ring.chunkCount)
     this.#known = new Uint8Array(ring.chunkCount)
   }
@@ -131,6 +138,7 @@ export class RingReader implements ThreadGate {
    */
   poll(maxChunks = Number.POSITIVE_INFINITY): number {
     const before = this.#events
+    this.#admit()
     this.#takeStock()
     const writers = this.#active
     let budget = maxChunks
@@ -146,12 +154,13 @@ export class RingReader implements ThreadGate {
     this.#releaseHeld()
     if (this.#complete) this.#giveUp()
     this.#active = writers.filter((writer) => writer.chunk >= 0 || writer.later.size > 0)
+    if (this.#arrived.length > 0) this.#complete = false
     return this.#events - before
   }
 
   /**
    * Reads until nothing is left: for the end of a session, when nobody writes any more. A target that goes on writing all the same
-   * is not followed: of a buffer at rest each chunk is given back once.
+   * is not followed: of a buffer at rest each chunk is given back once, and so is what was set aside.
    */
   drain(): number {
     const { chunkCount } = this.#ring
@@ -159,7 +168,7 @@ export class RingReader implements ThreadGate {
     let given = 0
     for (
       let rounds = 0;
-      given <= chunkCount && rounds < PATIENT_ROUNDS * chunkCount + MORE_ROUNDS;
+      given <= chunkCount + this.#aside.most && rounds < PATIENT_ROUNDS * chunkCount + MORE_ROUNDS;
       rounds++
     ) {
       const read = this.poll()
@@ -168,6 +177,31 @@ export class RingReader implements ThreadGate {
       if (read === 0 && this.#complete && this.#active.every((writer) => writer.rounds === 0)) break
     }
     return events
+  }
+
+  /**
+   * For the sink, while it is busy with something else than events: where few chunks are free, full ones are copied and given back.
+   * May be called at any time, also from within the sink.
+   */
+  setAside(): void {
+    const ring = this.#ring
+    ring.refresh()
+    let free = 0
+    for (let chunk = 0; chunk < ring.chunkCount; chunk++) if (ring.state(chunk) === CHUNK_FREE) free++
+    if (free > ring.chunkCount / 2) return
+    for (let chunk = 0; chunk < ring.chunkCount; chunk++) {
+      if (ring.state(chunk) !== CHUNK_FULL) continue
+      // What contradicts something is found again, and refused, when it is to be read.
+      if (this.#known[chunk] === 0 && this.#take(chunk, this.#arrived) !== undefined) continue
+      const later = this.#writers.get(ring.writer(chunk))?.later
+      const sequence = ring.sequence(chunk)
+      if (later?.get(sequence) !== chunk) continue
+      const copy = this.#aside.take(chunk)
+      if (copy < 0) return
+      later.set(sequence, copy)
+      this.#known[chunk] = 0
+      this.#onChunk()
+    }
   }
 
   /** Takes a snapshot of the states, and puts chunks that are new on their writers' lists. */
@@ -182,16 +216,30 @@ export class RingReader implements ThreadGate {
       const state = ring.state(chunk)
       this.#seen[chunk] = state
       if (state === CHUNK_FREE) this.#free++
-      else if (this.#known[chunk] === 0) this.#take(chunk)
+      else if (this.#known[chunk] === 0) {
+        const problem = this.#take(chunk, this.#active)
+        if (problem !== undefined) throw new BrokenChunk(chunk, ring.writer(chunk), problem)
+      }
       if (state === CHUNK_IDLE) this.#idle++
     }
   }
 
-  #take(chunk: number): void {
+  /** Those that were found while something else was done. */
+  #admit(): void {
+    for (const writer of this.#arrived.splice(0)) {
+      if (!this.#active.includes(writer)) this.#active.push(writer)
+    }
+  }
+
+  /**
+   * @param owners  where a writer goes that had none
+   * @returns what the chunk contradicts
+   */
+  #take(chunk: number, owners: Writer[]): string | undefined {
     const ring = this.#ring
     const number = ring.writer(chunk)
-    if (number === 0) return
-    if (number >= 2 ** THREAD_NUMBER_BITS) throw new BrokenChunk(chunk, number, 'no such writer')
+    if (number === 0) return undefined
+    if (number >= 2 ** THREAD_NUMBER_BITS) return 'no such writer'
     let writer = this.#writers.get(number)
     if (writer === undefined) {
       writer = new Writer(number)
@@ -199,12 +247,11 @@ export class RingReader implements ThreadGate {
     }
     const sequence = ring.sequence(chunk)
     const expected = writer.chunk >= 0 ? writer.sequence + 1 : writer.sequence
-    if (sequence < expected || writer.later.has(sequence)) {
-      throw new BrokenChunk(chunk, number, `has sequence ${sequence} again`)
-    }
-    if (writer.chunk < 0 && writer.later.size === 0) this.#active.push(writer)
+    if (sequence < expected || writer.later.has(sequence)) return `has sequence ${sequence} again`
+    if (writer.chunk < 0 && writer.later.size === 0) owners.push(writer)
     writer.later.set(sequence, chunk)
     this.#known[chunk] = 1
+    return undefined
   }
 
   /** @returns chunks read to their end */
@@ -212,26 +259,32 @@ export class RingReader implements ThreadGate {
     for (let chunks = 0; chunks < maxChunks; chunks++) {
       if (writer.chunk < 0 && !this.#nextChunk(writer)) return chunks
       const chunk = writer.chunk
-      this.#read(writer, 0, this)
       // A writer that has a later chunk is done with this one, whatever its state says: a thread that ran
-      // out of stack at the wrong moment may have left it BUSY.
-      const ended = this.#seen[chunk] === CHUNK_FULL || writer.later.has(writer.sequence + 1)
+      // out of stack at the wrong moment may have left it BUSY. What is found while it is read says nothing of what is visible now.
+      const isCopy = this.#aside.has(chunk)
+      const ended = isCopy || this.#seen[chunk] === CHUNK_FULL || writer.later.has(writer.sequence + 1)
+      this.#read(writer, 0, this)
       if (writer.held || !ended) return chunks
-      this.#ring.free(chunk, writer.offset)
+      if (isCopy) this.#aside.release(chunk)
+      else this.#giveBack(chunk, writer.offset)
       this.#onChunk()
-      this.#free++
       this.#returned++
-      this.#known[chunk] = 0
       writer.chunk = -1
       writer.sequence++
     }
     return maxChunks
   }
 
+  #giveBack(chunk: number, used: number): void {
+    this.#ring.free(chunk, used)
+    this.#free++
+    this.#known[chunk] = 0
+  }
+
   #nextChunk(writer: Writer): boolean {
     const chunk = writer.later.get(writer.sequence)
     if (chunk === undefined) return false
-    const epoch = this.#ring.epoch(chunk)
+    const epoch = (this.#aside.has(chunk) ? this.#aside : this.#ring).epoch(chunk)
     if (epoch < 0) throw new BrokenChunk(chunk, writer.writer, 'its epoch is beyond 2^58 ticks')
     writer.later.delete(writer.sequence)
     writer.chunk = chunk
@@ -243,13 +296,15 @@ export class RingReader implements ThreadGate {
 
   /** Reads the writer's present chunk as far as it is written, or as `gate` allows. */
   #read(writer: Writer, level: 0 | 1, gate: ThreadGate): void {
-    const ring = this.#ring
     const { chunk, offset, events } = writer
-    const end = ring.look(chunk, offset, level)
+    const ring = this.#ring
+    const aside = this.#aside
+    const isCopy = aside.has(chunk)
+    const end = isCopy ? aside.end(chunk) : ring.look(chunk, offset, level)
     writer.held = false
     if (end === offset) return
-    const words = ring.words(level)
-    const origin = ring.origin(chunk, level)
+    const words = isCopy ? aside.words : ring.words(level)
+    const origin = isCopy ? aside.origin(chunk) : ring.origin(chunk, level)
     const stop = decodeEvents(words, origin + offset / 4, origin + end / 4, writer, this.#sink, gate)
     if (stop > origin + offset / 4) writer.rounds = 0
     writer.offset = (stop - origin) * 4
@@ -295,7 +350,8 @@ export class RingReader implements ThreadGate {
       for (const writer of this.#active) {
         if (!writer.held) continue
         const { chunk, offset } = writer
-        this.#drain(writer, 1)
+        // What comes behind that chunk has not been looked at in this round, and may be what others wait for.
+        if (this.#drain(writer, 1) > 0) this.#complete = false
         released ||= writer.chunk !== chunk || writer.offset !== offset
       }
     }

@@ -123,12 +123,15 @@ export interface RingReaderThread {
   readonly since: number
 }
 
+/** Looks that may be in use at once. */
+export type RingLevel = 0 | 1 | 2
+
 /**
  * An open buffer. Chunks are numbered from 0; offsets inside a chunk are bytes from its start.
  *
  * `refresh` comes first in every round, then states and headers may be asked for. Words are read in
  * two steps, so that nothing is allocated: `look` says how far a chunk is written, then `words` and
- * `origin` say where its bytes lie. Two levels can be looked at at once: 0, and 1 while 0 is in use.
+ * `origin` say where its bytes lie. Three levels can be looked at at once: 0, 1 while 0 is in use, and 2 for what is set aside meanwhile.
  */
 export interface Ring {
   readonly chunkBytes: number
@@ -151,10 +154,10 @@ export interface Ring {
    * @returns offset after the last event before the first zero word. All events between are visible
    *          as a whole from now on.
    */
-  look(chunk: number, from: number, level: 0 | 1): number
+  look(chunk: number, from: number, level: RingLevel): number
   /** What `look` saw: the chunk's offset `o` is element `origin(chunk, level) + o / 4`. */
-  words(level: 0 | 1): Uint32Array
-  origin(chunk: number, level: 0 | 1): number
+  words(level: RingLevel): Uint32Array
+  origin(chunk: number, level: RingLevel): number
   /** Zeroes the first `used` bytes, then gives the chunk back as FREE. Only for FULL ones. */
   free(chunk: number, used: number): void
   /** Tells waiting target threads that the client lives. */
@@ -244,7 +247,7 @@ class MappedRing implements Ring {
    * A thread writes its events in order, each with release: so all that is before a visible event is
    * visible, and the end can be searched for. Two dozen atomic loads, however long the chunk is.
    */
-  look(chunk: number, from: number, _level: 0 | 1): number {
+  look(chunk: number, from: number, _level: RingLevel): number {
     const words = this.#words
     const origin = this.origin(chunk)
     const limit = this.chunkBytes / EVENT_BYTES
@@ -263,11 +266,11 @@ class MappedRing implements Ring {
     return known * EVENT_BYTES
   }
 
-  words(_level: 0 | 1): Uint32Array {
+  words(_level: RingLevel): Uint32Array {
     return this.#words
   }
 
-  origin(chunk: number, _level?: 0 | 1): number {
+  origin(chunk: number, _level?: RingLevel): number {
     return this.#first + (chunk * this.chunkBytes) / 4
   }
 
@@ -314,7 +317,7 @@ class FileRing implements Ring {
   readonly #head: Uint32Array
   readonly #signature = new Uint32Array(CHUNK_EVENTS / 4)
   #signed = -1
-  readonly #levels: readonly [Uint32Array, Uint32Array]
+  readonly #levels: readonly [Uint32Array, Uint32Array, Uint32Array]
   readonly #zeros: Uint8Array
   readonly #word = new Uint32Array(1)
   #heartbeat = 0
@@ -324,7 +327,8 @@ class FileRing implements Ring {
     this.chunkBytes = chunkBytes
     this.chunkCount = chunkCount
     this.#head = new Uint32Array((RING_STATES + chunkCount * 4) / 4)
-    this.#levels = [new Uint32Array(chunkBytes / 4), new Uint32Array(chunkBytes / 4)]
+    const level = () => new Uint32Array(chunkBytes / 4)
+    this.#levels = [level(), level(), level()]
     this.#zeros = new Uint8Array(chunkBytes)
     this.refresh()
     this.#heartbeat = this.#head[RING_HEARTBEAT / 4]
@@ -361,7 +365,7 @@ class FileRing implements Ring {
    * The copy is not atomic: an event that was written meanwhile can be torn. Whatever was seen of it
    * shows that it is there, so a second copy of the same range has it whole.
    */
-  look(chunk: number, from: number, level: 0 | 1): number {
+  look(chunk: number, from: number, level: RingLevel): number {
     const words = this.#levels[level]
     this.#read(words, from, chunk, from, this.chunkBytes - from)
     let at = from / 4
@@ -371,7 +375,7 @@ class FileRing implements Ring {
     return end
   }
 
-  words(level: 0 | 1): Uint32Array {
+  words(level: RingLevel): Uint32Array {
     return this.#levels[level]
   }
 

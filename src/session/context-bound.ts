@@ -7,7 +7,7 @@ import type { SessionOptions } from './session-options.ts'
 const CONTEXT_BYTES = 256
 /** The part of memory that they may take. */
 const PART = 8
-/** To collapse more takes longer than threads of the target wait, and a picture of more is no use to a live view: it takes seconds. */
+/** A picture of more is no use to a live view: it takes seconds. */
 const MOST_UNASKED = 2 ** 20
 const LEAST = 2 ** 16
 

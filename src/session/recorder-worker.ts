@@ -65,7 +65,7 @@ class RecordingThread {
 
   constructor({ ringPath, executed, firstMethod, regions, firstPlaced, trace, bound }: RecorderData) {
     this.#ring = openRing(ringPath)
-    const alive = () => this.#beat()
+    const alive = () => this.#atWork()
     this.#builder = new CctBuilder(
       undefined,
       alive,
@@ -161,7 +161,7 @@ class RecordingThread {
         return
       case 'mayFold':
         this.#folding = new Folding(this.#builder, command.ticksOfCall, command.ticksOfCount, () =>
-          this.#beat(),
+          this.#atWork(),
         )
         return
       case 'fold':
@@ -192,7 +192,7 @@ class RecordingThread {
         const snapshot = snapshotOf(
           this.#builder,
           request.options,
-          () => this.#beat(),
+          () => this.#atWork(),
           () => this.#keepUp(),
           this.#folding,
         )
@@ -261,7 +261,7 @@ class RecordingThread {
       slow,
       want,
       options,
-      () => this.#beat(),
+      () => this.#atWork(),
       () => this.#keepUp(),
     )
   }
@@ -324,6 +324,12 @@ class RecordingThread {
     if (now - this.#scarceAt < SCARCE_EVERY_MS) return
     this.#scarceAt = now
     send({ kind: 'scarce' })
+  }
+
+  /** While the tree is worked on for long, and no events can be read. */
+  #atWork(): void {
+    this.#beat()
+    if (this.#running) this.#reader.setAside()
   }
 
   #beat(): void {

@@ -8,7 +8,13 @@ import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { EventSink } from '../../src/events/decode.ts'
 import { MOST_EPOCHS } from '../../src/events/event-halves.ts'
 import { CONTROL_BEGIN, CONTROL_SUBMIT, KIND_ENTER, KIND_EXIT } from '../../src/events/event-layout.ts'
-import { createRing, openRing, type Ring, type RingReaderThread } from '../../src/events/ring.ts'
+import {
+  createRing,
+  openRing,
+  type Ring,
+  type RingLevel,
+  type RingReaderThread,
+} from '../../src/events/ring.ts'
 import { CHUNK_BUSY, CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from '../../src/events/ring-layout.ts'
 import { RingReader } from '../../src/events/ring-reader.ts'
 import {
@@ -115,6 +121,54 @@ describe.each([
     assert.deepEqual(sink.of(5), ['enter 1 0', 'enter 1 1', 'enter 1 2'])
   })
 
+  it('sets full chunks aside where few are free, and reads them in their order', () => {
+    target.put(0, CHUNK_FULL, 5, 0, many(PER_CHUNK, 0))
+    target.put(1, CHUNK_FULL, 5, 1, many(2, 1000))
+    target.put(2, CHUNK_FULL, 6, 0, many(3, 0))
+    reader.setAside()
+    assert.equal(target.state(0), CHUNK_FULL, 'five of eight are free')
+    target.put(3, CHUNK_BUSY, 5, 2, many(1, 2000))
+    reader.setAside()
+    assert.deepEqual(
+      [0, 1, 2, 3].map((chunk) => target.state(chunk)),
+      [CHUNK_FREE, CHUNK_FREE, CHUNK_FREE, CHUNK_BUSY],
+    )
+    assert.equal(sink.all.length, 0)
+    target.put(1, CHUNK_FULL, 6, 1, many(4, 1000))
+    assert.equal(reader.poll() + reader.poll(), PER_CHUNK + 10)
+    const times = sink.of(5).map((event) => Number(event.split(' ')[2]))
+    assert.deepEqual(times, [...Array(PER_CHUNK).keys(), 1000, 1001, 2000])
+    assert.equal(sink.of(6).length, 7)
+  })
+
+  it('sets aside from within what it tells, but not the chunk that it reads', () => {
+    const chunks = [0, 1, 2, 3, 4]
+    for (const chunk of chunks) target.put(chunk, CHUNK_FULL, 5, chunk, many(2, 10 * chunk))
+    let states: number[] = []
+    class Busy extends RecordingSink {
+      override calls(words: Uint32Array, from: number, to: number, base: number): number {
+        if (states.length === 0) {
+          reader.setAside()
+          states = chunks.map((chunk) => target.state(chunk))
+        }
+        return super.calls(words, from, to, base)
+      }
+    }
+    sink = new Busy()
+    reader = new RingReader(ring, sink)
+    assert.equal(reader.drain(), 10)
+    assert.deepEqual(states, [CHUNK_FULL, CHUNK_FREE, CHUNK_FREE, CHUNK_FREE, CHUNK_FREE])
+    const times = sink.of(5).map((event) => Number(event.split(' ')[2]))
+    assert.deepEqual(times, [0, 1, 10, 11, 20, 21, 30, 31, 40, 41])
+    assert.ok(chunks.every((chunk) => target.state(chunk) === CHUNK_FREE))
+  })
+
+  it('what cannot be is not set aside, and refused when it is to be read', () => {
+    for (const chunk of [0, 1, 2, 3, 4]) target.put(chunk, CHUNK_FULL, 5, 0, many(2, 0))
+    reader.setAside()
+    assert.throws(() => reader.poll(), /chunk \d of writer 5: has sequence 0 again/)
+  })
+
   it('reads a BEGIN after the SUBMIT of its token, through several writers', () => {
     target.put(0, CHUNK_FULL, 4, 0, [controlWord(CONTROL_BEGIN, 2), enterWord(3, 30)])
     target.put(1, CHUNK_FULL, 5, 0, [
@@ -129,6 +183,29 @@ describe.each([
       ['enter 1 10', 'submit 1', 'begin 1', 'enter 2 20', 'submit 2', 'begin 2', 'enter 3 30'],
     )
     assert.equal(reader.returnedChunks, 3)
+  })
+
+  it('holds a segment back however many rounds the one before it takes to be reached', () => {
+    const chunks = 40
+    const path = join(dir, 'large')
+    createRing(path, { chunkBytes: 4096, chunkCount: chunks })
+    const large = new FakeTarget(path, 4096, chunks)
+    const buffer = openRing(path)
+    const [guest, other] = [20, 21]
+    // A thread that changes between two carriers with each chunk; behind that, the begin of what a third one goes on with.
+    for (let turn = 0; turn < 32; turn++) {
+      const words = [threadWord(guest, turn), enterWord(1, turn)]
+      large.put(turn, CHUNK_FULL, 5 + (turn % 2), Math.floor(turn / 2), words)
+    }
+    large.put(32, CHUNK_FULL, 6, 16, [threadWord(other, 0), enterWord(7, 100)])
+    large.put(33, CHUNK_FULL, 7, 0, [threadWord(other, 1), exitWord(7, 200)])
+    const reading = new RingReader(buffer, sink)
+    reading.drain()
+    buffer.close()
+    large.close()
+    assert.equal(reading.disordered, 0)
+    assert.deepEqual(sink.of(other), ['enter 7 100', 'exit 7 200'])
+    assert.equal(sink.of(guest).length, 32)
   })
 
   it('holds a BEGIN back until its SUBMIT comes, and gives the chunk back only then', () => {
@@ -324,18 +401,18 @@ class Interleaved implements Ring {
   epoch(chunk: number): number {
     return this.#ring.epoch(chunk)
   }
-  look(chunk: number, from: number, level: 0 | 1): number {
+  look(chunk: number, from: number, level: RingLevel): number {
     this.#meanwhile()
     return this.#ring.look(chunk, from, level)
   }
   sign(reader: RingReaderThread): void {
     this.#ring.sign(reader)
   }
-  words(level: 0 | 1): Uint32Array {
+  words(level: RingLevel): Uint32Array {
     this.#meanwhile()
     return this.#ring.words(level)
   }
-  origin(chunk: number, level: 0 | 1): number {
+  origin(chunk: number, level: RingLevel): number {
     return this.#ring.origin(chunk, level)
   }
   free(chunk: number, used: number): void {
@@ -495,9 +572,18 @@ describe.each([
     const both = new Interleaved(ring, () => {
       for (let steps = random(20) === 0 ? random(600) : random(4); steps > 0; steps--) program.step()
     })
-    const reading = new RingReader(both, tee(sink, builder))
+    const told = tee(sink, builder)
+    const busy: EventSink = {
+      ...told,
+      calls: (words, from, to, base) => {
+        if (random(8) === 0) reading.setAside()
+        return told.calls(words, from, to, base)
+      },
+    }
+    const reading = new RingReader(both, busy)
     while (!program.over) {
       for (let steps = random(400); steps > 0; steps--) program.step()
+      if (random(8) === 0) reading.setAside()
       reading.poll(1 + random(6))
     }
     reading.drain()
