@@ -74,6 +74,7 @@ export class CctBuilder extends PresentThread implements EventSink {
   readonly #executed: boolean
   #mostSampled: number
   readonly #maxNodes: number
+  readonly #bound: ContextBound | undefined
   readonly #alive: () => void
   /** Contexts that have become rows of collapsed contexts, see collapse.ts; null where there may be any number. */
   readonly collapsed: Collapsed | null
@@ -110,6 +111,7 @@ export class CctBuilder extends PresentThread implements EventSink {
     this.#mostSampled = mostSampled
     this.#executed = executed
     this.#maxNodes = maxNodes
+    this.#bound = bound
     this.#alive = alive
     this.#tokens = new Tokens(this.nodes)
     this.collapsed = bound === undefined ? null : new Collapsed(bound, alive)
@@ -285,11 +287,15 @@ export class CctBuilder extends PresentThread implements EventSink {
    * @param mostContexts of a call with more events than are kept; about a million, unless given
    */
   keepSlow(threshold: SlowThreshold, mostContexts?: number): void {
-    this.rootCalls?.keepSlow(threshold, (maxNodes) => this.#sibling(maxNodes), mostContexts)
+    const builders = {
+      ofAll: () => this.#sibling(this.#maxNodes, this.#bound),
+      ofOne: (maxNodes?: number) => this.#sibling(maxNodes),
+    }
+    this.rootCalls?.keepSlow(threshold, builders, mostContexts)
   }
 
-  /** One for some of the same calls, whose contexts are at most as many. */
-  #sibling(maxNodes = Math.min(this.#maxNodes, this.mostNodes)): CctBuilder {
+  /** One for some of the same calls. */
+  #sibling(maxNodes = this.#maxNodes, bound?: ContextBound): CctBuilder {
     const firstPlaced = this.nodes.ids === null ? null : this.firstPlaced
     const sibling = new CctBuilder(
       maxNodes,
@@ -298,6 +304,7 @@ export class CctBuilder extends PresentThread implements EventSink {
       this.firstMethod,
       undefined,
       firstPlaced,
+      bound,
     )
     sibling.nodes.ids = this.nodes.ids
     return sibling
@@ -336,6 +343,7 @@ export class CctBuilder extends PresentThread implements EventSink {
     for (const [node, halves] of other.probeHalves) {
       this.probeHalves.set(into[node], (this.probeHalves.get(into[node]) ?? 0) + sign * halves)
     }
+    if (this.nodes.count > this.mostNodes) this.makeRoom()
   }
 
   /**

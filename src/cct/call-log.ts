@@ -26,6 +26,8 @@ export const COUNTED = 6
 
 /** Where one stretch of events begins, of four numbers each: kind, and what goes with it. */
 const STRETCH = 4
+/** Of four bytes. */
+export const STRETCH_ELEMENTS = 2 * STRETCH
 
 /** What a thread's call has told so far. */
 export class CallLog {
@@ -34,7 +36,9 @@ export class CallLog {
   stretches: number[] = []
   /** Of a call that has outgrown its words: what was read meanwhile. */
   builder: CctBuilder | null = null
-  /** That has outgrown its bound. */
+  /** Bytes of it when it had read that. */
+  builderBytes = 0
+  /** That has outgrown its bound: nothing of it is kept any more. */
   isTooLarge = false
   /** It was here when the call began. */
   isWhole = false
@@ -51,6 +55,7 @@ export class CallLog {
     this.forget()
     if (this.words.length > KEPT_WORDS) this.words = new Uint32Array(FIRST_WORDS)
     this.builder = null
+    this.builderBytes = 0
     this.isTooLarge = this.isWhole = false
     this.#takenOut = []
   }
@@ -59,6 +64,17 @@ export class CallLog {
   forget(): void {
     this.used = 0
     this.stretches = []
+  }
+
+  giveUp(): void {
+    this.clear()
+    this.words = new Uint32Array(FIRST_WORDS)
+    this.isTooLarge = this.isWhole = true
+  }
+
+  /** What is kept of events, in elements of four bytes. */
+  get elements(): number {
+    return this.used + 2 * this.stretches.length
   }
 
   get isLarge(): boolean {
@@ -92,6 +108,7 @@ export class CallLog {
   readMeanwhile(builder: CctBuilder, thread: number): void {
     this.tell(builder, thread)
     this.builder = builder
+    this.builderBytes = builder.bytes
     this.#takenOut = []
     this.forget()
   }

@@ -57,6 +57,7 @@ export class Collapsed {
   contexts = 0
   /** Nodes from which on contexts are collapsed. */
   mostNodes: number
+  readonly #bound: number
   readonly #firstMethod: number
   readonly #alive: () => void
   /** By node: of a row's calls, those that are not its caller's own. */
@@ -66,7 +67,7 @@ export class Collapsed {
   #sums = new Float64Array(0)
 
   constructor({ contexts, firstMethod }: ContextBound, alive: () => void) {
-    this.mostNodes = contexts
+    this.#bound = this.mostNodes = contexts
     this.#firstMethod = firstMethod
     this.#alive = alive
   }
@@ -102,26 +103,33 @@ export class Collapsed {
     facts: () => { readonly warmCalls: Float64Array; readonly probeHalves: ReadonlyMap<number, number> },
     moved: (change: Collapse) => void,
   ): void {
-    for (
-      let target = this.mostNodes * STAYS;
-      target >= LEAST || target === this.mostNodes * STAYS;
-      target /= 4
-    ) {
+    const most = this.#bound
+    for (let target = most * STAYS; target >= LEAST || target === most * STAYS; target /= 4) {
       const { count } = nodes
-      const change = collapse(nodes, {
-        target,
-        places: places(),
-        firstMethod: this.#firstMethod,
-        alive: this.#alive,
-      })
+      const change = this.#collapsed(nodes, target, places())
+      if (change === null) {
+        this.mostNodes = Number.POSITIVE_INFINITY
+        return
+      }
       this.#note(nodes, change, facts())
       nodes.replace(change.bytes, change.count, change.rows, change.pseudo)
       moved(change)
-      if (nodes.count <= this.mostNodes * TOO_MANY) return
+      this.mostNodes = most
+      if (nodes.count <= most * TOO_MANY) return
       if (nodes.count > count * TOO_FEW_GONE) break
     }
     // It is threads, and what they stand in: the next context would try again.
     this.mostNodes = nodes.count * 2
+  }
+
+  /** Null where memory has no room for it: it goes on as it is, until there is none for a context. */
+  #collapsed(nodes: Nodes, target: number, places: Iterable<number>): Collapse | null {
+    try {
+      return collapse(nodes, { target, places, firstMethod: this.#firstMethod, alive: this.#alive })
+    } catch (error) {
+      if (error instanceof RangeError) return null
+      throw error
+    }
   }
 
   #note(

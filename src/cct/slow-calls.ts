@@ -2,7 +2,8 @@
 //
 // Whether a call is slow is known when it ends. So the events of a thread's call are kept as they come, run by run, not one by
 // one, and read a second time if the call was slow: what is not slow costs the copy of its words, 8 bytes an event. A call with more
-// words than that is read into a tree of its own meanwhile, so that memory stays bounded.
+// words than that is read into a tree of its own meanwhile, and so is the next where all that go on have too many: so memory stays
+// bounded. A call whose own tree there is no room for is in no tree, and counted.
 //
 // A pause may be told when the calls that it was in have ended, and make one of them fast that was slow. So the latest slow calls
 // are kept for a while, and what is not slow any more is taken out of the tree again; of the others some are kept that may
@@ -10,7 +11,7 @@
 // (pauses.ts): the trees here are told.
 
 import type { CctBuilder } from './builder.ts'
-import { ADJUST, CAUGHT, CallLog, COUNTED, RESUME, SITE, SUSPEND } from './call-log.ts'
+import { ADJUST, CAUGHT, CallLog, COUNTED, RESUME, SITE, STRETCH_ELEMENTS, SUSPEND } from './call-log.ts'
 import { TreeTooLarge } from './nodes.ts'
 import type { TakenOut } from './pauses.ts'
 import type { RootClock } from './root-calls.ts'
@@ -25,6 +26,11 @@ const MOST_SPARE = SLOWEST + 64
 const MOST_KEPT_BYTES = 2 ** 24
 /** Contexts of a call that is read meanwhile. */
 const MOST_CONTEXTS = 2 ** 20
+/** Of all calls that go on: elements of events that are kept, 64 MiB, and bytes of what was read meanwhile. */
+const MOST_OPEN_ELEMENTS = 2 ** 24
+const MOST_OPEN_BYTES = 2 ** 27
+/** Room that is kept for calls to come: a quarter of a MiB each, at most. */
+const MOST_FREE_LOGS = 256
 /** When a call is slow: at so many ticks, or above the p99 of all so far. */
 export type SlowThreshold = number | 'p99'
 
@@ -49,6 +55,8 @@ interface KeptCall extends SlowCall {
   readonly from: number
   /** So it is in the sum. */
   isSlow: boolean
+  /** How often the contexts of the sum had been collapsed when it was added: it can be taken away as long as that is so. */
+  moves: number
   readonly bytes: number
 }
 
@@ -60,6 +68,14 @@ export interface CallFacts {
   now(): number
 }
 
+/** Builders like that of all calls. */
+export interface SlowBuilders {
+  /** With the same bound, beyond which contexts are collapsed. */
+  ofAll(): CctBuilder
+  /** @param maxNodes  beyond which it throws TreeTooLarge */
+  ofOne(maxNodes?: number): CctBuilder
+}
+
 export class SlowCalls {
   readonly threshold: SlowThreshold
   /** Calls that were slow. */
@@ -68,9 +84,11 @@ export class SlowCalls {
   dropped = 0
   /** All slow calls. */
   readonly tree: CctBuilder
-  readonly #make: (maxNodes?: number) => CctBuilder
+  readonly #builders: SlowBuilders
   readonly #facts: CallFacts
   readonly #mostContexts: number
+  #openElements = 0
+  #openBytes = 0
   /** By thread number, of those that are in a call. */
   readonly #logs: (CallLog | undefined)[] = []
   /** Of calls that have ended: there are as many as calls that went on at once. */
@@ -91,13 +109,10 @@ export class SlowCalls {
   /** Calls that have ended, and were here when they began. */
   ended = 0
 
-  /**
-   * @param make   a builder like that of all calls
-   * @param ended  calls before those that are told
-   */
+  /** @param ended  calls before those that are told */
   constructor(
     threshold: SlowThreshold,
-    make: (maxNodes?: number) => CctBuilder,
+    builders: SlowBuilders,
     facts: CallFacts,
     mostContexts = MOST_CONTEXTS,
     ended = 0,
@@ -105,9 +120,14 @@ export class SlowCalls {
     this.ended = ended
     this.#mostContexts = mostContexts
     this.threshold = threshold
-    this.#make = make
+    this.#builders = builders
     this.#facts = facts
-    this.tree = make()
+    this.tree = builders.ofAll()
+  }
+
+  /** Of memory, about: what calls that go on have. */
+  get openBytes(): number {
+    return 4 * this.#openElements + this.#openBytes
   }
 
   /** Ticks; not finite while there is no p99. */
@@ -134,7 +154,7 @@ export class SlowCalls {
 
   #builderOf({ log, thread }: KeptCall): CctBuilder {
     if (log.builder !== null) return log.builder
-    const builder = this.#make()
+    const builder = this.#builders.ofOne()
     log.tell(builder, thread)
     return builder
   }
@@ -144,6 +164,7 @@ export class SlowCalls {
   begin({ thread, begin }: RootClock): void {
     const log = this.#logs[thread] ?? this.#freeLogs.pop() ?? new CallLog()
     this.#logs[thread] = log
+    this.#letGo(log)
     log.clear()
     log.isWhole = true
     log.began = begin
@@ -151,9 +172,9 @@ export class SlowCalls {
 
   calls({ thread }: RootClock, words: Uint32Array, from: number, to: number, base: number): void {
     const log = this.#logs[thread]
-    if (from >= to || log?.isWhole !== true) return
+    if (from >= to || log?.isWhole !== true || log.isTooLarge) return
     log.take(words, from, to, base)
-    if (log.isLarge) this.#readMeanwhile(log, thread)
+    this.#grown(log, thread, to - from)
   }
 
   adjust(clock: RootClock, ticks: number): void {
@@ -182,9 +203,21 @@ export class SlowCalls {
 
   #stretch({ thread }: RootClock, kind: number, a: number, b = 0): void {
     const log = this.#logs[thread]
-    if (log?.isWhole !== true) return
+    if (log?.isWhole !== true || log.isTooLarge) return
     log.stretches.push(kind, a, b, 0)
-    if (log.isLarge) this.#readMeanwhile(log, thread)
+    this.#grown(log, thread, 0)
+  }
+
+  /** By words, and one stretch. */
+  #grown(log: CallLog, thread: number, words: number): void {
+    this.#openElements += words + STRETCH_ELEMENTS
+    if (log.isLarge || this.#openElements > MOST_OPEN_ELEMENTS) this.#readMeanwhile(log, thread)
+  }
+
+  /** What is kept of it is no call's that goes on. */
+  #letGo(log: CallLog): void {
+    this.#openElements -= log.elements
+    this.#openBytes -= log.builderBytes
   }
 
   /** A pause was in its time, see `CallLog.takeOut`. */
@@ -208,7 +241,7 @@ export class SlowCalls {
       if (log.builder !== null) this.#readMeanwhile(log, thread)
       const kept = log.copy()
       const facts = { number: this.ended, thread, method, ticks, atMs: this.#facts.now() }
-      const call = { ...facts, log: kept, call: number, from, isSlow, bytes: kept.bytes }
+      const call = { ...facts, log: kept, call: number, from, isSlow, bytes: kept.bytes, moves: 0 }
       if (isSlow) {
         this.#add(call)
         this.#latest = call
@@ -216,16 +249,19 @@ export class SlowCalls {
       } else this.#keepSpare(call)
       this.#compete(call)
     }
+    this.#letGo(log)
     log.clear()
     this.#logs[thread] = undefined
-    this.#freeLogs.push(log)
+    if (this.#freeLogs.length < MOST_FREE_LOGS) this.#freeLogs.push(log)
   }
 
-  #add({ log, thread }: KeptCall): void {
+  #add(call: KeptCall): void {
+    const { log, thread } = call
     this.count++
     if (log.isTooLarge) this.dropped++
     else if (log.builder !== null) this.tree.addTree(log.builder, thread)
     else log.tell(this.tree, thread)
+    call.moves = this.tree.moves
   }
 
   #takeAway(call: KeptCall): void {
@@ -289,6 +325,8 @@ export class SlowCalls {
     if (call === undefined) return
     const { log, thread, isSlow: wasSlow } = call
     const isSlow = ticks >= call.from
+    // Some of its contexts may be part of others in the sum now.
+    if (wasSlow && call.moves !== this.tree.moves) return
     call.ticks = ticks
     call.isSlow = isSlow
     this.#isStale = true
@@ -317,15 +355,16 @@ export class SlowCalls {
 
   /** Too much to be kept: it is read into a tree of its own. */
   #readMeanwhile(log: CallLog, thread: number): void {
+    this.#letGo(log)
     try {
-      if (!log.isTooLarge) log.readMeanwhile(log.builder ?? this.#make(this.#mostContexts), thread)
+      log.readMeanwhile(log.builder ?? this.#builders.ofOne(this.#mostContexts), thread)
+      if (this.#openBytes + log.builderBytes > MOST_OPEN_BYTES) log.giveUp()
     } catch (error) {
       if (!(error instanceof TreeTooLarge)) throw error
-      // Its tree has outgrown its bound. That of all calls has not, so recording goes on.
-      log.isTooLarge = true
-      log.builder = null
+      // That of all calls has not outgrown its bound, so recording goes on.
+      log.giveUp()
     }
-    log.forget()
+    this.#openBytes += log.builderBytes
   }
 }
 

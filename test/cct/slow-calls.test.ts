@@ -7,6 +7,7 @@ import { Course } from '../../src/cct/course.ts'
 import { differenceOf } from '../../src/cct/difference.ts'
 import { SLOWEST, type SlowThreshold } from '../../src/cct/slow-calls.ts'
 import { slowStateOf } from '../../src/cct/slow-times.ts'
+import { snapshotOf } from '../../src/cct/snapshot.ts'
 import { enterWord, exitWord } from '../events/fake-target.ts'
 import { enter, exit } from '../events/sinks.ts'
 import { FREE, idOf, play, show, treeOf } from './notation.ts'
@@ -431,6 +432,79 @@ describe('slow calls', () => {
     assert.deepEqual([slow().count, slow().dropped, slow().slowest.length], [1, 1, 0])
     play(builder, `root main> ${now + 1} main< ${now + 4}`)
     assert.equal(show(treeOf(slow().tree)), 'main 1x 3ns')
+  })
+
+  it('whose contexts are too many are collapsed as those of all calls are, and recording goes on', () => {
+    const [contexts, firstMethod] = [1000, 1]
+    const bounded = new CctBuilder(undefined, undefined, false, 1, undefined, null, { contexts, firstMethod })
+    const { builder, slow } = keeping(1, bounded)
+    builder.thread(1, -1)
+    let now = 0
+    const chain = (from: number, depth: number) => {
+      for (let i = 0; i < depth; i++) enter(builder, from + i, ++now)
+      for (let i = depth - 1; i >= 0; i--) exit(builder, from + i, ++now)
+    }
+    for (let call = 0; call < 3000; call++) {
+      builder.root()
+      enter(builder, 1, ++now)
+      chain(10 + 2 * call, 2)
+      exit(builder, 1, ++now)
+    }
+    assert.ok(slow().tree.moves > 0)
+    assert.ok(slow().tree.count <= contexts, `${slow().tree.count} contexts`)
+    const sums = (of: CctBuilder) => {
+      const { merged } = snapshotOf(of, { calibration: FREE, nsPerTick: 1 })
+      return [merged.metrics.calls[0], merged.metrics.totalNs[0]]
+    }
+    assert.deepEqual(sums(slow().tree), sums(builder))
+    assert.deepEqual([slow().count, slow().dropped, sums(slow().tree)[0]], [3000, 0, 3000])
+
+    // A pause that is told now leaves a call as it was whose contexts may be part of others.
+    const oldest = Math.min(...slow().slowest.map(({ number }) => number))
+    assert.ok(oldest < 2000)
+    for (let at = 100; at < now; at += 100) builder.pause(at, at + 1)
+    assert.deepEqual(sums(slow().tree)[0], slow().count)
+
+    builder.root()
+    chain(1, 5000)
+    const [first] = slow().slowest
+    assert.equal(slow().treeOf(first!.number)?.count, 5002, 'more than the bound is what one call has')
+  })
+
+  it('that go on at once take 200 MiB of memory at most, and those without room are counted', () => {
+    const { builder, slow } = keeping(1)
+    const methods = 1000
+    const words: number[] = []
+    for (let i = 0; i < methods; i++) words.push(...enterWord(i + 2, i), ...exitWord(i + 2, i))
+    const threads = 8
+    let most = 0
+    for (let thread = 1; thread <= threads; thread++) {
+      builder.thread(thread, -1)
+      builder.root()
+      enter(builder, 1, 0)
+    }
+    // Each context of a call is one of its own: a million a call.
+    for (let outer = 0; outer < methods; outer++) {
+      const run = Uint32Array.from([
+        ...enterWord(methods + 2 + outer, 0),
+        ...words,
+        ...exitWord(methods + 2 + outer, methods),
+      ])
+      for (let thread = 1; thread <= threads; thread++) {
+        builder.thread(thread, -1)
+        builder.calls(run, 0, run.length, 0)
+        most = Math.max(most, slow().openBytes)
+      }
+    }
+    for (let thread = 1; thread <= threads; thread++) {
+      builder.thread(thread, -1)
+      exit(builder, 1, methods)
+    }
+    assert.ok(most > 100 * 2 ** 20 && most <= 200 * 2 ** 20, `${most} bytes`)
+    assert.equal(slow().openBytes, 0)
+    assert.equal(slow().count, threads)
+    assert.ok(slow().dropped > 0 && slow().dropped < threads, `${slow().dropped} dropped`)
+    assert.equal(slow().slowest.length, threads - slow().dropped)
   })
 
   it('that are all of them have the tree of all calls, whatever happens in between', () => {
