@@ -332,7 +332,12 @@ async function properties(
   return parseProperties(bytes.toString('latin1')) // Properties.store writes ISO 8859-1
 }
 
-async function run(
+/**
+ * Has the JVM carry a command out.
+ *
+ * @throws NoSuchProcess, TargetStopped where the JVM has ended or is stopped, else what `attachCommand` throws
+ */
+export async function run(
   { pid, socketPath, target }: AttachConnection,
   operation: string,
   args: readonly string[],

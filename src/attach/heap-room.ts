@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_TEMPFAIL } from '../base/errors.ts'
 import { AttachError } from './admission.ts'
-import { attachCommand } from './command.ts'
+import { run } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 
 /** What the first session takes. */
@@ -31,16 +31,16 @@ export class NoHeapLeft extends AttachError {
  *
  * @throws NoHeapLeft
  */
-export async function refuseWithoutHeap({ pid, socketPath }: AttachConnection): Promise<void> {
+export async function refuseWithoutHeap(connection: AttachConnection): Promise<void> {
   const ask = async (line: string): Promise<string> => {
-    const { code, text } = await attachCommand(socketPath, 'jcmd', [line])
+    const { code, text } = await run(connection, 'jcmd', [line])
     return code === 0 ? text : ''
   }
   const max = Number(/MaxHeapSize=(\d+)/.exec(await ask('VM.flags'))?.[1] ?? Number.POSITIVE_INFINITY)
   for (const until = performance.now() + PATIENCE_MS; ; ) {
     const free = max - heapUsed(await ask('GC.heap_info'))
     if (free >= HEAP_NEEDED) return
-    if (performance.now() >= until) throw new NoHeapLeft(pid, free)
+    if (performance.now() >= until) throw new NoHeapLeft(connection.pid, free)
     await sleep(PAUSE_MS)
   }
 }

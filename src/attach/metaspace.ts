@@ -4,7 +4,7 @@
 
 import { EX_TEMPFAIL } from '../base/errors.ts'
 import { AttachError } from './admission.ts'
-import { attachCommand } from './command.ts'
+import { run } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 
 /** The first session in a JVM took 2.6 MiB of it, on 17 and on 25; bodies with probes come to that. */
@@ -31,10 +31,10 @@ const mib = (bytes: number): string => `${(Math.max(0, bytes) / 2 ** 20).toFixed
  *
  * @throws NoMetaspaceLeft
  */
-export async function refuseWithoutMetaspace({ pid, socketPath }: AttachConnection): Promise<void> {
-  const { code, text } = await attachCommand(socketPath, 'jcmd', ['VM.metaspace basic scale=KB'])
+export async function refuseWithoutMetaspace(connection: AttachConnection): Promise<void> {
+  const { code, text } = await run(connection, 'jcmd', ['VM.metaspace basic scale=KB'])
   const left = code === 0 ? metaspaceLeft(text) : Number.POSITIVE_INFINITY
-  if (left < METASPACE_NEEDED) throw new NoMetaspaceLeft(pid, left)
+  if (left < METASPACE_NEEDED) throw new NoMetaspaceLeft(connection.pid, left)
 }
 
 /**

@@ -1,6 +1,7 @@
 // jfluid detach: ends a session whose client hangs or is stopped, and removes what dead clients have left.
 
 import { jsonText } from '../profile/json-text.ts'
+import { remainsText } from '../profile/detach-facts.ts'
 import { count } from '../profile/text.ts'
 import { type Dismissal, dismiss, NotGone } from '../session/dismiss.ts'
 import { targetOf } from './target.ts'
@@ -17,22 +18,25 @@ export async function detach(
   print: (text: string) => void,
 ): Promise<void> {
   const pid = await targetOf(pidText)
-  const done = await dismiss(pid, flags.force === true)
+  const done = withProbes(await dismiss(pid, flags.force === true))
   print(flags.json === true ? `${jsonText(asJson(done), 2)}\n` : dismissalText(done))
+  if (done.left.length > 0) throw new NotGone(pid, done.left)
+}
+
+/** Classes that have kept them are something that is left. */
+function withProbes(done: Dismissal): Dismissal {
   const kept = done.ended?.refusedClasses ?? 0
-  const left = [...done.left, ...(kept > 0 ? [`probes in ${classes(kept)}, which do nothing`] : [])]
-  if (left.length > 0) throw new NotGone(pid, left)
+  return kept === 0 ? done : { ...done, left: [...done.left, `probes in ${classes(kept)}, which do nothing`] }
 }
 
 /** Lines for people. */
 export function dismissalText({ pid, ended, removed, left, unseen }: Dismissal): string {
-  const remains = left.length === 0 ? 'nothing left' : `still there: ${left.join(', ')}`
+  const remains = remainsText({ left, unseen })
   const lines = [
     ended === null
       ? `nothing of jfluid runs in JVM ${pid}; ${remains}`
       : `detached from ${pid} in ${Math.round(ended.ms)} ms; restored: ${classes(ended.restoredClasses)}, ${remains}`,
     ...removed.map((path) => `removed ${path}, which a dead jfluid had left`),
-    ...(unseen.length === 0 ? [] : [`not looked at, as it is not allowed: ${unseen.join(', ')}`]),
   ]
   return `${lines.join('\n')}\n`
 }

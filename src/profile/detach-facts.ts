@@ -56,10 +56,17 @@ export const MOST_DIFFERENT = 20
 
 /** "restored: 42 classes original, nothing left", and what is not so. */
 export function restoredText(facts: DetachFacts): string {
-  const { left } = facts
-  const remains = left.length === 0 ? 'nothing left' : `still there: ${left.join(', ')}`
+  const remains = remainsText(facts)
   const proof = facts.proof === undefined ? '' : `, ${proofText(facts.proof)}`
   return `restored: ${codeText(facts)}${proof}, ${remains}`
+}
+
+/** Nothing is said to be left only where everything could be looked at. */
+export function remainsText({ left, unseen }: Pick<DetachFacts, 'left' | 'unseen'>): string {
+  if (left.length > 0) return `still there: ${left.join(', ')}`
+  return unseen.length === 0
+    ? 'nothing left'
+    : `nothing left but for what may not be looked at: ${unseen.join(', ')}`
 }
 
 /** Of the root that took most. */
@@ -89,7 +96,13 @@ function codeText({ restoredClasses, refusedClasses, code }: DetachFacts): strin
 }
 
 /** What must not be overlooked; none as a rule. */
-export function detachWarnings({ code, left, refusedClasses, restoredClasses }: DetachFacts): string[] {
+export function detachWarnings({
+  code,
+  left,
+  unseen,
+  refusedClasses,
+  restoredClasses,
+}: DetachFacts): string[] {
   const { checkedClasses, originalClasses, different } = code
   const warnings: string[] = []
   const wrong = checkedClasses - originalClasses
@@ -101,6 +114,10 @@ export function detachWarnings({ code, left, refusedClasses, restoredClasses }: 
     warnings.push(`after detach ${refusedClasses} of ${classes(of)} kept their probes`)
   }
   if (left.length > 0) warnings.push(`after detach something of jfluid was still there: ${left.join(', ')}`)
+  if (unseen.length > 0)
+    warnings.push(
+      `after detach nobody could look for jfluid among what this user may not see of the JVM: ${unseen.join(', ')}`,
+    )
   return warnings
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../attach/admission.ts'
 import { openAttachSocket } from '../attach/handshake.ts'
 import { readTargetFacts } from '../attach/target-facts.ts'
-import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { agentJar } from './agent-jar.ts'
 import { tellAgent } from './door.ts'
 import { remainsOf, threadsGone } from './remains.ts'
@@ -38,6 +38,16 @@ export class AgentOfAnotherBuild extends JfluidError {
     'Take the jfluid that has attached to it, or end that by kill -9: an agent that has lost its client leaves by itself.'
   constructor(pid: number) {
     super(`the agent in JVM ${pid} is of another jfluid build, and cannot be told to leave`)
+  }
+}
+
+/** The line that tells the agent finds no place. */
+export class CannotTell extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint =
+    "Make the JVM's /tmp one that can be trusted (the JVM's user's or root's, and sticky if others may write there), and take another user's .jfluid_pid file away."
+  constructor(pid: number) {
+    super(`the agent in JVM ${pid} cannot be told to leave: no line can be handed to it in the JVM's /tmp`)
   }
 }
 
@@ -78,7 +88,7 @@ const HOPELESS = [NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner]
 
 /**
  * @param force  also if the client lives
- * @throws ClientLives, AgentOfAnotherBuild, and errors of attaching: nothing has changed then
+ * @throws ClientLives, CannotTell, AgentOfAnotherBuild, and errors of attaching: nothing has changed then
  */
 export async function dismiss(pid: number, force: boolean): Promise<Dismissal> {
   const facts = readTargetFacts(pid)
@@ -101,7 +111,8 @@ async function endSession(pid: number, force: boolean): Promise<EndedSession | n
   removeTriggers(connection.target)
   const line = `detach=${force ? 'force' : 'polite'};build=${agentJar().build}`
   const told = await tellAgent(connection, line)
-  const [what, ...numbers] = (told?.properties.get('jfluid.detached') ?? '').split(' ')
+  if (told === null) throw new CannotTell(pid)
+  const [what, ...numbers] = (told.properties.get('jfluid.detached') ?? '').split(' ')
   switch (what) {
     case 'none':
       return null
@@ -118,6 +129,9 @@ async function endSession(pid: number, force: boolean): Promise<EndedSession | n
       }
     }
     default:
-      throw new AgentOfAnotherBuild(pid)
+      // Another program that asks for these properties may have had the agent read the line.
+      throw told.isRead
+        ? new NotGone(pid, ['its session, which was told to end'])
+        : new AgentOfAnotherBuild(pid)
   }
 }

@@ -21,12 +21,14 @@ import { AgentDidNotConnect, type Link, LinkServer, newToken } from '../wire/lin
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { BUFFER_BYTES } from './buffer-size.ts'
 import {
+  believedBy,
   ERROR,
   isLaunchFileInUse,
   launchFileHas,
   makeSessionDirectory,
   type Owner,
   ownerFor,
+  removeLaunchFile,
   type SessionDirectory,
   SOCKET,
   TOKEN,
@@ -246,7 +248,9 @@ const LAUNCH_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY |
 async function wake(connection: AttachConnection, launch: string, token: string): Promise<boolean> {
   const told = await tellAgent(connection, withToken(launch, token))
   if (told === null) return false
-  if (told.properties.get('jfluid.started') === launch) return true
+  const started = told.properties.get('jfluid.started')
+  if (started === launch) return true
+  if (started !== undefined) throw new AlreadyAttached(connection.pid) // by us, for a client that was faster
   const error = told.properties.get('jfluid.error')
   if (error === 'another build') return false
   if (error !== undefined) throw startProblem(connection.pid, error)
@@ -282,13 +286,13 @@ export async function tellAgent(connection: AttachConnection, line: string): Pro
     const problem = await writeLaunchFile(file, line, target)
     if (problem === null) {
       const properties = await agentProperties(connection)
-      return { properties, isRead: !launchFileHas(file, line) }
+      return { properties, isRead: !launchFileHas(file, line, believedBy(target)) }
     }
     // Somebody else's lies there. Where there is no room, one that sleeps would be loaded anew each time.
     if (!FULL.has(problem) || !(await agentProperties(connection)).has('jfluid.build')) return null
     throw new CannotWake(connection.pid, `/tmp/.jfluid_pid${target.nsPid}`, problem)
   } finally {
-    removeOurs(file, line)
+    removeOurs(file, line, target)
     closeSync(tmp)
   }
 }
@@ -307,10 +311,8 @@ async function writeLaunchFile(path: string, line: string, target: TargetProcess
   const owner = ownerFor(target)
   for (const giveUp = performance.now() + LAUNCH_MS; ; await sleep(LAUNCH_LOOK_MS)) {
     if (performance.now() > giveUp) throw new AlreadyAttached(target.pid)
-    if (isLaunchFileInUse(path)) continue
     let file: number | undefined
     try {
-      rmSync(path, { force: true })
       file = openSync(path, LAUNCH_FLAGS, 0o600)
       writeFileSync(file, line)
       if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
@@ -318,7 +320,11 @@ async function writeLaunchFile(path: string, line: string, target: TargetProcess
     } catch (problem) {
       const code = (problem as NodeJS.ErrnoException).code ?? String(problem)
       if (file !== undefined) rmSync(path, { force: true })
-      else if (code === 'EEXIST') continue // another client was faster
+      else if (code === 'EEXIST') {
+        const left = takeAway(path, believedBy(target))
+        if (left === null) continue
+        return left
+      }
       return code
     } finally {
       if (file !== undefined) closeSync(file)
@@ -326,10 +332,23 @@ async function writeLaunchFile(path: string, line: string, target: TargetProcess
   }
 }
 
-/** The agent may have removed it, and another client have put its own there. */
-function removeOurs(file: string, line: string): void {
+/** @returns why what lies there cannot be taken away; null if it can be tried again: it is gone, or in use */
+function takeAway(path: string, believed: number[]): string | null {
+  if (isLaunchFileInUse(path, believed)) return null
   try {
-    if (launchFileHas(file, line)) rmSync(file, { force: true })
+    removeLaunchFile(path, believed)
+  } catch (problem) {
+    const { code } = problem as NodeJS.ErrnoException
+    // Its agent or its client has removed it; or a third client has put one there.
+    if (code !== 'ENOENT' && code !== 'EEXIST') return code ?? String(problem)
+  }
+  return null
+}
+
+/** The agent may have removed it, and another client have put its own there. */
+function removeOurs(file: string, line: string, target: TargetProcess): void {
+  try {
+    if (launchFileHas(file, line, believedBy(target))) rmSync(file, { force: true })
   } catch {
     // The agent has removed it, and somebody else has put something there; or nothing can be written there.
   }

@@ -1,9 +1,10 @@
 // What of ours is in and around a target, as Linux shows it. What stays for ever (README, "What it does to the target, and what
 // stays") is not named: the agent's jar, the attach socket, classes.
 
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readTargetProcess } from '../attach/target-process.ts'
+import { believedBy } from './session-directory.ts'
 
 /** What can be seen in /proc/<pid>. */
 export interface Remains {
@@ -29,7 +30,9 @@ export function remainsOf(pid: number): Remains | null {
   const found: string[] = []
   const unseen: string[] = []
   const threads: number[] = []
-  for (const id of attempt(() => readdirSync(`/proc/${pid}/task`)) ?? []) {
+  const tasks = attempt(() => readdirSync(`/proc/${pid}/task`))
+  if (tasks === null) unseen.push('threads')
+  for (const id of tasks ?? []) {
     const name = attempt(() => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trimEnd())
     if (name?.startsWith('jfluid-') !== true) continue
     threads.push(Number(id))
@@ -51,7 +54,9 @@ export function remainsOf(pid: number): Remains | null {
     else if (COUNTERS.test(path)) counterFiles++
   }
   const launch = `/tmp/.jfluid_pid${target.nsPid}`
-  if (existsSync(`${target.root}${launch}`)) found.push(`file ${launch}`)
+  const owner = attempt(() => lstatSync(`${target.root}${launch}`).uid)
+  // Anybody can put one there, which no agent believes.
+  if (owner !== null && believedBy(target).includes(owner)) found.push(`file ${launch}`)
   return { found: [...new Set(found)], threads, counterFiles, unseen }
 }
 

@@ -21,10 +21,12 @@ import {
   existsSync,
   fstatSync,
   lchownSync,
+  linkSync,
   lstatSync,
   mkdtempSync,
   readdirSync,
   readlinkSync,
+  renameSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -39,7 +41,7 @@ import { freeBytes } from './recording-room.ts'
 const SHARED_MEMORY = '/dev/shm'
 const TEMPORARY = '/tmp'
 const DIRECTORY = /^jfluid-(\d+)-(\d+)-\w{6}$/
-const LAUNCH_FILE = /^\.jfluid_pid\d+$/
+const LAUNCH_FILE = /^\.jfluid_pid\d+(?:-\d+)?$/
 /** A launch file has one line. */
 const LAUNCH_BYTES = 4096
 /** One without a directory in it is of a client that lives for so long. */
@@ -202,24 +204,28 @@ function bothSee(target: TargetProcess | null, path: string): boolean {
  * @returns what was there and is not any more
  */
 export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMPORARY]): string[] {
-  const found: string[] = []
+  const removed: string[] = []
   const namespace = pidNamespace()
   for (const parent of places) {
     for (const name of namesIn(parent)) {
       const [, itsNamespace, pid] = DIRECTORY.exec(name) ?? []
       if (pid !== undefined && itsNamespace === namespace && !existsSync(`/proc/${pid}`)) {
-        found.push(join(parent, name))
-        removeLeft(join(parent, name))
+        const path = join(parent, name)
+        removeLeft(path)
+        if (!isThere(path)) removed.push(path)
       }
     }
   }
   const temporary = places.at(-1)!
   for (const name of namesIn(temporary)) {
     if (!LAUNCH_FILE.test(name)) continue
-    found.push(join(temporary, name))
-    removeIfStale(join(temporary, name))
+    if (removeIfStale(join(temporary, name))) removed.push(join(temporary, name))
   }
-  return found.filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined)
+  return removed
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 /** A directory that is ours with all that is in it; as root, of another user's what was ours. */
@@ -238,45 +244,86 @@ function removeLeft(path: string): void {
   }
 }
 
-/** A launch file is written after its session's directory and removed before it. */
-function removeIfStale(launchFile: string): void {
+/**
+ * A launch file is written after its session's directory and removed before it.
+ *
+ * @returns whether it was stale, and is gone
+ */
+function removeIfStale(launchFile: string): boolean {
   try {
-    const dir = directoryNamedBy(launchFile)
-    if (dir !== undefined && !existsSync(dir)) unlinkSync(launchFile)
+    const self = process.geteuid!()
+    const owner = self === 0 ? lstatSync(launchFile).uid : self
+    const { dir, isFresh } = readLaunchFile(launchFile, [owner])
+    const isStale = dir === undefined ? owner === self && !isFresh : !existsSync(dir)
+    if (isStale) unlinkSync(launchFile)
+    return isStale
   } catch {
-    // Another user's, or gone already.
+    return false // another user's, or gone already
   }
 }
 
-function launchLineIn(launchFile: string): string {
-  const self = process.geteuid!()
-  const owner = self === 0 ? lstatSync(launchFile).uid : self
-  return readRegular(launchFile, { owner, mostBytes: LAUNCH_BYTES })?.toString('utf8') ?? ''
+interface LaunchFile {
+  readonly line: string
+  /** The session directory that it leads to; undefined where it is being written, ends a session, or its writer was killed at that. */
+  readonly dir: string | undefined
+  /** Written in the last few seconds. */
+  readonly isFresh: boolean
 }
 
-/** The session directory that a launch file leads to, if it has one written in it. */
-function directoryNamedBy(launchFile: string): string | undefined {
-  return /;dir=([^;]+);/.exec(launchLineIn(launchFile))?.[1]
+/**
+ * @param believed  owners
+ * @throws if there is none, or it is another user's
+ */
+function readLaunchFile(launchFile: string, believed: readonly number[]): LaunchFile {
+  const { uid: owner, mtimeMs } = lstatSync(launchFile)
+  if (!believed.includes(owner)) throw new Error(`${launchFile} is of user ${owner}`)
+  const line = readRegular(launchFile, { owner, mostBytes: LAUNCH_BYTES })?.toString('utf8') ?? ''
+  const age = Date.now() - mtimeMs
+  return { line, dir: /;dir=([^;]+);/.exec(line)?.[1], isFresh: age >= 0 && age < WRITTEN_MS }
 }
 
-export function launchFileHas(launchFile: string, line: string): boolean {
+/** Users whose launch files the agent of a target believes. */
+export function believedBy({ euid }: TargetProcess): number[] {
+  return [0, euid, process.geteuid!()]
+}
+
+/** @param believed  owners */
+export function launchFileHas(launchFile: string, line: string, believed: number[]): boolean {
   try {
-    return launchLineIn(launchFile) === line
+    return readLaunchFile(launchFile, believed).line === line
   } catch {
     return false // there is none, or it is another user's
   }
 }
 
-/** Whether a client that lives has put it there, and waits for the agent to read it. */
-export function isLaunchFileInUse(launchFile: string): boolean {
+/**
+ * Whether a client that lives has put it there, and waits for the agent to read it.
+ *
+ * @param believed  owners
+ */
+export function isLaunchFileInUse(launchFile: string, believed: number[]): boolean {
   try {
-    const dir = directoryNamedBy(launchFile)
-    // One that is being written, that ends a session, or whose writer was killed at that.
-    if (dir === undefined) return Date.now() - lstatSync(launchFile).mtimeMs < WRITTEN_MS
+    const { dir, isFresh } = readLaunchFile(launchFile, believed)
+    if (dir === undefined) return isFresh
     const [, namespace, pid] = DIRECTORY.exec(basename(dir)) ?? []
     return existsSync(dir) && (namespace !== pidNamespace() || existsSync(`/proc/${pid}`))
   } catch {
     return false // there is none, or it is another user's
+  }
+}
+
+/**
+ * Takes a launch file away that is not in use. Another client may put its own there at any moment: that goes back.
+ *
+ * @param believed  owners
+ */
+export function removeLaunchFile(launchFile: string, believed: number[]): void {
+  const taken = `${launchFile}-${process.pid}`
+  renameSync(launchFile, taken)
+  try {
+    if (isLaunchFileInUse(taken, believed)) linkSync(taken, launchFile)
+  } finally {
+    rmSync(taken, { force: true })
   }
 }
 

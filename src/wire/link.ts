@@ -101,6 +101,8 @@ export class LinkServer {
       server.#server.once('error', reject)
       server.#server.listen(path, resolve)
     })
+    // One that could not be accepted, as for want of descriptors, stays in the queue and is tried again.
+    server.#server.on('error', () => {})
     return server
   }
 
@@ -143,6 +145,8 @@ export class LinkServer {
     const socket = await Promise.race([this.#connection, timeout])
     connected()
     this.close()
+    // One that comes all the same finds nobody.
+    if (socket === null) void this.#connection.then((late) => late.destroy())
     return socket === null ? null : new Link(socket)
   }
 
