@@ -1,9 +1,9 @@
 package jfluid.agent;
 
 /** A thread of ours among the application's. */
-abstract class GuestThread extends Thread {
+abstract class GuestThread extends JFluid1Guest {
     GuestThread(String name) {
-        super(null, null, name, 0, false);
+        super(name);
         setDaemon(true);
         // The application's context loader must not be kept alive by us.
         setContextClassLoader(null);

@@ -4,6 +4,7 @@ import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -23,9 +24,9 @@ import jdk.internal.misc.Unsafe;
  * so far are spliced in again each time, whoever asked for it. A body is tied to the base it was
  * rewritten from by a CRC-32; on any other base it is refused rather than guessed at.
  *
- * All but {@link #transform} and {@link #swap} runs on the agent's thread. A redefinition links its
+ * All but {@link #transform}, {@link #isComing} and {@link #swap} runs on the agent's thread. A redefinition links its
  * classes and so may load others, and may have to wait for a thread that is loading them and waits for us
- * in the load hook: it has a thread of its own, for as long as it runs. Reading does not link on JDK 17.
+ * in the load hook: it has a thread of its own, for as long as it runs.
  */
 final class HotSwap {
     /** Decides about a class that is being loaded. Runs on the loading thread. */
@@ -45,18 +46,25 @@ final class HotSwap {
     private static final class Target {
         private static final int POOL = -1;
         private static final TreeMap<Integer, byte[]> NOTHING = new TreeMap<>();
+        /** Until the JVM has: where memory is short it does not say so. */
+        private static final String NOT_SHOWN = "the JVM has not shown it to the agent";
         final int crc;
         final int poolEntries;
         private final Bodies kept = new Bodies();
         private boolean installed;
+        /** Bodies of ours may be in, whether they count as installed or not: it is to get its own code in the end. */
+        private boolean touched;
+        /** Only the thread that redefines puts these in: another agent's redefinition must not fail for them. */
         private TreeMap<Integer, byte[]> pending = NOTHING;
-        /** When the load hook put its bodies in; 0 once the class has been seen, or if it was redefined. */
-        long hookedAt;
+        /** Another agent has redefined it meanwhile, perhaps after us. */
+        private boolean overtaken;
+        /** When a thread last was in the load hook with its bodies; 0 if it was redefined. */
+        volatile long hookedAt;
         /** While children are bare: the methods that keep their probes, the roots; null at other times. */
         private Set<Integer> roots;
         /** The class has its own code, as it should have at the moment. */
         private boolean ownCode;
-        /** Set by transform(): why the bodies could not be put on the bytes it was shown. */
+        /** Why the thread that redefines could not put the bodies on the bytes it was shown. */
         volatile String problem;
 
         Target(int crc, int poolEntries, byte[] pool) {
@@ -69,6 +77,19 @@ final class HotSwap {
             return installed;
         }
 
+        synchronized boolean isTouched() {
+            return touched;
+        }
+
+        synchronized boolean isOvertaken() {
+            return overtaken;
+        }
+
+        /** The class had another before. */
+        synchronized void follow(Target old) {
+            touched |= old.isTouched();
+        }
+
         synchronized boolean hasPool(int entries, byte[] pool) {
             return poolEntries == entries && java.util.Arrays.equals(kept.read().get(POOL), pool);
         }
@@ -77,17 +98,25 @@ final class HotSwap {
             this.roots = roots;
         }
 
+        /** It is about to be redefined. */
+        synchronized void expect() {
+            problem = NOT_SHOWN;
+            overtaken = false;
+        }
+
         synchronized boolean isBare() {
             return roots != null || ownCode;
         }
 
         synchronized void prepare(TreeMap<Integer, byte[]> bodies) {
             pending = bodies;
+            expect();
         }
 
         synchronized void install(TreeMap<Integer, byte[]> bodies) {
             kept.putAll(bodies);
             installed |= !bodies.isEmpty();
+            touched |= installed;
         }
 
         /** @param asWell whether what was pending is installed now */
@@ -100,13 +129,13 @@ final class HotSwap {
 
         /** What was pending may be in, and need not be kept: it will be taken back. Needs no memory. */
         synchronized void leave() {
-            installed = true;
+            installed = touched = true;
             pending = NOTHING;
         }
 
         /** Of no use any more; who comes late finds nothing to apply. */
         synchronized void forget() {
-            installed = false;
+            installed = touched = false;
             pending = NOTHING;
             kept.clear();
         }
@@ -115,17 +144,21 @@ final class HotSwap {
             return kept.bytes();
         }
 
-        synchronized byte[] apply(byte[] base) {
-            if (!installed && pending.isEmpty()) {
+        /** @param swaps on the thread that redefines */
+        synchronized byte[] apply(byte[] base, boolean swaps) {
+            overtaken |= !swaps && !pending.isEmpty() && problem != NOT_SHOWN; // before it was shown, ours is still to come
+            if (!installed && !(swaps && !pending.isEmpty())) {
                 return null;
             }
             if (crc(base) != crc) {
-                problem = "its bytes have changed since it was analysed";
+                problem = swaps ? "its bytes have changed since it was analysed" : problem;
                 return null;
             }
-            problem = null;
             TreeMap<Integer, byte[]> all = kept.read();
-            all.putAll(pending);
+            if (swaps) {
+                problem = null;
+                all.putAll(pending);
+            }
             byte[] pool = all.remove(POOL);
             if (roots != null) {
                 all.keySet().retainAll(roots);
@@ -135,19 +168,21 @@ final class HotSwap {
             if (ownCode) {
                 return null;
             }
+            touched = true;
             return Splicer.splice(base, poolEntries, pool, all);
         }
     }
 
     static final String NO_METASPACE = "no metaspace was left in the target";
-    /** What no JVM takes for a class. */
-    private static final byte[] NO_CLASS = {0};
-    /** How long a class may take from its load hook to its definition before it counts as not coming. */
-    private static final long DEFINED_NANOS = 300_000_000L;
-    private static final int DEFINED_TRIES = 80;
+    /** How long a class may take from its load hook to its definition before it counts as not coming: its superclass is loaded. */
+    private static final long DEFINED_NANOS = 1_000_000_000L;
+    private static final int DEFINED_TRIES = 220;
+    /** Of memory for words, where the JVM does not say which it is that is full. */
+    private static final int SOME_BYTES = 256 << 10;
     /** Of giving a class its code back that the JVM refuses to take. */
     private static final int REFUSED_TRIES = 10;
     private static final long REFUSED_NANOS = 10_000_000L;
+    private static final long LONGEST_PAUSE_NANOS = 60_000_000_000L;
 
     private final Instrumentation instrumentation;
     private final ClassTable classes;
@@ -163,44 +198,30 @@ final class HotSwap {
 
     /** By the class's name, which the class itself has. Gone with the loader: nothing here leads to a class. */
     private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
-    /** While class bytes are being read: whose, and what transform() was shown; agent thread only. */
-    private Class<?> reading;
-    private byte[] read;
+    private final ClassReader reader;
+    /** Of a redefinition that would not end: its own thread gives these their code back. */
+    private final Set<Class<?>> stuck = Collections.newSetFromMap(new IdentityHashMap<>());
     private volatile boolean restoring;
     private boolean removed;
     /** The last class that the JVM has shown to the thread which redefines; only that thread's. */
     private Class<?> shown;
     /** The JVM has loaded classes on our own threads, to verify others. */
     private final AtomicBoolean loadedMeanwhile = new AtomicBoolean();
-    private volatile Relay relay = new Relay();
+    private final ClassFileTransformer transformer = new ClassFileTransformer() {
+        @Override
+        public byte[] transform(
+                ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
+            return HotSwap.this.transform(loader, name, redefined, domain, bytes);
+        }
+    };
 
     HotSwap(Instrumentation instrumentation, ClassTable classes, RuntimeLink runtime, LoadHook loadHook) {
         this.instrumentation = instrumentation;
         this.classes = classes;
         this.runtime = runtime;
         this.loadHook = loadHook;
-        instrumentation.addTransformer(relay, true);
-    }
-
-    /**
-     * Makes us the last transformer again: what one that was registered later makes of a class is then what we
-     * read and put our bodies into. A class that is loaded meanwhile meets one of the two.
-     */
-    void goLast() {
-        Relay old = relay;
-        Relay fresh = new Relay();
-        instrumentation.addTransformer(fresh, true);
-        relay = fresh;
-        instrumentation.removeTransformer(old);
-    }
-
-    /** What is registered with the JVM: the same transformer cannot be there twice. */
-    private final class Relay implements ClassFileTransformer {
-        @Override
-        public byte[] transform(
-                ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
-            return this == relay ? HotSwap.this.transform(loader, name, redefined, domain, bytes) : null;
-        }
+        reader = new ClassReader(instrumentation, runtime);
+        instrumentation.addTransformer(transformer, true);
     }
 
     static int crc(byte[] bytes) {
@@ -215,16 +236,16 @@ final class HotSwap {
         if (name == null || redefined == null && loader == HotSwap.class.getClassLoader()) {
             return null; // classes of ours may be loaded whenever they are needed first, and nobody is asked for them
         }
-        boolean ours = Thread.currentThread() == agent || Thread.currentThread() == swapper;
-        if ((ours || RuntimeLink.isAsking()) && redefined == null) {
+        boolean swaps = Thread.currentThread() == swapper;
+        boolean ours = swaps || Thread.currentThread() == agent;
+        if ((ours || RuntimeLink.isAsking() || ClassReader.isReading()) && redefined == null) {
             loadedMeanwhile.set(true);
-            if (Thread.currentThread() != swapper) {
+            if (!swaps) {
                 return null;
             }
         }
-        if (Thread.currentThread() == agent && redefined == reading) {
-            read = bytes;
-            return NO_CLASS;
+        if (reader.takes(redefined, bytes, Thread.currentThread() == agent)) {
+            return ClassReader.refused();
         }
         if (redefined == null) {
             return loadHook.loading(loader, name, domain, bytes);
@@ -238,53 +259,27 @@ final class HotSwap {
         Target target = target(redefined);
         byte[] spliced = null;
         try {
-            spliced = target == null ? null : target.apply(bytes);
+            spliced = target == null ? null : target.apply(bytes, swaps);
         } catch (Throwable e) {
             // The JVM would swallow it, and the class would count as rewritten. Without memory for words, either.
-            target.problem = e instanceof VirtualMachineError ? "no memory or stack for its bodies" : e.toString();
+            String why = e instanceof VirtualMachineError ? "no memory or stack for its bodies" : e.toString();
+            target.problem = swaps ? why : target.problem;
         }
         if (!ours) {
             boolean unprobed = spliced == null && target != null && target.isInstalled() && !target.isBare();
-            loadHook.changed(redefined, unprobed);
+            loadHook.changed(redefined, unprobed || target != null && target.isOvertaken());
         }
         return spliced;
     }
 
-    /**
-     * Bytes of the given classes as a retransformation would see them; null where there are none.
-     *
-     * Each is retransformed alone, and what it is retransformed to is refused by the JVM's parser: nothing is
-     * redefined, and, other than after a good answer, JDK 17 does not link and verify the class either
-     * (VM_RedefineClasses::load_new_class_versions), which would load others. JDK 25 links it before it shows its bytes
-     * (JvmtiEnv::RetransformClasses).
-     */
+    /** Bytes of the given classes as a retransformation would see them; null where there are none. */
     List<Object> read(int[] ids) {
-        List<Object> result = new ArrayList<>(ids.length);
+        List<Class<?>> wanted = new ArrayList<>(ids.length);
         for (int id : ids) {
-            Class<?> c = classes.find(id);
-            result.add(c != null && instrumentation.isModifiableClass(c) && runtime.mayLink(c) ? read(c) : null);
+            wanted.add(classes.find(id));
         }
-        return result;
-    }
-
-    private byte[] read(Class<?> c) {
-        boolean redefined = false;
-        reading = c;
-        try {
-            instrumentation.retransformClasses(c);
-            redefined = true;
-        } catch (java.lang.instrument.UnmodifiableClassException | LinkageError | InternalError expected) {
-            // ClassFormatError, or another one if the class is erroneous: then it was not shown.
-        } finally {
-            reading = null;
-        }
-        if (redefined) {
-            // A transformer behind ours has made a class of it, and our bodies are not in it.
-            loadHook.changed(c, true);
-        }
-        byte[] bytes = read;
-        read = null;
-        return bytes;
+        // What a transformer behind ours has made a class of has not our bodies in it.
+        return new ArrayList<>(reader.read(wanted, c -> loadHook.changed(c, true)));
     }
 
     /** ExtendConstantPool: has no effect until bodies that use the entries are installed. */
@@ -303,6 +298,7 @@ final class HotSwap {
     private void put(ClassLoader loader, String name, Target target) {
         Target old = targets.get(loader, ConcurrentHashMap::new).put(name, target);
         if (old != null) {
+            target.follow(old);
             old.forget();
         }
     }
@@ -319,6 +315,20 @@ final class HotSwap {
         boolean loadedMeanwhile;
         /** No metaspace was left: to ask again costs the application a collection of all its heap. */
         boolean isOutOfMetaspace;
+        private boolean isOver;
+        private boolean isAbandoned;
+
+        /** @return whether nobody waits for it any more */
+        private synchronized boolean end() {
+            isOver = true;
+            return isAbandoned;
+        }
+
+        /** @return whether it still runs */
+        private synchronized boolean abandon() {
+            isAbandoned = !isOver;
+            return isAbandoned;
+        }
 
         boolean isEmpty() {
             return batch.isEmpty();
@@ -376,6 +386,7 @@ final class HotSwap {
         Target target = c == null ? null : target(c);
         if (target != null && target.isInstalled()) {
             target.bare(roots);
+            target.expect();
             swap.idOf.put(c, id);
             swap.batch.add(c);
         }
@@ -399,7 +410,40 @@ final class HotSwap {
         } finally {
             swap.loadedMeanwhile = loadedMeanwhile.getAndSet(false); // by this one, or to read classes for it
             swapper = null;
+            if (swap.end()) {
+                restoreAbandoned(swap.batch);
+            }
         }
+    }
+
+    /** On the thread of a redefinition that came out of it when the session was over. */
+    private void restoreAbandoned(List<Class<?>> batch) {
+        for (long pause = REFUSED_NANOS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
+            try {
+                Map<Class<?>, String> failed = new IdentityHashMap<>();
+                retransform(batch, failed);
+                retryRefused(failed);
+                return;
+            } catch (OutOfMemoryError full) {
+                Pause.nanos(pause);
+            }
+        }
+    }
+
+    /**
+     * The session ends in the middle of this redefinition, which does not: it may wait for a class loader that is locked, and the JVM
+     * lets nobody else redefine its classes meanwhile. What it comes to from now on gets no probes, and once it is over its
+     * thread gives all of its classes their own code.
+     *
+     * @return false if it has just ended
+     */
+    boolean abandon(Swap swap) {
+        restoring = true;
+        if (!swap.abandon()) {
+            return false;
+        }
+        stuck.addAll(swap.batch);
+        return true;
     }
 
     /** @return class id → why it was refused */
@@ -507,6 +551,9 @@ final class HotSwap {
             if (restoring && t instanceof OutOfMemoryError full) {
                 throw full;
             }
+            if (restoring && t instanceof InternalError && t.getMessage() == null && !hasRoom()) {
+                throw new OutOfMemoryError(); // the JVM has had no memory to say so
+            }
             if (t instanceof VirtualMachineError && !(t instanceof InternalError)) {
                 String why = t instanceof OutOfMemoryError full && isMetaspace(full) ? NO_METASPACE : t.toString();
                 for (Class<?> c : batch) {
@@ -534,8 +581,19 @@ final class HotSwap {
         return 1;
     }
 
+    /** Out of a redefinition it comes without a word (JPLISAgent, createThrowableFromJVMTIErrorCode): then it is what is not the heap. */
     static boolean isMetaspace(OutOfMemoryError full) {
-        return "Metaspace".equals(full.getMessage()) || "Compressed class space".equals(full.getMessage());
+        String which = full.getMessage();
+        return which == null ? hasRoom() : which.equals("Metaspace") || which.equals("Compressed class space");
+    }
+
+    /** Of the heap. */
+    private static boolean hasRoom() {
+        try {
+            return new byte[SOME_BYTES].length > 0;
+        } catch (OutOfMemoryError full) {
+            return false;
+        }
     }
 
     private int halves(List<Class<?>> batch, Map<Class<?>, String> failed) {
@@ -551,7 +609,7 @@ final class HotSwap {
         try {
             target.install(bodies);
             target.hookedAt = System.nanoTime();
-            byte[] spliced = target.apply(base);
+            byte[] spliced = target.apply(base, false);
             put(loader, name.replace('/', '.'), target);
             put = true;
             return spliced;
@@ -559,6 +617,30 @@ final class HotSwap {
             if (!put) {
                 target.forget();
             }
+        }
+    }
+
+    /**
+     * On the thread that loads a class with bodies, as it leaves the load hook.
+     *
+     * @return false if the session has ended meanwhile: then it is to be defined as it is
+     */
+    boolean isComing(ClassLoader loader, String name) {
+        Map<String, Target> known = targets.get(loader);
+        Target target = known == null ? null : known.get(name.replace('/', '.'));
+        if (target == null) {
+            return false;
+        }
+        target.hookedAt = System.nanoTime();
+        return !restoring; // restore() says so first, and then looks who was here
+    }
+
+    /** A class that was to be defined with bodies is defined without. */
+    void dropLoading(ClassLoader loader, String name) {
+        Map<String, Target> known = targets.get(loader);
+        Target target = known == null ? null : known.remove(name.replace('/', '.'));
+        if (target != null) {
+            target.forget();
         }
     }
 
@@ -584,7 +666,7 @@ final class HotSwap {
         int lambdas = 0;
         List<Class<?>> batch = new ArrayList<>();
         Map<Class<?>, String> failed = new IdentityHashMap<>();
-        boolean any = allTargets().stream().anyMatch(Target::isInstalled);
+        boolean any = allTargets().stream().anyMatch(Target::isTouched);
         // A class whose hook has been answered may not be defined yet: it is waited for, shortly.
         for (int tries = 0; any && tries < DEFINED_TRIES; tries++) {
             List<Class<?>> found = new ArrayList<>();
@@ -593,7 +675,7 @@ final class HotSwap {
                     lambdas += isLambdaOfTarget(c) ? 1 : 0;
                 } else if (!c.isArray() && !c.isPrimitive()) {
                     Target target = target(c);
-                    if (target != null && target.isInstalled()) {
+                    if (target != null && target.isTouched() && !stuck.contains(c)) {
                         found.add(c);
                     }
                 }
@@ -606,14 +688,14 @@ final class HotSwap {
             batch.addAll(found);
             long now = System.nanoTime();
             any = allTargets().stream()
-                    .anyMatch(t -> t.isInstalled() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS);
+                    .anyMatch(t -> t.isTouched() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS);
             if (any) {
                 Pause.nanos(5_000_000L);
             }
         }
         allTargets().forEach(Target::forget);
         targets.clear();
-        return new int[] {batch.size() - failed.size(), failed.size(), lambdas};
+        return new int[] {batch.size() - failed.size(), failed.size() + stuck.size(), lambdas};
     }
 
     /** Another agent may have made something of a class that the JVM does not take, and the next time it does not. */
@@ -632,12 +714,12 @@ final class HotSwap {
             return false;
         }
         Target target = target(hidden.getNestHost());
-        return target != null && target.isInstalled();
+        return target != null && target.isTouched();
     }
 
     /** @return whether the JVM has let go of the transformer */
     boolean close() {
-        removed |= instrumentation.removeTransformer(relay);
+        removed |= instrumentation.removeTransformer(transformer);
         return removed;
     }
 }

@@ -1,7 +1,5 @@
 package jfluid.agent;
 
-import jdk.internal.misc.Unsafe;
-
 /**
  * Has the JVM note, for each loader of instrumented classes, which classes those are that probes name. Else
  * the first probe in a class of that loader would make the JVM ask the loader, which allocates, and with a
@@ -16,6 +14,11 @@ final class RuntimeLink {
     /** So long a loader that is busy is waited for, once. */
     private static final long BUSY_NANOS = 200_000_000L;
     private static final String BUSY = "its class loader is locked by a thread that does something else";
+
+    /** Memory or stack is short now. */
+    private static final String NOT_NOW = "there was no memory or stack to ask its class loader";
+    /** The latest answer of each loader that was asked, in whatever session: one that is never given is waited for by one thread. */
+    private static final PerLoader<Answer> LATEST = new PerLoader<>();
 
     private volatile String[] classes = PROBES;
     private final PerLoader<Answer> answers = new PerLoader<>();
@@ -41,12 +44,11 @@ final class RuntimeLink {
 
         @Override
         public void run() {
-            JFluid1Session.linking(this);
             answer.problem = ask(loader, classes);
         }
     }
 
-    /** @return why it does not find them; null if it does, or if memory is short now and the first probe will ask again */
+    /** @return why it does not find them; null if it does */
     private static String ask(ClassLoader loader, String[] classes) {
         try {
             for (String name : classes) {
@@ -54,7 +56,7 @@ final class RuntimeLink {
             }
             return null;
         } catch (VirtualMachineError noMemoryNorStack) {
-            return null;
+            return NOT_NOW;
         } catch (Throwable itsOwnAffair) {
             return "its class loader does not find the probes: " + itsOwnAffair.getClass().getName();
         }
@@ -72,6 +74,10 @@ final class RuntimeLink {
         }
         Answer known = answers.get(loader);
         if (known == null) {
+            Answer open = LATEST.get(loader);
+            if (open != null && open.problem == BUSY) {
+                return BUSY;
+            }
             known = new Answer();
             Question question = new Question(loader, classes, known);
             try {
@@ -80,17 +86,13 @@ final class RuntimeLink {
                 return "there is no thread to ask its class loader";
             }
             answers.put(loader, known);
+            LATEST.put(loader, known);
             long end = System.nanoTime() + BUSY_NANOS;
             while (question.isAlive() && System.nanoTime() - end < 0) {
                 Pause.nanos(50_000L);
             }
         }
         return known.problem;
-    }
-
-    /** Whether the JVM may link a class on a thread of ours, which loads others: JDK 25 does so to show its bytes. */
-    boolean mayLink(Class<?> c) {
-        return !Unsafe.getUnsafe().shouldBeInitialized(c) || problemOf(c.getClassLoader()) == null;
     }
 
     /** Whether the present thread asks a loader: what is loaded by the way is nobody's call. */
@@ -113,6 +115,9 @@ final class RuntimeLink {
             return true;
         }
         String problem = ask(loader, classes);
+        if (problem == NOT_NOW) {
+            return false;
+        }
         Answer answer = known == null ? new Answer() : known;
         answer.problem = problem;
         answers.put(loader, answer);
@@ -127,5 +132,6 @@ final class RuntimeLink {
 
     void dropGone() {
         answers.takeGone();
+        LATEST.takeGone();
     }
 }

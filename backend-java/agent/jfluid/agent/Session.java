@@ -35,6 +35,8 @@ final class Session extends GuestThread {
     private static final int RESTORE_TRIES = 20;
     private static final long RESTORE_NANOS = 100_000_000L;
     private static final long LONGEST_PAUSE_NANOS = 60_000_000_000L;
+    /** For a redefinition that runs when the session ends. */
+    private static final long SWAP_MILLIS = 1000;
     /** A client whose heart has stood still for so long, and that has said nothing, may be dismissed. */
     private static final long SILENT_NANOS = 1_000_000_000L;
     private static final long DISMISSAL_LOOK_MILLIS = 20;
@@ -75,8 +77,8 @@ final class Session extends GuestThread {
     private Swapping swapping;
     /** Each try to restore costs the application a collection of all its heap. */
     private boolean noMetaspace;
-    /** Another agent has come, and we want to be the last transformer. */
-    private boolean wantLast;
+    /** Why the session is to end; null while it goes on. */
+    private String problem;
     /** What threads inside the load hook ask, by thread id. */
     private final Map<Long, JFluid1Requests.Request> hooked = new ConcurrentHashMap<>();
 
@@ -219,6 +221,10 @@ final class Session extends GuestThread {
                     sendQuietly(new Object[] {0, "ended", "somebody has ended it by jfluid detach"});
                     break;
                 }
+                if (problem != null) {
+                    sendQuietly(new Object[] {0, "ended", problem});
+                    break;
+                }
                 if (recording && !left && !JFluid1Session.isEnabled()) {
                     sendQuietly(new Object[] {0, "ended", ring.reader().whyEnded()});
                     break;
@@ -274,12 +280,12 @@ final class Session extends GuestThread {
         String op = (String) message[1];
         Object reply;
         try {
-            if (op.equals("redefineMethods")) {
+            if (op.equals("redefineMethods") && !left) {
                 finishSwapping();
                 redefine(id, (Object[]) message[2], ints(message[3]), MessagePack.asInt(message[4]));
                 return;
             }
-            if (op.equals("takeOut") || op.equals("putBack")) {
+            if ((op.equals("takeOut") || op.equals("putBack")) && !left) {
                 finishSwapping();
                 begin(new Swapping(id, new int[0], op.equals("takeOut") ? takeOut((Object[]) message[2])
                         : hotSwap.prepareBack(ints(message[2]))));
@@ -287,6 +293,9 @@ final class Session extends GuestThread {
             }
             if (swapping != null && !mayInterrupt(op)) {
                 finishSwapping(); // the client knows to wait before it asks
+            }
+            if (left && !mayFollow(op)) {
+                throw new IOException("the session is over");
             }
             reply = command(op, message);
         } catch (MessagePack.Malformed e) {
@@ -597,22 +606,34 @@ final class Session extends GuestThread {
     /** What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. */
     private static boolean mayInterrupt(String op) {
         return switch (op) {
-            case "loadHook", "reflected", "classBytes", "reclaim", "bareTimes", "restore", "detach" -> true;
+            // Answers to a load hook come behind names and frames, and the redefinition may wait for that hook.
+            case "loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "bareTimes", "restore", "detach" -> true;
+            default -> false;
+        };
+    }
+
+    /** What may still be asked once every method has its own code back. */
+    private static boolean mayFollow(String op) {
+        return switch (op) {
+            case "restore", "detach", "status", "loadedClasses", "vmLibrary", "mirrorWords", "peek", "loadHook", "reflected",
+                "bareTimes", "inside", "names", "frames" -> true;
             default -> false;
         };
     }
 
     private void finishSwapping() throws IOException {
         if (swapping != null) {
-            awaitSwapping();
+            awaitSwapping(0);
             concludeSwapping();
         }
     }
 
-    private void awaitSwapping() {
-        while (swapping != null && swapping.isRunning()) {
+    /** @param millis  at most; 0: as long as it takes */
+    private void awaitSwapping(long millis) {
+        long until = System.nanoTime() + millis * 1_000_000L;
+        while (swapping != null && swapping.isRunning() && (millis == 0 || System.nanoTime() - until < 0)) {
             try {
-                swapping.join();
+                swapping.join(millis);
             } catch (InterruptedException notPossible) {
                 // GuestThread.interrupt() does nothing.
             }
@@ -628,7 +649,9 @@ final class Session extends GuestThread {
             throw e;
         }
         if (it.swap.isOutOfMetaspace) {
-            throw new IOException(HotSwap.NO_METASPACE);
+            problem = HotSwap.NO_METASPACE;
+            link.send(new Object[] {it.command, false, problem});
+            return;
         }
         if (it.failure != null || !it.done) {
             link.send(new Object[] {it.command, false, String.valueOf(it.failure)});
@@ -711,13 +734,6 @@ final class Session extends GuestThread {
             r.next = inOrder;
             inOrder = r;
             r = next;
-        }
-        for (JFluid1Requests.Request r = inOrder; r != null; r = r.next) {
-            wantLast |= r.kind == JFluid1Requests.Request.CHANGED_CLASS;
-        }
-        if (wantLast && swapping == null) {
-            wantLast = false;
-            hotSwap.goLast();
         }
         for (JFluid1Requests.Request r = inOrder; r != null; r = r.next) {
             switch (r.kind) {
@@ -835,11 +851,15 @@ final class Session extends GuestThread {
             request.abandoned |= !request.done;
             hooked.remove(thread);
         }
-        if (request.answer != null && !runtime.whileLoading(loader)) {
+        if (request.answer == null) {
+            return null;
+        }
+        if (!runtime.whileLoading(loader)) {
+            hotSwap.dropLoading(loader, name);
             JFluid1Session.gap(); // its probes would not be found: it is defined as it is
             return null;
         }
-        return request.answer;
+        return hotSwap.isComing(loader, name) ? request.answer : null;
     }
 
     /** Proxies and accessors are transparent and never instrumented. */
@@ -919,7 +939,12 @@ final class Session extends GuestThread {
         if (sampling) {
             JFluid1Samples.end();
         }
-        awaitSwapping();
+        awaitSwapping(SWAP_MILLIS);
+        if (swapping != null && swapping.isRunning() && hotSwap.abandon(swapping.swap)) {
+            swapping = null;
+        } else {
+            awaitSwapping(0);
+        }
         int[] restored = null;
         boolean released = true;
         try {

@@ -112,7 +112,8 @@ public final class JFluid1Client {
                 return false;
             }
             jammed |= swapping && mayHoldLocks && Thread.currentThread() != swapper;
-            if (!swapping) {
+            // A redefinition takes its time; one that takes so long may wait for what this very thread holds.
+            if (!swapping || now - since >= LONGEST_NANOS / 2) {
                 waitedInVain(since, now);
             }
             return true;
@@ -221,10 +222,19 @@ public final class JFluid1Client {
         doubted = false;
     }
 
+    /** The selector that is woken has monitors, and the caller may be about to write through its carrier. */
     static void wakeAgent() {
         Runnable w = waker;
-        if (w != null) {
+        if (w == null) {
+            return;
+        }
+        boolean pinned = Carrier.pin();
+        try {
             w.run();
+        } finally {
+            if (pinned) {
+                Carrier.unpin();
+            }
         }
     }
 

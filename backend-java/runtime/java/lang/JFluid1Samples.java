@@ -237,10 +237,6 @@ public final class JFluid1Samples {
         walker.walk(first);
     }
 
-    static boolean isTimer(Thread t) {
-        return t == TIMER.thread;
-    }
-
     /** The session is over. */
     public static void end() {
         TIMER.due = 0;

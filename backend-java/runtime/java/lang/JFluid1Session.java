@@ -48,12 +48,8 @@ public final class JFluid1Session {
     static long start;
     /** The clock of each thread is what it has executed (probes count…), not time. */
     private static boolean counting;
-    /** The thread that began the session. */
-    static Thread agent;
     /** The thread of the redefinition that runs. */
     static volatile Thread swapper;
-    /** The thread that asks a class loader for us. */
-    private static volatile Thread linker;
 
     static final int COUNTER_THREADS = 0;
     private static final int COUNTER_GAPS = 1;
@@ -113,9 +109,9 @@ public final class JFluid1Session {
         return table;
     }
 
-    /** Whether it is a thread of the session's own. */
+    /** Whether it is a thread of a session's own. */
     static boolean isOurs(Thread t) {
-        return t == agent || t == swapper || t == linker || JFluid1Samples.isTimer(t);
+        return t instanceof JFluid1Guest;
     }
 
     /** The thread is inside the graph, or inside again, unless the session is over. */
@@ -166,7 +162,6 @@ public final class JFluid1Session {
         regionSession = 0;
         JFluid1Ring.begin(address, bytesPerChunk, chunkTotal, chunksAt);
         JFluid1Client.begin(wake);
-        agent = Thread.currentThread();
         counting = counts;
         start = counts ? 0 : ticks();
         swapping = jammed = false;
@@ -222,8 +217,8 @@ public final class JFluid1Session {
             JFluid1Ring.end();
         }
         JFluid1Client.end();
-        agent = null;
-        linker = null;
+        swapping = false;
+        swapper = null;
         reporter = null;
         JFluid1Allocations.end();
         handedOver = null;
@@ -240,14 +235,12 @@ public final class JFluid1Session {
 
     /** While a redefinition runs, threads that wait for it do not lose patience. */
     public static void swapping(boolean on) {
+        if (!on && swapper != Thread.currentThread()) {
+            return; // it has come out of a redefinition of a session that is over
+        }
         swapping = on;
         swapper = on ? Thread.currentThread() : null;
         jammed = false;
-    }
-
-    /** What the thread calls from now on is called by us. */
-    public static void linking(Thread t) {
-        linker = t;
     }
 
     /** Makes room for method ids up to `highest`. Must precede the code that carries them. */

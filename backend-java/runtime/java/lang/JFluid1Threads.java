@@ -190,6 +190,8 @@ public final class JFluid1Threads {
     static final class Carrier {
         private static final java.lang.invoke.MethodHandle CURRENT = find("currentCarrierThread", true);
         private static final java.lang.invoke.MethodHandle VIRTUAL = find("isVirtual", false);
+        private static final java.lang.invoke.MethodHandle PIN = ofContinuation("pin");
+        private static final java.lang.invoke.MethodHandle UNPIN = ofContinuation("unpin");
 
         private static java.lang.invoke.MethodHandle find(String name, boolean isStatic) {
             try {
@@ -199,6 +201,42 @@ public final class JFluid1Threads {
                         : lookup.findVirtual(Thread.class, name, java.lang.invoke.MethodType.methodType(boolean.class));
             } catch (ReflectiveOperationException before21) {
                 return null;
+            }
+        }
+
+        private static java.lang.invoke.MethodHandle ofContinuation(String name) {
+            try {
+                return java.lang.invoke.MethodHandles.lookup().findStatic(
+                        Class.forName("jdk.internal.vm.Continuation"), name, java.lang.invoke.MethodType.methodType(void.class));
+            } catch (ReflectiveOperationException before21) {
+                return null;
+            }
+        }
+
+        /**
+         * Keeps a virtual thread on its carrier, until {@link #unpin}. From JDK 24 on it may else leave that where it has to wait for a
+         * monitor (JEP 491), and go on elsewhere: who has looked up the carrier would write into its chunk beside it.
+         *
+         * @return whether to unpin
+         */
+        static boolean pin() {
+            if (PIN == null || UNPIN == null || !isVirtual(Thread.currentThread())) {
+                return false;
+            }
+            try {
+                PIN.invokeExact();
+                return true;
+            } catch (Throwable t) {
+                passOn(t);
+                return false;
+            }
+        }
+
+        static void unpin() {
+            try {
+                UNPIN.invokeExact();
+            } catch (Throwable t) {
+                passOn(t);
             }
         }
 

@@ -1,0 +1,182 @@
+package jfluid.agent;
+
+import java.lang.instrument.Instrumentation;
+import java.lang.instrument.UnmodifiableClassException;
+import java.util.ArrayList;
+import java.util.List;
+import jdk.internal.misc.Unsafe;
+
+/**
+ * Bytes of classes as a retransformation sees them.
+ *
+ * Each is retransformed alone, and what it is retransformed to is refused by the JVM's parser: nothing is
+ * redefined, and, other than after a good answer, JDK 17 does not link and verify the class either
+ * (VM_RedefineClasses::load_new_class_versions), which would load others. JDK 25 links it before it shows its bytes
+ * (JvmtiEnv::RetransformClasses), and so may wait for its class loader: classes that are not linked are read by a thread of
+ * their own, which is waited for as long as it gets on.
+ */
+final class ClassReader {
+    /** What no JVM takes for a class. */
+    private static final byte[] NO_CLASS = {0};
+    private static final long LOOK_NANOS = 50_000L;
+    /** A thread that waits for so long in one class may do so for ever. */
+    private static final long STUCK_NANOS = 200_000_000L;
+    /** One that works, or wants a processor, may take so long. */
+    private static final long LONGEST_NANOS = 2_000_000_000L;
+
+    private final Instrumentation instrumentation;
+    private final RuntimeLink runtime;
+    private final Reading own = new Reading();
+
+    /** What a thread reads at the moment; only that thread's. */
+    private final class Reading {
+        private Class<?> of;
+        private byte[] bytes;
+        private boolean redefined;
+
+        byte[] read(Class<?> c) {
+            of = c;
+            bytes = null;
+            redefined = false;
+            try {
+                instrumentation.retransformClasses(c);
+                redefined = true;
+            } catch (UnmodifiableClassException | LinkageError | InternalError expected) {
+                // ClassFormatError, or another one if the class is erroneous: then it was not shown.
+            } finally {
+                of = null;
+            }
+            byte[] seen = bytes;
+            bytes = null;
+            return seen;
+        }
+    }
+
+    /** Reads classes that the JVM may link first. */
+    private final class Aside extends GuestThread {
+        private final Reading reading = new Reading();
+        private final List<Class<?>> classes;
+        private final byte[][] bytes;
+        private final boolean[] redefined;
+        /** How many have been read. */
+        private volatile int done;
+        /** Nobody waits any more. */
+        private volatile boolean abandoned;
+        private volatile OutOfMemoryError full;
+
+        Aside(List<Class<?>> classes) {
+            super("jfluid-read");
+            this.classes = classes;
+            bytes = new byte[classes.size()][];
+            redefined = new boolean[classes.size()];
+        }
+
+        @Override
+        public void run() {
+            try {
+                for (int i = 0; i < bytes.length && !abandoned; i++) {
+                    bytes[i] = reading.read(classes.get(i));
+                    redefined[i] = reading.redefined;
+                    done = i + 1;
+                }
+            } catch (OutOfMemoryError e) {
+                full = e;
+            }
+        }
+
+        /** @return whether it gets on */
+        boolean await() {
+            long since = System.nanoTime();
+            for (int seen = 0; done < bytes.length && isAlive(); ) {
+                Pause.nanos(LOOK_NANOS);
+                long now = System.nanoTime();
+                if (done != seen) {
+                    seen = done;
+                    since = now;
+                } else if (now - since > LONGEST_NANOS || now - since > STUCK_NANOS && getState() != State.RUNNABLE) {
+                    abandoned = true;
+                    return false;
+                }
+            }
+            if (full != null) {
+                throw full;
+            }
+            return true;
+        }
+    }
+
+    ClassReader(Instrumentation instrumentation, RuntimeLink runtime) {
+        this.instrumentation = instrumentation;
+        this.runtime = runtime;
+    }
+
+    /** By the transformer: whether the present thread reads this class, and has now got it. */
+    boolean takes(Class<?> shown, byte[] bytes, boolean isAgent) {
+        Reading reading = isAgent ? own : Thread.currentThread() instanceof Aside a ? a.reading : null;
+        if (reading == null || reading.of != shown || shown == null) {
+            return false;
+        }
+        reading.bytes = bytes;
+        return true;
+    }
+
+    static byte[] refused() {
+        return NO_CLASS;
+    }
+
+    /** Whether the present thread reads classes, and is not the agent's. */
+    static boolean isReading() {
+        return Thread.currentThread() instanceof Aside;
+    }
+
+    /** @param redefined told of each class that a transformer behind ours has made something of, without our bodies */
+    List<byte[]> read(List<Class<?>> classes, java.util.function.Consumer<Class<?>> redefined) {
+        byte[][] result = new byte[classes.size()][];
+        List<Integer> unlinked = new ArrayList<>();
+        for (int i = 0; i < result.length; i++) {
+            Class<?> c = classes.get(i);
+            if (c == null || !instrumentation.isModifiableClass(c)) {
+                continue;
+            }
+            if (Unsafe.getUnsafe().shouldBeInitialized(c)) {
+                unlinked.add(i);
+                continue;
+            }
+            result[i] = own.read(c);
+            if (own.redefined) {
+                redefined.accept(c);
+            }
+        }
+        readAside(classes, unlinked, result, redefined);
+        return java.util.Arrays.asList(result);
+    }
+
+    /** @param which by number: of those whose loader is stuck there are no bytes */
+    private void readAside(
+            List<Class<?>> classes, List<Integer> which, byte[][] result, java.util.function.Consumer<Class<?>> redefined) {
+        List<Integer> left = new ArrayList<>();
+        for (int i : which) {
+            if (runtime.problemOf(classes.get(i).getClassLoader()) == null) {
+                left.add(i);
+            }
+        }
+        while (!left.isEmpty()) {
+            Aside aside = new Aside(left.stream().<Class<?>>map(classes::get).toList());
+            aside.start();
+            boolean getsOn = aside.await();
+            int done = aside.done;
+            for (int at = 0; at < done; at++) {
+                result[left.get(at)] = aside.bytes[at];
+                if (aside.redefined[at]) {
+                    redefined.accept(classes.get(left.get(at)));
+                }
+            }
+            if (getsOn) {
+                return;
+            }
+            ClassLoader stuck = classes.get(left.get(done)).getClassLoader();
+            left = new ArrayList<>(left.subList(done, left.size()));
+            left.removeIf(i -> classes.get(i).getClassLoader() == stuck);
+        }
+    }
+}
