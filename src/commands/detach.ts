@@ -1,7 +1,7 @@
 // jfluid detach: ends a session whose client hangs or is stopped, and removes what dead clients have left.
 
-import { jsonText } from '../profile/json-text.ts'
 import { remainsText } from '../profile/detach-facts.ts'
+import { jsonText } from '../profile/json-text.ts'
 import { count } from '../profile/text.ts'
 import { type Dismissal, dismiss, NotGone } from '../session/dismiss.ts'
 import { targetOf } from './target.ts'

@@ -42,7 +42,9 @@ const PROGRAM = `
   }`
 
 describe.each(jdks.filter(({ version }) => version >= 21))('JDK $version', (jdk) => {
-  it('calls of virtual threads on many carriers are told of the threads that made them', { timeout: 60_000 }, async () => {
+  it('calls of virtual threads on many carriers are told of the threads that made them', {
+    timeout: 60_000,
+  }, async () => {
     const classes = await compileJava(jdk, { 'fix/Many': PROGRAM })
     const java = startJava(jdk, ['-Djdk.virtualThreadScheduler.parallelism=8', '-cp', classes, 'fix.Many'])
     await java.line(/ready/)
