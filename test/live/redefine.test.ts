@@ -5,49 +5,14 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
-import { createRing } from '../../src/events/ring.ts'
-import { chunksOffset } from '../../src/events/ring-layout.ts'
-import { type InstrumentedClass, instrumentClass } from '../../src/instrument/class.ts'
+import { instrumentClass } from '../../src/instrument/class.ts'
 import { attachDoor } from '../../src/session/door.ts'
 import { Instrumenter, type Refusal, type Task } from '../../src/session/instrumenter.ts'
-import { Recorder } from '../../src/session/recorder.ts'
-import { Agent, type AgentEvents, type Body } from '../../src/wire/agent.ts'
+import { Agent } from '../../src/wire/agent.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
-
-const CHUNK_BYTES = 4 << 10
-const CHUNK_COUNT = 16
-
-const CLASS = (name: string) => `
-  package fix;
-  class ${name} {
-    static int one(int x) { return x + 1; }
-    static int two(int x) { return x + 2; }
-    static int three(int x) { return x + 3; }
-  }`
-
-const PROGRAM = {
-  'fix/A': CLASS('A'),
-  'fix/B': CLASS('B'),
-  'fix/C': CLASS('C'),
-  'fix/Late': CLASS('Late'),
-  'fix/Swapped': `
-    package fix;
-    public class Swapped {
-      public static void main(String[] args) throws Exception {
-        System.out.println("ready " + sum());
-        for (int c; (c = System.in.read()) >= 0; ) {
-          if (c == 'l') System.out.println("late " + (Late.one(1) + Late.two(1) + Late.three(1)));
-          else System.out.println("sum " + sum());
-        }
-      }
-      static int sum() {
-        return A.one(1) + A.two(1) + A.three(1) + B.one(1) + B.two(1) + B.three(1) + C.one(1) + C.two(1) + C.three(1);
-      }
-    }`,
-}
+import { type LiveCode, probed } from './live-code.ts'
+import { HIGHEST, method, NO_EVENTS, openSwapped, PROGRAM } from './swapped.ts'
 
 /** The argument is not loaded: the addition finds one operand only. */
 const BROKEN_AT = 0x1a // iload_0
@@ -70,26 +35,6 @@ function brokenIn(className: string): typeof instrumentClass {
   }
 }
 
-const NO_EVENTS: AgentEvents = {
-  first() {},
-  reflect() {},
-  hiddenClass() {},
-  classLoading() {},
-  changed() {},
-  lateLoad() {},
-  waited() {},
-  ended() {},
-}
-
-interface Swapped {
-  readonly id: number
-  readonly file: ClassFile
-  readonly rewritten: InstrumentedClass
-  /** The body of a method, with probes. */
-  body(name: string): Body
-}
-
-const method = (owner: string, name: string): string => `Lfix/${owner};.${name}(I)I`
 const textOf = (code: LiveCode, owner: string, ...names: string[]): (string | undefined)[] =>
   names.map((name) => code.get(method(owner, name)))
 
@@ -99,57 +44,7 @@ forNewestJdk((jdk) => {
     classes = await compileJava(jdk, PROGRAM)
   })
 
-  /** A JVM with the three classes loaded, and an agent in it that records nothing. */
-  async function open() {
-    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Swapped'])
-    const door = await attachDoor(java.pid)
-    const agent = new Agent(door.link)
-    await agent.hello()
-    const ring = join(door.dir, 'ring')
-    createRing(ring, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT })
-    const { file: perfFile, offset: safepointTimeOffset } = door.perf(java.pid)
-    await agent.configure({
-      ...{ ring, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, chunksOffset: chunksOffset(CHUNK_COUNT) },
-      ...{ perfFile, safepointTimeOffset, follow: [], counts: false, waits: false },
-    })
-    const recorder = await Recorder.start(ring) // the heartbeat: without it no thread waits longer than 250 ms
-    rmSync(ring)
-    door.leave()
-    const loaded = (await agent.loadedClasses()).classes
-    const ids = ['A', 'B', 'C'].map((name) => loaded.find((c) => c.name === `fix/${name}`)!.id)
-    const bytes = await agent.classBytes(ids)
-    const [a, b, c] = ids.map((id, i): Swapped => {
-      const file = parseClassFile(bytes[i]!)
-      const tasks = file.methods
-        .filter(({ name }) => name !== '<init>')
-        .map(({ index }, nth) => ({ methodIndex: index, id: 1 + 3 * i + nth, probe: 'method' as const }))
-      const rewritten = instrumentClass(file, tasks)
-      const body = (name: string): Body => {
-        const { methodIndex, code } = rewritten.bodies.find(
-          (it) => file.methods[it.methodIndex]!.name === name,
-        )!
-        return { classId: id, methodIndex, code }
-      }
-      return { id, file, rewritten, body }
-    }) as [Swapped, Swapped, Swapped]
-    return {
-      ...{ java, jvm, agent, a, b, c },
-      before: await liveCode(jvm, 'Lfix/'),
-      live: () => liveCode(jvm, 'Lfix/'),
-      extend: ({ id, file, rewritten }: Swapped, crc = crc32(file.bytes)) =>
-        agent.extendConstantPool(id, crc, rewritten.poolEntries, rewritten.poolBytes),
-      async leave(look = async () => {}) {
-        const report = await agent.detach()
-        await look()
-        agent.close()
-        await recorder.stop()
-        await jvm.dispose()
-        return report
-      },
-    }
-  }
-
-  const HIGHEST = 9
+  const open = () => openSwapped(jdk, ['-cp', classes, 'fix.Swapped'])
 
   describe('one redefinition of many methods', () => {
     it('a body that the verifier rejects costs its own class, with the reason, and no other', async () => {

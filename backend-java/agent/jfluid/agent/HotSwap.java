@@ -47,7 +47,7 @@ final class HotSwap {
         private static final int POOL = -1;
         private static final TreeMap<Integer, byte[]> NOTHING = new TreeMap<>();
         /** Until the JVM has: where memory is short it does not say so. */
-        private static final String NOT_SHOWN = "the JVM has not shown it to the agent";
+        private static final String NOT_SHOWN = "there was no memory for the JVM to show it to the agent";
         final int crc;
         final int poolEntries;
         private final Bodies kept = new Bodies();

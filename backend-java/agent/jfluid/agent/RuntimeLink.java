@@ -17,8 +17,8 @@ final class RuntimeLink {
 
     /** Memory or stack is short now. */
     private static final String NOT_NOW = "there was no memory or stack to ask its class loader";
-    /** The latest answer of each loader that was asked, in whatever session: one that is never given is waited for by one thread. */
-    private static final PerLoader<Answer> LATEST = new PerLoader<>();
+    /** Of loaders that did not answer in time, in whatever session: one thread waits for each. Null if all have answered. */
+    private static PerLoader<Answer> late;
 
     private volatile String[] classes = PROBES;
     private final PerLoader<Answer> answers = new PerLoader<>();
@@ -74,7 +74,7 @@ final class RuntimeLink {
         }
         Answer known = answers.get(loader);
         if (known == null) {
-            Answer open = LATEST.get(loader);
+            Answer open = late == null ? null : late.get(loader);
             if (open != null && open.problem == BUSY) {
                 return BUSY;
             }
@@ -86,10 +86,13 @@ final class RuntimeLink {
                 return "there is no thread to ask its class loader";
             }
             answers.put(loader, known);
-            LATEST.put(loader, known);
             long end = System.nanoTime() + BUSY_NANOS;
             while (question.isAlive() && System.nanoTime() - end < 0) {
                 Pause.nanos(50_000L);
+            }
+            if (known.problem == BUSY) {
+                late = late == null ? new PerLoader<>() : late;
+                late.put(loader, known);
             }
         }
         return known.problem;
@@ -132,6 +135,8 @@ final class RuntimeLink {
 
     void dropGone() {
         answers.takeGone();
-        LATEST.takeGone();
+        if (late != null) {
+            late.takeGone();
+        }
     }
 }
