@@ -24,6 +24,7 @@ final class Reader {
     private static final long KILLED = 1L << 9 - 1;
 
     private final ByteBuffer header;
+    private int seenBeat;
     private long silentBeat = -1;
     private long silentSince;
 
@@ -43,6 +44,20 @@ final class Reader {
         boolean starving = wantsProcessor();
         boolean excused = starving && now - silentSince < JFluid1Client.STARVING_NANOS;
         JFluid1Client.excuse(excused ? now + EXCUSE_NANOS : now, starving);
+    }
+
+    /**
+     * Whether the client has been stopped (SIGSTOP, a debugger) since before the last time this was asked, and still is. Nothing of
+     * the target may have to wait for it, and its probes would stay as long as nothing has.
+     */
+    boolean hasStopped() {
+        boolean beats = beat() != seenBeat;
+        seenBeat = beat();
+        if (beats || process() == 0) {
+            return false;
+        }
+        String[] fields = fields();
+        return fields != null && fields[0].equalsIgnoreCase("T");
     }
 
     int beat() {
@@ -68,19 +83,27 @@ final class Reader {
 
     /** One that has been killed wants a processor, too: to end. On a machine without a free one that takes its time. */
     boolean wantsProcessor() {
+        String[] fields = fields();
+        return fields != null && fields[0].equals("R")
+                && (number(fields, FLAGS_FIELD) & EXITING) == 0 && (number(fields, PENDING_FIELD) & KILLED) == 0;
+    }
+
+    /** Of the client's thread, as Linux has it (proc(5), stat), from the third on; null if it is not to be seen. */
+    private String[] fields() {
         int process = header.getInt(JFluid1Layout.RING_READER_PROCESS);
         int thread = header.getInt(JFluid1Layout.RING_READER_THREAD);
         String stat;
         try (FileInputStream file = new FileInputStream("/proc/" + process + "/task/" + thread + "/stat")) {
             stat = new String(file.readNBytes(1024), StandardCharsets.ISO_8859_1);
         } catch (IOException gone) {
-            return false;
+            return null;
         }
         // The name in parentheses may hold blanks and parentheses: fields are counted from behind it, as number 3.
         String[] fields = stat.substring(stat.lastIndexOf(')') + 1).trim().split(" ");
-        return fields.length > PENDING_FIELD - 3 && fields[0].equals("R")
-                && (number(fields, FLAGS_FIELD) & EXITING) == 0 && (number(fields, PENDING_FIELD) & KILLED) == 0
-                && (int) number(fields, START_FIELD) == header.getInt(JFluid1Layout.RING_READER_SINCE);
+        return fields.length > PENDING_FIELD - 3
+                        && (int) number(fields, START_FIELD) == header.getInt(JFluid1Layout.RING_READER_SINCE)
+                ? fields
+                : null;
     }
 
     private static long number(String[] fields, int field) {

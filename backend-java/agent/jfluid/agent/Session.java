@@ -29,6 +29,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class Session extends GuestThread {
     private static final long IDLE_MILLIS = 1000;
+    /** So often it is looked whether the client has been stopped. */
+    private static final long STOPPED_LOOK_MILLIS = 500;
     /** A client that has its answer to "restore" may look at what the JVM has now: so long between two things it says. */
     private static final long LOOKING_NANOS = 10_000_000_000L;
     /** Where the heap is full: 2 s of tries, then one now and then. */
@@ -77,6 +79,7 @@ final class Session extends GuestThread {
     private Swapping swapping;
     /** Each try to restore costs the application a collection of all its heap. */
     private boolean noMetaspace;
+    private long lookedAt = System.nanoTime();
     /** Why the session is to end; null while it goes on. */
     private String problem;
     /** What threads inside the load hook ask, by thread id. */
@@ -197,7 +200,7 @@ final class Session extends GuestThread {
             });
             long heardAt = System.nanoTime();
             while (!detached) {
-                link.await(dismissal == null ? IDLE_MILLIS : DISMISSAL_LOOK_MILLIS);
+                link.await(dismissal != null ? DISMISSAL_LOOK_MILLIS : recording ? STOPPED_LOOK_MILLIS : IDLE_MILLIS);
                 boolean heard = false;
                 if (swapping != null && !swapping.isRunning()) {
                     concludeSwapping();
@@ -220,6 +223,9 @@ final class Session extends GuestThread {
                     }
                     sendQuietly(new Object[] {0, "ended", "somebody has ended it by jfluid detach"});
                     break;
+                }
+                if (recording && !left && dismissal == null && hasStopped()) {
+                    JFluid1Client.abandon();
                 }
                 if (problem != null) {
                     sendQuietly(new Object[] {0, "ended", problem});
@@ -252,6 +258,16 @@ final class Session extends GuestThread {
                 }
             }
         }
+    }
+
+    /** Looked at now and then only: the loop turns with each message. */
+    private boolean hasStopped() {
+        long now = System.nanoTime();
+        if (!JFluid1Session.isEnabled() || now - lookedAt < STOPPED_LOOK_MILLIS * 1_000_000L) {
+            return false;
+        }
+        lookedAt = now;
+        return ring.reader().hasStopped();
     }
 
     /** A thread of the target that waits for the client wonders whether it lives. */

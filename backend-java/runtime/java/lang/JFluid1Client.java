@@ -239,7 +239,7 @@ public final class JFluid1Client {
     }
 
     /** The client does not answer: stop recording. The agent sees it and un-instruments. */
-    static void abandon() {
+    public static void abandon() {
         enabled = open = timesBare = false;
         U.putIntVolatile(null, ring + RING_ENDED, starved ? ENDED_STARVED : ENDED_SILENT);
         wakeAgent();
