@@ -16,7 +16,7 @@ import { Agent } from '../../src/wire/agent.ts'
 import { parseExpectation, under } from '../fixtures/expectation.ts'
 import { compileBig, compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { descriptors, filesOf, jcmd, liveObjects, threadCount, threadNames, until } from './remains.ts'
@@ -39,7 +39,7 @@ async function ask(java: JavaProcess, line: string, answer: RegExp): Promise<str
 
 const mean = (a: readonly number[]): number => a.reduce((x, y) => x + y, 0) / a.length
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   const CYCLES = FULL ? 250 : 25
   it(`${CYCLES} sessions on one JVM: counts right each time, nothing grows`, {
     timeout: 600_000,
