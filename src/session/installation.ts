@@ -18,9 +18,11 @@ import type { Turns } from './turns.ts'
 const SETTLED_MS = 100
 /** Looks for what turns up while the first methods go in. A program may load classes all the time. */
 const CATCH_UP_ROUNDS = 10
-/** A class that passed the load hook is looked for this often until the JVM has defined it. */
+/** A class that passed the load hook is looked for until the JVM has defined it: at once, and the longer it takes, the more seldom. */
 const DEFINED_MS = 2
-const DEFINED_TRIES = 500
+const LONGEST_LOOK_MS = 500
+/** Its superclass comes first, from wherever its loader has it. One that could not be defined does not come at all. */
+const COMING_MS = 60_000
 
 /** The parts of a session that an installation works with. */
 export interface Workshop {
@@ -51,7 +53,8 @@ export class Installation {
   #reflectionHooked = false
   /** Methods of classes in the load hook: they can be rewritten once the class is defined. */
   #deferred: Task[] = []
-  #deferredTries = 0
+  /** When the latest of them came. */
+  #deferredSince = 0
   readonly #answeredLate = new Set<number>()
   #lateClasses = 0
   /** What classes that came out of turn lead to in others. */
@@ -325,7 +328,7 @@ export class Installation {
    */
   #defer(tasks: readonly Task[]): void {
     this.#deferred.push(...tasks)
-    this.#deferredTries = 0
+    this.#deferredSince = performance.now()
     if (this.#deferred.length === tasks.length) this.#retryDeferred()
   }
 
@@ -339,6 +342,8 @@ export class Installation {
 
   #retryDeferred(): void {
     const { turns } = this.#workshop
+    const waited = performance.now() - this.#deferredSince
+    const pause = Math.min(LONGEST_LOOK_MS, Math.max(DEFINED_MS, waited / 8))
     setTimeout(() => {
       if (turns.closed) return
       turns
@@ -348,14 +353,14 @@ export class Installation {
           this.#lateClasses += now.filter((t) => !this.#answeredLate.has(t.id)).length
           await this.install(now, [])
           if (this.#deferred.length === 0) return
-          if (++this.#deferredTries < DEFINED_TRIES) this.#retryDeferred()
+          if (performance.now() - this.#deferredSince < COMING_MS) this.#retryDeferred()
           else
             await this.noteRefused(
               this.#deferred.splice(0).map((task) => ({ task, reason: 'its class was never defined' })),
             )
         })
         .catch(() => {}) // the turns have told
-    }, DEFINED_MS)
+    }, pause)
   }
 }
 
