@@ -223,6 +223,8 @@ export class SessionEnd {
   }
 
   async #linkClosed(reason: string): Promise<void> {
+    // As it should, or during a detach, which sees it, too: nobody is to wait for what the process does.
+    if (this.#isStopping || this.#ending !== null) return
     const why = await this.#whyItEnded(reason)
     if (why !== null) this.byTarget(why)
     if (this.#isStopping || this.#ending !== null) return

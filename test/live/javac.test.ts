@@ -28,8 +28,9 @@ function ownSources(): string {
   const sources = temporaryDirectory('jfluid-sources-')
   for (const folder of ['examples', 'test/fixtures']) {
     for (const name of readdirSync(join(root, folder), { recursive: true }) as string[]) {
-      // Two are the same plug-in for two loaders, some need JDK 21, one the profiler's API.
-      if (!name.endsWith('.java') || /^late\/|^calls-21\/|^Virtual\.java$|^03-profiler\//.test(name)) continue
+      // Two are the same plug-in for two loaders, some need JDK 21, one the profiler's API, one the agent's classes.
+      if (!name.endsWith('.java') || /^late\/|^calls-21\/|^Virtual\.java$|^03-profiler\/|^fuzz\//.test(name))
+        continue
       cpSync(join(root, folder, name), join(sources, folder, name))
     }
   }
