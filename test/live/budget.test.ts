@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import type { JavaProcess } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import { type JsonNode, type JsonProfile, startRecording, stderrLine } from '../support/jfluid.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 
@@ -24,7 +24,7 @@ function nodesOf({ merged }: JsonProfile): JsonNode[] {
   return all(merged)
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Dense')

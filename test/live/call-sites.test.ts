@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { readProfile, writeProfile } from '../../src/profile/file.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { jdks, newest } from '../support/jdks.ts'
+import { newest, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -37,7 +37,7 @@ function callsIn(profile: JsonProfile): Calls {
 
 const sorted = (calls: Calls) => [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   let expected: Calls
 

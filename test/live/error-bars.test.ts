@@ -7,7 +7,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
-import { jdks, newest } from '../support/jdks.ts'
+import { newest, newestOrAll } from '../support/jdks.ts'
 import { type JsonNode, type JsonProfile, jfluid, startRecording, stderrLine } from '../support/jfluid.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 
@@ -47,7 +47,7 @@ function addsUp({ errorNs, selfErrorNs, children }: JsonNode): boolean {
   return Math.abs(errorNs! - sum) <= 1e-6 * sum && children.every(addsUp)
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Bars')
@@ -206,7 +206,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     60_000,
   )
 
-  it.runIf(jdk === jdks[0])('a root that does not end is not timed, and says so', async () => {
+  it.runIf(jdk === newestOrAll[0])('a root that does not end is not timed, and says so', async () => {
     const java = startJava(jdk, ['-cp', classes, 'fix.Bars', 'long'])
     await java.line(/^ready/)
     await pause(java, 1)

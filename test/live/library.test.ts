@@ -10,7 +10,7 @@ import type * as library from '../../src/index.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { jdks, newest } from '../support/jdks.ts'
+import { newest, newestOrAll } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -30,7 +30,7 @@ async function asJson(profile: library.Profile): Promise<JsonProfile> {
   return JSON.parse(text) as JsonProfile
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('counts every call, tells pictures meanwhile, and leaves the target to itself', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '4', '50'])
     await java.line(/ready/)
