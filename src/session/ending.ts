@@ -4,7 +4,7 @@ import { readTargetProcess, stillRuns, type TargetProcess } from '../attach/targ
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { ENDED_DISMISSED, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
 import type { DetachFacts } from '../profile/detach-facts.ts'
-import { LINK_CLOSED, LinkLost } from '../wire/link.ts'
+import { CLOSED_BY_US, LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import type { Engine } from './engine.ts'
 import { whyLinkWasLost } from './lost-link.ts'
@@ -224,7 +224,7 @@ export class SessionEnd {
 
   async #linkClosed(reason: string): Promise<void> {
     // As it should, or during a detach, which sees it, too: nobody is to wait for what the process does.
-    if (this.#isStopping || this.#ending !== null) return
+    if (reason === CLOSED_BY_US || this.#isStopping || this.#ending !== null) return
     const why = await this.#whyItEnded(reason)
     if (why !== null) this.byTarget(why)
     if (this.#isStopping || this.#ending !== null) return

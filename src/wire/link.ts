@@ -9,6 +9,8 @@ import { Malformed } from './unpack.ts'
 
 /** Why a link ended that the other side closed without a word. */
 export const LINK_CLOSED = 'the agent closed it'
+/** We did. */
+export const CLOSED_BY_US = 'closed'
 
 /** The agent was loaded but did not connect back. */
 export class AgentDidNotConnect extends JfluidError {
@@ -214,7 +216,7 @@ export class Link {
   }
 
   close(): void {
-    this.reason ??= 'closed'
+    this.reason ??= CLOSED_BY_US
     this.socket.destroy()
   }
 
