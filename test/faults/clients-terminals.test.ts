@@ -5,12 +5,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import { readProfile } from '../../src/profile/file.ts'
 import { until } from '../live/remains.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newestOrAll } from '../support/jdks.ts'
 import { Terminal } from '../support/terminal.ts'
 import { aftermath, clientTrials, ROOTS, settled } from './lost-clients.ts'
-import { times } from './trials.ts'
+import { type Outcome, times } from './trials.ts'
 import type { Witness } from './witness.ts'
 
 const isShown = (lines: string[]): boolean =>
@@ -24,6 +25,11 @@ function onTerminal(
   const out = join(temporaryDirectory('jfluid-clients-'), 'p.jfluid')
   const terminal = Terminal.jfluid([command, `${witness.pid}`, '--out', out, ...ROOTS, ...args])
   return { terminal, out }
+}
+
+/** A file that is there, and damaged, is an error. */
+async function keptIn(file: string): Promise<Outcome['profile']> {
+  return (await readProfile(file)).events.count > 0 ? 'kept' : 'lost'
 }
 
 describe.each(jdks)('closed, JDK $version', (jdk) => {
@@ -40,7 +46,7 @@ describe.each(jdks)('closed, JDK $version', (jdk) => {
       await terminal.hangUp()
       await until(() => !processes.some((pid) => existsSync(`/proc/${pid}`)))
       const { harm, ms } = await aftermath(witness, performance.now())
-      const profile = existsSync(out) ? 'kept' : shown ? 'lost' : 'none'
+      const profile = existsSync(out) ? await keptIn(out) : shown ? 'lost' : 'none'
       return { harm, profile, left: [], ms }
     })
   })
@@ -68,10 +74,11 @@ describe.each(newestOrAll)('takes nothing, JDK $version', (jdk) => {
         const { harm, ms } = await aftermath(witness, performance.now())
         terminal.goOn()
         const { code } = await terminal.exit
-        if (code !== 0) harm.push(`the client ended with ${code}: ${terminal.scrollback().join('\n')}`)
+        const wrong: string[] = []
+        if (code !== 0) wrong.push(`the client ended with ${code}: ${terminal.scrollback().join('\n')}`)
         if (!terminal.scrollback().some((line) => /^profile written to /.test(line)))
-          harm.push(`its last words are not there: ${terminal.scrollback().join('\n')}`)
-        return { harm, profile: 'kept', left: [], ms }
+          wrong.push(`its last words are not there: ${terminal.scrollback().join('\n')}`)
+        return { harm, wrong, profile: await keptIn(out), left: [], ms }
       },
       first,
     )
@@ -101,8 +108,8 @@ describe.each(jdks)('takes nothing, JDK $version', (jdk) => {
           const { harm, ms } = await aftermath(witness, performance.now())
           terminal.goOn()
           const { code } = await terminal.exit
-          if (code !== 143) harm.push(`the client ended with ${code}: ${terminal.screen().join('\n')}`)
-          return { harm, profile: 'kept', left: [], ms }
+          const wrong = code === 143 ? [] : [`the client ended with ${code}: ${terminal.screen().join('\n')}`]
+          return { harm, wrong, profile: await keptIn(out), left: [], ms }
         },
       )
     },

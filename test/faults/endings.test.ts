@@ -105,7 +105,7 @@ forNewestJdk((jdk) => {
     const { wrong, profile } = await verdictOf(client, { ...GONE, 0: /^detached from/m })
     const begun = hadBegun(client)
     return {
-      harm: [...harm, ...wrong],
+      ...{ harm, wrong },
       profile: profile !== null ? 'kept' : begun ? 'lost' : 'none',
       // Its own socket stays where it could not remove it.
       left: filesOf(java.pid, client.process.pid).filter((path) => !path.startsWith('/tmp/.java_pid')),

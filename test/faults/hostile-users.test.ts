@@ -4,6 +4,7 @@
 import {
   chmodSync,
   chownSync,
+  existsSync,
   lchownSync,
   lstatSync,
   mkdirSync,
@@ -109,15 +110,16 @@ async function trial(jdk: Jdk, chance: Chance): Promise<Outcome> {
   try {
     const { code, said, file, pid } = await record(java.pid, user)
     const harm: string[] = []
+    const wrong: string[] = []
     if (theirs.isTouched()) harm.push(`${who}: what the link leads to was changed`)
     if (java.child.exitCode !== null || java.child.signalCode !== null) harm.push(`${who}: the target ended`)
     if (/Full thread dump/.test(java.stdout())) harm.push(`${who}: the target printed its threads`)
-    if (code !== (planted.refused ? 77 : 0)) throw new Error(`${who}: ended with ${code}: ${said}`)
-    if (code === 0 && (statSync(file).mode & 0o777) !== 0o600) harm.push(`${who}: the profile is not 0600`)
+    if (code !== (planted.refused ? 77 : 0)) wrong.push(`${who}: ended with ${code}: ${said}`)
+    if (code === 0 && (statSync(file).mode & 0o777) !== 0o600) wrong.push(`${who}: the profile is not 0600`)
     const left = ['/tmp', '/dev/shm'].flatMap((dir) =>
       readdirSync(dir).filter((name) => new RegExp(`^jfluid-\\d+-${pid}-`).test(name)),
     )
-    return { harm, profile: code === 0 ? 'kept' : 'none', left }
+    return { harm, wrong, profile: planted.refused ? 'none' : existsSync(file) ? 'kept' : 'lost', left }
   } finally {
     planted.remove()
     await java.kill()

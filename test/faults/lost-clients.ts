@@ -173,14 +173,18 @@ export async function aftermath(witness: Witness, since: number): Promise<Afterm
   }
 }
 
+const both = (some: Outcome['left'], more: Outcome['left']): Outcome['left'] =>
+  some === null && more === null ? null : [...(some ?? []), ...(more ?? [])]
+
 /** What two looks have found. */
 export function joined(outcome: Outcome, more: Partial<Outcome>): Outcome {
   const ms = { ...outcome.ms }
   for (const [name, value] of Object.entries(more.ms ?? {})) ms[name] = Math.max(ms[name] ?? 0, value)
   return {
     harm: [...outcome.harm, ...(more.harm ?? [])],
+    wrong: [...(outcome.wrong ?? []), ...(more.wrong ?? [])],
     profile: outcome.profile,
-    left: [...outcome.left, ...(more.left ?? [])],
+    left: both(outcome.left, more.left ?? null),
     ms,
   }
 }
@@ -212,7 +216,7 @@ export async function clientTrials(
     const miscounted = await witness.miscounted()
     await witness.withoutThreads()
     const { harm } = await witness.harm()
-    const looked = joined(outcome, { harm: [...miscounted, ...harm], left: await witness.left() })
+    const looked = joined(outcome, { harm, wrong: miscounted, left: await witness.left() })
     if (isLast) {
       if (witness !== given) await witness.end()
       witness = null

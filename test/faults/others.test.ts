@@ -176,16 +176,19 @@ forNewestJdk((jdk) => {
       .map(([name]) => `${name} has not its own code`)
   }
 
-  /** Ends a recording; how the target has ended, if it has. */
-  async function end(target: Target, recording: Recording, harm: string[]): Promise<JsonProfile | null> {
+  /** Ends a recording. Where the client cannot, that is harm if the target has ended, and else wrong of the client. */
+  async function end(
+    target: Target,
+    recording: Recording,
+    { harm, wrong }: { harm: string[]; wrong: string[] },
+  ): Promise<JsonProfile | null> {
     try {
       return await recording.stop()
     } catch (problem) {
       const { exitCode, signalCode } = target.java.child
       const ended = exitCode ?? signalCode
-      harm.push(
-        `${problem}\n${ended === null ? 'the JVM lives' : `the JVM ended with ${ended}: ${target.java.stderr()}`}`,
-      )
+      if (ended === null) wrong.push(`${problem}\nthe JVM lives`)
+      else harm.push(`${problem}\nthe JVM ended with ${ended}: ${target.java.stderr()}`)
       return null
     }
   }
@@ -216,12 +219,13 @@ forNewestJdk((jdk) => {
     if (!early) await tell(hostile)
     const calls = storms ? 200 : 50
     const harm: string[] = []
+    const wrong: string[] = []
     if ((await call(calls)) > 0) harm.push('wrong results while it was profiled')
-    const profile = await end(target, recording, harm)
+    const profile = await end(target, recording, { harm, wrong })
     // In what was redefined while we were there, or when we left.
-    if ((await target.spoilt()) === 0) harm.push('nothing was spoilt: this was no trial')
+    if ((await target.spoilt()) === 0) throw new Error('nothing was spoilt: this was no trial')
     if (profile !== null && profile.instrumentation.gaps === 0 && !storms)
-      harm.push(...unbalanced(profile, calls))
+      wrong.push(...unbalanced(profile, calls))
     if (storms) {
       await tell('calm')
       await java.line(/^stormed/)
@@ -232,7 +236,7 @@ forNewestJdk((jdk) => {
     await jvm.dispose()
     await java.kill()
     return {
-      harm,
+      ...{ harm, wrong },
       profile: profile === null ? 'lost' : 'kept',
       left: left.length === 0 ? [] : [`${left.join()}\n${recording.process.stderr()}`],
     }
@@ -268,11 +272,12 @@ forNewestJdk((jdk) => {
     await recording.started
     const calls = 200
     const harm: string[] = []
+    const wrong: string[] = []
     if ((await call(calls)) > 0) harm.push('wrong results while it was profiled')
-    const profile = await end(target, recording, harm)
-    if (profile?.instrumentation.gaps === 0) harm.push(...unbalanced(profile, calls))
+    const profile = await end(target, recording, { harm, wrong })
+    if (profile?.instrumentation.gaps === 0) wrong.push(...unbalanced(profile, calls))
     else if (profile !== null && callsByMethod(profile).get('fix.Hostile.root(I)I') !== calls)
-      harm.push('the root was not counted')
+      wrong.push('the root was not counted')
     await tell('calm')
     await java.line(/^stormed [1-9]/)
     const left = await target.left()
@@ -281,7 +286,7 @@ forNewestJdk((jdk) => {
     await jvm.dispose()
     await java.kill()
     return {
-      harm,
+      ...{ harm, wrong },
       profile: profile === null ? 'lost' : 'kept',
       left: left.length === 0 ? [] : [`${left.join()}\n${recording.process.stderr()}`],
     }

@@ -2,10 +2,11 @@
 // namespace that client and target share: it takes root.
 
 import { execFile } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { readProfile } from '../../src/profile/file.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
@@ -88,8 +89,6 @@ forEachJdk((jdk: Jdk) => {
             // Neither class files nor profile lie in the /tmp that is covered.
             const home = temporaryDirectory()
             const classes = await compileFixture(jdk, 'Witness')
-            const kept = join(home, 'kept')
-            mkdirSync(kept)
             const mounts = `mount --make-rprivate / && mount -t tmpfs tmpfs /mnt && mkdir /mnt/home && mount --bind ${home} /mnt/home`
             const copy = `cp -r ${classes} /mnt/classes && mkdir /mnt/jfluid && mount --bind ${process.cwd()} /mnt/jfluid`
             const run = `exec ${jdk.java} -Xmx64m -XX:-UsePerfData -cp /mnt/classes fix.Witness 1`
@@ -97,17 +96,18 @@ forEachJdk((jdk: Jdk) => {
             const java = startProcess('unshare', ['-m', 'sh', '-c', script])
             await java.line(/^ready/)
             const harm: string[] = []
+            const wrong: string[] = []
             if (when === 'again') {
-              const first = await record(java)
-              if (first.code !== 0) harm.push(`first attach: ${first.said}`)
+              const first = await record(java, 'first')
+              if (first.code !== 0) wrong.push(`first attach: ${first.said}`)
             }
             await inside(java.pid, disk.spoil)
-            const spoilt = await record(java)
-            if (spoilt.code !== disk[when]) harm.push(`${spoilt.code}: ${spoilt.said}`)
-            if (spoilt.code !== 0 && !disk.says.test(spoilt.said)) harm.push(spoilt.said)
+            const spoilt = await record(java, 'spoilt')
+            if (spoilt.code !== disk[when]) wrong.push(`${spoilt.code}: ${spoilt.said}`)
+            if (spoilt.code !== 0 && !disk.says.test(spoilt.said)) wrong.push(spoilt.said)
             await inside(java.pid, disk.mend)
-            const mended = await record(java)
-            if (mended.code !== 0) harm.push(`next attach: ${mended.said}`)
+            const mended = await record(java, 'mended')
+            if (mended.code !== 0) wrong.push(`next attach: ${mended.said}`)
             java.send('state')
             const state = await java.line(/^state/)
             if (!/wrong 0 thrown 0 /.test(state)) harm.push(state)
@@ -123,7 +123,8 @@ forEachJdk((jdk: Jdk) => {
             ])
             const left = stdout.split('\n').filter(Boolean)
             await java.kill()
-            return { harm, profile: spoilt.code === 0 ? 'kept' : 'none', left } satisfies Outcome
+            const profile = disk[when] === 0 ? await keptIn(join(home, 'spoilt')) : 'none'
+            return { harm, wrong, profile, left } satisfies Outcome
           },
         )
       }
@@ -131,7 +132,12 @@ forEachJdk((jdk: Jdk) => {
   )
 })
 
-async function record(java: JavaProcess): Promise<{ code: number | null; said: string }> {
+async function keptIn(file: string): Promise<Outcome['profile']> {
+  return existsSync(file) && (await readProfile(file)).events.count > 0 ? 'kept' : 'lost'
+}
+
+/** @param name  of its profile, in the directory that lies in no file system that is spoilt */
+async function record(java: JavaProcess, name: string): Promise<{ code: number | null; said: string }> {
   const args = [
     'record',
     String(java.pid),
@@ -140,7 +146,7 @@ async function record(java: JavaProcess): Promise<{ code: number | null; said: s
     '--duration',
     '300ms',
     '--out',
-    '/mnt/home/p',
+    `/mnt/home/${name}`,
   ]
   const client = startProcess('nsenter', [
     ...['-t', String(java.pid), '-m', process.execPath, cli.replace(process.cwd(), '/mnt/jfluid'), ...args],

@@ -51,19 +51,19 @@ forEachJdk((jdk) => {
   }
 
   /** What is wrong with it once it has again what it was short of; the next attach is part of it. */
-  const outcome = async (witness: Witness, profile: Outcome['profile'], ms = {}): Promise<Outcome> => {
+  const outcome = async (witness: Witness, profile: Outcome['profile'], ms = {}) => {
     const { harm, longest } = await witness.harm()
     const next = startRecording(witness.pid, ...ROOT_METHOD)
     witness.client(next.process.pid)
     await next.started
     await witness.load(3)
     const { truncated, warnings } = await next.stop()
-    if (truncated) harm.push(`next attach: ${warnings}`)
+    const wrong = truncated ? [`next attach: ${warnings}`] : []
     await witness.ownCode()
     harm.push(...(await witness.harm()).harm)
     const left = await witness.left()
     await witness.end()
-    return { harm, profile, left, ms: { ...ms, 'stood still': longest } }
+    return { harm, wrong, profile, left, ms: { ...ms, 'stood still': longest } } satisfies Outcome
   }
 
   const each = FULL ? [THREADS, DESCRIPTORS] : IS_ROOT && jdk.version < 25 ? [THREADS] : [DESCRIPTORS]
@@ -83,13 +83,13 @@ forEachJdk((jdk) => {
         const client = startJfluid('record', String(witness.pid), '--out', file, ...ROOT_METHOD)
         witness.client(client.pid)
         const { code } = await client.exit
-        const harm: string[] = []
-        if (code !== STATUS.notNow) harm.push(`jfluid ended with ${code}`)
-        if (!scarce.refusal.test(client.stderr())) harm.push(client.stderr())
+        const wrong: string[] = []
+        if (code !== STATUS.notNow) wrong.push(`jfluid ended with ${code}`)
+        if (!scarce.refusal.test(client.stderr())) wrong.push(client.stderr())
         await limit.raise()
         if (isFirst) await witness.settle()
         const after = await outcome(witness, 'none')
-        return { ...after, harm: [...harm, ...after.harm] }
+        return { ...after, wrong: [...wrong, ...after.wrong] }
       })
     },
   )
@@ -126,14 +126,14 @@ forEachJdk((jdk) => {
           const lostListener = !readThreadNames(witness.pid).has('Attach Listener')
           const profile = !begun ? 'none' : existsSync(file) ? 'kept' : 'lost'
           const after = await outcome(witness, profile)
-          const harm = [...after.harm]
+          const wrong = [...after.wrong]
           if (code !== 0 && code !== STATUS.notNow)
-            harm.push(`the client ended with ${code}, saying:\n${client.stderr()}`)
+            wrong.push(`the client ended with ${code}, saying:\n${client.stderr()}`)
           const left = [...after.left]
           // The listener that the JVM gave up leaves its socket open: HotSpot's, and it is one.
           const socket = left.indexOf('descriptor socket')
           if (lostListener && socket >= 0) left.splice(socket, 1)
-          return { ...after, harm, left }
+          return { ...after, wrong, left }
         },
       )
       console.info(`JDK ${jdk.version}, ${scarce.what}: recorded ${recorded}, refused ${refused}`)
@@ -158,16 +158,16 @@ forEachJdk((jdk) => {
         const profile = await recording.stop()
         const detached = /detached from \d+ in (\d+) ms/.exec(recording.process.stderr())?.[1]
         await limit.raise()
-        const harm: string[] = []
+        const wrong: string[] = []
         const calls = profile.methods.filter((it) => it.class === 'fix.Witness$Fresh' && it.method === 'of')
         const counted = calls.reduce((sum, it) => sum + it.calls, 0)
         // On a busy machine a class may outrun its bound, which is told.
         const { gaps } = profile.instrumentation
         if (counted > classes || counted + gaps < classes)
-          harm.push(`${counted} of ${classes} calls, ${gaps} gaps`)
-        if (profile.truncated) harm.push(`truncated: ${profile.warnings}`)
+          wrong.push(`${counted} of ${classes} calls, ${gaps} gaps`)
+        if (profile.truncated) wrong.push(`truncated: ${profile.warnings}`)
         const after = await outcome(witness, 'kept', { 'to detach': Number(detached) })
-        return { ...after, harm: [...harm, ...after.harm] }
+        return { ...after, wrong: [...wrong, ...after.wrong] }
       })
     },
   )

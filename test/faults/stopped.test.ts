@@ -33,12 +33,16 @@ const recordWitness = (witness: Witness, duration: string): RecordingClient => {
 const dumped = (witness: Witness): string[] =>
   /Full thread dump/.test(witness.java.stdout()) ? ['it printed its threads'] : []
 
-async function asBefore(witness: Witness, heldMs: number): Promise<{ harm: string[]; left: string[] }> {
+async function asBefore(
+  witness: Witness,
+  heldMs: number,
+): Promise<{ harm: string[]; wrong: string[]; left: string[] }> {
   await witness.withoutThreads()
   await witness.ownCode()
   const { harm } = await witness.harm(heldMs)
   return {
-    harm: [...harm, ...dumped(witness), ...(await witness.miscounted(50))],
+    harm: [...harm, ...dumped(witness)],
+    wrong: await witness.miscounted(50),
     left: await witness.left(),
   }
 }
@@ -53,8 +57,8 @@ forNewestJdk((jdk) => {
     await sleep(STOPPED_MS) // how long it is stopped
     witness.java.child.kill('SIGCONT')
     const { wrong, profile } = await verdictOf(client, DONE)
-    const { harm, left } = await asBefore(witness, STOPPED_MS + HELD_MS)
-    return { harm: [...wrong, ...harm], left, profile: profile === null ? 'lost' : 'kept' }
+    const after = await asBefore(witness, STOPPED_MS + HELD_MS)
+    return { ...after, wrong: [...wrong, ...after.wrong], profile: profile === null ? 'lost' : 'kept' }
   }
 
   // What is said, and when it is given up: stopped-target.test.ts.
@@ -76,9 +80,14 @@ forNewestJdk((jdk) => {
     const ms = performance.now() - stopped
     const late = ms > GIVEN_UP_MS ? [`the client ended after ${ms.toFixed(0)} ms`] : []
     witness.java.child.kill('SIGCONT')
-    const { harm, left } = await asBefore(witness, ms + HELD_MS)
+    const after = await asBefore(witness, ms + HELD_MS)
     const kept = profile !== null ? 'kept' : hadBegun(client) || exit.code === 0 ? 'lost' : 'none'
-    return { harm: [...wrong, ...late, ...harm], left, profile: kept, ms: { 'client gave up': ms } }
+    return {
+      ...after,
+      wrong: [...wrong, ...late, ...after.wrong],
+      profile: kept,
+      ms: { 'client gave up': ms },
+    }
   }
 
   it.runIf(FULL)(

@@ -7,7 +7,7 @@ import { expect, it, vi } from 'vitest'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
-import { type Chance, FULL, type Outcome, type Row, trials } from './trials.ts'
+import { type Chance, FULL, Harmed, type Outcome, type Row, trials } from './trials.ts'
 import { Witness } from './witness.ts'
 
 const UNHARMED: Outcome = { harm: [], profile: 'kept', left: [] }
@@ -36,13 +36,30 @@ async function tried(outcomes: readonly (Outcome | Error)[]): Promise<{ row: Row
 it('outcomes without harm make a row and no failure', async () => {
   const { row, said } = await tried([UNHARMED, { ...UNHARMED, profile: 'none', ms: { waited: 3 } }])
   expect(said).toBe('')
-  expect(row).toMatchObject({ tried: 2, harmed: 0, profilesDue: 1, profilesKept: 1, leftBehind: 0 })
-  expect(row.ms).toEqual({ waited: 3 })
+  expect(row).toEqual({
+    ...{ section: 'trials', fault: 'a fault', jdk: newest.full },
+    ...{ tried: 2, failed: 0, harmed: 0, wrong: 0, profilesDue: 1, profilesKept: 1, leftBehind: 0 },
+    ...{ ms: { waited: 3 }, figures: {} },
+  })
+})
+
+it('what nobody has looked for is not told as nothing', async () => {
+  const unseen: Outcome = { ...UNHARMED, left: null }
+  expect((await tried([unseen, unseen])).row.leftBehind).toBeNull()
+  expect((await tried([unseen, UNHARMED])).row.leftBehind).toBe(0)
+})
+
+it('figures are told by the lowest, the median and the highest', async () => {
+  const { row } = await tried(
+    [99.5, 101, 98.4].map((value) => ({ ...UNHARMED, figures: { throughput: [value, '%'] } })),
+  )
+  expect(row.figures).toEqual({ throughput: { low: 98.4, median: 99.5, high: 101, unit: '%' } })
 })
 
 it.each<[string, Partial<Outcome>, Partial<Row>]>([
   ['a thread stood still', { harm: ['a thread stood still'] }, { harmed: 1 }],
-  ['the profile was lost', { profile: 'lost' }, { profilesDue: 2, profilesKept: 1 }],
+  ['it ended with 76', { wrong: ['it ended with 76'] }, { harmed: 0, wrong: 1 }],
+  ['the profile was lost', { profile: 'lost' }, { harmed: 0, wrong: 1, profilesDue: 2, profilesKept: 1 }],
   ['left behind: a file', { left: ['a file'] }, { leftBehind: 1 }],
 ])('%s: the row is red, and says in which trial', async (what, outcome, expected) => {
   const { row, said } = await tried([UNHARMED, { ...UNHARMED, ...outcome }])
@@ -50,10 +67,16 @@ it.each<[string, Partial<Outcome>, Partial<Row>]>([
   expect(said).toContain(`trial 2, JFLUID_SEED=7: ${what}`)
 })
 
-it('a trial that throws, as of a target that has ended, is harm, and the last', async () => {
-  const { row, said } = await tried([UNHARMED, new Error('no JVM'), UNHARMED])
-  expect(row).toMatchObject({ tried: 2, harmed: 1, profilesDue: 1, profilesKept: 1 })
-  expect(said).toContain('trial 2, JFLUID_SEED=7: Error: no JVM')
+it('a target that has ended is harm, and its trial the last', async () => {
+  const { row, said } = await tried([UNHARMED, new Harmed('no JVM'), UNHARMED])
+  expect(row).toMatchObject({ tried: 2, failed: 0, harmed: 1, profilesDue: 1, profilesKept: 1 })
+  expect(said).toBe('trial 2, JFLUID_SEED=7: no JVM')
+})
+
+it('a trial that throws anything else has failed, which is no harm, and red', async () => {
+  const { row, said } = await tried([UNHARMED, new Error('no such fixture'), UNHARMED])
+  expect(row).toMatchObject({ tried: 2, failed: 1, harmed: 0, wrong: 0, profilesDue: 1 })
+  expect(said).toBe('trial 2, JFLUID_SEED=7: the trial failed: Error: no such fixture')
 })
 
 it.runIf(FULL)(

@@ -1,8 +1,9 @@
 // One fault, tried many times at random moments: what became of the target, of the profile, and what was left behind.
 //
-// A trial reports; `trials` counts, prints a row for `RESULTS.md` (`npm run faults`), and fails if there was any harm.
+// A trial reports; `trials` counts, keeps a row for `RESULTS.md` (`npm run faults`), and fails if anything was not as it should be.
 
 import { appendFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { expect } from 'vitest'
 import type { Jdk } from '../support/jdks.ts'
 
@@ -12,16 +13,26 @@ export const FULL = process.env.JFLUID_FULL === '1'
 /** Something hangs that takes longer. */
 const TRIAL_MS = 15 * 60_000
 
+/** A value and its unit. */
+export type Figure = readonly [value: number, unit: string]
+
 export interface Outcome {
   /** What was wrong with the target; empty: it came to no harm. */
   readonly harm: readonly string[]
+  /** What was wrong with the client or with what it recorded: its exit code, its last words, counts. The target had no harm by it. */
+  readonly wrong?: readonly string[]
   /** `none` where there could not be any: nothing had been recorded, or whoever would write it was killed. */
   readonly profile: 'kept' | 'none' | 'lost'
-  /** What was found afterwards that is not on the documented list. */
-  readonly left: readonly string[]
+  /** What was found afterwards that is not on the documented list; null: nobody looked. */
+  readonly left: readonly string[] | null
   /** Times in ms by name, of which the table shows the longest: `stood still`, `own code`, … */
   readonly ms?: Readonly<Record<string, number>>
+  /** Other numbers by name, of which it shows the lowest, the median and the highest: `throughput`, … */
+  readonly figures?: Readonly<Record<string, Figure>>
 }
+
+/** Thrown by a trial where its target has ended, or cannot answer: harm, and not a defect of the trial. */
+export class Harmed extends Error {}
 
 /** Random numbers of a fixed seed, so that a trial that failed can be had again: `JFLUID_SEED`. */
 export class Chance {
@@ -52,15 +63,36 @@ export class Chance {
 
 /** A row of the table, one a fault and JDK. */
 export interface Row {
+  /** The test file, without its `.test.ts`. */
+  readonly section: string
   readonly fault: string
   readonly jdk: string
   readonly tried: number
-  readonly harmed: number
+  /** Trials that threw: a defect of theirs, or something that nobody had thought of. They are in no other number but `tried`. */
+  readonly failed: number
+  /** Null, here and below: it is no question of this row. */
+  readonly harmed: number | null
+  /** Clients, or profiles, a lost one as well. */
+  readonly wrong: number | null
   /** Of those where there was one to be kept. */
   readonly profilesDue: number
   readonly profilesKept: number
-  readonly leftBehind: number
+  readonly leftBehind: number | null
   readonly ms: Readonly<Record<string, number>>
+  readonly figures: Readonly<
+    Record<string, { readonly low: number; readonly median: number; readonly high: number; unit: string }>
+  >
+}
+
+/** The test file that runs. */
+export function section(): string {
+  return basename(expect.getState().testPath ?? '', '.test.ts')
+}
+
+/** Appends it to the file that `JFLUID_FAULTS` names, if it names one. */
+export function keepRow(row: Row): void {
+  const file = process.env.JFLUID_FAULTS
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify(row)}\n`)
 }
 
 /**
@@ -75,8 +107,8 @@ export function times(short: number, long: number): number {
  * Tries a fault.
  *
  * @param tries  from `times`
- * @param trial  does it once. What it throws, as where the target has ended, is harm, and so is one that is not over in time: no
- *               other follows then
+ * @param trial  does it once. One that is not over in time is harm, as is a `Harmed` that it throws; with anything else that it throws
+ *               the trial has failed. No other follows in any of these
  */
 export async function trials(
   fault: string,
@@ -87,49 +119,79 @@ export async function trials(
   const seed = Number(process.env.JFLUID_SEED ?? Date.now() % 2 ** 31)
   const chance = new Chance(seed)
   const outcomes: Outcome[] = []
-  const wrong: string[] = []
-  let isOver = false
-  for (let n = 0; n < tries && !isOver; n++) {
-    const outcome = await inTime(trial(chance, n)).catch((problem: unknown): Outcome => {
+  const said: string[] = []
+  let tried = 0
+  for (let isOver = false; tried < tries && !isOver; tried++) {
+    const say = (what: string) => said.push(`trial ${tried + 1}, JFLUID_SEED=${seed}: ${what}`)
+    try {
+      const outcome = await inTime(trial(chance, tried))
+      outcomes.push(outcome)
+      for (const what of [...outcome.harm, ...(outcome.wrong ?? [])]) say(what)
+      for (const what of outcome.left ?? []) say(`left behind: ${what}`)
+      if (outcome.profile === 'lost') say('the profile was lost')
+    } catch (problem) {
       isOver = true
-      return { harm: [String(problem)], profile: 'none', left: [] }
-    })
-    outcomes.push(outcome)
-    const said = [...outcome.harm, ...outcome.left.map((what) => `left behind: ${what}`)]
-    if (outcome.profile === 'lost') said.push('the profile was lost')
-    wrong.push(...said.map((what) => `trial ${n + 1}, JFLUID_SEED=${seed}: ${what}`))
+      const isHarm = problem instanceof Harmed
+      if (isHarm) outcomes.push({ harm: [problem.message], profile: 'none', left: null })
+      say(isHarm ? problem.message : `the trial failed: ${problem}`)
+    }
   }
+  const row = rowOf(fault, jdk, tried, outcomes)
+  console.info(`JDK ${jdk.version}: ${told(row)}`)
+  keepRow(row)
+  expect(said).toEqual([])
+  return row
+}
+
+function rowOf(fault: string, jdk: Jdk, tried: number, outcomes: readonly Outcome[]): Row {
+  const count = (isSo: (outcome: Outcome) => boolean): number => outcomes.filter(isSo).length
   const ms: Record<string, number> = {}
+  const values = new Map<string, { unit: string; found: number[] }>()
   for (const outcome of outcomes) {
-    for (const [name, value] of Object.entries(outcome.ms ?? {})) ms[name] = Math.max(ms[name] ?? 0, value)
+    for (const [name, value] of Object.entries(outcome.ms ?? {}))
+      ms[name] = Math.round(Math.max(ms[name] ?? 0, value))
+    for (const [name, [value, unit]] of Object.entries(outcome.figures ?? {})) {
+      const known = values.get(name) ?? { unit, found: [] }
+      known.found.push(value)
+      values.set(name, known)
+    }
   }
-  const row: Row = {
+  const figures = [...values].map(([name, { unit, found }]) => {
+    found.sort((a, b) => a - b)
+    return [name, { low: found[0]!, median: found[found.length >> 1]!, high: found.at(-1)!, unit }] as const
+  })
+  return {
+    section: section(),
     fault,
     jdk: jdk.full,
-    tried: outcomes.length,
-    harmed: outcomes.filter((it) => it.harm.length > 0).length,
-    profilesDue: outcomes.filter((it) => it.profile !== 'none').length,
-    profilesKept: outcomes.filter((it) => it.profile === 'kept').length,
-    leftBehind: outcomes.filter((it) => it.left.length > 0).length,
+    tried,
+    failed: tried - outcomes.length,
+    harmed: count((it) => it.harm.length > 0),
+    wrong: count((it) => (it.wrong ?? []).length > 0 || it.profile === 'lost'),
+    profilesDue: count((it) => it.profile !== 'none'),
+    profilesKept: count((it) => it.profile === 'kept'),
+    leftBehind: count((it) => it.left !== null) === 0 ? null : count((it) => (it.left ?? []).length > 0),
     ms,
+    figures: Object.fromEntries(figures),
   }
-  const times = Object.entries(ms).map(([name, value]) => `, ${name} ${value.toFixed(0)} ms at most`)
-  console.info(
-    `JDK ${jdk.version}: ${fault}: tried ${row.tried} times, harmed ${row.harmed}, ` +
-      `profiles ${row.profilesKept} of ${row.profilesDue}, left behind ${row.leftBehind}${times.join('')}`,
-  )
-  if (process.env.JFLUID_FAULTS !== undefined) {
-    appendFileSync(process.env.JFLUID_FAULTS, `${JSON.stringify(row)}\n`)
-  }
-  expect(wrong).toEqual([])
-  return row
+}
+
+function told({ fault, tried, failed, harmed, wrong, leftBehind, ...row }: Row): string {
+  return [
+    `${fault}: tried ${tried} times, failed ${failed}, harmed ${harmed}, client or profile wrong ${wrong}`,
+    `profiles ${row.profilesKept} of ${row.profilesDue}, left behind ${leftBehind ?? 'not looked for'}`,
+    ...Object.entries(row.ms).map(([name, value]) => `${name} ${value} ms at most`),
+    ...Object.entries(row.figures).map(
+      ([name, { low, median, high, unit }]) => `${name} ${low}, ${median}, ${high} ${unit}`,
+    ),
+  ].join(', ')
 }
 
 async function inTime(trial: Promise<Outcome>): Promise<Outcome> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new Error(`it was not over after ${TRIAL_MS / 60_000} minutes`)),
+      () => reject(new Harmed(`it was not over after ${TRIAL_MS / 60_000} minutes`)),
       TRIAL_MS,
     )
   })

@@ -184,9 +184,10 @@ forEachJdk((jdk) => {
           await java.line(/^end/, rounds)
           return java.stdout().slice(from)
         }
-        const harm = await session(jdk, java.pid, run)
+        const harm: string[] = []
+        const wrong = await session(jdk, java.pid, run)
         const before = { threads: await threadNames(java.pid), mapped: mappedFiles(java.pid) }
-        harm.push(...(await session(jdk, java.pid, run)))
+        wrong.push(...(await session(jdk, java.pid, run)))
         const left = [
           ...added(before.threads, await threadNames(java.pid)),
           ...added(before.mapped, mappedFiles(java.pid)).filter((it) => !/\.so$/.test(it)),
@@ -194,12 +195,12 @@ forEachJdk((jdk) => {
         ]
         const said = java.stderr().replaceAll(/^(WARNING: .*|OpenJDK .* warning: .*)\n/gm, '')
         if (says !== undefined && !says.test(java.stdout() + java.stderr()))
-          harm.push(`it did not say ${says}`)
+          throw new Error(`it did not say ${says}: it was not so unusual`)
         if (said !== '') harm.push(`it said: ${said}`)
         java.send('quit')
         const { code, signal } = await java.exit
         if (code !== 0) harm.push(`it ended with ${code ?? signal}: ${java.stderr()}`)
-        return { harm, profile: 'kept', left }
+        return { harm, wrong, profile: 'kept', left }
       }
       await trials(name, jdk, times(1, 2), trial)
     },

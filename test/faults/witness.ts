@@ -10,6 +10,7 @@ import { added, descriptors, filesOf, mappedFiles, threadNames, until } from '..
 import { type JavaOptions, type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
+import { Harmed } from './trials.ts'
 
 interface KernelThread {
   readonly id: string
@@ -155,7 +156,7 @@ export class Witness {
     if (found === undefined) {
       const { exitCode, signalCode } = this.java.child
       const how = signalCode ?? `code ${exitCode}`
-      throw new Error(`the target ended (${how}):\n${this.java.stdout()}\n${this.java.stderr()}`)
+      throw new Harmed(`the target ended (${how}):\n${this.java.stdout()}\n${this.java.stderr()}`)
     }
     return found
   }
