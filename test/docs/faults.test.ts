@@ -1,0 +1,101 @@
+// RESULTS.md of the faults is what its rows make of it, and a row takes the place of its like.
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { Row } from '../faults/trials.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+
+const faults = fileURLToPath(new URL('../faults', import.meta.url))
+const read = (dir: string, name: string): string => readFileSync(join(dir, name), 'utf8')
+const report = (...args: string[]): string =>
+  execFileSync(process.execPath, [join(faults, 'report.mjs'), ...args], { encoding: 'utf8', stdio: 'pipe' })
+
+type Kept = Row & { readonly commit: string; readonly date: string }
+const rowsIn = (dir: string): Kept[] =>
+  read(dir, 'rows.jsonl')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Kept)
+
+describe('the report on faults', () => {
+  it('is what its rows make', () => {
+    expect(read(faults, 'RESULTS.md')).toBe(report('--print'))
+  })
+
+  it('has rows of tests that there are, each of a commit', () => {
+    for (const { section, fault, commit, date } of rowsIn(faults)) {
+      const found = ['faults', 'security'].some((it) =>
+        existsSync(join(faults, '..', it, `${section}.test.ts`)),
+      )
+      expect(found, section).toBe(true)
+      expect([commit, date], fault).toEqual([
+        expect.stringMatching(/^[0-9a-f]{7,}\+?$/),
+        expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      ])
+    }
+  })
+
+  it('has a place for the rows of each test that tries something, and no other', () => {
+    const places = [...read(faults, 'RESULTS.md').matchAll(/<!-- rows: (.*) -->/g)].flatMap(([, all]) =>
+      all!.split(' '),
+    )
+    const trying = [faults, join(faults, '../security')].flatMap((dir) =>
+      readdirSync(dir).filter(
+        (name) =>
+          name.endsWith('.test.ts') && /\b(trials|clientTrials|tryInputs|keepInputs)\(/.test(read(dir, name)),
+      ),
+    )
+    // Those of the harness itself are no faults.
+    const sections = trying.map((name) => name.replace('.test.ts', '')).filter((name) => name !== 'trials')
+    expect(places.sort()).toEqual(sections.sort())
+  })
+})
+
+describe('a row that is kept', () => {
+  const row: Row = {
+    ...{ section: 'clients', fault: 'SIGKILL | a pipe', jdk: '17.0.15' },
+    ...{ tried: 1200, failed: 1, harmed: 0, wrong: 2, profilesDue: 5, profilesKept: 4, leftBehind: null },
+    ms: { 'stood still': 1321 },
+    figures: { throughput: { low: 98.44, median: 99.5, high: 101.25, unit: '%' } },
+  }
+
+  function kept(...runs: Row[][]): { rows: Kept[]; text: string } {
+    const dir = temporaryDirectory()
+    writeFileSync(
+      join(dir, 'RESULTS.md'),
+      '<!-- summary -->\n<!-- end -->\n\n## Clients\n\n<!-- rows: clients -->\nold\n<!-- end -->\n\nProse.\n',
+    )
+    for (const rows of runs) {
+      const file = join(temporaryDirectory(), 'rows')
+      writeFileSync(file, rows.map((it) => `${JSON.stringify(it)}\n`).join(''))
+      report('--in', dir, file)
+    }
+    return { rows: rowsIn(dir), text: read(dir, 'RESULTS.md') }
+  }
+
+  it('is a line of the table of its section, and counts in that of all', () => {
+    const { rows, text } = kept([row])
+    const [{ commit }] = rows as [Kept]
+    expect(text.split('\n').filter((line) => /^\| (SIGKILL|Clients)/.test(line))).toEqual([
+      '| Clients | 1 | 1,200 | 1 | 0 | 2 | – | 0 |',
+      `| SIGKILL \\| a pipe | 17.0.15 | 1,200 | 1 | 0 | 2 | 4 of 5 | – | stood still 1,321 ms, throughput 98.44, 99.5, 101.3 % | ${commit} |`,
+    ])
+    expect(text).not.toContain('old')
+    expect(text.endsWith('<!-- end -->\n\nProse.\n')).toBe(true)
+  })
+
+  it('takes the place of the one of its fault and JDK, and of no other', () => {
+    const { rows } = kept([row, { ...row, jdk: '25.0.3' }], [{ ...row, tried: 7 }])
+    expect(rows.map(({ jdk, tried }) => [jdk, tried])).toEqual([
+      ['17.0.15', 7],
+      ['25.0.3', 1200],
+    ])
+  })
+
+  it('is refused where the report has no place for it', () => {
+    expect(() => kept([{ ...row, section: 'nowhere' }])).toThrow(/no place in RESULTS.md for rows of nowhere/)
+  })
+})
