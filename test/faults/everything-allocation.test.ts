@@ -2,6 +2,7 @@
 // probes as they take without.
 
 import { describe, expect, it } from 'vitest'
+import { remainsOf } from '../live/remains.ts'
 import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
 import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
@@ -127,7 +128,7 @@ forNewestJdk((jdk) => {
               ...(more <= allowed ? [] : [`making ${ROUNDS} arrays took ${more} bytes more than they have`]),
             ],
             profile: 'kept',
-            left: [],
+            left: await remainsOf(java.pid, [recording.process.pid]),
           }
         })
       },

@@ -1,9 +1,9 @@
 // A thread holds locks of the application and of the JDK for ever. Nobody waits for one of them because of us: neither the
 // client while it attaches, instruments and detaches, nor a thread that enters the root for the first time.
 
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { liveCode, probed, startDebuggable } from '../live/live-code.ts'
-import { threadDump, until } from '../live/remains.ts'
+import { ownThreads, remainsOf, threadDump, until } from '../live/remains.ts'
 import { compileJava, type JavaProcess } from '../support/java-process.ts'
 import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
@@ -31,7 +31,8 @@ const unattachable = (name: string, { version }: Jdk): boolean =>
   name === 'properties' || (name === 'loader' && version < 25) || (name === 'out' && version >= 21)
 
 /**
- * hold name:  a thread holds it until the end, or all of them: "held"
+ * hold name:  a thread holds it until it is to let go, or all of them: "held"
+ * release:    they let go: "released"
  * call:       a thread calls the root, which loads classes and calls by reflection and by handles: "called <result>"
  */
 const HELD = `
@@ -153,6 +154,9 @@ const HELD = `
           });
           over.await();
           out.write(("called " + found[0] + "\\n").getBytes());
+        } else if (line.equals("release")) {
+          never.countDown();
+          out.write("released\\n".getBytes());
         } else {
           String name = line.substring(5);
           CountDownLatch held = new CountDownLatch(1);
@@ -181,6 +185,9 @@ const HELD = `
 /** A call loads a class and calls seven methods for the first time: each may wait for the client, for a second at most. */
 const LONGEST_MS = 10_000
 
+/** What waits for a loader's lock for as long as somebody holds that: decision 74. */
+const STAYING = ['jfluid-link']
+
 /** 20 * 2 + 1 and 20 + 2 + 1; 64 and one more, three times. */
 const RESULT = 'called 195'
 
@@ -202,6 +209,12 @@ forNewestJdk((jdk) => {
     return { harm: ms > LONGEST_MS ? [...harm, `a call took ${ms.toFixed(0)} ms`] : harm, ms }
   }
 
+  /** What was held for ever is let go after all. */
+  async function release(java: JavaProcess): Promise<void> {
+    java.send('release')
+    await java.line(/^released/)
+  }
+
   async function heldFor(names: readonly string[]): Promise<Outcome> {
     calls = 0
     const classes = await compileJava(jdk, { 'fix/Held': HELD })
@@ -221,8 +234,13 @@ forNewestJdk((jdk) => {
           /no answer within 10000 ms/.test(recording.process.stderr()) ? [] : [recording.process.stderr()],
       )
       const [wrong, { harm, ms }] = await Promise.all([refused, called(java)])
+      await recording.process.exit
+      const left = await remainsOf(java.pid, [recording.process.pid])
+      // The JVM goes on with what it was asked to do, for nobody now.
+      await release(java)
+      left.push(...(await remainsOf(java.pid, [recording.process.pid])))
       await jvm.dispose()
-      return { harm: [...wrong, ...harm], profile: 'none', left: [], ms: { called: ms } }
+      return { harm, wrong, profile: 'none', left, ms: { called: ms } }
     }
     await recording.started
     const attached = performance.now()
@@ -232,6 +250,11 @@ forNewestJdk((jdk) => {
     const detached = performance.now()
     await until(async () => probed(await liveCode(jvm, 'Lfix/')).length === 0)
     const after = await called(java)
+    const staying = names.includes('own') ? STAYING : []
+    const left = await remainsOf(java.pid, [recording.process.pid], staying)
+    if (left.length === 0) expect(ownThreads(java.pid), 'what stays (decision 74)').toEqual(staying)
+    await release(java)
+    left.push(...(await remainsOf(java.pid, [recording.process.pid])))
     await jvm.dispose()
     // Where the loader is held that `Own` is of, that gets no probes, as they would have to ask for the same lock.
     const skipped = profile.instrumentation.skipped.filter(({ reason }) =>
@@ -244,7 +267,7 @@ forNewestJdk((jdk) => {
     return {
       harm: [...inside, after].flatMap(({ harm }) => harm),
       profile: isTold && !profile.truncated ? 'kept' : 'lost',
-      left: [],
+      left,
       ms: {
         attached: attached - begun,
         called: Math.max(...inside.map(({ ms }) => ms)),

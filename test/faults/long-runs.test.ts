@@ -4,10 +4,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
-import { liveObjects, until } from '../live/remains.ts'
+import { liveObjects, remainsOf, until } from '../live/remains.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { callsByMethod, type JsonNode, jfluid, lines, startRecording } from '../support/jfluid.ts'
+import {
+  callsByMethod,
+  type JsonNode,
+  jfluid,
+  lines,
+  type Recording,
+  startRecording,
+} from '../support/jfluid.ts'
 import { FULL, type Outcome, times, trials } from './trials.ts'
 
 /** More than two bytes can number, in classes of a thousand. */
@@ -22,13 +29,23 @@ function manyMethods(nth: number): string {
   }`
 }
 
+/** Ticks that fit an event: how long they are told to be says how long a tick is in the profile. */
+const RULE = 2 ** 39
+
+/** Fields of the runtime: as if it had been so long since the session's start, for this thread at least. */
+const MOVE = `
+      start.setLong(null, start.getLong(null) - ticks);
+      for (Object info : (Object[]) table.get(null)) {
+        if (info != null && tid.getLong(info) == Thread.currentThread().getId()) base.setLong(info, base.getLong(info) - ticks);
+      }`
+
 /**
  * methods:       calls every method of the classes fix.Many… once
  * deep n:        a recursion n deep, on a thread with a stack for it, which returns; then one whose last call throws, and is
  *                caught by the first
  * threads n:     n threads, 16 at a time, call the root once each
- * frequency:     "<n> Hz", of the clock
- * leap n:        the clock goes on by n ticks inside of leap(), whose thread is silent meanwhile
+ * frequency:     "<n> Hz, rule <n>", of the clock, and how long rule() took by itself in ns
+ * leap n:        the clock goes on by n ticks inside of leap(), whose thread is silent meanwhile; and by RULE in rule()
  */
 const LONG = `
   package fix;
@@ -55,16 +72,17 @@ const LONG = `
       step(1);
       leap(ticks);
       step(2);
-      rest(ticks);
+      rule(ticks == 0 ? 0 : ${RULE}L);
     }
-    /** Fields of the runtime: as if it had been so long since the session's start, for this thread at least. */
     static void leap(long ticks) throws IllegalAccessException {
-      start.setLong(null, start.getLong(null) - ticks);
-      for (Object info : (Object[]) table.get(null)) {
-        if (info != null && tid.getLong(info) == Thread.currentThread().getId()) base.setLong(info, base.getLong(info) - ticks);
-      }
+      ${MOVE}
     }
-    static void rest(long ticks) throws IllegalAccessException { if (ticks < 0) leap(ticks); }
+    static long ruleNanos;
+    static void rule(long ticks) throws IllegalAccessException {
+      long begun = System.nanoTime();
+      ${MOVE}
+      ruleNanos += System.nanoTime() - begun;
+    }
     static Field start, table, tid, base;
     static Field field(String owner, String name) throws Exception {
       Field field = Class.forName("java.lang.JFluid1" + owner).getDeclaredField(name);
@@ -106,7 +124,7 @@ const LONG = `
             base = field("Threads$ThreadInfo", "base");
             leaps(java.lang.Long.parseLong(word[1]));
           }
-          case "frequency" -> System.out.println(frequency() + " Hz");
+          case "frequency" -> System.out.println(frequency() + " Hz, rule " + ruleNanos);
         }
         System.out.println("done " + line);
       }
@@ -157,12 +175,16 @@ forNewestJdk((jdk) => {
     await java.line(new RegExp(`^done ${line}$`), nth)
   }
 
-  const kept = (harm: readonly string[], ms: Record<string, number> = {}): Outcome => ({
-    harm,
-    profile: 'kept',
-    left: [],
-    ms,
-  })
+  /** With what is left of the recording that has ended; ends the program. */
+  async function outcome(
+    java: JavaProcess,
+    recording: Recording,
+    more: Pick<Outcome, 'wrong' | 'ms' | 'figures'>,
+  ): Promise<Outcome> {
+    const left = await remainsOf(java.pid, [recording.process.pid])
+    await java.kill()
+    return { harm: [], profile: 'kept', left, ...more }
+  }
 
   it(`${CLASSES * METHODS} methods are counted one by one`, { timeout: 900_000 }, async () => {
     await trials(`${(CLASSES * METHODS).toLocaleString('en')} methods`, jdk, times(1, 3), async () => {
@@ -180,8 +202,7 @@ forNewestJdk((jdk) => {
       const found = callsByMethod(profile)
       const wrong = [...found].filter(([, calls]) => calls !== 2)
       expect([found.size, wrong, gaps, healed]).toEqual([CLASSES * (METHODS + 1) + 1, [], 0, 0])
-      await java.kill()
-      return kept([], ms)
+      return await outcome(java, recording, { ms })
     })
   })
 
@@ -201,18 +222,17 @@ forNewestJdk((jdk) => {
       expect(root!.children.find(({ method }) => method === 'step')?.calls).toBe(2)
       const { gaps, healed } = profile.instrumentation
       expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
-      const harm: string[] = []
+      const wrong: string[] = []
       for (const name of FULL ? FORMATS : []) {
         const out = join(temporaryDirectory(), `p.${name}`)
         const { code, stderr } = await jfluid('export', recording.file, '--format', name, '--out', out)
-        if (code !== 0) harm.push(`export to ${name} ended with ${code}: ${stderr}`)
+        if (code !== 0) wrong.push(`export to ${name} ended with ${code}: ${stderr}`)
       }
       for (const more of [[], ['--json'], ['--threads']]) {
         const { code, stderr } = await jfluid('report', recording.file, ...more)
-        if (code !== 0) harm.push(`report ${more.join(' ')} ended with ${code}: ${stderr}`)
+        if (code !== 0) wrong.push(`report ${more.join(' ')} ended with ${code}: ${stderr}`)
       }
-      await java.kill()
-      return kept(harm)
+      return await outcome(java, recording, { wrong })
     })
   })
 
@@ -238,11 +258,10 @@ forNewestJdk((jdk) => {
       ])
       expect([profile.instrumentation.gaps, profile.instrumentation.healed]).toEqual([0, 0])
       expect(profile.threads.length).toBe(THREADS)
-      console.info(
-        `JDK ${jdk.version}: the client grew by ${grown.toFixed(1)} MiB for ${THREADS - some} threads`,
-      )
-      await java.kill()
-      return kept(grown < 100 ? [] : [`the client grew by ${grown.toFixed(0)} MiB`])
+      return await outcome(java, recording, {
+        wrong: grown < 100 ? [] : [`the client grew by ${grown.toFixed(0)} MiB`],
+        figures: { [`the client grew for the last ${THREADS - some} by`]: [grown, 'MiB'] },
+      })
     })
   })
 
@@ -265,21 +284,27 @@ forNewestJdk((jdk) => {
         expect(lines(callsByMethod(profile))).toEqual([
           'fix.Long.leap(J)V 3',
           'fix.Long.leaps(J)V 3',
-          'fix.Long.rest(J)V 3',
+          'fix.Long.rule(J)V 3',
           'fix.Long.step(I)I 6',
         ])
         const { gaps, healed } = profile.instrumentation
         expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
-        const silent = profile.methods.find(({ method }) => method === 'leap')!.selfNs
-        const others = profile.methods.filter(({ method }) => method !== 'leap')
+        const selfNs = (name: string) => profile.methods.find(({ method }) => method === name)!.selfNs
+        const others = profile.methods.filter(({ method }) => method !== 'leap' && method !== 'rule')
         await run(java, 'frequency')
-        const expected = (ticks * 1e9) / Number.parseInt(await java.line(/Hz$/), 10)
-        // Of all that was told, nothing but this went on for minutes; an overflow that was lost is seven of them.
-        const harm = others.some(({ selfNs }) => Math.abs(selfNs) > 60e9) ? ['others took minutes'] : []
-        if (Math.abs(silent - expected) > 60e9 + expected / 1000)
-          harm.push(`leap() took ${silent} ns of ${ticks} ticks, which are ${expected}`)
-        await java.kill()
-        return kept(harm)
+        const [hz, ruleNanos] = (await java.line(/Hz, rule/)).match(/\d+/g)!.map(Number)
+        const nsPerTick = (selfNs('rule') - ruleNanos!) / RULE
+        expect(Math.abs((nsPerTick * hz!) / 1e9 - 1)).toBeLessThan(1e-3)
+        const leapNs = selfNs('leap')
+        const expected = ticks * nsPerTick
+        console.info(
+          `JDK ${jdk.version}: ${ticks} ticks are ${expected / 1e9} s, and told as ${leapNs / 1e9}`,
+        )
+        // Of all that was told, nothing but these two went on for minutes; an overflow that was lost is seven of them.
+        const wrong = others.some((it) => Math.abs(it.selfNs) > 60e9) ? ['others took minutes'] : []
+        if (Math.abs(leapNs - expected) > 60e9)
+          wrong.push(`leap() took ${leapNs} ns of ${ticks} ticks, which are ${expected}`)
+        return await outcome(java, recording, { wrong })
       },
     )
   })

@@ -2,7 +2,7 @@
 // does not wait for it longer than it may, and what methods were called is still told exactly.
 
 import { expect, it } from 'vitest'
-import { until } from '../live/remains.ts'
+import { remainsOf, until } from '../live/remains.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { type JsonNode, startRecording, sumsAreExact } from '../support/jfluid.ts'
@@ -100,13 +100,20 @@ forEachJdk((jdk) => {
           `client ${Math.round(mostKib / 1024)} MiB at most, gaps ${profile.instrumentation.gaps}`,
       )
       expect(mostKib / 1024).toBeLessThan(MOST_MIB)
+      const left = await remainsOf(java.pid, [recording.process.pid])
       await java.kill()
       const isWhole = counts.every((count, i) => count === calls[i])
       return {
-        harm,
+        ...{ harm, left },
         profile: isWhole ? 'kept' : 'lost',
-        left: [],
         ms: { 'a call of the root': longest! },
+        figures: {
+          events: [profile.events.count, ''],
+          contexts: [nodes, ''],
+          'rows of others': [rows, ''],
+          client: [Math.round(mostKib / 1024), 'MiB'],
+          gaps: [profile.instrumentation.gaps, ''],
+        },
       }
     })
   })

@@ -85,6 +85,46 @@ export function filesOf(target: number, ...clients: readonly number[]): string[]
   )
 }
 
+/** Names of our threads as the kernel knows them: the JVM is not asked, and does not have to answer. */
+export function ownThreads(pid: number): string[] {
+  const names = readdirSync(`/proc/${pid}/task`).flatMap((id) => {
+    try {
+      return [readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim()]
+    } catch {
+      return [] // it has ended
+    }
+  })
+  return names.filter((name) => name.startsWith('jfluid-')).sort()
+}
+
+/** A target gives back what thousands of classes had, on a machine that does other things as well, within this. */
+const GONE_MS = 30_000
+
+/**
+ * What is there of sessions that have ended, or are about to end: threads, files, mappings, descriptors.
+ *
+ * @param staying  names of threads that may be there
+ */
+export async function remainsOf(
+  target: number,
+  clients: readonly number[],
+  staying: readonly string[] = [],
+): Promise<string[]> {
+  const look = (): string[] => [
+    ...added(staying, ownThreads(target)).map((it) => `thread ${it}`),
+    ...filesOf(target, ...clients).filter((it) => it !== `/tmp/.java_pid${target}`),
+    ...mappedFiles(target).filter((it) => /jfluid-\d/.test(it)),
+    ...descriptors(target).filter((it) => /jfluid-\d/.test(it)),
+  ]
+  const latest = performance.now() + GONE_MS
+  let left = look()
+  while (left.length > 0 && performance.now() < latest) {
+    await sleep(20)
+    left = look()
+  }
+  return left
+}
+
 /** `after` without what was in `before`, each as often as it is there. */
 export function added(before: readonly string[], after: readonly string[]): string[] {
   const left = [...before]

@@ -47,7 +47,7 @@ async function fuzz(
   const seed = seedOf()
   const chance = new Chance(seed)
   for (const source of sources) read(Buffer.from(source), chance) // as it is, it is read
-  const { refused } = await tryInputs(`${what}, JFLUID_SEED=${seed}`, tries, 300, () => {
+  const { refused } = await tryInputs(what, { tries, seed, mostMib: 300 }, () => {
     try {
       read(mutated(chance.of(sources), chance, 8), chance)
       return false

@@ -180,9 +180,8 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     const chance = new Chance(seed)
     let read = 0
     const { tried, refused } = await tryInputs(
-      `data of a JVM (${port.places} places), JFLUID_SEED=${seed}`,
-      inputs(15, 20_000),
-      800,
+      'data of a JVM',
+      { tries: inputs(15, 20_000), seed, mostMib: 800 },
       async () => {
         port.damage(chance, Math.floor(chance.next() * 40))
         try {
@@ -203,7 +202,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     const seed = seedOf()
     const chance = new Chance(seed)
     let known = 0
-    await tryInputs(`tables of a JVM, JFLUID_SEED=${seed}`, inputs(10, 20_000), 800, async () => {
+    await tryInputs('tables of a JVM', { tries: inputs(10, 20_000), seed, mostMib: 800 }, async () => {
       port.damage(chance, Math.floor(chance.next() * 40))
       try {
         if ((await readStructs(new Memory(port), library)) !== null) known++
@@ -222,7 +221,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
     expect(own.length).toBeGreaterThan(50)
     for (const { code, held } of own) expect(isOriginal(held, code)).toBe(true)
     let other = 0
-    await tryInputs(`codes of methods, JFLUID_SEED=${seed}`, inputs(5000, 2_000_000), 300, () => {
+    await tryInputs('codes of methods', { tries: inputs(5000, 2_000_000), seed, mostMib: 300 }, () => {
       const { code, held } = chance.of(own)
       const bytecode = mutated(held.bytecode, chance)
       const isOwn = isOriginal({ ...held, bytecode }, code)

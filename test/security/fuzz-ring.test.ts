@@ -142,9 +142,8 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
     const chance = new Chance(seed)
     let events = 0
     const told = await tryInputs(
-      `buffers, ${how}, for ${name}, JFLUID_SEED=${seed}`,
-      inputs(16, 10_000),
-      500,
+      `event buffers, ${how}, for ${name}`,
+      { tries: inputs(16, 10_000), seed, mostMib: 500 },
       () => {
         rmSync(path)
         createRing(path, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNKS })

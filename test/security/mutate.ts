@@ -1,8 +1,7 @@
 // Bytes that are nearly right: what a hostile or damaged other side sends. And what is asked of those who read them: an
 // answer, or an error of theirs, soon, and with bounded memory.
 
-import type { Chance } from '../faults/trials.ts'
-import { FULL } from '../faults/trials.ts'
+import { type Chance, type Figure, FULL, keepRow, section } from '../faults/trials.ts'
 
 /** Inputs that are tried: in `npm test`, and in `npm run test:full`; `JFLUID_TRIES` says otherwise. */
 export function inputs(short: number, long: number): number {
@@ -66,36 +65,78 @@ export interface Told {
 
 /** Of the processor. An answer that takes longer would hold up a target that waits for one. */
 export const SOON_MS = 1000
-/** For a test that tries millions. */
-export const LONG_MS = FULL ? 3_600_000 : 120_000
+/** A test that tries millions ends when this is over, however many it has tried. */
+const MINUTES = Number(process.env.JFLUID_FUZZ_MINUTES ?? 50)
+/** Of a test, with what it does before and after. */
+export const LONG_MS = FULL ? MINUTES * 60_000 + 600_000 : 120_000
+
+/** Of one of several that make a test. */
+export const mostMs = (parts = 1): number => (MINUTES * 60_000) / parts
+
+export interface Trying {
+  /** At most: fewer if time is over. */
+  readonly tries: number
+  readonly seed: number
+  /** The process may grow by. */
+  readonly mostMib: number
+}
 
 /**
- * Tries `work` so often.
+ * Tries `work` so often, or for as long as there is time.
  *
- * @param mostMib  the process may grow by
- * @param work     returns whether the input was refused
+ * @param work  returns whether the input was refused
  */
 export async function tryInputs(
   what: string,
-  tries: number,
-  mostMib: number,
-  work: (n: number) => boolean | Promise<boolean>,
+  { tries, seed, mostMib }: Trying,
+  work: () => boolean | Promise<boolean>,
 ): Promise<Told> {
   const before = process.memoryUsage.rss()
-  let [refused, longest, largest] = [0, 0, before]
-  for (let n = 0; n < tries; n++) {
-    const begun = process.cpuUsage()
-    if (await work(n)) refused++
-    const { user, system } = process.cpuUsage(begun)
-    longest = Math.max(longest, (user + system) / 1000)
-    if (n % 1000 === 0) largest = Math.max(largest, process.memoryUsage.rss())
+  const until = performance.now() + mostMs()
+  let [tried, refused, longest, largest] = [0, 0, 0, before]
+  let isRight = false
+  try {
+    for (; tried < tries && performance.now() < until; tried++) {
+      const begun = process.cpuUsage()
+      if (await work()) refused++
+      const { user, system } = process.cpuUsage(begun)
+      longest = Math.max(longest, (user + system) / 1000)
+      if (tried % 1000 === 0) largest = Math.max(largest, process.memoryUsage.rss())
+    }
+    largest = Math.max(largest, process.memoryUsage.rss())
+    isRight = longest <= SOON_MS && grown() <= mostMib
+  } finally {
+    const told = { tried, refused, longestMs: longest, isRight }
+    keepInputs(what, '–', told, { 'grown by': [grown(), 'MiB'] })
+    console.info(
+      `${what}, JFLUID_SEED=${seed}: ${tried} of ${tries} inputs, ${refused} refused, the longest took ${longest.toFixed(1)} ms, ` +
+        `grown by ${grown()} MiB`,
+    )
   }
-  largest = Math.max(largest, process.memoryUsage.rss())
-  const grown = Math.round((largest - before) / 2 ** 20)
-  console.info(
-    `${what}: ${tries} inputs, ${refused} refused, the longest took ${longest.toFixed(1)} ms, grown by ${grown} MiB`,
-  )
   if (longest > SOON_MS) throw new Error(`${what}: an input took ${longest} ms`)
-  if (grown > mostMib) throw new Error(`${what}: grew by ${grown} MiB`)
-  return { tried: tries, refused, longestMs: longest, grownMib: grown }
+  if (grown() > mostMib) throw new Error(`${what}: grew by ${grown()} MiB`)
+  return { tried, refused, longestMs: longest, grownMib: grown() }
+
+  function grown(): number {
+    return Math.round((largest - before) / 2 ** 20)
+  }
+}
+
+/** A row of the report on faults. */
+export function keepInputs(
+  what: string,
+  jdk: string,
+  told: { tried: number; refused: number; longestMs: number; isRight: boolean },
+  figures: Readonly<Record<string, Figure>>,
+): void {
+  const all = Object.entries({ refused: [told.refused, ''] as const, ...figures })
+  keepRow({
+    ...{ section: section(), fault: what, jdk, tried: told.tried, failed: 0 },
+    // Who reads it is by itself here: no target is there to be harmed.
+    ...{ harmed: null, wrong: told.isRight ? 0 : 1, profilesDue: 0, profilesKept: 0, leftBehind: null },
+    ms: { 'of the processor': Math.ceil(told.longestMs) },
+    figures: Object.fromEntries(
+      all.map(([name, [value, unit]]) => [name, { low: value, median: value, high: value, unit }]),
+    ),
+  })
 }
