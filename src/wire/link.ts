@@ -103,7 +103,7 @@ export class LinkServer {
       server.#server.once('error', reject)
       server.#server.listen(path, resolve)
     })
-    // One that could not be accepted, as for want of descriptors, stays in the queue and is tried again.
+    // One that could not be accepted, as for want of descriptors, is closed: whoever waits for it is told that nobody came.
     server.#server.on('error', () => {})
     return server
   }

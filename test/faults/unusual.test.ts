@@ -64,6 +64,7 @@ const UNUSUAL: readonly Unusual[] = [
   { name: 'Epsilon', options: ['-Xmx1g', ...UNLOCK, '-XX:+UseEpsilonGC'], pressers: 0 },
   { name: 'each collection verified', options: [HEAP, ...UNLOCK, '-XX:+VerifyBeforeGC', '-XX:+UseSerialGC'] },
   { name: '-Xint', options: [HEAP, '-Xint'] },
+  { name: 'no continuations', options: [HEAP, ...UNLOCK, '-XX:-VMContinuations'], from: 25 },
   { name: 'C1 only', options: [HEAP, '-XX:TieredStopAtLevel=1'] },
   { name: 'C2 only', options: [HEAP, '-XX:-TieredCompilation'] },
   // By C1: with C2 a JVM on a busy machine may take ten seconds to tell its properties, and is left alone.

@@ -104,7 +104,7 @@ export async function openSwapped(jdk: Jdk, program: readonly string[]) {
     return { id, file, rewritten, body }
   }) as [Swapped, Swapped, Swapped]
   return {
-    ...{ java, jvm, agent, a, b, c },
+    ...{ java, jvm, agent, loaded, a, b, c },
     before: await liveCode(jvm, 'Lfix/'),
     live: () => liveCode(jvm, 'Lfix/'),
     extend: ({ id, file, rewritten }: Swapped, crc = crc32(file.bytes)) =>

@@ -19,7 +19,7 @@ final class ClassReader {
     /** What no JVM takes for a class. */
     private static final byte[] NO_CLASS = {0};
     private static final long LOOK_NANOS = 50_000L;
-    /** A thread that waits for so long in one class may do so for ever. */
+    /** A thread that waits for so long for one class may do so for ever. */
     private static final long STUCK_NANOS = 200_000_000L;
     /** One that works, or wants a processor, may take so long. */
     private static final long LONGEST_NANOS = 2_000_000_000L;
@@ -27,6 +27,14 @@ final class ClassReader {
     private final Instrumentation instrumentation;
     private final RuntimeLink runtime;
     private final Reading own = new Reading();
+
+    /** Loaders for which a thread of ours waits, in whatever session: no other is sent after it. Null if there was none. */
+    private static PerLoader<Stuck> stuck;
+
+    /** A thread that nobody waits for any more; it does not lead to what it reads. */
+    private static final class Stuck {
+        volatile boolean isOver;
+    }
 
     /** What a thread reads at the moment; only that thread's. */
     private final class Reading {
@@ -63,6 +71,7 @@ final class ClassReader {
         /** Nobody waits any more. */
         private volatile boolean abandoned;
         private volatile OutOfMemoryError full;
+        private final Stuck stuck = new Stuck();
 
         Aside(List<Class<?>> classes) {
             super("jfluid-read");
@@ -81,19 +90,28 @@ final class ClassReader {
                 }
             } catch (OutOfMemoryError e) {
                 full = e;
+            } finally {
+                stuck.isOver = true;
             }
         }
 
         /** @return whether it gets on */
         boolean await() {
-            long since = System.nanoTime();
+            long begun = System.nanoTime();
+            long before = begun;
+            long waited = 0;
             for (int seen = 0; done < bytes.length && isAlive(); ) {
                 Pause.nanos(LOOK_NANOS);
                 long now = System.nanoTime();
                 if (done != seen) {
                     seen = done;
-                    since = now;
-                } else if (now - since > LONGEST_NANOS || now - since > STUCK_NANOS && getState() != State.RUNNABLE) {
+                    begun = now;
+                    waited = 0;
+                } else if (getState() != State.RUNNABLE) {
+                    waited += now - before;
+                }
+                before = now;
+                if (waited > STUCK_NANOS || now - begun > LONGEST_NANOS) {
                     abandoned = true;
                     return false;
                 }
@@ -156,13 +174,18 @@ final class ClassReader {
             List<Class<?>> classes, List<Integer> which, byte[][] result, java.util.function.Consumer<Class<?>> redefined) {
         List<Integer> left = new ArrayList<>();
         for (int i : which) {
-            if (runtime.problemOf(classes.get(i).getClassLoader()) == null) {
+            ClassLoader loader = classes.get(i).getClassLoader();
+            if (!isStuck(loader) && runtime.problemOf(loader) == null) {
                 left.add(i);
             }
         }
         while (!left.isEmpty()) {
             Aside aside = new Aside(left.stream().<Class<?>>map(classes::get).toList());
-            aside.start();
+            try {
+                aside.start();
+            } catch (OutOfMemoryError noThread) {
+                return; // they have no bytes
+            }
             boolean getsOn = aside.await();
             int done = aside.done;
             for (int at = 0; at < done; at++) {
@@ -174,9 +197,17 @@ final class ClassReader {
             if (getsOn) {
                 return;
             }
-            ClassLoader stuck = classes.get(left.get(done)).getClassLoader();
+            ClassLoader held = classes.get(left.get(done)).getClassLoader();
+            stuck = stuck == null ? new PerLoader<>() : stuck;
+            stuck.takeGone();
+            stuck.put(held, aside.stuck);
             left = new ArrayList<>(left.subList(done, left.size()));
-            left.removeIf(i -> classes.get(i).getClassLoader() == stuck);
+            left.removeIf(i -> classes.get(i).getClassLoader() == held);
         }
+    }
+
+    private static boolean isStuck(ClassLoader loader) {
+        Stuck before = stuck == null || loader == null ? null : stuck.get(loader);
+        return before != null && !before.isOver;
     }
 }

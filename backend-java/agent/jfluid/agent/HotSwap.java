@@ -4,7 +4,6 @@ import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -200,7 +199,7 @@ final class HotSwap {
     private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
     private final ClassReader reader;
     /** Of a redefinition that would not end: its own thread gives these their code back. */
-    private final Set<Class<?>> stuck = Collections.newSetFromMap(new IdentityHashMap<>());
+    private Swap stuck;
     private volatile boolean restoring;
     private boolean removed;
     /** The last class that the JVM has shown to the thread which redefines; only that thread's. */
@@ -303,38 +302,6 @@ final class HotSwap {
         }
     }
 
-    /** One RedefineMethods, from {@link #prepare} to {@link #conclude}. */
-    static final class Swap {
-        private final Map<Integer, String> refused = new HashMap<>();
-        private final Map<Class<?>, Integer> idOf = new IdentityHashMap<>();
-        private final List<Class<?>> batch = new ArrayList<>();
-        private final Map<Class<?>, String> failed = new IdentityHashMap<>();
-        /** Of the JVM. */
-        int calls;
-        /** The JVM has loaded classes that the others need. */
-        boolean loadedMeanwhile;
-        /** No metaspace was left: to ask again costs the application a collection of all its heap. */
-        boolean isOutOfMetaspace;
-        private boolean isOver;
-        private boolean isAbandoned;
-
-        /** @return whether nobody waits for it any more */
-        private synchronized boolean end() {
-            isOver = true;
-            return isAbandoned;
-        }
-
-        /** @return whether it still runs */
-        private synchronized boolean abandon() {
-            isAbandoned = !isOver;
-            return isAbandoned;
-        }
-
-        boolean isEmpty() {
-            return batch.isEmpty();
-        }
-    }
-
     /**
      * RedefineMethods: installs bodies in many classes at once. One class that the JVM rejects does not
      * sink the others.
@@ -405,35 +372,42 @@ final class HotSwap {
                     swap.failed.put(c, problem);
                 }
             }
-            swap.calls = retransformLinked(ready, swap.failed);
+            swap.calls = retransformLinked(ready, swap);
             swap.isOutOfMetaspace = swap.failed.containsValue(NO_METASPACE);
         } finally {
             swap.loadedMeanwhile = loadedMeanwhile.getAndSet(false); // by this one, or to read classes for it
             swapper = null;
-            if (swap.end()) {
-                restoreAbandoned(swap.batch);
-            }
+            restoreAbandoned(swap.end());
         }
     }
 
     /** On the thread of a redefinition that came out of it when the session was over. */
     private void restoreAbandoned(List<Class<?>> batch) {
-        for (long pause = REFUSED_NANOS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
-            try {
-                Map<Class<?>, String> failed = new IdentityHashMap<>();
-                retransform(batch, failed);
-                retryRefused(failed);
-                return;
-            } catch (OutOfMemoryError full) {
+        Map<Class<?>, String> failed = batch.isEmpty() ? Map.of() : null;
+        for (long pause = REFUSED_NANOS; failed == null; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
+            failed = tryRestore(batch);
+            if (failed == null) {
                 Pause.nanos(pause);
             }
         }
     }
 
+    /** @return what the JVM has refused, with the reason; null where there was no memory */
+    private Map<Class<?>, String> tryRestore(List<Class<?>> batch) {
+        try {
+            Map<Class<?>, String> failed = new IdentityHashMap<>();
+            retransform(batch, failed);
+            retryRefused(failed);
+            return failed;
+        } catch (OutOfMemoryError full) {
+            return null;
+        }
+    }
+
     /**
-     * The session ends in the middle of this redefinition, which does not: it may wait for a class loader that is locked, and the JVM
-     * lets nobody else redefine its classes meanwhile. What it comes to from now on gets no probes, and once it is over its
-     * thread gives all of its classes their own code.
+     * The session ends in the middle of this redefinition, which does not: it may wait for a class loader that is locked. What it
+     * comes to from now on gets no probes. The JVM lets nobody else redefine the classes that it has from it at the moment: once
+     * it gives them back, the redefinition's thread gives them their own code. Needs no memory.
      *
      * @return false if it has just ended
      */
@@ -442,8 +416,12 @@ final class HotSwap {
         if (!swap.abandon()) {
             return false;
         }
-        stuck.addAll(swap.batch);
+        stuck = swap;
         return true;
+    }
+
+    private boolean isStuck(Class<?> c) {
+        return stuck != null && stuck.holds(c);
     }
 
     /** @return class id → why it was refused */
@@ -497,17 +475,18 @@ final class HotSwap {
      * missing: in a server there are always some. They are told apart before, or halving would find each of them by
      * a dozen redefinitions of all the others.
      */
-    private int retransformLinked(List<Class<?>> batch, Map<Class<?>, String> failed) {
+    private int retransformLinked(List<Class<?>> batch, Swap swap) {
         List<Class<?>> sound = new ArrayList<>();
         List<Class<?>> doubtful = new ArrayList<>();
         for (Class<?> c : batch) {
             (batch.size() == 1 || links(c) ? sound : doubtful).add(c);
         }
-        return retransform(sound, failed) + retransform(doubtful, failed);
+        return retransform(sound, swap.failed, swap, SUSPECTS) + retransform(doubtful, swap.failed, swap, SUSPECTS);
     }
 
+    /** To give classes their own code. */
     private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed) {
-        return retransform(batch, failed, SUSPECTS);
+        return retransform(batch, failed, null, SUSPECTS);
     }
 
     /**
@@ -535,16 +514,27 @@ final class HotSwap {
      * after one that it refuses, so the last that it has shown us is the first suspect. If that is innocent (JDK 25 may
      * refuse a class before it shows it), or if there are many culprits: halves until they are alone.
      *
+     * @param swap     that is to know what the JVM has, and can be abandoned; or null
      * @param suspects how many are tried
      * @return how many calls of the JVM it took
      */
-    private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed, int suspects) {
+    private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed, Swap swap, int suspects) {
         if (batch.isEmpty()) {
             return 0;
         }
         shown = null;
         try {
-            instrumentation.retransformClasses(batch.toArray(new Class<?>[0]));
+            Class<?>[] all = batch.toArray(new Class<?>[0]);
+            if (swap != null && !swap.enter(all)) {
+                return 0;
+            }
+            try {
+                instrumentation.retransformClasses(all);
+            } finally {
+                if (swap != null) {
+                    swap.leave();
+                }
+            }
         } catch (Throwable t) {
             Class<?> suspect = shown;
             shown = null;
@@ -568,13 +558,13 @@ final class HotSwap {
             if (suspects > 0 && suspect != null && batch.contains(suspect)) {
                 List<Class<?>> others = new ArrayList<>(batch);
                 others.remove(suspect);
-                int calls = 1 + retransform(List.of(suspect), failed);
+                int calls = 1 + retransform(List.of(suspect), failed, swap, SUSPECTS);
                 return calls
                         + (failed.containsKey(suspect)
-                                ? retransform(others, failed, suspects - 1)
-                                : halves(others, failed));
+                                ? retransform(others, failed, swap, suspects - 1)
+                                : halves(others, failed, swap));
             }
-            return 1 + halves(batch, failed);
+            return 1 + halves(batch, failed, swap);
         } finally {
             shown = null; // or it could not be unloaded
         }
@@ -596,9 +586,10 @@ final class HotSwap {
         }
     }
 
-    private int halves(List<Class<?>> batch, Map<Class<?>, String> failed) {
+    private int halves(List<Class<?>> batch, Map<Class<?>, String> failed, Swap swap) {
         int half = batch.size() / 2;
-        return retransform(batch.subList(0, half), failed) + retransform(batch.subList(half, batch.size()), failed);
+        return retransform(batch.subList(0, half), failed, swap, SUSPECTS)
+                + retransform(batch.subList(half, batch.size()), failed, swap, SUSPECTS);
     }
 
     /** For the load hook: the bodies for a class that is about to be defined, as if redefined. */
@@ -664,28 +655,32 @@ final class HotSwap {
     int[] restore() {
         restoring = true;
         int lambdas = 0;
-        List<Class<?>> batch = new ArrayList<>();
-        Map<Class<?>, String> failed = new IdentityHashMap<>();
+        int all = 0;
+        int kept = stuck == null ? 0 : stuck.heldCount();
         boolean any = allTargets().stream().anyMatch(Target::isTouched);
         // A class whose hook has been answered may not be defined yet: it is waited for, shortly.
         for (int tries = 0; any && tries < DEFINED_TRIES; tries++) {
             List<Class<?>> found = new ArrayList<>();
+            List<Class<?>> unlinked = new ArrayList<>();
             for (Class<?> c : instrumentation.getAllLoadedClasses()) {
                 if (c.isHidden()) {
                     lambdas += isLambdaOfTarget(c) ? 1 : 0;
                 } else if (!c.isArray() && !c.isPrimitive()) {
                     Target target = target(c);
-                    if (target != null && target.isTouched() && !stuck.contains(c)) {
-                        found.add(c);
+                    if (target != null && target.isTouched() && !isStuck(c)) {
+                        (mayWaitToLink(c) ? unlinked : found).add(c);
                     }
                 }
             }
+            Map<Class<?>, String> failed = new IdentityHashMap<>();
             retransform(found, failed);
             retryRefused(failed);
+            kept += failed.size() + restoreUnlinked(unlinked);
+            found.addAll(unlinked);
             for (Class<?> c : found) {
                 target(c).forget(); // not before: where memory ran out we are called again
             }
-            batch.addAll(found);
+            all += found.size();
             long now = System.nanoTime();
             any = allTargets().stream()
                     .anyMatch(t -> t.isTouched() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS);
@@ -695,7 +690,53 @@ final class HotSwap {
         }
         allTargets().forEach(Target::forget);
         targets.clear();
-        return new int[] {batch.size() - failed.size(), failed.size() + stuck.size(), lambdas};
+        return new int[] {all - kept + (stuck == null ? 0 : stuck.heldCount()), kept, lambdas};
+    }
+
+    /** Only a class that has not run yet, of a loader of the application's: those of the JDK itself hold no lock while they do anything else. */
+    private static boolean mayWaitToLink(Class<?> c) {
+        ClassLoader loader = c.getClassLoader();
+        return loader != null
+                && loader.getClass().getModule() != Object.class.getModule()
+                && Unsafe.getUnsafe().shouldBeInitialized(c);
+    }
+
+    /**
+     * The JVM links what it redefines, and may have to wait for its loader, without end. So a thread of its own does it; where it
+     * does not get on, it is left to it, and the session ends.
+     *
+     * @return how many have not got their own code
+     */
+    private int restoreUnlinked(List<Class<?>> classes) {
+        if (classes.isEmpty()) {
+            return 0;
+        }
+        final class Restoring extends GuestThread {
+            private volatile Map<Class<?>, String> failed;
+
+            Restoring() {
+                super("jfluid-swap");
+            }
+
+            @Override
+            public void run() {
+                for (long pause = REFUSED_NANOS; failed == null; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
+                    failed = tryRestore(classes);
+                    if (failed == null) {
+                        Pause.nanos(pause);
+                    }
+                }
+            }
+        }
+        Restoring restoring = new Restoring();
+        try {
+            restoring.start();
+            Patient.await(restoring);
+        } catch (OutOfMemoryError noThread) {
+            restoring.run();
+        }
+        Map<Class<?>, String> failed = restoring.failed;
+        return failed == null ? classes.size() : failed.size();
     }
 
     /** Another agent may have made something of a class that the JVM does not take, and the next time it does not. */
@@ -713,8 +754,9 @@ final class HotSwap {
         if (!hidden.getName().contains("$$Lambda")) {
             return false;
         }
-        Target target = target(hidden.getNestHost());
-        return target != null && target.isTouched();
+        Class<?> host = hidden.getNestHost();
+        Target target = target(host);
+        return target != null && target.isTouched() && !isStuck(host);
     }
 
     /** @return whether the JVM has let go of the transformer */

@@ -74,7 +74,7 @@ public final class Main {
                 return "another build";
             }
             if (line.startsWith("detach=")) {
-                return dismiss(option(line, "detach").equals("force"));
+                return dismiss(option(line, "detach").equals("force"), option(line, "sessions"));
             }
             try {
                 begin(line);
@@ -145,11 +145,12 @@ public final class Main {
      * Ends the session that runs, for somebody else than its client: that hangs, say.
      *
      * @param force also if the client lives
+     * @param meant names of the directories of sessions, between commas; empty: whichever runs
      * @return none, leaving, {@code alive <process of the client>}, or {@code ended} and what {@link Session#leave} has said
      */
-    private static String dismiss(boolean force) {
+    private static String dismiss(boolean force, String meant) {
         Session session = running.get();
-        if (session == null || session.isOver()) {
+        if (session == null || session.isOver() || !session.isOneOf(meant)) {
             return "none";
         }
         Session.Dismissal dismissal = new Session.Dismissal(force);

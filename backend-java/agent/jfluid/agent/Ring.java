@@ -121,8 +121,11 @@ final class Ring {
             for (Ring ring : rings) {
                 inside |= ring.threads != null && JFluid1Threads.anyoneInside(ring.threads);
             }
-            for (StackTraceElement[] trace : Stacks.take().traces()) {
-                inside |= trace != null && isInside(trace);
+            Stacks all = Stacks.take();
+            for (int t = 0; t < all.threads().length; t++) {
+                // One of ours that the session has left behind may yet write; the present one does not.
+                boolean isOther = all.threads()[t] != Thread.currentThread();
+                inside |= isOther && all.traces()[t] != null && isInside(all.traces()[t]);
             }
             if (!inside) {
                 return true;
@@ -137,7 +140,7 @@ final class Ring {
             String name = trace[i].getClassName();
             // The Attach Listener's thread in Wake writes no events. It may be waiting for this very session.
             if (name.startsWith("java.lang.JFluid1") && !name.equals("java.lang.JFluid1$Wake")) {
-                return !trace[trace.length - 1].getClassName().startsWith("jfluid.agent");
+                return true;
             }
         }
         return false;

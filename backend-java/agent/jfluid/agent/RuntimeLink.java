@@ -73,7 +73,7 @@ final class RuntimeLink {
             return null;
         }
         Answer known = answers.get(loader);
-        if (known == null) {
+        if (known == null || known.problem == NOT_NOW) {
             Answer open = late == null ? null : late.get(loader);
             if (open != null && open.problem == BUSY) {
                 return BUSY;

@@ -9,6 +9,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -37,8 +38,6 @@ final class Session extends GuestThread {
     private static final int RESTORE_TRIES = 20;
     private static final long RESTORE_NANOS = 100_000_000L;
     private static final long LONGEST_PAUSE_NANOS = 60_000_000_000L;
-    /** For a redefinition that runs when the session ends. */
-    private static final long SWAP_MILLIS = 1000;
     /** A client whose heart has stood still for so long, and that has said nothing, may be dismissed. */
     private static final long SILENT_NANOS = 1_000_000_000L;
     private static final long DISMISSAL_LOOK_MILLIS = 20;
@@ -102,6 +101,11 @@ final class Session extends GuestThread {
 
     boolean isOver() {
         return over;
+    }
+
+    /** @param names of directories of sessions, between commas; empty: any */
+    boolean isOneOf(String names) {
+        return names.isEmpty() || Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
     }
 
     /** Somebody else than the client wants the session to end. What is not final is the session's thread's. */
@@ -540,14 +544,14 @@ final class Session extends GuestThread {
     private final class Swapping extends GuestThread {
         private final int command;
         private final int[] readyIds;
-        private final HotSwap.Swap swap;
+        private final Swap swap;
         private long startTicks;
         private long endTicks;
         private long pauseNanos = -1;
         private Throwable failure;
         private volatile boolean done;
 
-        Swapping(int command, int[] readyIds, HotSwap.Swap swap) {
+        Swapping(int command, int[] readyIds, Swap swap) {
             super("jfluid-swap");
             this.command = command;
             this.readyIds = readyIds;
@@ -556,6 +560,11 @@ final class Session extends GuestThread {
 
         boolean isRunning() {
             return !done && isAlive();
+        }
+
+        /** Waits until it has, but not for one that waits itself. */
+        boolean ends() {
+            return !isAlive() || Patient.await(this);
         }
 
         @Override
@@ -592,7 +601,7 @@ final class Session extends GuestThread {
     }
 
     /** {@code [[class, [method, …]], …]}: children lose their probes, the methods named keep them. */
-    private HotSwap.Swap takeOut(Object[] list) {
+    private Swap takeOut(Object[] list) {
         Map<Integer, Set<Integer>> roots = new HashMap<>();
         for (Object item : list) {
             Object[] row = (Object[]) item;
@@ -639,17 +648,15 @@ final class Session extends GuestThread {
 
     private void finishSwapping() throws IOException {
         if (swapping != null) {
-            awaitSwapping(0);
+            awaitSwapping();
             concludeSwapping();
         }
     }
 
-    /** @param millis  at most; 0: as long as it takes */
-    private void awaitSwapping(long millis) {
-        long until = System.nanoTime() + millis * 1_000_000L;
-        while (swapping != null && swapping.isRunning() && (millis == 0 || System.nanoTime() - until < 0)) {
+    private void awaitSwapping() {
+        while (swapping != null && swapping.isRunning()) {
             try {
-                swapping.join(millis);
+                swapping.join();
             } catch (InterruptedException notPossible) {
                 // GuestThread.interrupt() does nothing.
             }
@@ -955,11 +962,10 @@ final class Session extends GuestThread {
         if (sampling) {
             JFluid1Samples.end();
         }
-        awaitSwapping(SWAP_MILLIS);
-        if (swapping != null && swapping.isRunning() && hotSwap.abandon(swapping.swap)) {
+        if (swapping != null && !swapping.ends() && hotSwap.abandon(swapping.swap)) {
             swapping = null;
         } else {
-            awaitSwapping(0);
+            awaitSwapping();
         }
         int[] restored = null;
         boolean released = true;

@@ -172,8 +172,7 @@ public final class JFluid1Session {
         JFluid1Samples.tellsSites = false;
         // What those hold is linked and initialised here, for the same reason.
         for (int i = 0; i < HANDLE_CALLS; i++) {
-            Carrier.thread();
-            Carrier.isVirtual(Thread.currentThread());
+            Carrier.warmUp();
             Threads.giveWay();
         }
         passOn(new OutOfMemoryError());

@@ -210,6 +210,8 @@ public final class JFluid1Threads {
                         Class.forName("jdk.internal.vm.Continuation"), name, java.lang.invoke.MethodType.methodType(void.class));
             } catch (ReflectiveOperationException before21) {
                 return null;
+            } catch (LinkageError noContinuations) {
+                return null; // -VMContinuations: virtual threads have a platform thread each
             }
         }
 
@@ -229,6 +231,21 @@ public final class JFluid1Threads {
             } catch (Throwable t) {
                 passOn(t);
                 return false;
+            }
+        }
+
+        /** What the JVM makes of a handle that is called often is made here: in a probe there may be no memory for it. */
+        static void warmUp() {
+            thread();
+            isVirtual(Thread.currentThread());
+            if (PIN == null || UNPIN == null) {
+                return;
+            }
+            try {
+                PIN.invokeExact(); // of no effect on a platform thread
+                UNPIN.invokeExact();
+            } catch (Throwable t) {
+                passOn(t);
             }
         }
 

@@ -1,0 +1,194 @@
+// A class loader that a thread holds for as long as it likes, and that does not work in parallel: whatever the JVM wants to
+// link for us waits for it. Nothing of ours waits with it (DECISIONS 74).
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { beforeAll, expect, it } from 'vitest'
+import { parseClassFile } from '../../src/classfile/class-file.ts'
+import { instrumentClass } from '../../src/instrument/class.ts'
+import { Instrumenter, type Task } from '../../src/session/instrumenter.ts'
+import { compileJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { liveCode, probed } from './live-code.ts'
+import { threadNames, until } from './remains.ts'
+import { HIGHEST, method, NO_EVENTS, openSwapped, PROGRAM } from './swapped.ts'
+
+/** Who links it has the loader asked for both types of `same`: the verifier wants to know whether one is the other. */
+const UNLINKED = (name: string) => `
+  package held;
+  public class ${name} extends Base {
+    public static int one(int x) { return x + 1; }
+    static Base same(${name}2 it) { return it; }
+  }
+  class ${name}2 extends Base {}`
+
+/**
+ * hold: a thread takes the loader's lock
+ * give: and gives it back
+ * load: a third class, which is not linked
+ * link: calls the class
+ */
+const HOLDER = `
+  package fix;
+  import java.io.*;
+  import java.util.concurrent.CountDownLatch;
+  public class Holder {
+    /** Not registered as capable of parallel loading: the JVM takes its lock. */
+    static class Loader extends ClassLoader {
+      @Override protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+        if (!name.startsWith("held.")) return super.loadClass(name, resolve);
+        synchronized (this) {
+          Class<?> loaded = findLoadedClass(name);
+          if (loaded != null) return loaded;
+          try (InputStream in = Holder.class.getResourceAsStream("/" + name.replace('.', '/') + ".class")) {
+            byte[] bytes = in.readAllBytes();
+            return defineClass(name, bytes, 0, bytes.length);
+          } catch (IOException e) { throw new ClassNotFoundException(name, e); }
+        }
+      }
+    }
+    public static void main(String[] args) throws Exception {
+      Loader loader = new Loader();
+      loader.loadClass("held.Other");
+      Class<?> unlinked = loader.loadClass("held.Unlinked");
+      System.out.println("ready " + Swapped.sum());
+      Class<?> late = null;
+      CountDownLatch given = new CountDownLatch(1);
+      var in = new BufferedReader(new InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        if (line.equals("hold")) {
+          CountDownLatch held = new CountDownLatch(1);
+          new Thread(() -> {
+            synchronized (loader) {
+              held.countDown();
+              try { given.await(); } catch (InterruptedException e) { }
+            }
+          }).start();
+          held.await();
+        } else if (line.equals("give")) {
+          given.countDown();
+        } else if (line.equals("load")) {
+          late = loader.loadClass("held.Late");
+        } else {
+          Class<?> which = late == null ? unlinked : late;
+          System.out.println("one " + which.getMethod("one", int.class).invoke(null, 1));
+        }
+        System.out.println("done " + line);
+      }
+    }
+  }`
+
+forEachJdk((jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, {
+      ...PROGRAM,
+      'held/Base': 'package held; public class Base {}',
+      'held/Other': 'package held; public class Other {}',
+      'held/Unlinked': UNLINKED('Unlinked'),
+      'held/Late': UNLINKED('Late'),
+      'fix/Holder': HOLDER,
+    })
+  })
+
+  /** With its loader held, and a body for `one`. */
+  async function open() {
+    const swapped = await openSwapped(jdk, ['-cp', classes, 'fix.Holder'])
+    const { java, agent, jvm, loaded } = swapped
+    const idOf = (name: string): number => loaded.find((it) => it.name === `held/${name}`)!.id
+    const unlinked = idOf('Unlinked')
+    // From now on its loader is known to find the probes: it is not asked any more.
+    expect((await agent.classBytes([idOf('Other')]))[0]?.length).toBeGreaterThan(0)
+    const say = async (word: string): Promise<void> => {
+      java.send(word)
+      await java.line(new RegExp(`^done ${word}`))
+    }
+    return { ...swapped, unlinked, say, held: (name: string) => liveCode(jvm, `Lheld/${name};`) }
+  }
+
+  it('bytes of a class that it would have to link are done without, and had once the loader is free', async () => {
+    const { agent, a, java, live, extend, leave, say, unlinked } = await open()
+    await say('hold')
+    const [bytes] = await agent.classBytes([unlinked])
+    // JDK 17 shows them first, and links then, which it need not.
+    expect(bytes === null || bytes?.length === 0).toBe(jdk.version >= 25)
+    // The agent goes on with all else.
+    await extend(a)
+    expect((await agent.redefineMethods([a.body('one')], [], HIGHEST)).refused).toEqual([])
+    expect(probed(await live())).toEqual([method('A', 'one')])
+    await say('give')
+    await until(async () => !(await threadNames(java.pid)).includes('jfluid-read'))
+    expect((await agent.classBytes([unlinked]))[0]?.length).toBeGreaterThan(0)
+    expect(await leave()).toMatchObject({ restoredClasses: 1, refusedClasses: 0 })
+  })
+
+  it.each([
+    ['links its classes', true],
+    ['is in the JVM', false],
+  ])(
+    'a detach leaves a redefinition behind that waits while it %s; all have their own code in the end',
+    async (_, among) => {
+      const { agent, a, b, before, live, held, java, extend, leave, say, unlinked } = await open()
+      const file = parseClassFile(readFileSync(join(classes, 'held/Unlinked.class')))
+      const methodIndex = file.methods.find(({ name }) => name === 'one')!.index
+      const { bodies, poolEntries, poolBytes } = instrumentClass(file, [
+        { methodIndex, id: 1, probe: 'method' },
+      ])
+      await agent.extendConstantPool(unlinked, crc32(file.bytes), poolEntries, poolBytes)
+      await Promise.all([extend(a), extend(b)])
+      await agent.redefineMethods([a.body('one')], [], HIGHEST)
+      await say('hold')
+      // A class alone is not linked beforehand.
+      const others = among ? [a.body('two'), b.body('one')] : []
+      const answered = agent
+        .redefineMethods([...others, { classId: unlinked, methodIndex, code: bodies[0]!.code }], [], HIGHEST)
+        .then(
+          () => 'answered',
+          () => 'not answered',
+        )
+      await until(async () => (await threadNames(java.pid)).includes('jfluid-swap'))
+      expect(probed(await live())).toEqual([method('A', 'one')])
+      await leave(async () => {
+        expect(probed(await live())).toEqual([])
+        await say('give')
+        await until(async () => !(await threadNames(java.pid)).includes('jfluid-swap'))
+        expect([...(await live())].filter(([name]) => before.has(name))).toEqual([...before])
+        await say('link')
+        expect(probed(await held('Unlinked'))).toEqual([])
+      })
+      expect(await answered).toBe('not answered')
+    },
+  )
+
+  it('a detach does not wait for a class that got its probes as it was loaded, and is not linked yet', async () => {
+    const { agent, a, before, live, held, java, extend, leave, say } = await open()
+    const instrumenter = new Instrumenter(agent, { unverified: () => true })
+    agent.listen({
+      ...NO_EVENTS,
+      classLoading({ hook, id, name: className, bytes }) {
+        const task: Task = {
+          ...{ id: 1, classId: id, className, name: 'one', descriptor: '(I)I', probe: 'method' },
+        }
+        const tasks = className === 'held/Late' ? [task] : []
+        agent.loadHook(hook, instrumenter.atLoad(id, bytes, tasks, []).answer)
+      },
+    })
+    await agent.enable()
+    await agent.watch(false)
+    await extend(a)
+    await agent.redefineMethods([a.body('one')], [], HIGHEST)
+    await say('load')
+    await say('hold')
+    const report = await leave(async () => {
+      expect([...(await live())].filter(([name]) => before.has(name))).toEqual([...before])
+      expect(await threadNames(java.pid)).toContain('jfluid-swap')
+      await say('give')
+      await until(async () => !(await threadNames(java.pid)).includes('jfluid-swap'))
+      await say('link')
+      expect(probed(await held('Late'))).toEqual([])
+      expect(await held('Late')).not.toEqual(new Map())
+    })
+    expect(report).toMatchObject({ restoredClasses: 1, refusedClasses: 1 })
+  })
+})
