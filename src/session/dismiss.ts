@@ -18,7 +18,7 @@ import { readTargetFacts } from '../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { agentJar } from './agent-jar.ts'
 import { tellAgent } from './door.ts'
-import { remainsOf, threadsGone } from './remains.ts'
+import { named, remainsOf, threadsGone } from './remains.ts'
 import { removeLeftovers, removeTriggers } from './session-directory.ts'
 
 /** Whoever profiles there has not asked for it. */
@@ -95,21 +95,33 @@ export async function dismiss(pid: number, force: boolean): Promise<Dismissal> {
   if (facts === undefined) throw new NoSuchProcess(pid)
   const problem = attachProblem(facts, thisClient())
   if (problem !== undefined && HOPELESS.some((it) => problem instanceof it)) throw problem
-  const threads = remainsOf(pid)?.threads ?? []
-  const ended = threads.length === 0 ? null : await endSession(pid, force)
+  const before = remainsOf(pid)
+  const threads = before?.threads ?? []
+  const ended = threads.length === 0 ? null : await endSession(pid, force, before?.sessions ?? [])
   const removed = removeLeftovers()
   await threadsGone(pid, threads)
   const after = remainsOf(pid)
   if (after === null) throw new NoSuchProcess(pid, 'has ended')
-  const left = ended?.transformerGone === false ? [...after.found, 'transformer'] : after.found
+  const left = named(after.traces)
+  if (ended?.transformerGone === false) left.push('transformer')
   return { pid, ended, removed, left, unseen: after.unseen }
 }
 
-/** @returns null if it had just ended by itself */
-async function endSession(pid: number, force: boolean): Promise<EndedSession | null> {
+/**
+ * @param sessions  which are meant: if we are killed now the line stays, and any program that asks for the agent's properties has it
+ *                  read, perhaps when another client is there. None: whichever there is
+ * @returns null if it had just ended by itself
+ */
+async function endSession(
+  pid: number,
+  force: boolean,
+  sessions: readonly string[],
+): Promise<EndedSession | null> {
   const connection = await openAttachSocket(pid)
   removeTriggers(connection.target)
-  const line = `detach=${force ? 'force' : 'polite'};build=${agentJar().build}`
+  const words = [`detach=${force ? 'force' : 'polite'}`, `build=${agentJar().build}`]
+  if (sessions.length > 0) words.push(`sessions=${sessions.join(',')}`)
+  const line = words.join(';')
   const told = await tellAgent(connection, line)
   if (told === null) throw new CannotTell(pid)
   const [what, ...numbers] = (told.properties.get('jfluid.detached') ?? '').split(' ')
@@ -128,7 +140,10 @@ async function endSession(pid: number, force: boolean): Promise<EndedSession | n
         transformerGone: transformerGone === 'true',
       }
     }
+    case 'another':
+      throw new AgentOfAnotherBuild(pid)
     default:
+      if (told.properties.get('jfluid.error') === 'another build') throw new AgentOfAnotherBuild(pid)
       // Another program that asks for these properties may have had the agent read the line.
       throw told.isRead
         ? new NotGone(pid, ['its session, which was told to end'])

@@ -16,7 +16,7 @@ import { HeldCodes, isOriginal } from '../vmstructs/original-code.ts'
 import { readStructs } from '../vmstructs/structs.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import type { Engine } from './engine.ts'
-import { GONE_MS, type Remains, remainsOf, threadsGone } from './remains.ts'
+import { GONE_MS, leftOf, type Remains, remainsOf, threadsGone } from './remains.ts'
 import { sourceName } from './target-classes.ts'
 
 /** Code is compared for so long; what is left then is said to be unchecked. */
@@ -129,7 +129,7 @@ export class Proof {
     await threadsGone(pid, this.#before?.threads ?? [])
     const after = remainsOf(pid)
     if (after === null) return null
-    const left = [...after.found]
+    const left = leftOf(this.#before, door.dir, after)
     if (!isClosed) left.push('socket')
     if (!report.transformerGone) left.push('transformer')
     // Of those that were open one was ours, if the JVM shows its counters.

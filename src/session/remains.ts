@@ -2,16 +2,26 @@
 // stays") is not named: the agent's jar, the attach socket, classes.
 
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readTargetProcess } from '../attach/target-process.ts'
-import { believedBy } from './session-directory.ts'
+import { believedBy, isLaunchFileInUse } from './session-directory.ts'
+
+/** One thing of ours. */
+interface Trace {
+  /** "thread jfluid-agent", "mapping /dev/shm/jfluid-…/ring": as a user reads it. */
+  readonly what: string
+  /** A thread's kernel id, or the name of its session's directory; null where neither is known. */
+  readonly of: number | string | null
+}
 
 /** What can be seen in /proc/<pid>. */
 export interface Remains {
-  /** "thread jfluid-agent", "mapping /dev/shm/jfluid-…/ring": as a user reads it. */
-  readonly found: string[]
-  /** Their kernel ids. */
+  readonly traces: readonly Trace[]
+  /** Kernel ids. */
   readonly threads: number[]
+  /** Names of the directories of sessions, of which something is mapped or open. */
+  readonly sessions: string[]
   /** Open files of the JVM's own counters. It may have some itself. */
   readonly counterFiles: number
   /** What we may not look at. */
@@ -19,7 +29,7 @@ export interface Remains {
 }
 
 /** In a session directory, linked or not. */
-const OURS = /\/jfluid-\d+-\d+-\w{6}(?:\/|$| )/
+const OURS = /\/(jfluid-\d+-\d+-\w{6})(?:\/|$| )/
 const COUNTERS = /\/hsperfdata_[^/]+\/\d+$/
 const OWN_MEMORY = /^\/proc\/\d+\/mem$/
 
@@ -27,7 +37,7 @@ const OWN_MEMORY = /^\/proc\/\d+\/mem$/
 export function remainsOf(pid: number): Remains | null {
   const target = readTargetProcess(pid)
   if (target === undefined) return null
-  const found: string[] = []
+  const traces: Trace[] = []
   const unseen: string[] = []
   const threads: number[] = []
   const tasks = attempt(() => readdirSync(`/proc/${pid}/task`))
@@ -36,13 +46,14 @@ export function remainsOf(pid: number): Remains | null {
     const name = attempt(() => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trimEnd())
     if (name?.startsWith('jfluid-') !== true) continue
     threads.push(Number(id))
-    found.push(`thread ${name}`)
+    traces.push({ what: `thread ${name}`, of: Number(id) })
   }
   const maps = attempt(() => readFileSync(`/proc/${pid}/maps`, 'utf8'))
   if (maps === null) unseen.push('mappings')
   for (const line of (maps ?? '').split('\n')) {
     const path = line.slice(Math.max(0, line.indexOf('/')))
-    if (OURS.test(path)) found.push(`mapping ${path}`)
+    const session = OURS.exec(path)?.[1]
+    if (session !== undefined) traces.push({ what: `mapping ${path}`, of: session })
   }
   const open = attempt(() => readdirSync(`/proc/${pid}/fd`))
   if (open === null) unseen.push('descriptors')
@@ -50,14 +61,36 @@ export function remainsOf(pid: number): Remains | null {
   for (const descriptor of open ?? []) {
     const path = attempt(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) // null: closed while we looked
     if (path === null) continue
-    if (OURS.test(path) || OWN_MEMORY.test(path)) found.push(`descriptor of ${path}`)
+    const session = OURS.exec(path)?.[1]
+    if (session !== undefined || OWN_MEMORY.test(path))
+      traces.push({ what: `descriptor of ${path}`, of: session ?? null })
     else if (COUNTERS.test(path)) counterFiles++
   }
   const launch = `/tmp/.jfluid_pid${target.nsPid}`
   const owner = attempt(() => lstatSync(`${target.root}${launch}`).uid)
-  // Anybody can put one there, which no agent believes.
-  if (owner !== null && believedBy(target).includes(owner)) found.push(`file ${launch}`)
-  return { found: [...new Set(found)], threads, counterFiles, unseen }
+  const believed = believedBy(target)
+  // Anybody can put one there, which no agent believes; and another client may be about to begin.
+  if (owner !== null && believed.includes(owner) && !isLaunchFileInUse(`${target.root}${launch}`, believed))
+    traces.push({ what: `file ${launch}`, of: null })
+  const sessions = traces.flatMap(({ of }) => (typeof of === 'string' ? [of] : []))
+  return { traces, threads, sessions: [...new Set(sessions)], counterFiles, unseen }
+}
+
+/** As a user reads them, each once. */
+export function named(traces: readonly Trace[]): string[] {
+  return [...new Set(traces.map((it) => it.what))]
+}
+
+/**
+ * What is there of a session that is over, and not of one that another client has begun since.
+ *
+ * @param before     while it went on; null: nothing is known, and everything counts
+ * @param directory  its own
+ */
+export function leftOf(before: Remains | null, directory: string, after: Remains): string[] {
+  if (before === null) return named(after.traces)
+  const known = new Set<number | string>([...before.threads, ...before.sessions, basename(directory)])
+  return named(after.traces.filter(({ of }) => of === null || known.has(of)))
 }
 
 /** The agent's thread ends a few steps after its last answer; where it gets no processor, that takes its time. */

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { commandOptions, DEFAULT_LOOK_AHEAD } from '../../src/commands/options.ts'
 import { attachDoor } from '../../src/session/door.ts'
 import { compareCode } from '../../src/session/proof.ts'
-import { remainsOf } from '../../src/session/remains.ts'
+import { named, remainsOf } from '../../src/session/remains.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
@@ -118,8 +118,9 @@ forEachJdk((jdk) => {
     )
     expect(during.different).not.toContain('fix.Witness.main([Ljava/lang/String;)V') // nothing of it has changed
     expect(during.originalClasses).toBe(0)
-    expect(remainsOf(java.pid)?.found).toContain('thread jfluid-agent')
-    expect(remainsOf(java.pid)?.found.filter((it) => it.startsWith('mapping'))).toHaveLength(1)
+    const there = named(remainsOf(java.pid)!.traces)
+    expect(there).toContain('thread jfluid-agent')
+    expect(there.filter((it) => it.startsWith('mapping'))).toHaveLength(1)
     await session.detach()
     expect(session.detachFacts?.code.different).toEqual([])
     await session.close()
@@ -209,11 +210,11 @@ forEachJdk((jdk) => {
     const java = startJava(jdk, ['-cp', classes, 'fix.Remains', join(dir, 'ring')])
     await java.line(/^ready/)
     const launch = `/tmp/.jfluid_pid${java.pid}`
-    writeFileSync(launch, '')
+    writeFileSync(launch, 'build=0;dir=/dev/shm/of-one-that-was-killed;')
     onTestFinished(() => rmSync(launch, { force: true }))
     const told = [`thread jfluid-left`, `mapping ${dir}/ring`, `descriptor of ${dir}/ring`, `file ${launch}`]
     // The thread has its name a moment after it runs.
     await until(() => remainsOf(java.pid)?.threads.length === 1)
-    expect(remainsOf(java.pid)?.found).toEqual(told)
+    expect(named(remainsOf(java.pid)!.traces)).toEqual(told)
   })
 })

@@ -1,0 +1,39 @@
+// What is said to be left of a session, where Linux shows what there is.
+
+import { describe, expect, it } from 'vitest'
+import { leftOf, type Remains } from '../../src/session/remains.ts'
+
+const OWN = 'jfluid-1-10-aaaaaa'
+const OTHER = 'jfluid-1-11-bbbbbb'
+
+function remains(...traces: Remains['traces']): Remains {
+  const threads = traces.flatMap(({ of }) => (typeof of === 'number' ? [of] : []))
+  const sessions = traces.flatMap(({ of }) => (typeof of === 'string' ? [of] : []))
+  return { traces, threads, sessions, counterFiles: 0, unseen: [] }
+}
+
+const thread = (id: number) => ({ what: 'thread jfluid-agent', of: id })
+const ring = (session: string) => ({ what: `mapping /dev/shm/${session}/ring`, of: session })
+const file = { what: 'file /tmp/.jfluid_pid1', of: null }
+
+describe('what is left of a session', () => {
+  it('is what was of it before, and its own directory', () => {
+    const before = remains(thread(5))
+    const after = remains(thread(5), ring(OWN), file)
+    expect(leftOf(before, `/dev/shm/${OWN}`, after)).toEqual(after.traces.map((it) => it.what))
+  })
+
+  it('is what an earlier one has left, too', () => {
+    const before = remains(thread(5), ring(OTHER))
+    expect(leftOf(before, `/dev/shm/${OWN}`, remains(ring(OTHER)))).toEqual([ring(OTHER).what])
+  })
+
+  it('is not what another client has begun since', () => {
+    const before = remains(thread(5), ring(OWN))
+    expect(leftOf(before, `/dev/shm/${OWN}`, remains(thread(6), ring(OTHER)))).toEqual([])
+  })
+
+  it('is all there is where nothing was known before', () => {
+    expect(leftOf(null, `/dev/shm/${OWN}`, remains(thread(6), thread(7)))).toEqual([thread(6).what])
+  })
+})
