@@ -33,6 +33,8 @@ const STAYS = 3 / 8
 const TOO_MANY = 0.6
 /** Where more than this part is left there is little to be collapsed. */
 const TOO_FEW_GONE = 0.9
+/** Where there was no memory for it, with so many times the nodes. */
+const TRIED_AGAIN = 1.25
 /** With fewer nodes than this to stay, it is threads and methods that are too many. */
 const LEAST = 256
 
@@ -50,6 +52,14 @@ export interface ContextBound {
   readonly contexts: number
   /** Ids below are no methods, but what a method waits for or allocates. */
   readonly firstMethod: number
+}
+
+/** What else is known of nodes. */
+interface CallFacts {
+  /** By node, calls before the last redefinition had settled. */
+  readonly warmCalls: Float64Array
+  /** By node. */
+  readonly probeHalves: ReadonlyMap<number, number>
 }
 
 export class Collapsed {
@@ -94,24 +104,22 @@ export class Collapsed {
    * Makes room for contexts to come. The nodes are others afterwards.
    *
    * @param places  where threads are
-   * @param warmCalls by node, calls before the last redefinition had settled
    * @param moved   told of each change of nodes
    */
   makeRoom(
     nodes: Nodes,
     places: () => Iterable<number>,
-    facts: () => { readonly warmCalls: Float64Array; readonly probeHalves: ReadonlyMap<number, number> },
+    facts: () => CallFacts,
     moved: (change: Collapse) => void,
   ): void {
     const most = this.#bound
     for (let target = most * STAYS; target >= LEAST || target === most * STAYS; target /= 4) {
       const { count } = nodes
-      const change = this.#collapsed(nodes, target, places())
+      const change = this.#collapsed(nodes, target, places(), facts())
       if (change === null) {
-        this.mostNodes = Number.POSITIVE_INFINITY
+        this.mostNodes = count * TRIED_AGAIN
         return
       }
-      this.#note(nodes, change, facts())
       nodes.replace(change.bytes, change.count, change.rows, change.pseudo)
       moved(change)
       this.mostNodes = most
@@ -122,32 +130,35 @@ export class Collapsed {
     this.mostNodes = nodes.count * 2
   }
 
-  /** Null where memory has no room for it: it goes on as it is, until there is none for a context. */
-  #collapsed(nodes: Nodes, target: number, places: Iterable<number>): Collapse | null {
+  /** Null where memory has no room for it now: all is as it was. */
+  #collapsed(nodes: Nodes, target: number, places: Iterable<number>, facts: CallFacts): Collapse | null {
     try {
-      return collapse(nodes, { target, places, firstMethod: this.#firstMethod, alive: this.#alive })
+      const change = collapse(nodes, { target, places, firstMethod: this.#firstMethod, alive: this.#alive })
+      this.#note(nodes, change, facts)
+      return change
     } catch (error) {
       if (error instanceof RangeError) return null
       throw error
     }
   }
 
-  #note(
-    nodes: Nodes,
-    change: Collapse,
-    { warmCalls, probeHalves }: { warmCalls: Float64Array; probeHalves: ReadonlyMap<number, number> },
-  ): void {
+  /** Nothing is noted before all of the memory for it is there. */
+  #note(nodes: Nodes, change: Collapse, { warmCalls, probeHalves }: CallFacts): void {
     const { ints, floats, count } = nodes
+    const calls = (node: number) => floats[node * FLOATS + CALLS]
+    const shift = this.#moveShift(ints, count, change, calls, this.#shift)
+    this.#alive()
+    const warm = (node: number) => (node < warmCalls.length ? warmCalls[node] : 0)
+    const warmShift =
+      warmCalls.length > 0 ? this.#moveShift(ints, count, change, warm, this.#warmShift) : this.#warmShift
+    this.#alive()
+    this.#sumMethods(nodes, change, probeHalves)
+    this.#shift = shift
+    this.#warmShift = warmShift
     for (let node = 1; node < count; node++) {
       if ((node & ALIVE) === ALIVE) this.#alive()
       if (change.stays[node] === 0 && ints[node * INTS + METHOD] > 0) this.contexts++
     }
-    this.#sumMethods(nodes, change, probeHalves)
-    this.#alive()
-    this.#shift = this.#moveShift(ints, count, change, (node) => floats[node * FLOATS + CALLS], this.#shift)
-    this.#alive()
-    const warm = (node: number) => (node < warmCalls.length ? warmCalls[node] : 0)
-    if (warmCalls.length > 0) this.#warmShift = this.#moveShift(ints, count, change, warm, this.#warmShift)
     this.#alive()
   }
 

@@ -294,7 +294,7 @@ export class Nodes {
   }
 
   #makeTable(length: number): void {
-    const table = new Int32Array(this.#room(length * 4))
+    const table = length === this.#table.length ? this.#table.fill(0) : new Int32Array(this.#room(length * 4))
     const mask = table.length - 1
     for (let node = 1; node < this.count; node++) {
       if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()

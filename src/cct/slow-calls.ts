@@ -211,7 +211,17 @@ export class SlowCalls {
   /** By words, and one stretch. */
   #grown(log: CallLog, thread: number, words: number): void {
     this.#openElements += words + STRETCH_ELEMENTS
-    if (log.isLarge || this.#openElements > MOST_OPEN_ELEMENTS) this.#readMeanwhile(log, thread)
+    if (log.isLarge) this.#readMeanwhile(log, thread)
+    else if (this.#openElements > MOST_OPEN_ELEMENTS) this.#readLargest()
+  }
+
+  /** It may tell nothing any more, as one that waits. A small one would take more as a tree than as words. */
+  #readLargest(): void {
+    let largest = -1
+    this.#logs.forEach((log, thread) => {
+      if (log !== undefined && log.elements > (this.#logs[largest]?.elements ?? 0)) largest = thread
+    })
+    if (largest >= 0) this.#readMeanwhile(this.#logs[largest]!, largest)
   }
 
   /** What is kept of it is no call's that goes on. */
@@ -258,10 +268,10 @@ export class SlowCalls {
   #add(call: KeptCall): void {
     const { log, thread } = call
     this.count++
+    call.moves = this.tree.moves // before: what is added may have contexts collapsed, its own among them
     if (log.isTooLarge) this.dropped++
     else if (log.builder !== null) this.tree.addTree(log.builder, thread)
     else log.tell(this.tree, thread)
-    call.moves = this.tree.moves
   }
 
   #takeAway(call: KeptCall): void {

@@ -163,14 +163,10 @@ export class RingReader implements ThreadGate {
    * is not followed: of a buffer at rest each chunk is given back once, and so is what was set aside.
    */
   drain(): number {
-    const { chunkCount } = this.#ring
+    const most = this.#ring.chunkCount + this.#aside.most
     let events = 0
     let given = 0
-    for (
-      let rounds = 0;
-      given <= chunkCount + this.#aside.most && rounds < PATIENT_ROUNDS * chunkCount + MORE_ROUNDS;
-      rounds++
-    ) {
+    for (let rounds = 0; given <= most && rounds < PATIENT_ROUNDS * most + MORE_ROUNDS; rounds++) {
       const read = this.poll()
       events += read
       given += this.#returned
@@ -363,6 +359,7 @@ export class RingReader implements ThreadGate {
    * SUBMIT is lost, and what was begun stands for itself.
    */
   #giveUp(): void {
+    let late: Writer[] | null = null
     for (const writer of this.#active) {
       const missing = writer.chunk < 0 && writer.later.size > 0
       if (!writer.held && !missing) continue
@@ -371,22 +368,46 @@ export class RingReader implements ThreadGate {
         const chunk = Math.min(...writer.later.values())
         throw new BrokenChunk(chunk, writer.writer, `sequence ${writer.sequence} never came`)
       }
+      late ??= []
+      late.push(writer)
+    }
+    if (late === null) return
+    // First those that wait for a SUBMIT: a segment that others wait for may lie behind it.
+    const getsOn = (gate: ThreadGate) => (writer: Writer) => {
+      this.#read(writer, 0, gate)
+      return writer.rounds === 0
+    }
+    if (late.some(getsOn(this.#withoutSubmit())) || late.some(getsOn(this.#withoutSegment())))
       this.#disordered++
-      let given = false
-      this.#read(writer, 0, {
-        mayBegin: (by, thread, segment) => {
-          if (!given) this.#nextSegment[thread] = segment
-          given = true
-          return this.mayBegin(by, thread, segment)
-        },
-        mayTakeUp: (token) => {
-          const known = this.mayTakeUp(token)
-          if (known || given) return known
-          given = true
-          return true
-        },
-      })
-      return
+  }
+
+  /** Lets one BEGIN through whose SUBMIT is not there. */
+  #withoutSubmit(): ThreadGate {
+    let given = false
+    return {
+      mayBegin: (by, thread, segment) => this.mayBegin(by, thread, segment),
+      mayTakeUp: (token) => {
+        const known = this.mayTakeUp(token)
+        if (known || given) return known
+        given = true
+        return true
+      },
+    }
+  }
+
+  /** Lets one segment begin before those in front of it. */
+  #withoutSegment(): ThreadGate {
+    let given = false
+    return {
+      mayBegin: (by, thread, segment) => {
+        if (given) return this.mayBegin(by, thread, segment)
+        const next = this.#nextSegment[thread]!
+        this.#nextSegment[thread] = segment
+        given = this.mayBegin(by, thread, segment)
+        if (!given) this.#nextSegment[thread] = next
+        return given
+      },
+      mayTakeUp: (token) => this.mayTakeUp(token),
     }
   }
 }

@@ -158,7 +158,7 @@ export interface Ring {
   /** What `look` saw: the chunk's offset `o` is element `origin(chunk, level) + o / 4`. */
   words(level: RingLevel): Uint32Array
   origin(chunk: number, level: RingLevel): number
-  /** Zeroes the first `used` bytes, then gives the chunk back as FREE. Only for FULL ones. */
+  /** Zeroes the first `used` bytes, then gives the chunk back as FREE. Only for FULL ones, and those that their writer has left for a later one. */
   free(chunk: number, used: number): void
   /** Tells waiting target threads that the client lives. */
   beat(): void

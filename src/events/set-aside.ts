@@ -9,7 +9,7 @@ const MOST_BYTES = 2 ** 26
 
 export class SetAside {
   readonly #ring: Ring
-  readonly #most: number
+  #most: number
   readonly #chunkWords: number
   #words: Uint32Array | undefined
   /** By place: offset after the last event, and the epoch. */
@@ -41,19 +41,31 @@ export class SetAside {
    * @returns the number under which it is read; -1: there is no room, and it stays where it is
    */
   take(chunk: number): number {
+    if (!this.#hasRoom()) return -1
     const place = this.#free.pop() ?? (this.#used < this.#most ? this.#used++ : -1)
     if (place < 0) return -1
     const ring = this.#ring
-    this.#words ??= new Uint32Array(this.#most * this.#chunkWords)
     const epoch = ring.epoch(chunk)
     const end = ring.look(chunk, CHUNK_EVENTS, 2)
     const from = ring.origin(chunk, 2)
     const events = ring.words(2).subarray(from + CHUNK_EVENTS / 4, from + end / 4)
-    this.#words.set(events, place * this.#chunkWords + CHUNK_EVENTS / 4)
+    this.words.set(events, place * this.#chunkWords + CHUNK_EVENTS / 4)
     this.#ends[place] = end
     this.#epochs[place] = epoch
     ring.free(chunk, end)
     return ring.chunkCount + place
+  }
+
+  /** Who calls us is in the middle of something, and must not hear of a want of memory. */
+  #hasRoom(): boolean {
+    if (this.#most === 0) return false
+    try {
+      this.#words ??= new Uint32Array(this.#most * this.#chunkWords)
+      return true
+    } catch {
+      this.#most = 0 // the target waits, then, as it does for any reader that is slow
+      return false
+    }
   }
 
   epoch(chunk: number): number {

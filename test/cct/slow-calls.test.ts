@@ -471,6 +471,27 @@ describe('slow calls', () => {
     assert.equal(slow().treeOf(first!.number)?.count, 5002, 'more than the bound is what one call has')
   })
 
+  it('are not taken away again whose own contexts were collapsed as they were added', () => {
+    const [contexts, firstMethod] = [4000, 1]
+    const bounded = new CctBuilder(undefined, undefined, false, 1, undefined, null, { contexts, firstMethod })
+    const { builder, slow } = keeping(50_000, bounded)
+    builder.thread(1, -1)
+    let now = 0
+    const call = (names: readonly string[]) => {
+      play(builder, `root main> ${++now}`)
+      for (const name of names) play(builder, `${name}> ${++now} ${name}< ${++now}`) // a stretch each
+      now += 60_000
+      play(builder, `main< ${now}`)
+    }
+    for (let nth = 0; slow().tree.count < contexts - 100; nth++) call([`m${nth}`])
+    assert.equal(slow().tree.moves, 0)
+    call(Array.from({ length: 500 }, (_, nth) => `n${nth}`))
+    assert.ok(slow().tree.moves > 0)
+    builder.pause(now - 59_000, now - 1_000) // it was fast, then
+    const { merged } = snapshotOf(slow().tree, { calibration: FREE, nsPerTick: 1 })
+    assert.ok(Math.min(...merged.metrics.calls!) >= 0)
+  })
+
   it('that go on at once take 200 MiB of memory at most, and those without room are counted', () => {
     const { builder, slow } = keeping(1)
     const methods = 1000

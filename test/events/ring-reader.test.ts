@@ -236,6 +236,15 @@ describe.each([
     assert.equal(reader.disordered, 0)
   })
 
+  it('gives up a SUBMIT that never comes, also where another waits for a segment behind it', () => {
+    target.put(0, CHUNK_FULL, 4, 0, [threadWord(9, 1), exitWord(2, 40)])
+    target.put(1, CHUNK_FULL, 5, 0, [threadWord(9, 0), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
+    for (let round = 0; round < 8; round++) reader.poll()
+    assert.deepEqual(sink.of(9), ['begin 1', 'enter 2 30', 'exit 2 40'])
+    assert.equal(reader.disordered, 1)
+    assert.deepEqual([target.state(0), target.state(1)], [CHUNK_FREE, CHUNK_FREE])
+  })
+
   it('bounds a round, and gives every writer a turn', () => {
     for (let chunk = 0; chunk < 6; chunk++)
       target.put(chunk, CHUNK_FULL, chunk < 3 ? 1 : 2, chunk % 3, many(10, 0))
