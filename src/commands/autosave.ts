@@ -100,6 +100,10 @@ function freeName(beside: string): string {
   const first = `${beside}${AUTOSAVE_ENDING}`
   for (let number = 2; ; number++) {
     const name = number === 2 ? first : `${first}.${number - 1}`
-    if (lstatSync(name, { throwIfNoEntry: false }) === undefined) return name
+    try {
+      if (lstatSync(name, { throwIfNoEntry: false }) === undefined) return name
+    } catch {
+      return name // it cannot be looked at, as one that is too long; who writes there says why
+    }
   }
 }

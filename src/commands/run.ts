@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_CANTCREAT, EX_IOERR, EX_NOINPUT, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { errorCode, reasonOf } from '../profile/errors.ts'
+import { openLog } from '../profile/replace-file.ts'
 import { type OpenDoor, startDoor } from '../session/door.ts'
 import { LeftBeforeRecording } from '../session/recording.ts'
 import { Session } from '../session/session.ts'
@@ -97,13 +98,13 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem
   }
+  const output = headless ? null : outputFile(flags.output)
   const door = await startDoor()
-  const output = outputFile(flags.output)
   let child: ChildProcess
   let exit: Promise<number>
   const signals = new PassOn()
   try {
-    child = start(command, [door.option], headless ? (flags.outputToStderr ? 'stderr' : 'inherit') : output)
+    child = start(command, [door.option], await outputOf(output, flags))
     signals.to(child)
     exit = exitOf(child, command[0]!)
   } catch (error) {
@@ -174,7 +175,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       await view(session, null, noteSignal)
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
       progress.note(
-        `the program's output is in ${output.file}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`,
+        `the program's output is in ${output!.file}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`,
       )
     }
     return await exit
@@ -197,19 +198,38 @@ export function outputFile(told: string | undefined): OutputFile {
   const first = `jfluid-run-${process.pid}`
   for (let number = 1; ; number++) {
     const file = number === 1 ? `${first}.log` : `${first}-${number}.log`
-    if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return { file, flags: 'wx' }
+    try {
+      if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return { file, flags: 'wx' }
+    } catch (error) {
+      throw new CannotWriteOutput(file, errorCode(error))
+    }
+  }
+}
+
+/** Where a program is to write, a file as its descriptor. */
+export type Output = 'inherit' | 'stderr' | number
+
+/** @param output  null: it has the terminal, and there is no live view */
+export async function outputOf(
+  output: OutputFile | null,
+  { outputToStderr }: Pick<RunFlags, 'outputToStderr'>,
+): Promise<Output> {
+  if (output === null) return outputToStderr === true ? 'stderr' : 'inherit'
+  const { file, flags } = output
+  try {
+    return flags === 'w' ? await openLog(file) : openSync(file, flags, 0o600)
+  } catch (error) {
+    throw new CannotWriteOutput(file, errorCode(error))
   }
 }
 
 /**
  * `java` gets the options itself; any other command finds them in JAVA_TOOL_OPTIONS, which every JVM below
  * it reads. Only the first of them is profiled.
+ *
+ * @param output  a descriptor is closed
  */
-export function start(
-  command: readonly string[],
-  options: readonly string[],
-  output: 'inherit' | 'stderr' | OutputFile,
-): ChildProcess {
+export function start(command: readonly string[], options: readonly string[], output: Output): ChildProcess {
   const [program, ...args] = command
   const direct = options.length === 0 || basename(program!) === 'java'
   const tools = [process.env.JAVA_TOOL_OPTIONS, ...options].filter(Boolean).join(' ')
@@ -217,19 +237,10 @@ export function start(
   const argv = direct ? [...options, ...args] : args
   if (output === 'inherit') return spawn(program!, argv, { stdio: 'inherit', env })
   if (output === 'stderr') return spawn(program!, argv, { stdio: ['inherit', 2, 'inherit'], env })
-  const log = openLog(output)
   try {
-    return spawn(program!, argv, { stdio: ['ignore', log, log], env })
+    return spawn(program!, argv, { stdio: ['ignore', output, output], env })
   } finally {
-    closeSync(log)
-  }
-}
-
-function openLog({ file, flags }: OutputFile): number {
-  try {
-    return openSync(file, flags, 0o600)
-  } catch (error) {
-    throw new CannotWriteOutput(file, errorCode(error))
+    closeSync(output)
   }
 }
 

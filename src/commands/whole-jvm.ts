@@ -21,7 +21,7 @@ import { outcome } from './outcome.ts'
 import { PassOn } from './pass-on.ts'
 import { ProfilePlace } from './place.ts'
 import type { RecordFlags } from './record.ts'
-import { exitOf, NoJvmStarted, outputFile, type RunFlags, start } from './run.ts'
+import { exitOf, NoJvmStarted, outputFile, outputOf, type RunFlags, start } from './run.ts'
 import { say } from './say.ts'
 import { endingSignals, keepStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
@@ -114,15 +114,11 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem
   }
-  const output = outputFile(flags.output)
+  const output = headless ? null : outputFile(flags.output)
   const door = sampling.by === 'stacks' ? null : openRecordingDoor(sampling)
   const signals = new PassOn()
   try {
-    const child = start(
-      command,
-      door?.options ?? [],
-      headless ? (flags.outputToStderr ? 'stderr' : 'inherit') : output,
-    )
+    const child = start(command, door?.options ?? [], await outputOf(output, flags))
     signals.to(child)
     const exit = exitOf(child, command[0]!)
     const session = await startWith(child, exit, door, { ...samples, untilExit: true })
@@ -154,7 +150,7 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
       await view(session, null, noteSignal)
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
       progress.note(
-        `the program's output is in ${output.file}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`,
+        `the program's output is in ${output!.file}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`,
       )
     }
     return await exit

@@ -4,7 +4,7 @@
 // A spreadsheet takes a cell that begins with =, +, -, @, a tab or a line end for a formula, or for the beginning of one, and a
 // thread may be called anything. So a text that begins with one of these, or with an apostrophe, has an apostrophe before it:
 // to read a name, take one away. So does what comes behind a semicolon, as each method of a path: many a spreadsheet begins a cell
-// there. Numbers have none. Control characters but tabs and line ends, and those that turn what is read around, are question marks: many a
+// there. Numbers have none. Control characters but tabs and line feeds, and those that turn what is read around, are question marks: many a
 // CSV is shown by a terminal.
 //
 // The first row names the columns. `node` and `parent` are row numbers from 0 (a top node has no parent), `path` the
@@ -86,10 +86,10 @@ function methodCells(profile: Profile): (id: number) => string {
   }
 }
 
-/** As `printable`, but for tabs and line ends. */
-const UNSHOWN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+/** As `printable`, but for tabs and line feeds. */
+const UNSHOWN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 function textCell(text: string): string {
-  const plain = text.replace(UNSHOWN, '?').replace(/(?<=^|;)(?=[=+\-@\t\r\n'＝＋－＠])/g, "'")
-  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
+  const plain = text.replace(UNSHOWN, '?').replace(/(?<=^|;)(?=[=+\-@\t\n'＝＋－＠])/g, "'")
+  return /[",\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
 }

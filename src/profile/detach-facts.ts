@@ -89,7 +89,8 @@ function codeText({ restoredClasses, refusedClasses, code }: DetachFacts): strin
   const { checkedClasses, originalClasses, unchecked } = code
   const wrong = checkedClasses - originalClasses
   if (wrong > 0) return `${count(wrong)} of ${classes(checkedClasses)} NOT original`
-  if (checkedClasses === 0) return `${classes(restoredClasses)}, not looked at: ${unchecked}`
+  if (checkedClasses === 0)
+    return `${classes(restoredClasses)}, not looked at: ${unchecked === '' ? 'none of their methods is to be seen' : unchecked}`
   if (checkedClasses < all)
     return `${count(originalClasses)} of ${count(all)} classes looked at, all original`
   return `${classes(originalClasses)} original`

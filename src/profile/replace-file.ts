@@ -1,6 +1,6 @@
 // A file that is written whole or not at all.
 
-import type { Stats } from 'node:fs'
+import { openSync, type Stats } from 'node:fs'
 import {
   access,
   constants,
@@ -28,7 +28,7 @@ import { removeLeftBehind, temporaryName } from './temporary-name.ts'
  */
 export async function replaceFile(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
   const target = await targetOf(path)
-  if (target.special) await writeSpecial(target.path, write)
+  if (target.special) await writeSpecial(target, write)
   else await replace(target.path, write)
 }
 
@@ -57,26 +57,41 @@ const MOST_LINKS = 40
 /** Of a directory: only who owns an entry, or the directory, may remove it. */
 const STICKY = 0o1000
 
+interface Target {
+  readonly path: string
+  /** A device or a pipe. */
+  readonly special: boolean
+  /** For `open`: what was looked at is what is opened. */
+  readonly noFollow: number
+}
+
 /**
  * Follows symbolic links to what is there, or is to be, and lets a link stay one. None of them, and no pipe, is another user's in
  * a directory where anybody may put one (`/tmp`): what is checked there cannot be exchanged afterwards by anybody else, and a
- * name that was free or a file is not followed. So it does not take `fs.protected_symlinks`.
+ * name that was free or a file is not followed. So it does not take `fs.protected_symlinks`. Directories on the way are taken
+ * as they are.
  */
-async function targetOf(path: string): Promise<{ path: string; special: boolean }> {
-  const end = await endOfLinks(path)
-  // What `/dev/stdout` leads to, as `/proc/1/fd/pipe:[7]`, has no path that could be opened.
-  const found = await ifThere(stat(path))
-  if (found?.isDirectory()) throw failure('EISDIR')
-  if (found === undefined || found.isFile()) return { path: end, special: false }
+async function targetOf(path: string): Promise<Target> {
+  const { end, found } = await endOfLinks(path)
+  if (found === undefined) {
+    // What `/dev/stdout` leads to, as `/proc/1/fd/pipe:[7]`, has no path that could be looked at.
+    const isLed = resolve(path) !== end && !(await isShared(dirname(end)))
+    const there = isLed ? await ifThere(stat(path)) : undefined
+    if (there === undefined || there.isFile()) return { path: end, special: false, noFollow: 0 }
+    return { path, special: true, noFollow: 0 }
+  }
+  if (found.isDirectory()) throw failure('EISDIR')
+  if (found.isFile()) return { path: end, special: false, noFollow: 0 }
   await refusePlanted(found, dirname(end))
-  return { path, special: true }
+  return { path: end, special: true, noFollow: constants.O_NOFOLLOW }
 }
 
-async function endOfLinks(path: string): Promise<string> {
+/** @returns and what there is, which is no link; undefined if there is nothing */
+async function endOfLinks(path: string): Promise<{ end: string; found: Stats | undefined }> {
   let end = path
   for (let links = 0; links < MOST_LINKS; links++) {
     const found = await ifThere(lstat(end))
-    if (found === undefined || !found.isSymbolicLink()) return end
+    if (found === undefined || !found.isSymbolicLink()) return { end, found }
     const above = await realpath(dirname(end)) // what a relative link is relative to
     await refusePlanted(found, above)
     end = resolve(above, await readlink(join(above, basename(end))))
@@ -87,8 +102,28 @@ async function endOfLinks(path: string): Promise<string> {
 /** As the kernel does if it has been told to. */
 async function refusePlanted({ uid }: Stats, directory: string): Promise<void> {
   const above = await stat(directory)
-  const isShared = (above.mode & constants.S_IWOTH) !== 0 && (above.mode & STICKY) !== 0
-  if (isShared && uid !== process.geteuid?.() && uid !== above.uid) throw failure(PLANTED)
+  if (isOpenToAll(above) && uid !== process.geteuid?.() && uid !== above.uid) throw failure(PLANTED)
+}
+
+async function isShared(directory: string): Promise<boolean> {
+  const above = await ifThere(stat(directory))
+  return above !== undefined && isOpenToAll(above)
+}
+
+function isOpenToAll({ mode }: Stats): boolean {
+  return (mode & constants.S_IWOTH) !== 0 && (mode & STICKY) !== 0
+}
+
+/**
+ * Opens a file that another program is to write to, anew. Nobody else's links are followed, as by `replaceFile`.
+ *
+ * @returns its descriptor
+ * @throws the system's errors
+ */
+export async function openLog(file: string): Promise<number> {
+  const { path, special, noFollow } = await targetOf(file)
+  const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
+  return openSync(path, special ? O_WRONLY | noFollow : O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
 }
 
 async function ifThere(looking: Promise<Stats>): Promise<Stats | undefined> {
@@ -104,8 +139,11 @@ function failure(code: string): Error {
   return Object.assign(new Error(code), { code })
 }
 
-async function writeSpecial(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
-  const handle = await open(path, constants.O_WRONLY)
+async function writeSpecial(
+  { path, noFollow }: Target,
+  write: (handle: FileHandle) => Promise<void>,
+): Promise<void> {
+  const handle = await open(path, constants.O_WRONLY | noFollow)
   try {
     await write(handle)
   } finally {

@@ -48,7 +48,7 @@ describe('csv', () => {
       '-main',
       '@SUM(A1)',
       '\tx',
-      '\r\n=1',
+      '\n=1',
       "'quoted",
       '＝1',
       'a=b',
