@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -89,7 +89,7 @@ const TEXTS: Counts = {
   'fix.Allocs$Nothing': [12, 12 * 16],
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Allocs')

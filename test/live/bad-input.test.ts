@@ -23,7 +23,7 @@ import {
   startProcess,
   temporaryDirectory,
 } from '../support/java-process.ts'
-import { jdks, newest, oldest } from '../support/jdks.ts'
+import { newest, newestOrAll, oldest } from '../support/jdks.ts'
 import { jfluid, type Ran, readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
@@ -269,7 +269,7 @@ describe('no terminal', () => {
   })
 })
 
-describe.each(jdks)('a target on JDK $version', (jdk) => {
+describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   let before: string[]
   beforeEach(() => {
     before = ours()

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import { type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/jfluid.ts'
 
 const CACHE = 'fix.Locks$Cache'
@@ -83,7 +83,7 @@ function expectWaits(roots: readonly JsonNode[], rounds: number, ms: number): vo
   }
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Locks')

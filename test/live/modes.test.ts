@@ -56,6 +56,18 @@ const WAYS: readonly (readonly [string, readonly string[], (profile: JsonProfile
   ],
 ]
 
+/** By `record` each way is tried; by the other commands those that differ in more than what is recorded, and all of them where all is asked for. */
+const FULL = process.env.JFLUID_FULL === '1'
+const ONE_OF_EACH_KIND: ReadonlySet<string> = new Set([
+  'exact time',
+  '--max-overhead',
+  '--mode bytecodes',
+  'samples by time',
+  '--region',
+  'the whole JVM',
+  'a root, sampled by the JVM',
+])
+
 forNewestJdk((jdk) => {
   let classes: string
   let java: JavaProcess
@@ -72,7 +84,9 @@ forNewestJdk((jdk) => {
     await java.exit
   })
 
-  describe.each(WAYS)('%s', { timeout: 60_000 }, (_, flags, answer) => {
+  describe.each(WAYS)('%s', { timeout: 60_000 }, (name, flags, answer) => {
+    const isOne = FULL || ONE_OF_EACH_KIND.has(name)
+
     it('record', async () => {
       const out = file()
       const ran = await jfluid('record', `${java.pid}`, ...flags, '--duration', '500ms', '--out', out)
@@ -80,7 +94,7 @@ forNewestJdk((jdk) => {
       expect(answer(await readProfileJson(out))).toBeGreaterThan(0)
     })
 
-    it('run', async () => {
+    it.runIf(isOne)('run', async () => {
       const out = file()
       const program = [jdk.java, '-cp', classes, 'fix.Sampled', '1']
       const ran = await jfluid('run', ...flags, '--record', out, '--', ...program)
@@ -88,7 +102,7 @@ forNewestJdk((jdk) => {
       expect(answer(await readProfileJson(out))).toBeGreaterThan(0)
     })
 
-    it('attach', async () => {
+    it.runIf(isOne)('attach', async () => {
       const out = file()
       const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...flags, '--out', out])
       // Of the whole JVM, what is open is where most samples are: where a thread waits for a read, by dumps.

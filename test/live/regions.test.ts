@@ -8,7 +8,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { stepThrough } from '../oracle/stepping.ts'
 import { seeded } from '../profile/trees.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks, newest, oldest } from '../support/jdks.ts'
+import { jdks, newest, newestOrAll, oldest } from '../support/jdks.ts'
 import { type JsonRegion, jfluid, readProfileJson, startJfluid, startRecording } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
@@ -146,7 +146,7 @@ function linesWith(fixture: string, text: string): [from: number, to: number] {
 const NAP = linesWith('Regions.java', '// nap')
 const ROUND = linesWith('Regions.java', '// a round')
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Regions')

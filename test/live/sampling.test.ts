@@ -6,7 +6,7 @@ import { readProfile } from '../../src/profile/file.ts'
 import { hotEdgeCoverage, overlap } from '../../src/profile/overlap.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks, newest } from '../support/jdks.ts'
+import { newest, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -57,7 +57,7 @@ function addsUp(node: JsonNode): boolean {
 const total = ({ merged }: JsonProfile, of: (node: JsonNode) => number | undefined): number =>
   merged.reduce((sum, node) => sum + (of(node) ?? Number.NaN), 0)
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   const runFor = async (n: number, ...flags: string[]): Promise<string> => {
     const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
