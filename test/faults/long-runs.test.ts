@@ -31,6 +31,8 @@ function manyMethods(nth: number): string {
 
 /** Ticks that fit an event: how long they are told to be says how long a tick is in the profile. */
 const RULE = 2 ** 39
+/** So often: a call that loses its processor just when it looks at the clock counts for little. */
+const RULES = 64
 
 /** Fields of the runtime: as if it had been so long since the session's start, for this thread at least. */
 const MOVE = `
@@ -45,7 +47,7 @@ const MOVE = `
  *                caught by the first
  * threads n:     n threads, 16 at a time, call the root once each
  * frequency:     "<n> Hz, rule <n>", of the clock, and how long rule() took by itself in ns
- * leap n:        the clock goes on by n ticks inside of leap(), whose thread is silent meanwhile; and by RULE in rule()
+ * leap n:        the clock goes on by n ticks inside of leap(), whose thread is silent meanwhile; and by RULE in each of RULES calls of rule()
  */
 const LONG = `
   package fix;
@@ -72,7 +74,7 @@ const LONG = `
       step(1);
       leap(ticks);
       step(2);
-      rule(ticks == 0 ? 0 : ${RULE}L);
+      for (int i = 0; i < ${RULES} && ticks != 0; i++) rule(${RULE}L);
     }
     static void leap(long ticks) throws IllegalAccessException {
       ${MOVE}
@@ -284,7 +286,7 @@ forNewestJdk((jdk) => {
         expect(lines(callsByMethod(profile))).toEqual([
           'fix.Long.leap(J)V 3',
           'fix.Long.leaps(J)V 3',
-          'fix.Long.rule(J)V 3',
+          `fix.Long.rule(J)V ${RULES}`,
           'fix.Long.step(I)I 6',
         ])
         const { gaps, healed } = profile.instrumentation
@@ -293,7 +295,7 @@ forNewestJdk((jdk) => {
         const others = profile.methods.filter(({ method }) => method !== 'leap' && method !== 'rule')
         await run(java, 'frequency')
         const [hz, ruleNanos] = (await java.line(/Hz, rule/)).match(/\d+/g)!.map(Number)
-        const nsPerTick = (selfNs('rule') - ruleNanos!) / RULE
+        const nsPerTick = (selfNs('rule') - ruleNanos!) / (RULES * RULE)
         expect(Math.abs((nsPerTick * hz!) / 1e9 - 1)).toBeLessThan(1e-3)
         const leapNs = selfNs('leap')
         const expected = ticks * nsPerTick
