@@ -73,9 +73,12 @@ function differences(found: Told, alone: Told): string[] {
   })
   if (lines(found.out).length > lines(alone.out).length) wrong.push('it printed more lines')
   if (found.err !== alone.err) wrong.push(`it said ${JSON.stringify(found.err)}`)
-  if (found.code !== alone.code) wrong.push(`it ended with ${found.code}`)
   return wrong
 }
+
+/** The exit status of the program, or of the client that passes it on. */
+const ending = (found: Told, alone: Told): string[] =>
+  found.code === alone.code ? [] : [`it ended with ${found.code}`]
 
 /** Whether `over` comes before the program has been silent for too long. */
 async function goesOn(p: JavaProcess, over: Promise<unknown>): Promise<boolean> {
@@ -139,10 +142,13 @@ async function once(jdk: Jdk, flags: readonly string[]): Promise<Outcome | null>
   const p = startJfluid('run', ...options, '--', jdk.java, '-cp', classes, 'every.Main', 'run')
   if (!(await goesOn(p, p.exit))) return hung(p, childOf(p))
   const ms = performance.now() - begun
-  const harm = differences(told(p, (await p.exit).code), await alone(jdk))
-  if (harm.length > 0) harm.push(p.stderr())
-  if (harm.length === 0 && /before anything was recorded/.test(p.stderr())) return null
-  return { harm, profile: await isKept(file), left: filesOf(p.pid, p.pid), ms: { all: ms } }
+  const found = told(p, (await p.exit).code)
+  const harm = differences(found, await alone(jdk))
+  const wrong = ending(found, await alone(jdk))
+  const [problems] = [harm, wrong].filter((all) => all.length > 0)
+  problems?.push(p.stderr())
+  if (problems === undefined && /before anything was recorded/.test(p.stderr())) return null
+  return { harm, wrong, profile: await isKept(file), left: filesOf(p.pid, p.pid), ms: { all: ms } }
 }
 
 forEachJdk((jdk) => {
@@ -216,7 +222,7 @@ forEachJdk((jdk) => {
         await trials(`\`System.exit\` inside everything, ${how}`, jdk, times(1, 10), async () => {
           const { hung: problem, found, profile, left } = await leave(true)
           if (found === undefined) return problem
-          return { harm: differences(found, expected!), profile, left }
+          return { harm: [...differences(found, expected!), ...ending(found, expected!)], profile, left }
         })
       },
     )
