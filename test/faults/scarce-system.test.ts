@@ -147,6 +147,7 @@ forEachJdk((jdk) => {
       await trials(`no ${scarce.what} while profiled and at detach`, jdk, times(1, 20), async (chance) => {
         const witness = await start(scarce)
         await witness.settle()
+        await witness.load(1) // the program's own classes lie in files, and to open these takes descriptors
         const limit = scarce.limit(witness.pid)
         const recording = startRecording(witness.pid, ...ROOT_METHOD)
         witness.client(recording.process.pid)
