@@ -1,14 +1,15 @@
 // What there is before a session looks at a class: an agent that is configured and calibrated, and a recorder that reads
 // what its runtime writes.
 
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset } from '../events/ring-layout.ts'
 import { Agent } from '../wire/agent.ts'
-import { AgentRefused } from '../wire/link.ts'
+import { AgentRefused, LinkLost } from '../wire/link.ts'
 import type { AgentFacts } from '../wire/messages.ts'
 import { CHUNK_BYTES, CHUNK_COUNT } from './buffer-size.ts'
 import { TargetClock } from './clock.ts'
@@ -28,6 +29,8 @@ import {
 } from './session-options.ts'
 
 const CALIBRATION_MS = 80
+/** By then it is seen that a link is closed that is. */
+const CLOSED_MS = 1000
 
 const NO_CALIBRATION: MeasuredCalibration = {
   ...{ innerTicks: 0, outerTicks: 0 },
@@ -138,7 +141,11 @@ export class Preparation {
     const perf = door.perf(door.pid ?? facts.pid)
     const ring = join(door.inside, RING)
     const { owner } = door
-    createRing(ring, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, ...(owner && { owner }) })
+    try {
+      createRing(ring, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, ...(owner && { owner }) })
+    } catch (error) {
+      await this.#whyNoRing(error, ring)
+    }
     const timesRegions = options.regions !== undefined
     const firstPlaced = options.callSites === true ? firstPlacedOf(options) : null
     this.#starting = Recorder.start(
@@ -152,7 +159,7 @@ export class Preparation {
       { contexts: mostContexts(options), firstMethod: firstPlacedOf(options) },
     )
     const [recorder, configured] = await Promise.all([
-      this.#starting,
+      this.#starting.catch((error: unknown) => this.#whyNoRing(error, ring)),
       this.#agent.configure({
         ring: join(door.dir, RING),
         chunkBytes: CHUNK_BYTES,
@@ -169,6 +176,15 @@ export class Preparation {
     rmSync(ring, { force: true })
     door.leave()
     return { recorder, configured }
+  }
+
+  /**
+   * An agent that leaves closes its link and then removes the buffer, which the recorder may not have opened yet, and the directory, in
+   * which it may not have been made yet.
+   */
+  async #whyNoRing(error: unknown, ring: string): Promise<never> {
+    const reason = existsSync(ring) ? null : await Promise.race([this.#agent.closed, sleep(CLOSED_MS, null)])
+    throw reason === null ? error : new LinkLost(reason)
   }
 
   async #calibrate(onPhase: (phase: string) => void): Promise<Pick<Prepared, 'calibration' | 'regionTable'>> {

@@ -147,6 +147,16 @@ export interface Aftermath {
 }
 
 /**
+ * What was done to it since it was asked last, sleep as well. A sleep that goes on while it is asked is told the next time, all of
+ * it: whoever asks last asks so.
+ */
+export async function harmOf(witness: Witness): ReturnType<Witness['harm']> {
+  const found = await witness.harm()
+  if (found.asleep > ASLEEP_MS) found.harm.push(`a thread slept for ${found.asleep} ms`)
+  return found
+}
+
+/**
  * The client has gone, or is as good as gone: waits until the target has its own code back, and asks it what was done
  * to it since it was asked last.
  *
@@ -162,8 +172,7 @@ export async function aftermath(witness: Witness, since: number): Promise<Afterm
   // On a busy machine it takes longer, by as long as nobody lets it run.
   const own = Math.max(0, all - first.starvedMs - late.starvedMs)
   const hadProbes = await witness.hasProbes()
-  const { harm, longest, asleep } = await witness.harm()
-  if (asleep > ASLEEP_MS) harm.push(`a thread slept for ${asleep} ms`)
+  const { harm, longest, asleep } = await harmOf(witness)
   if (hadProbes) harm.push('it had probes when the agent had gone')
   if (own > OWN_CODE_MS) harm.push(`its own code came back after ${own.toFixed(0)} ms`)
   await until(async () => (await witness.rate(50)) > 0) // or the test's time is over
@@ -207,7 +216,7 @@ export async function clientTrials(
   return await trials(fault, jdk, tries, async (chance, n) => {
     witness ??= await settled(jdk)
     // What came of the one before after it had been looked at.
-    const { harm: since } = await witness.harm()
+    const { harm: since } = await harmOf(witness)
     const outcome = joined(await trial(witness, chance, n), {
       harm: since.map((it) => `before the trial began, ${it}`),
     })
@@ -215,7 +224,7 @@ export async function clientTrials(
     if (!isLast && (n + 1) % TRIALS_A_LOOK !== 0) return outcome
     const miscounted = await witness.miscounted()
     await witness.withoutThreads()
-    const { harm } = await witness.harm()
+    const { harm } = await harmOf(witness)
     const looked = joined(outcome, { harm, wrong: miscounted, left: await witness.left() })
     if (isLast) {
       if (witness !== given) await witness.end()

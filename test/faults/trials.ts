@@ -11,7 +11,7 @@ import type { Jdk } from '../support/jdks.ts'
 export const FULL = process.env.JFLUID_FULL === '1'
 
 /** Something hangs that takes longer. */
-const TRIAL_MS = 15 * 60_000
+export const TRIAL_MS = 15 * 60_000
 
 /** A value and its unit. */
 export type Figure = readonly [value: number, unit: string]
