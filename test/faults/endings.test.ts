@@ -7,9 +7,9 @@ import { filesOf } from '../live/remains.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
+import { Alone } from './alone.ts'
 import { hadBegun, momentOf, PHASES, recordInto, verdictOf } from './clients.ts'
 import { type Chance, FULL, type Outcome, times, trials } from './trials.ts'
-import { HELD_MS } from './witness.ts'
 
 interface Death {
   readonly fault: string
@@ -69,27 +69,6 @@ forNewestJdk((jdk) => {
     return performance.now() - told
   }
 
-  /** How long it takes without us, beside what else the machine does: once more where that has grown. */
-  class Alone {
-    #ms: number | undefined
-    readonly #death: Death
-
-    constructor(death: Death) {
-      this.#death = death
-    }
-
-    async isExceededBy(ms: number): Promise<boolean> {
-      this.#ms ??= await endOf(await start(...(this.#death.vm ?? [])), this.#death)
-      if (ms <= this.#ms + HELD_MS) return false
-      this.#ms = Math.max(this.#ms, await endOf(await start(...(this.#death.vm ?? [])), this.#death))
-      return ms > this.#ms + HELD_MS
-    }
-
-    toString(): string {
-      return `${this.#ms?.toFixed(0)} ms`
-    }
-  }
-
   async function dies(death: Death, alone: Alone, chance: Chance, n: number): Promise<Outcome> {
     const java = await start(...(death.vm ?? []))
     const client = recordInto(java.pid, '--root', 'fix.Mortal.root', '--duration', '200ms')
@@ -118,7 +97,7 @@ forNewestJdk((jdk) => {
     'a target that ends by $fault',
     { timeout: 1_800_000 },
     async (death) => {
-      const alone = new Alone(death)
+      const alone = new Alone(async () => await endOf(await start(...(death.vm ?? [])), death))
       await trials(`the target ends: ${death.fault}`, jdk, times(1, 30), (chance, n) =>
         dies(death, alone, chance, n),
       )
