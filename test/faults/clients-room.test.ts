@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newestOrAll } from '../support/jdks.ts'
 import { stderrLine } from '../support/jfluid.ts'
 import { aftermath, type Client, clientTrials, startClient, verdict } from './lost-clients.ts'
-import { times } from './trials.ts'
+import { TRIAL_MS, times } from './trials.ts'
 
 /** Of a file that the client writes; the buffer is larger by far. */
 const LIMITED = () => ['sh', '-c', 'ulimit -f 64 && exec "$@"', 'sh']
@@ -23,7 +23,7 @@ const SMALL_DISK = (dir: string) => [
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   const tries = times(1, 50)
   it('no room for the buffer: it says so, and nothing was changed', {
-    timeout: 60_000 + tries * 30_000,
+    timeout: 60_000 + tries * 30_000 + TRIAL_MS,
   }, async () => {
     await clientTrials('client: no room for the buffer', jdk, tries, async (witness) => {
       await witness.state()
@@ -41,7 +41,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
   it.runIf(tries > 0)(
     'its disk fills while it records: the profile is put elsewhere',
     {
-      timeout: 60_000 + tries * 30_000,
+      timeout: 60_000 + tries * 30_000 + TRIAL_MS,
     },
     async () => {
       expect(process.getuid?.(), 'a file system is mounted, which takes root').toBe(0)

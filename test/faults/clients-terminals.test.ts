@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newestOrAll } from '../support/jdks.ts'
 import { Terminal } from '../support/terminal.ts'
 import { aftermath, clientTrials, ROOTS, settled } from './lost-clients.ts'
-import { type Outcome, times } from './trials.ts'
+import { type Outcome, TRIAL_MS, times } from './trials.ts'
 import type { Witness } from './witness.ts'
 
 const isShown = (lines: string[]): boolean =>
@@ -34,7 +34,7 @@ async function keptIn(file: string): Promise<Outcome['profile']> {
 
 describe.each(jdks)('closed, JDK $version', (jdk) => {
   const tries = times(0, 50)
-  it.runIf(tries > 0)(`${tries} times`, { timeout: 60_000 + tries * 30_000 }, async () => {
+  it.runIf(tries > 0)(`${tries} times`, { timeout: 60_000 + tries * 30_000 + TRIAL_MS }, async () => {
     await clientTrials('client: its terminal closed', jdk, tries, async (witness, chance, n) => {
       const { terminal, out } = onTerminal(witness, n % 2 === 0 ? 'attach' : 'record')
       const begun = chance.next() < 0.5
@@ -55,7 +55,7 @@ describe.each(jdks)('closed, JDK $version', (jdk) => {
 describe.each(newestOrAll)('takes nothing, JDK $version', (jdk) => {
   const tries = times(1, 50)
   it('record ends when it is due, and says so when it can', {
-    timeout: 60_000 + tries * 30_000,
+    timeout: 60_000 + tries * 30_000 + TRIAL_MS,
   }, async () => {
     const first = await settled(jdk)
     await clientTrials(
@@ -89,7 +89,7 @@ describe.each(jdks)('takes nothing, JDK $version', (jdk) => {
   const tries = times(0, 50)
   it.runIf(tries > 0)(
     'a live view that is told to end does so',
-    { timeout: 60_000 + tries * 30_000 },
+    { timeout: 60_000 + tries * 30_000 + TRIAL_MS },
     async () => {
       await clientTrials(
         'client: its terminal takes nothing, attach',

@@ -97,7 +97,7 @@ async function goesOn(p: JavaProcess, over: Promise<unknown>): Promise<boolean> 
 
 async function hung(p: JavaProcess, jvm: number): Promise<Outcome> {
   const last = p.stdout().trimEnd().split('\n').at(-1)
-  return { harm: [`it hung after ${last}\n${await threadDump(jvm)}`], profile: 'none', left: [] }
+  return { harm: [`it hung after ${last}\n${await threadDump(jvm)}`], profile: 'none', left: null }
 }
 
 const alones = new Map<Jdk, Promise<Told>>()
@@ -130,7 +130,10 @@ async function isKept(file: string): Promise<Outcome['profile']> {
 async function fromTheStart(jdk: Jdk, flags: readonly string[]): Promise<Outcome> {
   const first = await once(jdk, flags)
   // main() waits for ten seconds: on a busy machine a client may be ready later, and records nothing.
-  return first ?? (await once(jdk, flags)) ?? { harm: [], profile: 'lost', left: [] }
+  const found = first ?? (await once(jdk, flags))
+  if (found !== null) return found
+  const wrong = FULL ? ['the program had ended twice before there was anything to record'] : []
+  return { harm: [], wrong, profile: 'none', left: null }
 }
 
 /** @returns null if the program had ended before there was anything to record */

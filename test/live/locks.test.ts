@@ -1,7 +1,6 @@
 // --mode locks and --waits: what a thread was blocked on and waited for, in the contexts where it was, against what the JVM
 // itself has counted of that thread (ThreadMXBean with contention monitoring, printed by the program).
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
@@ -192,8 +191,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const first = startRecording(java.pid, ...flags)
     await first.started
     java.send('spelled 300')
-    await java.line(/begun/) // waits of 300 ms follow each other for 3 s
-    await sleep(450)
+    await java.line(/^waited$/) // the first of waits of 300 ms, which follow each other for 3 s
     const { merged, instrumentation } = await first.stop()
     expect(instrumentation).toMatchObject({ gaps: 0, healed: 0 })
     const [root] = merged

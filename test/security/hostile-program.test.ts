@@ -92,6 +92,32 @@ async function start(jdk: Jdk): Promise<JavaProcess> {
   return java
 }
 
+/** Keys, what they have the screen show, and whether that is closed again before the next. */
+const VIEWS: readonly (readonly [keys: string, opened: RegExp, isClosed?: 'closed'])[] = [
+  ['j', / 2 of \d+$/],
+  ['m', /▾self .* method$/],
+  ['T', /% all .*thread/],
+  ['f', /^ flame graph of time/],
+  ['c', /% of it .* method, below it its callers/],
+  ['i', /what was done to the code/],
+  ['L', /^ timeline, a sign is/],
+  ['C', /traced calls, start since each began/],
+  ['t', /▾total .*% root .* method$/],
+  ['S', /slow call/, 'closed'],
+  ['P', /^ rows are packages/],
+  ['PP', /▾total .*% root .* method$/],
+  ['?', /detach and leave/, 'closed'],
+  ['/=1\r', /^ "=1": \d+ found/],
+  ['g', / 1 of \d+$/],
+  ['n', / 2 of \d+$/],
+  ['X', /left out, \+ added by hand/, 'closed'],
+  ['s', /^ write to /, 'closed'],
+  ['e', /format +what it is/, 'closed'],
+  ['y', /^ sent to the clipboard of the terminal/],
+  ['r', /^ record .* as the root, from zero\?/, 'closed'],
+  ['x', /^ leave out .* and what only it calls\?/, 'closed'],
+]
+
 describe.runIf(process.env.JFLUID_FULL === '1')('names that are orders', () => {
   forEachJdk((jdk) => {
     it('reach nobody by what commands print', { timeout: 180_000 }, async () => {
@@ -165,41 +191,16 @@ describe.runIf(process.env.JFLUID_FULL === '1')('names that are orders', () => {
         rows: 40,
       })
       await terminal.until((lines) => lines.some((it) => it.includes('alert(1)')))
-      // Trees, hot methods, threads, flames, callers, instrumentation, slow calls, time, packages, help; search; what is left out; save.
-      for (const keys of [
-        'j',
-        'j',
-        '\t',
-        't',
-        'T',
-        'f',
-        'c',
-        'i',
-        'S',
-        'l',
-        'P',
-        '?',
-        'h',
-        '/=1\r',
-        'n',
-        'X',
-        '\x1b',
-        's',
-        '\x1b',
-        'e',
-        '\x1b',
-        'y',
-        '\x1b',
-        'r',
-        '\x1b',
-        'x',
-        '\x1b',
-      ]) {
-        const before = terminal.written().length
+      for (const [keys, opened, isClosed] of VIEWS) {
+        const shows = (lines: string[]) => lines.some((it) => opened.test(it))
         terminal.send(keys)
-        await terminal.until(() => terminal.written().length > before + 1)
+        await terminal.until(shows).catch((problem: unknown) => {
+          throw new Error(`after ${JSON.stringify(keys)}: ${problem}`)
+        })
+        if (isClosed === undefined) continue
+        terminal.send('\x1b')
+        await terminal.until((lines) => !shows(lines))
       }
-      terminal.send('\x1b')
       terminal.send('q')
       await terminal.until((lines) => lines.some((it) => /restored/.test(it)))
       const found = OBEYED.exec(terminal.written().replaceAll(/\x1b\]52;c;[\w+/=]*\x07/g, ''))
