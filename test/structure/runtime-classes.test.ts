@@ -1,8 +1,10 @@
 // The runtime's classes are initialised together (DECISIONS 48): one that is first needed where stack or memory is short
-// would be lost for the life of the JVM.
+// would be lost for the life of the JVM. So would be those of the JDK that only we use.
 
 import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { jarEntries } from '../support/jar.ts'
 
 const sources = new URL('../../backend-java/runtime/java/lang/', import.meta.url)
 /** The one that initialises the others, and one of which nothing is left at run time but its name. */
@@ -15,4 +17,12 @@ describe('classes of the runtime', () => {
   it.each(classes.filter((name) => !EXCEPT.includes(name)))('%s is initialised with the session', (name) => {
     expect(session).toContain(`U.ensureClassInitialized(${name}.class);`)
   })
+})
+
+it('the agent needs no streams: a detach with no metaspace would lose their classes to the program', () => {
+  const jar = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
+  const agent = jarEntries(jar, /^agent\/.*\.class$/)
+  expect(agent.length).toBeGreaterThan(20)
+  const using = agent.filter(({ bytes }) => Buffer.from(bytes).includes('java/util/stream/'))
+  expect(using.map(({ path }) => path)).toEqual([])
 })

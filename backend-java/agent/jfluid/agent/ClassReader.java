@@ -180,7 +180,11 @@ final class ClassReader {
             }
         }
         while (!left.isEmpty()) {
-            Aside aside = new Aside(left.stream().<Class<?>>map(classes::get).toList());
+            List<Class<?>> those = new ArrayList<>();
+            for (int i : left) {
+                those.add(classes.get(i));
+            }
+            Aside aside = new Aside(those);
             try {
                 aside.start();
             } catch (OutOfMemoryError noThread) {

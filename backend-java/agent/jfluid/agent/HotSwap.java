@@ -340,7 +340,9 @@ final class HotSwap {
 
     /** The way back, for these classes, and all that are redefined from now on. */
     Swap prepareBack(int[] ids) {
-        allTargets().forEach(target -> target.bare(null));
+        for (Target target : allTargets()) {
+            target.bare(null);
+        }
         Swap swap = new Swap();
         for (int id : ids) {
             addInstalled(swap, id, null);
@@ -448,7 +450,9 @@ final class HotSwap {
     /** Forgets what was installed in classes that have gone. */
     void dropGone() {
         for (Map<String, Target> gone : targets.takeGone()) {
-            gone.values().forEach(Target::forget);
+            for (Target target : gone.values()) {
+                target.forget();
+            }
         }
     }
 
@@ -465,9 +469,14 @@ final class HotSwap {
         return new long[] {inside, outside};
     }
 
+    /** No stream: where there is no metaspace, the JDK's classes of these would be lost to the program, if nobody has had one yet. */
     private List<Target> allTargets() {
         dropGone();
-        return targets.values().stream().flatMap(m -> m.values().stream()).toList();
+        List<Target> all = new ArrayList<>();
+        for (Map<String, Target> ofLoader : targets.values()) {
+            all.addAll(ofLoader.values());
+        }
+        return all;
     }
 
     /**
@@ -657,7 +666,10 @@ final class HotSwap {
         int lambdas = 0;
         int all = 0;
         int kept = stuck == null ? 0 : stuck.heldCount();
-        boolean any = allTargets().stream().anyMatch(Target::isTouched);
+        boolean any = false;
+        for (Target target : allTargets()) {
+            any |= target.isTouched();
+        }
         // A class whose hook has been answered may not be defined yet: it is waited for, shortly.
         for (int tries = 0; any && tries < DEFINED_TRIES; tries++) {
             List<Class<?>> found = new ArrayList<>();
@@ -682,13 +694,17 @@ final class HotSwap {
             }
             all += found.size();
             long now = System.nanoTime();
-            any = allTargets().stream()
-                    .anyMatch(t -> t.isTouched() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS);
+            any = false;
+            for (Target t : allTargets()) {
+                any |= t.isTouched() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS;
+            }
             if (any) {
                 Pause.nanos(5_000_000L);
             }
         }
-        allTargets().forEach(Target::forget);
+        for (Target target : allTargets()) {
+            target.forget();
+        }
         targets.clear();
         return new int[] {all - kept + (stuck == null ? 0 : stuck.heldCount()), kept, lambdas};
     }

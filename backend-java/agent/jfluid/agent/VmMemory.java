@@ -1,5 +1,6 @@
 package jfluid.agent;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -7,7 +8,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.stream.Stream;
 import jdk.internal.misc.Unsafe;
 
 /**
@@ -31,14 +31,16 @@ final class VmMemory implements AutoCloseable {
 
     /** Where the JVM's library begins; 0 if it cannot be told, or this process must not read its own memory. */
     long library() {
-        try (Stream<String> lines = Files.lines(MAPS)) {
+        try (BufferedReader lines = Files.newBufferedReader(MAPS)) {
             open();
             // 7f04f8600000-7f04f9839000 r-xp 00000000 fe:00 1234   /usr/lib/.../libjvm.so
             // With " (deleted)" behind it where the JDK has been replaced.
-            return lines.filter(line -> line.contains(LIBRARY) && line.split(" ", 4)[2].matches("0+"))
-                    .mapToLong(line -> Long.parseUnsignedLong(line.substring(0, line.indexOf('-')), 16))
-                    .findFirst()
-                    .orElse(0);
+            for (String line; (line = lines.readLine()) != null; ) {
+                if (line.contains(LIBRARY) && line.split(" ", 4)[2].matches("0+")) {
+                    return Long.parseUnsignedLong(line.substring(0, line.indexOf('-')), 16);
+                }
+            }
+            return 0;
         } catch (IOException | RuntimeException unreadable) {
             return 0;
         }
