@@ -17,7 +17,7 @@ import { readRegular } from '../attach/regular-file.ts'
 import { openTmp } from '../attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
 import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
-import { AgentDidNotConnect, type Link, LinkServer, newToken } from '../wire/link.ts'
+import { AgentDidNotConnect, type Link, LinkServer, newToken, ranOut } from '../wire/link.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { BUFFER_BYTES } from './buffer-size.ts'
 import {
@@ -379,9 +379,8 @@ function saidBy(dir: SessionDirectory, owner: number): string | null {
 function startProblem(pid: number, reason: string | null): JfluidError {
   const manager = /security manager: (\S+)/.exec(reason ?? '')?.[1]
   if (manager !== undefined) return new SecurityManagerPresent(pid, manager)
-  return reason?.includes('another jfluid is attached') === true
-    ? new AlreadyAttached(pid)
-    : new AgentDidNotConnect(pid, CONNECT_MS, reason)
+  if (reason?.includes('another jfluid is attached') === true) return new AlreadyAttached(pid)
+  return ranOut(reason ?? '') ?? new AgentDidNotConnect(pid, CONNECT_MS, reason)
 }
 
 /** The same for a process that we started; its data appear while it starts. */

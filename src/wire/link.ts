@@ -2,7 +2,7 @@
 
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
-import { EX_IOERR, EX_PROTOCOL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { EX_IOERR, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { afterOwnTime } from '../base/own-time.ts'
 import { encodeFrame, FrameReader, MAX_FRAME } from './frame.ts'
 import { Malformed } from './unpack.ts'
@@ -48,6 +48,28 @@ export class AgentRefused extends JfluidError {
   ) {
     super(`the agent could not carry out ${op}: ${reason}`)
   }
+}
+
+/** Between the look for it and its use somebody else has taken the last of something. */
+export class TargetRanOut extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint =
+    'The program goes on as it was. Raise its limit (ulimit -u and pids.max for threads, ulimit -n for files), or try again when it needs less.'
+  constructor(what: string, reason: string) {
+    super(`the JVM has run out of ${what} while jfluid attached: ${reason}`)
+  }
+}
+
+/** By what the JVM says then. */
+const RAN_OUT: readonly (readonly [RegExp, string])[] = [
+  [/Too many open files/, 'files'],
+  [/unable to create native thread/, 'threads'],
+]
+
+/** @returns the error to be told in place of another with this reason; null: the JVM has not run out of anything */
+export function ranOut(reason: string): TargetRanOut | null {
+  const what = RAN_OUT.find(([words]) => words.test(reason))?.[1]
+  return what === undefined ? null : new TargetRanOut(what, reason)
 }
 
 /** What came over the link means nothing: it is not our agent that speaks, or it is damaged. */
@@ -245,6 +267,6 @@ export class Link {
     if (waiting === undefined) return
     this.waiting.delete(id as number)
     if (second === true) waiting.resolve(rest[0])
-    else waiting.reject(new AgentRefused(waiting.op, String(rest[0])))
+    else waiting.reject(ranOut(String(rest[0])) ?? new AgentRefused(waiting.op, String(rest[0])))
   }
 }

@@ -57,7 +57,12 @@ const LEAN = `
     static void look(int[] errors) {
       for (int i = 0; i < last.length; i++) {
         if (last[i] == null) continue;
-        StackTraceElement[] at = last[i].getStackTrace();
+        StackTraceElement[] at;
+        try { at = last[i].getStackTrace(); } catch (OutOfMemoryError full) { // where it is made when it is asked for
+          System.gc();
+          i--;
+          continue;
+        }
         if (at.length > 0 && !at[0].getMethodName().equals("grow")) { errors[1]++; first = last[i]; }
         last[i] = null;
       }

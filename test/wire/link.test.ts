@@ -47,6 +47,24 @@ describe('the link to the agent', () => {
     await expect(link.request('classBytes')).rejects.toThrow(/carry out classBytes: no such thing/)
   })
 
+  it('tells an error for want of something as that', async () => {
+    asked = ([id, op]) =>
+      peer.write(
+        encodeFrame([
+          id,
+          false,
+          op === 'configure'
+            ? 'FileSystemException: ring: Too many open files'
+            : 'unable to create native thread',
+        ]),
+      )
+    await expect(link.request('configure')).rejects.toMatchObject({
+      exitCode: 75,
+      message: expect.stringMatching(/run out of files .*: FileSystemException/),
+    })
+    await expect(link.request('other')).rejects.toThrow(/run out of threads/)
+  })
+
   it('keeps events until somebody listens', async () => {
     const seen: unknown[] = []
     asked = ([id]) => peer.write(encodeFrame([id, true, null]))
