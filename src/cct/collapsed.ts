@@ -210,8 +210,11 @@ export class Collapsed {
       if (stays[parent] === 1) continue
       for (let i = 0; i < 3; i++) whole[parent * 3 + i] += whole[node * 3 + i]
     }
+    // All of the room first: what is half summed would be summed again.
+    let most = 0
+    for (let node = 1; node < count; node++) most = Math.max(most, ints[node * INTS + METHOD]!)
+    if (most * COLUMNS >= this.#sums.length) this.#sums = enlarged(this.#sums, (most + 1) * COLUMNS)
     const add = (id: number, column: number, value: number) => {
-      if (id * COLUMNS >= this.#sums.length) this.#sums = enlarged(this.#sums, (id + 1) * COLUMNS)
       this.#sums[id * COLUMNS + column] += value
     }
     eachWithItsPath(ints, count, firstMethod, this.#alive, (node, isOutermost) => {

@@ -122,6 +122,8 @@ function isOpenToAll({ mode }: Stats): boolean {
  */
 export async function openLog(file: string): Promise<number> {
   const { path, special, noFollow } = await targetOf(file)
+  const there = await ifThere(lstat(path))
+  if (there !== undefined) await refusePlanted(there, dirname(path)) // a file, too: it is written to, and not replaced
   const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
   return openSync(path, special ? O_WRONLY | noFollow : O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
 }

@@ -96,18 +96,19 @@ function differences(
 export class Proof {
   readonly #engine: Engine
   readonly #begun = performance.now()
-  /** While the agent was there. */
-  readonly #before: Remains | null
+  /** While the agent was there, and so no other client's: first, and at its last. */
+  readonly #before: (Remains | null)[]
   #code: CodeFacts = NOTHING
 
   constructor(engine: Engine) {
     this.#engine = engine
-    this.#before = remainsOf(engine.pid)
+    this.#before = [remainsOf(engine.pid)]
   }
 
   /** The target has its code back, and the agent is still there. */
   async restored(): Promise<void> {
-    const { agent, instrumenter } = this.#engine
+    const { agent, instrumenter, pid } = this.#engine
+    this.#before.push(remainsOf(pid)) // it may have begun threads to give classes their code
     try {
       const late = { ...NOTHING, unchecked: 'the JVM did not answer in time' }
       this.#code = await within(ANSWER_MS, compareCode(agent, instrumenter.classesBefore()), late)
@@ -126,15 +127,16 @@ export class Proof {
       agent.closed.then(() => true),
       false,
     )
-    await threadsGone(pid, this.#before?.threads ?? [])
+    const ours = this.#before.flatMap((it) => it?.threads ?? [])
+    await threadsGone(pid, ours)
     const after = remainsOf(pid)
     if (after === null) return null
     const left = leftOf(this.#before, door.dir, after)
     if (!isClosed) left.push('socket')
     if (!report.transformerGone) left.push('transformer')
     // Of those that were open one was ours, if the JVM shows its counters.
-    const ours = pausesKnown ? 1 : 0
-    if (this.#before !== null && after.counterFiles > Math.max(0, this.#before.counterFiles - ours))
+    const [before] = this.#before
+    if (before && after.counterFiles > Math.max(0, before.counterFiles - (pausesKnown ? 1 : 0)))
       left.push("descriptor of the JVM's counters")
     if (existsSync(door.dir)) left.push(`directory ${door.dir}`)
     return {

@@ -84,12 +84,15 @@ export function named(traces: readonly Trace[]): string[] {
 /**
  * What is there of a session that is over, and not of one that another client has begun since.
  *
- * @param before     while it went on; null: nothing is known, and everything counts
+ * @param before     while it went on, at several times; null: nothing is known, and everything counts
  * @param directory  its own
  */
-export function leftOf(before: Remains | null, directory: string, after: Remains): string[] {
-  if (before === null) return named(after.traces)
-  const known = new Set<number | string>([...before.threads, ...before.sessions, basename(directory)])
+export function leftOf(before: readonly (Remains | null)[], directory: string, after: Remains): string[] {
+  const known = new Set<number | string>([basename(directory)])
+  for (const it of before) {
+    if (it === null) return named(after.traces)
+    for (const of of [...it.threads, ...it.sessions]) known.add(of)
+  }
   return named(after.traces.filter(({ of }) => of === null || known.has(of)))
 }
 

@@ -20,20 +20,26 @@ describe('what is left of a session', () => {
   it('is what was of it before, and its own directory', () => {
     const before = remains(thread(5))
     const after = remains(thread(5), ring(OWN), file)
-    expect(leftOf(before, `/dev/shm/${OWN}`, after)).toEqual(after.traces.map((it) => it.what))
+    expect(leftOf([before], `/dev/shm/${OWN}`, after)).toEqual(after.traces.map((it) => it.what))
   })
 
   it('is what an earlier one has left, too', () => {
     const before = remains(thread(5), ring(OTHER))
-    expect(leftOf(before, `/dev/shm/${OWN}`, remains(ring(OTHER)))).toEqual([ring(OTHER).what])
+    expect(leftOf([before], `/dev/shm/${OWN}`, remains(ring(OTHER)))).toEqual([ring(OTHER).what])
+  })
+
+  it('is a thread that the session has begun at its end', () => {
+    const during = [remains(thread(5)), remains(thread(5), thread(6))]
+    expect(leftOf(during, `/dev/shm/${OWN}`, remains(thread(6), thread(7)))).toEqual([thread(6).what])
+    expect(leftOf(during.slice(0, 1), `/dev/shm/${OWN}`, remains(thread(6)))).toEqual([])
   })
 
   it('is not what another client has begun since', () => {
     const before = remains(thread(5), ring(OWN))
-    expect(leftOf(before, `/dev/shm/${OWN}`, remains(thread(6), ring(OTHER)))).toEqual([])
+    expect(leftOf([before], `/dev/shm/${OWN}`, remains(thread(6), ring(OTHER)))).toEqual([])
   })
 
   it('is all there is where nothing was known before', () => {
-    expect(leftOf(null, `/dev/shm/${OWN}`, remains(thread(6), thread(7)))).toEqual([thread(6).what])
+    expect(leftOf([null], `/dev/shm/${OWN}`, remains(thread(6), thread(7)))).toEqual([thread(6).what])
   })
 })

@@ -18,9 +18,12 @@ import jdk.internal.misc.Unsafe;
 final class ClassReader {
     /** What no JVM takes for a class. */
     private static final byte[] NO_CLASS = {0};
+    private static final boolean LINKS_FIRST = Runtime.version().feature() >= 25;
     private static final long LOOK_NANOS = 50_000L;
     /** A thread that waits for so long for one class may do so for ever. */
     private static final long STUCK_NANOS = 200_000_000L;
+    /** Of what lies between two looks: the process may have been stopped. */
+    private static final long MOST_NANOS = 50_000_000L;
     /** One that works, or wants a processor, may take so long. */
     private static final long LONGEST_NANOS = 2_000_000_000L;
 
@@ -84,6 +87,9 @@ final class ClassReader {
         public void run() {
             try {
                 for (int i = 0; i < bytes.length && !abandoned; i++) {
+                    if (LINKS_FIRST) {
+                        Linking.awaitLoader(classes.get(i));
+                    }
                     bytes[i] = reading.read(classes.get(i));
                     redefined[i] = reading.redefined;
                     done = i + 1;
@@ -108,7 +114,7 @@ final class ClassReader {
                     begun = now;
                     waited = 0;
                 } else if (getState() != State.RUNNABLE) {
-                    waited += now - before;
+                    waited += Math.min(now - before, MOST_NANOS);
                 }
                 before = now;
                 if (waited > STUCK_NANOS || now - begun > LONGEST_NANOS) {
@@ -198,7 +204,7 @@ final class ClassReader {
                     redefined.accept(classes.get(left.get(at)));
                 }
             }
-            if (getsOn) {
+            if (getsOn || done == left.size()) {
                 return;
             }
             ClassLoader held = classes.get(left.get(done)).getClassLoader();

@@ -200,6 +200,9 @@ final class HotSwap {
     private final ClassReader reader;
     /** Of a redefinition that would not end: its own thread gives these their code back. */
     private Swap stuck;
+    /** By the end of the session, in all of its tries. */
+    private int restoredClasses;
+    private int keptClasses;
     private volatile boolean restoring;
     private boolean removed;
     /** The last class that the JVM has shown to the thread which redefines; only that thread's. */
@@ -379,13 +382,16 @@ final class HotSwap {
         } finally {
             swap.loadedMeanwhile = loadedMeanwhile.getAndSet(false); // by this one, or to read classes for it
             swapper = null;
-            restoreAbandoned(swap.end());
+            Class<?>[] held = swap.end();
+            if (held != null) {
+                restoreAbandoned(java.util.Arrays.asList(held));
+            }
         }
     }
 
     /** On the thread of a redefinition that came out of it when the session was over. */
     private void restoreAbandoned(List<Class<?>> batch) {
-        Map<Class<?>, String> failed = batch.isEmpty() ? Map.of() : null;
+        Map<Class<?>, String> failed = null;
         for (long pause = REFUSED_NANOS; failed == null; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
             failed = tryRestore(batch);
             if (failed == null) {
@@ -488,7 +494,8 @@ final class HotSwap {
         List<Class<?>> sound = new ArrayList<>();
         List<Class<?>> doubtful = new ArrayList<>();
         for (Class<?> c : batch) {
-            (batch.size() == 1 || links(c) ? sound : doubtful).add(c);
+            boolean isAlone = batch.size() == 1 && !Linking.mayWait(c);
+            (isAlone || Linking.link(c) ? sound : doubtful).add(c);
         }
         return retransform(sound, swap.failed, swap, SUSPECTS) + retransform(doubtful, swap.failed, swap, SUSPECTS);
     }
@@ -496,26 +503,6 @@ final class HotSwap {
     /** To give classes their own code. */
     private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed) {
         return retransform(batch, failed, null, SUSPECTS);
-    }
-
-    /**
-     * To list constructors links the class, or methods for an interface, which has no constructors (jvm.cpp,
-     * get_class_declared_methods_helper). It also looks up the classes that those name, so a failure may mean them.
-     */
-    private static boolean links(Class<?> c) {
-        if (!Unsafe.getUnsafe().shouldBeInitialized(c)) {
-            return true;
-        }
-        try {
-            if (c.isInterface()) {
-                c.getDeclaredMethods();
-            } else {
-                c.getDeclaredConstructors();
-            }
-            return true;
-        } catch (Throwable e) { // whatever a class loader of the application throws; of ours is nothing there
-            return false;
-        }
     }
 
     /**
@@ -664,8 +651,6 @@ final class HotSwap {
     int[] restore() {
         restoring = true;
         int lambdas = 0;
-        int all = 0;
-        int kept = stuck == null ? 0 : stuck.heldCount();
         boolean any = false;
         for (Target target : allTargets()) {
             any |= target.isTouched();
@@ -680,19 +665,24 @@ final class HotSwap {
                 } else if (!c.isArray() && !c.isPrimitive()) {
                     Target target = target(c);
                     if (target != null && target.isTouched() && !isStuck(c)) {
-                        (mayWaitToLink(c) ? unlinked : found).add(c);
+                        (Linking.mayWait(c) ? unlinked : found).add(c);
                     }
                 }
             }
-            Map<Class<?>, String> failed = new IdentityHashMap<>();
-            retransform(found, failed);
-            retryRefused(failed);
-            kept += failed.size() + restoreUnlinked(unlinked);
-            found.addAll(unlinked);
-            for (Class<?> c : found) {
-                target(c).forget(); // not before: where memory ran out we are called again
+            Linking linking = new Linking(unlinked, this::restoreAbandoned);
+            if (linking.isSoonOver()) {
+                found.addAll(linking.finish());
+                giveBack(found);
+            } else {
+                giveBack(found);
+                List<Class<?>> linked = linking.finish();
+                giveBack(linked);
+                unlinked.removeAll(linked); // these are left to threads that wait
+                for (Class<?> c : unlinked) {
+                    target(c).forget();
+                }
+                keptClasses += unlinked.size();
             }
-            all += found.size();
             long now = System.nanoTime();
             any = false;
             for (Target t : allTargets()) {
@@ -706,53 +696,19 @@ final class HotSwap {
             target.forget();
         }
         targets.clear();
-        return new int[] {all - kept + (stuck == null ? 0 : stuck.heldCount()), kept, lambdas};
+        return new int[] {restoredClasses, keptClasses + (stuck == null ? 0 : stuck.heldCount()), lambdas};
     }
 
-    /** Only a class that has not run yet, of a loader of the application's: those of the JDK itself hold no lock while they do anything else. */
-    private static boolean mayWaitToLink(Class<?> c) {
-        ClassLoader loader = c.getClassLoader();
-        return loader != null
-                && loader.getClass().getModule() != Object.class.getModule()
-                && Unsafe.getUnsafe().shouldBeInitialized(c);
-    }
-
-    /**
-     * The JVM links what it redefines, and may have to wait for its loader, without end. So a thread of its own does it; where it
-     * does not get on, it is left to it, and the session ends.
-     *
-     * @return how many have not got their own code
-     */
-    private int restoreUnlinked(List<Class<?>> classes) {
-        if (classes.isEmpty()) {
-            return 0;
+    /** Their own code, in one batch where the JVM lets us. */
+    private void giveBack(List<Class<?>> classes) {
+        Map<Class<?>, String> failed = new IdentityHashMap<>();
+        retransform(classes, failed);
+        retryRefused(failed);
+        for (Class<?> c : classes) {
+            target(c).forget(); // not before: where memory ran out we are called again
         }
-        final class Restoring extends GuestThread {
-            private volatile Map<Class<?>, String> failed;
-
-            Restoring() {
-                super("jfluid-swap");
-            }
-
-            @Override
-            public void run() {
-                for (long pause = REFUSED_NANOS; failed == null; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
-                    failed = tryRestore(classes);
-                    if (failed == null) {
-                        Pause.nanos(pause);
-                    }
-                }
-            }
-        }
-        Restoring restoring = new Restoring();
-        try {
-            restoring.start();
-            Patient.await(restoring);
-        } catch (OutOfMemoryError noThread) {
-            restoring.run();
-        }
-        Map<Class<?>, String> failed = restoring.failed;
-        return failed == null ? classes.size() : failed.size();
+        restoredClasses += classes.size() - failed.size();
+        keptClasses += failed.size();
     }
 
     /** Another agent may have made something of a class that the JVM does not take, and the next time it does not. */

@@ -9,19 +9,30 @@ final class Patient {
     /** One that works, or wants a processor, may take so long. */
     private static final long LONGEST_NANOS = 5_000_000_000L;
     private static final long LOOK_NANOS = 200_000L;
+    /** Of what lies between two looks: the process may have been stopped. */
+    private static final long MOST_NANOS = 50_000_000L;
+
+    /** Where it is needed there may be no memory to load it. */
+    static void prepare() {
+        await(Thread.currentThread(), 0);
+    }
 
     /** @return whether it has ended */
     static boolean await(Thread thread) {
+        return await(thread, LONGEST_NANOS);
+    }
+
+    private static boolean await(Thread thread, long longest) {
         long begun = System.nanoTime();
         long before = begun;
         for (long waited = 0; thread.isAlive(); ) {
             Pause.nanos(LOOK_NANOS);
             long now = System.nanoTime();
             if (thread.getState() != Thread.State.RUNNABLE) {
-                waited += now - before;
+                waited += Math.min(now - before, MOST_NANOS);
             }
             before = now;
-            if (waited > WAITING_NANOS || now - begun > LONGEST_NANOS) {
+            if (waited > WAITING_NANOS || now - begun > longest) {
                 return !thread.isAlive();
             }
         }

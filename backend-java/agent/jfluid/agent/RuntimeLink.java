@@ -15,6 +15,8 @@ final class RuntimeLink {
     private static final long BUSY_NANOS = 200_000_000L;
     private static final String BUSY = "its class loader is locked by a thread that does something else";
 
+    /** Where memory or stack was short it is asked again, but not for each of its classes. */
+    private static final long AGAIN_NANOS = 1_000_000_000L;
     /** Memory or stack is short now. */
     private static final String NOT_NOW = "there was no memory or stack to ask its class loader";
     /** Of loaders that did not answer in time, in whatever session: one thread waits for each. Null if all have answered. */
@@ -27,6 +29,7 @@ final class RuntimeLink {
     private static final class Answer {
         /** Why its classes cannot have probes; null if they can. */
         volatile String problem = BUSY;
+        private final long since = System.nanoTime();
     }
 
     /** Asks a loader, and waits for its lock as long as it takes. */
@@ -73,7 +76,7 @@ final class RuntimeLink {
             return null;
         }
         Answer known = answers.get(loader);
-        if (known == null || known.problem == NOT_NOW) {
+        if (known == null || known.problem == NOT_NOW && System.nanoTime() - known.since > AGAIN_NANOS) {
             Answer open = late == null ? null : late.get(loader);
             if (open != null && open.problem == BUSY) {
                 return BUSY;

@@ -51,7 +51,7 @@ final class Session extends GuestThread {
     private ClassTable classes;
     private HotSwap hotSwap;
     private final RuntimeLink runtime = new RuntimeLink();
-    private Ring ring;
+    private volatile Ring ring;
     private RandomAccessFile perfData;
     private long safepointTimeAt;
     private final VmMemory memory = new VmMemory();
@@ -105,7 +105,8 @@ final class Session extends GuestThread {
 
     /** @param names of directories of sessions, between commas; empty: any */
     boolean isOneOf(String names) {
-        return names.isEmpty() || Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
+        // As long as it has no buffer nobody could know its name.
+        return names.isEmpty() || ring == null || Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
     }
 
     /** Somebody else than the client wants the session to end. What is not final is the session's thread's. */
@@ -190,6 +191,7 @@ final class Session extends GuestThread {
     public void run() {
         try {
             Pause.prepare();
+            Patient.prepare();
             classes = new ClassTable(instrumentation);
             hotSwap = new HotSwap(instrumentation, classes, runtime, new HotSwap.LoadHook() {
                 @Override
@@ -564,7 +566,11 @@ final class Session extends GuestThread {
 
         /** Waits until it has, but not for one that waits itself. */
         boolean ends() {
-            return !isAlive() || Patient.await(this);
+            try {
+                return !isAlive() || Patient.await(this);
+            } catch (OutOfMemoryError full) {
+                return false;
+            }
         }
 
         @Override

@@ -42,10 +42,10 @@ final class Swap {
         }
     }
 
-    /** @return what is to get its own code on this thread, as it was in the JVM when nobody waited any more; empty as a rule */
-    synchronized List<Class<?>> end() {
+    /** @return what is to get its own code on this thread, as it was in the JVM when nobody waited any more; null as a rule */
+    synchronized Class<?>[] end() {
         isOver = true;
-        return isAbandoned && inJvm != null ? List.of(inJvm) : List.of();
+        return isAbandoned ? inJvm : null;
     }
 
     /** Needs no memory. @return whether it still runs */
