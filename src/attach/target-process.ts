@@ -89,6 +89,16 @@ export function hasLetGoOfMemory(stat: string): boolean {
   return stat.includes(')') && stat.slice(stat.lastIndexOf(')') + 2).split(' ')[20] === '0'
 }
 
+// Of field 9, from the kernel's sched.h.
+const PF_EXITING = 0x4
+const PF_KTHREAD = 0x200000
+
+/** The same a moment earlier, and not of a thread of the kernel, which has no memory either. */
+export function isLeaving(stat: string): boolean {
+  const flags = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[6])
+  return (flags & PF_EXITING) !== 0 || ((flags & PF_KTHREAD) === 0 && hasLetGoOfMemory(stat))
+}
+
 /** Arguments of /proc/<pid>/cmdline, program first. Empty for a zombie or a kernel thread. */
 export function parseCommandLine(text: string): string[] {
   if (text === '') return []
@@ -176,15 +186,20 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
   const startTicks = parseStartTicks(readProc(pid, 'stat') ?? '')
   if (status === undefined || startTicks === undefined) return undefined
   const maps = readProc(pid, 'maps')
+  const vmLibrary = maps === undefined ? undefined : (findVmLibrary(maps) ?? null)
+  // One that ends shows no memory any more, and would be taken for something that never was a JVM.
+  const now = vmLibrary === null ? readProc(pid, 'stat') : undefined
+  if (vmLibrary === null && now === undefined) return undefined
   const itsRoot = `/proc/${pid}/root`
   return {
     ...status,
+    ...(now !== undefined && isLeaving(now) && { state: 'X' }),
     pid,
     startTicks,
     startedAt: bootedAt() + (startTicks * 1000) / USER_HZ,
     commandLine: parseCommandLine(readProc(pid, 'cmdline') ?? ''),
     executable: readLink(`/proc/${pid}/exe`),
-    vmLibrary: maps === undefined ? undefined : (findVmLibrary(maps) ?? null),
+    vmLibrary,
     perfDataMapped: maps === undefined ? undefined : mapsPerfData(maps, status.nsPid),
     root: canEnter(`${itsRoot}/tmp`) || status.nsPid !== pid ? itsRoot : '',
   }

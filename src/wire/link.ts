@@ -9,6 +9,8 @@ import { Malformed } from './unpack.ts'
 
 /** Why a link ended that the other side closed without a word. */
 export const LINK_CLOSED = 'the agent closed it'
+/** In the agent's words. */
+const JVM_ENDING = 'the JVM is ending'
 /** We did. */
 export const CLOSED_BY_US = 'closed'
 
@@ -70,6 +72,11 @@ const RAN_OUT: readonly (readonly [RegExp, string])[] = [
 export function ranOut(reason: string): TargetRanOut | null {
   const what = RAN_OUT.find(([words]) => words.test(reason))?.[1]
   return what === undefined ? null : new TargetRanOut(what, reason)
+}
+
+function refusal(op: string, reason: string): JfluidError {
+  if (reason.endsWith(JVM_ENDING)) return new LinkLost(JVM_ENDING)
+  return ranOut(reason) ?? new AgentRefused(op, reason)
 }
 
 /** What came over the link means nothing: it is not our agent that speaks, or it is damaged. */
@@ -267,6 +274,6 @@ export class Link {
     if (waiting === undefined) return
     this.waiting.delete(id as number)
     if (second === true) waiting.resolve(rest[0])
-    else waiting.reject(ranOut(String(rest[0])) ?? new AgentRefused(waiting.op, String(rest[0])))
+    else waiting.reject(refusal(waiting.op, String(rest[0])))
   }
 }

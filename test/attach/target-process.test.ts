@@ -3,6 +3,7 @@ import { describe, it } from 'vitest'
 import {
   findVmLibrary,
   hasLetGoOfMemory,
+  isLeaving,
   mapsPerfData,
   parseCommandLine,
   parseCpuMs,
@@ -74,6 +75,11 @@ describe('/proc/<pid>/stat', () => {
     assert.equal(hasLetGoOfMemory(stat('java')), false)
     assert.equal(hasLetGoOfMemory(stat('java').replace(/ 10 20$/, ' 0 0')), true)
     assert.equal(hasLetGoOfMemory(''), false)
+    const flags = (value: number) => stat('java').replace('4194560', String(value))
+    assert.equal(isLeaving(flags(0x400100)), false)
+    assert.equal(isLeaving(flags(0x400104)), true)
+    assert.equal(isLeaving(flags(0x400100).replace(/ 10 20$/, ' 0 0')), true)
+    assert.equal(isLeaving(flags(0x208040).replace(/ 10 20$/, ' 0 0')), false, 'a thread of the kernel')
   })
 
   it('garbage has none', () => {

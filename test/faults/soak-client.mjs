@@ -12,6 +12,7 @@ const [pid, root] = process.argv.slice(2)
 let sessions = 0
 let longestDetachMs = 0
 let withoutCalls = 0
+let lambdaClasses = 0
 
 async function session() {
   sessions++
@@ -27,6 +28,7 @@ async function session() {
   const profile = await attachment.detach()
   longestDetachMs = Math.max(longestDetachMs, performance.now() - beforeDetach)
   if (profile.merged.count < 2) withoutCalls++
+  lambdaClasses = profile.detach.lambdaClasses
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -34,7 +36,17 @@ for await (const line of createInterface({ input: process.stdin })) {
   globalThis.gc()
   const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage()
   const descriptors = readdirSync('/proc/self/fd').length
-  const told = { sessions, withoutCalls, longestDetachMs, rss, heapUsed, external, arrayBuffers, descriptors }
+  const told = {
+    sessions,
+    withoutCalls,
+    longestDetachMs,
+    lambdaClasses,
+    rss,
+    heapUsed,
+    external,
+    arrayBuffers,
+    descriptors,
+  }
   console.log(JSON.stringify(told))
   longestDetachMs = 0
 }

@@ -44,6 +44,8 @@ interface ClientMemory {
   readonly sessions: number
   readonly withoutCalls: number
   readonly longestDetachMs: number
+  /** As the last detach has counted them. */
+  readonly lambdaClasses: number
   readonly rss: number
   readonly heapUsed: number
   readonly external: number
@@ -151,14 +153,17 @@ forEachJdk((jdk) => {
 
       // Its one lambda is linked anew each time its class is redefined: with probes, and with its own code again.
       // Old versions of a class are listed, too, until they are purged: there may be fewer of these.
+      // A method that is found later than the others, on a busy machine, takes a redefinition more. The last detach has counted them all.
       const more = moreClasses(before, after).filter(([, count]) => count > 0)
-      expect(more.filter(([name]) => /jfluid|^fix\./i.test(name))).toEqual([
-        ['fix.Witness$$Lambda', 2 * CYCLES],
-      ])
+      const ours = more.filter(([name]) => /jfluid|^fix\./i.test(name))
+      expect(ours.map(([name]) => name)).toEqual(['fix.Witness$$Lambda'])
+      expect(after.classes.get('fix.Witness$$Lambda')).toBe(last.client.lambdaClasses + 1)
+      const lambdas = ours[0]![1]
+      expect(lambdas).toBeGreaterThanOrEqual(2 * CYCLES)
+      expect(lambdas).toBeLessThan(2.05 * CYCLES)
       // The JVM makes some more of its own forms of calls.
       const others = more.filter(([name]) => !/jfluid|^fix\./i.test(name))
       expect(others.reduce((sum, [, count]) => sum + count, 0)).toBeLessThan(64)
-      const lambdas = 2 * CYCLES
       expect(after.heapKib - before.heapKib).toBeLessThan(KIB_OF_LAMBDA * lambdas + 512)
       expect(after.metaspaceKib - before.metaspaceKib).toBeLessThan(kibOfRedefinition(jdk) * lambdas + 1024)
       expect(after.codeKib - before.codeKib).toBeLessThan(6 * 1024)

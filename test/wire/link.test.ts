@@ -63,6 +63,8 @@ describe('the link to the agent', () => {
       message: expect.stringMatching(/run out of files .*: FileSystemException/),
     })
     await expect(link.request('other')).rejects.toThrow(/run out of threads/)
+    asked = ([id]) => peer.write(encodeFrame([id, false, 'java.io.IOException: the JVM is ending']))
+    await expect(link.request('loadedClasses')).rejects.toThrow(LinkLost)
   })
 
   it('keeps events until somebody listens', async () => {

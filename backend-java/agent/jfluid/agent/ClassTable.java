@@ -1,5 +1,6 @@
 package jfluid.agent;
 
+import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
@@ -76,9 +77,19 @@ final class ClassTable {
         this.instrumentation = instrumentation;
     }
 
+    /** In a JVM that is ending there are none. */
+    static Class<?>[] loaded(Instrumentation instrumentation) {
+        Class<?>[] all = instrumentation.getAllLoadedClasses();
+        return all == null ? new Class<?>[0] : all;
+    }
+
     /** {@code [new loaders, new classes]} since the last call. */
-    Object[] refresh() {
-        for (Class<?> c : instrumentation.getAllLoadedClasses()) {
+    Object[] refresh() throws IOException {
+        Class<?>[] all = loaded(instrumentation);
+        if (all.length == 0) {
+            throw new IOException("the JVM is ending");
+        }
+        for (Class<?> c : all) {
             if (!c.isArray() && !c.isPrimitive()) {
                 id(c);
             }
@@ -187,7 +198,7 @@ final class ClassTable {
     /** The same after looking through the loaded classes once, for one that was announced. */
     Class<?> find(int id) {
         if (coming.contains(id)) {
-            for (Class<?> loaded : instrumentation.getAllLoadedClasses()) {
+            for (Class<?> loaded : loaded(instrumentation)) {
                 if (!loaded.isArray() && !loaded.isPrimitive()) {
                     id(loaded);
                 }

@@ -659,7 +659,7 @@ final class HotSwap {
         for (int tries = 0; any && tries < DEFINED_TRIES; tries++) {
             List<Class<?>> found = new ArrayList<>();
             List<Class<?>> unlinked = new ArrayList<>();
-            for (Class<?> c : instrumentation.getAllLoadedClasses()) {
+            for (Class<?> c : ClassTable.loaded(instrumentation)) {
                 if (c.isHidden()) {
                     lambdas += isLambdaOfTarget(c) ? 1 : 0;
                 } else if (!c.isArray() && !c.isPrimitive()) {
