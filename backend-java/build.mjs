@@ -33,9 +33,23 @@ if (jdk === null) {
 const work = mkdtempSync(join(tmpdir(), 'jfluid-build-'))
 try {
   const javac = (...args) => {
-    execFileSync(jdk.javac, ['-nowarn', '-g', '-Xlint:-options', '-source', '17', '-target', '17', ...args], {
-      stdio: ['ignore', 'inherit', 'pipe'],
-    })
+    execFileSync(
+      jdk.javac,
+      [
+        '-nowarn',
+        '-g',
+        '-Xlint:-options',
+        '-XDstringConcat=inline',
+        '-source',
+        '17',
+        '-target',
+        '17',
+        ...args,
+      ],
+      {
+        stdio: ['ignore', 'inherit', 'pipe'],
+      },
+    )
   }
   const stage = join(work, 'stage')
   const runtime = join(work, 'runtime')

@@ -187,7 +187,9 @@ export abstract class PresentThread {
     const caller = this.node
     if (ints[caller * INTS + PARENT] < 0) return
     const recent = ints[caller * INTS + RECENT]
-    const callee = ints[recent * INTS + METHOD] === method ? recent : this.#callee(caller, recent, method)
+    // The word has room for numbers that no method has: a table by them would take all memory.
+    const id = this.nodes.ids === null ? method : this.nodes.ids.of(method, 0)
+    const callee = ints[recent * INTS + METHOD] === id ? recent : this.#callee(caller, recent, id)
     this.addCounted(callee, 1)
     if (this.clock !== null) this.clock.counted++
   }

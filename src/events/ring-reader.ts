@@ -163,7 +163,7 @@ export class RingReader implements ThreadGate {
    * is not followed: of a buffer at rest each chunk is given back once, and so is what was set aside.
    */
   drain(): number {
-    const most = this.#ring.chunkCount + this.#aside.most
+    const most = this.#ring.chunkCount + this.#aside.count
     let events = 0
     let given = 0
     for (let rounds = 0; given <= most && rounds < PATIENT_ROUNDS * most + MORE_ROUNDS; rounds++) {

@@ -26,9 +26,9 @@ export class SetAside {
     this.#epochs = new Float64Array(this.#most)
   }
 
-  /** Chunks that it can hold. */
-  get most(): number {
-    return this.#most
+  /** Chunks that it holds now. */
+  get count(): number {
+    return this.#used - this.#free.length
   }
 
   has(chunk: number): boolean {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { CallIds, leastOfMethod } from '../../src/cct/call-ids.ts'
+import { ImpossibleCall } from '../../src/cct/impossible.ts'
 import { hotMethods, snapshotOf } from '../../src/cct/snapshot.ts'
 import type { Tree } from '../../src/cct/tree.ts'
 import { decodeEvents, WriterState } from '../../src/events/decode.ts'
@@ -105,6 +106,15 @@ describe('calls told apart by where they come from', () => {
     assert.equal(show(lost), 'main 1 .work@7 1 ..leaf@9 1 .work@8 1 ..leaf@9 1 ..leaf@2 1')
     assert.equal(lost.healed, 1)
   })
+})
+
+it('a counted call of a method that cannot be is refused, before there is a table for it', () => {
+  const builder = new CctBuilder(undefined, undefined, false, 1, undefined, 1)
+  const all = words('main@7>')
+  decodeEvents(all, 0, all.length, new WriterState(1), builder, OPEN)
+  builder.counted(2)
+  assert.throws(() => builder.counted(2 ** 31), ImpossibleCall)
+  assert.ok(builder.bytes < 2 ** 24, `${builder.bytes} bytes`)
 })
 
 describe('CallIds', () => {

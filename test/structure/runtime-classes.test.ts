@@ -19,10 +19,18 @@ describe('classes of the runtime', () => {
   })
 })
 
-it('the agent needs no streams: a detach with no metaspace would lose their classes to the program', () => {
+describe('the agent', () => {
   const jar = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
   const agent = jarEntries(jar, /^agent\/.*\.class$/)
-  expect(agent.length).toBeGreaterThan(20)
-  const using = agent.filter(({ bytes }) => Buffer.from(bytes).includes('java/util/stream/'))
-  expect(using.map(({ path }) => path)).toEqual([])
+  const naming = (text: string) =>
+    agent.filter(({ bytes }) => Buffer.from(bytes).includes(text)).map(({ path }) => path)
+
+  it('needs no streams: a detach with no metaspace would lose their classes to the program', () => {
+    expect(agent.length).toBeGreaterThan(20)
+    expect(naming('java/util/stream/')).toEqual([])
+  })
+
+  it('has no text put together by the JVM: its call sites are compiled into what is called for each class (DECISIONS 76)', () => {
+    expect(naming('StringConcatFactory')).toEqual([])
+  })
 })

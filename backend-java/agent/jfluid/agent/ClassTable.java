@@ -2,6 +2,7 @@ package jfluid.agent;
 
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
+import java.lang.module.ResolvedModule;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 import java.net.URI;
@@ -208,10 +209,14 @@ final class ClassTable {
     }
 
     int announced(ClassLoader loader, String name) {
-        return loader(loader).coming.computeIfAbsent(name, k -> {
-            coming.add(++lastId);
-            return lastId;
-        });
+        Map<String, Integer> known = loader(loader).coming;
+        Integer id = known.get(name);
+        if (id == null) {
+            id = ++lastId;
+            coming.add(id);
+            known.put(name, id);
+        }
+        return id;
     }
 
     int id(Class<?> c) {
@@ -273,15 +278,20 @@ final class ClassTable {
         return loader(loader).id;
     }
 
+    /**
+     * No lambda, and no text put together by the JVM: all that {@link #id} calls is compiled into it, and where call sites of theirs
+     * come with code of the JDK that has probes, C2 of JDK 17 may break (with {@code --jdk --mode alloc}).
+     */
     private Loader loader(ClassLoader loader) {
         Loader known = loaders.get(loader);
         if (known != null) {
             return known;
         }
+        Loader fresh = new Loader(loader == null ? 0 : ++lastLoader, new HashMap<>());
+        loaders.put(loader, fresh);
         if (loader == null) {
-            return loaders.get(null, () -> new Loader(0, new HashMap<>()));
+            return fresh;
         }
-        Loader fresh = loaders.get(loader, () -> new Loader(++lastLoader, new HashMap<>()));
         String name;
         if (loader == ClassLoader.getSystemClassLoader()) {
             name = "app";
@@ -303,15 +313,17 @@ final class ClassTable {
         }
         Boolean known = jdkModules.get(module);
         if (known == null) {
-            known = module == Object.class.getModule()
-                    || module.getLayer() != null
-                            && module.getLayer().configuration().findModule(module.getName())
-                                    .flatMap(m -> m.reference().location())
-                                    .map(URI::getScheme)
-                                    .map("jrt"::equals)
-                                    .orElse(false);
+            known = module == Object.class.getModule() || isOfImage(module);
             jdkModules.put(module, known);
         }
         return known;
+    }
+
+    private static boolean isOfImage(Module module) {
+        ResolvedModule resolved = module.getLayer() == null
+                ? null
+                : module.getLayer().configuration().findModule(module.getName()).orElse(null);
+        URI location = resolved == null ? null : resolved.reference().location().orElse(null);
+        return location != null && "jrt".equals(location.getScheme());
     }
 }

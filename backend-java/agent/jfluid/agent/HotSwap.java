@@ -298,7 +298,11 @@ final class HotSwap {
     }
 
     private void put(ClassLoader loader, String name, Target target) {
-        Target old = targets.get(loader, ConcurrentHashMap::new).put(name, target);
+        Map<String, Target> known = targets.get(loader);
+        if (known == null) {
+            known = targets.putIfAbsent(loader, new ConcurrentHashMap<>());
+        }
+        Target old = known.put(name, target);
         if (old != null) {
             target.follow(old);
             old.forget();

@@ -7,7 +7,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 
 /**
  * One value for each class loader, for as long as the loader lives. Loaders are compared by identity:
@@ -47,12 +46,12 @@ final class PerLoader<V> {
         return loader == null ? ofBootstrap : values.get(new Key(loader, null));
     }
 
-    synchronized V get(ClassLoader loader, Supplier<V> initially) {
+    /** The loader's value, which is this one unless it has one. */
+    synchronized V putIfAbsent(ClassLoader loader, V value) {
         V known = get(loader);
         if (known != null) {
             return known;
         }
-        V value = initially.get();
         put(loader, value);
         return value;
     }
