@@ -1,121 +1,136 @@
-// A connection to a JVM's debugger port: the handshake, and commands that find their replies.
+// A connection to a JVM's debugger agent: the handshake, and commands that find their replies. What the data
+// means is `asker.ts`; how there comes to be a stream is `doors.ts`.
 //
-// A reply with an error is an answer like any other and comes back as a value: whoever asks about a
-// class that has been unloaded wants to go on. Only a connection that fails is thrown.
+// What is bounded here: a packet (`maxPacket`), the wait for the handshake and for each reply. What is not: commands
+// that are under way and what has been written and the peer has not read, for both are the caller's own.
 
-import { connect, type Socket } from 'node:net'
-import { EX_PROTOCOL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
-import { encodeCommand, HANDSHAKE, PacketReader } from './packet.ts'
+import type { Duplex } from 'node:stream'
+import { alarm } from './alarm.ts'
+import { JdwpLost, JdwpSilent, MalformedJdwp, type Refusal, type Result, refusal } from './errors.ts'
+import { type CommandPacket, encodeCommand, HANDSHAKE, MAX_PACKET, PacketReader } from './packet.ts'
 
-const HANDSHAKE_MS = 5000
+/** For the handshake and whatever comes before it, as the connection of the socket. */
+export const HANDSHAKE_MS = 5000
+/** For a reply. A JVM answers at once unless it is stopped, or walks through a large heap. */
+export const REPLY_MS = 30_000
 
-/** Nobody answers at the address, or it answers with something else than the handshake. */
-export class NoDebuggerPort extends JfluidError {
-  readonly exitCode = EX_UNAVAILABLE
-  readonly hint =
-    'Start the JVM with -agentlib:jdwp=transport=dt_socket,server=y,suspend=n and let no other debugger connect.'
-  constructor(host: string, port: number, problem: string) {
-    super(`no debugger connection at ${host}:${port}: ${problem}`)
-  }
-}
-
-/** The connection ended while a reply was still expected. */
-export class JdwpLost extends JfluidError {
-  readonly exitCode = EX_PROTOCOL
-  readonly hint = 'The JVM has probably ended.'
-  constructor(problem: string) {
-    super(`the debugger connection was lost: ${problem}`)
-  }
-}
-
-/** What a command came to. `error` is a number of the specification; `jdwpErrorName` has its name. */
-export type Result<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly error: number }
-
-const ERROR_NAMES: Readonly<Record<number, string>> = {
-  20: 'INVALID_OBJECT',
-  21: 'INVALID_CLASS',
-  22: 'CLASS_NOT_PREPARED',
-  23: 'INVALID_METHODID',
-  99: 'NOT_IMPLEMENTED',
-  101: 'ABSENT_INFORMATION',
-  112: 'VM_DEAD',
-  113: 'INTERNAL',
-  511: 'NATIVE_METHOD',
-}
-
-/** `INVALID_CLASS`, or the number where we have never met it. */
-export function jdwpErrorName(error: number): string {
-  return ERROR_NAMES[error] ?? `JDWP error ${error}`
+export interface ConnectionOptions {
+  readonly handshakeMs?: number
+  /** How long a command waits for its reply unless it says so itself; Infinity: as long as it takes. */
+  readonly replyMs?: number
+  /** Bytes of the largest packet that is taken. */
+  readonly maxPacket?: number
+  /**
+   * Is given the commands of the JVM, in order, before any later packet is looked at. If it throws, the
+   * connection ends with that error.
+   */
+  readonly onCommand?: (packet: CommandPacket) => void
+  /** The connection has ended: nothing comes any more. */
+  readonly onLost?: (reason: Error) => void
 }
 
 interface Waiting {
-  resolve(result: Result<Buffer>): void
+  resolve(reply: Buffer | Refusal): void
   reject(error: Error): void
 }
 
 export class JdwpConnection implements AsyncDisposable {
+  readonly #stream: Duplex
+  readonly #options: ConnectionOptions
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
   #lost: Error | undefined
+  #strays = 0
   /** Resolves once the connection has ended, whoever ended it. */
   readonly closed: Promise<void>
 
-  private constructor(
-    private readonly socket: Socket,
-    early: Buffer,
-  ) {
-    const reader = new PacketReader()
+  private constructor({ stream, early }: Shaken, options: ConnectionOptions) {
+    this.#stream = stream
+    this.#options = options
+    const reader = new PacketReader(options.maxPacket ?? MAX_PACKET)
     const receive = (chunk: Buffer): void => {
       try {
         for (const packet of reader.push(chunk)) {
-          // Commands of the JVM are events (its start and end). We asked for none.
-          if (packet.kind === 'command') continue
-          const waiting = this.#waiting.get(packet.id)
-          this.#waiting.delete(packet.id)
-          if (packet.error === 0) waiting?.resolve({ ok: true, value: packet.data })
-          else waiting?.resolve({ ok: false, error: packet.error })
+          if (packet.kind === 'command') options.onCommand?.(packet)
+          else this.#reply(packet.id, packet.error, packet.data)
+          if (this.#lost !== undefined) return
         }
       } catch (error) {
-        this.#lose(error as Error)
+        this.#lose(error as Error) // everything that is asked from now on is told
       }
     }
-    this.closed = new Promise((resolve) => socket.once('close', () => resolve()))
-    socket.on('data', receive)
-    socket.on('error', (error) => this.#lose(new JdwpLost(error.message)))
-    socket.on('close', () => this.#lose(new JdwpLost('the JVM closed it')))
+    this.closed = stream.closed ? Promise.resolve() : new Promise((go) => stream.once('close', () => go()))
+    stream.on('data', receive)
+    stream.on('error', (error) => this.#lose(new JdwpLost(error.message)))
+    for (const ended of ['end', 'close'])
+      stream.on(ended, () => this.#lose(new JdwpLost('the JVM closed it')))
+    if (stream.destroyed) this.#lose(new JdwpLost('the JVM closed it'))
     if (early.length > 0) receive(early)
+    stream.resume()
   }
 
   /**
-   * Connects and shakes hands. A JVM takes one debugger at a time and lets the next wait.
+   * Shakes hands over a stream to a JVM. It is the debugger that speaks first, whoever has connected to whom.
    *
-   * @throws NoDebuggerPort
+   * @throws Error that says what came instead; the stream is destroyed then
    */
-  static async open(port: number, host = '127.0.0.1', timeoutMs = HANDSHAKE_MS): Promise<JdwpConnection> {
-    const socket = connect({ port, host })
-    socket.setNoDelay(true)
-    try {
-      const rest = await shakeHands(socket, timeoutMs)
-      return new JdwpConnection(socket, rest)
-    } catch (error) {
-      socket.destroy()
-      throw new NoDebuggerPort(host, port, error instanceof Error ? error.message : String(error))
-    }
+  static async over(stream: Duplex, options: ConnectionOptions = {}): Promise<JdwpConnection> {
+    return JdwpConnection.after(await shakeHands(stream, options.handshakeMs ?? HANDSHAKE_MS), options)
+  }
+
+  /** Where hands have been shaken already. */
+  static after(shaken: Shaken, options: ConnectionOptions = {}): JdwpConnection {
+    return new JdwpConnection(shaken, options)
+  }
+
+  /** Why it has ended, if it has. */
+  get lost(): Error | undefined {
+    return this.#lost
+  }
+
+  /** Replies that nobody waited for: such as came too late, or answer what was never asked. They are dropped. */
+  get strayReplies(): number {
+    return this.#strays
   }
 
   /**
    * Sends a command and waits for its reply.
    *
-   * @throws JdwpLost or MalformedJdwp if the connection ends first
+   * @param read  what to make of the reply's data; runs before the next packet is looked at, so that an event that
+   *              comes with the reply finds what `read` has prepared
+   * @param timing  for JdwpSilent: what is asked, and how long to wait
+   * @throws JdwpLost or MalformedJdwp if the connection ends first, JdwpSilent if no reply comes in time, what `read` throws
    */
-  command(set: number, command: number, ...data: readonly Uint8Array[]): Promise<Result<Buffer>> {
+  command<T>(
+    [set, command]: readonly [set: number, command: number],
+    data: Uint8Array,
+    read: (data: Buffer) => T,
+    timing: { readonly name?: string; readonly timeoutMs?: number | undefined } = {},
+  ): Promise<Result<T>> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost)
-    const id = ++this.#lastId
+    const { name = `command ${set}/${command}`, timeoutMs = this.#options.replyMs ?? REPLY_MS } = timing
+    const id = this.#nextId()
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
-      this.socket.write(encodeCommand(id, set, command, Buffer.concat(data)))
+      const expire = (): void => {
+        this.#waiting.delete(id)
+        reject(new JdwpSilent(name, timeoutMs))
+      }
+      const disarm = alarm(timeoutMs, expire)
+      this.#waiting.set(id, {
+        resolve: (reply) => {
+          disarm()
+          try {
+            resolve('ok' in reply ? reply : { ok: true, value: read(reply) })
+          } catch (error) {
+            reject(error instanceof MalformedJdwp ? new MalformedJdwp(`${name}: ${plain(error)}`) : error)
+          }
+        },
+        reject: (error) => {
+          disarm()
+          reject(error)
+        },
+      })
+      this.#stream.write(encodeCommand(id, set, command, data))
     })
   }
 
@@ -128,38 +143,74 @@ export class JdwpConnection implements AsyncDisposable {
     return this.close()
   }
 
+  /** 32 bits; after four thousand million commands one that is still under way is passed over. */
+  #nextId(): number {
+    do this.#lastId = (this.#lastId + 1) >>> 0
+    while (this.#waiting.has(this.#lastId))
+    return this.#lastId
+  }
+
+  #reply(id: number, error: number, data: Buffer): void {
+    const waiting = this.#waiting.get(id)
+    if (waiting === undefined) {
+      this.#strays++
+      return
+    }
+    this.#waiting.delete(id)
+    waiting.resolve(error === 0 ? data : refusal(error))
+  }
+
   #lose(error: Error): void {
-    this.#lost ??= error
-    this.socket.destroy()
-    for (const waiting of this.#waiting.values()) waiting.reject(this.#lost)
+    if (this.#lost !== undefined) return
+    this.#lost = error
+    this.#stream.destroy()
+    for (const waiting of this.#waiting.values()) waiting.reject(error)
     this.#waiting.clear()
+    this.#options.onLost?.(error)
   }
 }
 
-/** @returns what came behind the handshake already */
-function shakeHands(socket: Socket, timeoutMs: number): Promise<Buffer> {
+const plain = (error: MalformedJdwp): string => error.message.replace(/^malformed JDWP: /, '')
+
+/** A stream behind its handshake: paused, so that nothing is lost until somebody reads it. */
+export interface Shaken {
+  readonly stream: Duplex
+  /** What came with the handshake already. */
+  readonly early: Buffer
+}
+
+/**
+ * Shakes hands. It is the debugger that speaks first, whoever has connected to whom.
+ *
+ * @throws Error that says what came instead; the stream is destroyed then
+ */
+export function shakeHands(stream: Duplex, timeoutMs: number): Promise<Shaken> {
+  // Whoever has the stream afterwards hears of its end by `close`; an error that nobody listens to would end the process.
+  stream.on('error', () => {})
   return new Promise((resolve, reject) => {
-    let got = Buffer.alloc(0)
-    const settle = (act: () => void): void => {
-      clearTimeout(timer)
-      socket.off('data', onData).off('error', onError).off('close', onClose)
-      act()
+    let got: Buffer = Buffer.alloc(0)
+    const settle = (): void => {
+      disarm()
+      stream.off('data', onData).off('error', fail).off('end', onEnd).off('close', onEnd)
     }
-    const timer = setTimeout(
-      () => settle(() => reject(new Error(`no handshake within ${timeoutMs} ms`))),
-      timeoutMs,
-    )
+    const fail = (error: Error): void => {
+      settle()
+      stream.destroy()
+      reject(error)
+    }
+    const disarm = alarm(timeoutMs, () => fail(new Error(`no handshake within ${timeoutMs} ms`)))
     const onData = (chunk: Buffer): void => {
       got = Buffer.concat([got, chunk])
       const seen = got.toString('latin1', 0, HANDSHAKE.length)
-      if (!HANDSHAKE.startsWith(seen)) settle(() => reject(new Error('it does not speak JDWP')))
+      if (!HANDSHAKE.startsWith(seen)) fail(new Error('it does not speak JDWP'))
       else if (seen.length === HANDSHAKE.length) {
-        settle(() => resolve(got.subarray(HANDSHAKE.length)))
+        settle()
+        stream.pause()
+        resolve({ stream, early: got.subarray(HANDSHAKE.length) })
       }
     }
-    const onError = (error: Error): void => settle(() => reject(error))
-    const onClose = (): void => settle(() => reject(new Error('it closed the connection')))
-    socket.on('data', onData).on('error', onError).on('close', onClose)
-    socket.once('connect', () => socket.write(HANDSHAKE))
+    const onEnd = (): void => fail(new Error('it closed the connection'))
+    stream.on('data', onData).on('error', fail).on('end', onEnd).on('close', onEnd)
+    stream.write(HANDSHAKE) // a socket that is connecting keeps it until it is
   })
 }

@@ -1,182 +1,163 @@
-// A JVM as its debugger port shows it: one typed method a JDWP command. Only what jfluid asks.
+// A JVM as its debugger agent shows it: the command sets of the specification by their names, and its events.
 
-import { JdwpConnection, type Result } from './connection.ts'
-import { DataReader, encodeId, encodeString, type JdwpId } from './packet.ts'
+import { Asker } from './asker.ts'
+import { COMPOSITE, EVENT_SET } from './commands.ts'
+import { type ConnectionOptions, JdwpConnection } from './connection.ts'
+import { connect, type JdwpPort } from './doors.ts'
+import { JdwpLost, JdwpSilent, MalformedJdwp, type Result } from './errors.ts'
+import { EventQueue } from './event-queue.ts'
+import { type EventSet, readEventSet, threadOf } from './events.ts'
+import type { IdSizes } from './ids.ts'
+import type { CommandPacket } from './packet.ts'
+import { EventRequest } from './sets/event-request.ts'
+import {
+  ArrayReference,
+  ClassLoaderReference,
+  ClassObjectReference,
+  ModuleReference,
+  StringReference,
+} from './sets/kinds-of-object.ts'
+import { ArrayType, ClassType, InterfaceType } from './sets/kinds-of-type.ts'
+import { Method } from './sets/method.ts'
+import { ObjectReference } from './sets/object-reference.ts'
+import { ReferenceType } from './sets/reference-type.ts'
+import { StackFrame } from './sets/stack-frame.ts'
+import { ThreadGroupReference, ThreadReference } from './sets/threads.ts'
+import { VirtualMachine } from './sets/virtual-machine.ts'
 
-const VIRTUAL_MACHINE = 1
-const REFERENCE_TYPE = 2
-const METHOD = 6
+/** Packets of events before the sizes of ids are known, without which they cannot be read. There is one: VM_START. */
+const MOST_EARLY = 16
+/** For the JVM to say that it has let go. */
+const DISPOSE_MS = 5000
 
-/** Bytes of each kind of id, as this JVM makes them. */
-export interface IdSizes {
-  readonly field: number
-  readonly method: number
-  readonly object: number
-  readonly referenceType: number
-  readonly frame: number
-}
-
-export const STATUS_VERIFIED = 1
-export const STATUS_PREPARED = 2
-export const STATUS_INITIALIZED = 4
-export const STATUS_ERROR = 8
-
-export interface LoadedType {
-  readonly kind: 'class' | 'interface' | 'array'
-  readonly id: JdwpId
-  /** JNI signature: `Lfix/Ticker;`. */
-  readonly signature: string
-  /** STATUS_ bits. */
-  readonly status: number
-}
-
-export interface Method {
-  /** Valid until the class is redefined: ask anew afterwards. */
-  readonly id: JdwpId
-  readonly name: string
-  readonly descriptor: string
-  readonly modifiers: number
-}
-
-/** A row of a line table: the line's code begins at this bci. */
-export interface Line {
-  readonly bci: number
-  readonly line: number
-}
-
-/** A row of a variable table: the slot is this variable's from `bci` on, for `length` bytes of code. */
-export interface Variable {
-  readonly bci: number
-  readonly length: number
-  readonly name: string
-  readonly descriptor: string
-  readonly slot: number
-}
-
-/** A live constant pool, in the form of a class file. */
-export interface RawConstantPool {
-  /** `constant_pool_count`: one more than the highest index. */
-  readonly count: number
-  readonly bytes: Buffer
-}
-
-const KINDS: Readonly<Record<number, LoadedType['kind']>> = { 1: 'class', 2: 'interface', 3: 'array' }
+export type TargetOptions = Omit<ConnectionOptions, 'onCommand' | 'onLost'>
 
 export class JdwpTarget implements AsyncDisposable {
-  private constructor(
-    private readonly connection: JdwpConnection,
-    readonly idSizes: IdSizes,
-  ) {}
+  readonly events: EventQueue
+  readonly virtualMachine: VirtualMachine
+  readonly referenceType: ReferenceType
+  readonly classType: ClassType
+  readonly arrayType: ArrayType
+  readonly interfaceType: InterfaceType
+  readonly method: Method
+  readonly objectReference: ObjectReference
+  readonly stringReference: StringReference
+  readonly threadReference: ThreadReference
+  readonly threadGroupReference: ThreadGroupReference
+  readonly arrayReference: ArrayReference
+  readonly classLoaderReference: ClassLoaderReference
+  readonly eventRequest: EventRequest
+  readonly stackFrame: StackFrame
+  readonly classObjectReference: ClassObjectReference
+  readonly moduleReference: ModuleReference
+  readonly idSizes: IdSizes
+  readonly connection: JdwpConnection
 
-  /** @throws NoDebuggerPort, MalformedJdwp */
-  static async connect(port: number, host?: string): Promise<JdwpTarget> {
-    const connection = await JdwpConnection.open(port, host)
+  private constructor(asker: Asker, events: EventQueue) {
+    this.events = events
+    this.connection = asker.connection
+    this.idSizes = asker.sizes
+    this.virtualMachine = new VirtualMachine(asker)
+    this.referenceType = new ReferenceType(asker)
+    this.classType = new ClassType(asker)
+    this.arrayType = new ArrayType(asker)
+    this.interfaceType = new InterfaceType(asker)
+    this.method = new Method(asker)
+    this.objectReference = new ObjectReference(asker)
+    this.stringReference = new StringReference(asker)
+    this.threadReference = new ThreadReference(asker)
+    this.threadGroupReference = new ThreadGroupReference(asker)
+    this.arrayReference = new ArrayReference(asker)
+    this.classLoaderReference = new ClassLoaderReference(asker)
+    this.eventRequest = new EventRequest(asker)
+    this.stackFrame = new StackFrame(asker)
+    this.classObjectReference = new ClassObjectReference(asker)
+    this.moduleReference = new ModuleReference(asker)
+  }
+
+  /**
+   * Connects to a JVM that waits for a debugger (`server=y`).
+   *
+   * @throws NoDebuggerPort, MalformedJdwp, JdwpSilent, JdwpLost
+   */
+  static connect(
+    port: number,
+    { host, ...options }: TargetOptions & { readonly host?: string } = {},
+  ): Promise<JdwpTarget> {
+    return JdwpTarget.#over((hooks) =>
+      connect(port, { ...options, ...hooks, ...(host === undefined ? {} : { host }) }),
+    )
+  }
+
+  /**
+   * Waits for a JVM that connects to us (`server=n`).
+   *
+   * @throws NoJvmCame, MalformedJdwp, JdwpSilent, JdwpLost
+   */
+  static accept(
+    port: JdwpPort,
+    options: TargetOptions & { readonly timeoutMs?: number } = {},
+  ): Promise<JdwpTarget> {
+    return JdwpTarget.#over((hooks) => port.accept({ ...options, ...hooks }))
+  }
+
+  /** Over a stream that leads to a JVM some other way: through a proxy, or from a recording. */
+  static over(
+    stream: Parameters<typeof JdwpConnection.over>[0],
+    options: TargetOptions = {},
+  ): Promise<JdwpTarget> {
+    return JdwpTarget.#over((hooks) => JdwpConnection.over(stream, { ...options, ...hooks }))
+  }
+
+  static async #over(open: (hooks: ConnectionOptions) => Promise<JdwpConnection>): Promise<JdwpTarget> {
+    const events = new EventQueue()
+    const early: CommandPacket[] = []
+    let take = (packet: CommandPacket): void => {
+      early.push(packet)
+      if (early.length > MOST_EARLY) throw new MalformedJdwp('events before the sizes of ids')
+    }
+    const connection = await open({
+      onCommand: (packet) => take(packet),
+      onLost: (reason) => events.end(reason),
+    })
     try {
-      const reply = await connection.command(VIRTUAL_MACHINE, 7)
-      if (!reply.ok) throw new Error(`IDSizes was refused with error ${reply.error}`)
-      const r = new DataReader(reply.value)
-      const [field, method, object, referenceType, frame] = [r.int(), r.int(), r.int(), r.int(), r.int()]
-      return new JdwpTarget(connection, { field, method, object, referenceType, frame })
+      const asker = await Asker.over(connection)
+      take = (packet) => {
+        // A vendor's own commands (Android has some) are none of ours, and no reply is due to what the JVM sends.
+        if (packet.set !== EVENT_SET || packet.command !== COMPOSITE) return
+        events.push(asker.read(packet.data, readEventSet), packet.data.length)
+      }
+      for (const packet of early) take(packet)
+      return new JdwpTarget(asker, events)
     } catch (error) {
       await connection.close()
       throw error
     }
   }
 
-  /** VirtualMachine.ClassesBySignature: every loaded type of this name, one for each loader. */
-  async classesBySignature(signature: string): Promise<Result<LoadedType[]>> {
-    return this.#ask(VIRTUAL_MACHINE, 2, encodeString(signature), (r) =>
-      times(r.count(), () => ({ ...this.#type(r), signature, status: r.int() })),
-    )
+  /** Takes back what an event set has suspended. */
+  async resume(set: EventSet): Promise<Result<void>> {
+    const thread = threadOf(set)
+    if (set.suspendPolicy === 'NONE') return { ok: true, value: undefined }
+    if (set.suspendPolicy === 'EVENT_THREAD' && thread !== null) return this.threadReference.resume(thread)
+    return this.virtualMachine.resume()
   }
 
-  /** VirtualMachine.AllClasses. */
-  async allClasses(): Promise<Result<LoadedType[]>> {
-    return this.#ask(VIRTUAL_MACHINE, 3, Buffer.alloc(0), (r) =>
-      times(r.count(), () => ({ ...this.#type(r), signature: r.string(), status: r.int() })),
-    )
-  }
-
-  /** ReferenceType.Methods: declared ones, constructors and initialisers among them. */
-  async methods(type: JdwpId): Promise<Result<Method[]>> {
-    return this.#ask(REFERENCE_TYPE, 5, encodeId(type), (r) =>
-      times(r.count(), () => ({
-        id: r.id(this.idSizes.method),
-        name: r.string(),
-        descriptor: r.string(),
-        modifiers: r.int(),
-      })),
-    )
-  }
-
-  /** ReferenceType.ConstantPool, of the class as it is now. */
-  async constantPool(type: JdwpId): Promise<Result<RawConstantPool>> {
-    return this.#ask(REFERENCE_TYPE, 18, encodeId(type), (r) => {
-      const count = r.count()
-      return { count, bytes: Buffer.from(r.bytes(r.count())) }
-    })
-  }
-
-  /** Method.Bytecodes, as in a class file; empty where there are none. */
-  async bytecodes(type: JdwpId, method: JdwpId): Promise<Result<Buffer>> {
-    const ids = Buffer.concat([encodeId(type), encodeId(method)])
-    return this.#ask(METHOD, 3, ids, (r) => Buffer.from(r.bytes(r.count())))
-  }
-
-  /** Method.LineTable. An error where there is none, as for a native method. */
-  async lineTable(type: JdwpId, method: JdwpId): Promise<Result<Line[]>> {
-    return this.#ask(METHOD, 1, Buffer.concat([encodeId(type), encodeId(method)]), (r) => {
-      r.bytes(16) // first and last bci
-      return times(r.count(), () => ({ bci: r.long(), line: r.int() }))
-    })
-  }
-
-  /** Method.VariableTable. An error where there is none: it takes `javac -g`. */
-  async variableTable(type: JdwpId, method: JdwpId): Promise<Result<Variable[]>> {
-    return this.#ask(METHOD, 2, Buffer.concat([encodeId(type), encodeId(method)]), (r) => {
-      r.int() // slots of the arguments
-      return times(r.count(), () => ({
-        bci: r.long(),
-        name: r.string(),
-        descriptor: r.string(),
-        length: r.int(),
-        slot: r.int(),
-      }))
-    })
-  }
-
-  /** VirtualMachine.Dispose: the JVM runs on and takes the next debugger. */
+  /**
+   * VirtualMachine.Dispose, and the end of the connection: all threads run, and the JVM takes the next debugger. A
+   * connection that is broken already has had the same effect.
+   */
   async dispose(): Promise<void> {
-    await this.connection.command(VIRTUAL_MACHINE, 6).catch(() => {}) // it may close before it answers
+    try {
+      await this.virtualMachine.dispose({ timeoutMs: DISPOSE_MS })
+    } catch (error) {
+      if (!(error instanceof JdwpLost || error instanceof JdwpSilent || error instanceof MalformedJdwp))
+        throw error
+    }
     await this.connection.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.dispose()
   }
-
-  #type(r: DataReader): Pick<LoadedType, 'kind' | 'id'> {
-    const kind = KINDS[r.u1()] ?? 'class'
-    return { kind, id: r.id(this.idSizes.referenceType) }
-  }
-
-  async #ask<T>(
-    set: number,
-    command: number,
-    data: Uint8Array,
-    read: (r: DataReader) => T,
-  ): Promise<Result<T>> {
-    const reply = await this.connection.command(set, command, data)
-    if (!reply.ok) return reply
-    const reader = new DataReader(reply.value)
-    const value = read(reader)
-    reader.finish()
-    return { ok: true, value }
-  }
-}
-
-function times<T>(n: number, one: () => T): T[] {
-  const all: T[] = []
-  for (let i = 0; i < n; i++) all.push(one())
-  return all
 }

@@ -115,9 +115,8 @@ it('the key table is that of the live view', () => {
 
 describe('errors', () => {
   const codeOf = new Map(Object.entries(codes).filter(([name]) => name.startsWith('EX_')))
-  // The debugger port is asked by tests only: its errors reach no user.
   const classes = sources
-    .filter(({ path }) => path.endsWith('.ts') && !path.includes('jdwp-client'))
+    .filter(({ path }) => path.endsWith('.ts'))
     .flatMap(({ path, text }) =>
       [
         ...text.matchAll(/^(?:export )?class (\w+) extends (?:Jfluid|Attach|AgentLoad)Error \{[\s\S]*?^\}/gm),

@@ -1,9 +1,32 @@
 // The connection against a peer that a test plays: what is answered, what is not, and how it ends.
 
 import { describe, expect, it } from 'vitest'
-import { JdwpConnection, JdwpLost, jdwpErrorName, NoDebuggerPort } from '../../src/jdwp-client/connection.ts'
-import { encodeCommand, encodeReply, MalformedJdwp } from '../../src/jdwp-client/packet.ts'
+import { JdwpConnection } from '../../src/jdwp-client/connection.ts'
+import { DataWriter } from '../../src/jdwp-client/data.ts'
+import { connect } from '../../src/jdwp-client/doors.ts'
+import {
+  JdwpLost,
+  JdwpRefused,
+  JdwpSilent,
+  JdwpTarget,
+  MalformedJdwp,
+  NoDebuggerPort,
+  type TypeId,
+} from '../../src/jdwp-client/index.ts'
+import { encodeCommand, encodeReply } from '../../src/jdwp-client/packet.ts'
+import { MemoryPeer, reply } from './memory-peer.ts'
 import { startPeer } from './peer.ts'
+
+const SIZES = sizes(8, 8, 8, 8, 8)
+function sizes(...all: number[]): Buffer {
+  const w = new DataWriter()
+  for (const it of all) w.int(it)
+  return w.done()
+}
+const same = (data: Buffer): Buffer => data
+/** Command n of set 1, with these bytes. */
+const ask = (connection: JdwpConnection, n: number, data = Buffer.alloc(0), timeoutMs?: number) =>
+  connection.command([1, n], data, same, { timeoutMs })
 
 describe('replies', () => {
   it('find their commands in whatever order they come', async () => {
@@ -13,41 +36,166 @@ describe('replies', () => {
       if (held.length === 3) for (const c of held.reverse()) socket.write(encodeReply(c.id, 0, c.data))
       return 'nothing'
     })
-    await using connection = await JdwpConnection.open(peer.port)
+    await using connection = await connect(peer.port)
     const values = await Promise.all(
       ['a', 'b', 'c'].map(async (text) => {
-        const reply = await connection.command(1, 1, Buffer.from(text))
-        return reply.ok ? reply.value.toString() : reply.error
+        const answer = await ask(connection, 1, Buffer.from(text))
+        return answer.ok ? answer.value.toString() : answer.error
       }),
     )
     expect(values).toEqual(['a', 'b', 'c'])
   })
 
   it('with an error are values, and the connection goes on', async () => {
-    const peer = await startPeer((c) => (c.command === 1 ? { error: 21 } : Buffer.from('fine')))
-    await using connection = await JdwpConnection.open(peer.port)
-    const refused = await connection.command(2, 1)
-    expect(refused).toEqual({ ok: false, error: 21 })
-    expect(refused.ok ? '' : jdwpErrorName(refused.error)).toBe('INVALID_CLASS')
-    expect((await connection.command(2, 2)).ok).toBe(true)
+    const peer = await startPeer((c) => (c.command < 3 ? { error: c.command * 21 } : Buffer.from('fine')))
+    await using connection = await connect(peer.port)
+    expect(await ask(connection, 1)).toEqual({ ok: false, error: 'INVALID_CLASS', code: 21 })
+    expect(await ask(connection, 2)).toEqual({ ok: false, error: 'INVALID_MODULE', code: 42 })
+    expect((await ask(connection, 3)).ok).toBe(true)
+    const odd = new MemoryPeer((c, it) => it.send(reply(c, Buffer.alloc(0), 999)))
+    await using other = await JdwpConnection.over(odd)
+    expect(await ask(other, 1)).toEqual({ ok: false, error: 'ERROR_999', code: 999 })
   })
 
-  it('are not mistaken for events of the JVM', async () => {
-    const peer = await startPeer((c, socket) => {
-      socket.write(encodeCommand(c.id, 64, 100, Buffer.from('VM start')))
-      return Buffer.from('the reply')
+  it('are not mistaken for events of the JVM, and those of nobody are dropped', async () => {
+    const events: string[] = []
+    const peer = new MemoryPeer((c, it) => {
+      it.send(encodeCommand(c.id, 64, 100, Buffer.from('VM start')))
+      it.send(encodeReply(c.id + 77, 0, Buffer.from('whose?')))
+      it.send(reply(c, Buffer.from('the reply')))
+      it.send(reply(c, Buffer.from('the reply, again')))
     })
-    await using connection = await JdwpConnection.open(peer.port)
-    expect(await connection.command(1, 1)).toEqual({ ok: true, value: Buffer.from('the reply') })
+    await using connection = await JdwpConnection.over(peer, {
+      onCommand: (packet) => events.push(String(packet.data)),
+    })
+    expect(await ask(connection, 1)).toEqual({ ok: true, value: Buffer.from('the reply') })
+    expect(events).toEqual(['VM start'])
+    await ask(connection, 1)
+    expect(connection.strayReplies).toBe(4)
+  })
+
+  it('that do not come are waited for as long as told, and dropped when they come', async () => {
+    const held: Buffer[] = []
+    const peer = new MemoryPeer((c, it) => {
+      if (c.command === 1) held.push(reply(c, Buffer.from('late')))
+      else for (const one of [...held, reply(c, Buffer.alloc(0))]) it.send(one)
+    })
+    await using connection = await JdwpConnection.over(peer, { replyMs: 20 })
+    await expect(ask(connection, 1)).rejects.toThrow(JdwpSilent)
+    await expect(ask(connection, 1, Buffer.alloc(0), 5)).rejects.toThrow(/for 5 ms: command 1\/1/)
+    expect((await ask(connection, 2)).ok).toBe(true)
+    expect(connection.strayReplies).toBe(2)
+  })
+
+  it('that are no such reply are an error of that command alone', async () => {
+    const peer = new MemoryPeer((c, it) => it.send(reply(c, c.command === 7 ? SIZES : Buffer.alloc(3))))
+    const jvm = await JdwpTarget.over(peer)
+    await expect(jvm.virtualMachine.version()).rejects.toThrow(
+      /^malformed JDWP: VirtualMachine.Version: a value of 4 bytes where 3 are left$/,
+    )
+    await expect(jvm.virtualMachine.suspend()).rejects.toThrow(/3 bytes behind the last value/)
+    expect(jvm.connection.lost).toBe(undefined)
+    await jvm.connection.close()
+  })
+})
+
+describe('ids', () => {
+  it('have the sizes that the JVM states', async () => {
+    const seen: string[] = []
+    const peer = new MemoryPeer((c, it) => {
+      const w = new DataWriter()
+      if (c.command === 7) it.send(reply(c, sizes(2, 4, 3, 3, 8)))
+      else {
+        seen.push(c.data.toString('hex'))
+        it.send(
+          reply(c, w.int(1).bytes(Buffer.from('cafebabe', 'hex')).string('run').string('()V').int(9).done()),
+        )
+      }
+    })
+    const jvm = await JdwpTarget.over(peer)
+    expect(await jvm.referenceType.methods('00000a' as TypeId)).toEqual({
+      ...{ ok: true, value: [{ id: 'cafebabe', name: 'run', descriptor: '()V', modifiers: 9 }] },
+    })
+    expect(seen).toEqual(['00000a'])
+    await expect(jvm.referenceType.methods('000000000000000a' as TypeId)).rejects.toThrow(RangeError)
+    await jvm.connection.close()
+  })
+
+  it.each([
+    [0, MalformedJdwp],
+    [-1, MalformedJdwp],
+    [9, MalformedJdwp],
+    [2 ** 31 - 1, MalformedJdwp],
+  ])('of %i bytes are refused, and the connection is closed', async (size, error) => {
+    const peer = new MemoryPeer((c, it) => it.send(reply(c, sizes(8, 8, size, 8, 8))))
+    await expect(JdwpTarget.over(peer)).rejects.toThrow(error)
+    expect(peer.destroyed).toBe(true)
+  })
+
+  it('that the JVM will not tell are needed', async () => {
+    const peer = new MemoryPeer((c, it) => it.send(reply(c, Buffer.alloc(0), 112)))
+    await expect(JdwpTarget.over(peer)).rejects.toThrow(JdwpRefused)
+  })
+})
+
+describe('events', () => {
+  const start = Buffer.from('0200000001' + '5a' + '00000000' + '0000000000000001', 'hex')
+
+  it('before the sizes of ids are known are read when they are', async () => {
+    const peer = new MemoryPeer((c, it) => {
+      it.send(encodeCommand(1, 64, 100, start))
+      it.send(reply(c, SIZES))
+    })
+    const jvm = await JdwpTarget.over(peer)
+    expect(await jvm.events.next('VM_START')).toEqual({
+      event: { kind: 'VM_START', request: 0, thread: '0000000000000001' },
+      set: { suspendPolicy: 'ALL', events: [expect.anything()] },
+    })
+    await jvm.connection.close()
+  })
+
+  it('without end before that are no JVM', async () => {
+    const peer = new MemoryPeer((_, it) => {
+      for (let n = 0; n < 100; n++) it.send(encodeCommand(n, 64, 100, start))
+    })
+    await expect(JdwpTarget.over(peer)).rejects.toThrow(MalformedJdwp)
+  })
+
+  it('of a kind that nobody knows come as they are, with whom they suspend', async () => {
+    const unknown = Buffer.from('0100000002' + 'c8' + '0102', 'hex')
+    const peer = new MemoryPeer((c, it) => {
+      it.send(reply(c, SIZES))
+      it.send(encodeCommand(1, 199, 1, Buffer.alloc(5))) // of a vendor: none of ours
+      it.send(encodeCommand(1, 64, 100, unknown))
+    })
+    const jvm = await JdwpTarget.over(peer)
+    const heard = await new Promise((resolve) => jvm.events.listen(resolve))
+    expect(heard).toEqual({
+      suspendPolicy: 'EVENT_THREAD',
+      events: [{ kind: 'UNKNOWN', code: 200, data: Buffer.of(1, 2) }],
+    })
+    await jvm.connection.close()
+  })
+
+  it('that cannot be read end the connection: a JVM resumes its threads then', async () => {
+    const peer = new MemoryPeer((c, it) => {
+      it.send(reply(c, SIZES))
+      if (c.command !== 7) it.send(encodeCommand(1, 64, 100, Buffer.of(2, 0, 0, 0, 1, 90, 0)))
+    })
+    const jvm = await JdwpTarget.over(peer)
+    const awaited = jvm.events.next('VM_START')
+    await expect(jvm.virtualMachine.version()).rejects.toThrow(MalformedJdwp)
+    await expect(awaited).rejects.toThrow(MalformedJdwp)
+    await jvm.connection.closed
   })
 })
 
 describe('a connection', () => {
   it('that the JVM ends fails all that is asked of it', async () => {
     const peer = await startPeer(() => 'hang up')
-    await using connection = await JdwpConnection.open(peer.port)
-    await expect(connection.command(1, 1)).rejects.toThrow(JdwpLost)
-    await expect(connection.command(1, 1)).rejects.toThrow(JdwpLost)
+    await using connection = await connect(peer.port)
+    await expect(ask(connection, 1)).rejects.toThrow(JdwpLost)
+    await expect(ask(connection, 1)).rejects.toThrow(JdwpLost)
   })
 
   it('ends at bytes that are no packet', async () => {
@@ -55,15 +203,17 @@ describe('a connection', () => {
       socket.write(Buffer.alloc(16))
       return 'nothing'
     })
-    await using connection = await JdwpConnection.open(peer.port)
-    await expect(connection.command(1, 1)).rejects.toThrow(MalformedJdwp)
+    await using connection = await connect(peer.port)
+    await expect(ask(connection, 1)).rejects.toThrow(MalformedJdwp)
   })
 
   it('is not made where something else answers, or nothing does', async () => {
     const web = await startPeer(() => 'nothing', 'HTTP/1.1 400 Bad Request')
-    await expect(JdwpConnection.open(web.port)).rejects.toThrow(/does not speak JDWP/)
+    await expect(connect(web.port)).rejects.toThrow(/does not speak JDWP/)
+    const half = await startPeer(() => 'nothing', 'JDWP-Hand')
+    await expect(connect(half.port, { handshakeMs: 50 })).rejects.toThrow(/no handshake within/)
     const silent = await startPeer(() => 'nothing', '')
-    await expect(JdwpConnection.open(silent.port, '127.0.0.1', 50)).rejects.toThrow(/no handshake within/)
-    await expect(JdwpConnection.open(1)).rejects.toThrow(NoDebuggerPort)
+    await expect(connect(silent.port, { handshakeMs: 50 })).rejects.toThrow(/no handshake within/)
+    await expect(connect(1)).rejects.toThrow(NoDebuggerPort)
   })
 })

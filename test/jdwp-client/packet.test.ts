@@ -1,16 +1,20 @@
+// Bytes: packets, and the values in them.
+
 import { describe, expect, it } from 'vitest'
-import {
-  DataReader,
-  encodeCommand,
-  encodeId,
-  encodeInt,
-  encodeReply,
-  encodeString,
-  MalformedJdwp,
-  PacketReader,
-} from '../../src/jdwp-client/packet.ts'
+import { type ArrayRegion, readRegion, writeRegion } from '../../src/jdwp-client/array-region.ts'
+import { DataReader, DataWriter } from '../../src/jdwp-client/data.ts'
+import { MalformedJdwp } from '../../src/jdwp-client/errors.ts'
+import type { IdSizes, ObjectId } from '../../src/jdwp-client/ids.ts'
+import { encodeCommand, encodeReply, PacketReader } from '../../src/jdwp-client/packet.ts'
+import { readValue, type Value, writeValue } from '../../src/jdwp-client/values.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const written = (write: (w: DataWriter) => unknown): Buffer => {
+  const w = new DataWriter()
+  write(w)
+  return w.done()
+}
+const int = (value: number): Buffer => written((w) => w.int(value))
 
 describe('a packet', () => {
   it('is laid out as the specification draws it', () => {
@@ -42,26 +46,123 @@ describe('a packet', () => {
     }
   })
 
-  it.each([0, 10, 2 ** 31])('of %i bytes is malformed', (length) => {
-    const packet = encodeReply(1, 0, Buffer.alloc(0))
-    packet.writeUInt32BE(length, 0)
-    expect(() => new PacketReader().push(packet)).toThrow(MalformedJdwp)
+  it.each([0, 10, 1001, 2 ** 31, 2 ** 32 - 1])(
+    'of %i bytes is malformed where 1,000 are the most',
+    (length) => {
+      const packet = encodeReply(1, 0, Buffer.alloc(0))
+      packet.writeUInt32BE(length, 0)
+      expect(() => [...new PacketReader(1000).push(packet)]).toThrow(MalformedJdwp)
+    },
+  )
+
+  it('that comes byte by byte costs little more than its size', () => {
+    const packet = encodeReply(1, 0, Buffer.alloc(1 << 20, 7))
+    const reader = new PacketReader()
+    const [begun, before] = [process.cpuUsage(), process.memoryUsage().rss]
+    const seen: number[] = []
+    for (let at = 0; at < packet.length; at++) {
+      for (const it of reader.push(packet.subarray(at, at + 1))) seen.push(it.data.length)
+    }
+    expect(seen).toEqual([1 << 20])
+    expect(process.cpuUsage(begun).user / 1000).toBeLessThan(5000) // ms; a copy a piece would be 512 GiB
+    expect(process.memoryUsage().rss - before).toBeLessThan(100 << 20) // a million pieces kept would be more
+  })
+
+  it('is not written over by what comes behind it', () => {
+    const reader = new PacketReader()
+    const stream = Buffer.concat([1, 2, 3].map((n) => encodeReply(n, 0, Buffer.alloc(30, n))))
+    const seen = [...Array(Math.ceil(stream.length / 7)).keys()].flatMap((n) => [
+      ...reader.push(Buffer.from(stream.subarray(7 * n, 7 * n + 7))),
+    ])
+    expect(seen.map(({ data }) => [...new Set(data)])).toEqual([[1], [2], [3]])
   })
 })
 
 describe('data', () => {
   it('gives back what was written', () => {
-    const r = new DataReader(
-      Buffer.concat([Uint8Array.of(9), encodeInt(-2), encodeString('Lä;'), encodeId('00ff10'), encodeInt(3)]),
+    const bytes = written((w) =>
+      w
+        .u1(9)
+        .int(-2)
+        .long(-(2n ** 63n))
+        .string('Lä;')
+        .boolean(true)
+        .object('00000000000000ff' as ObjectId),
     )
-    expect([r.u1(), r.int(), r.string(), r.id(3), r.count()]).toEqual([9, -2, 'Lä;', '00ff10', 3])
+    const r = new DataReader(bytes)
+    expect([r.u1(), r.int(), r.long(), r.string(), r.boolean(), r.object()]).toEqual([
+      ...[9, -2, -(2n ** 63n), 'Lä;', true, '00000000000000ff'],
+    ])
     r.finish()
   })
 
-  it('that ends early, goes on too long or counts below zero is malformed', () => {
+  it('has ids as long as the JVM says, and takes no others', () => {
+    const sizes: IdSizes = { field: 3, method: 1, object: 5, referenceType: 7, frame: 2 }
+    const w = new DataWriter(sizes).object('0102030405' as ObjectId).object(null)
+    expect(hex(w.done())).toBe('0102030405' + '0000000000')
+    const r = new DataReader(w.done(), sizes)
+    expect([r.objectOrNull(), r.objectOrNull()]).toEqual(['0102030405', null])
+    for (const wrong of ['01', '010203040506', '01020304zz', '']) {
+      expect(() => w.object(wrong as ObjectId), wrong).toThrow(RangeError)
+    }
+  })
+
+  it('that ends early, goes on too long or counts what cannot be is malformed', () => {
     expect(() => new DataReader(Buffer.alloc(3)).int()).toThrow(/4 bytes where 3 are left/)
-    expect(() => new DataReader(encodeInt(5)).string()).toThrow(MalformedJdwp)
-    expect(() => new DataReader(encodeInt(-1)).count()).toThrow(/a count of -1/)
-    expect(() => new DataReader(encodeInt(1)).finish()).toThrow(/4 bytes behind/)
+    expect(() => new DataReader(int(5)).string()).toThrow(MalformedJdwp)
+    expect(() => new DataReader(int(-1)).count()).toThrow(/a count of -1/)
+    expect(() => new DataReader(int(2 ** 31 - 1)).list(() => 0)).toThrow(/where 0 bytes are left/)
+    expect(() => new DataReader(int(1)).finish()).toThrow(/4 bytes behind/)
+    for (const size of [0, -1, 9]) expect(() => new DataReader(int(size)).idSize()).toThrow(MalformedJdwp)
+    expect(() => new DataReader(written((w) => w.long(-2n))).index()).toThrow(/an index of -2/)
+    expect(() => new DataReader(written((w) => w.long(2n ** 60n))).index()).toThrow(MalformedJdwp)
+  })
+})
+
+describe('values', () => {
+  const VALUES: [Value, bytes: string][] = [
+    [{ tag: 'BYTE', value: -1 }, '42ff'],
+    [{ tag: 'BOOLEAN', value: true }, '5a01'],
+    [{ tag: 'CHAR', value: '\ud83d' }, '43d83d'],
+    [{ tag: 'SHORT', value: -2 }, '53fffe'],
+    [{ tag: 'INT', value: -3 }, '49fffffffd'],
+    [{ tag: 'LONG', value: 2n ** 63n - 1n }, '4a7fffffffffffffff'],
+    [{ tag: 'FLOAT', value: 1.5 }, '463fc00000'],
+    [{ tag: 'DOUBLE', value: -2 }, '44c000000000000000'],
+    [{ tag: 'VOID' }, '56'],
+    [{ tag: 'STRING', id: '000000000000000a' as never }, '73000000000000000a'],
+    [{ tag: 'OBJECT', id: null }, '4c0000000000000000'],
+  ]
+  it.each(VALUES)('%o', (value, bytes) => {
+    expect(hex(written((w) => writeValue(w, value)))).toBe(bytes)
+    expect(readValue(new DataReader(Buffer.from(bytes, 'hex')))).toEqual(value)
+  })
+
+  it('that do not fit are not sent', () => {
+    for (const wrong of [
+      { tag: 'BYTE', value: 128 },
+      { tag: 'SHORT', value: 2 ** 15 },
+      { tag: 'INT', value: 2 ** 31 },
+      { tag: 'LONG', value: 2n ** 63n },
+      { tag: 'CHAR', value: 'ab' },
+    ] as const) {
+      expect(() => written((w) => writeValue(w, wrong)), wrong.tag).toThrow(RangeError)
+    }
+  })
+
+  it('of arrays are as long as their bytes', () => {
+    const back = (region: ArrayRegion, tag: number) =>
+      readRegion(new DataReader(Buffer.concat([Uint8Array.of(tag), written((w) => writeRegion(w, region))])))
+    const longs: ArrayRegion = { tag: 'LONG', values: BigInt64Array.of(1n, -1n) }
+    expect(back(longs, 74)).toEqual(longs)
+    const chars: ArrayRegion = { tag: 'CHAR', values: 'a\ud83d' }
+    expect(back(chars, 67)).toEqual(chars)
+    expect(() => readRegion(new DataReader(Buffer.concat([Uint8Array.of(86), int(2 ** 31 - 1)])))).toThrow(
+      /void/,
+    )
+    expect(() => readRegion(new DataReader(Buffer.concat([Uint8Array.of(74), int(1), int(0)])))).toThrow(
+      MalformedJdwp,
+    )
+    expect(() => readRegion(new DataReader(Buffer.concat([Uint8Array.of(7), int(0)])))).toThrow(/tag is 7/)
   })
 })

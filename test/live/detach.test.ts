@@ -151,7 +151,7 @@ forEachJdk((jdk) => {
     expect(filesOf(java.pid, recording.process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
 
     // Classes: the runtime, the agent, its loader; as objects only what waits for the next session.
-    const ours = await jvm.allClasses()
+    const ours = await jvm.virtualMachine.allClasses()
     const inJar = execFileSync(join(jdk.home, 'bin', 'jar'), ['tf', AGENT_JAR], { encoding: 'utf8' })
       .split('\n')
       .filter((name) => name.endsWith('.class'))
@@ -188,7 +188,7 @@ forEachJdk((jdk) => {
     for (const dir of [a, b]) {
       const file = parseClassFile(readFileSync(join(dir, 'fix', 'late', 'Greeter.class')))
       const written = file.methods.map((m) => symbolic(parseCode(file, m).bytecode, file.pool)).sort()
-      const types = await jvm.classesBySignature('Lfix/late/Greeter;')
+      const types = await jvm.virtualMachine.classesBySignature('Lfix/late/Greeter;')
       expect(types.ok && types.value.length).toBe(2)
       const live = [...(await liveCode(jvm, 'Lfix/late/Greeter;')).values()].sort()
       for (const text of written) expect(live).toContain(text)

@@ -16,9 +16,13 @@ import {
 } from '../../src/classfile/constant-pool.ts'
 import * as op from '../../src/classfile/opcodes.ts'
 import { Reader, s2At, s4At, u2At } from '../../src/classfile/reader.ts'
-import type { Result } from '../../src/jdwp-client/connection.ts'
-import type { JdwpId } from '../../src/jdwp-client/packet.ts'
-import { JdwpTarget, type RawConstantPool } from '../../src/jdwp-client/target.ts'
+import {
+  granted,
+  JdwpTarget,
+  type MethodId,
+  type RawConstantPool,
+  type TypeId,
+} from '../../src/jdwp-client/index.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 
@@ -47,32 +51,39 @@ export type LiveCode = Map<string, string>
 
 /** Of a class whose initialiser has thrown: it is not shown, and no method of it can be called. */
 const FAILED = 8
-/** What JDWP says of these, and of a class that has been unloaded since it was listed: INVALID_OBJECT, INVALID_CLASS. */
-const UNLOADED: ReadonlySet<number> = new Set([20, 21])
+/** What JDWP says of these, and of a class that has been unloaded since it was listed. */
+const UNLOADED: ReadonlySet<string> = new Set(['INVALID_OBJECT', 'INVALID_CLASS'])
 
 /** The live code of all loaded classes whose signature begins so. */
 export async function liveCode(jvm: JdwpTarget, signatureStart: string): Promise<LiveCode> {
   const code: LiveCode = new Map()
   const seen = new Map<string, number>()
-  const gone = new Set<JdwpId>()
-  for (const type of the(await jvm.allClasses())) {
-    if (!type.signature.startsWith(signatureStart) || type.kind === 'array') continue
+  const gone = new Set<TypeId>()
+  for (const type of granted(await jvm.virtualMachine.allClasses(), 'its classes')) {
+    if (!type.signature.startsWith(signatureStart) || type.kind === 'ARRAY') continue
     const nth = (seen.get(type.signature) ?? 0) + 1
     seen.set(type.signature, nth)
     const owner = nth === 1 ? type.signature : `${type.signature}#${nth}`
-    const [pool, methods] = await Promise.all([jvm.constantPool(type.id), jvm.methods(type.id)])
-    const bodies = methods.ok ? await Promise.all(methods.value.map((m) => jvm.bytecodes(type.id, m.id))) : []
+    const [pool, methods] = await Promise.all([
+      jvm.referenceType.constantPool(type.id),
+      jvm.referenceType.methods(type.id),
+    ])
+    const bodies = methods.ok
+      ? await Promise.all(methods.value.map((m) => jvm.method.bytecodes(type.id, m.id)))
+      : []
     if ([pool, methods, ...bodies].some((it) => !it.ok && UNLOADED.has(it.error))) {
       gone.add(type.id)
       continue
     }
-    const constants = parsePool(the(pool))
-    the(methods).forEach((m, i) => {
-      code.set(`${owner}.${m.name}${m.descriptor}`, symbolic(the(bodies[i]!), constants))
+    const constants = parsePool(granted(pool, 'a constant pool'))
+    granted(methods, 'methods').forEach((m, i) => {
+      code.set(`${owner}.${m.name}${m.descriptor}`, symbolic(granted(bodies[i]!, m.name), constants))
     })
   }
   if (gone.size > 0) {
-    const left = the(await jvm.allClasses()).filter(({ id, status }) => gone.has(id) && !(status & FAILED))
+    const left = granted(await jvm.virtualMachine.allClasses(), 'its classes').filter(
+      ({ id, status }) => gone.has(id) && !(status & FAILED),
+    )
     if (left.length > 0)
       throw new Error(`the JVM has ${left.map((it) => it.signature)}, and does not show them`)
   }
@@ -85,9 +96,9 @@ export async function liveCode(jvm: JdwpTarget, signatureStart: string): Promise
  */
 export async function liveTables(jvm: JdwpTarget, signatureStart: string): Promise<Map<string, string>> {
   const tables = new Map<string, string>()
-  for (const type of the(await jvm.allClasses())) {
-    if (!type.signature.startsWith(signatureStart) || type.kind === 'array') continue
-    const methods = the(await jvm.methods(type.id))
+  for (const type of granted(await jvm.virtualMachine.allClasses(), 'its classes')) {
+    if (!type.signature.startsWith(signatureStart) || type.kind === 'ARRAY') continue
+    const methods = granted(await jvm.referenceType.methods(type.id), 'methods')
     const rows = await Promise.all(methods.map((m) => tableRows(jvm, type.id, m.id)))
     methods.forEach((m, i) => {
       tables.set(`${type.signature}.${m.name}${m.descriptor}`, rows[i]!)
@@ -96,18 +107,18 @@ export async function liveTables(jvm: JdwpTarget, signatureStart: string): Promi
   return tables
 }
 
-async function tableRows(jvm: JdwpTarget, type: JdwpId, method: JdwpId): Promise<string> {
+async function tableRows(jvm: JdwpTarget, type: TypeId, method: MethodId): Promise<string> {
   const [code, lines, variables] = await Promise.all([
-    jvm.bytecodes(type, method),
-    jvm.lineTable(type, method),
-    jvm.variableTable(type, method),
+    jvm.method.bytecodes(type, method),
+    jvm.method.lineTable(type, method),
+    jvm.method.variableTable(type, method),
   ])
-  const bytecode = the(code)
+  const bytecode = granted(code, 'code')
   const numbers = instructionNumbers(bytecode)
   const at = (bci: number): number => numbers.get(bci) ?? (bci === bytecode.length ? numbers.size : -bci)
   const rows = [
-    ...(lines.ok ? lines.value : []).map(({ bci, line }) => `${at(bci)} line ${line}`),
-    ...(variables.ok ? variables.value : []).map(
+    ...(lines.ok ? lines.value.lines : []).map(({ bci, line }) => `${at(bci)} line ${line}`),
+    ...(variables.ok ? variables.value.variables : []).map(
       ({ bci, length, name, descriptor, slot }) =>
         `${at(bci)} to ${at(bci + length)} ${name}:${descriptor} in ${slot}`,
     ),
@@ -118,11 +129,6 @@ async function tableRows(jvm: JdwpTarget, type: JdwpId, method: JdwpId): Promise
 /** Methods that call a probe. */
 export function probed(code: LiveCode): string[] {
   return [...code].filter(([, text]) => text.includes('java/lang/JFluid1.')).map(([name]) => name)
-}
-
-function the<T>(result: Result<T>): T {
-  if (!result.ok) throw new Error(`JDWP error ${result.error}`)
-  return result.value
 }
 
 function parsePool({ count, bytes }: RawConstantPool): ConstantPool {

@@ -1,0 +1,118 @@
+// What can go wrong: a JVM that refuses a command has answered, and its answer is a value, since a class can be
+// unloaded between two questions. A connection that fails, or a peer that speaks something else, is thrown.
+
+import {
+  EX_NOHOST,
+  EX_PROTOCOL,
+  EX_SOFTWARE,
+  EX_TEMPFAIL,
+  EX_UNAVAILABLE,
+  JfluidError,
+} from '../base/errors.ts'
+import { ERRORS, type ErrorName, namesOf } from './constants.ts'
+
+/** What a command came to. */
+export type Result<T> = { readonly ok: true; readonly value: T } | Refusal
+
+/** The JVM's answer that it will not or cannot. */
+export interface Refusal {
+  readonly ok: false
+  /** A name of JDWP.Error; a number that has none is `ERROR_<number>`. */
+  readonly error: ErrorName | `ERROR_${number}`
+  readonly code: number
+}
+
+const ERROR_NAMES = namesOf(ERRORS)
+
+/** @param code  of a reply; not 0 */
+export function refusal(code: number): Refusal {
+  return { ok: false, error: ERROR_NAMES.get(code) ?? `ERROR_${code}`, code }
+}
+
+/**
+ * The value, for those who cannot go on without it.
+ *
+ * @param what  was asked, for the message
+ * @throws JdwpRefused
+ */
+export function granted<T>(result: Result<T>, what: string): T {
+  if (!result.ok) throw new JdwpRefused(what, result)
+  return result.value
+}
+
+/** The JVM has said no, to something that was needed. */
+export class JdwpRefused extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Look the error up in the JDWP specification: the JVM was asked for what it has not or cannot do.'
+  readonly refusal: Refusal
+  constructor(what: string, refused: Refusal) {
+    super(`the JVM refused a debugger's command: ${what}: ${refused.error} (${refused.code})`)
+    this.refusal = refused
+  }
+}
+
+/** Nobody answers at the address, or it answers with something else than the handshake. */
+export class NoDebuggerPort extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Start the JVM with -agentlib:jdwp=transport=dt_socket,server=y,suspend=n and let no other debugger connect.'
+  constructor(host: string, port: number, problem: string) {
+    super(`no debugger connection at ${host}:${port}: ${problem}`)
+  }
+}
+
+/** The port to wait at is taken, or is not ours to take. */
+export class CannotListen extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Choose another port, or none to be given a free one.'
+  constructor(host: string, port: number, problem: string) {
+    super(`cannot wait for a JVM at ${host}:${port}: ${problem}`)
+  }
+}
+
+/** No JVM has connected to us. */
+export class NoJvmCame extends JfluidError {
+  readonly exitCode = EX_NOHOST
+  readonly hint: string
+  constructor(host: string, port: number, problem: string) {
+    super(`no JVM has connected to ${host}:${port}: ${problem}`)
+    this.hint = `Start the JVM with -agentlib:jdwp=transport=dt_socket,server=n,address=${host}:${port}.`
+  }
+}
+
+/** The connection ended while something was still expected of it. */
+export class JdwpLost extends JfluidError {
+  readonly exitCode = EX_PROTOCOL
+  readonly hint = 'The JVM has probably ended.'
+  constructor(problem: string) {
+    super(`the debugger connection was lost: ${problem}`)
+  }
+}
+
+/** The JVM has not answered in time. The connection is as it was: an answer that comes later is dropped. */
+export class JdwpSilent extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'See whether the JVM is stopped, or so busy that its debugger thread does not run.'
+  constructor(what: string, waitedMs: number) {
+    super(`the JVM has not answered a debugger's command for ${waitedMs} ms: ${what}`)
+  }
+}
+
+/** The peer's bytes are no JDWP. */
+export class MalformedJdwp extends JfluidError {
+  readonly exitCode = EX_PROTOCOL
+  readonly hint = 'Check that the address is that of a JVM started with -agentlib:jdwp.'
+  constructor(problem: string) {
+    super(`malformed JDWP: ${problem}`)
+  }
+}
+
+/** More events came than are held for those who ask later. The connection ends, for the JVM resumes its threads then. */
+export class EventsNotTaken extends JfluidError {
+  readonly exitCode = EX_SOFTWARE
+  readonly hint = 'Listen to the events that are requested, or request fewer.'
+  constructor(held: number, bytes: number) {
+    super(`nobody takes the debugger's events: ${held} are waiting, of ${bytes} bytes`)
+  }
+}

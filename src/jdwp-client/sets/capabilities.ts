@@ -1,0 +1,48 @@
+// What a JVM can do: a byte each, in this order. A command that needs what is not there is refused with NOT_IMPLEMENTED.
+
+import type { DataReader } from '../data.ts'
+
+/** VirtualMachine.Capabilities, which CapabilitiesNew begins with. */
+const OLD = [
+  'canWatchFieldModification',
+  'canWatchFieldAccess',
+  'canGetBytecodes',
+  'canGetSyntheticAttribute',
+  'canGetOwnedMonitorInfo',
+  'canGetCurrentContendedMonitor',
+  'canGetMonitorInfo',
+] as const
+
+/** VirtualMachine.CapabilitiesNew. Eleven more are reserved. */
+const ALL = [
+  ...OLD,
+  'canRedefineClasses',
+  /** Never, since JDK 15, and neither is the next. */
+  'canAddMethod',
+  'canUnrestrictedlyRedefineClasses',
+  'canPopFrames',
+  'canUseInstanceFilters',
+  'canGetSourceDebugExtension',
+  'canRequestVMDeathEvent',
+  'canSetDefaultStratum',
+  'canGetInstanceInfo',
+  'canRequestMonitorEvents',
+  'canGetMonitorFrameInfo',
+  'canUseSourceNameFilters',
+  'canGetConstantPool',
+  'canForceEarlyReturn',
+] as const
+const RESERVED = 32 - ALL.length
+
+export type OldCapabilities = { readonly [Name in (typeof OLD)[number]]: boolean }
+export type Capabilities = { readonly [Name in (typeof ALL)[number]]: boolean }
+
+export function readOldCapabilities(r: DataReader): OldCapabilities {
+  return Object.fromEntries(OLD.map((name) => [name, r.boolean()])) as OldCapabilities
+}
+
+export function readCapabilities(r: DataReader): Capabilities {
+  const all = Object.fromEntries(ALL.map((name) => [name, r.boolean()])) as Capabilities
+  r.bytes(RESERVED)
+  return all
+}

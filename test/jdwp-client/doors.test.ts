@@ -1,0 +1,126 @@
+// How a JVM and its debugger come together and part: both directions, its start and its end, one debugger after the other.
+
+import { connect as connectSocket } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import {
+  CannotListen,
+  granted,
+  JdwpLost,
+  JdwpPort,
+  JdwpTarget,
+  NoDebuggerPort,
+  NoJvmCame,
+  type Result,
+} from '../../src/jdwp-client/index.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { lookUp, standInCall, startDebuggee } from './debuggee.ts'
+
+async function the<T>(asked: Promise<Result<T>>): Promise<T> {
+  return granted(await asked, 'what a test asks')
+}
+
+forEachJdk((jdk) => {
+  it('a JVM connects to us, begins suspended, and is seen to its end', async () => {
+    await using port = await JdwpPort.open()
+    // Somebody else calls first: it does not speak JDWP, and is no reason to wait no longer.
+    const stranger = connectSocket(port.port, port.host)
+    stranger.on('error', () => {}).write('GET / HTTP/1.0\r\n\r\n')
+    const program = await startDebuggee(
+      jdk,
+      `-agentlib:jdwp=transport=dt_socket,server=n,suspend=y,address=${port.address}`,
+    )
+    const jvm = await JdwpTarget.accept(port)
+    const started = await jvm.events.next('VM_START')
+    expect(started?.event.request).toBe(0)
+    expect(started?.set.suspendPolicy).toBe('ALL')
+    expect(await the(jvm.threadReference.name(started!.event.thread))).toBe('main')
+    expect(await the(jvm.virtualMachine.classesBySignature('Ldbg/Debuggee;'))).toEqual([])
+    expect(program.java.stdout()).toBe('')
+    await the(jvm.resume(started!.set))
+    await program.java.line(/^ready/)
+
+    program.java.send('quit')
+    expect((await jvm.events.next('VM_DEATH'))?.set).toEqual({
+      ...{ suspendPolicy: 'NONE', events: [{ kind: 'VM_DEATH', request: 0 }] },
+    })
+    await jvm.connection.closed
+    await expect(jvm.virtualMachine.version()).rejects.toThrow(JdwpLost)
+    await expect(jvm.events.next('VM_DEATH')).rejects.toThrow(JdwpLost)
+    await jvm.dispose() // harmless
+    expect(await program.java.exit).toEqual({ code: 0, signal: null })
+  })
+
+  it('whoever leaves leaves all threads running, and the next one finds the port open', async () => {
+    const program = await startDebuggee(jdk)
+    const { java } = program
+    await java.line(/^ready/)
+    const leave: [how: string, (jvm: JdwpTarget) => Promise<unknown>][] = [
+      ['disposes', (jvm) => jvm.dispose()],
+      ['hangs up', (jvm) => jvm.connection.close()],
+    ]
+    for (const [nth, [how, go]] of leave.entries()) {
+      const jvm = await JdwpTarget.connect(await program.port(nth + 1))
+      const known = await lookUp(jvm)
+      const stand = await standInCall(jvm, known, program)
+      await the(jvm.eventRequest.set('METHOD_ENTRY', 'ALL')) // the first to move stops everything
+      await the(jvm.virtualMachine.suspend())
+      await the(jvm.virtualMachine.suspend())
+      const worker = await known.value('worker')
+      if (worker.tag !== 'THREAD' || worker.id === null) throw new Error(worker.tag)
+      expect(await the(jvm.threadReference.suspendCount(worker.id)), how).toBeGreaterThanOrEqual(2)
+      expect(await the(jvm.threadReference.suspendCount(stand.thread)), how).toBeGreaterThanOrEqual(3)
+      await go(jvm)
+      expect(await stand.answer, how).toBe('returned 44')
+      const ticks = async () => Number((await program.say('ticks')).split(' ')[1])
+      const before = await ticks()
+      while ((await ticks()) === before); // the other thread is on its way, or the test's time is over
+    }
+    // The third has a JVM as if there had been nobody.
+    const jvm = await JdwpTarget.connect(await program.port(3))
+    const all = await the(jvm.virtualMachine.allThreads())
+    for (const thread of all) expect((await the(jvm.threadReference.status(thread))).suspended).toBe(false)
+    expect(jvm.events.held).toBe(0)
+    await expect(JdwpTarget.connect(await program.port(3), { handshakeMs: 200 })).rejects.toThrow(
+      NoDebuggerPort,
+    )
+    await jvm.virtualMachine.exit(7)
+    expect((await java.exit).code).toBe(7)
+    expect(java.stderr()).toBe('')
+  })
+})
+
+describe('a port', () => {
+  it('that is taken is said so', async () => {
+    await using port = await JdwpPort.open()
+    await expect(JdwpPort.open({ port: port.port })).rejects.toThrow(CannotListen)
+  })
+
+  it('waits no longer than told, and says who called', async () => {
+    await using port = await JdwpPort.open({ handshakeMs: 20 })
+    await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(/nobody has called, in 20 ms/)
+    const silent = connectSocket(port.port, port.host)
+    silent.on('error', () => {})
+    await new Promise((resolve) => silent.once('close', resolve).resume())
+    await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(
+      /a caller was no JVM \(no handshake within 20 ms\)/,
+    )
+  })
+
+  it('lets go of who waits when it is closed, and takes no more callers than it holds', async () => {
+    const port = await JdwpPort.open()
+    const callers = Array.from({ length: 20 }, () => connectSocket(port.port, port.host))
+    let hungUp = 0
+    const four = new Promise<void>((resolve) => {
+      for (const caller of callers) {
+        caller.on('error', () => {}).resume()
+        caller.on('close', () => {
+          if (++hungUp === 4) resolve()
+        })
+      }
+    })
+    await four // of 20, 16 are waiting to be shaken hands with
+    const waiting = port.accept()
+    await port.close()
+    await expect(waiting).rejects.toThrow(NoJvmCame)
+  })
+})
