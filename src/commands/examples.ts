@@ -33,6 +33,10 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
       line: 'record 4711 -r Checkout.pay --mode alloc --duration 1m --out p.jfluid',
       says: 'what it allocates in a minute',
     },
+    {
+      line: 'record 4711 -r Checkout.pay --push http://pyroscope:4040 --label env=prod',
+      says: 'into a store of profiles',
+    },
   ],
   detach: [
     { line: 'detach 4711', says: 'its jfluid hangs: give the JVM its own code back' },
@@ -70,6 +74,10 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
     { line: 'export p.jfluid --out p.speedscope.json', says: 'for speedscope; the name says the format' },
     { line: 'export p.jfluid --out p.html', says: 'for a browser, offline' },
     { line: 'export p.jfluid --format json --out p.json', says: 'everything, for programs' },
+  ],
+  push: [
+    { line: 'push p.jfluid --to http://pyroscope:4040', says: 'into a Pyroscope' },
+    { line: 'push p.jfluid --to otlp+http://collector:4318', says: 'by OTLP, which is experimental' },
   ],
   completion: [
     { line: 'completion bash > ~/.local/share/bash-completion/completions/jfluid', says: 'in new shells' },

@@ -9,10 +9,13 @@ import type { Ending } from '../session/ending.ts'
 import type { Session } from '../session/session.ts'
 import { signalStatus } from './signals.ts'
 
-/** Where what was recorded can be read; null where only the report on the screen is left. */
-type Kept = string | null
+/** Where what was recorded can be read: a file, or a store; null where only the report on the screen is left. */
+type Kept = string | { readonly store: string } | null
 
 function read(kept: Kept): string {
+  if (typeof kept === 'object' && kept !== null) {
+    return `What had been recorded until then has been pushed to ${kept.store}.`
+  }
   return kept === null
     ? 'The report is what had been recorded until then; --out keeps it.'
     : `Read what had been recorded until then: jfluid report ${shellWord(kept)}`

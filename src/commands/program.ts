@@ -10,6 +10,8 @@ import { EXAMPLES, exampleText, firstExamples } from './examples.ts'
 import type { ExportFlags } from './export.ts'
 import type { GateFlags } from './gate.ts'
 import { count, percentage, withRootFlags, withSessionFlags } from './options.ts'
+import type { PushCommandFlags } from './push.ts'
+import { withPushFlags } from './push-options.ts'
 import type { RecordFlags } from './record.ts'
 import type { ReportFlags } from './report.ts'
 import type { RootsFlags } from './roots.ts'
@@ -99,13 +101,18 @@ export function commandLine(version: string): Command {
       await attach(pid, flags)
     })
 
-  withSessionFlags(
+  const record = withSessionFlags(
     program
       .command('record')
-      .description('profile for a while without a screen and write the profile')
+      .description('profile for a while without a screen, and write or push the profile')
       .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
   )
-    .requiredOption('--out <file>', 'where to write the profile')
+    .option('--out <file>', 'where to write the profile')
+    .option(
+      '--push <url>',
+      'hand the profile to a store: a Pyroscope, http://host:4040; or by OTLP (experimental), otlp+http://host:4318',
+    )
+  withPushFlags(record)
     .option('--duration <time>', 'how long: 500ms, 10s, 2m', '10s')
     .option('--stream', 'tell on the standard output what is recorded, as it comes: one JSON object a line')
     .option('--autosave <time>', AUTOSAVE_HELP)
@@ -215,6 +222,21 @@ export function commandLine(version: string): Command {
       const { exportCommand } = await import('./export.ts')
       await exportCommand(file, flags)
     })
+
+  withPushFlags(
+    program
+      .command('push')
+      .description('hand a recorded profile to a store of profiles')
+      .argument('<file>', 'a .jfluid file')
+      .requiredOption(
+        '--to <url>',
+        'a Pyroscope, http://host:4040; or by OTLP (experimental), otlp+http://host:4318',
+      ),
+  ).action(async (file: string, flags: PushCommandFlags) => {
+    const { pushCommand } = await import('./push.ts')
+    await pushCommand(file, flags)
+  })
+
   program
     .command('completion')
     .description('print what makes a shell complete commands, options and process ids')

@@ -2,24 +2,22 @@
 
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { shellWord } from '../base/shell-word.ts'
 import { attachDoor, type OpenDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import type { SessionOptions } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
+import { Destination, type DestinationFlags, keptIn } from './destination.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
-import { type PlaceFlags, ProfilePlace, ProfilePutElsewhere } from './place.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 import { RecordingStream } from './stream/recording-stream.ts'
 import { targetOf } from './target.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-export interface RecordFlags extends SessionFlags, PlaceFlags {
+export interface RecordFlags extends Omit<SessionFlags, 'region'>, DestinationFlags {
   readonly duration: string
-  readonly out: string
   readonly stream?: boolean
 }
 
@@ -47,10 +45,11 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     return await recordWholeJvm(pidText, flags)
   }
   const options = await commandOptions(flags)
+  const to = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)
   const pid = await targetOf(pidText)
   const progress = createProgress(process.stderr)
-  const place = await ProfilePlace.at(flags.out, flags, (line) => progress.note(line))
+  const place = await Destination.of(flags, to, pid, (line) => progress.note(line))
   const stop = stopSignal()
   try {
     progress.phase(`attaching to ${pid}`)
@@ -87,17 +86,13 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     await stream?.stop()
     await place.release()
     const { profile, report } = await place.orAutosaved(finish(session, (line) => progress.phase(line), stop))
-    try {
-      await place.keep(profile)
-    } catch (error) {
-      if (error instanceof ProfilePutElsewhere) await stream?.ended(profile, why, error.path)
-      throw error
-    }
-    await stream?.ended(profile, why, flags.out)
     progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-    progress.note(`profile written to ${flags.out}; read it with: jfluid report ${shellWord(flags.out)}`)
-    const problem = outcome(session, signal, flags.out)
+    const put = await place.put(profile, (text) => progress.phase(text), stop)
+    if (put.path !== null || put.store !== null) await stream?.ended(profile, why, put.path)
+    if (put.problem !== null) throw put.problem
+    for (const line of put.lines) progress.note(line)
+    const problem = outcome(session, signal, keptIn(put))
     if (problem !== null) throw problem
   } finally {
     keepStatus()

@@ -16,6 +16,7 @@ import { type Leave, type LiveSource, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
 import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
 import type { AttachFlags } from './attach.ts'
+import { Destination, keptIn } from './destination.ts'
 import { sessionKeeper } from './keeper.ts'
 import { outcome } from './outcome.ts'
 import { PassOn } from './pass-on.ts'
@@ -60,10 +61,11 @@ export async function attachWholeJvm(pidText: string | undefined, flags: AttachF
 
 export async function recordWholeJvm(pidText: string | undefined, flags: RecordFlags): Promise<void> {
   const samples = wholeJvmSampling(flags)
+  const to = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)
   const pid = await targetOf(pidText)
   const progress = createProgress(process.stderr)
-  const place = await ProfilePlace.at(flags.out, flags, (line) => progress.note(line))
+  const place = await Destination.of(flags, to, pid, (line) => progress.note(line))
   const stop = stopSignal()
   try {
     progress.phase(`attaching to ${pid}`)
@@ -86,11 +88,12 @@ export async function recordWholeJvm(pidText: string | undefined, flags: RecordF
     progress.phase(`ending: ${why}`)
     await place.release()
     const profile = await finish(session)
-    await place.keep(profile)
     progress.done(describeLeaving(session))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-    progress.note(`profile written to ${flags.out}; read it with: jfluid report ${shellWord(flags.out)}`)
-    const problem = outcome(session, signal, flags.out)
+    const put = await place.put(profile, (text) => progress.phase(text), stop)
+    if (put.problem !== null) throw put.problem
+    for (const line of put.lines) progress.note(line)
+    const problem = outcome(session, signal, keptIn(put))
     if (problem !== null) throw problem
   } finally {
     keepStatus()

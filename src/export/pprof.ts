@@ -15,44 +15,15 @@ import {
   StringTable,
 } from 'pprof-format'
 import { isAllocation } from '../cct/allocation.ts'
-import { type CostKind, metricOf } from '../cct/metric.ts'
-import type { MethodName, Tree } from '../cct/tree.ts'
+import type { Tree } from '../cct/tree.ts'
+import { countedAsCalls } from '../profile/counted.ts'
 import { allWarnings, column, type Profile } from '../profile/profile.ts'
-import { fullName } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
-import { type FrameNames, frameNames, leftOut, leftOutText, moveTo, printable, treesOf } from './frames.ts'
+import { frameNames, moveTo, printable, treesOf } from './frames.ts'
 import { gzip } from './gzip.ts'
+import { Locations } from './locations.ts'
+import { type Value, valuesOf } from './values.ts'
 import { wholeNumbers } from './whole-numbers.ts'
-
-/** A kind of value: `pprof -sample_index=<type>`, the unit, the tree's column. */
-interface Value {
-  readonly type: string
-  readonly unit: string
-  readonly column: string
-  /** Of the rows of classes that are allocated, or of all but these; absent for all. */
-  readonly of?: 'classes' | 'methods'
-}
-
-/** The last is what is shown unless another one is asked for. */
-const VALUES: Readonly<Record<CostKind, readonly Value[]>> = {
-  time: [{ type: 'time', unit: 'nanoseconds', column: 'selfNs' }],
-  waits: [
-    { type: 'time', unit: 'nanoseconds', column: 'selfNs' },
-    { type: 'wait', unit: 'nanoseconds', column: 'selfWaitNs' },
-  ],
-  bytecodes: [{ type: 'bytecodes', unit: 'count', column: 'selfBytecodes' }],
-  samples: [{ type: 'samples', unit: 'count', column: 'selfSamples' }],
-  calls: [],
-  bytes: [
-    { type: 'alloc_objects', unit: 'count', column: 'objects', of: 'classes' },
-    { type: 'alloc_space', unit: 'bytes', column: 'bytes', of: 'classes' },
-  ],
-}
-const LIVE: readonly Value[] = [
-  { type: 'inuse_objects', unit: 'count', column: 'liveObjects', of: 'classes' },
-  { type: 'inuse_space', unit: 'bytes', column: 'liveBytes', of: 'classes' },
-]
-const CALLS: Value = { type: 'calls', unit: 'count', column: 'calls', of: 'methods' }
 
 /** Encoded at once. */
 const SAMPLES_AT_ONCE = 256
@@ -66,12 +37,20 @@ export const pprof: ExportFormat = {
   pieces: (profile, options) => gzip(messages(profile, options.threads === true)),
 }
 
-function* messages(profile: Profile, threads: boolean): Generator<Uint8Array> {
-  const tables = new Tables(frameNames(profile))
-  const { strings } = tables
-  const { kind } = metricOf(profile.merged)
-  const isLooked = profile.merged.metrics.liveBytes !== undefined
-  const values = [CALLS, ...(isLooked ? LIVE : []), ...VALUES[kind]]
+/** The same for stores that take no sample with a negative value: such a value is 0. */
+export function unsignedPprof(profile: Profile): Iterable<Uint8Array> {
+  return gzip(messages(countedAsCalls(profile), false, 0))
+}
+
+/** @param least  what is less is written as that */
+function* messages(
+  profile: Profile,
+  threads: boolean,
+  least = Number.NEGATIVE_INFINITY,
+): Generator<Uint8Array> {
+  const strings = new StringTable()
+  const locations = new Locations(frameNames(profile))
+  const values = valuesOf(profile)
   const { target, startedAt, durationMs } = profile
   yield encoded({
     sampleType: values.map(({ type, unit }) => ({ type: strings.dedup(type), unit: strings.dedup(unit) })),
@@ -90,7 +69,7 @@ function* messages(profile: Profile, threads: boolean): Generator<Uint8Array> {
             { key: strings.dedup('thread_id'), num: thread.id },
           ]
     let held: SampleInput[] = []
-    for (const sample of samples(tree, values, tables)) {
+    for (const sample of samples(tree, values, locations, least)) {
       held.push({ ...sample, label })
       if (held.length < SAMPLES_AT_ONCE) continue
       yield encoded({ sample: held })
@@ -98,7 +77,7 @@ function* messages(profile: Profile, threads: boolean): Generator<Uint8Array> {
     }
     yield encoded({ sample: held })
   }
-  for (const location of tables.locations()) yield encoded(location)
+  for (const location of locationsOf(locations, strings)) yield encoded(location)
   yield strings.encode()
 }
 
@@ -118,93 +97,37 @@ function comments(profile: Profile): string[] {
   ]
 }
 
-function* samples(tree: Tree, values: readonly Value[], tables: Tables): Generator<SampleInput> {
+function* samples(
+  tree: Tree,
+  values: readonly Value[],
+  locations: Locations,
+  least: number,
+): Generator<SampleInput> {
   const columns = values.map(({ column: name, of }) => ({ of, next: wholeNumbers(column(tree, name)) }))
   const path: number[] = []
   for (let i = 0; i < tree.count; i++) {
     moveTo(path, i, tree.size)
-    const kind = isAllocation(tables.nameOf(tree.method[i]!)) ? 'classes' : 'methods'
+    const kind = isAllocation(locations.nameOf(tree.method[i]!)) ? 'classes' : 'methods'
     const value = columns.map(({ of, next }) => {
       const whole = next(i)
-      return of === undefined || of === kind ? whole : 0
+      return of === undefined || of === kind ? Math.max(whole, least) : 0
     })
     if (value.every((it) => it === 0)) continue
-    yield { locationId: stackOf(tree, path, tables), value }
+    yield { locationId: locations.stackOf(tree, path), value }
   }
 }
 
-/** Locations from the context up to the top node. */
-function stackOf(tree: Tree, path: readonly number[], tables: Tables): number[] {
-  const skip = leftOut(path)
-  const stack: number[] = []
-  for (let at = path.length - 1; at >= 0; at--) {
-    if (at < skip.to && at >= skip.from) {
-      stack.push(tables.gap(leftOutText(skip)))
-      at = skip.from
+/** All locations, with their functions before them. */
+function* locationsOf(locations: Locations, strings: StringTable): Generator<ProfileInput> {
+  let id = 0
+  for (const { function: functionId, line, isFirst, name, systemName } of locations.all()) {
+    const location = [{ id: ++id, mappingId: MAPPING, line: [{ functionId, line }] }]
+    if (!isFirst) {
+      yield { location }
       continue
     }
-    const called = path[at + 1]
-    const line = called === undefined ? 0 : (tables.nameOf(tree.method[called]!).line ?? 0)
-    const id = tree.method[path[at]!]!
-    stack.push(tables.location(tree.methodOf?.[id] ?? id, line))
-  }
-  return stack
-}
-
-/** Functions, locations and strings get their numbers when they are first asked for. */
-class Tables {
-  readonly strings = new StringTable()
-  readonly nameOf: (id: number) => MethodName
-  /** Of a method, by line; numbers from 1. */
-  readonly #locations = new Map<number, number>()
-  readonly #gaps = new Map<string, number>()
-  readonly #added: { readonly method: number; readonly line: number; readonly gap?: string }[] = []
-
-  constructor(names: FrameNames) {
-    this.nameOf = names.nameOf
-  }
-
-  location(method: number, line: number): number {
-    const key = method * LINES + line
-    const known = this.#locations.get(key)
-    if (known !== undefined) return known
-    const id = this.#added.push({ method, line })
-    this.#locations.set(key, id)
-    return id
-  }
-
-  /** Stands for frames that are left out. */
-  gap(text: string): number {
-    const id = this.#gaps.get(text) ?? this.#added.push({ method: -1, line: 0, gap: text })
-    this.#gaps.set(text, id)
-    return id
-  }
-
-  /** All locations, with their functions before them. */
-  *locations(): Generator<ProfileInput> {
-    const functions = new Map<string | number, number>()
-    for (const [at, { method, line, gap }] of this.#added.entries()) {
-      const key = gap ?? method
-      const known = functions.get(key)
-      const functionId = known ?? functions.size + 1
-      functions.set(key, functionId)
-      const location = { id: at + 1, mappingId: MAPPING, line: [{ functionId, line }] }
-      if (known !== undefined) yield { location: [location] }
-      else yield { function: [this.#function(functionId, method, gap)], location: [location] }
-    }
-  }
-
-  #function(id: number, method: number, gap: string | undefined) {
-    if (gap !== undefined) return { id, name: this.strings.dedup(gap) }
-    const name = this.nameOf(method)
-    const called = printable(fullName(name))
-    return {
-      id,
-      name: this.strings.dedup(called),
-      systemName: this.strings.dedup(called + printable(name.descriptor)),
-    }
+    const named = { id: functionId, name: strings.dedup(name) }
+    const known = systemName === '' ? named : { ...named, systemName: strings.dedup(systemName) }
+    yield { function: [known], location }
   }
 }
-
-/** More than a class file can number. */
-const LINES = 65_536

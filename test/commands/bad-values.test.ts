@@ -32,6 +32,10 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--slow': { values: ['', '0ms', 'slow', 'p50'] },
   '--trace': { values: ['', '-1', '1.5', 'all'] },
   '--max-contexts': { values: ['', '0', '999', '1e6', '16777217'] },
+  '--push': { values: ['', 'host:4040', 'ftp://host', 'http://user:password@host'] },
+  '--to': { values: ['', 'host:4040', 'ftp://host', 'http://user:password@host'] },
+  '--push-name': { values: ['', 'a b', 'a{}'], with: ['--push', 'http://127.0.0.1:9'] },
+  '--label': { values: ['', 'a', '=b', 'a=b,c', '__name__=x'], with: ['--push', 'http://127.0.0.1:9'] },
   '--fail-if': { values: ['', 'more', 'A.b self > many'] },
 }
 
@@ -54,6 +58,9 @@ function before(name: string, long: string): string[] {
   const files = { compare: ['a.jfluid', 'b.jfluid'], gate: ['a.jfluid', 'b.jfluid'] }[name]
   if (files !== undefined) return [name, ...files]
   if (['report', 'export', 'open'].includes(name)) return [name, 'no-such.jfluid']
+  if (name === 'push') {
+    return [name, 'no-such.jfluid', ...(long === '--to' ? [] : ['--to', 'http://127.0.0.1:9'])]
+  }
   const root = ['--root', '--region', '--sampler'].includes(long) ? [] : ['--root', 'A.b']
   if (name === 'run') return [name, ...root]
   if (name === 'roots') return [name, NOBODY]
@@ -66,12 +73,14 @@ describe.each(rows.map(({ name }) => name).filter((name) => cases.some((it) => i
     const own = cases.filter((it) => it.name === name && it.long in BAD)
     it.each(own)('$long', async ({ long }) => {
       const { values, with: needed = [] } = BAD[long]!
-      const present = needed.filter((it) => it.startsWith('--')).every((it) => has(name, it))
+      // What `push` is told it is told of --to.
+      const own = name === 'push' ? [] : needed
+      const present = own.filter((it) => it.startsWith('--')).every((it) => has(name, it))
       if (!present) return
       const program = name === 'run' ? ['--', 'no-such-program'] : []
       await Promise.all(
         values.map(async (value) => {
-          const line = [...before(name, long), ...needed, `${long}=${value}`, ...program]
+          const line = [...before(name, long), ...own, `${long}=${value}`, ...program]
           const { code, stdout, stderr } = await jfluid(...line)
           const told = `jfluid ${line.join(' ')}\n${stderr}`
           expect([64, 66], told).toContain(code)

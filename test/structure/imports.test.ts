@@ -23,6 +23,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   regions: ['events', 'base'],
   profile: ['cct', 'regions', 'base'],
   export: ['profile', 'cct', 'base'],
+  push: ['export', 'profile', 'cct', 'base'],
   tui: ['profile', 'cct', 'base'],
   library: ['commands', 'session', 'profile', 'cct', 'base'],
   session: [

@@ -98,7 +98,7 @@ export class RecordingStream {
    * What has come since the last snapshot, the whole tree, and the last line. Waits for its reader as long as that takes some of
    * it; one that does not gets no end.
    */
-  async ended(profile: Profile, why: string, file: string): Promise<void> {
+  async ended(profile: Profile, why: string, file: string | null): Promise<void> {
     const { durationMs, events, instrumentation, regions, truncated } = profile
     for (const text of profile.warnings) this.#warn(text, durationMs)
     const { instrumentedMethods, calledMethods } = instrumentation

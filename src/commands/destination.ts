@@ -1,0 +1,217 @@
+// Where `record` puts a profile: into a file, into a store, or both. It is in a file before it is on its way to a store, and only
+// one that no file was named for goes from there once the store has it.
+
+import { rm, rmdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
+import { CannotWriteProfile } from '../profile/errors.ts'
+import type { Profile } from '../profile/profile.ts'
+import { type Push, push } from '../push/push.ts'
+import type { Saved } from './autosave.ts'
+import { nameNow } from './keeper.ts'
+import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewhere } from './place.ts'
+import { type PushFlags, pushOf, tellOfStore } from './push-options.ts'
+import type { StopSignal } from './signals.ts'
+
+/** What is recorded would be lost. */
+export class NowhereToPut extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Add --out <file>, or --push <url> for a store of profiles; both is fine, too.'
+  constructor() {
+    super('neither --out nor --push says where the profile is to go')
+  }
+}
+
+/** Regions have no tree, and a store has nothing else. */
+export class PushNeedsCalls extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Write it to a file with --out, or take --root in place of --region.'
+  constructor() {
+    super('--push has nothing to send of --region: stores of profiles keep trees of calls')
+  }
+}
+
+/** The store did not get it; it is not lost. */
+export class ProfileNotPushed extends JfluidError {
+  readonly exitCode: number
+  readonly hint: string
+  constructor(problem: JfluidError, path: string, store: string) {
+    super(`${problem.message}; the profile is in ${path}`)
+    this.exitCode = problem.exitCode
+    this.hint = `${problem.hint} Then: jfluid push ${shellWord(path)} --to ${shellWord(store)}`
+  }
+}
+
+export interface DestinationFlags extends PlaceFlags, Omit<PushFlags, 'to'> {
+  readonly out?: string
+  readonly push?: string
+  readonly region?: readonly string[]
+}
+
+export class Destination {
+  readonly #place: ProfilePlace
+  readonly #out: string | undefined
+  readonly #push: Push | null
+  readonly #tell: (line: string) => void
+
+  private constructor(
+    place: ProfilePlace,
+    { out }: DestinationFlags,
+    to: Push | null,
+    tell: (line: string) => void,
+  ) {
+    this.#place = place
+    this.#out = out
+    this.#push = to
+    this.#tell = tell
+  }
+
+  /**
+   * What can be known to be wrong without the target, and before it is asked which that is.
+   *
+   * @throws NowhereToPut, PushNeedsCalls, OnlyForPush, BadPushUrl, BadPushName, BadLabel, BadPushCredentials
+   */
+  static check(flags: DestinationFlags): Push | null {
+    const { out, push: to, region, pushName, label } = flags
+    const checked = pushOf({ ...(to !== undefined && { to }), pushName, label }, process.env)
+    if (out === undefined && checked === null) throw new NowhereToPut()
+    if (checked !== null && region !== undefined) throw new PushNeedsCalls()
+    return checked
+  }
+
+  /**
+   * @param to    what `check` returned
+   * @param tell  what there is to say, now and later
+   * @throws BadDuration, CannotWriteProfile
+   */
+  static async of(
+    flags: DestinationFlags,
+    to: Push | null,
+    pid: number,
+    tell: (line: string) => void,
+  ): Promise<Destination> {
+    if (to !== null) tellOfStore(to, tell)
+    return new Destination(await placeOf(flags, pid, tell), flags, to, tell)
+  }
+
+  /** From now on, what is recorded is saved now and then. */
+  guard(session: Saved): void {
+    this.#place.guard(session)
+  }
+
+  /** The recording is about to end: nothing is saved any more. */
+  async release(): Promise<void> {
+    await this.#place.release()
+  }
+
+  /** @throws ProfileOnlyAutosaved */
+  async orAutosaved<T>(making: Promise<T>): Promise<T> {
+    return await this.#place.orAutosaved(making)
+  }
+
+  /**
+   * Keeps the profile, and pushes it. A store gets it, too, where no file could be written.
+   *
+   * @param phase  told what goes on
+   * @param stop   the next signal ends the push, and not us
+   * @throws ProfilePutElsewhere, ProfileOnlyAutosaved, CannotWriteProfile, ProfileNotPushed
+   */
+  async put(profile: Profile, phase: (text: string) => void, stop: StopSignal): Promise<Put> {
+    const to = this.#push
+    let path: string | null = this.#place.path
+    let problem: JfluidError | null = null
+    try {
+      await this.#place.keep(profile)
+    } catch (error) {
+      if (!isOfFiles(error)) throw error
+      problem = error
+      path = error instanceof ProfilePutElsewhere ? error.path : null
+    }
+    const kept = path === null ? [] : [written(path)]
+    if (to === null) return { path, store: null, problem, lines: kept }
+    if (profile.events.count === 0) {
+      return {
+        path,
+        store: null,
+        problem,
+        lines: ['nothing was recorded, and so nothing is pushed', ...kept],
+      }
+    }
+    phase(`pushing to ${to.store.shown}`)
+    const ended = new AbortController()
+    stop.instead(() => ended.abort())
+    let filed: string
+    try {
+      filed = await push(profile, to, this.#tell, ended.signal)
+    } catch (error) {
+      if (!(error instanceof JfluidError)) throw error
+      if (path === null) throw problem ?? error
+      // That it is not where it should be comes first, and says where it is as well.
+      if (problem !== null) this.#tell(error.message)
+      return {
+        path,
+        store: null,
+        problem: problem ?? new ProfileNotPushed(error, path, to.store.shown),
+        lines: [],
+      }
+    } finally {
+      stop.instead(null)
+    }
+    const store = to.store.shown
+    const pushed = `pushed to ${store} as ${filed}`
+    if (this.#out !== undefined) return { path, store, problem, lines: [pushed, ...kept] }
+    // Nobody has asked for the file.
+    if (path !== null) await rm(path, { force: true })
+    if (problem instanceof ProfilePutElsewhere) await rmdir(dirname(problem.path))
+    return { path: null, store, problem: null, lines: [pushed] }
+  }
+}
+
+/** What has become of a profile. */
+export interface Put {
+  /** The file that it is in; null if in none. */
+  readonly path: string | null
+  /** The store that has it; null if none has. */
+  readonly store: string | null
+  /** What went wrong, to be thrown once all else has been said; null if nothing. */
+  readonly problem: JfluidError | null
+  /** What to tell if nothing did. */
+  readonly lines: readonly string[]
+}
+
+/** For `outcome`. */
+export function keptIn({ path, store }: Put): string | { readonly store: string } | null {
+  return path ?? (store === null ? null : { store })
+}
+
+type FileProblem = ProfilePutElsewhere | ProfileOnlyAutosaved | CannotWriteProfile
+
+function isOfFiles(error: unknown): error is FileProblem {
+  return (
+    error instanceof ProfilePutElsewhere ||
+    error instanceof ProfileOnlyAutosaved ||
+    error instanceof CannotWriteProfile
+  )
+}
+
+function written(path: string): string {
+  return `profile written to ${path}; read it with: jfluid report ${shellWord(path)}`
+}
+
+/** Without --out, a file of this directory, or of one for what is temporary. */
+async function placeOf(
+  flags: DestinationFlags,
+  pid: number,
+  tell: (line: string) => void,
+): Promise<ProfilePlace> {
+  if (flags.out !== undefined) return await ProfilePlace.at(flags.out, flags, tell)
+  const name = nameNow(pid, '.jfluid')
+  try {
+    return await ProfilePlace.at(name, flags, tell)
+  } catch (error) {
+    if (!(error instanceof CannotWriteProfile)) throw error
+    return await ProfilePlace.at(join(tmpdir(), name), flags, tell)
+  }
+}

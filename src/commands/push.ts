@@ -1,0 +1,44 @@
+// jfluid push: a recorded profile for a store of profiles.
+
+import { EX_DATAERR, JfluidError } from '../base/errors.ts'
+import { NoTreeInProfile } from '../export/errors.ts'
+import { push } from '../push/push.ts'
+import { createProgress } from '../tui/progress.ts'
+import { type PushFlags, pushOf, tellOfStore } from './push-options.ts'
+import { readWithProgress } from './read.ts'
+import { stopSignal } from './signals.ts'
+
+/** A store would show nothing. */
+export class NothingToPush extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint = 'See why with jfluid report: its warnings say whether the root was called.'
+  constructor(file: string) {
+    super(`${file} holds no calls: there is nothing to push`)
+  }
+}
+
+export interface PushCommandFlags extends PushFlags {
+  readonly to: string
+}
+
+export async function pushCommand(file: string, flags: PushCommandFlags): Promise<void> {
+  const to = pushOf(flags, process.env)
+  if (to === null) throw new Error('commander lets nobody through without --to')
+  const profile = await readWithProgress(file)
+  if (profile.regions !== undefined) throw new NoTreeInProfile(file, 'pprof')
+  if (profile.events.count === 0) throw new NothingToPush(file)
+  const progress = createProgress(process.stderr)
+  const tell = (line: string): void => progress.note(line)
+  const stop = stopSignal()
+  const ended = new AbortController()
+  void stop.fired.then(() => ended.abort())
+  try {
+    tellOfStore(to, tell)
+    progress.phase(`pushing to ${to.store.shown}`)
+    const filed = await push(profile, to, tell, ended.signal)
+    progress.done(`pushed to ${to.store.shown} as ${filed}`)
+  } finally {
+    stop.dispose()
+    progress.close()
+  }
+}

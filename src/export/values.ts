@@ -1,0 +1,39 @@
+// What a profile measures, as kinds of values that other tools know: their names and units.
+
+import { type CostKind, metricOf } from '../cct/metric.ts'
+import type { Profile } from '../profile/profile.ts'
+
+/** A kind of value: its name, as `pprof -sample_index=<type>` takes it, the unit, the tree's column. */
+export interface Value {
+  readonly type: string
+  readonly unit: 'count' | 'nanoseconds' | 'bytes'
+  readonly column: string
+  /** Of the rows of classes that are allocated, or of all but these; absent for all. */
+  readonly of?: 'classes' | 'methods'
+}
+
+const VALUES: Readonly<Record<CostKind, readonly Value[]>> = {
+  time: [{ type: 'time', unit: 'nanoseconds', column: 'selfNs' }],
+  waits: [
+    { type: 'time', unit: 'nanoseconds', column: 'selfNs' },
+    { type: 'wait', unit: 'nanoseconds', column: 'selfWaitNs' },
+  ],
+  bytecodes: [{ type: 'bytecodes', unit: 'count', column: 'selfBytecodes' }],
+  samples: [{ type: 'samples', unit: 'count', column: 'selfSamples' }],
+  calls: [],
+  bytes: [
+    { type: 'alloc_objects', unit: 'count', column: 'objects', of: 'classes' },
+    { type: 'alloc_space', unit: 'bytes', column: 'bytes', of: 'classes' },
+  ],
+}
+const LIVE: readonly Value[] = [
+  { type: 'inuse_objects', unit: 'count', column: 'liveObjects', of: 'classes' },
+  { type: 'inuse_space', unit: 'bytes', column: 'liveBytes', of: 'classes' },
+]
+const CALLS: Value = { type: 'calls', unit: 'count', column: 'calls', of: 'methods' }
+
+/** Calls first; the last is what is shown unless another one is asked for. */
+export function valuesOf({ merged }: Profile): readonly Value[] {
+  const isLooked = merged.metrics.liveBytes !== undefined
+  return [CALLS, ...(isLooked ? LIVE : []), ...VALUES[metricOf(merged).kind]]
+}

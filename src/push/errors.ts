@@ -1,0 +1,119 @@
+// What can go wrong with a push. What is wrong with the options shows before anything is recorded. Nothing here repeats a token,
+// or the query of an address, which may hold one.
+
+import {
+  EX_NOHOST,
+  EX_NOPERM,
+  EX_PROTOCOL,
+  EX_TEMPFAIL,
+  EX_UNAVAILABLE,
+  EX_USAGE,
+  JfluidError,
+} from '../base/errors.ts'
+
+/** Not an address of a store. */
+export class BadPushUrl extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(
+    why: string,
+    hint = 'Give the address of a store: http://pyroscope:4040, https://…, or otlp+http://collector:4318.',
+  ) {
+    super(`cannot push there: ${why}`)
+    this.hint = hint
+  }
+}
+
+/** A service's name that a store would refuse. */
+export class BadPushName extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Use letters, digits and any of _ - . /, up to 200 of them: --push-name shop/checkout'
+  constructor(name: string) {
+    super(`${JSON.stringify(name.slice(0, 40))} cannot be the name of a service`)
+  }
+}
+
+/** A label that a store would refuse, or take for something else. */
+export class BadLabel extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint =
+    'Give a name of letters, digits and _, and a value without , { and }: --label region=eu-west'
+  constructor(label: string, why: string) {
+    super(`--label ${JSON.stringify(label.slice(0, 40))} is none: ${why}`)
+  }
+}
+
+/** What the environment says for the store cannot be the value of an HTTP header. */
+export class BadPushCredentials extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint =
+    'Set it to what the store has given you, without a line end and other control characters, or unset it.'
+  constructor(variable: string) {
+    super(
+      `the environment variable ${variable} cannot be sent: it is empty, or holds a character that no header can have`,
+    )
+  }
+}
+
+/** 401, 403, 407. */
+export class PushNotAllowed extends JfluidError {
+  readonly exitCode = EX_NOPERM
+  readonly hint: string
+  constructor(store: string, status: number, said: string, isTokenSet: boolean) {
+    super(`${store} does not let us push: HTTP ${status}${said}`)
+    this.hint = isTokenSet
+      ? 'Check JFLUID_PUSH_TOKEN, and JFLUID_PUSH_USER if it wants a user as well.'
+      : 'Set JFLUID_PUSH_TOKEN to the token of the store, and JFLUID_PUSH_USER if it wants a user as well.'
+  }
+}
+
+/** The name of the host means nothing. */
+export class PushHostUnknown extends JfluidError {
+  readonly exitCode = EX_NOHOST
+  readonly hint = 'Check the name of the host, and whether this machine can look it up.'
+  constructor(host: string, code: string) {
+    super(`there is no host ${host} (${code})`)
+  }
+}
+
+/** Not now: nobody listens, nobody answers, or the store is in trouble. */
+export class PushUnavailable extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Check that the store runs, and try again.'
+  /** Whether the same may go through in a moment. */
+  readonly retry: boolean
+  /** What the store asked us to wait before, in ms; null if it did not. */
+  readonly afterMs: number | null
+  constructor(store: string, what: string, retry: boolean, afterMs: number | null = null) {
+    super(`${store} did not take the profile: ${what}`)
+    this.retry = retry
+    this.afterMs = afterMs
+  }
+}
+
+/** The store does not want this profile, or has no such address. */
+export class PushRefused extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint: string
+  constructor(store: string, what: string, hint = 'See what the store says, and what it says in its log.') {
+    super(`${store} refused the profile: ${what}`)
+    this.hint = hint
+  }
+}
+
+/** What answered is not a store, or not one that we understand. */
+export class PushNotUnderstood extends JfluidError {
+  readonly exitCode = EX_PROTOCOL
+  readonly hint: string
+  constructor(
+    store: string,
+    what: string,
+    hint = 'Check the address: its host, its port, and whether it begins with http or https.',
+  ) {
+    super(`${store} did not answer as a store of profiles does: ${what}`)
+    this.hint = hint
+  }
+}
+
+/** The store did not get the profile. */
+export type PushProblem = PushNotAllowed | PushHostUnknown | PushUnavailable | PushRefused | PushNotUnderstood

@@ -1,0 +1,201 @@
+// A profile as OTLP has it: opentelemetry-proto 1.11.0, profiles/v1development/profiles.proto and
+// collector/profiles/v1development/profiles_service.proto. The signal is in development: another version may read this otherwise.
+// In protobuf, as Go's and the Collector's receivers have it by default; the encoder is ours (protobuf.ts), since pprof-format
+// knows pprof's messages alone, and a protobuf library would be the largest dependency of all for one message.
+//
+//   request    1 resource profiles, 2 dictionary
+//   resource profiles   1 resource (1 attributes), 2 scope profiles (1 scope (1 name), 2 profiles)
+//   profile    1 type of its values, 2 samples, 3 begin in ns (fixed64), 4 duration in ns, 5 type of the period, 6 period, 7 id
+//   type       1 name, 2 unit: numbers of strings
+//   sample     1 stack, 4 values (packed)
+//   dictionary 1 mappings, 2 locations, 3 functions, 4 links, 5 strings, 6 attributes, 7 stacks
+//   location   3 lines (1 function, 2 line);  function   1 name, 2 system name;  stack   1 locations, leaf first
+//   attribute  1 key, 2 value (1 text, 3 whole number)
+//
+// Numbers are places in the dictionary's lists, of which the first element stands for nothing. A profile has values of one kind,
+// so there is one for each kind, and all share their stacks. Every unit is counted, so the period is 1 of the same; Pyroscope
+// names a profile by its period. What is zero is left out, what is negative too.
+
+import { createHash } from 'node:crypto'
+import { isAllocation } from '../cct/allocation.ts'
+import { frameNames, moveTo } from '../export/frames.ts'
+import { gzip } from '../export/gzip.ts'
+import { Locations } from '../export/locations.ts'
+import { type Value, valuesOf } from '../export/values.ts'
+import { wholeNumbers } from '../export/whole-numbers.ts'
+import { countedAsCalls } from '../profile/counted.ts'
+import { column, type Profile } from '../profile/profile.ts'
+import { PushNotUnderstood, PushRefused } from './errors.ts'
+import type { Identity } from './identity.ts'
+import { type Answer, type Draft, saidIn } from './post.ts'
+import { decode, Fields, inBlocks, measured, nested, type Part } from './protobuf.ts'
+
+const TYPE = 'application/x-protobuf'
+
+export function otlpRequest(profile: Profile, identity: Identity, url: URL): Draft {
+  const parts = otlpMessage(countedAsCalls(profile), identity)
+  return {
+    url,
+    headers: { 'content-type': TYPE, 'content-encoding': 'gzip' },
+    body: gzip(piecesOf(parts)),
+  }
+}
+
+function* piecesOf(parts: readonly Part[]): Generator<Uint8Array> {
+  for (const part of parts) yield* part.pieces()
+}
+
+/** ExportProfilesServiceRequest. */
+function otlpMessage(profile: Profile, identity: Identity): Part[] {
+  const strings = new Strings()
+  const contexts = new Contexts(profile)
+  const stacks = measured(() => inBlocks(contexts.stacks()))
+  const profiles = contexts.values.map((value, at) => {
+    const samples = measured(() => inBlocks(contexts.samples(at)))
+    return nested(2, [profileHead(profile, value, strings), samples])
+  })
+  const scope = new Fields().message(1, new Fields().put(1, 'jfluid'))
+  const resource = new Fields().message(1, resourceOf(profile, identity))
+  const functions = new Fields().put(3, '')
+  const locations = new Fields().put(2, '')
+  for (const { function: number, line, isFirst, name, systemName } of contexts.locations.all()) {
+    locations.message(2, new Fields().message(3, new Fields().number(1, number).number(2, line)))
+    if (!isFirst) continue
+    const system = systemName === '' ? 0 : strings.numberOf(systemName)
+    functions.message(3, new Fields().number(1, strings.numberOf(name)).number(2, system))
+  }
+  const link = new Fields().put(1, new Uint8Array(16)).put(2, new Uint8Array(8))
+  const others = new Fields().put(1, '').message(4, link).put(6, '')
+  return [
+    nested(1, [resource, nested(2, [scope, ...profiles])]),
+    nested(2, [others, locations, functions, strings.fields(5), new Fields().put(7, ''), stacks]),
+  ]
+}
+
+/** All but the samples. */
+function profileHead({ startedAt, durationMs, target }: Profile, value: Value, strings: Strings): Fields {
+  const type = new Fields().number(1, strings.numberOf(value.type)).number(2, strings.numberOf(value.unit))
+  // The same whenever it is pushed, so that a store can tell that it has it.
+  const id = createHash('sha256').update(`${startedAt} ${target.pid} ${durationMs} ${value.type}`).digest()
+  return new Fields()
+    .message(1, type)
+    .fixed64(3, BigInt(Math.max(0, Date.parse(startedAt))) * 1_000_000n)
+    .number(4, Math.round(durationMs * 1e6))
+    .message(5, type)
+    .number(6, 1)
+    .put(7, id.subarray(0, 16))
+}
+
+/** OpenTelemetry's names for what a label of ours says. */
+const ATTRIBUTES: Readonly<Record<string, string>> = { pid: 'process.pid' }
+
+function resourceOf({ target }: Profile, { service, labels }: Identity): Fields {
+  const resource = new Fields()
+  const add = (key: string, value: string): void => {
+    const isNumber = key === 'process.pid' && /^\d{1,15}$/.test(value)
+    const any = isNumber ? new Fields().number(3, Number(value)) : new Fields().put(1, value)
+    resource.message(1, new Fields().put(1, key).message(2, any))
+  }
+  add('service.name', service)
+  add('process.runtime.name', target.vm)
+  add('process.runtime.version', target.jdk)
+  for (const [key, value] of labels) add(ATTRIBUTES[key] ?? key, value)
+  return resource
+}
+
+class Strings {
+  readonly #numbers = new Map([['', 0]])
+
+  numberOf(text: string): number {
+    const known = this.#numbers.get(text) ?? this.#numbers.size
+    this.#numbers.set(text, known)
+    return known
+  }
+
+  fields(field: number): Fields {
+    const fields = new Fields(1 << 12)
+    for (const text of this.#numbers.keys()) fields.put(field, text)
+    return fields
+  }
+}
+
+/** Contexts that cost anything: each has a stack, and a sample of each kind of value that it has. */
+class Contexts {
+  readonly values: readonly Value[]
+  readonly locations: Locations
+  readonly #profile: Profile
+  /** Of a node; 0 for none. */
+  readonly #stack: Int32Array
+
+  constructor(profile: Profile) {
+    const { merged } = profile
+    this.#profile = profile
+    this.values = valuesOf(profile)
+    this.locations = new Locations(frameNames(profile))
+    this.#stack = new Int32Array(merged.count)
+    for (let at = 0; at < this.values.length; at++) {
+      for (const { node } of this.#costs(at)) this.#stack[node] = 1
+    }
+    let last = 0
+    for (let node = 0; node < merged.count; node++) {
+      if (this.#stack[node] !== 0) this.#stack[node] = ++last
+    }
+  }
+
+  *stacks(): Generator<Fields> {
+    const { merged } = this.#profile
+    const path: number[] = []
+    for (let node = 0; node < merged.count; node++) {
+      moveTo(path, node, merged.size)
+      if (this.#stack[node] === 0) continue
+      yield new Fields().message(7, new Fields().numbers(1, this.locations.stackOf(merged, path)))
+    }
+  }
+
+  *samples(at: number): Generator<Fields> {
+    for (const { node, cost } of this.#costs(at)) {
+      yield new Fields().message(2, new Fields().number(1, this.#stack[node]!).numbers(4, [cost]))
+    }
+  }
+
+  *#costs(at: number): Generator<{ readonly node: number; readonly cost: number }> {
+    const { merged } = this.#profile
+    const { column: name, of } = this.values[at]!
+    const next = wholeNumbers(column(merged, name))
+    for (let node = 0; node < merged.count; node++) {
+      const cost = next(node)
+      if (cost <= 0) continue
+      const kind = isAllocation(this.locations.nameOf(merged.method[node]!)) ? 'classes' : 'methods'
+      if (of === undefined || of === kind) yield { node, cost }
+    }
+  }
+}
+
+/**
+ * What the store says of a request that it has taken: ExportProfilesServiceResponse, whose field 1 tells of what it did not take
+ * (1 how many profiles, 2 why).
+ *
+ * @returns what it says besides, null if nothing
+ * @throws PushRefused, PushNotUnderstood
+ */
+export function otlpAnswer({ body, type }: Answer, store: string): string | null {
+  if (body.length === 0 || type !== TYPE) return null // JSON, to what is not JSON: it says 200
+  let rejected: bigint
+  let said: string
+  try {
+    const [partial] = decode(body).get(1) ?? []
+    if (!(partial instanceof Uint8Array)) return null
+    const fields = decode(partial)
+    const [count = 0n] = fields.get(1) ?? []
+    const [text = new Uint8Array(0)] = fields.get(2) ?? []
+    if (typeof count !== 'bigint' || typeof text === 'bigint') throw new RangeError('fields of other types')
+    rejected = BigInt.asIntN(64, count)
+    said = saidIn(text)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new PushNotUnderstood(store, `its answer is no OTLP: ${error.message}`)
+  }
+  if (rejected > 0n)
+    throw new PushRefused(store, `it left out ${rejected} profiles${said === '' ? '' : `: ${said}`}`)
+  return said === '' ? null : said
+}

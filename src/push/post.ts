@@ -1,0 +1,187 @@
+// One POST, in bounded time and memory, whatever the other side does. Node's own client: fetch has no timeout of its own, and
+// follows redirects or hides where they go.
+
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { clean } from '../profile/text.ts'
+import {
+  PushHostUnknown,
+  PushNotUnderstood,
+  type PushProblem,
+  PushRefused,
+  PushUnavailable,
+} from './errors.ts'
+
+export interface Request {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: readonly Uint8Array[]
+}
+
+/** A request whose body is made while it is asked for. */
+export interface Draft extends Omit<Request, 'body'> {
+  readonly body: Iterable<Uint8Array>
+}
+
+export interface Answer {
+  readonly status: number
+  /** Content-Type, without parameters. */
+  readonly type: string
+  readonly location: string | null
+  /** Retry-After, in ms. */
+  readonly afterMs: number | null
+  readonly body: Uint8Array
+}
+
+export interface Bounds {
+  /** Without anything going on. */
+  readonly idleMs: number
+  /** For one try. */
+  readonly wholeMs: number
+}
+
+export const BOUNDS: Bounds = { idleMs: 10_000, wholeMs: 60_000 }
+
+/** Nobody reads more of what a store says; OTLP 1.11.0 has 4 MiB as the most. */
+const MOST_ANSWER_BYTES = 1 << 20
+/** Of what a store says, for the user. */
+const SAID_CHARACTERS = 300
+/** Given to the socket at once, so that it can be seen whether they go. */
+const CHUNK_BYTES = 1 << 16
+
+/**
+ * @param shown  the store in messages
+ * @param stop   ends it at once
+ * @throws PushHostUnknown, PushUnavailable, PushNotUnderstood
+ */
+export function post(request: Request, shown: string, stop: AbortSignal, bounds = BOUNDS): Promise<Answer> {
+  const { url, headers, body } = request
+  return new Promise((resolve, reject) => {
+    let isConnected = false
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+    const length = body.reduce((sum, piece) => sum + piece.length, 0)
+    const outgoing = send(url, {
+      method: 'POST',
+      agent: false, // a connection of its own, that is over with the answer
+      headers: { 'user-agent': 'jfluid', accept: '*/*', ...headers, 'content-length': length },
+    })
+    const fail = (problem: Error): void => {
+      clearTimeout(deadline)
+      stop.removeEventListener('abort', stopped)
+      outgoing.destroy()
+      reject(problem)
+    }
+    const tooLong = (ms: number, what: string): void =>
+      fail(new PushUnavailable(shown, `${what} within ${seconds(ms)}`, false))
+    const deadline = setTimeout(() => tooLong(bounds.wholeMs, 'it was not done'), bounds.wholeMs)
+    const stopped = (): void => fail(new PushUnavailable(shown, 'it was interrupted', false))
+    outgoing.on('error', (error: NodeJS.ErrnoException) => fail(problemOf(error, url, shown)))
+    if (stop.aborted) return stopped()
+    stop.addEventListener('abort', stopped)
+    outgoing.setTimeout(bounds.idleMs, () =>
+      tooLong(bounds.idleMs, isConnected ? 'no answer' : 'no connection'),
+    )
+    outgoing.on('socket', (socket) => {
+      socket.once('connect', () => {
+        isConnected = true
+      })
+    })
+    outgoing.on('response', (incoming) => {
+      readAnswer(incoming, shown).then((answer) => {
+        clearTimeout(deadline)
+        stop.removeEventListener('abort', stopped)
+        outgoing.destroy()
+        resolve(answer)
+      }, fail)
+    })
+    void sendPieces(body, outgoing)
+  })
+}
+
+/** At the pace of the socket; one that has gone takes no more, which `error` tells. */
+async function sendPieces(body: readonly Uint8Array[], out: ReturnType<typeof httpRequest>): Promise<void> {
+  for (const piece of body) {
+    for (let at = 0; at < piece.length; at += CHUNK_BYTES) {
+      if (out.destroyed) return
+      if (out.write(piece.subarray(at, at + CHUNK_BYTES))) continue
+      await new Promise<void>((resolve) => {
+        out.once('drain', resolve).once('close', resolve)
+      })
+    }
+  }
+  if (!out.destroyed) out.end()
+}
+
+function readAnswer(incoming: IncomingMessage, shown: string): Promise<Answer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  return new Promise((resolve, reject) => {
+    const cut = (what: string): void => reject(new PushUnavailable(shown, what, false))
+    incoming.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes > MOST_ANSWER_BYTES) {
+        reject(new PushNotUnderstood(shown, `its answer is longer than ${MOST_ANSWER_BYTES} bytes`))
+      }
+    })
+    incoming.on('error', () => cut('its answer ended in the middle'))
+    incoming.on('end', () =>
+      resolve({
+        status: incoming.statusCode ?? 0,
+        type: (incoming.headers['content-type'] ?? '').replace(/;.*/s, '').trim().toLowerCase(),
+        location: incoming.headers.location ?? null,
+        afterMs: retryAfter(incoming.headers['retry-after']),
+        body: Buffer.concat(chunks, bytes),
+      }),
+    )
+  })
+}
+
+/** Seconds, or a date (RFC 9110, 10.2.3). */
+function retryAfter(text: string | undefined): number | null {
+  if (text === undefined) return null
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Number.isNaN(ms) ? null : Math.max(0, ms)
+}
+
+/** The beginning of what a store says, as a terminal can have it, in one line. */
+export function saidIn(text: Uint8Array): string {
+  const begin = new TextDecoder().decode(text.subarray(0, 4 * SAID_CHARACTERS))
+  return clean(begin.trim()).slice(0, SAID_CHARACTERS)
+}
+
+/** What a failed connection means. */
+function problemOf(error: NodeJS.ErrnoException, { host, hostname }: URL, shown: string): PushProblem {
+  const code = error.code ?? error.message
+  switch (code) {
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EAI_NODATA':
+      return new PushHostUnknown(hostname, code)
+    case 'ECONNREFUSED':
+      return new PushUnavailable(shown, `nobody listens at ${host}`, true)
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return new PushUnavailable(shown, `there is no way to ${host} (${code})`, true)
+    case 'ECONNRESET':
+    case 'EPIPE':
+      // Whether it has the profile nobody knows: to try again might be to have it twice.
+      return new PushUnavailable(shown, 'it closed the connection without an answer', false)
+    case 'ETIMEDOUT':
+      return new PushUnavailable(shown, `no connection to ${host}`, false)
+    default:
+      if (code.startsWith('HPE_')) return new PushNotUnderstood(shown, 'its answer is no HTTP')
+      if (/^(CERT_|ERR_TLS|ERR_SSL|EPROTO|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_)/.test(code)) {
+        return new PushNotUnderstood(
+          shown,
+          `no secure connection to it (${code})`,
+          'Check that it speaks https there; a certificate of your own authority is trusted with NODE_EXTRA_CA_CERTS=<file>.',
+        )
+      }
+      return new PushRefused(shown, `the connection failed (${code})`)
+  }
+}
+
+function seconds(ms: number): string {
+  return `${ms / 1000} s`
+}

@@ -1,0 +1,177 @@
+// Hands a profile to a store: once, and once more if it may have been a bad moment.
+
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
+import type { Profile } from '../profile/profile.ts'
+import {
+  PushNotAllowed,
+  PushNotUnderstood,
+  type PushProblem,
+  PushRefused,
+  PushUnavailable,
+} from './errors.ts'
+import { type Identity, identityOf, identityText, type Naming } from './identity.ts'
+import { otlpAnswer, otlpRequest } from './otlp.ts'
+import { type Answer, BOUNDS, type Bounds, type Draft, post, type Request, saidIn } from './post.ts'
+import { pyroscopeRequest } from './pyroscope.ts'
+import type { Credentials, Store } from './store.ts'
+
+export interface Push {
+  readonly store: Store
+  readonly naming: Naming
+  readonly credentials: Credentials
+}
+
+export interface PushBounds extends Bounds {
+  /** Before the second try, unless the store asks for more. */
+  readonly pauseMs: number
+}
+
+const PUSH_BOUNDS: PushBounds = { ...BOUNDS, pauseMs: 1000 }
+/** A store that wants a longer pause gets no second try. */
+const LONGEST_PAUSE_MS = 10_000
+const REDIRECTS = 3
+
+/**
+ * @param tell  what happens meanwhile
+ * @param stop  ends it
+ * @returns what the profile is filed under
+ * @throws PushNotAllowed, PushHostUnknown, PushUnavailable, PushRefused, PushNotUnderstood
+ */
+export async function push(
+  profile: Profile,
+  to: Push,
+  tell: (line: string) => void,
+  stop: AbortSignal,
+  bounds = PUSH_BOUNDS,
+): Promise<string> {
+  const { store, naming, credentials } = to
+  const identity = identityOf(profile, naming)
+  const draft = draftOf(profile, identity, store)
+  const whole = {
+    ...draft,
+    headers: { ...draft.headers, ...credentials.headers },
+    body: await made(draft.body, store.shown, stop),
+  }
+  const said = await twice(() => pushOnce(whole, to, stop, bounds), store, tell, stop, bounds.pauseMs)
+  if (said !== null) tell(`${store.shown} says: ${said}`)
+  return identityText(identity)
+}
+
+function draftOf(profile: Profile, identity: Identity, { protocol, url }: Store): Draft {
+  return protocol === 'otlp' ? otlpRequest(profile, identity, url) : pyroscopeRequest(profile, identity, url)
+}
+
+/** Now and then others have their turn meanwhile, who may want it to end: a million contexts take some seconds. */
+async function made(body: Iterable<Uint8Array>, shown: string, stop: AbortSignal): Promise<Uint8Array[]> {
+  const pieces: Uint8Array[] = []
+  let next = performance.now() + TURN_MS
+  for (const piece of body) {
+    pieces.push(piece)
+    if (performance.now() < next) continue
+    await turn()
+    if (stop.aborted) throw new PushUnavailable(shown, 'it was interrupted', false)
+    next = performance.now() + TURN_MS
+  }
+  return pieces
+}
+
+const TURN_MS = 50
+
+async function twice<T>(
+  once: () => Promise<T>,
+  { shown }: Store,
+  tell: (line: string) => void,
+  stop: AbortSignal,
+  pauseMs: number,
+): Promise<T> {
+  try {
+    return await once()
+  } catch (error) {
+    if (!(error instanceof PushUnavailable) || !error.retry) throw error
+    const asked = error.afterMs ?? 0
+    if (asked > LONGEST_PAUSE_MS) throw error
+    const pause = Math.max(pauseMs, asked)
+    tell(`${error.message}; trying once more in ${pause / 1000} s`)
+    await sleep(pause, undefined, { signal: stop }).catch(() => {
+      throw new PushUnavailable(shown, 'it was interrupted', false)
+    })
+    return await once()
+  }
+}
+
+/** @returns what the store says besides, null if nothing */
+async function pushOnce(
+  first: Request,
+  { store, credentials }: Push,
+  stop: AbortSignal,
+  bounds: Bounds,
+): Promise<string | null> {
+  const { shown, protocol } = store
+  let request = first
+  for (let redirects = 0; ; redirects++) {
+    const answer = await post(request, shown, stop, bounds)
+    const { status } = answer
+    if (status >= 300 && status < 400) {
+      request = { ...request, url: redirected(answer, request.url, shown, redirects) }
+      continue
+    }
+    const words = wordsOf(answer)
+    if (status >= 200 && status < 300) {
+      // A web page says 200 to much.
+      if (answer.type === 'text/html') throw new PushNotUnderstood(shown, 'it answered with a web page')
+      return protocol === 'otlp' ? otlpAnswer(answer, shown) : null
+    }
+    throw refusal(answer, words, store, credentials)
+  }
+}
+
+/**
+ * To the same place only: nobody else gets the token, and no GET in place of a POST (RFC 9110, 15.4) has a profile.
+ *
+ * @throws PushNotUnderstood
+ */
+function redirected({ status, location }: Answer, from: URL, shown: string, before: number): URL {
+  const to = location === null ? null : URL.canParse(location, from.href) ? new URL(location, from) : null
+  if (to === null) throw new PushNotUnderstood(shown, `HTTP ${status} without an address to go to`)
+  const there = to.origin + to.pathname
+  if (before >= REDIRECTS) throw new PushNotUnderstood(shown, `it redirects again and again, now to ${there}`)
+  const isKept = status === 307 || status === 308
+  if (to.origin !== from.origin || !isKept) {
+    throw new PushNotUnderstood(
+      shown,
+      `it redirects to ${there}, where the profile was not sent`,
+      'Give that address yourself, if you trust it.',
+    )
+  }
+  return to
+}
+
+function refusal(answer: Answer, words: string, { shown }: Store, { isTokenSet }: Credentials): PushProblem {
+  const { status, afterMs } = answer
+  if (status === 401 || status === 403 || status === 407) {
+    return new PushNotAllowed(shown, status, words, isTokenSet)
+  }
+  const what = `HTTP ${status}${words}`
+  if (status >= 500 || status === 429) return new PushUnavailable(shown, what, true, afterMs)
+  if (status === 404 || status === 405) {
+    return new PushRefused(
+      shown,
+      what,
+      'Check the address: a Pyroscope has /ingest, a receiver of OTLP profiles /v1development/profiles.',
+    )
+  }
+  if (status === 413) {
+    return new PushRefused(
+      shown,
+      what,
+      'Record for a shorter time, or with a smaller --max-contexts; or raise what the store takes.',
+    )
+  }
+  return new PushRefused(shown, what)
+}
+
+/** What the store says, behind a colon; empty if it says nothing that can be read. */
+function wordsOf({ body, type }: Answer): string {
+  const text = type === 'text/html' || type.includes('protobuf') ? '' : saidIn(body)
+  return text === '' ? '' : `: ${text}`
+}

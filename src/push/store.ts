@@ -1,0 +1,95 @@
+// Where profiles are pushed: what an address means, and what to send along so that it is let in.
+
+import { BadPushCredentials, BadPushUrl } from './errors.ts'
+
+/** How a store wants a profile: pprof, by the HTTP API of Pyroscope, or OTLP. */
+export type Protocol = 'pyroscope' | 'otlp'
+
+export interface Store {
+  readonly protocol: Protocol
+  readonly url: URL
+  /** For messages: neither query nor anything else that may be secret. */
+  readonly shown: string
+}
+
+export const INGEST_PATH = '/ingest'
+/** OTLP 1.11.0, "OTLP/HTTP Request": while the signal is in development, the path says so. */
+export const OTLP_PATH = '/v1development/profiles'
+const OTLP_PREFIX = 'otlp+'
+
+/**
+ * `http://host:4040` is a Pyroscope, `otlp+http://host:4318` whatever takes OTLP; the path that the protocol has is added, unless
+ * the address ends with it. One that ends with OTLP's needs no prefix.
+ *
+ * @throws BadPushUrl
+ */
+export function parseStore(text: string): Store {
+  const isMarked = text.toLowerCase().startsWith(OTLP_PREFIX)
+  const plain = isMarked ? text.slice(OTLP_PREFIX.length) : text
+  const url = parsed(plain)
+  if (url === null) {
+    const quoted = text.includes('@') ? 'it' : JSON.stringify(text.slice(0, 60).replace(/\?.*/s, '?…'))
+    throw new BadPushUrl(`${quoted} is not a URL`)
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new BadPushUrl(`${JSON.stringify(url.protocol)} is neither http: nor https:`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new BadPushUrl(
+      'the URL holds a user or a password, which all users of this machine could see',
+      'Set JFLUID_PUSH_USER and JFLUID_PUSH_TOKEN in the environment instead.',
+    )
+  }
+  url.hash = ''
+  const path = url.pathname.replace(/\/+$/, '')
+  const protocol: Protocol = isMarked || path.endsWith(OTLP_PATH) ? 'otlp' : 'pyroscope'
+  const own = protocol === 'otlp' ? OTLP_PATH : INGEST_PATH
+  url.pathname = path.endsWith(own) ? path : path + own
+  return { protocol, url, shown: url.origin + url.pathname }
+}
+
+function parsed(text: string): URL | null {
+  try {
+    return new URL(text)
+  } catch {
+    return null // the one thing that it throws
+  }
+}
+
+export interface Credentials {
+  /** For the request. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly isTokenSet: boolean
+}
+
+type Environment = { readonly [name: string]: string | undefined }
+
+/**
+ * Never from the command line, which all users of a machine can see: JFLUID_PUSH_TOKEN is a bearer token (RFC 6750) or, with
+ * JFLUID_PUSH_USER, that user's password (RFC 7617), as Grafana Cloud has it. JFLUID_PUSH_TENANT is Pyroscope's X-Scope-OrgID.
+ *
+ * @throws BadPushCredentials
+ */
+export function credentials(env: Environment): Credentials {
+  const token = given(env, 'JFLUID_PUSH_TOKEN')
+  const user = given(env, 'JFLUID_PUSH_USER')
+  const tenant = given(env, 'JFLUID_PUSH_TENANT')
+  const headers: Record<string, string> = {}
+  if (user !== undefined) headers.authorization = `Basic ${btoa(`${user}:${token ?? ''}`)}`
+  else if (token !== undefined) headers.authorization = `Bearer ${token}`
+  if (tenant !== undefined) headers['x-scope-orgid'] = tenant
+  return { headers, isTokenSet: user !== undefined || token !== undefined }
+}
+
+/** Printable ASCII: what every server reads the same. */
+function given(env: Environment, name: string): string | undefined {
+  const value = env[name]
+  if (value !== undefined && !/^[\x20-\x7e]+$/.test(value)) throw new BadPushCredentials(name)
+  return value
+}
+
+/** Whether who listens on the way can read what is sent. */
+export function isOpen({ url }: Store): boolean {
+  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
+  return url.protocol === 'http:' && !isHere
+}

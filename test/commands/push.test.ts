@@ -1,0 +1,200 @@
+// jfluid push, and what record --push refuses before it looks for a JVM.
+
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Destination, type DestinationFlags, keptIn } from '../../src/commands/destination.ts'
+import { tellOfStore } from '../../src/commands/push-options.ts'
+import type { StopSignal } from '../../src/commands/signals.ts'
+import { readProfile, writeProfile } from '../../src/profile/file.ts'
+import { parseNaming } from '../../src/push/identity.ts'
+import { credentials, parseStore } from '../../src/push/store.ts'
+import { REGION } from '../profile/region.ts'
+import { profileOf } from '../profile/trees.ts'
+import { ingested, startStore } from '../push/stores.ts'
+import { startProcess } from '../support/java-process.ts'
+import { cli, type Ran } from '../support/jfluid.ts'
+
+const PROFILE = profileOf('main 1x 10ns ( work 2x 54ns )')
+const EMPTY = profileOf('', { events: { count: 0, waitMs: 0 }, warnings: ['no root was called'] })
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'jfluid-push-'))
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+async function jfluid(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  const p = startProcess(process.execPath, [cli, ...args], { cwd: directory, env })
+  const { code } = await p.exit
+  return { code, stdout: p.stdout(), stderr: p.stderr() }
+}
+
+async function fileOf(profile = PROFILE): Promise<string> {
+  const path = join(directory, 'p.jfluid')
+  await writeProfile(profile, path)
+  return path
+}
+
+describe('jfluid push', () => {
+  it('hands a file to a store, with the token of the environment', async () => {
+    const store = await startStore()
+    const args = ['push', await fileOf(), '--to', store.url, '--push-name', 'shop', '--label', 'pid=']
+    const { code, stdout, stderr } = await jfluid(args, { JFLUID_PUSH_TOKEN: 'ey-secret' })
+    expect([code, stdout]).toEqual([0, ''])
+    expect(stderr).toBe(`pushing to ${store.url}/ingest\npushed to ${store.url}/ingest as shop{mode=exact}\n`)
+    const [request] = store.received
+    expect(request!.headers.authorization).toBe('Bearer ey-secret')
+    const { samples } = await ingested(request!)
+    expect(samples.map(({ values }) => values)).toEqual([
+      [1, 10],
+      [2, 54],
+    ])
+  })
+
+  it('says that OTLP is experimental', async () => {
+    const store = await startStore()
+    const { code, stderr } = await jfluid(['push', await fileOf(), '--to', `otlp+${store.url}`])
+    expect([code, store.received[0]?.url.pathname]).toEqual([0, '/v1development/profiles'])
+    expect(stderr).toMatch(/^pushing by OTLP is experimental: /)
+  })
+
+  it('that is not allowed ends with 77, and says what to set; the token is in no message', async () => {
+    const store = await startStore((response) => response.writeHead(401).end())
+    const args = ['push', await fileOf(), '--to', store.url]
+    const without = await jfluid(args)
+    expect(without).toMatchObject({
+      code: 77,
+      stderr: expect.stringContaining('Set JFLUID_PUSH_TOKEN') as string,
+    })
+    const wrong = await jfluid(args, { JFLUID_PUSH_TOKEN: 'ey-secret' })
+    expect(wrong).toMatchObject({
+      code: 77,
+      stderr: expect.stringContaining('Check JFLUID_PUSH_TOKEN') as string,
+    })
+    expect(wrong.stderr).not.toContain('ey-secret')
+  })
+
+  it('of what a store has no use for sends nothing', async () => {
+    const store = await startStore()
+    const told = async (args: readonly string[]) => {
+      const { code, stderr } = await jfluid([...args, '--to', store.url])
+      return `${code} ${stderr.split('\n')[0]}`
+    }
+    expect(await told(['push', await fileOf(EMPTY)])).toMatch(
+      /^65 .*holds no calls: there is nothing to push$/,
+    )
+    const regions = await fileOf({ ...PROFILE, regions: [REGION] })
+    expect(await told(['push', regions])).toMatch(/^64 .*times of regions and no tree/)
+    expect(await told(['push', 'none.jfluid'])).toMatch(/^66 /)
+    expect(store.received).toHaveLength(0)
+  })
+
+  it('is told by whom a token can be read', () => {
+    const told = (url: string, env: Record<string, string>): string[] => {
+      const lines: string[] = []
+      const to = { store: parseStore(url), naming: parseNaming(undefined, []), credentials: credentials(env) }
+      tellOfStore(to, (line) => lines.push(line))
+      return lines
+    }
+    const token = { JFLUID_PUSH_TOKEN: 'x' }
+    expect(told('http://store:4040', token)[0]).toMatch(
+      /^warning: http:\/\/store:4040\/ingest is not encrypted/,
+    )
+    for (const url of ['http://localhost:4040', 'http://127.0.0.1', 'http://[::1]:1', 'https://store']) {
+      expect(told(url, token)).toEqual([])
+    }
+    expect(told('http://store:4040', {})).toEqual([])
+  })
+})
+
+describe('record refuses', () => {
+  const refusal = (flags: DestinationFlags): string => {
+    try {
+      Destination.check(flags)
+      return 'nothing'
+    } catch (error) {
+      const { name, exitCode } = error as Error & { exitCode: number }
+      return `${name} ${exitCode}`
+    }
+  }
+
+  it('to lose what it records, labels that nobody sees, and regions for a store', () => {
+    expect(refusal({})).toBe('NowhereToPut 64')
+    expect(refusal({ out: 'p' })).toBe('nothing')
+    expect(refusal({ push: 'http://h' })).toBe('nothing')
+    expect(refusal({ out: 'p', push: 'http://h', label: ['a=b'], pushName: 'x' })).toBe('nothing')
+    expect(refusal({ out: 'p', label: ['a=b'] })).toBe('OnlyForPush 64')
+    expect(refusal({ out: 'p', pushName: 'x' })).toBe('OnlyForPush 64')
+    expect(refusal({ push: 'http://h', region: ['A.b:1-2'] })).toBe('PushNeedsCalls 64')
+    expect(refusal({ out: 'p', region: ['A.b:1-2'] })).toBe('nothing')
+    expect(refusal({ push: 'ftp://h' })).toBe('BadPushUrl 64')
+  })
+})
+
+describe('a recording', () => {
+  const told: string[] = []
+  const stop: StopSignal = {
+    fired: new Promise(() => {}),
+    signal: null,
+    instead: () => {},
+    dispose: () => {},
+  }
+
+  async function put(flags: DestinationFlags, profile = PROFILE) {
+    told.length = 0
+    const tell = (line: string) => told.push(line)
+    const destination = await Destination.of(flags, Destination.check(flags), 4711, tell)
+    return await destination.put(profile, tell, stop)
+  }
+  const file = () => join(directory, 'out.jfluid')
+
+  it('goes into the file and to the store', async () => {
+    const store = await startStore()
+    const done = await put({ out: file(), push: store.url })
+    expect(done).toMatchObject({ path: file(), store: `${store.url}/ingest`, problem: null })
+    expect(done.lines[0]).toBe(`pushed to ${store.url}/ingest as com.acme.Main{pid=4711,mode=exact}`)
+    expect(done.lines[1]).toMatch(/^profile written to .*out\.jfluid/)
+    expect((await readProfile(file())).events.count).toBe(PROFILE.events.count)
+    expect(keptIn(done)).toBe(file())
+  })
+
+  it('that the store does not take is in the file, and the error says where and what next', async () => {
+    const store = await startStore((response) => response.writeHead(403).end())
+    const { problem, path } = await put({ out: file(), push: store.url })
+    expect(path).toBe(file())
+    expect(problem).toMatchObject({ name: 'ProfileNotPushed', exitCode: 77 })
+    expect(problem!.message).toMatch(/HTTP 403; the profile is in .*out\.jfluid$/)
+    expect(problem!.hint).toContain(`jfluid push ${file()} --to ${store.url}`)
+  })
+
+  it('that no file can have goes to the store all the same', async () => {
+    const store = await startStore()
+    const { problem, path, store: has } = await put({ out: '/dev/full', push: store.url })
+    expect(problem).toMatchObject({ name: 'ProfilePutElsewhere', exitCode: 73 })
+    expect([has, store.received.length]).toEqual([`${store.url}/ingest`, 1])
+    rmSync(dirname(path!), { recursive: true })
+  })
+
+  it('that neither takes is where there is room, and both problems are told', async () => {
+    const store = await startStore((response) => response.writeHead(403).end())
+    const { problem, path } = await put({ out: '/dev/full', push: store.url })
+    expect(problem).toMatchObject({ name: 'ProfilePutElsewhere', exitCode: 73 })
+    expect(told.at(-1)).toMatch(/HTTP 403$/)
+    expect(existsSync(path!)).toBe(true)
+    rmSync(dirname(path!), { recursive: true })
+  })
+
+  it('of nothing is not pushed; its warnings stay in the file', async () => {
+    const store = await startStore()
+    const { lines, problem, path } = await put({ out: file(), push: store.url }, EMPTY)
+    expect([problem, path, store.received.length]).toEqual([null, file(), 0])
+    expect(lines[0]).toBe('nothing was recorded, and so nothing is pushed')
+    expect((await readProfile(file())).warnings).toEqual(['no root was called'])
+  })
+
+  it('leaves no directory of its own behind', () => {
+    expect(readdirSync(directory)).toEqual([])
+  })
+})

@@ -1,0 +1,305 @@
+// Stores that are not there, not well, or not stores: what is said, in what time, and who gets the token.
+
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { parseNaming } from '../../src/push/identity.ts'
+import { push } from '../../src/push/push.ts'
+import { credentials, parseStore } from '../../src/push/store.ts'
+import { profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
+import { closedPort, startStore, startTcp } from './stores.ts'
+
+const PROFILE = profileOf('main 1x 10ns ( work 2x 54ns )')
+/** Short enough for a test: what is waited for here never comes. */
+const BOUNDS = { idleMs: 150, wholeMs: 600, pauseMs: 1 }
+/** Long enough for a machine that is busy with others. */
+const PATIENT = { idleMs: 20_000, wholeMs: 20_000, pauseMs: 1 }
+const SECRET = 'ey-secret'
+const OTLP = '/v1development/profiles'
+
+interface Outcome {
+  readonly filed?: string
+  readonly error?: Error & { readonly exitCode: number; readonly hint: string }
+  readonly told: readonly string[]
+}
+
+async function tried(url: string, bounds = PATIENT, stop = new AbortController().signal): Promise<Outcome> {
+  const told: string[] = []
+  const to = {
+    store: parseStore(url),
+    naming: parseNaming(undefined, []),
+    credentials: credentials({ JFLUID_PUSH_TOKEN: SECRET }),
+  }
+  try {
+    const filed = await push(PROFILE, to, (line) => told.push(line), stop, bounds)
+    return { filed, told }
+  } catch (error) {
+    const known = error as NonNullable<Outcome['error']>
+    expect(known.exitCode, String(known.stack)).toBeTypeOf('number')
+    expect(`${known.message} ${known.hint} ${told.join()}`).not.toContain(SECRET)
+    return { error: known, told }
+  }
+}
+
+/** Name, status and message of what went wrong. */
+async function wrong(...args: Parameters<typeof tried>): Promise<string> {
+  const { error, filed } = await tried(...args)
+  return error === undefined
+    ? `it was filed as ${filed}`
+    : `${error.name} ${error.exitCode}: ${error.message}`
+}
+
+const status = (code: number, text = '', headers: Record<string, string> = {}) =>
+  startStore((response) => response.writeHead(code, { 'content-type': 'text/plain', ...headers }).end(text))
+
+describe('a store that says no', () => {
+  it.each([401, 403])('is not asked again: %i', async (code) => {
+    const store = await status(code, 'no such tenant\n')
+    expect(await wrong(store.url)).toBe(
+      `PushNotAllowed 77: ${store.url}/ingest does not let us push: HTTP ${code}: no such tenant`,
+    )
+    expect(store.received).toHaveLength(1)
+  })
+
+  it.each([
+    [400, 'PushRefused 69'],
+    [404, 'PushRefused 69'],
+    [413, 'PushRefused 69'],
+    [422, 'PushRefused 69'],
+  ])('is quoted, in one line of what a terminal can take: %i', async (code, name) => {
+    const store = await status(code, `outside of \x1b[31mthe\r\n window ${'x'.repeat(5000)}`)
+    const message = await wrong(store.url)
+    expect(message).toMatch(
+      `${name}: ${store.url}/ingest refused the profile: HTTP ${code}: outside of ?[31mthe?? window xxx`,
+    )
+    expect(message.length).toBeLessThan(450)
+    expect(store.received).toHaveLength(1)
+  })
+})
+
+describe('a store that is in trouble', () => {
+  it('is asked once more', async () => {
+    const store = await startStore((response, nth) => response.writeHead(nth === 1 ? 503 : 200).end())
+    const { filed, told } = await tried(store.url)
+    expect(filed).toBe('com.acme.Main{pid=4711,mode=exact}')
+    expect(told).toEqual([
+      `${store.url}/ingest did not take the profile: HTTP 503; trying once more in 0.001 s`,
+    ])
+    const [first, second] = store.received
+    expect(second!.body).toEqual(first!.body)
+  })
+
+  it.each([500, 502, 503, 429])('and not a third time: %i', async (code) => {
+    const store = await status(code)
+    expect(await wrong(store.url)).toBe(
+      `PushUnavailable 75: ${store.url}/ingest did not take the profile: HTTP ${code}`,
+    )
+    expect(store.received).toHaveLength(2)
+  })
+
+  it('is waited for as long as it asks, unless that is long', async () => {
+    const soon = await status(503, '', { 'retry-after': '0' })
+    await tried(soon.url)
+    expect(soon.received).toHaveLength(2)
+    const late = await status(503, '', { 'retry-after': '3600' })
+    await tried(late.url)
+    expect(late.received).toHaveLength(1)
+    const then = await status(503, '', { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() })
+    await tried(then.url)
+    expect(then.received).toHaveLength(1)
+  })
+
+  it('is not there: tried twice', async () => {
+    const { error, told } = await tried(await closedPort())
+    expect(error).toMatchObject({ name: 'PushUnavailable', exitCode: 75 })
+    expect(error!.message).toMatch(/nobody listens at 127\.0\.0\.1:\d+$/)
+    expect(told).toHaveLength(1)
+  })
+
+  it('has no address', async () => {
+    expect(await wrong('http://jfluid-no-such-host.invalid')).toMatch(
+      /^PushHostUnknown 68: there is no host jfluid-no-such-host\.invalid \(E\w+\)$/,
+    )
+  })
+})
+
+describe('a store that keeps silent', () => {
+  it('is left when nothing has come for a while', async () => {
+    const hung = await startTcp(() => {})
+    expect(await wrong(hung, BOUNDS)).toMatch(/^PushUnavailable 75: .*no answer within 0\.15 s$/)
+  })
+
+  it('is left when it trickles', async () => {
+    const url = await startTcp((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n')
+      const timer = setInterval(() => socket.write('x'), 20)
+      socket.once('close', () => clearInterval(timer))
+    })
+    expect(await wrong(url, BOUNDS)).toMatch(/^PushUnavailable 75: .*it was not done within 0\.6 s$/)
+  })
+
+  it('and takes nothing of a large profile', async () => {
+    const names = Array.from({ length: 31 }, (_, id) => `m${id} 1x 1ns`).join(' ')
+    const large = profileOfTree(randomTree(20_000, 30, seeded(5)), profileOf(names).methodNames)
+    const url = await startTcp((socket) => socket.pause())
+    const to = { store: parseStore(url), naming: parseNaming(undefined, []), credentials: credentials({}) }
+    const pushing = push(large, to, () => {}, new AbortController().signal, BOUNDS)
+    await expect(pushing).rejects.toMatchObject({ name: 'PushUnavailable', exitCode: 75 })
+  })
+
+  it('is left at once when the user wants to go', async () => {
+    const stop = new AbortController()
+    const url = await startTcp(() => stop.abort())
+    expect(await wrong(url, PATIENT, stop.signal)).toMatch(/PushUnavailable 75: .*it was interrupted$/)
+    expect(await wrong(url, PATIENT, stop.signal)).toMatch(/it was interrupted$/)
+  })
+
+  it('also between two tries', async () => {
+    const stop = new AbortController()
+    const store = await startStore((response) => {
+      response.writeHead(500).end(() => setImmediate(() => stop.abort()))
+    })
+    const outcome = await tried(store.url, { ...PATIENT, pauseMs: 60_000 }, stop.signal)
+    expect(outcome.error).toMatchObject({ name: 'PushUnavailable' })
+    expect(outcome.error!.message).toMatch(/it was interrupted$/)
+  })
+})
+
+describe('what is no store', () => {
+  it('closes the connection', async () => {
+    const url = await startTcp((socket) => socket.destroy())
+    expect(await wrong(url)).toMatch(/^PushUnavailable 75: .*closed the connection without an answer$/)
+  })
+
+  it('closes it in the middle of its answer', async () => {
+    const url = await startTcp((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nxx'))
+    expect(await wrong(url)).toMatch(/^PushUnavailable 75: .*ended in the middle$/)
+  })
+
+  it('speaks something else', async () => {
+    const url = await startTcp((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
+    expect(await wrong(url)).toMatch(/^PushNotUnderstood 76: .*its answer is no HTTP$/)
+  })
+
+  it('speaks no TLS', async () => {
+    const url = await startTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    expect(await wrong(url.replace('http:', 'https:'))).toMatch(
+      /^PushNotUnderstood 76: .*no secure connection/,
+    )
+  })
+
+  it('answers without end', async () => {
+    let sent = 0
+    const store = await startStore((response) => {
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(1 << 16))) sent += 1 << 16
+      }
+      response.writeHead(200).on('drain', more)
+      more()
+    })
+    expect(await wrong(store.url)).toMatch(/^PushNotUnderstood 76: .*longer than 1048576 bytes$/)
+    expect(sent).toBeLessThan(64 << 20)
+  })
+
+  it('answers with a web page', async () => {
+    const store = await status(200, '<html>', { 'content-type': 'text/html; charset=utf-8' })
+    expect(await wrong(store.url)).toMatch(/^PushNotUnderstood 76: .*web page$/)
+  })
+})
+
+describe('a redirect', () => {
+  const to = (location: string, code = 307) =>
+    startStore((response) => response.writeHead(code, { location }).end())
+
+  it('to another host is not followed: nobody else gets profile and token', async () => {
+    const other = await startStore()
+    const store = await to(`${other.url}/ingest?token=x`)
+    const { error } = await tried(store.url)
+    expect(error).toMatchObject({ name: 'PushNotUnderstood', exitCode: 76 })
+    expect(error!.message).toContain(`it redirects to ${other.url}/ingest, where the profile was not sent`)
+    expect(other.received).toHaveLength(0)
+  })
+
+  it('to the same place is, with all that was sent', async () => {
+    const store = await startStore((response, _, { url }) =>
+      url.pathname === '/ingest'
+        ? response.writeHead(308, { location: '/new/ingest?a=b' }).end()
+        : response.end(),
+    )
+    expect((await tried(store.url)).filed).toBeDefined()
+    const [first, second] = store.received
+    expect(second!.url.pathname).toBe('/new/ingest')
+    expect(second!.body).toEqual(first!.body)
+    expect(second!.headers.authorization).toBe(`Bearer ${SECRET}`)
+  })
+
+  it.each([
+    ['round and round', '/ingest', 307, 4, /it redirects again and again/],
+    ['that makes a GET of it', '/other', 302, 1, /where the profile was not sent$/],
+    ['to where it is', '', 307, 4, /it redirects again and again/],
+    ['to what is no address', 'http://', 307, 1, /HTTP 307 without an address to go to$/],
+    ['to a file', 'file:///etc/passwd', 307, 1, /where the profile was not sent$/],
+  ])('%s ends', async (_, location, code, requests, message) => {
+    const store = await to(location, code)
+    const { error } = await tried(store.url)
+    expect(error).toMatchObject({ name: 'PushNotUnderstood', exitCode: 76 })
+    expect(error!.message).toMatch(message)
+    expect(store.received).toHaveLength(requests)
+  })
+})
+
+describe('an answer by OTLP', () => {
+  const answered = async (body: Uint8Array | string, type = 'application/x-protobuf'): Promise<Outcome> => {
+    const store = await startStore((response) => response.writeHead(200, { 'content-type': type }).end(body))
+    return await tried(store.url + OTLP)
+  }
+  const text = (said: string) => [0x12, said.length, ...Buffer.from(said)]
+  const partial = (...bytes: number[]) => Uint8Array.of(0x0a, bytes.length, ...bytes)
+
+  it('of nothing, or of a partial success that says nothing, is all right', async () => {
+    expect((await answered('')).filed).toBeDefined()
+    expect((await answered(partial())).filed).toBeDefined()
+    expect((await answered('{}', 'application/json')).filed).toBeDefined()
+  })
+
+  it('that some were left out is an error', async () => {
+    const { error } = await answered(partial(0x08, 2, ...text('too old')))
+    expect(error).toMatchObject({ name: 'PushRefused', exitCode: 69 })
+    expect(error!.message).toMatch(/it left out 2 profiles: too old$/)
+  })
+
+  it('with a word for the user is told', async () => {
+    const { filed, told } = await answered(partial(...text('slow \x1bdown')))
+    expect(filed).toBeDefined()
+    expect(told.at(-1)).toMatch(/ says: slow \?down$/)
+  })
+
+  it.each([
+    ['a varint without end', Uint8Array.of(0x0a, 0xff)],
+    ['longer than it is', Uint8Array.of(0x0a, 9, 1)],
+    ['of no type', Uint8Array.of(0x0b)],
+    ['other fields inside', partial(0x0a, 1, 1, 0x10, 1)],
+    ['eleven digits', Uint8Array.of(...Array.from({ length: 11 }, () => 0xff))],
+  ])('that is none is not taken for one: %s', async (_, body) => {
+    expect((await answered(body)).error).toMatchObject({ name: 'PushNotUnderstood', exitCode: 76 })
+  })
+
+  it('of a store that knows no such path says so', async () => {
+    const store = await status(404)
+    const { error } = await tried(store.url + OTLP)
+    expect(error).toMatchObject({
+      name: 'PushRefused',
+      hint: expect.stringContaining('/v1development/profiles') as string,
+    })
+  })
+})
+
+it('sends no second request on a connection, and leaves none behind', async () => {
+  const closed: Promise<unknown>[] = []
+  const url = await startTcp((socket) => {
+    closed.push(once(socket, 'close'))
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
+  })
+  expect((await tried(url)).filed).toBeDefined()
+  await Promise.all(closed)
+  expect(closed).toHaveLength(1)
+})
