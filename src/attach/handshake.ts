@@ -341,7 +341,7 @@ function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
     if (!clearOfTriggers(cwd, target)) return 'of another client'
   } catch (problem) {
     note('working directory', problem)
-    throw new CannotTrigger(target.pid, problems, { cause })
+    throw noTrigger(target, problems, cause)
   }
   const places: [where: string, open: () => number][] = [
     ['/tmp', () => openTmp(target)],
@@ -354,7 +354,13 @@ function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
       note(where, problem)
     }
   }
-  throw new CannotTrigger(target.pid, problems, { cause })
+  throw noTrigger(target, problems, cause)
+}
+
+/** With the process goes what its files were reached by. */
+function noTrigger(target: TargetProcess, problems: readonly string[], cause: unknown): AttachError {
+  if (!stillRuns(target)) return new NoSuchProcess(target.pid, 'has ended')
+  return new CannotTrigger(target.pid, problems, { cause })
 }
 
 /**
