@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'vitest'
+import { afterEach, describe, it, vi } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import type { Calibration } from '../../src/cct/compensation.ts'
 import { COLLAPSED } from '../../src/cct/nodes.ts'
@@ -130,6 +130,21 @@ function sameMethods(after: Tree, before: Tree, columns: readonly (keyof HotMeth
   }
 }
 
+/** Of the arrays of this kind that a collapse asks for, the `nth` that has many elements finds no memory. */
+function withoutMemory(kind: 'Int32Array' | 'Float64Array' | 'Uint8Array', least: number, nth: number): void {
+  let asked = 0
+  const Kind = globalThis[kind] as new (...of: unknown[]) => object
+  class Short extends Kind {
+    constructor(...of: unknown[]) {
+      const isLarge = typeof of[0] === 'number' && of[0] >= least
+      if (isLarge && /src\/cct\/collapsed?\.ts/.test(new Error().stack!) && ++asked === nth)
+        throw new RangeError('Array buffer allocation failed')
+      super(...of)
+    }
+  }
+  vi.stubGlobal(kind, Short)
+}
+
 const WIDE = { bound: 2000, steps: 15_000, depth: 9, methods: 6 }
 
 describe('a tree with more contexts than there may be', () => {
@@ -163,6 +178,26 @@ describe('a tree with more contexts than there may be', () => {
         new RootSums().of(builder).map(({ allCalls, ticks }) => [allCalls, ticks])
       assert.deepEqual(roots(bounded), roots(free))
     }
+  })
+
+  describe('when there is no memory to collapse it', () => {
+    afterEach(() => {
+      vi.unstubAllGlobals()
+    })
+
+    it.each([
+      ...[1, 2, 3, 4].map((nth) => ['Int32Array', nth] as const),
+      ...[1, 2, 3, 4].map((nth) => ['Float64Array', nth] as const),
+      ...[1, 2].map((nth) => ['Uint8Array', nth] as const),
+    ])('is as it was, and is collapsed a little later: the %s that comes as number %i', (kind, nth) => {
+      withoutMemory(kind, WIDE.bound / 4, nth)
+      const { bounded, mostNodes, after, before } = both(WIDE, 1)
+      assert.ok(mostNodes > WIDE.bound + 1 && mostNodes <= 1.25 * WIDE.bound + 2, `${mostNodes}`)
+      assert.ok(bounded.collapsed!.contexts > 500, `${bounded.collapsed!.contexts}`)
+      addsUp(after.merged, kind)
+      assert.equal(sum(after.merged.metrics.calls!), sum(before.merged.metrics.calls!))
+      sameMethods(after.merged, before.merged, ['calls', 'self', 'total'], kind)
+    })
   })
 
   it('has all waiting in rows of its own', () => {

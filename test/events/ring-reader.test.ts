@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, it } from 'vitest'
+import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { EventSink } from '../../src/events/decode.ts'
@@ -161,6 +161,33 @@ describe.each([
     const times = sink.of(5).map((event) => Number(event.split(' ')[2]))
     assert.deepEqual(times, [0, 1, 10, 11, 20, 21, 30, 31, 40, 41])
     assert.ok(chunks.every((chunk) => target.state(chunk) === CHUNK_FREE))
+  })
+
+  it('without memory for copies full chunks stay where they are, and are read from there', () => {
+    for (const chunk of [0, 1, 2, 3, 4]) target.put(chunk, CHUNK_FULL, 5, chunk, many(2, 10 * chunk))
+    const Own = Uint32Array
+    vi.stubGlobal(
+      'Uint32Array',
+      class extends Own {
+        constructor(length: number) {
+          if (length > 2 ** 20) throw new RangeError('Array buffer allocation failed')
+          super(length)
+        }
+      },
+    )
+    try {
+      reader.setAside()
+      reader.setAside()
+    } finally {
+      vi.unstubAllGlobals()
+    }
+    assert.deepEqual(
+      [0, 1, 2, 3, 4].map((chunk) => target.state(chunk)),
+      Array(5).fill(CHUNK_FULL),
+    )
+    assert.equal(reader.drain(), 10)
+    const times = sink.of(5).map((event) => Number(event.split(' ')[2]))
+    assert.deepEqual(times, [0, 1, 10, 11, 20, 21, 30, 31, 40, 41])
   })
 
   it('what cannot be is not set aside, and refused when it is to be read', () => {
