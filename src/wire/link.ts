@@ -116,6 +116,7 @@ export class LinkServer {
   readonly #connection: Promise<Socket>
   #admit: (agent: Socket) => void = () => {}
   #isAdmitted = false
+  #isTaken = false
 
   private constructor(token: string) {
     this.#token = Buffer.from(token)
@@ -175,15 +176,16 @@ export class LinkServer {
     })
     const socket = await Promise.race([this.#connection, timeout])
     connected()
+    this.#isTaken = socket !== null
     this.close()
-    // One that comes all the same finds nobody.
-    if (socket === null) void this.#connection.then((late) => late.destroy())
     return socket === null ? null : new Link(socket)
   }
 
+  /** An agent that nobody has accepted, now or later, finds nobody: its connection would keep our process, until the target ends. */
   close(): void {
     this.#server.close()
     for (const stranger of this.#strangers) stranger.destroy()
+    if (!this.#isTaken) void this.#connection.then((agent) => agent.destroy())
   }
 }
 

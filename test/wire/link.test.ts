@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { encodeFrame, FrameReader } from '../../src/wire/frame.ts'
 import { AgentRefused, type Link, LinkLost, LinkServer, newToken } from '../../src/wire/link.ts'
 
@@ -101,4 +101,21 @@ describe('the link to the agent', () => {
     const error = await new Promise<NodeJS.ErrnoException>((resolve) => second.once('error', resolve))
     expect(['ENOENT', 'ECONNREFUSED']).toContain(error.code)
   })
+})
+
+it('an agent that has connected when nobody wants it any more is sent away: its connection would keep us', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'jfluid-link-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const token = newToken()
+  const server = await LinkServer.listen(join(dir, 'link'), token)
+  const ended = (socket: Socket) => new Promise((resolve) => socket.on('close', resolve).resume())
+  const agent = connect(join(dir, 'link'))
+  agent.write(token)
+  const agentEnded = ended(agent)
+  // The token is shown once: who shows it again is sent away when the agent has been let in.
+  const second = connect(join(dir, 'link'))
+  second.write(token)
+  await ended(second)
+  server.close()
+  await agentEnded
 })
