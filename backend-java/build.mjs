@@ -71,7 +71,8 @@ try {
     join(stage, 'agent'),
     ...filesUnder(join(here, 'agent'), '.java'),
   )
-  javac('-d', stage, ...filesUnder(join(here, 'boot'), '.java'))
+  // The option that names it may reach JVMs of any version, which must start all the same.
+  javac('-source', '8', '-target', '8', '-d', stage, ...filesUnder(join(here, 'boot'), '.java'))
   cpSync(runtime, join(stage, 'runtime'), { recursive: true })
 
   // The identity of a runtime is its code: two builds with equal probes can share a JVM.
@@ -81,6 +82,9 @@ try {
     return sum.digest('hex').slice(0, 16)
   }
   writeFileSync(join(stage, 'runtime', 'id'), hash(filesUnder(runtime, '.class')))
+
+  const build = hash(filesUnder(stage, '.class'))
+  writeFileSync(join(stage, 'runtime', 'build'), build)
 
   mkdirSync(out, { recursive: true })
   const manifest = join(work, 'MANIFEST.MF')
@@ -99,7 +103,7 @@ try {
   execFileSync(jdk.jar, ['--create', '--file', jar, '--manifest', manifest, '-C', stage, '.'])
   // What the client holds the jar against before it has it loaded.
   writeFileSync(join(out, 'sha256'), createHash('sha256').update(readFileSync(jar)).digest('hex'))
-  writeFileSync(join(out, 'build-id'), hash(filesUnder(stage, '.class')))
+  writeFileSync(join(out, 'build-id'), build)
   writeFileSync(join(out, 'built-with'), execFileSync(jdk.javac, ['-version'], { encoding: 'utf8' }).trim())
   // What a profiler of the user's is compiled against.
   const api = ['-C', join(stage, 'agent'), 'jfluid/api']

@@ -187,7 +187,7 @@ export abstract class AgentLoadError extends JfluidError {
 export class DynamicLoadingDisabled extends AgentLoadError {
   readonly exitCode = EX_CONFIG
   readonly hint =
-    'Restart the program with -XX:+EnableDynamicAgentLoading, or start it under jfluid: jfluid run -- java …'
+    'Restart the program with -XX:+EnableDynamicAgentLoading, or with what jfluid agent-path prints, or under jfluid: jfluid run -- java …'
   constructor(pid: number) {
     super(pid, 'dynamic agent loading is disabled (-XX:-EnableDynamicAgentLoading)')
   }

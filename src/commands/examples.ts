@@ -79,6 +79,10 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
     { line: 'push p.jfluid --to http://pyroscope:4040', says: 'into a Pyroscope' },
     { line: 'push p.jfluid --to otlp+http://collector:4318', says: 'by OTLP, which is experimental' },
   ],
+  'agent-path': [
+    { line: 'agent-path', says: 'the option for a JVM that may be profiled later' },
+    { line: 'agent-path > agent.option', says: 'only that is on the standard output' },
+  ],
   completion: [
     { line: 'completion bash > ~/.local/share/bash-completion/completions/jfluid', says: 'in new shells' },
     { line: 'completion fish | source', says: 'in this one' },

@@ -189,7 +189,8 @@ function container({ facts: { process }, circumstances: { otherNamespaces } }: E
   )
 }
 
-function loading({ facts, circumstances: { options } }: Evidence, feature: number | null): Finding {
+function loading({ facts, circumstances: { options, openFile } }: Evidence, feature: number | null): Finding {
+  if (openFile('jfluid-agent.jar') === 'open') return ok('agent loading', 'is not needed: the agent is in it')
   const flag = booleanFlag(options, 'EnableDynamicAgentLoading')
   if (flag === false) return refused('agent loading', new DynamicLoadingDisabled(facts.process.pid))
   if (flag === true || feature === null || feature < WARNS) return ok('agent loading', 'is allowed')
@@ -264,7 +265,14 @@ function session({ facts, circumstances }: Evidence): Finding[] {
       ),
     ]
   }
-  return [ok('session', 'jfluid has been in it before: its agent sleeps there, and is woken')]
+  const { options } = circumstances
+  const how = options.some(isOwnAgent) ? 'it was started with jfluid' : 'jfluid has been in it before'
+  return [ok('session', `${how}: its agent sleeps there, and is woken`)]
+}
+
+/** As `jfluid agent-path` prints it. */
+function isOwnAgent(option: string): boolean {
+  return /^-javaagent:(?:[^=]*\/)?jfluid-agent\.jar(?:=|$)/.test(option)
 }
 
 function buffer({ places: { buffer: place } }: Evidence): Finding {
@@ -315,10 +323,11 @@ function redefinition(feature: number | null): Finding[] {
 }
 
 function otherAgents({ circumstances: { options, libraries } }: Evidence): Finding {
-  const named = options.filter((it) => /^-(?:javaagent|agentlib|agentpath):/.test(it))
+  const agents = options.filter((it) => /^-(?:javaagent|agentlib|agentpath):/.test(it))
+  const named = agents.filter((it) => !isOwnAgent(it))
   // A Java agent that was loaded later shows by its library only.
   const loaded =
-    libraries?.has('libinstrument.so') === true && !named.some((it) => it.startsWith('-javaagent'))
+    libraries?.has('libinstrument.so') === true && !agents.some((it) => it.startsWith('-javaagent'))
   const debugged = libraries?.has('libjdwp.so') === true && !named.some((it) => it.includes('jdwp'))
   const texts = [
     ...named.map((it) => it.replace(/=.*$/s, '')),

@@ -13,6 +13,7 @@ const SECTIONS = {
   heap: async (jdks) => (await import('./heap.mjs')).heap(jdks),
   attach: async (jdks) => (await import('./attach.mjs')).attach(jdks),
   detach: async (jdks) => (await import('./detach.mjs')).detach(jdks),
+  'agent-start': async (jdks) => (await import('./agent-start.mjs')).agentStart(jdks),
   inlining: async (jdks) => (await import('./inlining.mjs')).inlining(jdks),
   tables: async (jdks) => (await import('./tables.mjs')).tables(jdks),
   modes: async (jdks) => (await import('./modes.mjs')).modes(jdks),

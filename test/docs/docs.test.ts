@@ -69,7 +69,7 @@ describe('commands', () => {
     helps.set(command, text)
     return text
   }
-  const commands = [...help('').matchAll(/^ {2}([a-z]+) (?:\[options\]|<| {2})/gm)]
+  const commands = [...help('').matchAll(/^ {2}([a-z-]+) (?:\[options\]|<| {2})/gm)]
     .map((match) => match[1]!)
     .filter((command) => command !== 'jfluid')
 

@@ -204,7 +204,7 @@ it('an agent of an earlier session is seen, also where its jar has been replaced
   const told = (openFile: 'open' | 'deleted' | undefined) =>
     only('session', { circumstances: { openFile: () => openFile } })[0]
   expect(told(undefined).text).toBe('no jfluid has been in it')
-  expect(told('open').text).toContain('its agent sleeps there, and is woken')
+  expect(told('open').text).toBe('jfluid has been in it before: its agent sleeps there, and is woken')
   expect(told('deleted')).toMatchObject({ level: 'ok' })
   expect(told('deleted').text).toContain('removed or replaced since')
 

@@ -16,8 +16,16 @@ import java.util.jar.JarInputStream;
  *
  * Options: {@code jar=<agent jar>;dir=<session directory>;…}. Failures are written to
  * {@code <dir>/error}, never to the target's output.
+ *
+ * Without a directory, as {@code jfluid agent-path} has it, the agent is only put to sleep at the start of a JVM, until a
+ * client wakes it. That must not hinder a program, whatever it meets: one line on the error output at most. The option may
+ * stand in {@code JAVA_TOOL_OPTIONS}, for all JVMs of a machine, and what a premain throws ends one: so this class is of
+ * the format of JDK 8, and the first to ask for the version.
  */
 public final class Boot {
+    /** As {@code admission.ts} has it. */
+    private static final int OLDEST_JDK = 17;
+
     /** For 2 s. */
     private static final int REPORT_TRIES = 40;
     private static final long REPORT_NANOS = 50_000_000L;
@@ -29,25 +37,59 @@ public final class Boot {
     }
 
     public static void premain(String options, Instrumentation instrumentation) {
-        start(options, instrumentation, "launchAtStart");
+        if (options != null && options.contains("dir=")) {
+            start(options, instrumentation, "launchAtStart");
+        } else {
+            sleep(options, instrumentation);
+        }
+    }
+
+    private static void sleep(String options, Instrumentation instrumentation) {
+        try {
+            String version = System.getProperty("java.specification.version");
+            if (Float.parseFloat(version) < OLDEST_JDK) {
+                say("this is JDK " + version + ", and it needs " + OLDEST_JDK + " or newer: the agent is not in place");
+                return;
+            }
+            if (options != null && !options.isEmpty()) {
+                say("the agent has no options, and '" + options + "' is none");
+            }
+            java.net.URL jar = Boot.class.getProtectionDomain().getCodeSource().getLocation();
+            call(new java.io.File(jar.toURI()).getPath(), "sleep", options, instrumentation);
+        } catch (Throwable t) {
+            say("the agent is not in place, and the program goes on without it: " + causeOf(t));
+        }
+    }
+
+    private static void say(String line) {
+        try {
+            System.err.println("jfluid: " + line.replace('\n', ' '));
+        } catch (Throwable unsaid) {
+            // No memory for a line, say: not a program's to end for.
+        }
     }
 
     private static void start(String options, Instrumentation instrumentation, String how) {
         try {
-            Loader loader = new Loader(option(options, "jar"));
-            instrumentation.redefineModule(
-                    Object.class.getModule(),
-                    Set.of(),
-                    Map.of("jdk.internal.misc", Set.of(loader.getUnnamedModule())),
-                    Map.of(),
-                    Set.of(),
-                    Map.of());
-            loader.loadClass("jfluid.agent.Main")
-                    .getMethod(how, String.class, Instrumentation.class, Map.class)
-                    .invoke(null, options, instrumentation, loader.runtime);
+            call(option(options, "jar"), how, options, instrumentation);
         } catch (Throwable t) {
             report(options, t);
         }
+    }
+
+    private static void call(String jar, String how, String options, Instrumentation instrumentation)
+            throws Exception {
+        Loader loader = new Loader(jar);
+        instrumentation.redefineModule(
+                Object.class.getModule(),
+                Set.of(),
+                Map.of("jdk.internal.misc", Set.of(loader.getUnnamedModule())),
+                Map.of(),
+                Set.of(),
+                Map.of());
+        loader.loadClass("jfluid.agent.Main")
+                .getMethod(how, String.class, Instrumentation.class, Map.class)
+                .invoke(null, options, instrumentation, loader.runtime);
     }
 
     private static void report(String options, Throwable t) {
@@ -69,16 +111,20 @@ public final class Boot {
     }
 
     private static void write(String options, Throwable t) throws java.io.IOException {
+        java.io.File whole = new java.io.File(option(options, "dir"), "error");
+        java.io.File part = new java.io.File(whole + ".part");
+        try (java.io.FileWriter out = new java.io.FileWriter(part)) {
+            out.write(causeOf(t).toString());
+        }
+        part.renameTo(whole); // the client may be watching
+    }
+
+    private static Throwable causeOf(Throwable t) {
         Throwable cause = t;
         while (cause.getCause() != null) {
             cause = cause.getCause();
         }
-        java.io.File whole = new java.io.File(option(options, "dir"), "error");
-        java.io.File part = new java.io.File(whole + ".part");
-        try (java.io.FileWriter out = new java.io.FileWriter(part)) {
-            out.write(cause.toString());
-        }
-        part.renameTo(whole); // the client may be watching
+        return cause;
     }
 
     private static String option(String options, String name) {

@@ -54,10 +54,21 @@ public final class Main {
         }
     }
 
+    /**
+     * Called by {@code jfluid.Boot} before main() of a JVM that is started with our option and no client ({@code jfluid
+     * agent-path}): as if a session had been there. One that the command line names before this one stays, of whichever build: its session may have begun.
+     */
+    public static void sleep(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
+            throws Exception {
+        if (runtimeInThisJvm() == null) {
+            prepare("build=" + text(runtime, "build"), instrumentation, runtime);
+        }
+    }
+
     private static void prepare(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
         refuseSecurityManager(); // before anything is changed
-        String id = new String(runtime.get("id"), java.nio.charset.StandardCharsets.US_ASCII).strip();
+        String id = text(runtime, "id");
         String known = runtimeInThisJvm();
         if (known != null && !known.equals(id)) {
             throw new IllegalStateException(
@@ -83,6 +94,10 @@ public final class Main {
                 return e.toString();
             }
         });
+    }
+
+    private static String text(Map<String, byte[]> runtime, String name) {
+        return new String(runtime.get(name), java.nio.charset.StandardCharsets.US_ASCII).strip();
     }
 
     /** Identity of the runtime that an earlier attach left in this JVM, or null. */
