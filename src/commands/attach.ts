@@ -2,7 +2,6 @@
 
 import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
-import { attachDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import { type Leave, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -11,15 +10,15 @@ import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/
 import { describeDetach, finish } from './finish.ts'
 import { liveSource, regionSource } from './live.ts'
 import { describeMatches } from './matches.ts'
-import { commandOptions, type SessionFlags } from './options.ts'
+import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { say } from './say.ts'
 import { endingSignals, type StopSignal, stopSignal } from './signals.ts'
-import { targetOf } from './target.ts'
+import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-export interface AttachFlags extends SessionFlags, PlaceFlags {
+export interface AttachFlags extends SessionFlags, PlaceFlags, JdwpFlag {
   readonly out?: string
 }
 
@@ -31,6 +30,7 @@ function lacksRoot({ root, region }: AttachFlags): boolean {
 }
 
 export async function attach(pidText: string | undefined, flags: AttachFlags): Promise<void> {
+  checkJdwp(pidText, flags)
   if (isSampledByJvm(flags)) {
     const { attachWholeJvm } = await import('./whole-jvm.ts')
     return await attachWholeJvm(pidText, flags)
@@ -42,19 +42,20 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
   const later: string[] = []
   const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
   if (problem !== null) throw problem
-  const pid = await targetOf(pidText)
+  const way = await wayIn(pidText, flags)
   preloadScreen()
   if (chooses) {
     const { findRoot } = await import('./choose-root.ts')
-    const root = await findRoot(pid)
+    const root = await findRoot(way.number)
     if (root === null) return
     options = await commandOptions({ ...flags, root: [root] })
   }
   const progress = createProgress(process.stderr)
-  progress.phase(`attaching to ${pid}`)
+  progress.phase(`attaching to ${way.name}`)
   let session: Session
   try {
-    session = await Session.start(await attachDoor(pid), options, (phase) => progress.phase(phase))
+    const onPhase = (phase: string): void => progress.phase(phase)
+    session = await Session.start(await way.open(onPhase), options, onPhase)
   } finally {
     progress.close()
   }

@@ -6,6 +6,7 @@ import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { isTimed, MODES, type Mode } from '../profile/profile.ts'
 import { parseClassPattern, parseRoot } from '../reveal/patterns.ts'
 import { parseRegion } from '../reveal/region-pattern.ts'
+import type { DebuggerAddress } from '../session/debugger-port.ts'
 import type { SessionOptions } from '../session/session-options.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { OnlyForSamples, parseEvery, RandomTime, SamplesFollowNobody } from './every.ts'
@@ -180,6 +181,10 @@ export class BudgetNotWith extends JfluidError {
   }
 }
 
+export interface JdwpFlag {
+  readonly jdwp?: DebuggerAddress
+}
+
 export interface SessionFlags {
   readonly region?: readonly string[]
   readonly root?: readonly string[]
@@ -222,7 +227,26 @@ export const DEFAULT_LOOK_AHEAD = 32
 /** A place in the target for each object that is looked after, and there are 65,536. */
 const LIVENESS_EVERY = 100
 
+const LOOPBACK = '127.0.0.1'
+
 const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
+
+/** Adds the other way to a JVM than by its process id. */
+export function withJdwpFlag(command: Command): Command {
+  return command.option(
+    '--jdwp <host:port>',
+    'in place of a process id: the port where a JVM takes a debugger (-agentlib:jdwp)',
+    debuggerAddress,
+  )
+}
+
+/** As the JVM has it: a host and a port, or a port of this machine. */
+function debuggerAddress(text: string): DebuggerAddress {
+  const [, ipv6, name, digits] = /^(?:(?:\[([\da-f:.]+)\]|([^\s:[\]*]+)):)?(\d{1,5})$/i.exec(text) ?? []
+  const port = Number(digits ?? 0)
+  if (port > 0 && port < 2 ** 16) return { host: ipv6 ?? name ?? LOOPBACK, port }
+  throw new InvalidArgumentError('It is host:port, as 127.0.0.1:5005.')
+}
 
 /** Adds the options that say where a root leads, for `doctor`. */
 export function withRootFlags(command: Command): Command {

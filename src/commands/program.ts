@@ -9,7 +9,7 @@ import type { DoctorFlags } from './doctor.ts'
 import { EXAMPLES, exampleText, firstExamples } from './examples.ts'
 import type { ExportFlags } from './export.ts'
 import type { GateFlags } from './gate.ts'
-import { count, percentage, withRootFlags, withSessionFlags } from './options.ts'
+import { count, percentage, withJdwpFlag, withRootFlags, withSessionFlags } from './options.ts'
 import type { PushCommandFlags } from './push.ts'
 import { withPushFlags } from './push-options.ts'
 import type { RecordFlags } from './record.ts'
@@ -88,12 +88,13 @@ export function commandLine(version: string): Command {
       await roots(pid, flags, (text) => process.stdout.write(text))
     })
 
-  withSessionFlags(
+  const attach = withSessionFlags(
     program
       .command('attach')
       .description('show the calling context tree of a root method, live')
       .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
   )
+  withJdwpFlag(attach)
     .option('--out <file>', 'write the profile there when leaving')
     .option('--autosave <time>', AUTOSAVE_HELP)
     .action(async (pid: string | undefined, flags: AttachFlags) => {
@@ -112,7 +113,7 @@ export function commandLine(version: string): Command {
       '--push <url>',
       'hand the profile to a store: a Pyroscope, http://host:4040; or by OTLP (experimental), otlp+http://host:4318',
     )
-  withPushFlags(record)
+  withPushFlags(withJdwpFlag(record))
     .option('--duration <time>', 'how long: 500ms, 10s, 2m', '10s')
     .option('--stream', 'tell on the standard output what is recorded, as it comes: one JSON object a line')
     .option('--autosave <time>', AUTOSAVE_HELP)

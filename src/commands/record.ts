@@ -2,21 +2,21 @@
 
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { attachDoor, type OpenDoor } from '../session/door.ts'
+import type { OpenDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import type { SessionOptions } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
 import { Destination, type DestinationFlags, keptIn } from './destination.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
-import { commandOptions, type SessionFlags } from './options.ts'
+import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 import { RecordingStream } from './stream/recording-stream.ts'
-import { targetOf } from './target.ts'
+import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-export interface RecordFlags extends Omit<SessionFlags, 'region'>, DestinationFlags {
+export interface RecordFlags extends Omit<SessionFlags, 'region'>, DestinationFlags, JdwpFlag {
   readonly duration: string
   readonly stream?: boolean
 }
@@ -39,6 +39,7 @@ export class StreamNeedsCalls extends JfluidError {
 }
 
 export async function record(pidText: string | undefined, flags: RecordFlags): Promise<void> {
+  checkJdwp(pidText, flags)
   if (isSampledByJvm(flags)) {
     if (flags.stream) throw flags.sampler === undefined ? new StreamNeedsRoot() : new StreamNeedsCalls()
     const { recordWholeJvm } = await import('./whole-jvm.ts')
@@ -47,17 +48,16 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
   const options = await commandOptions(flags)
   const to = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)
-  const pid = await targetOf(pidText)
+  const way = await wayIn(pidText, flags)
   const progress = createProgress(process.stderr)
-  const place = await Destination.of(flags, to, pid, (line) => progress.note(line))
+  const place = await Destination.of(flags, to, way.number, (line) => progress.note(line))
   const stop = stopSignal()
   try {
-    progress.phase(`attaching to ${pid}`)
-    const session = await startUnless(stop.fired, await attachDoor(pid), options, (phase) =>
-      progress.phase(phase),
-    )
+    const onPhase = (phase: string): void => progress.phase(phase)
+    onPhase(`attaching to ${way.name}`)
+    const session = await startUnless(stop.fired, await way.open(onPhase), options, onPhase)
     if (session === null) {
-      progress.done(`interrupted before anything was recorded; the agent has left JVM ${pid}`)
+      progress.done(`interrupted before anything was recorded; the agent has left JVM ${way.name}`)
       process.exitCode = signalStatus(await stop.fired)
       return
     }

@@ -64,7 +64,8 @@ export async function checkRoots(engine: Engine, roots: readonly RootPattern[]):
       throw new CannotChangeRoots(refusals[0].reason)
   })
   // The agent is woken through it.
-  await openAttachSocket(pid)
+  const { again } = engine.door
+  await (again === undefined ? openAttachSocket(pid) : again.look())
 }
 
 /** The recording that goes on, and why it is not the one that was asked for; null if it is. */
@@ -84,14 +85,14 @@ export async function beginAnew(
   roots: readonly RootPattern[],
   onPhase: (phase: string) => void,
 ): Promise<Begun> {
-  const { byHand, options, pid } = before.engine
+  const { byHand, door, options, pid } = before.engine
   const target = readTargetProcess(pid)
   onPhase('giving the old code back')
   await before.end.detach(false)
   if (before.end.ending?.how !== 'detached')
     throw new CannotChangeRoots('the JVM did not answer, or has ended')
   const start = async (wanted: SessionOptions) =>
-    await Recording.start(await attachDoor(pid), wanted, onPhase, (engine) =>
+    await Recording.start(await (door.again?.open() ?? attachDoor(pid)), wanted, onPhase, (engine) =>
       engine.byHand.takeOver(byHand, rootNames(options)),
     )
   try {

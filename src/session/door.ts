@@ -34,7 +34,7 @@ import {
   TOKEN,
 } from './session-directory.ts'
 
-const CONNECT_MS = 10_000
+export const CONNECT_MS = 10_000
 /** Pauses between looks for the error of an agent that could not start. */
 const LOOK_MS = 100
 /** How long another client may take to wake the agent; it has an attach command to be answered. */
@@ -98,6 +98,12 @@ export interface OpenDoor {
   perf(pid: number): PerfCounter
   /** Removes what the door left on disk. */
   leave(): void
+  /** The same way in once more, after a session; undefined: by attach. */
+  readonly again?: {
+    /** Whether it would be there now. @throws why not */
+    look(): Promise<void>
+    open(): Promise<OpenDoor>
+  }
 }
 
 /** Attaches to a running JVM (report, section 3). */
@@ -227,12 +233,12 @@ function opened(link: Link, dir: SessionDirectory): OpenDoor {
   }
 }
 
-function launchLine(jar: AgentJar, dir: SessionDirectory): string {
+export function launchLine(jar: AgentJar, dir: SessionDirectory): string {
   return `jar=${jar.path};dir=${dir.path};build=${jar.build}`
 }
 
 /** The agent does not repeat what comes behind `token`. */
-function withToken(launch: string, token: string): string {
+export function withToken(launch: string, token: string): string {
   return `${launch};token=${token}`
 }
 
@@ -376,7 +382,7 @@ function saidBy(dir: SessionDirectory, owner: number): string | null {
 }
 
 /** @param reason what the agent said, null if it said nothing */
-function startProblem(pid: number, reason: string | null): JfluidError {
+export function startProblem(pid: number, reason: string | null): JfluidError {
   const manager = /security manager: (\S+)/.exec(reason ?? '')?.[1]
   if (manager !== undefined) return new SecurityManagerPresent(pid, manager)
   if (reason?.includes('another jfluid is attached') === true) return new AlreadyAttached(pid)
@@ -390,7 +396,7 @@ function startedPerfCounter(pid: number): PerfCounter {
 }
 
 /** Where the target finds its own counter of time at safepoints; if we may not read that, pauses are not taken out, and the profile says so. */
-function perfCounter(target: TargetProcess): PerfCounter {
+export function perfCounter(target: TargetProcess): PerfCounter {
   const found = findPerfData(target)
   if (found?.safepointTimeOffset === undefined) return { file: '', offset: 0 }
   return { file: found.path.slice(target.root.length), offset: found.safepointTimeOffset }

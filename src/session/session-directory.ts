@@ -1,6 +1,6 @@
 // Where client and agent meet: a directory, 0700, that both see, for the moments from attach to the
 // start of recording. It holds the socket the agent connects to, the ring file, for an agent that is named on a command line
-// the token it must show, and what an agent that cannot start says.
+// the token it must show, for a JVM that does not see ours a copy of the agent, and what an agent that cannot start says.
 //
 // A client that is killed in those moments removes nothing, and neither does an agent that was not
 // there yet. So the name says whose it is, and the next session removes what the dead have left:
@@ -51,8 +51,10 @@ export const SOCKET = 'link'
 export const RING = 'ring'
 export const ERROR = 'error'
 export const TOKEN = 'token'
+/** A copy of the agent, for a JVM that does not see ours. */
+export const JAR = 'agent.jar'
 /** All that is ever in the directory of a session with an agent. */
-const FILES = [SOCKET, TOKEN, RING, ERROR, `${ERROR}.part`]
+const FILES = [SOCKET, TOKEN, JAR, RING, ERROR, `${ERROR}.part`]
 
 export interface Owner {
   readonly uid: number

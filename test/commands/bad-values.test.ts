@@ -32,6 +32,7 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--slow': { values: ['', '0ms', 'slow', 'p50'] },
   '--trace': { values: ['', '-1', '1.5', 'all'] },
   '--max-contexts': { values: ['', '0', '999', '1e6', '16777217'] },
+  '--jdwp': { values: ['', 'host', 'host:', '0', '65536', 'a:b:1', '::1:5005', '*:5005', 'a b:1'] },
   '--push': { values: ['', 'host:4040', 'ftp://host', 'http://user:password@host'] },
   '--to': { values: ['', 'host:4040', 'ftp://host', 'http://user:password@host'] },
   '--push-name': { values: ['', 'a b', 'a{}'], with: ['--push', 'http://127.0.0.1:9'] },

@@ -28,6 +28,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   library: ['commands', 'session', 'profile', 'cct', 'base'],
   session: [
     'attach',
+    'jdwp-client',
     'wire',
     'vmstructs',
     'jfr',

@@ -290,10 +290,14 @@ export interface Recording {
   readonly file: string
 }
 
-/** `jfluid record` that runs until `stop`. */
-export function startRecording(pid: number, ...args: string[]): Recording {
+/**
+ * `jfluid record` that runs until `stop`.
+ *
+ * @param target  its process id, or the options that say which it is
+ */
+export function startRecording(target: number | readonly string[], ...args: string[]): Recording {
   const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
-  const p = startJfluid('record', String(pid), '--duration', '10m', '--out', file, ...args)
+  const p = startJfluid('record', ...[target].flat().map(String), '--duration', '10m', '--out', file, ...args)
   const started = stderrLine(p, /recording/)
   const end = async () => {
     p.child.kill('SIGINT')

@@ -30,10 +30,33 @@ public final class Boot {
     private static final int REPORT_TRIES = 40;
     private static final long REPORT_NANOS = 50_000_000L;
 
+    /** What the JVM has given without options, until {@link #launched}. */
+    private static Instrumentation given;
+
     private Boot() {}
 
     public static void agentmain(String options, Instrumentation instrumentation) {
-        start(options, instrumentation, "launch");
+        if (options == null || options.isEmpty()) {
+            given = instrumentation; // as a launcher loads an agent, or a debugger in its place
+        } else {
+            start(options, instrumentation, "launch");
+        }
+    }
+
+    /**
+     * Called by a debugger, which has the JVM load the agent as its launcher would: without options.
+     *
+     * @return why the agent could not start; null if it has
+     */
+    public static String launched(String options) {
+        Instrumentation instrumentation = given;
+        given = null;
+        try {
+            call(option(options, "jar"), "launch", options, instrumentation);
+            return null;
+        } catch (Throwable t) {
+            return causeOf(t).toString();
+        }
     }
 
     public static void premain(String options, Instrumentation instrumentation) {

@@ -1,0 +1,58 @@
+// How a command gets into its JVM: by its process id, or by the port where it takes a debugger.
+
+import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { textOf } from '../session/debugger-port.ts'
+import { attachDoor, type OpenDoor } from '../session/door.ts'
+import type { JdwpFlag, SessionFlags } from './options.ts'
+import { targetOf } from './target.ts'
+import { isSampledByJvm } from './whole-jvm-options.ts'
+
+export class JdwpOrPid extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
+  constructor(pid: string) {
+    super(`--jdwp says which JVM it is, and so does ${pid}`)
+  }
+}
+
+/** All else goes by attach. */
+export class JdwpNeedsRoot extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Name a root (--root) or a region (--region).'
+  constructor(what: string) {
+    super(`--jdwp brings in the agent, which needs a root: ${what} goes by the attach mechanism`)
+  }
+}
+
+export interface WayIn {
+  /** For messages. */
+  readonly name: string
+  /** For names of files: its process, or its port. */
+  readonly number: number
+  open(onPhase: (phase: string) => void): Promise<OpenDoor>
+}
+
+/**
+ * What --jdwp goes with; to be asked before anything is looked at.
+ *
+ * @throws JdwpOrPid, JdwpNeedsRoot
+ */
+export function checkJdwp(pidText: string | undefined, flags: SessionFlags & JdwpFlag): void {
+  if (flags.jdwp === undefined) return
+  if (pidText !== undefined) throw new JdwpOrPid(pidText)
+  if (isSampledByJvm(flags)) throw new JdwpNeedsRoot('sampling a whole JVM')
+  if ((flags.root ?? []).length === 0 && flags.region === undefined) throw new JdwpNeedsRoot('choosing one')
+}
+
+/** @throws as `targetOf` */
+export async function wayIn(pidText: string | undefined, { jdwp }: JdwpFlag): Promise<WayIn> {
+  if (jdwp !== undefined) {
+    const open = async (onPhase: (phase: string) => void): Promise<OpenDoor> => {
+      const { jdwpDoor } = await import('../session/jdwp-door.ts')
+      return await jdwpDoor(jdwp, undefined, onPhase)
+    }
+    return { name: textOf(jdwp), number: jdwp.port, open }
+  }
+  const pid = await targetOf(pidText)
+  return { name: String(pid), number: pid, open: () => attachDoor(pid) }
+}

@@ -1,0 +1,191 @@
+// Where a JVM takes a debugger, `-agentlib:jdwp=transport=dt_socket,server=y`: who answers there, and why nobody does.
+//
+// HotSpot's agent serves one debugger at a time, and closes its listening socket meanwhile. So a port that refuses may be the right one.
+
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { connect as connectSocket, type Socket } from 'node:net'
+import { EX_NOHOST, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { granted, JdwpTarget, type Version } from '../jdwp-client/index.ts'
+
+/** Of each step: the socket's connection, the handshake. */
+const CONNECT_MS = 5000
+/** For a reply. */
+const REPLY_MS = 10_000
+const OLDEST_JDK = 17
+
+export interface DebuggerAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export const textOf = ({ host, port }: DebuggerAddress): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+
+/** The machine is not there, or nothing listens at its port. */
+export class NobodyAtPort extends JfluidError {
+  readonly exitCode = EX_NOHOST
+  readonly hint =
+    'Look where the JVM says "Listening for transport dt_socket at address"; while a debugger is connected it listens to nobody.'
+  constructor(address: DebuggerAddress, problem: string) {
+    super(`no JVM takes a debugger at ${textOf(address)}: ${problem}`)
+  }
+}
+
+/** Something else has the port, or a JVM that does not listen now. */
+export class NotDebuggerPort extends JfluidError {
+  readonly exitCode = EX_PROTOCOL
+  readonly hint =
+    'Give the address from the option -agentlib:jdwp=… of the JVM; another debugger may be connected to it.'
+  constructor(address: DebuggerAddress, problem: string) {
+    super(`no JVM shakes hands with a debugger at ${textOf(address)}: ${problem}`)
+  }
+}
+
+/** A JVM has one at a time. */
+export class DebuggerConnected extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Disconnect the debugger, then try again: a JVM takes one at a time.'
+  constructor(address: DebuggerAddress) {
+    super(`a debugger is connected to the JVM at ${textOf(address)} already`)
+  }
+}
+
+/** The agent is made for another kind. */
+export class UnfitJvm extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = `Run the program on HotSpot ${OLDEST_JDK} or newer to profile it.`
+  constructor(address: DebuggerAddress, { vmName, vmVersion }: Version) {
+    super(`the JVM at ${textOf(address)} is ${vmName} ${vmVersion}: jfluid does not know it`)
+  }
+}
+
+/** A JVM whose debugger we are. */
+export interface DebuggedJvm {
+  readonly jvm: JdwpTarget
+  readonly address: DebuggerAddress
+  readonly version: Version
+  /** Our end of the connection, which is where the JVM's machine finds us. */
+  readonly local: { readonly address: string; readonly port: number }
+}
+
+/**
+ * Connects as a debugger. Whoever gets the answer has to `dispose` of `jvm`: then its threads run, and the port takes the next.
+ *
+ * @throws NobodyAtPort, NotDebuggerPort, DebuggerConnected, UnfitJvm, and those of the protocol
+ */
+export async function openDebuggerPort(address: DebuggerAddress): Promise<DebuggedJvm> {
+  const socket = await connected(address)
+  const local = { address: socket.localAddress ?? '', port: socket.localPort ?? 0 }
+  let jvm: JdwpTarget
+  try {
+    jvm = await JdwpTarget.over(socket, { handshakeMs: CONNECT_MS, replyMs: REPLY_MS })
+  } catch (problem) {
+    throw handshakeProblem(address, problem)
+  }
+  try {
+    const version = granted(await jvm.virtualMachine.version(), 'its version')
+    if (version.major < OLDEST_JDK || !isHotSpot(version)) throw new UnfitJvm(address, version)
+    return { jvm, address, version, local }
+  } catch (problem) {
+    await jvm.dispose()
+    throw problem
+  }
+}
+
+/** As `attach/hsperfdata.ts` has it of a JVM next door: "OpenJDK 64-Bit Server VM". */
+const isHotSpot = ({ vmName }: Version): boolean => /HotSpot|(?:Server|Client|Minimal) VM/.test(vmName)
+
+function connected(address: DebuggerAddress): Promise<Socket> {
+  const socket = connectSocket({ host: address.host, port: address.port, noDelay: true })
+  return new Promise((resolve, reject) => {
+    const fail = (problem: JfluidError): void => {
+      socket.destroy()
+      reject(problem)
+    }
+    const alarm = setTimeout(
+      () => fail(new NobodyAtPort(address, `no answer within ${CONNECT_MS} ms`)),
+      CONNECT_MS,
+    )
+    socket.on('error', (problem: NodeJS.ErrnoException) => {
+      clearTimeout(alarm)
+      fail(
+        problem.code === 'ECONNREFUSED' && isServed(address)
+          ? new DebuggerConnected(address)
+          : new NobodyAtPort(address, problem.message),
+      )
+    })
+    socket.once('connect', () => {
+      clearTimeout(alarm)
+      resolve(socket)
+    })
+  })
+}
+
+/** Somebody took the connection, and has not said `JDWP-Handshake`. */
+function handshakeProblem(address: DebuggerAddress, problem: unknown): unknown {
+  if (!(problem instanceof Error)) return problem
+  return new NotDebuggerPort(address, problem.message)
+}
+
+// /proc/net/tcp: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …`, an address as
+// hex of bytes and port. State 01 is ESTABLISHED.
+const ESTABLISHED = '01'
+
+interface Row {
+  readonly local: number
+  readonly remote: number
+  readonly state: string
+  readonly inode: string
+}
+
+function connectionsSeenBy(pid: number | 'self'): Row[] {
+  return ['tcp', 'tcp6'].flatMap((name) => {
+    let text: string
+    try {
+      text = readFileSync(`/proc/${pid}/net/${name}`, 'utf8')
+    } catch {
+      return [] // not ours to see, or no such protocol here
+    }
+    return text
+      .split('\n')
+      .slice(1, -1)
+      .map((line) => {
+        const [, local = '', remote = '', state = '', , , , , , inode = ''] = line.trim().split(/\s+/)
+        return { local: portOf(local), remote: portOf(remote), state, inode }
+      })
+  })
+}
+
+const portOf = (address: string): number => Number.parseInt(address.slice(-4), 16)
+
+/** Whether somebody of this machine serves a connection of that port, although nobody listens there. */
+function isServed({ port }: DebuggerAddress): boolean {
+  return connectionsSeenBy('self').some((it) => it.local === port && it.state === ESTABLISHED)
+}
+
+/**
+ * Whether the other end of our connection is in a process of this machine: its number may mean another process here.
+ *
+ * @param pid  as it calls itself
+ */
+export function isServedBy(pid: number, { address, local }: DebuggedJvm): boolean {
+  const inodes = new Set(
+    connectionsSeenBy(pid)
+      .filter((it) => it.local === address.port && it.remote === local.port)
+      .map((it) => `socket:[${it.inode}]`),
+  )
+  if (inodes.size === 0) return false
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => inodes.has(linkOf(`/proc/${pid}/fd/${fd}`)))
+  } catch {
+    return false // not ours to see
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return '' // closed meanwhile
+  }
+}

@@ -1,0 +1,31 @@
+// What --jdwp goes with, before anything is looked at.
+
+import { expect, it } from 'vitest'
+import { DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+import { checkJdwp, wayIn } from '../../src/commands/way-in.ts'
+
+const jdwp = { host: '127.0.0.1', port: 5005 }
+const plain: SessionFlags = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD }
+const root = { ...plain, root: ['a.B.c'] }
+
+it('goes with roots and regions', () => {
+  expect(() => checkJdwp(undefined, { ...root, jdwp })).not.toThrow()
+  expect(() => checkJdwp(undefined, { ...plain, region: ['a.B.c'], jdwp })).not.toThrow()
+  expect(() => checkJdwp('4711', plain)).not.toThrow()
+})
+
+it('does not go with a process id, nor with what attach alone can do', () => {
+  expect(() => checkJdwp('4711', { ...root, jdwp })).toThrow('--jdwp says which JVM it is, and so does 4711')
+  expect(() => checkJdwp(undefined, { ...plain, jdwp })).toThrow('choosing one goes by the attach mechanism')
+  for (const samples of [
+    { ...plain, mode: 'sample' as const },
+    { ...root, mode: 'sample' as const, sampler: 'jfr' },
+  ]) {
+    expect(() => checkJdwp(undefined, { ...samples, jdwp })).toThrow('sampling a whole JVM goes by')
+  }
+})
+
+it('names the JVM by its port, and files too', async () => {
+  expect(await wayIn(undefined, { jdwp })).toMatchObject({ name: '127.0.0.1:5005', number: 5005 })
+  expect(await wayIn(undefined, { jdwp: { host: '::1', port: 1 } })).toMatchObject({ name: '[::1]:1' })
+})

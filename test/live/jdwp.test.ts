@@ -1,0 +1,159 @@
+// The way in over the debugger's port: JVMs that take no attach are profiled as others are, and what is in the way is said.
+
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { expect, it } from 'vitest'
+import { granted, JdwpTarget, type TypeId } from '../../src/jdwp-client/index.ts'
+import { jdwpDoor } from '../../src/session/jdwp-door.ts'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
+import { forEachJdk, type Jdk, newest, oldest } from '../support/jdks.ts'
+import { callsByPath, lines, startRecording } from '../support/jfluid.ts'
+import { until } from './remains.ts'
+
+/** `fix.KnownTree`, whose main thread waits for input, and a thread that does something now and then. */
+const BEATING = `
+  package fix;
+  public class Beating {
+    public static void main(String[] args) throws Exception {
+      Thread beat = new Thread(() -> {
+        while (true) java.util.concurrent.locks.LockSupport.parkNanos(10_000_000);
+      }, "beat");
+      beat.setDaemon(true);
+      beat.start();
+      KnownTree.main(args);
+    }
+  }`
+
+const KNOWN_TREE = readFileSync(new URL('../fixtures/KnownTree.java', import.meta.url), 'utf8')
+const classes = compileJava(oldest, { 'fix/Beating.java': BEATING, 'fix/KnownTree.java': KNOWN_TREE })
+
+async function startBeating(jdk: Jdk, how = 'suspend=n'): Promise<JavaProcess> {
+  return startJdwp(jdk, how, ['-cp', await classes, 'fix.Beating', '4', '50'])
+}
+
+function startJdwp(jdk: Jdk, how: string, args: readonly string[]): JavaProcess {
+  const agent = `-agentlib:jdwp=transport=dt_socket,server=y,${how},address=127.0.0.1:0`
+  return startJava(jdk, [agent, '-XX:+DisableAttachMechanism', ...args])
+}
+
+/** For the nth debugger: given the port 0, HotSpot takes another one each time. */
+async function portOf(java: JavaProcess, nth = 1): Promise<number> {
+  return Number(/\d+$/.exec(await java.line(/^Listening for transport/, nth))![0])
+}
+
+const debug = async (java: JavaProcess, nth: number): Promise<JdwpTarget> =>
+  await JdwpTarget.connect(await portOf(java, nth))
+
+/** Suspensions of all threads together. */
+async function suspensions(jvm: JdwpTarget): Promise<number> {
+  let sum = 0
+  for (const thread of granted(await jvm.virtualMachine.allThreads(), 'threads')) {
+    const count = await jvm.threadReference.suspendCount(thread)
+    if (count.ok) sum += count.value
+  }
+  return sum
+}
+
+/** The code of the root, as a debugger sees it. */
+async function codeOfTask(jvm: JdwpTarget): Promise<string> {
+  const [type] = granted(await jvm.virtualMachine.classesBySignature('Lfix/KnownTree;'), 'the class')
+  const id: TypeId = type!.id
+  const task = granted(await jvm.referenceType.methods(id), 'methods').find((it) => it.name === 'task')!
+  return granted(await jvm.method.bytecodes(id, task.id), 'code').toString('hex')
+}
+
+forEachJdk((jdk) => {
+  it('a JVM without attach is counted exactly; meanwhile the next debugger finds all threads running, and its own code afterwards', async () => {
+    await using java = await startBeating(jdk)
+    await java.line(/ready/)
+    const before = await debug(java, 1)
+    const own = await codeOfTask(before)
+    await before.dispose()
+
+    const recording = startRecording(
+      ['--jdwp', `127.0.0.1:${await portOf(java, 2)}`],
+      '--root',
+      'fix.KnownTree.task',
+    )
+    await recording.started
+    const during = await debug(java, 3)
+    expect(await codeOfTask(during)).not.toBe(own)
+    expect(await suspensions(during)).toBe(0)
+    await during.dispose()
+    java.send('run 1')
+    await java.line(/done/)
+    const profile = await recording.stop()
+    expect(recording.process.stderr()).toMatch(/^detached from \d+ in .*restored: \d+ classes original/m)
+    java.send('expect')
+    await java.line(/^end/)
+    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+    expect(java.stderr()).toBe('')
+
+    // The agent that sleeps there is woken; its client is killed.
+    const again = startRecording(['--jdwp', `${await portOf(java, 4)}`], '--root', 'fix.KnownTree.task')
+    await again.started
+    await again.process.kill()
+    const after = await debug(java, 5)
+    await until(async () => (await codeOfTask(after)) === own)
+    await after.dispose()
+    java.send('run 1')
+    await java.line(/done/, 2)
+  })
+})
+
+it('a JVM that waits for a debugger at its start runs then', async () => {
+  await using java = await startBeating(newest, 'suspend=y')
+  const phases: string[] = []
+  const address = { host: '127.0.0.1', port: await portOf(java) }
+  const door = await jdwpDoor(address, undefined, (phase) => phases.push(phase))
+  expect(phases).toContain('the JVM was waiting for a debugger at its start: it runs now')
+  expect(door.pid).toBe(java.pid)
+  door.link.close()
+  door.leave()
+  await java.line(/ready/)
+})
+
+it('an idle JVM is told so, and is left as it was', async () => {
+  await using java = startJdwp(newest, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
+  await java.line(/ready/)
+  const address = { host: '127.0.0.1', port: await portOf(java) }
+  await expect(jdwpDoor(address, 300)).rejects.toThrow(
+    `the JVM at 127.0.0.1:${address.port} is idle: no thread passed a method within 0.3 s`,
+  )
+  const jvm = await debug(java, 2)
+  expect(await suspensions(jvm)).toBe(0)
+  await jvm.dispose()
+  java.send('run 1')
+  await java.line(/done/)
+})
+
+it('a debugger that is connected stays so, and is named', async () => {
+  await using java = startJdwp(newest, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
+  const port = await portOf(java)
+  await using jvm = await JdwpTarget.connect(port)
+  await expect(jdwpDoor({ host: '127.0.0.1', port })).rejects.toMatchObject({
+    exitCode: 75,
+    message: `a debugger is connected to the JVM at 127.0.0.1:${port} already`,
+  })
+  expect((await jvm.virtualMachine.version()).ok).toBe(true)
+})
+
+it('what is no JVM is not taken for one', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as { port: number }
+  const address = { host: '127.0.0.1', port }
+  await expect(jdwpDoor(address)).rejects.toMatchObject({
+    exitCode: 76,
+    message: `no JVM shakes hands with a debugger at 127.0.0.1:${port}: it does not speak JDWP`,
+  })
+  await new Promise((closed) => server.close(closed))
+  await expect(jdwpDoor(address)).rejects.toMatchObject({
+    exitCode: 68,
+    message: expect.stringContaining('ECONNREFUSED'),
+  })
+})
