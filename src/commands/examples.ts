@@ -35,7 +35,7 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
       says: 'what it allocates in a minute',
     },
     {
-      line: 'record 4711 -r Checkout.pay --push http://pyroscope:4040 --label env=prod',
+      line: 'record 4711 -r Checkout.pay --push http://pyroscope:4040',
       says: 'into a store of profiles',
     },
   ],

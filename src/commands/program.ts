@@ -244,13 +244,14 @@ export function commandLine(version: string): Command {
     .addHelpText(
       'after',
       `
-It is all that goes to the standard output, for scripts. A JVM that is started with it has
-no thread of jfluid and no session; attach and record then wake the agent and load nothing,
-so -XX:-EnableDynamicAgentLoading does not matter, and newer JDKs do not warn. A JVM that
-does not find the file, or may not read it, does not start: mind what happens to it.
+It is all that goes to the standard output, for scripts. A JVM that is started
+with it has no thread of jfluid and no session; attach and record then wake the
+agent and load nothing, so -XX:-EnableDynamicAgentLoading does not matter, and
+newer JDKs do not warn. A JVM that does not find the file, or may not read it,
+does not start: mind what happens to it.
 
-On a command line before -jar, or for all JVMs in JAVA_TOOL_OPTIONS: an Environment= line
-of a systemd unit, an ENV line of an image.`,
+On a command line before -jar, or for all JVMs in JAVA_TOOL_OPTIONS: an
+Environment= line of a systemd unit, an ENV line of an image.`,
     )
     .action(async () => {
       const { agentPath } = await import('./agent-path.ts')
