@@ -489,34 +489,39 @@ export class CctBuilder extends PresentThread implements EventSink {
       this.nodes,
       () => places.threads.map((number) => places.nodes[number]),
       () => ({ warmCalls: this.#warm.calls, probeHalves: this.probeHalves }),
-      (change) => this.#move(change),
+      (change) => this.#prepareMove(change),
     )
     this.mostNodes = collapsed.mostNodes
   }
 
-  #move(change: Collapse): void {
+  /** What needs memory is made before anything moves. */
+  #prepareMove(change: Collapse): () => void {
     this.#alive()
     const { moved, count, callsInWaits } = change
-    this.moves++
-    this.places.move(moved)
-    this.node = this.places.nodes[this.current]
-    this.#tokens.move(moved)
-    this.survivors?.move(moved)
-    this.#warm = movedWarmUp(this.#warm, change, this.#alive)
-    this.pauses.move(moved, this.#warm)
-    this.probeHalves = movedHalves(this.probeHalves, moved)
-    for (const [node, calls] of callsInWaits) addHalves(this.probeHalves, moved[node], 2 * calls)
-    this.#moveCounted(moved, count)
-    this.onMoved(moved)
+    const warm = movedWarmUp(this.#warm, change, this.#alive)
+    const probeHalves = movedHalves(this.probeHalves, moved)
+    for (const [node, calls] of callsInWaits) addHalves(probeHalves, moved[node], 2 * calls)
+    const countedCalls = this.#movedCounts(moved, count)
+    return () => {
+      this.moves++
+      this.places.move(moved)
+      this.node = this.places.nodes[this.current]
+      this.#tokens.move(moved)
+      this.survivors?.move(moved)
+      this.#warm = warm
+      this.pauses.move(moved, warm)
+      this.probeHalves = probeHalves
+      this.countedCalls = countedCalls
+      this.onMoved(moved)
+    }
   }
 
-  #moveCounted(moved: Int32Array, count: number): void {
+  #movedCounts(moved: Int32Array, count: number): Float64Array<ArrayBuffer> {
     const old = this.countedCalls
-    if (old.length === 0) return
-    this.countedCalls = new Float64Array(count)
-    for (let node = 0; node < Math.min(old.length, moved.length); node++) {
-      this.countedCalls[moved[node]] += old[node]
-    }
+    if (old.length === 0) return old
+    const counts = new Float64Array(count)
+    for (let node = 0; node < Math.min(old.length, moved.length); node++) counts[moved[node]] += old[node]
+    return counts
   }
 
   /** Threads stay where they are, and tokens; nothing else may hold a node. */

@@ -104,24 +104,25 @@ export class Collapsed {
    * Makes room for contexts to come. The nodes are others afterwards.
    *
    * @param places  where threads are
-   * @param moved   told of each change of nodes
+   * @param prepare makes what there is for the nodes to come, before anything has changed; what it returns puts that in place
    */
   makeRoom(
     nodes: Nodes,
     places: () => Iterable<number>,
     facts: () => CallFacts,
-    moved: (change: Collapse) => void,
+    prepare: (change: Collapse) => () => void,
   ): void {
     const most = this.#bound
     for (let target = most * STAYS; target >= LEAST || target === most * STAYS; target /= 4) {
       const { count } = nodes
-      const change = this.#collapsed(nodes, target, places(), facts())
-      if (change === null) {
+      const found = this.#collapsed(nodes, target, places(), facts(), prepare)
+      if (found === null) {
         this.mostNodes = count * TRIED_AGAIN
         return
       }
+      const { change, move } = found
       nodes.replace(change.bytes, change.count, change.rows, change.pseudo)
-      moved(change)
+      move()
       this.mostNodes = most
       if (nodes.count <= most * TOO_MANY) return
       if (nodes.count > count * TOO_FEW_GONE) break
@@ -131,11 +132,18 @@ export class Collapsed {
   }
 
   /** Null where memory has no room for it now: all is as it was. */
-  #collapsed(nodes: Nodes, target: number, places: Iterable<number>, facts: CallFacts): Collapse | null {
+  #collapsed(
+    nodes: Nodes,
+    target: number,
+    places: Iterable<number>,
+    facts: CallFacts,
+    prepare: (change: Collapse) => () => void,
+  ): { change: Collapse; move: () => void } | null {
     try {
       const change = collapse(nodes, { target, places, firstMethod: this.#firstMethod, alive: this.#alive })
+      const move = prepare(change)
       this.#note(nodes, change, facts)
-      return change
+      return { change, move }
     } catch (error) {
       if (error instanceof RangeError) return null
       throw error

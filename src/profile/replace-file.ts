@@ -124,8 +124,10 @@ export async function openLog(file: string): Promise<number> {
   const { path, special, noFollow } = await targetOf(file)
   const there = await ifThere(lstat(path))
   if (there !== undefined) await refusePlanted(there, dirname(path)) // a file, too: it is written to, and not replaced
-  const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
-  return openSync(path, special ? O_WRONLY | noFollow : O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
+  // What somebody puts there between the look and this is not looked at any more: it is refused (EEXIST), or was there before.
+  const plain = O_WRONLY | O_NOFOLLOW | (there === undefined ? O_CREAT | O_EXCL : O_TRUNC)
+  return openSync(path, special ? O_WRONLY | noFollow : plain, 0o600)
 }
 
 async function ifThere(looking: Promise<Stats>): Promise<Stats | undefined> {

@@ -185,8 +185,8 @@ const HELD = `
 /** A call loads a class and calls seven methods for the first time: each may wait for the client, for a second at most. */
 const LONGEST_MS = 10_000
 
-/** What waits for a loader's lock for as long as somebody holds that, by which of the two came first: decision 74. */
-const STAYING = ['jfluid-link', 'jfluid-read']
+/** What waits for a loader's lock for as long as somebody holds that: decision 74. */
+const STAYING = ['jfluid-link']
 
 /** 20 * 2 + 1 and 20 + 2 + 1; 64 and one more, three times. */
 const RESULT = 'called 195'

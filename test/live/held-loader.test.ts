@@ -1,14 +1,15 @@
 // A class loader that a thread holds for as long as it likes, and that does not work in parallel: whatever the JVM wants to
 // link for us waits for it. Nothing of ours waits with it (DECISIONS 74).
 
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { beforeAll, expect, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { instrumentClass } from '../../src/instrument/class.ts'
 import { Instrumenter, type Task } from '../../src/session/instrumenter.ts'
-import { compileJava } from '../support/java-process.ts'
+import { compileJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { liveCode, probed } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
@@ -81,6 +82,37 @@ const HOLDER = `
     }
   }`
 
+/** An agent before ours that is shown B, and takes as long as it likes, from `wait` to `give`. */
+const WAITER = `
+  package fix;
+  import java.lang.instrument.*;
+  import java.util.concurrent.CountDownLatch;
+  public class Waiter {
+    static volatile boolean waits;
+    static final CountDownLatch given = new CountDownLatch(1);
+    public static void premain(String options, Instrumentation instrumentation) {
+      instrumentation.addTransformer(new ClassFileTransformer() {
+        @Override public byte[] transform(
+            ClassLoader loader, String name, Class<?> c, java.security.ProtectionDomain domain, byte[] bytes) {
+          if (waits && c != null && name.equals("fix/B")) {
+            System.out.println("waits");
+            try { given.await(); } catch (InterruptedException e) { }
+          }
+          return null;
+        }
+      }, true);
+    }
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready " + Swapped.sum());
+      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        if (line.equals("wait")) waits = true;
+        else given.countDown();
+        System.out.println("done " + line);
+      }
+    }
+  }`
+
 forEachJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
@@ -91,6 +123,7 @@ forEachJdk((jdk) => {
       'held/Unlinked': UNLINKED('Unlinked'),
       'held/Late': UNLINKED('Late'),
       'fix/Holder': HOLDER,
+      'fix/Waiter': WAITER,
     })
   })
 
@@ -125,43 +158,67 @@ forEachJdk((jdk) => {
     expect(await leave()).toMatchObject({ restoredClasses: 1, refusedClasses: 0 })
   })
 
-  it.each([
-    ['links its classes', true],
-    ['is in the JVM', false],
-  ])(
-    'a detach leaves a redefinition behind that waits while it %s; all have their own code in the end',
-    async (_, among) => {
-      const { agent, a, b, before, live, held, java, extend, leave, say, unlinked } = await open()
-      const file = parseClassFile(readFileSync(join(classes, 'held/Unlinked.class')))
-      const methodIndex = file.methods.find(({ name }) => name === 'one')!.index
-      const { bodies, poolEntries, poolBytes } = instrumentClass(file, [
-        { methodIndex, id: 1, probe: 'method' },
-      ])
-      await agent.extendConstantPool(unlinked, crc32(file.bytes), poolEntries, poolBytes)
-      await Promise.all([extend(a), extend(b)])
-      await agent.redefineMethods([a.body('one')], [], HIGHEST)
-      await say('hold')
-      // A class alone is not linked beforehand.
-      const others = among ? [a.body('two'), b.body('one')] : []
-      const answered = agent
-        .redefineMethods([...others, { classId: unlinked, methodIndex, code: bodies[0]!.code }], [], HIGHEST)
-        .then(
-          () => 'answered',
-          () => 'not answered',
-        )
-      await until(async () => (await threadNames(java.pid)).includes('jfluid-swap'))
+  it('a detach leaves a redefinition behind that waits while it links its classes; all have their own code in the end', async () => {
+    const { agent, a, b, before, live, held, java, extend, leave, say, unlinked } = await open()
+    const file = parseClassFile(readFileSync(join(classes, 'held/Unlinked.class')))
+    const methodIndex = file.methods.find(({ name }) => name === 'one')!.index
+    const { bodies, poolEntries, poolBytes } = instrumentClass(file, [
+      { methodIndex, id: 1, probe: 'method' },
+    ])
+    await agent.extendConstantPool(unlinked, crc32(file.bytes), poolEntries, poolBytes)
+    await Promise.all([extend(a), extend(b)])
+    await agent.redefineMethods([a.body('one')], [], HIGHEST)
+    await say('hold')
+    const answered = agent
+      .redefineMethods(
+        [a.body('two'), b.body('one'), { classId: unlinked, methodIndex, code: bodies[0]!.code }],
+        [],
+        HIGHEST,
+      )
+      .then(
+        () => 'answered',
+        () => 'not answered',
+      )
+    await until(async () => (await threadNames(java.pid)).includes('jfluid-swap'))
+    expect(probed(await live())).toEqual([method('A', 'one')])
+    await leave(async () => {
+      expect(probed(await live())).toEqual([])
+      await say('give')
+      await until(async () => !(await threadNames(java.pid)).includes('jfluid-swap'))
+      expect([...(await live())].filter(([name]) => before.has(name))).toEqual([...before])
+      await say('link')
+      expect(probed(await held('Unlinked'))).toEqual([])
+    })
+    expect(await answered).toBe('not answered')
+  })
+
+  it('a detach leaves a redefinition behind that waits in the JVM; what the JVM has from it gets its own code last', async () => {
+    const jar = join(temporaryDirectory(), 'waiter.jar')
+    const manifest = join(temporaryDirectory(), 'manifest')
+    writeFileSync(manifest, 'Premain-Class: fix.Waiter\nCan-Retransform-Classes: true\n')
+    execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
+    const swapped = await openSwapped(jdk, [`-javaagent:${jar}`, '-cp', jar, 'fix.Waiter'])
+    const { java, agent, a, b, c, before, extend, leave, live } = swapped
+    await Promise.all([a, b, c].map((it) => extend(it)))
+    await agent.redefineMethods([a.body('one')], [], HIGHEST)
+    await agent.redefineMethods([c.body('one')], [], HIGHEST)
+    java.send('wait')
+    await java.line(/^done wait/)
+    const answered = agent.redefineMethods([a.body('two'), b.body('one')], [], HIGHEST).then(
+      () => 'answered',
+      () => 'not answered',
+    )
+    await java.line(/^waits/)
+    const report = await leave(async () => {
       expect(probed(await live())).toEqual([method('A', 'one')])
-      await leave(async () => {
-        expect(probed(await live())).toEqual([])
-        await say('give')
-        await until(async () => !(await threadNames(java.pid)).includes('jfluid-swap'))
-        expect([...(await live())].filter(([name]) => before.has(name))).toEqual([...before])
-        await say('link')
-        expect(probed(await held('Unlinked'))).toEqual([])
-      })
-      expect(await answered).toBe('not answered')
-    },
-  )
+      expect(await threadNames(java.pid)).toContain('jfluid-swap')
+      java.send('give')
+      await until(async () => !(await threadNames(java.pid)).includes('jfluid-swap'))
+      expect([...(await live())].filter(([name]) => before.has(name))).toEqual([...before])
+    })
+    expect(report).toMatchObject({ restoredClasses: 1, refusedClasses: 2 })
+    expect(await answered).toBe('not answered')
+  })
 
   it('a detach does not wait for a class that got its probes as it was loaded, and is not linked yet', async () => {
     const { agent, a, before, live, held, java, extend, leave, say } = await open()

@@ -33,4 +33,10 @@ describe('the agent', () => {
   it('has no text put together by the JVM: its call sites are compiled into what is called for each class (DECISIONS 76)', () => {
     expect(naming('StringConcatFactory')).toEqual([])
   })
+
+  it('has no lambdas in what gives classes their own code: their classes would be made where there may be no metaspace', () => {
+    const late = /\/(Linking|Linking\$Linker|Patient|Pause|PerLoader|PerLoader\$Key|Swap)\.class$/
+    expect(agent.filter(({ path }) => late.test(path))).toHaveLength(7)
+    expect(naming('LambdaMetafactory').filter((path) => late.test(path))).toEqual([])
+  })
 })

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.zip.CRC32;
 import jdk.internal.misc.Unsafe;
 
@@ -198,6 +199,8 @@ final class HotSwap {
     /** By the class's name, which the class itself has. Gone with the loader: nothing here leads to a class. */
     private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
     private final ClassReader reader;
+    /** Made here: at the end there may be no metaspace for the class of a lambda. */
+    private final Consumer<List<Class<?>>> later = this::restoreAbandoned;
     /** Of a redefinition that would not end: its own thread gives these their code back. */
     private Swap stuck;
     /** By the end of the session, in all of its tries. */
@@ -673,19 +676,23 @@ final class HotSwap {
                     }
                 }
             }
-            Linking linking = new Linking(unlinked, this::restoreAbandoned);
+            Linking linking = new Linking(unlinked, later);
             if (linking.isSoonOver()) {
                 found.addAll(linking.finish());
                 giveBack(found);
             } else {
-                giveBack(found);
-                List<Class<?>> linked = linking.finish();
-                giveBack(linked);
-                unlinked.removeAll(linked); // these are left to threads that wait
-                for (Class<?> c : unlinked) {
-                    target(c).forget();
+                List<Class<?>> linked = List.of();
+                try {
+                    giveBack(found);
+                } finally { // where memory ran out we are called again, and must not have it linked twice
+                    linked = linking.finish();
+                    unlinked.removeAll(linked); // these are left to threads that wait
+                    for (Class<?> c : unlinked) {
+                        target(c).forget();
+                    }
+                    keptClasses += unlinked.size();
                 }
-                keptClasses += unlinked.size();
+                giveBack(linked);
             }
             long now = System.nanoTime();
             any = false;

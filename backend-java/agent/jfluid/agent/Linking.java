@@ -102,6 +102,11 @@ final class Linking {
         }
     }
 
+    /** Where it is needed there may be no memory to load it. */
+    static void prepare() {
+        new Linker(List.of(), null);
+    }
+
     /** @return whether it is over, after a moment: {@link #finish} does not wait then */
     boolean isSoonOver() {
         long until = System.nanoTime() + SOON_NANOS;
@@ -113,10 +118,12 @@ final class Linking {
 
     /** @return those that are linked, or cannot be; the others are left to threads of their own */
     List<Class<?>> finish() {
+        boolean isLate = false;
         while (linker != null) {
             Linker it = linker;
             int before = it.done();
-            boolean hasEnded = Patient.await(it);
+            // Whoever holds one loader for ever may hold others: all of them together are not to take long.
+            boolean hasEnded = isLate ? Patient.awaitShortly(it) : Patient.await(it);
             if (!hasEnded && it.done() > before) {
                 continue;
             }
@@ -128,13 +135,14 @@ final class Linking {
                 linked.addAll(rest); // there was no memory for it: whoever redefines them links them
                 linker = null;
             } else {
+                isLate = true;
                 begin(rest);
             }
         }
         return linked;
     }
 
-    /** Whether to link it may take a loader that does something else: not those that the JDK starts programs with. */
+    /** Whether to link it may ask a loader for other classes, and so wait for the application: not those that the JDK starts programs with. */
     static boolean mayWait(Class<?> c) {
         ClassLoader loader = c.getClassLoader();
         return loader != null
@@ -145,11 +153,12 @@ final class Linking {
     /**
      * Who links a class has its initialisation lock, and waits for its loader: a thread that holds the loader and uses the class then would
      * wait for us in turn, and nobody goes on. So the loader is waited for before, while nothing is held. It is not held while
-     * the class is linked: threads of the application take the two the other way round.
+     * the class is linked: threads of the application take the two the other way round. The JVM takes only loaders that do not
+     * load in parallel (is_parallelCapable in systemDictionary.cpp); others are not waited for.
      */
     static void awaitLoader(Class<?> c) {
         ClassLoader loader = c.getClassLoader();
-        if (loader != null) {
+        if (loader != null && !loader.isRegisteredAsParallelCapable()) {
             synchronized (loader) {
                 return;
             }

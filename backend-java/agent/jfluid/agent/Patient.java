@@ -14,15 +14,20 @@ final class Patient {
 
     /** Where it is needed there may be no memory to load it. */
     static void prepare() {
-        await(Thread.currentThread(), 0);
+        await(Thread.currentThread(), 0, 0);
     }
 
     /** @return whether it has ended */
     static boolean await(Thread thread) {
-        return await(thread, LONGEST_NANOS);
+        return await(thread, WAITING_NANOS, LONGEST_NANOS);
     }
 
-    private static boolean await(Thread thread, long longest) {
+    /** The same, a tenth as patient. */
+    static boolean awaitShortly(Thread thread) {
+        return await(thread, WAITING_NANOS / 10, LONGEST_NANOS / 10);
+    }
+
+    private static boolean await(Thread thread, long longestWait, long longest) {
         long begun = System.nanoTime();
         long before = begun;
         for (long waited = 0; thread.isAlive(); ) {
@@ -32,7 +37,7 @@ final class Patient {
                 waited += Math.min(now - before, MOST_NANOS);
             }
             before = now;
-            if (waited > WAITING_NANOS || now - begun > longest) {
+            if (waited > longestWait || now - begun > longest) {
                 return !thread.isAlive();
             }
         }

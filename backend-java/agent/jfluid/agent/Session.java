@@ -192,6 +192,7 @@ final class Session extends GuestThread {
         try {
             Pause.prepare();
             Patient.prepare();
+            Linking.prepare();
             classes = new ClassTable(instrumentation);
             hotSwap = new HotSwap(instrumentation, classes, runtime, new HotSwap.LoadHook() {
                 @Override

@@ -155,7 +155,8 @@ public final class JFluid1Session {
     public static Object begin(
             long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake, boolean counts) {
         JFluid1Threads.begin();
-        state = new byte[1024];
+        // Never less: code that an earlier session could not give back goes on asking of its ids.
+        state = new byte[state.length];
         highestMethod = 0;
         JFluid1Nameless.begin();
         JFluid1Requests.forget();
