@@ -3,21 +3,27 @@
 import { NoSuchProcess } from '../attach/admission.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, count, plural, width } from '../profile/text.ts'
-import { type Examination, examine, type Finding, statusOf } from '../session/doctor.ts'
+import type { DebuggedExamination } from '../session/debugger-doctor.ts'
+import { type DebuggerAddress, textOf } from '../session/debugger-port.ts'
+import { examine, type Finding, statusOf } from '../session/doctor.ts'
 import { attachDoor } from '../session/door.ts'
-import { type RootReach, reachOfRoots } from '../session/root-reach.ts'
+import { type ReachOptions, type RootReach, reachOfRoots } from '../session/root-reach.ts'
 import { createProgress } from '../tui/progress.ts'
 import { describeRoots } from './matches.ts'
-import { DEFAULT_LOOK_AHEAD, type SessionFlags, sessionOptions } from './options.ts'
+import { DEFAULT_LOOK_AHEAD, type JdwpFlag, type SessionFlags, sessionOptions } from './options.ts'
 import { targetOf } from './target.ts'
+import { JdwpOrPid } from './way-in.ts'
 
 export type DoctorFlags = Pick<SessionFlags, 'root' | 'include' | 'exclude' | 'jdk'> & {
   readonly json?: boolean
-}
+} & JdwpFlag
 
 /** Reasons for skipping that the text names. */
 const REASONS = 5
 const COLUMNS = 100
+/** Packages, and methods that roots call, that the text names. */
+const PACKAGES = 8
+const CALLEES = 12
 
 /** @returns the exit status that an attach would have; 0 if nothing known forbids it */
 export async function doctor(
@@ -25,16 +31,19 @@ export async function doctor(
   flags: DoctorFlags,
   print: (text: string) => void,
 ): Promise<number> {
+  if (flags.jdwp !== undefined && pidText !== undefined) throw new JdwpOrPid(pidText)
   const hasRoot = flags.root !== undefined && flags.root.length > 0
   const options = hasRoot
     ? sessionOptions({ ...flags, scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD })
     : undefined // a root that cannot be read is told before anything is looked at
+  if (flags.jdwp !== undefined) return await doctorOverPort(flags.jdwp, options, flags.json === true, print)
   const pid = await targetOf(pidText)
   const examination = examine(pid)
   if (examination === undefined) throw new NoSuchProcess(pid)
-  const status = statusOf(examination.findings)
+  const { jvm, findings } = examination
+  const status = statusOf(findings)
   const json = flags.json === true
-  if (!json) print(examinationText(examination, process.stdout.columns ?? COLUMNS))
+  if (!json) print(findingsText(`${jvm.pid}  ${clean(jvm.mainClass ?? '?')}`, findings))
   let reach: RootReach | undefined
   if (options !== undefined && status === 0) {
     const progress = createProgress(process.stderr)
@@ -47,15 +56,67 @@ export async function doctor(
     }
     if (!json) print(reachText(reach))
   }
-  if (json) print(`${jsonText(asJson(examination, status, reach), 2)}\n`)
-  else print(verdict(examination, status, hasRoot && reach === undefined))
+  if (json) {
+    const { pid, mainClass } = jvm
+    print(`${jsonText({ pid, mainClass: mainClass ?? null, ...asJson(findings, status, reach) }, 2)}\n`)
+  } else print(verdict(String(jvm.pid), findings, status, hasRoot && reach === undefined))
   return status
+}
+
+/** Nothing is loaded: what of the program is there, and where roots lead, is read over the debugger's port. */
+async function doctorOverPort(
+  address: DebuggerAddress,
+  options: ReachOptions | undefined,
+  json: boolean,
+  print: (text: string) => void,
+): Promise<number> {
+  const { examineDebugged } = await import('../session/debugger-doctor.ts')
+  const progress = createProgress(process.stderr)
+  let examination: DebuggedExamination
+  try {
+    examination = await examineDebugged(address, options, (phase) => progress.update(phase))
+  } finally {
+    progress.close()
+  }
+  const { classes, findings, mainClass = null, pid, reach } = examination
+  const status = statusOf(findings)
+  const name = textOf(address)
+  if (json) {
+    print(`${jsonText({ jdwp: name, pid, mainClass, ...asJson(findings, status, reach), classes }, 2)}\n`)
+    return status
+  }
+  print(findingsText(`${name}  ${clean(mainClass ?? '?')}`, findings))
+  print(classesText(examination))
+  if (reach !== undefined) print(reachText(reach) + calleesText(reach))
+  print(verdict(`--jdwp ${name}`, findings, status, false))
+  return status
+}
+
+/** Packages with the most classes of the program first. */
+function classesText({ classes, loadedClasses }: DebuggedExamination): string {
+  const counts = new Map<string, number>()
+  for (const it of classes) {
+    const name = it.slice(0, Math.max(0, it.lastIndexOf('.')))
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  const all = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+  const named = all.slice(0, PACKAGES).map(([name, n]) => `${clean(name) || '(unnamed)'} ${count(n)}`)
+  const rest = all.length - named.length
+  if (rest > 0) named.push(plural(rest, 'more package'))
+  return `\nof ${count(loadedClasses)} loaded classes, ${count(classes.length)} are of the program: ${named.join(', ') || 'none'}\n`
+}
+
+function calleesText({ callees }: RootReach): string {
+  const named = callees.slice(0, CALLEES).map((it) => `  ${clean(it)}\n`)
+  const more = callees.length > CALLEES ? '  …\n' : ''
+  return callees.length === 0 ? '' : `the roots call:\n${named.join('')}${more}`
 }
 
 const MARKS: Readonly<Record<Finding['level'], string>> = { ok: 'ok', note: 'note', problem: 'PROBLEM' }
 
-function examinationText({ jvm, findings }: Examination, columns: number): string {
-  const lines = [`${jvm.pid}  ${clean(jvm.mainClass ?? '?')}`]
+function findingsText(head: string, findings: readonly Finding[]): string {
+  const columns = process.stdout.columns ?? COLUMNS
+  const lines = [head]
   const checks = Math.max(0, ...findings.map((it) => it.check.length))
   for (const { level, check, text, hint } of findings) {
     const head = `  ${MARKS[level].padEnd(7)}  ${check.padEnd(checks)}  `
@@ -107,17 +168,16 @@ function reasonsOf({ skipped }: RootReach): { reason: string; methods: number }[
   return [...all.slice(0, REASONS), { reason: plural(rest.length, 'other reason'), methods }]
 }
 
-function verdict({ jvm, findings }: Examination, status: number, isUnasked: boolean): string {
+/** @param name  as it is typed */
+function verdict(name: string, findings: readonly Finding[], status: number, isUnasked: boolean): string {
   const problems = findings.filter((it) => it.level === 'problem').length
-  if (problems === 0) return `\ngo: nothing known forbids jfluid attach ${jvm.pid}\n`
+  if (problems === 0) return `\ngo: nothing known forbids jfluid attach ${name}\n`
   const unasked = isUnasked ? '; the agent was not loaded, and the root not looked at' : ''
   return `\nno go: ${plural(problems, 'problem')}${unasked}; an attach would end with exit code ${status}\n`
 }
 
-function asJson({ jvm, findings }: Examination, status: number, reach: RootReach | undefined): object {
+function asJson(findings: readonly Finding[], status: number, reach: RootReach | undefined): object {
   return {
-    pid: jvm.pid,
-    mainClass: jvm.mainClass ?? null,
     go: status === 0,
     exitCode: status,
     findings,
@@ -127,6 +187,7 @@ function asJson({ jvm, findings }: Examination, status: number, reach: RootReach
         schemeA: reach.schemeA,
         schemeB: reach.schemeB,
         skipped: reasonsOf(reach),
+        callees: reach.callees,
       },
     }),
   }

@@ -15,6 +15,7 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
   doctor: [
     { line: 'doctor 4711', says: 'what would an attach meet? Touches nothing' },
     { line: 'doctor 4711 --root OrderService.process', says: 'how much would be instrumented?' },
+    { line: 'doctor --jdwp 5005 --root Checkout.pay', says: 'the same, with no agent loaded' },
   ],
   roots: [
     { line: 'roots 4711', says: 'where do its tasks begin?' },

@@ -64,12 +64,13 @@ export function commandLine(version: string): Command {
       ps(flags, (text) => process.stdout.write(text))
     })
 
-  withRootFlags(
+  const doctor = withRootFlags(
     program
       .command('doctor')
       .description('say what an attach would meet, before anything is touched')
       .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
   )
+  withJdwpFlag(doctor)
     .option('--json', 'as JSON')
     .action(async (pid: string | undefined, flags: DoctorFlags) => {
       const { doctor } = await import('./doctor.ts')

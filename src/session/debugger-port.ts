@@ -138,13 +138,13 @@ interface Row {
   readonly inode: string
 }
 
-function connectionsSeenBy(pid: number | 'self'): Row[] {
+function connections(): Row[] {
   return ['tcp', 'tcp6'].flatMap((name) => {
     let text: string
     try {
-      text = readFileSync(`/proc/${pid}/net/${name}`, 'utf8')
+      text = readFileSync(`/proc/self/net/${name}`, 'utf8')
     } catch {
-      return [] // not ours to see, or no such protocol here
+      return [] // no such protocol here
     }
     return text
       .split('\n')
@@ -160,25 +160,29 @@ const portOf = (address: string): number => Number.parseInt(address.slice(-4), 1
 
 /** Whether somebody of this machine serves a connection of that port, although nobody listens there. */
 function isServed({ port }: DebuggerAddress): boolean {
-  return connectionsSeenBy('self').some((it) => it.local === port && it.state === ESTABLISHED)
+  return connections().some((it) => it.local === port && it.state === ESTABLISHED)
 }
 
-/**
- * Whether the other end of our connection is in a process of this machine: its number may mean another process here.
- *
- * @param pid  as it calls itself
- */
-export function isServedBy(pid: number, { address, local }: DebuggedJvm): boolean {
-  const inodes = new Set(
-    connectionsSeenBy(pid)
+/** The process of this machine that has the other end of our connection; null if none has that we may look at. */
+export function processServing({ address, local }: DebuggedJvm): number | null {
+  const sockets = new Set(
+    connections()
       .filter((it) => it.local === address.port && it.remote === local.port)
       .map((it) => `socket:[${it.inode}]`),
   )
-  if (inodes.size === 0) return false
+  if (sockets.size === 0) return null
+  const pids = namesIn('/proc').filter((name) => /^\d+$/.test(name))
+  const found = pids.find((pid) =>
+    namesIn(`/proc/${pid}/fd`).some((fd) => sockets.has(linkOf(`/proc/${pid}/fd/${fd}`))),
+  )
+  return found === undefined ? null : Number(found)
+}
+
+function namesIn(path: string): string[] {
   try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => inodes.has(linkOf(`/proc/${pid}/fd/${fd}`)))
+    return readdirSync(path)
   } catch {
-    return false // not ours to see
+    return [] // not ours to see, or it has ended
   }
 }
 

@@ -42,6 +42,7 @@ export interface Finding {
 
 export type Check =
   | 'jdk'
+  | 'debugger'
   | 'attach'
   | 'container'
   | 'agent loading'

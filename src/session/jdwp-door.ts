@@ -17,8 +17,8 @@ import { DebuggerCalls, ThrownInTarget } from './debugger-calls.ts'
 import {
   type DebuggedJvm,
   type DebuggerAddress,
-  isServedBy,
   openDebuggerPort,
+  processServing,
   textOf,
 } from './debugger-port.ts'
 import { standingThread } from './debugger-stand.ts'
@@ -94,6 +94,8 @@ export async function jdwpDoor(
     )
     onPhase('loading the agent')
     entry = await Entry.into(debugged, new DebuggerCalls(debugged.jvm, thread), jar)
+    // Leaving does so, too, but a moment after the JVM has said that we may go.
+    granted(await debugged.jvm.threadReference.resume(thread), 'to let the thread run')
   } finally {
     await debugged.jvm.dispose()
   }
@@ -118,7 +120,7 @@ class Entry {
 
   static async into(debugged: DebuggedJvm, calls: DebuggerCalls, jar: AgentJar): Promise<Entry> {
     const { address } = debugged
-    const target = await targetOf(debugged, calls)
+    const target = targetOf(debugged)
     const dir = makeSessionDirectory(target, BUFFER_BYTES)
     let server: LinkServer | undefined
     try {
@@ -193,23 +195,13 @@ class Entry {
   }
 }
 
-/** @throws NothingShared if it is not a process of this machine, as we see it */
-async function targetOf(debugged: DebuggedJvm, calls: DebuggerCalls): Promise<TargetProcess> {
-  const pid = await pidOf(calls)
-  const target = isServedBy(pid, debugged) ? readTargetProcess(pid) : undefined
+/** @throws NothingShared if it is no process of this machine that we may look at */
+export function targetOf(debugged: DebuggedJvm): TargetProcess {
+  const pid = processServing(debugged)
+  const target = pid === null ? undefined : readTargetProcess(pid)
   if (target === undefined)
-    throw new NothingShared(debugged.address, `it is process ${pid} there, which is not it here`)
+    throw new NothingShared(debugged.address, 'no process of this machine has that port')
   return target
-}
-
-/** As the JVM calls itself. */
-async function pidOf(calls: DebuggerCalls): Promise<number> {
-  const type = await calls.bootClass('java.lang.ProcessHandleImpl')
-  if (type === null) throw new ThrownInTarget('ProcessHandle.current()', 'there is no such class')
-  const current = await calls.staticOf(type, 'current()Ljava/lang/ProcessHandleImpl;')
-  const pid = 'id' in current && current.id !== null ? await calls.of(current.id, type, 'pid()J') : current
-  if (pid.tag !== 'LONG') throw new ThrownInTarget('ProcessHandle.current()', 'it has no number')
-  return Number(pid.value)
 }
 
 /** Whether a file is there for the JVM, by its path, and it may read it. */

@@ -4,7 +4,9 @@
 // Reading a class redefines nothing (see classBytes in the agent), so what has been compiled stays compiled. Methods that the
 // rewriter or the JVM would refuse are counted as reached: that is known only once they are rewritten.
 
+import type { ClassInfo } from '../base/class-info.ts'
 import type { SkippedMethod } from '../profile/profile.ts'
+import type { RevealPort } from '../reveal/mirror.ts'
 import { NO_PAST } from '../reveal/past.ts'
 import { Revealer, type RevealOptions, type Revelation } from '../reveal/revealer.ts'
 import type { RootReport } from '../reveal/roots.ts'
@@ -29,10 +31,21 @@ export interface RootReach {
   readonly schemeB: SchemeReach
   /** Methods on the way that get no probes, of scheme A. */
   readonly skipped: readonly SkippedMethod[]
+  /** Methods that the roots call themselves, as `package.Class.method`; a hundred or so at most. */
+  readonly callees: readonly string[]
 }
+
+const CALLEES = 100
 
 /** What is asked: all of a session's choices but the scheme. */
 export type ReachOptions = Omit<RevealOptions, 'scheme'>
+
+/** Where classes are read. */
+export interface ClassSource extends RevealPort {
+  readonly classes: readonly ClassInfo[]
+  /** Methods that are known to run, as `OpenDoor.executed` tells them. */
+  readonly executed: ReadonlySet<string>
+}
 
 /**
  * Leaves the target as a session's end does.
@@ -52,38 +65,51 @@ export async function reachOfRoots(
     onPhase('reading classes')
     const executed = await door.executed()
     const { classes } = await agent.loadedClasses()
-    const files = new Files(agent)
-    const reveal = async (scheme: 'a' | 'b') => {
-      const revealer = new Revealer({ ...options, scheme }, files)
-      revealer.addClasses(classes)
-      const skipped = new Map<string, string>()
-      const note = (revelation: Revelation): void => {
-        for (const it of revelation.skipped) {
-          skipped.set(`${it.className}.${it.method}${it.descriptor}`.replaceAll('/', '.'), it.reason)
-        }
-      }
-      note(await revealer.start())
-      if (scheme === 'b' && options.lookAhead > 0) {
-        const past = executed.size > 0 ? compiledPast(executed) : NO_PAST
-        for await (const revelation of revealer.rootsWillRun(past)) note(revelation)
-      }
-      return { revealer, skipped }
-    }
     onPhase('following calls')
-    const a = await reveal('a')
-    const b = await reveal('b')
-    return {
-      roots: a.revealer.roots(),
-      loadedClasses: classes.length,
-      schemeA: reached(a.revealer),
-      schemeB: reached(b.revealer),
-      skipped: [...a.skipped].map(([method, reason]) => ({ method, reason })),
-    }
+    return await reachAmong({ classes, executed, classBytes: (ids) => agent.classBytes(ids) }, options)
   } finally {
     await answerInTime(agent.detach(), door.pid ?? 0).catch(() => {})
     agent.close()
     door.leave()
   }
+}
+
+/** @throws RootNotFound and other errors of the revealer */
+export async function reachAmong(source: ClassSource, options: ReachOptions): Promise<RootReach> {
+  const { classes, executed } = source
+  const files = new Files(source)
+  const reveal = async (scheme: 'a' | 'b') => {
+    const revealer = new Revealer({ ...options, scheme }, files)
+    revealer.addClasses(classes)
+    const skipped = new Map<string, string>()
+    const note = (revelation: Revelation): void => {
+      for (const it of revelation.skipped) {
+        skipped.set(`${it.className}.${it.method}${it.descriptor}`.replaceAll('/', '.'), it.reason)
+      }
+    }
+    note(await revealer.start())
+    if (scheme === 'b' && options.lookAhead > 0) {
+      const past = executed.size > 0 ? compiledPast(executed) : NO_PAST
+      for await (const revelation of revealer.rootsWillRun(past)) note(revelation)
+    }
+    return { revealer, skipped }
+  }
+  const a = await reveal('a')
+  const b = await reveal('b')
+  return {
+    roots: a.revealer.roots(),
+    loadedClasses: classes.length,
+    schemeA: reached(a.revealer),
+    schemeB: reached(b.revealer),
+    skipped: [...a.skipped].map(([method, reason]) => ({ method, reason })),
+    callees: await calleesOf(a.revealer),
+  }
+}
+
+async function calleesOf(revealer: Revealer): Promise<string[]> {
+  const roots = [...revealer.methods()].filter((it) => it.root).map((it) => it.id)
+  const callees = await revealer.callees(roots, CALLEES)
+  return callees.map(({ className, name }) => `${className}.${name}`.replaceAll('/', '.'))
 }
 
 function reached(revealer: Revealer): SchemeReach {
@@ -93,19 +119,19 @@ function reached(revealer: Revealer): SchemeReach {
 
 /** Two revealers read much the same: the target is asked once for what has been read lately. */
 class Files {
-  readonly #agent: Agent
+  readonly #source: RevealPort
   readonly #known = new Map<number, Uint8Array | null>()
   #bytes = 0
 
-  constructor(agent: Agent) {
-    this.#agent = agent
+  constructor(source: RevealPort) {
+    this.#source = source
   }
 
   async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
     const missing = ids.filter((id) => !this.#known.has(id))
     const read = new Map<number, Uint8Array | null>()
     if (missing.length > 0) {
-      const files = await this.#agent.classBytes(missing)
+      const files = await this.#source.classBytes(missing)
       missing.forEach((id, i) => {
         read.set(id, files[i] ?? null)
       })

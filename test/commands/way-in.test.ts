@@ -1,8 +1,9 @@
 // What --jdwp goes with, before anything is looked at.
 
 import { expect, it } from 'vitest'
+import { doctor } from '../../src/commands/doctor.ts'
 import { DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
-import { checkJdwp, wayIn } from '../../src/commands/way-in.ts'
+import { checkJdwp, JdwpOrPid, wayIn } from '../../src/commands/way-in.ts'
 
 const jdwp = { host: '127.0.0.1', port: 5005 }
 const plain: SessionFlags = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD }
@@ -23,6 +24,10 @@ it('does not go with a process id, nor with what attach alone can do', () => {
   ]) {
     expect(() => checkJdwp(undefined, { ...samples, jdwp })).toThrow('sampling a whole JVM goes by')
   }
+})
+
+it('of a look does not go with a process id either', async () => {
+  await expect(doctor('4711', { jdwp }, () => {})).rejects.toThrow(JdwpOrPid)
 })
 
 it('names the JVM by its port, and files too', async () => {

@@ -8,7 +8,7 @@ import { jdwpDoor } from '../../src/session/jdwp-door.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
 import { forEachJdk, type Jdk, newest, oldest } from '../support/jdks.ts'
-import { callsByPath, lines, startRecording } from '../support/jfluid.ts'
+import { callsByPath, jfluid, lines, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
 /** `fix.KnownTree`, whose main thread waits for input, and a thread that does something now and then. */
@@ -27,6 +27,8 @@ const BEATING = `
 
 const KNOWN_TREE = readFileSync(new URL('../fixtures/KnownTree.java', import.meta.url), 'utf8')
 const classes = compileJava(oldest, { 'fix/Beating.java': BEATING, 'fix/KnownTree.java': KNOWN_TREE })
+
+const ROOT = ['--root', 'fix.KnownTree.task']
 
 async function startBeating(jdk: Jdk, how = 'suspend=n'): Promise<JavaProcess> {
   return startJdwp(jdk, how, ['-cp', await classes, 'fix.Beating', '4', '50'])
@@ -64,20 +66,31 @@ async function codeOfTask(jvm: JdwpTarget): Promise<string> {
 }
 
 forEachJdk((jdk) => {
-  it('a JVM without attach is counted exactly; meanwhile the next debugger finds all threads running, and its own code afterwards', async () => {
+  it('a JVM without attach is looked at without a trace, and counted exactly; meanwhile the next debugger finds all threads running, and its own code afterwards', async () => {
     await using java = await startBeating(jdk)
     await java.line(/ready/)
-    const before = await debug(java, 1)
+    const told = await jfluid('doctor', '--jdwp', `${await portOf(java)}`, '--json', ...ROOT)
+    const { reach, ...doctor } = JSON.parse(told.stdout)
+    expect(doctor, told.stderr).toMatchObject({
+      pid: java.pid,
+      mainClass: 'fix.Beating',
+      go: true,
+      exitCode: 0,
+    })
+    expect(doctor.classes).toEqual(
+      expect.arrayContaining(['fix.Beating', 'fix.KnownTree', 'fix.KnownTree$Cube']),
+    )
+    expect(reach.callees).toEqual(expect.arrayContaining(['fix.KnownTree.leaf', 'fix.KnownTree$Cube.area']))
+    const before = await debug(java, 2)
+    expect(granted(await before.virtualMachine.classesBySignature('Ljfluid/Boot;'), 'the agent')).toEqual([])
+    expect(await suspensions(before)).toBe(0)
     const own = await codeOfTask(before)
     await before.dispose()
 
-    const recording = startRecording(
-      ['--jdwp', `127.0.0.1:${await portOf(java, 2)}`],
-      '--root',
-      'fix.KnownTree.task',
-    )
+    const address = `127.0.0.1:${await portOf(java, 3)}`
+    const recording = startRecording(['--jdwp', address], ...ROOT, '--scheme', 'a')
     await recording.started
-    const during = await debug(java, 3)
+    const during = await debug(java, 4)
     expect(await codeOfTask(during)).not.toBe(own)
     expect(await suspensions(during)).toBe(0)
     await during.dispose()
@@ -88,13 +101,15 @@ forEachJdk((jdk) => {
     java.send('expect')
     await java.line(/^end/)
     expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+    // `Stop` is loaded only as the task runs.
+    expect(reach.schemeA.methods).toBe(profile.instrumentation.instrumentedMethods - 1)
     expect(java.stderr()).toBe('')
 
     // The agent that sleeps there is woken; its client is killed.
-    const again = startRecording(['--jdwp', `${await portOf(java, 4)}`], '--root', 'fix.KnownTree.task')
+    const again = startRecording(['--jdwp', `${await portOf(java, 5)}`], ...ROOT)
     await again.started
     await again.process.kill()
-    const after = await debug(java, 5)
+    const after = await debug(java, 6)
     await until(async () => (await codeOfTask(after)) === own)
     await after.dispose()
     java.send('run 1')

@@ -1,0 +1,228 @@
+// A class file made of what a debugger tells of a class: its pool, and the bytecode of its methods. Good for reading what methods
+// call, for nothing else: there are no fields, handlers, frames or annotations in it.
+//
+// Nobody tells the bootstrap methods (JVMS 4.7.23), only the method handles that they are made of. So each call site gets the maker that
+// its name stands for, and a lambda every handle whose parameters begin with what it captures (LambdaMetafactory wants them
+// equal, but for a receiver): all that it can be, and some that it is not.
+
+import {
+  CONSTANT_CLASS,
+  CONSTANT_DYNAMIC,
+  CONSTANT_INVOKE_DYNAMIC,
+  CONSTANT_METHOD_HANDLE,
+  CONSTANT_UTF8,
+  ConstantPool,
+  type DynamicRef,
+  MAX_POOL_COUNT,
+  type MethodHandle,
+} from './constant-pool.ts'
+import { parseMethodDescriptor } from './descriptor.ts'
+import { ClassFormatProblem } from './problem.ts'
+import { Reader } from './reader.ts'
+import { encodeModifiedUtf8 } from './utf8.ts'
+import { Writer } from './writer.ts'
+
+export interface ClassParts {
+  readonly major: number
+  /** In the form of a class file; `count` is one more than the highest index. */
+  readonly pool: { readonly count: number; readonly bytes: Uint8Array }
+  readonly access: number
+  /** Internal names. */
+  readonly name: string
+  readonly superName: string | null
+  readonly interfaces: readonly string[]
+  readonly methods: readonly MethodParts[]
+}
+
+export interface MethodParts {
+  readonly access: number
+  readonly name: string
+  readonly descriptor: string
+  /** Null where there is none. */
+  readonly bytecode: Uint8Array | null
+}
+
+const MAGIC = 0xcafebabe
+/** Enough for any code; nobody looks. */
+const MANY = 0xffff
+
+const LAMBDAS = 'java/lang/invoke/LambdaMetafactory'
+const CONCATENATIONS = 'java/lang/invoke/StringConcatFactory'
+const RECORDS = 'java/lang/runtime/ObjectMethods'
+const SWITCHES = 'java/lang/runtime/SwitchBootstraps'
+const MAKERS: ReadonlySet<string> = new Set([LAMBDAS, CONCATENATIONS, RECORDS, SWITCHES])
+/** What a bootstrap method takes first. */
+const LOOKUP = '(Ljava/lang/invoke/MethodHandles$Lookup;'
+
+const REF_INVOKE_STATIC = 6
+const REF_NEW_INVOKE_SPECIAL = 8
+const FIRST_REF_OF_METHODS = 5
+
+/** @throws ClassFormatProblem if the pool is none, or has no room for what is missing */
+export function rebuildClass(parts: ClassParts): Uint8Array {
+  const pool = new GrowingPool(parts.pool)
+  const body = new Writer(4096)
+  body.u2(parts.access)
+  body.u2(pool.classNamed(parts.name))
+  body.u2(parts.superName === null ? 0 : pool.classNamed(parts.superName))
+  body.u2(parts.interfaces.length)
+  for (const it of parts.interfaces) body.u2(pool.classNamed(it))
+  body.u2(0) // fields
+  body.u2(parts.methods.length)
+  for (const method of parts.methods) writeMethod(body, pool, method)
+  const bootstraps = bootstrapsOf(pool.told, parts.name)
+  body.u2(bootstraps.length === 0 ? 0 : 1)
+  if (bootstraps.length > 0) writeBootstraps(body, pool, bootstraps)
+
+  const file = new Writer(body.length + parts.pool.bytes.length + 1024)
+  file.u4(MAGIC)
+  file.u2(0)
+  file.u2(parts.major)
+  file.u2(pool.count)
+  file.copy(parts.pool.bytes)
+  file.copy(pool.added())
+  file.copy(body.finish())
+  return file.finish()
+}
+
+function writeMethod(
+  w: Writer,
+  pool: GrowingPool,
+  { access, name, descriptor, bytecode }: MethodParts,
+): void {
+  w.u2(access)
+  w.u2(pool.utf8(name))
+  w.u2(pool.utf8(descriptor))
+  if (bytecode === null) {
+    w.u2(0)
+    return
+  }
+  w.u2(1)
+  w.u2(pool.utf8('Code'))
+  w.u4(12 + bytecode.length)
+  w.u2(MANY)
+  w.u2(MANY)
+  w.u4(bytecode.length)
+  w.copy(bytecode)
+  w.u2(0) // handlers
+  w.u2(0) // attributes
+}
+
+/** Pool indices of a handle and of handles. */
+interface Bootstrap {
+  readonly maker: number
+  readonly handles: readonly number[]
+}
+
+function writeBootstraps(w: Writer, pool: GrowingPool, all: readonly Bootstrap[]): void {
+  w.u2(pool.utf8('BootstrapMethods'))
+  w.u4(2 + all.reduce((sum, { handles }) => sum + 4 + 2 * handles.length, 0))
+  w.u2(all.length)
+  for (const { maker, handles } of all) {
+    w.u2(maker)
+    w.u2(handles.length)
+    for (const it of handles) w.u2(it)
+  }
+}
+
+/** By their numbers; none if the class has no such call site. */
+function bootstrapsOf(pool: ConstantPool, className: string): Bootstrap[] {
+  const handles: { readonly index: number; readonly handle: MethodHandle }[] = []
+  const sites: DynamicRef[] = []
+  for (let index = 1; index < pool.count; index++) {
+    const tag = pool.tag(index)
+    if (tag === CONSTANT_METHOD_HANDLE) handles.push({ index, handle: pool.methodHandle(index) })
+    else if (tag === CONSTANT_INVOKE_DYNAMIC) sites.push(pool.invokeDynamic(index))
+    else if (tag === CONSTANT_DYNAMIC) sites.push(pool.dynamic(index))
+  }
+  const makers = handles.filter(
+    ({ handle }) => MAKERS.has(handle.owner) || handle.descriptor.startsWith(LOOKUP),
+  )
+  const [someMaker] = makers
+  if (someMaker === undefined) return []
+  const meant = handles.filter((it) => !makers.includes(it) && it.handle.kind >= FIRST_REF_OF_METHODS)
+  const makerOf = (owner: string) => makers.find(({ handle }) => handle.owner === owner)
+  const stranger = makers.find(({ handle }) => !MAKERS.has(handle.owner))
+
+  const all: Bootstrap[] = []
+  for (const site of sites) {
+    const told = makerOf(standsFor(site, className))
+    // An interface is made by what makes lambdas, unless the class has a maker of its own, too.
+    const maker = told ?? stranger ?? makerOf(LAMBDAS) ?? someMaker
+    const before = all[site.bootstrapIndex]?.handles ?? []
+    const own = maker.handle.owner === LAMBDAS ? meant.filter(({ handle }) => takes(handle, site)) : meant
+    const found = MAKERS.has(maker.handle.owner) && maker.handle.owner !== LAMBDAS ? [] : own
+    const both = new Set([...before, ...found.map(({ index }) => index)])
+    all[site.bootstrapIndex] = { maker: maker.index, handles: [...both] }
+  }
+  return Array.from(all, (it) => it ?? { maker: someMaker.index, handles: [] })
+}
+
+/** The maker that call sites of the name have; empty if it may be any. */
+function standsFor({ name, descriptor }: DynamicRef, className: string): string {
+  if (/^makeConcat(?:WithConstants)?$/.test(name)) return CONCATENATIONS
+  if (/^(?:equals|hashCode|toString)$/.test(name) && descriptor.startsWith(`(L${className};`)) return RECORDS
+  if (/^(?:type|enum)Switch$/.test(name)) return SWITCHES
+  return /\)L[^;]+;$/.test(descriptor) ? LAMBDAS : ''
+}
+
+/** Whether a lambda that captures the site's parameters can be this method. */
+function takes({ kind, descriptor }: MethodHandle, site: DynamicRef): boolean {
+  const captured = parseMethodDescriptor(site.descriptor).parameters
+  const { parameters } = parseMethodDescriptor(descriptor)
+  if (kind === REF_INVOKE_STATIC || kind === REF_NEW_INVOKE_SPECIAL)
+    return captured.every((it, i) => parameters[i] === it)
+  const [receiver, ...others] = captured
+  return (receiver === undefined || receiver.startsWith('L')) && others.every((it, i) => parameters[i] === it)
+}
+
+/** A pool that was told, and behind it what it did not have. */
+class GrowingPool {
+  readonly told: ConstantPool
+  readonly #added = new Writer()
+  readonly #indices = new Map<string, number>()
+  #count: number
+
+  constructor({ count, bytes }: ClassParts['pool']) {
+    const whole = new Uint8Array(bytes.length + 2)
+    whole[0] = count >>> 8
+    whole[1] = count
+    whole.set(bytes, 2)
+    this.told = new ConstantPool(new Reader(whole))
+    this.#count = count
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  added(): Uint8Array {
+    return this.#added.finish()
+  }
+
+  utf8(text: string): number {
+    return this.#entry(`u${text}`, (w) => {
+      const bytes = encodeModifiedUtf8(text)
+      w.u1(CONSTANT_UTF8)
+      w.u2(bytes.length)
+      w.copy(bytes)
+    })
+  }
+
+  classNamed(name: string): number {
+    const text = this.utf8(name)
+    return this.#entry(`c${name}`, (w) => {
+      w.u1(CONSTANT_CLASS)
+      w.u2(text)
+    })
+  }
+
+  #entry(key: string, write: (w: Writer) => void): number {
+    const known = this.#indices.get(key)
+    if (known !== undefined) return known
+    if (this.#count >= MAX_POOL_COUNT) throw new ClassFormatProblem('its constant pool is full')
+    write(this.#added)
+    this.#indices.set(key, this.#count)
+    return this.#count++
+  }
+}
