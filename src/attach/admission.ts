@@ -100,7 +100,8 @@ export class NotOwner extends AttachError {
 /** The JVM was started with -XX:+DisableAttachMechanism: a signal would only print its threads. */
 export class AttachDisabled extends AttachError {
   readonly exitCode = EX_CONFIG
-  readonly hint = 'Restart the program without -XX:+DisableAttachMechanism.'
+  readonly hint =
+    'Restart the program without -XX:+DisableAttachMechanism; if it takes a debugger, that port is a way in: --jdwp <host:port>'
   constructor(pid: number) {
     super(
       pid,

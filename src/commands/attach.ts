@@ -15,10 +15,11 @@ import { outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { say } from './say.ts'
 import { endingSignals, type StopSignal, stopSignal } from './signals.ts'
+import { checkWait, type WaitFlags } from './wait-for.ts'
 import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-export interface AttachFlags extends SessionFlags, PlaceFlags, JdwpFlag {
+export interface AttachFlags extends SessionFlags, PlaceFlags, JdwpFlag, WaitFlags {
   readonly out?: string
 }
 
@@ -30,6 +31,7 @@ function lacksRoot({ root, region }: AttachFlags): boolean {
 }
 
 export async function attach(pidText: string | undefined, flags: AttachFlags): Promise<void> {
+  checkWait(pidText, flags)
   checkJdwp(pidText, flags)
   if (isSampledByJvm(flags)) {
     const { attachWholeJvm } = await import('./whole-jvm.ts')

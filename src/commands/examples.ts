@@ -26,6 +26,7 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
     { line: "attach 4711 --root Checkout.pay --include 'com.shop.**'", says: 'only the own packages' },
     { line: 'attach 4711 --region Journal.append:120-140', says: 'how long do these lines take?' },
     { line: 'attach', says: 'pick the JVM and the root from lists' },
+    { line: 'attach --wait-for OrderServer --root OrderService.process', says: 'once it is started' },
     { line: 'attach --jdwp 5005 --root Checkout.pay', says: "over a debugger's port, without attach" },
     { line: 'attach 4711 --mode sample --every 10ms', says: 'where is the whole JVM?' },
   ],

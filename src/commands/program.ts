@@ -36,6 +36,9 @@ export const FORMAT_NAMES = [
 const AUTOSAVE_HELP =
   'how often what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given, or off'
 
+const WAIT_HELP =
+  "in place of a process id: the first JVM with that main class, a part of it or a pattern as 'com.shop.*', now or once it is started"
+
 /**
  * Commands are imported when they run: a picker's React must not slow down `attach`.
  *
@@ -96,6 +99,8 @@ export function commandLine(version: string): Command {
       .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
   )
   withJdwpFlag(attach)
+    .option('--wait-for <pattern>', WAIT_HELP)
+    .option('--wait-timeout <time>', 'how long to wait for it: 30s, 2m; without end unless given')
     .option('--out <file>', 'write the profile there when leaving')
     .option('--autosave <time>', AUTOSAVE_HELP)
     .action(async (pid: string | undefined, flags: AttachFlags) => {
@@ -109,6 +114,8 @@ export function commandLine(version: string): Command {
       .description('profile for a while without a screen, and write or push the profile')
       .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
   )
+    .option('--wait-for <pattern>', WAIT_HELP)
+    .option('--wait-timeout <time>', 'how long to wait for it: 30s, 2m; without end unless given')
     .option('--out <file>', 'where to write the profile')
     .option(
       '--push <url>',

@@ -13,10 +13,11 @@ import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 import { RecordingStream } from './stream/recording-stream.ts'
+import { checkWait, type WaitFlags } from './wait-for.ts'
 import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-export interface RecordFlags extends Omit<SessionFlags, 'region'>, DestinationFlags, JdwpFlag {
+export interface RecordFlags extends Omit<SessionFlags, 'region'>, DestinationFlags, JdwpFlag, WaitFlags {
   readonly duration: string
   readonly stream?: boolean
 }
@@ -39,6 +40,7 @@ export class StreamNeedsCalls extends JfluidError {
 }
 
 export async function record(pidText: string | undefined, flags: RecordFlags): Promise<void> {
+  checkWait(pidText, flags)
   checkJdwp(pidText, flags)
   if (isSampledByJvm(flags)) {
     if (flags.stream) throw flags.sampler === undefined ? new StreamNeedsRoot() : new StreamNeedsCalls()

@@ -60,23 +60,50 @@ export async function targetOf(text: string | undefined): Promise<number> {
 }
 
 /**
- * The one JVM whose main class this is: in full, else its simple name, else a part of it, without case.
+ * The one JVM of that name, as `jvmsNamed` has it.
  *
  * @throws BadPid if there is none, AmbiguousName if there are several
  */
 export function pidNamed(name: string, jvms: readonly Jvm[]): number {
+  const [found, ...others] = jvmsNamed(name, jvms)
+  if (found === undefined) throw new BadPid(name)
+  if (others.length > 0) throw new AmbiguousName(name, [found, ...others])
+  return found.pid
+}
+
+/**
+ * The JVMs whose main class this is: in full, else its simple name, else a part of it, without case. With a `*`, which stands for
+ * anything: all of it, or the simple name if the pattern has no dot.
+ */
+export function jvmsNamed(name: string, jvms: readonly Jvm[]): readonly Jvm[] {
+  for (const isMeant of name.includes('*') ? [globbed(name)] : ranked(name)) {
+    const found = jvms.filter(({ mainClass }) => mainClass !== undefined && isMeant(mainClass))
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+type IsMeant = (mainClass: string) => boolean
+
+/** Best first. */
+function ranked(name: string): readonly IsMeant[] {
   const lower = name.toLowerCase()
-  const ranks: readonly ((mainClass: string) => boolean)[] = [
+  return [
     (it) => it === name,
-    (it) => it.slice(it.lastIndexOf('.') + 1).toLowerCase() === lower,
+    (it) => simpleName(it).toLowerCase() === lower,
     (it) => it.toLowerCase().includes(lower),
   ]
-  for (const isMeant of ranks) {
-    const found = jvms.filter(({ mainClass }) => mainClass !== undefined && isMeant(mainClass))
-    if (found.length > 1) throw new AmbiguousName(name, found)
-    if (found.length === 1) return found[0]!.pid
-  }
-  throw new BadPid(name)
+}
+
+function globbed(pattern: string): IsMeant {
+  const parts = pattern.split(/\*+/).map((it) => it.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'))
+  const expression = new RegExp(`^${parts.join('.*')}$`, 'is')
+  const hasDot = pattern.includes('.')
+  return (it) => expression.test(it) || (!hasDot && expression.test(simpleName(it)))
+}
+
+function simpleName(mainClass: string): string {
+  return mainClass.slice(mainClass.lastIndexOf('.') + 1)
 }
 
 async function picked(): Promise<number> {

@@ -4,7 +4,7 @@ import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { textOf } from '../session/debugger-port.ts'
 import { attachDoor, type OpenDoor } from '../session/door.ts'
 import type { JdwpFlag, SessionFlags } from './options.ts'
-import { targetOf } from './target.ts'
+import { jvmFor, type WaitFlags } from './wait-for.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
 export class JdwpOrPid extends JfluidError {
@@ -44,8 +44,9 @@ export function checkJdwp(pidText: string | undefined, flags: SessionFlags & Jdw
   if ((flags.root ?? []).length === 0 && flags.region === undefined) throw new JdwpNeedsRoot('choosing one')
 }
 
-/** @throws as `targetOf` */
-export async function wayIn(pidText: string | undefined, { jdwp }: JdwpFlag): Promise<WayIn> {
+/** @throws as `jvmFor` */
+export async function wayIn(pidText: string | undefined, flags: JdwpFlag & WaitFlags): Promise<WayIn> {
+  const { jdwp } = flags
   if (jdwp !== undefined) {
     const open = async (onPhase: (phase: string) => void): Promise<OpenDoor> => {
       const { jdwpDoor } = await import('../session/jdwp-door.ts')
@@ -53,6 +54,6 @@ export async function wayIn(pidText: string | undefined, { jdwp }: JdwpFlag): Pr
     }
     return { name: textOf(jdwp), number: jdwp.port, open }
   }
-  const pid = await targetOf(pidText)
+  const pid = await jvmFor(pidText, flags)
   return { name: String(pid), number: pid, open: () => attachDoor(pid) }
 }

@@ -25,7 +25,7 @@ import type { RecordFlags } from './record.ts'
 import { exitOf, NoJvmStarted, outputFile, outputOf, type RunFlags, start } from './run.ts'
 import { say } from './say.ts'
 import { endingSignals, keepStatus, stopSignal } from './signals.ts'
-import { targetOf } from './target.ts'
+import { jvmFor } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
 /** It says itself why it did not start. */
@@ -43,7 +43,7 @@ export async function attachWholeJvm(pidText: string | undefined, flags: AttachF
   const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem
-  const pid = await targetOf(pidText)
+  const pid = await jvmFor(pidText, flags)
   preloadScreen()
   const progress = createProgress(process.stderr)
   progress.phase(`attaching to ${pid}`)
@@ -63,7 +63,7 @@ export async function recordWholeJvm(pidText: string | undefined, flags: RecordF
   const samples = wholeJvmSampling(flags)
   const to = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)
-  const pid = await targetOf(pidText)
+  const pid = await jvmFor(pidText, flags)
   const progress = createProgress(process.stderr)
   const place = await Destination.of(flags, to, pid, (line) => progress.note(line))
   const stop = stopSignal()

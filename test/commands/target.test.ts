@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Jvm } from '../../src/attach/jvms.ts'
-import { NoPid, pidNamed, targetOf } from '../../src/commands/target.ts'
+import { jvmsNamed, NoPid, pidNamed, targetOf } from '../../src/commands/target.ts'
 
 const jvm = (pid: number, mainClass: string | undefined, attachable: true | string = true): Jvm => ({
   ...{ pid, user: 'shop', uid: 1, version: '25', vm: undefined, mainClass, command: mainClass },
@@ -30,6 +30,19 @@ it('of several, none is taken', () => {
   expect(() => pidNamed('Batch', JVMS)).toThrow("'Batch' may be any of 2 JVMs")
   expect(() => pidNamed('com.', JVMS)).toThrow("'com.' may be any of 3 JVMs")
   expect(() => pidNamed('nothing', JVMS)).toThrow("'nothing' is not a process id")
+})
+
+it.each([
+  ['com.shop.*', [1, 2]],
+  ['Server*', [1, 2]], // without a dot: the simple name
+  ['*.batch', [3, 6]],
+  ['a*.jar', [4]],
+  ['com.shop.Serve', [1, 2]], // a part
+  ['com.shop.Serve*r', [1]],
+  ['Shop*', []],
+  ['*', [1, 2, 3, 4, 6]],
+])('%s is the JVMs %j', (pattern, pids) => {
+  expect(jvmsNamed(pattern, JVMS).map((it) => it.pid)).toEqual(pids)
 })
 
 it('a number is a process id, whatever runs', async () => {

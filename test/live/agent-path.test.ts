@@ -8,7 +8,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { agentJar } from '../../src/session/agent-jar.ts'
 import { jarEntries } from '../support/jar.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forEachJdk, newestOrAll } from '../support/jdks.ts'
 import { callsByPath, cli, jfluid, lines, readProfileJson } from '../support/jfluid.ts'
 
 const FULL = process.env.JFLUID_FULL === '1'
@@ -121,6 +121,19 @@ forEachJdk((jdk) => {
     expect(java.stderr()).not.toMatch(/WARNING|jfluid/)
     await java.kill()
   })
+
+  it.runIf(newestOrAll.includes(jdk))(
+    'where attach is switched off it sleeps on, and what is left is said',
+    async () => {
+      const java = startJava(jdk, [agent, '-XX:+DisableAttachMechanism', '-cp', classes, 'fix.Host'])
+      await java.line(/ready/)
+      const { code, stderr } = await jfluid('roots', String(java.pid))
+      expect(code, stderr).toBe(78)
+      expect(stderr).toContain('it was started with -XX:+DisableAttachMechanism\n')
+      expect(stderr).toMatch(/Restart the program .* --jdwp <host:port>\n/)
+      await java.kill()
+    },
+  )
 
   const pieces = (leftOut: RegExp): string => {
     const dir = temporaryDirectory()

@@ -300,7 +300,11 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     const java = await start(['-XX:+DisableAttachMechanism'])
     expectRefusal(
       await record(java.pid, '--root', 'A.b'),
-      ...([STATUS.attachDisabled, /started with -XX:\+DisableAttachMechanism/, /Restart/] as const),
+      ...([
+        STATUS.attachDisabled,
+        /started with -XX:\+DisableAttachMechanism/,
+        /Restart.* --jdwp <host:port>/,
+      ] as const),
     )
     java.send('run')
     await java.line(/done/)

@@ -1,0 +1,118 @@
+// --wait-for: the JVM that a command is for may have to be started yet.
+
+import { appeared } from '../attach/appearing.ts'
+import { listJvms } from '../attach/jvms.ts'
+import { parseDuration } from '../base/duration.ts'
+import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { BadPattern } from '../reveal/errors.ts'
+import { createProgress } from '../tui/progress.ts'
+import type { JdwpFlag } from './options.ts'
+import { signalStatus, stopSignal } from './signals.ts'
+import { AmbiguousName, jvmsNamed, targetOf } from './target.ts'
+
+export interface WaitFlags {
+  readonly waitFor?: string
+  readonly waitTimeout?: string
+}
+
+export class WaitForWithPid extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
+  constructor(pid: string) {
+    super(`--wait-for says which JVM is meant, and so does '${pid}'`)
+  }
+}
+
+export class WaitTimeoutAlone extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Say which JVM to wait for: --wait-for OrderServer'
+  constructor() {
+    super('--wait-timeout says how long --wait-for waits, and there is none')
+  }
+}
+
+export class NoJvmAppeared extends JfluidError {
+  readonly exitCode = EX_NOHOST
+  readonly hint = 'See what JVMs are called: jfluid ps'
+  constructor(pattern: string, time: string) {
+    super(`no JVM whose main class is '${pattern}' has appeared in ${time}`)
+  }
+}
+
+/** By a signal; nothing has been touched. */
+export class WaitInterrupted extends JfluidError {
+  readonly exitCode: number
+  readonly hint = 'Nothing has been touched: start the command again.'
+  constructor(pattern: string, signal: NodeJS.Signals) {
+    super(`${signal} ended the wait for a JVM whose main class is '${pattern}'`)
+    this.exitCode = signalStatus(signal)
+  }
+}
+
+const PATTERN_HINT = "Write a main class, a part of one, or a pattern such as 'com.shop.*' or 'shop-*.jar'."
+const TICK_MS = 1000
+
+/** @throws BadPattern, BadDuration, WaitForWithPid, WaitTimeoutAlone: nothing has been looked at */
+export function checkWait(
+  pidText: string | undefined,
+  { jdwp, waitFor, waitTimeout }: WaitFlags & JdwpFlag,
+): void {
+  if (waitTimeout !== undefined) parseDuration(waitTimeout)
+  if (waitFor === undefined) {
+    if (waitTimeout !== undefined) throw new WaitTimeoutAlone()
+    return
+  }
+  const named = pidText ?? (jdwp === undefined ? undefined : '--jdwp')
+  if (named !== undefined) throw new WaitForWithPid(named)
+  if (waitFor.trim() === '') throw new BadPattern('main class', waitFor, 'it is empty', PATTERN_HINT)
+}
+
+/**
+ * The JVM that a command is for: that of the process id or name, one that is picked, or with --wait-for the first that there is, now or
+ * later. One that is there already will do.
+ *
+ * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmAppeared, WaitInterrupted, and what `checkWait` does
+ */
+export async function jvmFor(pidText: string | undefined, flags: WaitFlags): Promise<number> {
+  checkWait(pidText, flags)
+  const { waitFor: pattern, waitTimeout } = flags
+  if (pattern === undefined) return await targetOf(pidText)
+  const meant = () => jvmsNamed(pattern, listJvms())
+  const there = meant()
+  if (there.length > 1) throw new AmbiguousName(pattern, there)
+  return await waited(pattern, meant, waitTimeout)
+}
+
+async function waited(
+  pattern: string,
+  meant: () => ReturnType<typeof jvmsNamed>,
+  time: string | undefined,
+): Promise<number> {
+  const progress = createProgress(process.stderr)
+  const stop = stopSignal()
+  const over = new AbortController()
+  void stop.fired.then(() => over.abort())
+  const timer = time === undefined ? undefined : setTimeout(() => over.abort(), parseDuration(time))
+  const begun = performance.now()
+  const text = `waiting for a JVM whose main class is '${pattern}'`
+  const bound = time === undefined ? '' : ` of ${time}`
+  // Said if it has to be waited for.
+  const first = setTimeout(() => progress.phase(`${text}${time === undefined ? '' : `, for ${time}`}`))
+  const ticker = setInterval(() => {
+    progress.update(`${text}: ${Math.round((performance.now() - begun) / 1000)} s${bound}`)
+  }, TICK_MS)
+  try {
+    const jvm = await appeared(meant, over.signal)
+    if (stop.signal !== null) throw new WaitInterrupted(pattern, stop.signal)
+    if (jvm === null) throw new NoJvmAppeared(pattern, time ?? '')
+    // A part of a name may be that of another.
+    progress.note(`JVM ${jvm.pid}: ${jvm.mainClass ?? '?'}`)
+    return jvm.pid
+  } finally {
+    clearTimeout(timer)
+    clearTimeout(first)
+    clearInterval(ticker)
+    stop.dispose()
+    progress.close()
+  }
+}

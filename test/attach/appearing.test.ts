@@ -1,0 +1,61 @@
+// When somebody looks again for a JVM that is waited for.
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import { JvmStarts } from '../../src/attach/appearing.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+
+/** A test that waits for so long has failed. */
+const NEVER_MS = 60_000
+
+let starts: JvmStarts
+afterEach(() => starts.close())
+
+function watching(...users: string[]): string {
+  const tmp = temporaryDirectory()
+  for (const user of users) mkdirSync(join(tmp, `hsperfdata_${user}`))
+  starts = new JvmStarts(tmp)
+  return tmp
+}
+
+it('a file of a user that is known, or that comes, ends the pause', async () => {
+  const tmp = watching('shop')
+  await starts.next(NEVER_MS) // what was there before it was watched is to be looked at
+  for (const pid of ['1', '2']) {
+    const next = starts.next(NEVER_MS)
+    writeFileSync(join(tmp, 'hsperfdata_shop', pid), '')
+    await next
+  }
+  const next = starts.next(NEVER_MS)
+  mkdirSync(join(tmp, 'hsperfdata_other'))
+  await next
+  const last = starts.next(NEVER_MS)
+  writeFileSync(join(tmp, 'hsperfdata_other', '3'), '')
+  await last
+  expect(starts.watched).toBe(3)
+})
+
+it('what happens between two pauses ends the second', async () => {
+  const tmp = watching('shop')
+  await starts.next(NEVER_MS)
+  const seen = starts.next(NEVER_MS)
+  writeFileSync(join(tmp, 'hsperfdata_shop', '1'), '')
+  await seen
+  rmSync(join(tmp, 'hsperfdata_shop', '1')) // told while nobody waits
+  await new Promise((resolve) => setImmediate(resolve))
+  await starts.next(NEVER_MS)
+})
+
+it('other files do not, and a pause ends by itself, and when it is to stop', async () => {
+  const tmp = watching()
+  writeFileSync(join(tmp, 'other'), '')
+  const begun = performance.now()
+  await starts.next(30)
+  expect(performance.now() - begun).toBeGreaterThan(25)
+  const stop = new AbortController()
+  const next = starts.next(NEVER_MS, stop.signal)
+  stop.abort()
+  await next
+  await starts.next(NEVER_MS, stop.signal)
+})

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { checkWait, jvmFor } from '../../src/commands/wait-for.ts'
+
+it.each([
+  ['4711', { waitFor: 'x' }, "--wait-for says which JVM is meant, and so does '4711'"],
+  ['4711', { waitTimeout: '3s' }, '--wait-timeout says how long --wait-for waits'],
+  [undefined, { waitFor: ' ' }, "cannot read main class ' ': it is empty"],
+  [undefined, { waitFor: 'x', waitTimeout: 'soon' }, "'soon' is not a duration"],
+])('%s with %o is refused', async (pid, flags, message) => {
+  await expect(jvmFor(pid, flags)).rejects.toThrow(message)
+})
+
+it('nor is it with the port of a debugger', () => {
+  const flags = { waitFor: 'x', jdwp: { host: '127.0.0.1', port: 5005 } }
+  expect(() => checkWait(undefined, flags)).toThrow("and so does '--jdwp'")
+})
