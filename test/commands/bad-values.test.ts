@@ -45,6 +45,8 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
 /** Any text may be the name of a file or of a method; what is wrong with it shows when it is looked for. */
 const FREE = ['--out', '--output', '--record', '--profiler', '--html', '--back-traces']
 
+const ALL = process.env.JFLUID_FULL === '1'
+
 const rows = commandRows(commandLine('1.2.3'))
 const cases = rows.flatMap(({ name, options }) =>
   options
@@ -81,8 +83,10 @@ describe.each(rows.map(({ name }) => name).filter((name) => cases.some((it) => i
       const present = own.filter((it) => it.startsWith('--')).every((it) => has(name, it))
       if (!present) return
       const program = name === 'run' ? ['--', 'no-such-program'] : []
+      // Commands share what reads an option: all of its values are tried with one of them.
+      const first = cases.find((it) => it.long === long)?.name === name
       await Promise.all(
-        values.map(async (value) => {
+        (ALL || first ? values : values.slice(-1)).map(async (value) => {
           const line = [...before(name, long), ...own, `${long}=${value}`, ...program]
           const { code, stdout, stderr } = await jfluid(...line)
           const told = `jfluid ${line.join(' ')}\n${stderr}`
