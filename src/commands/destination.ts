@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
-import { CannotWriteProfile } from '../profile/errors.ts'
+import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
 import { type Push, push } from '../push/push.ts'
 import type { Saved } from './autosave.ts'
@@ -37,11 +37,22 @@ export class PushNeedsCalls extends JfluidError {
 export class ProfileNotPushed extends JfluidError {
   readonly exitCode: number
   readonly hint: string
-  constructor(problem: JfluidError, path: string, store: string) {
+  constructor(problem: JfluidError, path: string, to: Push) {
     super(`${problem.message}; the profile is in ${path}`)
     this.exitCode = problem.exitCode
-    this.hint = `${problem.hint} Then: jfluid push ${shellWord(path)} --to ${shellWord(store)}`
+    // A query may be a secret.
+    const then =
+      to.store.url.search === '' ? 'Then' : 'Then, with the query of the address, which is left out here'
+    this.hint = `${problem.hint} ${then}: ${commandOf(path, to)}`
   }
+}
+
+/** What pushes the file as it was to be pushed: a file does not know its name and labels. */
+function commandOf(path: string, { store, naming: { service, labels } }: Push): string {
+  const words = ['jfluid', 'push', path, '--to', store.shown]
+  if (service !== undefined) words.push('--push-name', service)
+  for (const [name, value] of labels) words.push('--label', `${name}=${value}`)
+  return words.map(shellWord).join(' ')
 }
 
 export interface DestinationFlags extends PlaceFlags, Omit<PushFlags, 'to'> {
@@ -112,7 +123,8 @@ export class Destination {
   }
 
   /**
-   * Keeps the profile, and pushes it. A store gets it, too, where no file could be written.
+   * Keeps the profile, and pushes it. A store gets it, too, where no file could be written. What comes before a problem is told at once,
+   * for a problem is all that is told afterwards.
    *
    * @param phase  told what goes on
    * @param stop   the next signal ends the push, and not us
@@ -132,12 +144,9 @@ export class Destination {
     const kept = path === null ? [] : [written(path)]
     if (to === null) return { path, store: null, problem, lines: kept }
     if (profile.events.count === 0) {
-      return {
-        path,
-        store: null,
-        problem,
-        lines: ['nothing was recorded, and so nothing is pushed', ...kept],
-      }
+      const nothing = 'nothing was recorded, and so nothing is pushed'
+      if (problem !== null) this.#tell(nothing)
+      return { path, store: null, problem, lines: [nothing, ...kept] }
     }
     phase(`pushing to ${to.store.shown}`)
     const ended = new AbortController()
@@ -147,13 +156,13 @@ export class Destination {
       filed = await push(profile, to, this.#tell, ended.signal)
     } catch (error) {
       if (!(error instanceof JfluidError)) throw error
-      if (path === null) throw problem ?? error
       // That it is not where it should be comes first, and says where it is as well.
       if (problem !== null) this.#tell(error.message)
+      if (path === null) throw problem ?? error
       return {
         path,
         store: null,
-        problem: problem ?? new ProfileNotPushed(error, path, to.store.shown),
+        problem: problem ?? new ProfileNotPushed(error, path, to),
         lines: [],
       }
     } finally {
@@ -161,11 +170,26 @@ export class Destination {
     }
     const store = to.store.shown
     const pushed = `pushed to ${store} as ${filed}`
-    if (this.#out !== undefined) return { path, store, problem, lines: [pushed, ...kept] }
+    if (this.#out !== undefined) {
+      if (problem === null) return { path, store, problem, lines: [pushed, ...kept] }
+      this.#tell(pushed)
+      return { path, store, problem, lines: [] }
+    }
     // Nobody has asked for the file.
-    if (path !== null) await rm(path, { force: true })
+    const left = await removed(path, problem)
+    return { path: left === null ? null : path, store, problem: null, lines: [pushed, ...(left ?? [])] }
+  }
+}
+
+/** @returns what to tell if it cannot be removed: the store has it, so nothing is wrong with that */
+async function removed(path: string | null, problem: JfluidError | null): Promise<string[] | null> {
+  if (path === null) return null
+  try {
+    await rm(path, { force: true })
     if (problem instanceof ProfilePutElsewhere) await rmdir(dirname(problem.path))
-    return { path: null, store, problem: null, lines: [pushed] }
+    return null
+  } catch (error) {
+    return [`the profile is in ${path} as well, which cannot be removed: ${errorCode(error)}`]
   }
 }
 

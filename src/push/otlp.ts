@@ -27,33 +27,41 @@ import { countedAsCalls } from '../profile/counted.ts'
 import { column, type Profile } from '../profile/profile.ts'
 import { PushNotUnderstood, PushRefused } from './errors.ts'
 import type { Identity } from './identity.ts'
-import { type Answer, type Draft, saidIn } from './post.ts'
+import { type Draft, saidIn } from './post.ts'
 import { decode, Fields, inBlocks, measured, nested, type Part } from './protobuf.ts'
 
-const TYPE = 'application/x-protobuf'
+export const OTLP_TYPE = 'application/x-protobuf'
 
 export function otlpRequest(profile: Profile, identity: Identity, url: URL): Draft {
-  const parts = otlpMessage(countedAsCalls(profile), identity)
   return {
     url,
-    headers: { 'content-type': TYPE, 'content-encoding': 'gzip' },
-    body: gzip(piecesOf(parts)),
+    headers: { 'content-type': OTLP_TYPE, 'content-encoding': 'gzip' },
+    body: bodyOf(profile, identity),
   }
+}
+
+function* bodyOf(profile: Profile, identity: Identity): Generator<Uint8Array> {
+  yield* gzip(piecesOf(yield* otlpMessage(countedAsCalls(profile), identity)))
 }
 
 function* piecesOf(parts: readonly Part[]): Generator<Uint8Array> {
   for (const part of parts) yield* part.pieces()
 }
 
-/** ExportProfilesServiceRequest. */
-function otlpMessage(profile: Profile, identity: Identity): Part[] {
+/**
+ * ExportProfilesServiceRequest.
+ *
+ * @yields nothing, now and then: a large tree takes its time before there is a byte
+ */
+function* otlpMessage(profile: Profile, identity: Identity): Generator<Uint8Array, Part[]> {
   const strings = new Strings()
   const contexts = new Contexts(profile)
-  const stacks = measured(() => inBlocks(contexts.stacks()))
-  const profiles = contexts.values.map((value, at) => {
-    const samples = measured(() => inBlocks(contexts.samples(at)))
-    return nested(2, [profileHead(profile, value, strings), samples])
-  })
+  const content = createHash('sha256')
+  const stacks = yield* measured(() => inBlocks(contexts.stacks()), content)
+  const samples: Part[] = []
+  for (const at of contexts.values.keys()) {
+    samples.push(yield* measured(() => inBlocks(contexts.samples(at)), content))
+  }
   const scope = new Fields().message(1, new Fields().put(1, 'jfluid'))
   const resource = new Fields().message(1, resourceOf(profile, identity))
   const functions = new Fields().put(3, '')
@@ -64,6 +72,11 @@ function otlpMessage(profile: Profile, identity: Identity): Part[] {
     const system = systemName === '' ? 0 : strings.numberOf(systemName)
     functions.message(3, new Fields().number(1, strings.numberOf(name)).number(2, system))
   }
+  for (const part of [functions, locations, strings.fields(5)]) content.update(part.bytes)
+  const digest = content.digest('hex')
+  const profiles = contexts.values.map((value, at) =>
+    nested(2, [profileHead(profile, value, strings, digest), samples[at]!]),
+  )
   const link = new Fields().put(1, new Uint8Array(16)).put(2, new Uint8Array(8))
   const others = new Fields().put(1, '').message(4, link).put(6, '')
   return [
@@ -73,10 +86,16 @@ function otlpMessage(profile: Profile, identity: Identity): Part[] {
 }
 
 /** All but the samples. */
-function profileHead({ startedAt, durationMs, target }: Profile, value: Value, strings: Strings): Fields {
+function profileHead(
+  { startedAt, durationMs, target }: Profile,
+  value: Value,
+  strings: Strings,
+  digest: string,
+): Fields {
   const type = new Fields().number(1, strings.numberOf(value.type)).number(2, strings.numberOf(value.unit))
-  // The same whenever it is pushed, so that a store can tell that it has it.
-  const id = createHash('sha256').update(`${startedAt} ${target.pid} ${durationMs} ${value.type}`).digest()
+  // The same whenever it is pushed, so that a store can tell that it has it. Two profiles with --reproducible differ by contents alone.
+  const facts = [startedAt, target.pid, durationMs, target.mainClass, digest, value.type]
+  const id = createHash('sha256').update(JSON.stringify(facts)).digest()
   return new Fields()
     .message(1, type)
     .fixed64(3, BigInt(Math.max(0, Date.parse(startedAt))) * 1_000_000n)
@@ -178,8 +197,7 @@ class Contexts {
  * @returns what it says besides, null if nothing
  * @throws PushRefused, PushNotUnderstood
  */
-export function otlpAnswer({ body, type }: Answer, store: string): string | null {
-  if (body.length === 0 || type !== TYPE) return null // JSON, to what is not JSON: it says 200
+export function otlpAnswer(body: Uint8Array, store: string, secrets: readonly string[]): string | null {
   let rejected: bigint
   let said: string
   try {
@@ -190,7 +208,7 @@ export function otlpAnswer({ body, type }: Answer, store: string): string | null
     const [text = new Uint8Array(0)] = fields.get(2) ?? []
     if (typeof count !== 'bigint' || typeof text === 'bigint') throw new RangeError('fields of other types')
     rejected = BigInt.asIntN(64, count)
-    said = saidIn(text)
+    said = saidIn(text, secrets)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new PushNotUnderstood(store, `its answer is no OTLP: ${error.message}`)

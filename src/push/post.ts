@@ -34,9 +34,9 @@ export interface Answer {
 }
 
 export interface Bounds {
-  /** Without anything going on. */
+  /** Without anything going on; also until there is a connection. */
   readonly idleMs: number
-  /** For one try. */
+  /** For one try, redirects and all. */
   readonly wholeMs: number
 }
 
@@ -52,45 +52,55 @@ const CHUNK_BYTES = 1 << 16
 /**
  * @param shown  the store in messages
  * @param stop   ends it at once
+ * @param until  when the try is over, by `performance.now()`: others of it may have gone before
  * @throws PushHostUnknown, PushUnavailable, PushNotUnderstood
  */
-export function post(request: Request, shown: string, stop: AbortSignal, bounds = BOUNDS): Promise<Answer> {
+export function post(
+  request: Request,
+  shown: string,
+  stop: AbortSignal,
+  bounds = BOUNDS,
+  until = performance.now() + bounds.wholeMs,
+): Promise<Answer> {
   const { url, headers, body } = request
   return new Promise((resolve, reject) => {
-    let isConnected = false
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+    const isSecure = url.protocol === 'https:'
+    const send = isSecure ? httpsRequest : httpRequest
     const length = body.reduce((sum, piece) => sum + piece.length, 0)
     const outgoing = send(url, {
       method: 'POST',
       agent: false, // a connection of its own, that is over with the answer
       headers: { 'user-agent': 'jfluid', accept: '*/*', ...headers, 'content-length': length },
     })
-    const fail = (problem: Error): void => {
+    const over = (): void => {
       clearTimeout(deadline)
+      clearTimeout(connecting)
       stop.removeEventListener('abort', stopped)
       outgoing.destroy()
+    }
+    const fail = (problem: Error): void => {
+      over()
       reject(problem)
     }
     const tooLong = (ms: number, what: string): void =>
       fail(new PushUnavailable(shown, `${what} within ${seconds(ms)}`, false))
-    const deadline = setTimeout(() => tooLong(bounds.wholeMs, 'it was not done'), bounds.wholeMs)
+    const deadline = setTimeout(
+      () => tooLong(bounds.wholeMs, 'it was not done'),
+      Math.max(0, until - performance.now()),
+    )
+    // The timeout of a request begins with its connection, and a packet that is dropped on the way brings none.
+    const connecting = setTimeout(() => tooLong(bounds.idleMs, 'no connection'), bounds.idleMs)
     const stopped = (): void => fail(new PushUnavailable(shown, 'it was interrupted', false))
     outgoing.on('error', (error: NodeJS.ErrnoException) => fail(problemOf(error, url, shown)))
     if (stop.aborted) return stopped()
     stop.addEventListener('abort', stopped)
-    outgoing.setTimeout(bounds.idleMs, () =>
-      tooLong(bounds.idleMs, isConnected ? 'no answer' : 'no connection'),
-    )
+    outgoing.setTimeout(bounds.idleMs, () => tooLong(bounds.idleMs, 'no answer'))
     outgoing.on('socket', (socket) => {
-      socket.once('connect', () => {
-        isConnected = true
-      })
+      socket.once(isSecure ? 'secureConnect' : 'connect', () => clearTimeout(connecting))
     })
     outgoing.on('response', (incoming) => {
       readAnswer(incoming, shown).then((answer) => {
-        clearTimeout(deadline)
-        stop.removeEventListener('abort', stopped)
-        outgoing.destroy()
+        over()
         resolve(answer)
       }, fail)
     })
@@ -105,7 +115,11 @@ async function sendPieces(body: readonly Uint8Array[], out: ReturnType<typeof ht
       if (out.destroyed) return
       if (out.write(piece.subarray(at, at + CHUNK_BYTES))) continue
       await new Promise<void>((resolve) => {
-        out.once('drain', resolve).once('close', resolve)
+        const goOn = (): void => {
+          out.off('drain', goOn).off('close', goOn)
+          resolve()
+        }
+        out.on('drain', goOn).on('close', goOn)
       })
     }
   }
@@ -144,20 +158,31 @@ function retryAfter(text: string | undefined): number | null {
   return Number.isNaN(ms) ? null : Math.max(0, ms)
 }
 
-/** The beginning of what a store says, as a terminal can have it, in one line. */
-export function saidIn(text: Uint8Array): string {
-  const begin = new TextDecoder().decode(text.subarray(0, 4 * SAID_CHARACTERS))
-  return clean(begin.trim()).slice(0, SAID_CHARACTERS)
+/**
+ * The beginning of what a store says, as a terminal can have it, in one line.
+ *
+ * @param secrets  what the store was sent, and may repeat
+ */
+export function saidIn(text: Uint8Array, secrets: readonly string[]): string {
+  return clean(without(secrets, new TextDecoder().decode(text)).trim()).slice(0, SAID_CHARACTERS)
+}
+
+export function without(secrets: readonly string[], text: string): string {
+  // The longest first: a token may be part of another.
+  return secrets
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((left, secret) => left.replaceAll(secret, '***'), text)
 }
 
 /** What a failed connection means. */
-function problemOf(error: NodeJS.ErrnoException, { host, hostname }: URL, shown: string): PushProblem {
+export function problemOf(error: NodeJS.ErrnoException, { host, hostname }: URL, shown: string): PushProblem {
   const code = error.code ?? error.message
   switch (code) {
     case 'ENOTFOUND':
-    case 'EAI_AGAIN':
     case 'EAI_NODATA':
       return new PushHostUnknown(hostname, code)
+    case 'EAI_AGAIN':
+      return new PushUnavailable(shown, `nobody tells now where ${hostname} is (${code})`, true)
     case 'ECONNREFUSED':
       return new PushUnavailable(shown, `nobody listens at ${host}`, true)
     case 'EHOSTUNREACH':

@@ -127,12 +127,26 @@ function varint(value: number): number[] {
   return value < 0x80 ? [value] : [(value % 0x80) + 0x80, ...varint(Math.floor(value / 0x80))]
 }
 
-/** Fields that are many, made twice: once to know how long they are, and then for good. */
-export function measured(make: () => Iterable<Uint8Array>): Part {
+/**
+ * Fields that are many, made twice: once to know how long they are, and then for good.
+ *
+ * @param seen  is given what is made the first time
+ * @yields nothing, for each piece: others may have their turn
+ */
+export function* measured(
+  make: () => Iterable<Uint8Array>,
+  seen: { update(piece: Uint8Array): unknown },
+): Generator<Uint8Array, Part> {
   let length = 0
-  for (const piece of make()) length += piece.length
+  for (const piece of make()) {
+    length += piece.length
+    seen.update(piece)
+    yield NOTHING
+  }
   return { length, pieces: make }
 }
+
+const NOTHING = new Uint8Array(0)
 
 /** Joins what is made in little pieces: a new piece each 16 KiB or so. */
 export function* inBlocks(each: Iterable<Fields>): Generator<Uint8Array> {

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Profile } from '../profile/profile.ts'
+import { clean } from '../profile/text.ts'
 import {
   PushNotAllowed,
   PushNotUnderstood,
@@ -10,10 +11,10 @@ import {
   PushUnavailable,
 } from './errors.ts'
 import { type Identity, identityOf, identityText, type Naming } from './identity.ts'
-import { otlpAnswer, otlpRequest } from './otlp.ts'
-import { type Answer, BOUNDS, type Bounds, type Draft, post, type Request, saidIn } from './post.ts'
+import { OTLP_TYPE, otlpAnswer, otlpRequest } from './otlp.ts'
+import { type Answer, BOUNDS, type Bounds, type Draft, post, type Request, saidIn, without } from './post.ts'
 import { pyroscopeRequest } from './pyroscope.ts'
-import type { Credentials, Store } from './store.ts'
+import type { Credentials, Protocol, Store } from './store.ts'
 
 export interface Push {
   readonly store: Store
@@ -66,7 +67,7 @@ async function made(body: Iterable<Uint8Array>, shown: string, stop: AbortSignal
   const pieces: Uint8Array[] = []
   let next = performance.now() + TURN_MS
   for (const piece of body) {
-    pieces.push(piece)
+    if (piece.length > 0) pieces.push(piece)
     if (performance.now() < next) continue
     await turn()
     if (stop.aborted) throw new PushUnavailable(shown, 'it was interrupted', false)
@@ -106,23 +107,42 @@ async function pushOnce(
   stop: AbortSignal,
   bounds: Bounds,
 ): Promise<string | null> {
-  const { shown, protocol } = store
+  const { shown } = store
+  const secrets = secretsOf(store, credentials)
+  const until = performance.now() + bounds.wholeMs
   let request = first
   for (let redirects = 0; ; redirects++) {
-    const answer = await post(request, shown, stop, bounds)
+    const answer = await post(request, shown, stop, bounds, until)
     const { status } = answer
     if (status >= 300 && status < 400) {
-      request = { ...request, url: redirected(answer, request.url, shown, redirects) }
+      request = { ...request, url: redirected(answer, request.url, shown, redirects, secrets) }
       continue
     }
-    const words = wordsOf(answer)
-    if (status >= 200 && status < 300) {
-      // A web page says 200 to much.
-      if (answer.type === 'text/html') throw new PushNotUnderstood(shown, 'it answered with a web page')
-      return protocol === 'otlp' ? otlpAnswer(answer, shown) : null
-    }
-    throw refusal(answer, words, store, credentials)
+    if (status >= 200 && status < 300) return acknowledged(answer, store, secrets)
+    throw refusal(answer, wordsOf(answer, secrets), store, credentials)
   }
+}
+
+/**
+ * Much says 200 to whatever it is sent: a health check, the default page of a proxy. Whoever takes their word for a store's loses a
+ * profile. Pyroscope says 200 and nothing else (`pkg/ingester/pyroscope/ingest_handler.go`), a receiver of OTLP a message.
+ *
+ * @returns what the store says besides, null if nothing
+ * @throws PushNotUnderstood, PushRefused
+ */
+function acknowledged(answer: Answer, { protocol, shown }: Store, secrets: readonly string[]): string | null {
+  const { status, type, body } = answer
+  if (body.length === 0) return null
+  if (type === 'text/html') throw new PushNotUnderstood(shown, 'it answered with a web page')
+  if (protocol === 'otlp' && type === OTLP_TYPE) return otlpAnswer(body, shown, secrets)
+  const own = protocol === 'otlp' ? 'a message of OTLP' : 'no text'
+  const what = `HTTP ${status} with ${own} was expected, not with ${type === '' ? 'something else' : clean(without(secrets, type)).slice(0, 60)}`
+  throw new PushNotUnderstood(shown, what + wordsOf(answer, secrets))
+}
+
+/** Also what is hidden in an address. */
+function secretsOf({ url }: Store, { secrets }: Credentials): string[] {
+  return [...secrets, url.search.slice(1), ...url.searchParams.values()].filter((text) => text !== '')
 }
 
 /**
@@ -130,10 +150,16 @@ async function pushOnce(
  *
  * @throws PushNotUnderstood
  */
-function redirected({ status, location }: Answer, from: URL, shown: string, before: number): URL {
+function redirected(
+  { status, location }: Answer,
+  from: URL,
+  shown: string,
+  before: number,
+  secrets: readonly string[],
+): URL {
   const to = location === null ? null : URL.canParse(location, from.href) ? new URL(location, from) : null
   if (to === null) throw new PushNotUnderstood(shown, `HTTP ${status} without an address to go to`)
-  const there = to.origin + to.pathname
+  const there = without(secrets, to.origin + to.pathname)
   if (before >= REDIRECTS) throw new PushNotUnderstood(shown, `it redirects again and again, now to ${there}`)
   const isKept = status === 307 || status === 308
   if (to.origin !== from.origin || !isKept) {
@@ -146,13 +172,30 @@ function redirected({ status, location }: Answer, from: URL, shown: string, befo
   return to
 }
 
-function refusal(answer: Answer, words: string, { shown }: Store, { isTokenSet }: Credentials): PushProblem {
+/**
+ * Where the same profile may be sent once more. A 500, 502 or 504 may come from a proxy while the store behind it goes on and takes
+ * it: Pyroscope would sum it up twice. A profile by OTLP has an id, and its specification has these repeated (OTLP 1.11.0, "Retryable
+ * Response Codes").
+ */
+const AGAIN: Readonly<Record<Protocol, readonly number[]>> = {
+  pyroscope: [429, 503],
+  otlp: [429, 502, 503, 504],
+}
+
+function refusal(
+  answer: Answer,
+  words: string,
+  { shown, protocol }: Store,
+  { isTokenSet }: Credentials,
+): PushProblem {
   const { status, afterMs } = answer
   if (status === 401 || status === 403 || status === 407) {
     return new PushNotAllowed(shown, status, words, isTokenSet)
   }
   const what = `HTTP ${status}${words}`
-  if (status >= 500 || status === 429) return new PushUnavailable(shown, what, true, afterMs)
+  if (status >= 500 || status === 429) {
+    return new PushUnavailable(shown, what, AGAIN[protocol].includes(status), afterMs)
+  }
   if (status === 404 || status === 405) {
     return new PushRefused(
       shown,
@@ -171,7 +214,7 @@ function refusal(answer: Answer, words: string, { shown }: Store, { isTokenSet }
 }
 
 /** What the store says, behind a colon; empty if it says nothing that can be read. */
-function wordsOf({ body, type }: Answer): string {
-  const text = type === 'text/html' || type.includes('protobuf') ? '' : saidIn(body)
+function wordsOf({ body, type }: Answer, secrets: readonly string[]): string {
+  const text = type === 'text/html' || type.includes('protobuf') ? '' : saidIn(body, secrets)
   return text === '' ? '' : `: ${text}`
 }

@@ -60,6 +60,8 @@ export interface Credentials {
   /** For the request. */
   readonly headers: Readonly<Record<string, string>>
   readonly isTokenSet: boolean
+  /** What none but the store may read: who answers may repeat it. */
+  readonly secrets: readonly string[]
 }
 
 type Environment = { readonly [name: string]: string | undefined }
@@ -75,10 +77,12 @@ export function credentials(env: Environment): Credentials {
   const user = given(env, 'JFLUID_PUSH_USER')
   const tenant = given(env, 'JFLUID_PUSH_TENANT')
   const headers: Record<string, string> = {}
-  if (user !== undefined) headers.authorization = `Basic ${btoa(`${user}:${token ?? ''}`)}`
+  const basic = btoa(`${user}:${token ?? ''}`)
+  if (user !== undefined) headers.authorization = `Basic ${basic}`
   else if (token !== undefined) headers.authorization = `Bearer ${token}`
   if (tenant !== undefined) headers['x-scope-orgid'] = tenant
-  return { headers, isTokenSet: user !== undefined || token !== undefined }
+  const secrets = [...(token === undefined ? [] : [token]), ...(user === undefined ? [] : [basic])]
+  return { headers, isTokenSet: user !== undefined || token !== undefined, secrets }
 }
 
 /** Printable ASCII: what every server reads the same. */

@@ -1,6 +1,6 @@
 // jfluid push, and what record --push refuses before it looks for a JVM.
 
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -142,11 +142,11 @@ describe('a recording', () => {
     dispose: () => {},
   }
 
-  async function put(flags: DestinationFlags, profile = PROFILE) {
+  async function put(flags: DestinationFlags, profile = PROFILE, pid = 4711) {
     told.length = 0
     const tell = (line: string) => told.push(line)
-    const destination = await Destination.of(flags, Destination.check(flags), 4711, tell)
-    return await destination.put(profile, tell, stop)
+    const destination = await Destination.of(flags, Destination.check(flags), pid, tell)
+    return await destination.put(profile, () => {}, stop)
   }
   const file = () => join(directory, 'out.jfluid')
 
@@ -166,7 +166,41 @@ describe('a recording', () => {
     expect(path).toBe(file())
     expect(problem).toMatchObject({ name: 'ProfileNotPushed', exitCode: 77 })
     expect(problem!.message).toMatch(/HTTP 403; the profile is in .*out\.jfluid$/)
-    expect(problem!.hint).toContain(`jfluid push ${file()} --to ${store.url}`)
+    expect(problem!.hint).toContain(`Then: jfluid push ${file()} --to ${store.url}`)
+  })
+
+  it('pushed by the command of that error is filed under the same', async () => {
+    let code = 403
+    const store = await startStore((response) => response.writeHead(code).end())
+    const naming = { pushName: 'shop/checkout', label: ['env=prod', 'note=a b', 'pid='] }
+    const { problem } = await put({ out: file(), push: `${store.url}?key=secret`, ...naming })
+    const [, command] = problem!.hint.split(
+      /Then, with the query of the address, which is left out here: jfluid /,
+    )
+    expect(problem!.hint).not.toContain('secret')
+    code = 200
+    const p = startProcess('/bin/sh', ['-c', `${process.execPath} ${cli} ${command}`], { cwd: directory })
+    expect((await p.exit).code, p.stderr()).toBe(0)
+    const [first, second] = store.received.map(({ url }) => url.searchParams.get('name'))
+    expect(first).toBe('shop/checkout{mode=exact,env=prod,note=a b}')
+    expect(second).toBe(first)
+  })
+
+  it('that a store has, and whose file cannot go, is no failure', async () => {
+    const pid = 4_000_000_000 + process.pid // of its own: the file is in the directory of all tests
+    const mine = () => readdirSync('.').filter((name) => name.startsWith(`jfluid-${pid}-`))
+    const store = await startStore((response) => {
+      const [name] = mine()
+      rmSync(name!)
+      mkdirSync(name!) // which nobody removes as a file
+      response.end()
+    })
+    const { path, problem, lines } = await put({ push: store.url }, PROFILE, pid)
+    expect(problem).toBe(null)
+    expect(lines[0]).toMatch(/^pushed to /)
+    expect(lines[1]).toBe(`the profile is in ${path} as well, which cannot be removed: ERR_FS_EISDIR`)
+    expect(mine()).toEqual([path])
+    rmdirSync(path!)
   })
 
   it('that no file can have goes to the store all the same', async () => {
@@ -174,6 +208,8 @@ describe('a recording', () => {
     const { problem, path, store: has } = await put({ out: '/dev/full', push: store.url })
     expect(problem).toMatchObject({ name: 'ProfilePutElsewhere', exitCode: 73 })
     expect([has, store.received.length]).toEqual([`${store.url}/ingest`, 1])
+    // What a user reads besides is the problem alone.
+    expect(told).toEqual([`pushed to ${store.url}/ingest as com.acme.Main{pid=4711,mode=exact}`])
     rmSync(dirname(path!), { recursive: true })
   })
 

@@ -9,6 +9,7 @@ import { closedPort, ingested, startStore } from '../push/stores.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk, newest } from '../support/jdks.ts'
 import { callsByPath, cli, jfluid, readProfileJson, stderrLine } from '../support/jfluid.ts'
+import { until } from './remains.ts'
 
 const ORDER = 'fix.Ordered.order'
 
@@ -42,12 +43,12 @@ it('without --out a file is there only as long as it must', async () => {
 forNewestJdk((jdk) => {
   it('that fails leaves the profile in a file, and says in which; pushed later, a store has it call by call', async () => {
     const nobody = await closedPort()
-    const { code, stderr, cwd, pid } = await record(jdk, '--push', nobody)
+    const { code, stderr, cwd, pid } = await record(jdk, '--push', nobody, '--label', 'team=a b')
     expect(code, stderr).toBe(75)
     const [file] = readdirSync(cwd)
     expect(file).toMatch(new RegExp(`^jfluid-${pid}-\\d{8}-\\d{6}\\.jfluid$`))
     expect(stderr).toContain(`the profile is in ${file}\n`)
-    expect(stderr).toContain(`Then: jfluid push ${file} --to ${nobody}/ingest`)
+    expect(stderr).toContain(`Then: jfluid push ${file} --to ${nobody}/ingest --label 'team=a b'\n`)
     expect(stderr).toMatch(/detached from \d+ in/)
     const store = await startStore()
     const later = await jfluid('push', join(cwd, file!), '--to', store.url, '--label', 'a=b')
@@ -77,9 +78,11 @@ it('of samples of the whole JVM as well', async () => {
   const store = await startStore()
   const cwd = temporaryDirectory('jfluid-pushed-')
   const args = ['record', `${java.pid}`, '--mode', 'sample', '--sampler', 'stacks', '--every', '20ms']
-  const p = startProcess(process.execPath, [cli, ...args, '--duration', '700ms', '--push', store.url], {
-    cwd,
-  })
+  const rest = ['--duration', '10m', '--autosave', '100ms', '--push', store.url]
+  const p = startProcess(process.execPath, [cli, ...args, ...rest], { cwd })
+  // Nothing is saved before there is a sample.
+  await until(() => readdirSync(cwd).some((name) => name.endsWith('.autosave')))
+  p.child.kill('SIGINT')
   const { code } = await p.exit
   expect(code, p.stderr()).toBe(0)
   const { types, samples } = await ingested(store.received[0]!)

@@ -2,7 +2,9 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Profile } from '../../src/profile/profile.ts'
-import { parseNaming } from '../../src/push/identity.ts'
+import { reproducible } from '../../src/profile/reproducible.ts'
+import { identityOf, parseNaming } from '../../src/push/identity.ts'
+import { otlpRequest } from '../../src/push/otlp.ts'
 import { push } from '../../src/push/push.ts'
 import { credentials, parseStore } from '../../src/push/store.ts'
 import { budgeted, ofEveryMetric } from '../export/exported.ts'
@@ -154,6 +156,23 @@ describe('by OTLP', () => {
     const other = await ids(profileOf(SMALL, { startedAt: '2026-11-21T08:00:01.000Z' }))
     expect(new Set([...once, ...other]).size).toBe(4)
     expect(once[0]).toMatch(/^[0-9a-f]{32}$/)
+    // Nothing but what was measured, and of what, tells these from each other.
+    const facts = { startedAt: '1970-01-01T00:00:00.000Z', durationMs: 0 }
+    const trees = ['main 1x 10ns', 'main 1x 11ns', 'work 1x 10ns', 'main 1x 10ns ( work 1x 1ns )']
+    const all = await Promise.all(trees.map((tree) => ids(reproducible(profileOf(tree, facts)))))
+    expect(new Set(all.flat()).size).toBe(8)
+  })
+
+  it('gives others their turn before there is a byte of a large tree', () => {
+    const { profile } = random()
+    const url = new URL('http://store')
+    const pauses: number[] = []
+    for (const { length } of otlpRequest(profile, identityOf(profile, parseNaming(undefined, [])), url)
+      .body) {
+      if (length > 0) break
+      pauses.push(length)
+    }
+    expect(pauses.length).toBeGreaterThan(3) // blocks of stacks, and of samples of two kinds
   })
 
   it('sums up to the calls and the time of the profile', async () => {

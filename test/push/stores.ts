@@ -1,7 +1,15 @@
 // Stores to push to: HTTP servers on this machine that keep what they are sent, and say what a test has them say.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { Profile as Message } from 'pprof-format'
 import { onTestFinished } from 'vitest'
@@ -59,6 +67,32 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
+}
+
+/**
+ * A port that drops who calls: its process stands still, and so many have been taken as may wait for it. Linux drops a SYN then
+ * (tcp_conn_request).
+ */
+export async function fullPort(): Promise<string> {
+  const script = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
+    console.log(this.address().port)
+  })`
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  child.kill('SIGSTOP')
+  const port = Number(line)
+  const callers = Array.from({ length: 8 }, () => connect(port, '127.0.0.1'))
+  onTestFinished(() => {
+    for (const socket of callers) socket.destroy()
+  })
+  // As many as wait are connected; the others call on.
+  let connected = 0
+  await new Promise<void>((resolve) => {
+    for (const socket of callers)
+      socket.on('error', () => {}).once('connect', () => ++connected === 2 && resolve())
+  })
+  return `http://127.0.0.1:${port}`
 }
 
 /** A port at which nobody listens. */
