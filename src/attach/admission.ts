@@ -5,6 +5,7 @@
 // beforehand, in the order a user would fix them, and is an error class of its own. `jfluid ps`
 // shows the same decision as `jfluid attach` acts on.
 
+import { readlinkSync } from 'node:fs'
 import { EX_CONFIG, EX_NOHOST, EX_NOPERM, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { PerfFacts } from './hsperfdata.ts'
 import { isJavaLauncher } from './java-command.ts'
@@ -43,8 +44,23 @@ export class NoSuchProcess extends AttachError {
     } else {
       const reason = what === 'has ended' ? 'has ended' : 'no such process'
       super(pid, reason, `cannot attach to ${pid}: ${what === 'has ended' ? 'it has ended' : reason}`)
-      this.hint = 'List the JVMs that run: jfluid ps'
+      this.hint =
+        what === 'never was' && isContained()
+          ? 'jfluid is in a container and sees the processes of that only: run it on the machine itself, or with docker run --pid=host'
+          : 'List the JVMs that run: jfluid ps'
     }
+  }
+}
+
+/** The kernel's name of the process namespace that it makes first (PROC_PID_INIT_INO). */
+const FIRST_PROCESSES = 'pid:[4026531836]'
+
+/** Whether there may be processes that we do not see. */
+function isContained(): boolean {
+  try {
+    return readlinkSync('/proc/self/ns/pid') !== FIRST_PROCESSES
+  } catch {
+    return false // no /proc as Linux has it, of which somebody else tells
   }
 }
 
@@ -83,7 +99,7 @@ export class JdkTooOld extends AttachError {
 export class NotOwner extends AttachError {
   readonly exitCode = EX_NOPERM
   readonly hint: string
-  constructor(pid: number, owner: { uid: number; gid: number }, self: { uid: number; gid: number }) {
+  constructor(pid: number, owner: Client, self: Client, ownUsers = false) {
     const group = owner.uid === self.uid
     const whose = group ? `group ${owner.gid}` : `uid ${owner.uid}`
     const ours = group ? `group ${self.gid}` : `uid ${self.uid}`
@@ -93,7 +109,9 @@ export class NotOwner extends AttachError {
       `cannot attach to JVM ${pid}: it belongs to ${whose}, jfluid runs as ${ours}`,
     )
     const as = group ? `-u '#${owner.uid}' -g '#${owner.gid}'` : `-u '#${owner.uid}'`
-    this.hint = `Run it as the owner: sudo ${as} jfluid attach ${pid}`
+    this.hint = ownUsers
+      ? `Run it as root: sudo jfluid attach ${pid} (that user is one of its container's own)`
+      : `Run it as the owner: sudo ${as} jfluid attach ${pid}`
   }
 }
 
@@ -107,6 +125,56 @@ export class AttachDisabled extends AttachError {
       pid,
       'attach is disabled',
       `cannot attach to JVM ${pid}: it was started with -XX:+DisableAttachMechanism`,
+    )
+  }
+}
+
+/** The files of its runtime are not those it was started from; see `hasLostRuntime`. */
+export class RuntimeReplaced extends AttachError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Restart the program: an attach would have it load libraries that are not its own, and a JVM may end by that.'
+  constructor(pid: number, library: string) {
+    super(
+      pid,
+      'its JDK was replaced',
+      `cannot attach to JVM ${pid}: the JDK it was started from has been deleted or replaced since (${library})`,
+    )
+  }
+}
+
+/** A JVM that finds no place for its attach socket says nothing, and would be waited for in vain. */
+export class NoSocketPlace extends AttachError {
+  readonly exitCode = EX_CONFIG
+  readonly hint: string
+  constructor(pid: number, tmp: 'missing' | 'a link' | 'read-only') {
+    const how = {
+      missing: 'it has no /tmp',
+      'a link': 'its /tmp is a link',
+      'read-only': 'its /tmp is read-only',
+    }
+    super(
+      pid,
+      how[tmp].replace(/^it has /, ''),
+      `cannot attach to JVM ${pid}: ${how[tmp]}, and the attach socket of a JVM is made in /tmp`,
+    )
+    this.hint =
+      tmp === 'a link'
+        ? 'Run jfluid in its container: links of another root are not followed.'
+        : 'Start it with a /tmp that can be written: docker run --tmpfs /tmp, or an emptyDir mounted there in a pod.'
+  }
+}
+
+/** It is in another root, and we may not enter that. */
+export class RootHidden extends AttachError {
+  readonly exitCode = EX_NOPERM
+  readonly hint =
+    'Run jfluid as root of the machine; in a container of its own it needs the capability SYS_PTRACE besides --pid=host.'
+  constructor(pid: number) {
+    super(
+      pid,
+      'its files are hidden',
+      `cannot attach to JVM ${pid}: it has a file system of its own, and jfluid may not enter it (/proc/${pid}/root)`,
     )
   }
 }
@@ -184,6 +252,9 @@ export function thisClient(): Client {
   return { uid: process.geteuid?.() ?? -1, gid: process.getegid?.() ?? -1 }
 }
 
+/** What is to be seen of /tmp, where a JVM binds its attach socket. */
+export type TmpState = 'usable' | 'missing' | 'a link' | 'read-only' | 'hidden'
+
 export interface TargetFacts {
   process: TargetProcess
   /** What hsperfdata says; `undefined` when the JVM has none or we may not read it. */
@@ -196,6 +267,7 @@ export interface TargetFacts {
   attachDisabledByOption: boolean
   /** An attach socket that the target's user or root owns lies in its /tmp (it may be dead). */
   hasSocket: boolean
+  tmp: TmpState
   room: Room
 }
 
@@ -222,7 +294,7 @@ export function attachProblem(facts: TargetFacts, client: Client): AttachError |
     return new JdkTooOld(pid, javaVersion)
   }
   if (client.uid !== 0 && (client.uid !== process.euid || client.gid !== process.egid)) {
-    return new NotOwner(pid, { uid: process.euid, gid: process.egid }, client)
+    return new NotOwner(pid, { uid: process.euid, gid: process.egid }, client, process.ownUsers)
   }
   // Some processes hide their maps even from root. Without any sign of a JVM such a one is not
   // signalled: SIGQUIT is no question to it.
@@ -231,6 +303,9 @@ export function attachProblem(facts: TargetFacts, client: Client): AttachError |
     return new NotJvm(pid, process.executable ?? process.commandLine[0] ?? process.name)
   }
   if (!(perf?.attachSupported ?? !facts.attachDisabledByOption)) return new AttachDisabled(pid)
+  if (process.lostRuntime) return new RuntimeReplaced(pid, process.vmLibrary?.path ?? 'libjvm.so')
+  if (facts.tmp === 'hidden') return new RootHidden(pid)
+  if (facts.tmp !== 'usable' && !facts.hasSocket) return new NoSocketPlace(pid, facts.tmp)
   if (process.state === 'T' || process.state === 't') return new TargetStopped(pid, process.state === 't')
   if (!facts.hasSocket && (!process.catchesSigquit || process.ignoresSigquit)) {
     return new SigquitNotCaught(pid)

@@ -27,8 +27,6 @@ export interface Circumstances {
   openFile(name: string): 'open' | 'deleted' | undefined
   /** Of the kernel: tsc, kvm-clock, hpet, … */
   readonly clockSource: string | undefined
-  /** Its supplementary groups. */
-  readonly groups: readonly number[]
 }
 
 export function readCircumstances(process: TargetProcess): Circumstances {
@@ -48,7 +46,6 @@ export function readCircumstances(process: TargetProcess): Circumstances {
     threadCount: Number(/^Threads:\s*(\d+)/m.exec(status)?.[1] ?? 0),
     openFile: (name) => openAs(name, openFiles),
     clockSource: textOf(CLOCK_SOURCE)?.trim(),
-    groups: (/^Groups:(.*)$/m.exec(status)?.[1] ?? '').trim().split(/\s+/).filter(Boolean).map(Number),
   }
 }
 

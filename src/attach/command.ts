@@ -7,8 +7,9 @@
 // is in the text, in a form that differs between JDKs. Version 1 is understood by every HotSpot;
 // 25 also has a version 2, which would only lift the limit on the length of an argument.
 
-import { existsSync } from 'node:fs'
-import { connect } from 'node:net'
+import { closeSync, existsSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   EX_CONFIG,
@@ -22,7 +23,9 @@ import {
 import { afterOwnTime } from '../base/own-time.ts'
 import { NoSuchProcess, TargetStopped } from './admission.ts'
 import type { AttachConnection } from './handshake.ts'
+import { openTmp } from './target-facts.ts'
 import { endsNow, readTargetProcess } from './target-process.ts'
+import { actingAs, userToBe } from './target-user.ts'
 
 // From attachListener.hpp: name_length_max, arg_length_max, arg_count_max.
 const OPERATION_BYTES = 16
@@ -111,14 +114,18 @@ export function decodeReply(operation: string, bytes: Buffer): AttachReply {
   return { code: Number(code), text: rest.toString('utf8'), bytes: rest }
 }
 
+/** Where a JVM listens, and who it is. */
+export type AttachSocket = Pick<AttachConnection, 'socketPath' | 'target'>
+
 /**
  * Runs one attach operation.
  *
+ * @param to  of a path alone, the socket takes whom we are
  * @throws ArgumentRefused before anything is sent
  * @throws CommandTimeout, AttachProtocolError, or why `signal` was aborted before
  */
 export async function attachCommand(
-  socketPath: string,
+  to: string | AttachSocket,
   operation: string,
   args: readonly string[] = [],
   { timeoutMs = COMMAND_MS, signal }: CommandOptions = {},
@@ -127,7 +134,7 @@ export async function attachCommand(
   const request = encodeRequest(operation, args)
   const giveUp = performance.now() + timeoutMs
   for (;;) {
-    const bytes = await exchange(socketPath, operation, request, timeoutMs, signal)
+    const bytes = await exchange(to, operation, request, timeoutMs, signal)
     if (bytes !== null) return decodeReply(operation, bytes)
     if (performance.now() > giveUp) throw new CommandTimeout(operation, timeoutMs)
     await sleep(QUEUE_MS)
@@ -136,7 +143,7 @@ export async function attachCommand(
 
 /** @returns the reply; null if as many clients as the JVM lets wait were waiting already */
 async function exchange(
-  socketPath: string,
+  to: string | AttachSocket,
   operation: string,
   request: Buffer,
   timeoutMs: number,
@@ -146,7 +153,14 @@ async function exchange(
   return await new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const socket = connect(socketPath, () => socket.write(request))
+    let socket: Socket
+    try {
+      socket = connectTo(to)
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException
+      throw new AttachProtocolError(operation, `connection failed (${code})`, { cause })
+    }
+    socket.once('connect', () => socket.write(request))
     const answered = afterOwnTime(timeoutMs, () => socket.destroy(new CommandTimeout(operation, timeoutMs)))
     const leave = () => socket.destroy(new AttachProtocolError(operation, 'nobody waits for the answer'))
     signal?.addEventListener('abort', leave)
@@ -172,6 +186,21 @@ async function exchange(
       resolve(Buffer.concat(chunks))
     })
   })
+}
+
+/** @throws the system's errors, where the target has gone */
+function connectTo(to: string | AttachSocket): Socket {
+  if (typeof to === 'string') return connect(to)
+  const user = userToBe(to.target)
+  if (user === undefined) return connect(to.socketPath)
+  // That user may not go through /proc/<pid>/root.
+  const tmp = openTmp(to.target)
+  try {
+    // It is whoever connects, at this moment, that the JVM is told of.
+    return actingAs(user, () => connect(`/proc/self/fd/${tmp}/${basename(to.socketPath)}`))
+  } finally {
+    closeSync(tmp)
+  }
 }
 
 /** Loading of a Java agent failed; one class for each thing that can be done about it. */
@@ -338,13 +367,14 @@ async function properties(
  * @throws NoSuchProcess, TargetStopped where the JVM has ended or is stopped, else what `attachCommand` throws
  */
 export async function run(
-  { pid, socketPath, target }: AttachConnection,
+  connection: AttachConnection,
   operation: string,
   args: readonly string[],
   limits?: CommandOptions,
 ): Promise<AttachReply> {
+  const { pid, socketPath, target } = connection
   try {
-    return await attachCommand(socketPath, operation, args, limits)
+    return await attachCommand(connection, operation, args, limits)
   } catch (problem) {
     // The socket of a JVM that has ended resets or is gone; that is not what went wrong.
     // It removes the socket on its way out, which may be long: threads are stopped, and a heap is given back.

@@ -20,12 +20,12 @@ const PATIENCE_MS = 2_000
  * @returns `package.Class.method(descriptor)` of each; empty if the JVM does not tell
  */
 export async function compiledMethods(
-  { socketPath }: AttachConnection,
+  connection: AttachConnection,
   signal?: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   try {
     const options = { timeoutMs: PATIENCE_MS, ...(signal !== undefined && { signal }) }
-    const { code, text } = await attachCommand(socketPath, 'jcmd', ['Compiler.codelist'], options)
+    const { code, text } = await attachCommand(connection, 'jcmd', ['Compiler.codelist'], options)
     return code === 0 ? parseCodeList(text) : new Set()
   } catch {
     // Too slow, or its end, which whoever talks to it next will tell: scheme B asks then as in a JVM that is new.

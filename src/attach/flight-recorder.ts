@@ -117,14 +117,10 @@ export async function stopRecording(connection: AttachConnection, name: string):
 }
 
 /** @throws NoFlightRecorder, if its runtime does not know what we ask */
-async function ask(
-  { pid, socketPath }: AttachConnection,
-  command: string,
-  timeoutMs = SHORT_MS,
-): Promise<string> {
-  const { code, text } = await attachCommand(socketPath, 'jcmd', [command], { timeoutMs })
+async function ask(connection: AttachConnection, command: string, timeoutMs = SHORT_MS): Promise<string> {
+  const { code, text } = await attachCommand(connection, 'jcmd', [command], { timeoutMs })
   if (code === 0) return text
-  throw new NoFlightRecorder(pid, firstLine(text))
+  throw new NoFlightRecorder(connection.pid, firstLine(text))
 }
 
 function firstLine(text: string): string {

@@ -50,6 +50,7 @@ import {
   socketPath,
 } from './target-facts.ts'
 import { readThreadNames, stillRuns, type TargetProcess } from './target-process.ts'
+import { actingAs, userToBe } from './target-user.ts'
 
 /** The JVM was asked and did not open its socket in time. */
 export class NotAnswering extends AttachError {
@@ -406,7 +407,7 @@ function writeTriggerIn(handle: number, target: TargetProcess): Trigger | 'of an
     closeSync(handle)
   }
   try {
-    if (createTrigger(path, target.euid)) {
+    if (actingAs(userToBe(target), () => createTrigger(path, target.euid))) {
       process.on('exit', remove)
       return { remove }
     }

@@ -19,12 +19,12 @@ const PATIENCE_MS = 5_000
 
 /** @returns names as `Class.getName()` gives them, in no order; empty if the JVM does not tell */
 export async function loadedClassNames(
-  { socketPath }: AttachConnection,
+  connection: AttachConnection,
   signal?: AbortSignal,
 ): Promise<string[]> {
   try {
     const options = { timeoutMs: PATIENCE_MS, ...(signal !== undefined && { signal }) }
-    const { code, text } = await attachCommand(socketPath, 'jcmd', ['VM.class_hierarchy'], options)
+    const { code, text } = await attachCommand(connection, 'jcmd', ['VM.class_hierarchy'], options)
     return code === 0 ? parseClassHierarchy(text) : []
   } catch {
     return [] // too slow, or its end, which whoever talks to it next will tell

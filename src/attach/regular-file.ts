@@ -58,3 +58,22 @@ export function readRegular(path: string, { owner, mostBytes }: FileLimits): Buf
 export function openDirectory(path: string): number {
   return openSync(path, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW)
 }
+
+/**
+ * The same for a directory of a root that is not ours, where no link on the way is followed: an absolute one would lead into our root.
+ *
+ * @param path  absolute, in that root
+ * @throws the system's errors
+ */
+export function openBelow(root: string, path: string): number {
+  let handle = openSync(`${root}/`, O_PATH | constants.O_DIRECTORY)
+  for (const name of path.split('/').filter(Boolean)) {
+    const above = handle
+    try {
+      handle = openDirectory(`/proc/self/fd/${above}/${name}`)
+    } finally {
+      closeSync(above)
+    }
+  }
+  return handle
+}

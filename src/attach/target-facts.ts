@@ -3,14 +3,23 @@
 // Reads only. Everything is looked up in the target's own root and under its own pid, so a JVM in
 // a container is found where it believes itself to be.
 
-import { constants, lstatSync, openSync, readlinkSync, type Stats, statSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
-import type { TargetFacts } from './admission.ts'
+import type { TargetFacts, TmpState } from './admission.ts'
 import { findPerfData } from './hsperfdata.ts'
 import { booleanFlag, parseJavaCommand, splitArguments } from './java-command.ts'
 import { O_PATH, openDirectory, readRegular } from './regular-file.ts'
 import { readRoom } from './room.ts'
-import { readEnvironment, readTargetProcess, type TargetProcess } from './target-process.ts'
+import { readEnvironment, readTargetProcess, stillRuns, type TargetProcess } from './target-process.ts'
 
 /** Neither a `release` file nor one with arguments comes near it. */
 const TEXT_BYTES = 1 << 20
@@ -30,6 +39,7 @@ export function readTargetFacts(pid: number): TargetFacts | undefined {
       perf?.attachSupported === undefined &&
       booleanFlag(optionsOf(process), 'DisableAttachMechanism') === true,
     hasSocket: hasOwnSocket(process),
+    tmp: stateOfTmp(process),
     room: readRoom(process),
   }
 }
@@ -64,10 +74,38 @@ export function openTmp({ root }: Pick<TargetProcess, 'root'>): number {
   return isOurRoot(root) ? openSync(path, O_PATH | constants.O_DIRECTORY) : openDirectory(path)
 }
 
-function isOurRoot(root: string): boolean {
+/** Whether it begins where ours does; what is mounted further down may differ. */
+export function isOurRoot(root: string): boolean {
   if (root === '') return true
   const [theirs, ours] = [statSync(`${root}/`), statSync('/')]
   return theirs.dev === ours.dev && theirs.ino === ours.ino
+}
+
+/** Who may write there is not looked at: only the JVM itself knows all its rights. */
+function stateOfTmp(process: TargetProcess): TmpState {
+  let tmp: number
+  try {
+    tmp = openTmp(process)
+  } catch (problem) {
+    switch ((problem as NodeJS.ErrnoException).code) {
+      case 'ENOENT':
+        return stillRuns(process) ? 'missing' : 'usable' // one that ends is told elsewhere
+      case 'ENOTDIR':
+        return 'a link'
+      case 'EACCES':
+        return process.nsPid === process.pid ? 'usable' : 'hidden'
+      default:
+        return 'usable'
+    }
+  }
+  try {
+    accessSync(`/proc/self/fd/${tmp}`, constants.W_OK)
+    return 'usable'
+  } catch (problem) {
+    return (problem as NodeJS.ErrnoException).code === 'EROFS' ? 'read-only' : 'usable'
+  } finally {
+    closeSync(tmp)
+  }
 }
 
 /** Path, as we reach it, of the socket that the target's attach listener binds. */

@@ -138,6 +138,18 @@ export function findVmLibrary(maps: string): VmLibrary | undefined {
   return { kind: openj9 ? 'openj9' : 'hotspot', path: jvm }
 }
 
+/** Libraries of the runtime that an attach makes a JVM load. */
+const ATTACH_LIBRARIES = ['libinstrument', 'libzip', 'libnet', 'libnio']
+
+/**
+ * Whether an attach would have the JVM load libraries of a runtime that is not its own: the files it was started from have been deleted
+ * or replaced (an upgrade), and it has not loaded all of them before. It may end by that: `Unable to load zip library`.
+ */
+export function hasLostRuntime(maps: string): boolean {
+  if (!/\/libjvm\.so \(deleted\)$/m.test(maps)) return false
+  return !ATTACH_LIBRARIES.every((name) => maps.includes(`/${name}.so`))
+}
+
 /** Whether /proc/<pid>/maps has the process's own hsperfdata file, still linked in its directory. */
 export function mapsPerfData(maps: string, nsPid: number): boolean {
   return new RegExp(`/hsperfdata_[^/\n]+/${nsPid}$`, 'm').test(maps)
@@ -154,6 +166,8 @@ export interface TargetProcess extends ProcessStatus {
   executable: string | undefined
   /** `null`: it has none. `undefined`: we may not look. */
   vmLibrary: VmLibrary | null | undefined
+  /** It must not be made to load libraries of its runtime: see `hasLostRuntime`. */
+  lostRuntime: boolean
   /** Whether it shares hsperfdata. `undefined`: we may not look. */
   perfDataMapped: boolean | undefined
   /**
@@ -161,6 +175,8 @@ export interface TargetProcess extends ProcessStatus {
    * string when we may not go through that but share the pid namespace (and so, probably, /tmp).
    */
   root: string
+  /** In a user namespace that is not ours: it knows our users by other numbers, or not at all. */
+  ownUsers: boolean
 }
 
 /** Text of a file below /proc/<pid>, or `undefined` when it is not there or not ours to read. */
@@ -200,8 +216,10 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
     commandLine: parseCommandLine(readProc(pid, 'cmdline') ?? ''),
     executable: readLink(`/proc/${pid}/exe`),
     vmLibrary,
+    lostRuntime: maps !== undefined && hasLostRuntime(maps),
     perfDataMapped: maps === undefined ? undefined : mapsPerfData(maps, status.nsPid),
     root: canEnter(`${itsRoot}/tmp`) || status.nsPid !== pid ? itsRoot : '',
+    ownUsers: readProc(pid, 'uid_map') !== readFileSync('/proc/self/uid_map', 'utf8'),
   }
 }
 

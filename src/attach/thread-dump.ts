@@ -25,8 +25,8 @@ export interface DumpedThread {
   readonly frames: readonly string[]
 }
 
-export async function dumpThreads({ socketPath }: AttachConnection): Promise<DumpedThread[]> {
-  const { text } = await attachCommand(socketPath, 'threaddump')
+export async function dumpThreads(connection: AttachConnection): Promise<DumpedThread[]> {
+  const { text } = await attachCommand(connection, 'threaddump')
   return parseThreadDump(text)
 }
 

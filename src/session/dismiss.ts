@@ -19,7 +19,7 @@ import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/
 import { agentJar } from './agent-jar.ts'
 import { tellAgent } from './door.ts'
 import { named, remainsOf, threadsGone } from './remains.ts'
-import { removeLeftovers, removeTriggers } from './session-directory.ts'
+import { removeLeftovers, removeLeftoversIn, removeTriggers } from './session-directory.ts'
 
 /** Whoever profiles there has not asked for it. */
 export class ClientLives extends JfluidError {
@@ -98,7 +98,7 @@ export async function dismiss(pid: number, force: boolean): Promise<Dismissal> {
   const before = remainsOf(pid)
   const threads = before?.threads ?? []
   const ended = threads.length === 0 ? null : await endSession(pid, force, before?.sessions ?? [])
-  const removed = removeLeftovers()
+  const removed = [...removeLeftovers(), ...removeLeftoversIn(facts.process)]
   await threadsGone(pid, threads)
   const after = remainsOf(pid)
   if (after === null) throw new NoSuchProcess(pid, 'has ended')

@@ -3,8 +3,6 @@
 // Nothing is signalled, no socket is opened and no command is sent: even an attach command that loads no code starts a
 // thread in a JVM that nobody has attached to before. So some things are told as far as options and files tell them.
 
-import { statSync } from 'node:fs'
-import { dirname } from 'node:path'
 import {
   attachProblem,
   type Client,
@@ -20,13 +18,14 @@ import { DynamicLoadingDisabled, InstrumentModuleMissing } from '../attach/comma
 import { booleanFlag } from '../attach/java-command.ts'
 import { describeJvm, type Jvm } from '../attach/jvms.ts'
 import { readTargetFacts } from '../attach/target-facts.ts'
-import { EX_CANTCREAT, EX_OSFILE, EX_UNAVAILABLE, type JfluidError } from '../base/errors.ts'
+import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../base/errors.ts'
 import { agentJar } from './agent-jar.ts'
 import { INVALIDATES_LITTLE } from './beginning.ts'
 import { BUFFER_BYTES } from './buffer-size.ts'
 import { AlreadyAttached, SecurityManagerPresent } from './door.ts'
-import { freeBytes, ROOM_TO_BEGIN } from './recording-room.ts'
-import { isWritable, meetingPlace } from './session-directory.ts'
+import { ROOM_TO_BEGIN } from './recording-room.ts'
+import { seesJar } from './seen-jar.ts'
+import { meetingPlace } from './session-directory.ts'
 
 export interface Finding {
   /** What was looked at: one of a fixed set of names, for programs. */
@@ -67,16 +66,9 @@ export interface Examination {
 export interface Places {
   /** Null if it has not been built. */
   readonly jar: string | null
+  /** The JVM can read it there; else it is given a copy. */
   readonly jarSeen: boolean
-  readonly jarReadable: boolean
-  readonly buffer: {
-    readonly path: string
-    /** The JVM sees the same directory. */
-    readonly isShared: boolean
-    readonly isWritable: boolean
-    /** Bytes. */
-    readonly free: number
-  }
+  readonly buffer: ReturnType<typeof meetingPlace>
 }
 
 const NEWEST = 25
@@ -103,7 +95,7 @@ export function examine(pid: number, client: Client = thisClient()): Examination
     }
   }
   const circumstances = readCircumstances(facts.process)
-  const places = placesOf(facts, circumstances)
+  const places = placesOf(facts)
   return { jvm, findings: findingsOf({ facts, jvm, client, circumstances, places }) }
 }
 
@@ -213,30 +205,19 @@ function instrument({ facts, circumstances: { modules } }: Evidence): Finding {
   return refused('java.instrument', new InstrumentModuleMissing(facts.process.pid))
 }
 
-function jar({ places: { jar: path, jarSeen, jarReadable } }: Evidence): Finding[] {
-  const problem = (text: string, hint: string, exitCode: number): Finding[] => [
-    { check: 'agent jar', level: 'problem', text, hint, exitCode },
-  ]
+function jar({ places: { jar: path, jarSeen } }: Evidence): Finding[] {
   if (path === null) {
-    return problem(
-      'the agent jar has not been built',
-      'Run npm run build; it needs a JDK 17 or newer once.',
-      EX_OSFILE,
-    )
+    const hint = 'Run npm run build; it needs a JDK 17 or newer once.'
+    const text = 'the agent jar has not been built'
+    return [{ check: 'agent jar', level: 'problem', text, hint, exitCode: EX_OSFILE }]
   }
-  if (!jarSeen) {
-    return problem(
-      `the JVM does not see ${path}`,
-      'Install jfluid where the JVM runs, or make that path visible there.',
-      EX_UNAVAILABLE,
-    )
-  }
-  if (jarReadable) return [ok('agent jar', `it can read ${path}`)]
-  return problem(
-    `the JVM may not read ${path}`,
-    'Let its user read that file and enter the directories above it.',
-    EX_UNAVAILABLE,
-  )
+  if (jarSeen) return [ok('agent jar', `it can read ${path}`)]
+  return [
+    ok(
+      'agent jar',
+      `the JVM cannot read ${path}: it is given a copy beside the event buffer, while it loads it`,
+    ),
+  ]
 }
 
 /** One that the program sets itself while it runs is not seen from outside. */
@@ -262,7 +243,7 @@ function session({ facts, circumstances }: Evidence): Finding[] {
     return [
       ok(
         'session',
-        'a jfluid has been in it whose agent has been removed or replaced since: that one sleeps there, and stays; ours will be loaded if it is another',
+        'jfluid has been in it before: its agent sleeps there; its file has been removed or replaced since (a container is given a copy for a moment): ours is loaded beside it if it is another',
       ),
     ]
   }
@@ -277,36 +258,32 @@ function isOwnAgent(option: string): boolean {
 }
 
 function buffer({ places: { buffer: place } }: Evidence): Finding {
+  const problem = (text: string, hint: string): Finding => ({
+    ...{ check: 'buffer', level: 'problem', text, hint },
+    exitCode: EX_CANTCREAT,
+  })
   const need = `${Math.ceil(BUFFER_BYTES / MIB)} MiB`
+  if (place === undefined) {
+    return problem(
+      `the event buffer needs ${need} in the JVM's /dev/shm or /tmp, and it has neither that jfluid may enter`,
+      'Mount a tmpfs on its /tmp (docker run --tmpfs /tmp), or run jfluid as its user or root.',
+    )
+  }
   const free = Number.isFinite(place.free)
     ? `${Math.floor(place.free / MIB)} MiB are free`
     : 'no limit is known'
-  if (!place.isShared) {
-    return {
-      check: 'buffer',
-      level: 'problem',
-      text: `the JVM and jfluid share neither /dev/shm nor ${place.path}: there is no place for the event buffer`,
-      hint: 'Run jfluid where the JVM runs, in its container or with its /tmp.',
-      exitCode: EX_UNAVAILABLE,
-    }
-  }
+  const where = place.isShared ? place.path : `${place.path} of the JVM, which is not ours`
   if (!place.isWritable) {
-    return {
-      check: 'buffer',
-      level: 'problem',
-      text: `the event buffer goes to ${place.path}, which is not ours to write`,
-      hint: 'Make it writable for the user jfluid runs as.',
-      exitCode: EX_CANTCREAT,
-    }
+    return problem(
+      `the event buffer goes to ${where}, and it is not ours to write`,
+      'Make it writable for the user jfluid runs as.',
+    )
   }
-  if (place.free >= BUFFER_BYTES) return ok('buffer', `${need} in ${place.path}, where ${free}`)
-  return {
-    check: 'buffer',
-    level: 'problem',
-    text: `the event buffer needs ${need} in ${place.path}, where ${free}`,
-    hint: 'Free some space on that file system.',
-    exitCode: EX_CANTCREAT,
-  }
+  if (place.free >= BUFFER_BYTES) return ok('buffer', `${need} in ${where}, where ${free}`)
+  return problem(
+    `the event buffer needs ${need} in ${where}, where ${free}`,
+    'Free some space on that file system.',
+  )
 }
 
 function redefinition(feature: number | null): Finding[] {
@@ -388,8 +365,8 @@ function sampling({ circumstances: { modules, options }, places }: Evidence): Fi
   if (modules?.has('jdk.jfr') === false || booleanFlag(options, 'FlightRecorder') === false) {
     return note('sampling', 'it has no flight recorder', 'Sample the whole JVM with --sampler stacks.')
   }
-  const { free } = places.buffer
-  return free < ROOM_TO_BEGIN && places.buffer.path === '/tmp'
+  const { buffer: place } = places
+  return place !== undefined && place.free < ROOM_TO_BEGIN && place.path === '/tmp'
     ? note(
         'sampling',
         'by its flight recorder, for which /tmp may have too little room',
@@ -402,8 +379,7 @@ function thousands(value: number): string {
   return value.toString().replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
-function placesOf({ process }: TargetFacts, circumstances: Circumstances): Places {
-  const place = meetingPlace(process, BUFFER_BYTES)
+function placesOf({ process }: TargetFacts): Places {
   let path: string | null = null
   try {
     path = agentJar().path
@@ -412,46 +388,7 @@ function placesOf({ process }: TargetFacts, circumstances: Circumstances): Place
   }
   return {
     jar: path,
-    jarSeen: path !== null && isSame(path, `${process.root}${path}`),
-    jarReadable:
-      path !== null && mayRead(path, { uid: process.euid, groups: [process.egid, ...circumstances.groups] }),
-    buffer: { ...place, isWritable: isWritable(place.path), free: freeBytes(place.path) },
-  }
-}
-
-function isSame(ours: string, theirs: string): boolean {
-  try {
-    const [a, b] = [statSync(ours), statSync(theirs)]
-    return a.dev === b.dev && a.ino === b.ino
-  } catch {
-    return false
-  }
-}
-
-interface User {
-  readonly uid: number
-  readonly groups: readonly number[]
-}
-
-const READ = 4
-const ENTER = 1
-
-/** By the mode bits of a file and of the directories above it; access control lists are not looked at. */
-function mayRead(path: string, user: User): boolean {
-  if (user.uid === 0) return true
-  if (!allows(path, user, READ)) return false
-  for (let at = dirname(path); ; at = dirname(at)) {
-    if (!allows(at, user, ENTER)) return false
-    if (at === dirname(at)) return true
-  }
-}
-
-function allows(path: string, { uid, groups }: User, bit: number): boolean {
-  try {
-    const { mode, uid: owner, gid } = statSync(path)
-    const shift = owner === uid ? 6 : groups.includes(gid) ? 3 : 0
-    return ((mode >> shift) & bit) !== 0
-  } catch {
-    return false
+    jarSeen: path !== null && seesJar(process, path),
+    buffer: meetingPlace(process, BUFFER_BYTES),
   }
 }

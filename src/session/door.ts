@@ -4,7 +4,16 @@
 // The session directory's contents are unlinked as soon as both sides have them open, so nothing is
 // left behind however either side ends from then on.
 
-import { closeSync, constants, fchownSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentProperties, loadAgent, systemProperties } from '../attach/command.ts'
@@ -16,11 +25,14 @@ import { refuseWithoutMetaspace } from '../attach/metaspace.ts'
 import { readRegular } from '../attach/regular-file.ts'
 import { openTmp } from '../attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
+import { actingAs, userToBe } from '../attach/target-user.ts'
 import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { AgentDidNotConnect, type Link, LinkServer, newToken, ranOut } from '../wire/link.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { BUFFER_BYTES } from './buffer-size.ts'
+import { seesJar } from './seen-jar.ts'
 import {
+  AGENT,
   believedBy,
   ERROR,
   isLaunchFileInUse,
@@ -90,6 +102,8 @@ export interface OpenDoor {
   readonly inside: string
   /** Whom a file must be given to that the target is to open; undefined where it may anyway. */
   readonly owner: Owner | undefined
+  /** Makes something in there as whom the target knows (`actingAs`). */
+  acting<T>(work: () => T): T
   /** Whether an agent was there already and had only to be woken. */
   readonly woken: boolean
   /** Methods that are known to run in the JVM, as `package.Class.method(descriptor)`. */
@@ -106,24 +120,31 @@ export interface OpenDoor {
   }
 }
 
-/** Attaches to a running JVM (report, section 3). */
+/** Attaches to a running JVM (report, section 3). One that does not see our jar is given a copy, which is removed with the directory. */
 export async function attachDoor(pid: number): Promise<OpenDoor> {
-  const jar = agentJar()
+  const built = agentJar()
   const connection = await openAttachSocket(pid)
   await refuseWithoutMetaspace(connection)
   await refuseWithoutHeap(connection)
   await refuseSecurityManager(connection)
   const { target } = connection
   const owner = ownerFor(target)
+  const acting = <T>(work: () => T): T => actingAs(userToBe(target), work)
   const dir = makeSessionDirectory(target, BUFFER_BYTES)
   try {
     const token = newToken()
-    const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
+    const server = await acting(() => LinkServer.listen(join(dir.inside, SOCKET), token))
     try {
       if (owner !== undefined) dir.giveTo(owner)
+      const isSeen = seesJar(target, built.path)
+      const jar = isSeen ? built : { ...built, path: join(dir.path, AGENT) }
       const launch = launchLine(jar, dir)
       const woken = await wake(connection, launch, token)
-      if (!woken) await loadAgent(connection, jar.path, withToken(launch, token))
+      if (!woken) {
+        const copy = isSeen ? null : readFileSync(built.path)
+        if (copy !== null) acting(() => dir.put(AGENT, copy, owner))
+        await loadAgent(connection, jar.path, withToken(launch, token))
+      }
       const link = await connected(server, () => saidBy(dir, target.euid), pid)
       return {
         link,
@@ -131,6 +152,7 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
         dir: dir.path,
         inside: dir.inside,
         owner,
+        acting,
         woken,
         executed: () => compiledMethods(connection),
         perf: () => perfCounter(target),
@@ -226,6 +248,7 @@ function opened(link: Link, dir: SessionDirectory): OpenDoor {
     dir: dir.path,
     inside: dir.inside,
     owner: undefined,
+    acting: (work) => work(),
     woken: false,
     executed: () => Promise.resolve(new Set()),
     perf: startedPerfCounter,
@@ -319,7 +342,7 @@ async function writeLaunchFile(path: string, line: string, target: TargetProcess
     if (performance.now() > giveUp) throw new AlreadyAttached(target.pid)
     let file: number | undefined
     try {
-      file = openSync(path, LAUNCH_FLAGS, 0o600)
+      file = actingAs(userToBe(target), () => openSync(path, LAUNCH_FLAGS, 0o600))
       writeFileSync(file, line)
       if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
       return null
@@ -327,7 +350,7 @@ async function writeLaunchFile(path: string, line: string, target: TargetProcess
       const code = (problem as NodeJS.ErrnoException).code ?? String(problem)
       if (file !== undefined) rmSync(path, { force: true })
       else if (code === 'EEXIST') {
-        const left = takeAway(path, believedBy(target))
+        const left = takeAway(path, target)
         if (left === null) continue
         return left
       }
@@ -339,10 +362,11 @@ async function writeLaunchFile(path: string, line: string, target: TargetProcess
 }
 
 /** @returns why what lies there cannot be taken away; null if it can be tried again: it is gone, or in use */
-function takeAway(path: string, believed: number[]): string | null {
-  if (isLaunchFileInUse(path, believed)) return null
+function takeAway(path: string, target: TargetProcess): string | null {
+  const believed = believedBy(target)
+  if (isLaunchFileInUse(path, believed, target.root)) return null
   try {
-    removeLaunchFile(path, believed)
+    removeLaunchFile(path, believed, target.root)
   } catch (problem) {
     const { code } = problem as NodeJS.ErrnoException
     // Its agent or its client has removed it; or a third client has put one there.

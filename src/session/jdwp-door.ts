@@ -5,9 +5,10 @@
 // LauncherHelper), of a jar that is on the class path. It brings no options, so Boot keeps what the JVM gives it until `launched`, which does. An agent that sleeps
 // in the JVM is told directly what it would otherwise read from a launch file.
 
-import { copyFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
+import { actingAs, userToBe } from '../attach/target-user.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { type ClassId, granted, type JdwpTarget, type ObjectId, type Value } from '../jdwp-client/index.ts'
 import { LinkServer, newToken } from '../wire/link.ts'
@@ -24,7 +25,7 @@ import {
 import { standingThread } from './debugger-stand.ts'
 import { CONNECT_MS, launchLine, type OpenDoor, perfCounter, startProblem, withToken } from './door.ts'
 import {
-  JAR,
+  AGENT,
   makeSessionDirectory,
   type Owner,
   ownerFor,
@@ -125,7 +126,7 @@ class Entry {
     let server: LinkServer | undefined
     try {
       const token = newToken()
-      server = await LinkServer.listen(join(dir.inside, SOCKET), token)
+      server = await actingAs(userToBe(target), () => LinkServer.listen(join(dir.inside, SOCKET), token))
       const sees = await eyesOf(calls)
       const path = (await sees(jar.path)) ? jar.path : carried(jar, dir)
       const owner = ownerFor(target)
@@ -180,6 +181,7 @@ class Entry {
         dir: dir.path,
         inside: dir.inside,
         owner,
+        acting: (work) => actingAs(userToBe(target), work),
         woken: this.#woken,
         executed: () => Promise.resolve(new Set()), // what has been compiled only the attach mechanism tells
         perf: () => perfCounter(target),
@@ -217,8 +219,8 @@ async function eyesOf(calls: DebuggerCalls): Promise<(path: string) => Promise<b
 
 /** Into the directory that both see. */
 function carried(jar: AgentJar, dir: SessionDirectory): string {
-  copyFileSync(jar.path, join(dir.inside, JAR))
-  return join(dir.path, JAR)
+  dir.put(AGENT, readFileSync(jar.path), undefined)
+  return join(dir.path, AGENT)
 }
 
 /** An agent of ours that an earlier session has left asleep (JFluid1.Setup); null if there is none of this build. */

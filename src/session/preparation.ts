@@ -142,7 +142,8 @@ export class Preparation {
     const ring = join(door.inside, RING)
     const { owner } = door
     try {
-      createRing(ring, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, ...(owner && { owner }) })
+      const layout = { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT }
+      door.acting(() => createRing(ring, { ...layout, ...(owner && { owner }) }))
     } catch (error) {
       await this.#whyNoRing(error, ring)
     }

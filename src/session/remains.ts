@@ -28,8 +28,8 @@ export interface Remains {
   readonly unseen: string[]
 }
 
-/** In a session directory, linked or not. */
-const OURS = /\/(jfluid-\d+-\d+-\w{6})(?:\/|$| )/
+/** In a session directory, linked or not; but for a copy of the agent's jar. */
+const OURS = /\/(jfluid-\d+-\d+-\w{6})(?:\/(?!jfluid-agent\.jar)|$| )/
 const COUNTERS = /\/hsperfdata_[^/]+\/\d+$/
 const OWN_MEMORY = /^\/proc\/\d+\/mem$/
 
@@ -70,7 +70,11 @@ export function remainsOf(pid: number): Remains | null {
   const owner = attempt(() => lstatSync(`${target.root}${launch}`).uid)
   const believed = believedBy(target)
   // Anybody can put one there, which no agent believes; and another client may be about to begin.
-  if (owner !== null && believed.includes(owner) && !isLaunchFileInUse(`${target.root}${launch}`, believed))
+  if (
+    owner !== null &&
+    believed.includes(owner) &&
+    !isLaunchFileInUse(`${target.root}${launch}`, believed, target.root)
+  )
     traces.push({ what: `file ${launch}`, of: null })
   const sessions = traces.flatMap(({ of }) => (typeof of === 'string' ? [of] : []))
   return { traces, threads, sessions: [...new Set(sessions)], counterFiles, unseen }

@@ -1,6 +1,8 @@
 // Where client and agent meet: a directory, 0700, that both see, for the moments from attach to the
 // start of recording. It holds the socket the agent connects to, the ring file, for an agent that is named on a command line
-// the token it must show, for a JVM that does not see ours a copy of the agent, and what an agent that cannot start says.
+// the token it must show, for one whose jar the target does not see a copy of that, and what an agent that cannot start says.
+//
+// Where both see the same /dev/shm or /tmp, it is there; else it is made in the target's root (a container, a private /tmp, a chroot).
 //
 // A client that is killed in those moments removes nothing, and neither does an agent that was not
 // there yet. So the name says whose it is, and the next session removes what the dead have left:
@@ -19,11 +21,13 @@ import {
   closeSync,
   constants,
   existsSync,
+  fchownSync,
   fstatSync,
   lchownSync,
   linkSync,
   lstatSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readlinkSync,
   renameSync,
@@ -31,10 +35,13 @@ import {
   rmSync,
   statSync,
   unlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
-import { openDirectory, readRegular } from '../attach/regular-file.ts'
+import { O_PATH, openBelow, openDirectory, readRegular } from '../attach/regular-file.ts'
+import { isOurRoot } from '../attach/target-facts.ts'
 import type { TargetProcess } from '../attach/target-process.ts'
+import { actingAs, userToBe } from '../attach/target-user.ts'
 import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
 import { freeBytes } from './recording-room.ts'
 
@@ -51,10 +58,10 @@ export const SOCKET = 'link'
 export const RING = 'ring'
 export const ERROR = 'error'
 export const TOKEN = 'token'
-/** A copy of the agent, for a JVM that does not see ours. */
-export const JAR = 'agent.jar'
+/** The target has it open for good, by this name, and no longer linked. */
+export const AGENT = 'jfluid-agent.jar'
 /** All that is ever in the directory of a session with an agent. */
-const FILES = [SOCKET, TOKEN, JAR, RING, ERROR, `${ERROR}.part`]
+const FILES = [SOCKET, TOKEN, AGENT, RING, ERROR, `${ERROR}.part`]
 
 export interface Owner {
   readonly uid: number
@@ -68,6 +75,13 @@ export interface SessionDirectory {
   readonly inside: string
   /** Makes it another user's, with the files that are in it now. */
   giveTo(owner: Owner): void
+  /**
+   * A new file in it.
+   *
+   * @param owner  whose it is to be
+   * @throws NoMeetingPlace if there is no room for it
+   */
+  put(name: string, bytes: Uint8Array, owner: Owner | undefined): void
   remove(): void
 }
 
@@ -77,53 +91,114 @@ export function ownerFor(target: TargetProcess): Owner | undefined {
   return { uid: target.euid, gid: target.egid }
 }
 
-/** Neither place takes the directory. */
+/** No place takes the directory. */
 export class NoMeetingPlace extends JfluidError {
   readonly exitCode = EX_CANTCREAT
-  readonly hint = 'Make one of them writable for the user jfluid runs as, with room for 17 MiB.'
+  readonly hint =
+    'Make one of them writable for the user jfluid runs as, with room for 17 MiB; in a container: mount a tmpfs on its /tmp (docker run --tmpfs /tmp).'
   constructor(problems: readonly string[], options: ErrorOptions) {
     super(`no place to meet the JVM: ${problems.join('; ')}`, options)
   }
 }
 
 /**
- * Makes the directory, in shared memory if both sides see the same, there is room and it may be written; else in /tmp.
+ * Makes the directory, in shared memory if both sides see the same, there is room and it may be written; else in /tmp; else there in the
+ * target's root.
  *
  * @param target one whose attach socket answers; null if it is yet to be started and will see what we see
- * @param bytes  how much must be free in shared memory, to be preferred
+ * @param bytes  how much should be free there
  * @throws NoMeetingPlace
  */
 export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): SessionDirectory {
   removeLeftovers()
-  if (target !== null) removeTriggers(target)
+  if (target !== null) {
+    removeTriggers(target)
+    removeLeftoversIn(target)
+  }
   const problems: string[] = []
   let cause: unknown
-  for (const parent of preferred(target, bytes)) {
+  for (const place of preferred(target, bytes)) {
     try {
-      return new Directory(mkdtempSync(join(parent, `jfluid-${pidNamespace()}-${process.pid}-`))) // 0700
+      return Directory.make(place, target)
     } catch (problem) {
       cause = problem
-      problems.push(`${parent}: ${(problem as NodeJS.ErrnoException).code}`)
+      const { code, message } = problem as NodeJS.ErrnoException
+      problems.push(`${place.isShared ? place.path : `${place.path} of the JVM`}: ${code ?? message}`)
     }
   }
   throw new NoMeetingPlace(problems, { cause })
 }
 
-/** Best first. */
-function preferred(target: TargetProcess | null, bytes: number): [string, ...string[]] {
-  if (!bothSee(target, SHARED_MEMORY)) return [TEMPORARY]
-  return freeBytes(SHARED_MEMORY) >= bytes ? [SHARED_MEMORY, TEMPORARY] : [TEMPORARY, SHARED_MEMORY]
+/** Where a directory may be made. */
+export interface Place {
+  /** As the target calls it. */
+  readonly path: string
+  /** Both sides see the same there; else it is in the target's root. */
+  readonly isShared: boolean
+  /** Bytes. */
+  readonly free: number
+}
+
+/** Best first: the nearest with room, then those without. */
+function preferred(target: TargetProcess | null, bytes: number): Place[] {
+  const paths = [SHARED_MEMORY, TEMPORARY]
+  const shared = paths.filter((path) => bothSee(target, path))
+  const places = shared.map((path) => ({ path, isShared: true, free: freeBytes(path) }))
+  if (target !== null) {
+    for (const path of paths) {
+      if (shared.includes(path)) continue
+      const free = withHandle(target, path, freeBytes)
+      if (free !== undefined) places.push({ path, isShared: false, free })
+    }
+  }
+  const hasRoom = ({ free }: Place): boolean => free >= bytes
+  return [...places.filter(hasRoom), ...places.filter((it) => !hasRoom(it))]
+}
+
+/** Does something with a directory of the target's root, as we reach it; undefined where there is none, or it is not ours to enter. */
+function withHandle<T>(target: TargetProcess, path: string, work: (inside: string) => T): T | undefined {
+  let handle: number
+  try {
+    handle = openBelow(target.root, path)
+  } catch {
+    return undefined
+  }
+  try {
+    return work(`/proc/self/fd/${handle}`)
+  } finally {
+    closeSync(handle)
+  }
 }
 
 class Directory implements SessionDirectory {
   readonly path: string
+  /** Of what it is in, and of itself. */
+  readonly #parent: number
   readonly #handle: number
-  #isGiven = false
+  #isGiven: boolean
   #isRemoved = false
 
-  constructor(path: string) {
-    this.path = path
-    this.#handle = openDirectory(path)
+  static make({ path, isShared }: Place, target: TargetProcess | null): Directory {
+    const user = target === null ? undefined : userToBe(target)
+    const parent =
+      target === null || isShared
+        ? openSync(path, O_PATH | constants.O_DIRECTORY)
+        : openBelow(target.root, path)
+    try {
+      const prefix = `/proc/self/fd/${parent}/jfluid-${pidNamespace()}-${process.pid}-`
+      const made = actingAs(user, () => mkdtempSync(prefix)) // 0700
+      return new Directory(path, parent, basename(made), user !== undefined)
+    } catch (problem) {
+      closeSync(parent)
+      throw problem
+    }
+  }
+
+  private constructor(place: string, parent: number, name: string, isGiven: boolean) {
+    this.path = join(place, name)
+    this.#parent = parent
+    this.#handle = openDirectory(`/proc/self/fd/${parent}/${name}`)
+    this.#isGiven = isGiven
   }
 
   get inside(): string {
@@ -137,15 +212,34 @@ class Directory implements SessionDirectory {
     chownSync(this.inside, uid, gid)
   }
 
+  put(name: string, bytes: Uint8Array, owner: Owner | undefined): void {
+    const path = join(this.inside, name)
+    let file: number | undefined
+    try {
+      file = openSync(path, NEW_FILE, 0o600)
+      writeFileSync(file, bytes)
+      if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
+    } catch (cause) {
+      if (file !== undefined) rmSync(path, { force: true })
+      throw new NoMeetingPlace([`${this.path}: ${(cause as NodeJS.ErrnoException).code}`], { cause })
+    } finally {
+      if (file !== undefined) closeSync(file)
+    }
+  }
+
   remove(): void {
     if (this.#isRemoved) return
     this.#isRemoved = true
+    const path = `/proc/self/fd/${this.#parent}/${basename(this.path)}`
     if (this.#isGiven) emptyKnown(this.inside)
     closeSync(this.#handle)
-    if (this.#isGiven) removeEmpty(this.path)
-    else rmSync(this.path, { recursive: true, force: true })
+    if (this.#isGiven) removeEmpty(path)
+    else rmSync(path, { recursive: true, force: true })
+    closeSync(this.#parent)
   }
 }
+
+const NEW_FILE = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW
 
 /** Of a directory that may be another user's: the entries that ours have, whatever they are now. */
 function emptyKnown(inside: string): void {
@@ -166,16 +260,17 @@ function removeEmpty(path: string): void {
   }
 }
 
-/**
- * Where the directory would be made, and whether the target sees the same there.
- */
+/** Where the directory would be made; undefined where the target has no such place that we may enter. */
 export function meetingPlace(
   target: TargetProcess,
   bytes: number,
-): { readonly path: string; readonly isShared: boolean } {
-  const places = preferred(target, bytes)
-  const path = places.find(isWritable) ?? places[0]
-  return { path, isShared: path === SHARED_MEMORY || bothSee(target, TEMPORARY) }
+): (Place & { readonly isWritable: boolean }) | undefined {
+  const places = preferred(target, bytes).map((place) => {
+    const { path } = place
+    const writable = place.isShared ? isWritable(path) : withHandle(target, path, isWritable)
+    return { ...place, isWritable: writable ?? false }
+  })
+  return places.find((it) => it.isWritable) ?? places[0]
 }
 
 export function isWritable(directory: string): boolean {
@@ -192,8 +287,13 @@ function bothSee(target: TargetProcess | null, path: string): boolean {
   try {
     const ours = statSync(path)
     if (target === null || target.root === '') return ours.isDirectory()
-    const theirs = statSync(`${target.root}${path}`)
-    return ours.dev === theirs.dev && ours.ino === theirs.ino
+    const isSame = (at: string): boolean => {
+      const theirs = statSync(at)
+      return ours.dev === theirs.dev && ours.ino === theirs.ino
+    }
+    // In our own root /tmp may be a link.
+    if (isOurRoot(target.root)) return isSame(`${target.root}${path}`)
+    return withHandle(target, path, isSame) ?? false
   } catch {
     return false
   }
@@ -203,9 +303,10 @@ function bothSee(target: TargetProcess | null, path: string): boolean {
  * Removes what clients of ours that were killed have left behind. Never fails, and waits for nothing, whatever others have put there.
  *
  * @param places  where directories are; launch files are in the last
+ * @param root    in which launch files mean what they say
  * @returns what was there and is not any more
  */
-export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMPORARY]): string[] {
+export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMPORARY], root = ''): string[] {
   const removed: string[] = []
   const namespace = pidNamespace()
   for (const parent of places) {
@@ -221,7 +322,19 @@ export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMP
   const temporary = places.at(-1)!
   for (const name of namesIn(temporary)) {
     if (!LAUNCH_FILE.test(name)) continue
-    if (removeIfStale(join(temporary, name))) removed.push(join(temporary, name))
+    if (removeIfStale(join(temporary, name), root)) removed.push(join(temporary, name))
+  }
+  return removed
+}
+
+/** The same in a root that is the target's, as it calls them. */
+export function removeLeftoversIn(target: TargetProcess): string[] {
+  const removed: string[] = []
+  for (const path of [SHARED_MEMORY, TEMPORARY]) {
+    if (bothSee(target, path)) continue
+    withHandle(target, path, (inside) => {
+      for (const it of removeLeftovers([inside], target.root)) removed.push(join(path, basename(it)))
+    })
   }
   return removed
 }
@@ -251,12 +364,12 @@ function removeLeft(path: string): void {
  *
  * @returns whether it was stale, and is gone
  */
-function removeIfStale(launchFile: string): boolean {
+function removeIfStale(launchFile: string, root: string): boolean {
   try {
     const self = process.geteuid!()
     const owner = self === 0 ? lstatSync(launchFile).uid : self
     const { dir, isFresh } = readLaunchFile(launchFile, [owner])
-    const isStale = dir === undefined ? owner === self && !isFresh : !existsSync(dir)
+    const isStale = dir === undefined ? owner === self && !isFresh : !existsSync(`${root}${dir}`)
     if (isStale) unlinkSync(launchFile)
     return isStale
   } catch {
@@ -302,13 +415,14 @@ export function launchFileHas(launchFile: string, line: string, believed: number
  * Whether a client that lives has put it there, and waits for the agent to read it.
  *
  * @param believed  owners
+ * @param root      that of the target, whose launch file it is
  */
-export function isLaunchFileInUse(launchFile: string, believed: number[]): boolean {
+export function isLaunchFileInUse(launchFile: string, believed: number[], root: string): boolean {
   try {
     const { dir, isFresh } = readLaunchFile(launchFile, believed)
     if (dir === undefined) return isFresh
     const [, namespace, pid] = DIRECTORY.exec(basename(dir)) ?? []
-    return existsSync(dir) && (namespace !== pidNamespace() || existsSync(`/proc/${pid}`))
+    return existsSync(`${root}${dir}`) && (namespace !== pidNamespace() || existsSync(`/proc/${pid}`))
   } catch {
     return false // there is none, or it is another user's
   }
@@ -319,11 +433,11 @@ export function isLaunchFileInUse(launchFile: string, believed: number[]): boole
  *
  * @param believed  owners
  */
-export function removeLaunchFile(launchFile: string, believed: number[]): void {
+export function removeLaunchFile(launchFile: string, believed: number[], root: string): void {
   const taken = `${launchFile}-${process.pid}`
   renameSync(launchFile, taken)
   try {
-    if (isLaunchFileInUse(taken, believed)) linkSync(taken, launchFile)
+    if (isLaunchFileInUse(taken, believed, root)) linkSync(taken, launchFile)
   } finally {
     rmSync(taken, { force: true })
   }

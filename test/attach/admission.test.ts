@@ -20,8 +20,10 @@ const PROCESS: TargetProcess = {
   commandLine: ['java', 'Main'],
   executable: '/jdk/bin/java',
   vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
+  lostRuntime: false,
   perfDataMapped: true,
   root: '/proc/4711/root',
+  ownUsers: false,
 }
 const OWNER: Client = { uid: 1000, gid: 100 }
 const ROOT: Client = { uid: 0, gid: 0 }
@@ -37,6 +39,7 @@ const facts = ({ process, ...rest }: Change = {}): TargetFacts => ({
   javaVersion: '25.0.3',
   attachDisabledByOption: false,
   hasSocket: false,
+  tmp: 'usable',
   room: { threads: Number.POSITIVE_INFINITY, descriptors: 1000 },
   ...rest,
 })
@@ -63,11 +66,22 @@ describe('an attach is refused', () => {
     ['when it is stopped', { process: { state: 'T' } }, 'TargetStopped 75'],
     ['when it is traced', { process: { state: 't' }, hasSocket: true }, 'TargetStopped 75'],
     ['when SIGQUIT would kill it', { process: { catchesSigquit: false } }, 'SigquitNotCaught 69'],
+    ['when its JDK was replaced', { process: { lostRuntime: true } }, 'RuntimeReplaced 69'],
+    ['when it has no /tmp', { tmp: 'missing' }, 'NoSocketPlace 78'],
+    ['when its /tmp is read-only', { tmp: 'read-only' }, 'NoSocketPlace 78'],
+    ['when we may not enter its root', { tmp: 'hidden', hasSocket: true }, 'RootHidden 77'],
     ['when it gets no thread', { room: { threads: 7, descriptors: 1000 } }, 'NoThreadsLeft 75'],
     ['when it gets no file', { room: { threads: 8, descriptors: 23 } }, 'NoDescriptorsLeft 75'],
     ['when SIGQUIT is ignored', { process: { ignoresSigquit: true } }, 'SigquitNotCaught 69'],
   ])('%s', (_, change, expected) => {
     assert.equal(verdict(change), expected)
+  })
+
+  it('with what is to be done: a user of a container is nobody outside, but root may', () => {
+    const hint = (ownUsers: boolean) =>
+      attachProblem(facts({ process: { euid: 100_000, ownUsers } }), OWNER)?.hint
+    assert.equal(hint(false), "Run it as the owner: sudo -u '#100000' jfluid attach 4711")
+    assert.match(hint(true) ?? '', /^Run it as root: sudo jfluid attach 4711 /)
   })
 
   it('for the reason that has to be dealt with first', () => {
@@ -90,6 +104,7 @@ describe('an attach is allowed', () => {
     ['to a JVM without hsperfdata', { perf: undefined, hasPerfFile: false }],
     ['to a statically linked JVM, which has no libjvm', { process: { vmLibrary: null } }],
     ['to one that has just what it takes', { room: { threads: 8, descriptors: 24 } }],
+    ['to one whose /tmp is read-only now, through its socket', { tmp: 'read-only', hasSocket: true }],
     ['to an -Xrs JVM through its socket', { process: { catchesSigquit: false }, hasSocket: true }],
   ])('%s', (_, change) => {
     assert.equal(verdict(change), 'welcome')

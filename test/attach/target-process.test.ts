@@ -3,6 +3,7 @@ import { describe, it } from 'vitest'
 import {
   findVmLibrary,
   hasLetGoOfMemory,
+  hasLostRuntime,
   isLeaving,
   mapsPerfData,
   parseCommandLine,
@@ -127,6 +128,17 @@ describe('/proc/<pid>/maps', () => {
       findVmLibrary(line('/jdk/lib/server/libjvm.so (deleted)'))?.path,
       '/jdk/lib/server/libjvm.so',
     )
+  })
+
+  it('such a JVM has lost its runtime, unless it has loaded already what an attach needs of it', () => {
+    const gone = line('/jdk/lib/server/libjvm.so (deleted)')
+    const loaded = ['libinstrument', 'libzip', 'libnet', 'libnio'].map((it) =>
+      line(`/jdk/lib/${it}.so (deleted)`),
+    )
+    assert.equal(hasLostRuntime(hotspot), false)
+    assert.equal(hasLostRuntime(gone), true)
+    assert.equal(hasLostRuntime(gone + loaded.slice(1).join('')), true)
+    assert.equal(hasLostRuntime(gone + loaded.join('')), false)
   })
 
   it('similar names do not count', () => {

@@ -11,7 +11,9 @@ const PROCESS: TargetProcess = {
   ...{ uid: 1000, euid: 1000, gid: 100, egid: 100, catchesSigquit: true, ignoresSigquit: false },
   ...{ startTicks: 1, startedAt: 0, commandLine: ['java', 'Main'], executable: '/jdk/bin/java' },
   vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
+  lostRuntime: false,
   perfDataMapped: true,
+  ownUsers: false,
   root: '/proc/4711/root',
 }
 const OWNER: Client = { uid: 1000, gid: 100 }
@@ -23,7 +25,7 @@ interface Change {
   facts?: Partial<Evidence['facts']>
   circumstances?: Partial<Evidence['circumstances']>
   places?: Partial<Evidence['places']>
-  buffer?: Partial<Evidence['places']['buffer']>
+  buffer?: Partial<NonNullable<Evidence['places']['buffer']>>
   client?: Client
 }
 
@@ -33,7 +35,13 @@ function evidence(change: Change): Evidence {
     facts: {
       process: PROCESS,
       perf: { complete: true, attachSupported: true, loadedClasses: 2_000, unloadedClasses: 100 },
-      ...{ hasPerfFile: true, javaVersion: version, attachDisabledByOption: false, hasSocket: false },
+      ...{
+        hasPerfFile: true,
+        javaVersion: version,
+        attachDisabledByOption: false,
+        hasSocket: false,
+        tmp: 'usable',
+      },
       room: { threads: Number.POSITIVE_INFINITY, descriptors: 1000 },
       ...change.facts,
     },
@@ -49,12 +57,11 @@ function evidence(change: Change): Evidence {
         threadCount: 20,
         openFile: () => undefined,
         clockSource: 'tsc',
-        groups: [],
       },
       ...change.circumstances,
     },
     places: {
-      ...{ jar: '/opt/jfluid.jar', jarSeen: true, jarReadable: true },
+      ...{ jar: '/opt/jfluid.jar', jarSeen: true },
       buffer: { path: '/dev/shm', isShared: true, isWritable: true, free: 64 * MIB, ...change.buffer },
       ...change.places,
     },
@@ -133,6 +140,13 @@ describe('a JVM that an attach would enter', () => {
   })
 })
 
+it('a JVM that shares neither files nor directories with us is given a copy of the agent, and a place of its own', () => {
+  const apart = { places: { jarSeen: false }, buffer: { isShared: false, path: '/tmp' } }
+  expect(worries(apart)).toEqual(['note agent loading'])
+  expect(only('agent jar', apart)[0].text).toContain('cannot read /opt/jfluid.jar: it is given a copy')
+  expect(only('buffer', apart)[0].text).toContain('in /tmp of the JVM, which is not ours')
+})
+
 describe('an attach that would fail', () => {
   it.each<[string, Change, string]>([
     ['runs on JDK 8', { version: '1.8.0_392' }, 'jdk 69'],
@@ -154,13 +168,12 @@ describe('an attach that would fail', () => {
       { circumstances: { modules: new Set(['java.base', 'jdk.jfr']) } },
       'java.instrument 69',
     ],
-    ['cannot see the agent', { places: { jarSeen: false } }, 'agent jar 69'],
-    ['may not read the agent', { places: { jarReadable: false } }, 'agent jar 69'],
     ['has no agent to load', { places: { jar: null } }, 'agent jar 72'],
     ['has a guest already', { circumstances: { threads: new Set(['jfluid-agent']) } }, 'session 75'],
     ['has no room for the buffer', { buffer: { free: 10 * MIB } }, 'buffer 73'],
     ['has no place for the buffer that is ours', { buffer: { isWritable: false } }, 'buffer 73'],
-    ['shares no directory with us', { buffer: { isShared: false, path: '/tmp' } }, 'buffer 69'],
+    ['has no directory that we may enter', { places: { buffer: undefined } }, 'buffer 73'],
+    ['has no /tmp that it could write', { facts: { tmp: 'read-only' } }, 'attach 78'],
   ])('%s', (_, change, expected) => {
     const problems = worries(change).filter((it) => it.startsWith('problem'))
     expect(problems).toEqual([`problem ${expected}`])
@@ -190,10 +203,9 @@ describe('an attach that would fail', () => {
         client: { uid: 7, gid: 7 },
         circumstances: { options: ['-XX:-EnableDynamicAgentLoading'], modules: new Set() },
         buffer: { free: 0 },
-        places: { jarSeen: false },
       }),
     ).filter((it) => it.level === 'problem')
-    expect(all.length).toBe(5)
+    expect(all.length).toBe(4)
     for (const { hint } of all) expect(hint).toMatch(/\S/)
     // The first is the one that an attach would meet first.
     expect(statusOf(all)).toBe(77)

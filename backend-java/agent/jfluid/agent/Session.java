@@ -94,6 +94,7 @@ final class Session extends GuestThread {
             // The client was killed between its command and now: what it left on disk is ours to remove.
             Main.deleteQuietly(dir.resolve("link"));
             Main.deleteQuietly(dir.resolve("token"));
+            Main.deleteQuietly(dir.resolve("jfluid-agent.jar"));
             Main.deleteQuietly(dir);
             throw nobodyListens;
         }
