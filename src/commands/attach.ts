@@ -13,6 +13,7 @@ import { describeMatches } from './matches.ts'
 import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
+import { addressOf } from './remote-session.ts'
 import { say } from './say.ts'
 import { endingSignals, type StopSignal, stopSignal } from './signals.ts'
 import { checkWait, type WaitFlags } from './wait-for.ts'
@@ -33,6 +34,11 @@ function lacksRoot({ root, region }: AttachFlags): boolean {
 export async function attach(pidText: string | undefined, flags: AttachFlags): Promise<void> {
   checkWait(pidText, flags)
   checkJdwp(pidText, flags)
+  const address = addressOf(pidText)
+  if (address !== null) {
+    const { attachRemote } = await import('./remote-attach.ts')
+    return await attachRemote(address, flags)
+  }
   if (isSampledByJvm(flags)) {
     const { attachWholeJvm } = await import('./whole-jvm.ts')
     return await attachWholeJvm(pidText, flags)

@@ -25,6 +25,7 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
     { line: 'attach 4711 --root com.shop.OrderService.process', says: 'watch one task, live' },
     { line: "attach 4711 --root Checkout.pay --include 'com.shop.**'", says: 'only the own packages' },
     { line: 'attach 4711 --region Journal.append:120-140', says: 'how long do these lines take?' },
+    { line: 'attach ssh://shop7/OrderServer --root Checkout.pay', says: 'a JVM of another machine' },
     { line: 'attach', says: 'pick the JVM and the root from lists' },
     { line: 'attach --wait-for OrderServer --root OrderService.process', says: 'once it is started' },
     { line: 'attach --jdwp 5005 --root Checkout.pay', says: "over a debugger's port, without attach" },
@@ -40,6 +41,10 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
       line: 'record 4711 -r Checkout.pay --push http://pyroscope:4040',
       says: 'into a store of profiles',
     },
+  ],
+  proxy: [
+    { line: 'proxy --listen 7071', says: 'for clients that have its key, by a tunnel to this machine' },
+    { line: 'proxy --listen 10.0.0.7:7071 --key-file proxy.key', says: 'the same key each time' },
   ],
   detach: [
     { line: 'detach 4711', says: 'its jfluid hangs: give the JVM its own code back' },

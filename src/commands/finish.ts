@@ -67,7 +67,7 @@ function idleFilters(session: Session): string[] {
 }
 
 /** Tells each thing the session has to say (a root that is not called, say) once. Stop it with the result. */
-export function tellMessages(session: Session, tell: (line: string) => void): () => void {
+export function tellMessages(session: Pick<Session, 'status'>, tell: (line: string) => void): () => void {
   const told = new Set<string>()
   let narrowed = ''
   const timer = setInterval(async () => {

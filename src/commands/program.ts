@@ -1,6 +1,6 @@
 // What the command line understands: commands, arguments, options, and their help.
 
-import { Argument, Command } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import { describeAgent } from '../session/agent-jar.ts'
 import type { AttachFlags } from './attach.ts'
 import type { CompareFlags } from './compare.ts'
@@ -10,6 +10,7 @@ import { EXAMPLES, exampleText, firstExamples } from './examples.ts'
 import type { ExportFlags } from './export.ts'
 import type { GateFlags } from './gate.ts'
 import { count, percentage, withJdwpFlag, withRootFlags, withSessionFlags } from './options.ts'
+import type { ProxyFlags } from './proxy.ts'
 import type { PushCommandFlags } from './push.ts'
 import { withPushFlags } from './push-options.ts'
 import type { RecordFlags } from './record.ts'
@@ -128,6 +129,25 @@ export function commandLine(version: string): Command {
     .action(async (pid: string | undefined, flags: RecordFlags) => {
       const { record } = await import('./record.ts')
       await record(pid, flags)
+    })
+
+  program
+    .command('proxy')
+    .description('let jfluid on another machine attach to JVMs of this one')
+    .option('--stdio', 'for one client, by the ssh connection that has started it')
+    .option(
+      '--listen <address>',
+      'for clients that have its key, by TLS: a port, of the loopback interface; or address:port',
+    )
+    .option(
+      '--key-file <file>',
+      'with --listen, the file of the key, made if there is none; otherwise it is shown once',
+    )
+    .option('--grace <time>', 'how long a session waits for a client whose connection was lost', '60s')
+    .addOption(new Option('--session <name>').hideHelp())
+    .action(async (flags: ProxyFlags) => {
+      const { proxy } = await import('./proxy.ts')
+      await proxy(flags)
     })
 
   program

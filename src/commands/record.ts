@@ -11,6 +11,7 @@ import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
+import { addressOf } from './remote-session.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 import { RecordingStream } from './stream/recording-stream.ts'
 import { checkWait, type WaitFlags } from './wait-for.ts'
@@ -42,6 +43,11 @@ export class StreamNeedsCalls extends JfluidError {
 export async function record(pidText: string | undefined, flags: RecordFlags): Promise<void> {
   checkWait(pidText, flags)
   checkJdwp(pidText, flags)
+  const address = addressOf(pidText)
+  if (address !== null) {
+    const { recordRemote } = await import('./remote-record.ts')
+    return await recordRemote(address, flags)
+  }
   if (isSampledByJvm(flags)) {
     if (flags.stream) throw flags.sampler === undefined ? new StreamNeedsRoot() : new StreamNeedsCalls()
     const { recordWholeJvm } = await import('./whole-jvm.ts')

@@ -230,7 +230,13 @@ export class LiveView extends Frame<Picture> implements Actions {
 
   #steering(): SteerDialog | undefined {
     this.model.pages.close()
-    if (this.#steer === undefined) this.say('nothing can be changed here: no method has probes')
+    if (this.#steer === undefined) {
+      this.say(
+        this.#source.status().remote === undefined
+          ? 'nothing can be changed here: no method has probes'
+          : 'what has probes cannot be changed from another machine',
+      )
+    }
     return this.#steer
   }
 

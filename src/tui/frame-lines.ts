@@ -136,21 +136,46 @@ function minute(instant: string): string {
 
 function phase({ status, paused, ended }: FrameScene, doing: string): Run {
   if (ended !== undefined || status.phase === 'ended') return run('ended', 'error')
+  if (isLost(status)) return run('reconnecting', 'error')
   if (paused) return run('PAUSED', 'warning')
   if (status.isBare) return run('timing roots', 'warning')
   return run(doing, status.phase === 'recording' ? 'good' : 'warning')
 }
 
+function isLost({ remote }: LiveStatus): boolean {
+  return remote !== undefined && remote.lostForMs !== null
+}
+
+/** Of a JVM on another machine: why what is shown is not what is. */
+function remoteLine({ columns, status }: FrameScene): Line | null {
+  const { remote } = status
+  if (remote === undefined) return null
+  const { where, lostForMs, pending } = remote
+  if (lostForMs !== null)
+    return say(
+      `no connection by ${where} for ${span(lostForMs)}: reconnecting; recording goes on`,
+      'error',
+      columns,
+    )
+  if (pending === 0) return null
+  return say(
+    `${count(pending)} contexts are behind: the link takes 1 MB/s, what changes most comes first`,
+    'dim',
+    columns,
+  )
+}
+
 /** What a view has to say before anything of its own: a word to the user, the end, how to leave a page. */
 export function messageLine<Name extends string>(
-  { columns, ended, notice }: FrameScene,
+  scene: FrameScene,
   pages: Pages<Name>,
   all: number,
   room: number,
 ): Line | null {
+  const { columns, ended, notice } = scene
   if (notice !== undefined) return say(notice, 'warning', columns)
   if (ended !== undefined) return say(`${ended}: press q to leave and see the report`, 'error', columns)
-  if (pages.shown === undefined) return null
+  if (pages.shown === undefined) return remoteLine(scene)
   const shown = `${count(pages.first + 1)} to ${count(Math.min(all, pages.first + room))}`
   const more = all > room ? [run(`lines ${shown} of ${count(all)} `, 'dim')] : []
   return between([run(' Esc closes this page', 'dim')], more, columns)

@@ -46,6 +46,12 @@ export interface LiveStatus {
   /** A hint, such as "root not called yet; on the stack of thread X". */
   readonly message?: string
   readonly warnings: readonly string[]
+  /** Of a JVM on another machine: how it is reached, for how long it has not been (null while it is), and contexts whose latest values are yet to come. */
+  readonly remote?: {
+    readonly where: string
+    readonly lostForMs: number | null
+    readonly pending: number
+  }
 }
 
 export interface LiveSource {

@@ -20,10 +20,16 @@ export function encodeFrame(message: readonly unknown[]): Buffer {
 
 /** Cuts a byte stream into messages. */
 export class FrameReader {
+  /** Larger ones are not waited for. */
+  most: number
   private chunks: Buffer[] = []
   private buffered = 0
   /** Bytes of the frame being collected, its header included; 0 until the header is there. */
   private wanted = 0
+
+  constructor(most = MAX_FRAME) {
+    this.most = most
+  }
 
   /**
    * @returns the messages completed by `chunk`, in order
@@ -37,7 +43,7 @@ export class FrameReader {
       if (this.wanted === 0) {
         if (this.buffered < 4) return messages
         const length = this.joined(4).readUInt32LE(0)
-        if (length > MAX_FRAME) throw new Malformed(`a frame of ${length} bytes`)
+        if (length > this.most) throw new Malformed(`a frame of ${length} bytes`)
         this.wanted = length + 4
       }
       if (this.buffered < this.wanted) return messages

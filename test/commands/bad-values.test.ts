@@ -39,11 +39,13 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--to': { values: ['', 'host:4040', 'ftp://host', 'http://user:password@host'] },
   '--push-name': { values: ['', 'a b', 'a{}'], with: ['--push', 'http://127.0.0.1:9'] },
   '--label': { values: ['', 'a', '=b', 'a=b,c', '__name__=x'], with: ['--push', 'http://127.0.0.1:9'] },
+  '--listen': { values: ['', 'host:7071', '65536', '1.2.3.4', ':1'] },
+  '--grace': { values: ['', '0s', '10', 'long'], with: ['--stdio'] },
   '--fail-if': { values: ['', 'more', 'A.b self > many'] },
 }
 
 /** Any text may be the name of a file or of a method; what is wrong with it shows when it is looked for. */
-const FREE = ['--out', '--output', '--record', '--profiler', '--html', '--back-traces']
+const FREE = ['--out', '--output', '--record', '--profiler', '--html', '--back-traces', '--key-file']
 
 const ALL = process.env.JFLUID_FULL === '1'
 
@@ -68,6 +70,7 @@ function before(name: string, long: string): string[] {
   }
   const root = ['--root', '--region', '--sampler'].includes(long) ? [] : ['--root', 'A.b']
   if (name === 'run') return [name, ...root]
+  if (name === 'proxy') return [name]
   if (name === 'roots') return [name, NOBODY]
   return [name, NOBODY, ...root, ...(name === 'record' ? ['--out', 'p.jfluid'] : [])]
 }

@@ -127,7 +127,7 @@ describe('errors', () => {
         code: /exitCode = (EX_\w+)/.exec(body)?.[1],
       })),
     )
-    .filter(({ name }) => name !== 'RecorderFailed') // carries the message, hint and code of another
+    .filter(({ name }) => !['RecorderFailed', 'ProxySays'].includes(name)) // carries the message, hint and code of another
   const sections = trouble
     .split(/^(?=##+ )/m)
     .map((text) => ({ text, heading: /^### `(.+)`$/m.exec(text)?.[1] ?? '' }))

@@ -24,6 +24,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   profile: ['cct', 'regions', 'base'],
   export: ['profile', 'cct', 'base'],
   push: ['export', 'profile', 'cct', 'base'],
+  remote: ['wire', 'cct', 'base'],
   tui: ['profile', 'cct', 'base'],
   library: ['commands', 'session', 'profile', 'cct', 'base'],
   session: [

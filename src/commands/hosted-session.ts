@@ -1,0 +1,136 @@
+// A session in a proxy: what its client asks for, done with the session's own commands.
+
+import { JfluidError } from '../base/errors.ts'
+import { encodeProfile } from '../profile/file.ts'
+import { jsonText } from '../profile/json-text.ts'
+import type { Operations, Value } from '../remote/desk.ts'
+import { errorFrame } from '../remote/errors.ts'
+import type { Hosted } from '../remote/host.ts'
+import { Pace } from '../remote/pace.ts'
+import { PIECE_BYTES } from '../remote/protocol.ts'
+import { attachDoor } from '../session/door.ts'
+import { Session } from '../session/session.ts'
+import { describeDetach, type Finished, finish } from './finish.ts'
+import { HostedView } from './hosted-view.ts'
+import { describeMatches } from './matches.ts'
+import { commandOptions, type SessionFlags } from './options.ts'
+import { outcome } from './outcome.ts'
+import { checkRemoteFlags } from './remote-flags.ts'
+import { targetOf } from './target.ts'
+
+/** What the client is told once it records. */
+export interface Started {
+  readonly pid: number
+  readonly timesRegions: boolean
+  /** What the patterns matched. */
+  readonly matches: readonly string[]
+}
+
+export interface Left {
+  /** How the target was left. */
+  readonly described: string
+  /** Of the profile. */
+  readonly bytes: number
+}
+
+type Which = 'so far' | 'finished'
+
+export class HostedSession implements Hosted {
+  readonly #pace = new Pace()
+  #pid: Promise<number> | undefined
+  #starting: Promise<Session> | undefined
+  #finishing: Promise<Finished> | undefined
+  #view: HostedView | undefined
+  readonly #files = new Map<Which, Buffer>()
+
+  readonly operations: Operations = {
+    find: async (args) => {
+      const { target } = args as { target: string }
+      this.#pid ??= targetOf(String(target))
+      return await this.#pid
+    },
+    start: async (args) => {
+      const { flags } = args as { flags: SessionFlags }
+      this.#starting ??= this.#start(flags)
+      const session = await this.#starting
+      const { pid, timesRegions } = session
+      return jsonText({ pid, timesRegions, matches: describeMatches(session) } satisfies Started)
+    },
+    status: async () => jsonText(await (await this.#session()).status()),
+    picture: async (args) => (await this.#shown()).picture(args, this.#pace),
+    reset: async () => {
+      const session = await this.#session()
+      session.reset()
+      return null
+    },
+    ended: async () => await (await this.#session()).ended,
+    'so far': async (args) => {
+      const { why } = args as { why: string }
+      const session = await this.#session()
+      return this.#keep('so far', encodeProfile(await session.profileSoFar(String(why))))
+    },
+    'takes long': async () => (await this.#session()).mayTakeLong,
+    hurry: async () => {
+      const session = await this.#session()
+      session.hurry()
+      return null
+    },
+    finish: async () => {
+      const session = await this.#session()
+      const { profile, report } = await this.#finish(session)
+      const bytes = this.#files.get('finished')?.length ?? this.#keep('finished', encodeProfile(profile))
+      return jsonText({ described: describeDetach(session, report), bytes } satisfies Left)
+    },
+    piece: async (args) => {
+      const { of, at } = args as { of: Which; at: number }
+      const piece = this.#files.get(of)?.subarray(at, at + PIECE_BYTES) ?? Buffer.alloc(0)
+      // What is looked at meanwhile comes first.
+      if (of === 'so far') {
+        await this.#pace.wait()
+        this.#pace.spend(piece.length)
+      }
+      return piece
+    },
+    outcome: async (args): Promise<Value> => {
+      const { signal, kept } = args as { signal: NodeJS.Signals | null; kept: Parameters<typeof outcome>[2] }
+      const problem = outcome(await this.#session(), signal, kept)
+      return problem === null ? null : errorFrame(problem)
+    },
+  }
+
+  async #start(flags: SessionFlags): Promise<Session> {
+    checkRemoteFlags(flags)
+    const options = await commandOptions(flags)
+    const pid = await (this.#pid ?? Promise.reject(new Error('no JVM has been asked for')))
+    return await Session.start(await attachDoor(pid), options)
+  }
+
+  #session(): Promise<Session> {
+    return this.#starting ?? Promise.reject(new Error('nothing has been started'))
+  }
+
+  async #shown(): Promise<HostedView> {
+    const session = await this.#session()
+    this.#view ??= new HostedView(session)
+    return this.#view
+  }
+
+  #keep(which: Which, file: Buffer): number {
+    this.#files.set(which, file)
+    return file.length
+  }
+
+  #finish(session: Session): Promise<Finished> {
+    this.#finishing ??= finish(session)
+    return this.#finishing
+  }
+
+  async close(): Promise<void> {
+    try {
+      if (this.#starting !== undefined) await this.#finish(await this.#starting)
+    } catch (error) {
+      // Whoever would be told has gone, and the agent leaves by itself what could not be left.
+      if (!(error instanceof JfluidError)) throw error
+    }
+  }
+}

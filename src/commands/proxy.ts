@@ -1,0 +1,43 @@
+// jfluid proxy: sessions with JVMs of this machine, for clients on others.
+
+import { fileURLToPath } from 'node:url'
+import { parseDuration } from '../base/duration.ts'
+import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { Host } from '../remote/host.ts'
+import { bridge, serveSession } from '../remote/stdio.ts'
+import { HostedSession } from './hosted-session.ts'
+import { packageVersion } from './package-version.ts'
+
+export interface ProxyFlags {
+  readonly stdio?: boolean
+  readonly listen?: string
+  readonly keyFile?: string
+  readonly grace: string
+  /** The process of one session, started by --stdio. */
+  readonly session?: string
+}
+
+export class ProxyNeedsWay extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint =
+    'Give --listen [address:]port; --stdio is for ssh, which a client on another machine starts by itself: jfluid attach ssh://host/<pid>'
+  constructor() {
+    super('the proxy is not told how clients come to it: one of --stdio and --listen')
+  }
+}
+
+const cli = fileURLToPath(new URL('../cli.js', import.meta.url))
+
+export async function proxy(flags: ProxyFlags): Promise<void> {
+  const graceMs = parseDuration(flags.grace)
+  const version = packageVersion()
+  const host = (onEmpty: () => void): Host =>
+    new Host({ version, graceMs, open: () => new HostedSession(), onEmpty })
+  if (flags.session !== undefined) await serveSession(flags.session, host, graceMs)
+  else if (flags.stdio === true && flags.listen === undefined)
+    await bridge(process.stdin, process.stdout, version, [cli, 'proxy', '--grace', flags.grace, '--session'])
+  else if (flags.listen !== undefined && flags.stdio !== true) {
+    const { listenForClients } = await import('./proxy-listen.ts')
+    await listenForClients(flags.listen, flags.keyFile, host)
+  } else throw new ProxyNeedsWay()
+}

@@ -1,0 +1,76 @@
+// jfluid attach to a JVM on another machine: the proxy there records, and the view here draws what comes over.
+
+import { reportPieces, terminalOptions } from '../profile/report.ts'
+import { writePieces } from '../profile/write.ts'
+import type { RemoteAddress } from '../remote/address.ts'
+import type { Caller } from '../remote/caller.ts'
+import { NotFromAfar } from '../remote/errors.ts'
+import { type Leave, runLiveView } from '../tui/app.ts'
+import { createProgress } from '../tui/progress.ts'
+import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
+import type { AttachFlags } from './attach.ts'
+import { commandOptions } from './options.ts'
+import { ProfilePlace } from './place.ts'
+import { checkRemoteFlags } from './remote-flags.ts'
+import { left } from './remote-record.ts'
+import { RemoteSession } from './remote-session.ts'
+import { remoteSource } from './remote-source.ts'
+import { say } from './say.ts'
+import { endingSignals, stopSignal } from './signals.ts'
+
+export async function attachRemote(address: RemoteAddress, flags: AttachFlags): Promise<void> {
+  checkRemoteFlags(flags)
+  if (flags.region !== undefined) throw new NotFromAfar('the live view of --region')
+  await commandOptions(flags) // what is wrong with them is told before anybody is called
+  const problem = terminalProblem(process.stdin, process.stdout, process.env)
+  const later: string[] = []
+  const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
+  if (problem !== null) throw problem
+  preloadScreen()
+  const progress = createProgress(process.stderr)
+  let caller: Caller | undefined
+  try {
+    progress.phase(`connecting by ${address.where}`)
+    caller = await RemoteSession.reach(address)
+    const pid = await RemoteSession.find(caller, address.target)
+    progress.phase(`attaching to ${pid} by ${address.where}`)
+    const { out: _, ...asked } = flags
+    const session = await RemoteSession.start(caller, asked)
+    progress.close()
+    await shown(session, place, later)
+  } finally {
+    progress.close()
+    await caller?.leave()
+  }
+}
+
+async function shown(
+  session: RemoteSession,
+  place: ProfilePlace | null,
+  later: readonly string[],
+): Promise<void> {
+  const signals = endingSignals()
+  const screen = await openScreen()
+  const stop = stopSignal(signals)
+  try {
+    place?.guard(session)
+    let how: Leave
+    try {
+      how = await runLiveView(remoteSource(session), screen)
+    } finally {
+      screen.destroy()
+    }
+    await place?.release()
+    const finishing = left(session, stop, say)
+    const { profile, described } = await (place === null ? finishing : place.orAutosaved(finishing))
+    await place?.keep(profile)
+    await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
+    for (const line of [...session.matches, described]) say(line)
+    if (place !== null) say(`profile written to ${place.path}`)
+    for (const line of later) say(line)
+    const told = await session.outcome(how === 'quit' ? null : how, place?.path ?? null)
+    if (told !== null) throw told
+  } finally {
+    stop.dispose()
+  }
+}

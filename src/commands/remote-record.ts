@@ -1,0 +1,121 @@
+// jfluid record of a JVM on another machine: the proxy there records, and the profile comes over.
+
+import { parseDuration } from '../base/duration.ts'
+import type { RemoteAddress } from '../remote/address.ts'
+import { NotFromAfar } from '../remote/errors.ts'
+import { createProgress } from '../tui/progress.ts'
+import { Destination, keptIn } from './destination.ts'
+import { tellMessages } from './finish.ts'
+import { commandOptions } from './options.ts'
+import type { RecordFlags } from './record.ts'
+import { checkRemoteFlags } from './remote-flags.ts'
+import { RemoteSession } from './remote-session.ts'
+import { keepStatus, signalStatus, stopSignal } from './signals.ts'
+
+/** From one look to the next. */
+const LOOK_MS = 500
+
+export async function recordRemote(address: RemoteAddress, flags: RecordFlags): Promise<void> {
+  checkRemoteFlags(flags)
+  if (flags.stream) throw new NotFromAfar('--stream')
+  await commandOptions(flags) // what is wrong with them is told before anybody is called
+  const to = Destination.check(flags)
+  const durationMs = parseDuration(flags.duration)
+  const progress = createProgress(process.stderr)
+  progress.phase(`connecting by ${address.where}`)
+  const caller = await RemoteSession.reach(address)
+  const stop = stopSignal()
+  try {
+    const pid = await RemoteSession.find(caller, address.target)
+    const place = await Destination.of(flags, to, pid, (line) => progress.note(line))
+    progress.phase(`attaching to ${pid} by ${address.where}`)
+    const { out: _, push: __, ...session } = flags
+    const starting = RemoteSession.start(caller, session)
+    const first = await Promise.race([starting, stop.fired])
+    if (typeof first === 'string') {
+      await starting.catch(() => {}) // it has not begun
+      await caller.leave()
+      progress.done(`interrupted before anything was recorded; the agent has left JVM ${pid}`)
+      process.exitCode = signalStatus(first)
+      return
+    }
+    await recordStarted(first, durationMs, place, stop, progress)
+  } finally {
+    await caller.leave()
+    keepStatus()
+    stop.dispose()
+    progress.close()
+  }
+}
+
+async function recordStarted(
+  session: RemoteSession,
+  durationMs: number,
+  place: Destination,
+  stop: ReturnType<typeof stopSignal>,
+  progress: ReturnType<typeof createProgress>,
+): Promise<void> {
+  place.guard(session)
+  for (const line of session.matches) progress.note(line)
+  const quiet = tellMessages(session, (line) => progress.note(line))
+  const begun = performance.now()
+  const ticker = ticking(session, durationMs, begun, (text) => progress.update(text))
+  const timer = new Promise<string>((resolve) => {
+    setTimeout(resolve, durationMs, 'the time is over').unref()
+  })
+  const stopped = stop.fired.then((name) => `${name} was received`)
+  const why = await Promise.race([timer, stopped, session.ended])
+  const { signal } = stop // one that comes later does not change why we end
+  clearInterval(ticker)
+  quiet()
+  progress.phase(`ending: ${why}`)
+  await place.release()
+  const { profile, described } = await place.orAutosaved(left(session, stop, (text) => progress.phase(text)))
+  progress.done(described)
+  for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
+  const put = await place.put(profile, (text) => progress.phase(text), stop)
+  if (put.problem !== null) throw put.problem
+  for (const line of put.lines) progress.note(line)
+  const problem = await session.outcome(signal, keptIn(put))
+  if (problem !== null) throw problem
+}
+
+function ticking(
+  session: RemoteSession,
+  durationMs: number,
+  begun: number,
+  show: (text: string) => void,
+): NodeJS.Timeout {
+  let isAsking = false
+  return setInterval(async () => {
+    const seconds = `${Math.round((performance.now() - begun) / 1000)}/${Math.round(durationMs / 1000)} s`
+    const { lostForMs } = session
+    if (lostForMs !== null)
+      show(`${seconds}  reconnecting by ${session.where}, for ${Math.round(lostForMs / 1000)} s`)
+    if (isAsking) return
+    isAsking = true
+    const s = await session.status().catch(() => null) // `ended` tells
+    isAsking = false
+    if (s === null) return
+    show(
+      `${seconds}  ${s.events} events  ${s.instrumentedMethods} methods instrumented, ${s.calledMethods} called`,
+    )
+  }, LOOK_MS)
+}
+
+/** Leaves the target; the next signal does not wait for its roots to be timed. */
+export async function left(
+  session: RemoteSession,
+  stop: ReturnType<typeof stopSignal>,
+  tell: (line: string) => void,
+): Promise<Awaited<ReturnType<RemoteSession['finish']>>> {
+  if (await session.mayTakeLong) {
+    tell('timing the roots without the probes of what they call, up to 2 s; Ctrl-C skips it')
+    stop.instead(() => session.hurry())
+  }
+  try {
+    return await session.finish()
+  } finally {
+    stop.instead(null)
+  }
+}

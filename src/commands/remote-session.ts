@@ -1,0 +1,146 @@
+// A session that another machine's proxy has, as commands here see it.
+
+import { decodeProfile } from '../profile/file.ts'
+import type { Profile } from '../profile/profile.ts'
+import { type RemoteAddress, remoteAddress } from '../remote/address.ts'
+import { Caller } from '../remote/caller.ts'
+import { NoProxyKey, NotAProxy, ProxySays, readErrorFrame } from '../remote/errors.ts'
+import { keyOfEnvironment } from '../remote/key.ts'
+import { PIECE_BYTES } from '../remote/protocol.ts'
+import { sshWay, tcpWay } from '../remote/ways.ts'
+import type { SessionStatus } from '../session/session.ts'
+import type { Saved } from './autosave.ts'
+import type { Left, Started } from './hosted-session.ts'
+import type { SessionFlags } from './options.ts'
+import type { outcome } from './outcome.ts'
+import { packageVersion } from './package-version.ts'
+
+/** Pieces that are asked for before the first has come: distance costs nothing then. */
+const PIECES_AT_ONCE = 16
+/** No profile is larger. */
+const MOST_PROFILE_BYTES = 2 ** 31
+
+/** @returns the address, if it is one of another machine's JVM; @throws BadAddress */
+export function addressOf(target: string | undefined): RemoteAddress | null {
+  return target === undefined ? null : remoteAddress(target)
+}
+
+export class RemoteSession implements Saved {
+  readonly #caller: Caller
+  readonly #started: Started
+  /** Resolves when the session ends otherwise than by `finish`; rejects when nobody can be asked any more. */
+  readonly ended: Promise<string>
+
+  private constructor(caller: Caller, started: Started) {
+    this.#caller = caller
+    this.#started = started
+    this.ended = caller.ask('ended').then(
+      (reason) => String(reason),
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    )
+  }
+
+  /** @throws NoProxyKey, CannotReach, WrongProxyKey, NotAProxy, OtherProxyVersion */
+  static async reach(address: RemoteAddress): Promise<Caller> {
+    if (address.by === 'ssh') return await Caller.connect(sshWay(address, process.env), packageVersion())
+    const key = keyOfEnvironment(process.env)
+    if (key === null) throw new NoProxyKey('neither JFLUID_PROXY_KEY nor JFLUID_PROXY_KEY_FILE is set')
+    return await Caller.connect(tcpWay(address, key), packageVersion())
+  }
+
+  /** @throws ProxySays: BadPid, AmbiguousName, NoPid, there */
+  static async find(caller: Caller, target: string): Promise<number> {
+    const pid = await caller.ask('find', { target })
+    if (typeof pid !== 'number') throw new NotAProxy(caller.where, 'a process id that is no number')
+    return pid
+  }
+
+  /** @throws ProxySays: what an attach there says */
+  static async start(caller: Caller, flags: SessionFlags): Promise<RemoteSession> {
+    return new RemoteSession(caller, parsed<Started>(caller, await caller.ask('start', { flags })))
+  }
+
+  get pid(): number {
+    return this.#started.pid
+  }
+
+  get timesRegions(): boolean {
+    return this.#started.timesRegions
+  }
+
+  get matches(): readonly string[] {
+    return this.#started.matches
+  }
+
+  /** For how long there has been no connection; null while there is one. */
+  get lostForMs(): number | null {
+    return this.#caller.lostForMs
+  }
+
+  get where(): string {
+    return this.#caller.where
+  }
+
+  async status(): Promise<SessionStatus> {
+    return parsed<SessionStatus>(this.#caller, await this.#caller.ask('status'))
+  }
+
+  ask(operation: string, args: unknown = null): Promise<unknown> {
+    return this.#caller.ask(operation, args)
+  }
+
+  async profileSoFar(why: string): Promise<Profile> {
+    const bytes = await this.#caller.ask('so far', { why })
+    return await this.#profile('so far', bytes, 1)
+  }
+
+  get mayTakeLong(): Promise<boolean> {
+    return this.#caller.ask('takes long').then((it) => it === true)
+  }
+
+  hurry(): void {
+    this.#caller.ask('hurry').catch(() => {}) // the end itself says what is wrong
+  }
+
+  /** The target is left there, and all that was recorded comes over. */
+  async finish(): Promise<{ readonly profile: Profile; readonly described: string }> {
+    const { described, bytes } = parsed<Left>(this.#caller, await this.#caller.ask('finish'))
+    return { profile: await this.#profile('finished', bytes, PIECES_AT_ONCE), described }
+  }
+
+  /** After `finish`: the one thing to tell, null if all is as it was asked for. */
+  async outcome(
+    signal: NodeJS.Signals | null,
+    kept: Parameters<typeof outcome>[2],
+  ): Promise<ProxySays | null> {
+    const said = await this.#caller.ask('outcome', { signal, kept })
+    const error = Array.isArray(said) ? readErrorFrame(said) : null
+    return error === null ? null : new ProxySays(error)
+  }
+
+  async #profile(of: string, bytes: unknown, atOnce: number): Promise<Profile> {
+    if (typeof bytes !== 'number' || !(bytes >= 0 && bytes <= MOST_PROFILE_BYTES))
+      throw new NotAProxy(this.where, 'a profile of no size')
+    const pieces: Uint8Array[] = []
+    for (let from = 0; from < bytes; from += atOnce * PIECE_BYTES) {
+      const starts = Array.from({ length: atOnce }, (_, i) => from + i * PIECE_BYTES).filter(
+        (at) => at < bytes,
+      )
+      for (const piece of await Promise.all(starts.map((at) => this.#caller.ask('piece', { of, at })))) {
+        if (!(piece instanceof Uint8Array))
+          throw new NotAProxy(this.where, 'a piece of a profile that is none')
+        pieces.push(piece)
+      }
+    }
+    return decodeProfile(Buffer.concat(pieces), `the profile by ${this.where}`)
+  }
+}
+
+/** What is JSON there is JSON here: both are of one version. */
+export function parsed<T>({ where }: { readonly where: string }, text: unknown): T {
+  try {
+    return JSON.parse(String(text)) as T
+  } catch {
+    throw new NotAProxy(where, 'an answer that is not JSON')
+  }
+}

@@ -1,0 +1,235 @@
+// The live view of a session that another machine's proxy has: what the view asks is answered from what has come over
+// (`hosted-view.ts` sends it). While there is no connection that is what there was last.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Activity } from '../cct/activity.ts'
+import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
+import type { CollapsedMethods, MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
+import { NotAProxy } from '../remote/errors.ts'
+import { TreeMirror } from '../remote/tree-mirror.ts'
+import type { LiveSource, LiveStatus } from '../tui/live-source.ts'
+import { Malformed } from '../wire/unpack.ts'
+import type { CourseTail, NameEntry, PictureFacts } from './hosted-view.ts'
+import { sessionKeeper } from './keeper.ts'
+import { parsed, type RemoteSession } from './remote-session.ts'
+
+/** From one picture to the next, at least: five a second. */
+const PERIOD_MS = 200
+/** Between looks whether a picture that is waited for can come. */
+const LOOK_MS = 100
+
+const UNKNOWN: MethodName = { class: '', method: '(not told yet)', descriptor: '', loader: '' }
+
+export function remoteSource(session: RemoteSession): LiveSource {
+  const view = new RemoteView(session)
+  return {
+    snapshot: (perThread) => view.snapshot(perThread),
+    methodName: (id) => view.nameOf(id),
+    status: () => view.status(),
+    reset: () => {
+      session.ask('reset').catch(() => {}) // `ended` tells
+    },
+    keeper: sessionKeeper(session),
+    ended: session.ended,
+  }
+}
+
+class RemoteView {
+  readonly #session: RemoteSession
+  #generation = -1
+  #names = new Map<number, NameEntry>()
+  #mostId = 0
+  #merged = new TreeMirror()
+  #collapsed = new TreeMirror()
+  #threads = new Map<number, TreeMirror>()
+  #rootCalls: RootCallTimes | undefined
+  #course: CourseTimes | undefined
+  #status: LiveStatus
+  #pending = 0
+  #last: Snapshot | undefined
+  #asked: { readonly perThread: boolean; readonly picture: Promise<Snapshot> } | undefined
+  #askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(session: RemoteSession) {
+    this.#session = session
+    this.#status = {
+      ...{ pid: session.pid, mainClass: '', jdk: '', scheme: 'b', mode: 'exact', roots: [] },
+      ...{ instrumentedMethods: 0, calledMethods: 0, events: 0, eventsPerSecond: 0, waitPercent: 0 },
+      ...{ elapsedMs: 0, phase: 'starting', warnings: [] },
+    }
+  }
+
+  nameOf(id: number): MethodName {
+    return this.#names.get(id)?.name ?? UNKNOWN
+  }
+
+  status(): LiveStatus {
+    const { where, lostForMs } = this.#session
+    return { ...this.#status, remote: { where, lostForMs, pending: this.#pending } }
+  }
+
+  /** One at a time: each goes on from the one before. */
+  async snapshot(perThread: boolean): Promise<Snapshot> {
+    for (;;) {
+      const asked = this.#asked ?? this.#ask(perThread)
+      const picture = await this.#unlessLost(asked.picture)
+      if (asked.perThread || !perThread || this.#session.lostForMs !== null) return picture
+    }
+  }
+
+  #ask(perThread: boolean): { readonly perThread: boolean; readonly picture: Promise<Snapshot> } {
+    const picture = this.#picture(perThread).finally(() => {
+      this.#asked = undefined
+    })
+    this.#asked = { perThread, picture }
+    return this.#asked
+  }
+
+  async #unlessLost(picture: Promise<Snapshot>): Promise<Snapshot> {
+    for (;;) {
+      const late = sleep(LOOK_MS, null)
+      const first = await Promise.race([picture, late])
+      if (first !== null) return first
+      if (this.#session.lostForMs !== null && this.#last !== undefined) return this.#last
+    }
+  }
+
+  async #picture(perThread: boolean): Promise<Snapshot> {
+    const early = this.#askedAt + PERIOD_MS - performance.now()
+    if (early > 0) await sleep(early)
+    this.#askedAt = performance.now()
+    const message = await this.#session.ask('picture', { perThread })
+    try {
+      this.#last = this.#take(message)
+      return this.#last
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      throw new NotAProxy(this.#session.where, error.message)
+    }
+  }
+
+  #take(message: unknown): Snapshot {
+    const [generation, status, facts, names, merged, collapsed, threads] = listOf(message, 7)
+    if (typeof generation !== 'number') throw new Malformed('a picture of no generation')
+    if (generation !== this.#generation) this.#begin(generation)
+    this.#status = parsed<LiveStatus>(this.#session, status)
+    const { events, waitNs, healed, rootCalls, course, pending } = parsed<PictureFacts>(this.#session, facts)
+    for (const entry of parsed<NameEntry[]>(this.#session, names)) this.#name(entry)
+    if (rootCalls !== undefined) this.#rootCalls = rootCalls ?? undefined
+    if (course !== undefined) this.#course = grown(this.#course, course)
+    this.#pending = pending
+    const tree = this.#withMethods(updated(this.#merged, merged))
+    const rest = collapsed === null ? undefined : collapsedOf(updated(this.#collapsed, collapsed))
+    return {
+      merged: rest === undefined ? tree : { ...tree, collapsed: rest },
+      threads: this.#takeThreads(threads),
+      ...{ events, waitNs, healed },
+      ...(this.#rootCalls !== undefined && { rootCalls: this.#rootCalls }),
+      ...(this.#course !== undefined && { course: this.#course }),
+    }
+  }
+
+  #begin(generation: number): void {
+    this.#generation = generation
+    this.#names = new Map()
+    this.#mostId = 0
+    this.#merged = new TreeMirror()
+    this.#collapsed = new TreeMirror()
+    this.#threads = new Map()
+    this.#rootCalls = undefined
+    this.#course = undefined
+  }
+
+  #name(entry: NameEntry): void {
+    this.#names.set(entry.id, entry)
+    this.#mostId = Math.max(this.#mostId, entry.id, entry.methodOf ?? 0)
+  }
+
+  /** Where call sites are told. */
+  #withMethods(tree: Tree): Tree {
+    const methodOf = Int32Array.from({ length: this.#mostId + 1 }, (_, id) => id)
+    let isTold = false
+    for (const { id, methodOf: stands } of this.#names.values()) {
+      if (stands === undefined) continue
+      methodOf[id] = stands
+      isTold = true
+    }
+    return isTold ? { ...tree, methodOf } : tree
+  }
+
+  #takeThreads(told: unknown): ThreadTree[] {
+    const before = this.#threads
+    this.#threads = new Map()
+    if (told === null) return []
+    return listOf(told).map((each): ThreadTree => {
+      const [id, name, activity, columns, bytes] = listOf(each, 5)
+      if (typeof id !== 'number' || typeof name !== 'string') throw new Malformed('a thread of no name')
+      const mirror = before.get(id) ?? new TreeMirror()
+      this.#threads.set(id, mirror)
+      const tree = this.#withMethods(updated(mirror, [columns, bytes]))
+      return {
+        id,
+        name,
+        tree,
+        ...(typeof activity === 'string' && { activity: activityOf(activity, this.#session) }),
+      }
+    })
+  }
+}
+
+function listOf(value: unknown, length?: number): unknown[] {
+  if (!Array.isArray(value) || (length !== undefined && value.length !== length))
+    throw new Malformed('a picture without its parts')
+  return value
+}
+
+/** The tree behind an update of it. */
+function updated(mirror: TreeMirror, update: unknown): Tree {
+  const [columns, bytes] = listOf(update, 2)
+  if (!(bytes instanceof Uint8Array)) throw new Malformed('a tree without bytes')
+  const names = columns === null ? null : listOf(columns).map(String)
+  mirror.apply({ columns: names, bytes })
+  return mirror.tree()
+}
+
+function collapsedOf({ method, metrics }: Tree): CollapsedMethods {
+  const of = (name: string): Float64Array => {
+    const values = metrics[name]
+    if (values === undefined) throw new Malformed(`collapsed methods without ${name}`)
+    return values
+  }
+  return { method, calls: of('calls'), self: of('self'), total: of('total') }
+}
+
+function activityOf(text: string, where: RemoteSession): Activity {
+  const { perSecond, inside } = parsed<{ perSecond: number[]; inside?: number }>(where, text)
+  return { perSecond: Uint32Array.from(perSecond), ...(inside !== undefined && { inside }) }
+}
+
+/** Seconds up to `from` as they were, and those that have been told behind them. */
+function grown(old: CourseTimes | undefined, { first, from, rootCalls, others }: CourseTail): CourseTimes {
+  const oldFirst = old?.first ?? first
+  const joined = (before: Float64Array | undefined, tail: readonly number[]): Float64Array => {
+    const values = new Float64Array(from - first + tail.length)
+    if (before !== undefined) values.set(before.subarray(Math.max(0, first - oldFirst), from - oldFirst))
+    values.set(tail, from - first)
+    return values
+  }
+  const { events, waitNs, pauses, pauseNs } = others
+  const calls = rootCalls
+  return {
+    first,
+    ...(calls !== null && {
+      rootCalls: {
+        calls: joined(old?.rootCalls?.calls, calls.calls ?? []),
+        p50: joined(old?.rootCalls?.p50, calls.p50 ?? []),
+        p95: joined(old?.rootCalls?.p95, calls.p95 ?? []),
+        max: joined(old?.rootCalls?.max, calls.max ?? []),
+      },
+    }),
+    events: joined(old?.events, events ?? []),
+    waitNs: joined(old?.waitNs, waitNs ?? []),
+    pauses: joined(old?.pauses, pauses ?? []),
+    pauseNs: joined(old?.pauseNs, pauseNs ?? []),
+  }
+}

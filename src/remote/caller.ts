@@ -1,0 +1,257 @@
+// The client's end of one session: asks, and asks again by another connection where one has gone.
+
+import { randomBytes } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { JfluidError } from '../base/errors.ts'
+import { encodeFrame, FrameReader } from '../wire/frame.ts'
+import { Malformed } from '../wire/unpack.ts'
+import type { Value } from './desk.ts'
+import { NotAProxy, OtherProxyVersion, ProxyLost, ProxySays, readErrorFrame, SessionGone } from './errors.ts'
+import {
+  described,
+  GRACE_MS,
+  MOST_ANSWER_BYTES,
+  MOST_HELLO_BYTES,
+  PROTOCOL,
+  PULSE_MS,
+  SILENCE_MS,
+} from './protocol.ts'
+
+/** A way to a proxy. */
+export interface Way {
+  /** For messages. */
+  readonly where: string
+  /**
+   * @param isAgain  a connection was there before, and there may be nobody to ask for a password
+   * @throws CannotReach, WrongProxyKey
+   */
+  connect(isAgain: boolean): Promise<Duplex>
+  /** Why a connection that has come to nothing did, where that is known: what ssh says, say. */
+  problem(connection: Duplex): Promise<JfluidError | null>
+}
+
+interface Asked {
+  readonly id: number
+  readonly operation: string
+  readonly args: string
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+const FIRST_PAUSE_MS = 200
+const LONGEST_PAUSE_MS = 3000
+/** By then the proxy has given up, too. */
+const GIVE_UP_MS = GRACE_MS + 2 * SILENCE_MS
+/** A machine that lets us in and then says nothing. */
+const HELLO_MS = 60_000
+/** A target has its code back in a moment, unless something is wrong with it. */
+const LEAVE_MS = 10_000
+
+export class Caller {
+  readonly #way: Way
+  readonly #version: string
+  readonly #session = randomBytes(16).toString('hex')
+  readonly #asked = new Map<number, Asked>()
+  #next = 1
+  #connection: Duplex | null = null
+  #lostAt: number | null = null
+  #over: JfluidError | null = null
+  #bytes = 0
+
+  private constructor(way: Way, version: string) {
+    this.#way = way
+    this.#version = version
+  }
+
+  /** @throws CannotReach, WrongProxyKey, NotAProxy, OtherProxyVersion, ProxySays */
+  static async connect(way: Way, version: string): Promise<Caller> {
+    const caller = new Caller(way, version)
+    await caller.#connect(false)
+    return caller
+  }
+
+  get where(): string {
+    return this.#way.where
+  }
+
+  /** For how long there has been no connection, in ms; null while there is one. */
+  get lostForMs(): number | null {
+    return this.#lostAt === null ? null : performance.now() - this.#lostAt
+  }
+
+  /** Bytes that have come. */
+  get bytesRead(): number {
+    return this.#bytes
+  }
+
+  /**
+   * Has the proxy do something, once.
+   *
+   * @throws ProxySays: what is wrong there; ProxyLost, SessionGone
+   */
+  ask(operation: string, args: unknown = null): Promise<unknown> {
+    if (this.#over !== null) return Promise.reject(this.#over)
+    const id = this.#next++
+    return new Promise((resolve, reject) => {
+      const asked = { id, operation, args: JSON.stringify(args), resolve, reject }
+      this.#asked.set(id, asked)
+      if (this.#connection !== null) this.#send(this.#connection, asked)
+    })
+  }
+
+  /** The session is over: its proxy leaves what it has not left yet. Not waited for for long. */
+  async leave(): Promise<void> {
+    if (this.#over !== null) return
+    const late = new AbortController()
+    await Promise.race([
+      this.ask('bye').catch(() => {}), // it has gone already
+      sleep(LEAVE_MS, undefined, { signal: late.signal }).catch(() => {}),
+    ])
+    late.abort()
+    this.close()
+  }
+
+  /** No more will be asked; what has no answer gets none. */
+  close(): void {
+    this.#end(new ProxyLost(this.where, 'it has been closed'))
+  }
+
+  #send(connection: Duplex, { id, operation, args }: Asked): void {
+    connection.write(encodeFrame([id, [...this.#asked.keys()], operation, args] satisfies Value[]))
+  }
+
+  async #connect(isAgain: boolean): Promise<void> {
+    const connection = await this.#way.connect(isAgain)
+    const reader = new FrameReader(MOST_HELLO_BYTES)
+    let messages: unknown[][]
+    try {
+      connection.write(encodeFrame(['hello', PROTOCOL, this.#version, this.#session, isAgain]))
+      messages = await this.#hello(connection, reader)
+    } catch (error) {
+      connection.destroy()
+      throw error
+    }
+    if (this.#over !== null) {
+      connection.destroy()
+      return
+    }
+    this.#connection = connection
+    this.#lostAt = null
+    this.#listen(connection, reader, messages)
+    for (const asked of this.#asked.values()) this.#send(connection, asked)
+  }
+
+  /** @returns what has come behind it */
+  async #hello(connection: Duplex, reader: FrameReader): Promise<unknown[][]> {
+    /** Null if it has ended. */
+    const first = await new Promise<unknown[][] | string | null>((resolve, reject) => {
+      const done = (what: unknown[][] | string | null): void => {
+        clearTimeout(timer)
+        connection.off('data', onData)
+        connection.pause()
+        resolve(what)
+      }
+      const onData = (bytes: Buffer): void => {
+        this.#bytes += bytes.length
+        try {
+          const messages = reader.push(bytes)
+          if (messages.length > 0) done(messages)
+        } catch (error) {
+          if (!(error instanceof Malformed)) reject(error)
+          else done(`it says ${JSON.stringify(bytes.toString('latin1').slice(0, 80))}`)
+        }
+      }
+      const timer = setTimeout(() => done(`it has said nothing for ${HELLO_MS / 1000} s`), HELLO_MS)
+      connection.on('data', onData)
+      connection.on('error', () => {}) // `problem` tells
+      connection.on('close', () => done(null))
+    })
+    if (first === null)
+      throw (await this.#way.problem(connection)) ?? new NotAProxy(this.where, 'it has ended without a word')
+    if (typeof first === 'string') throw new NotAProxy(this.where, first)
+    const [message, ...others] = first
+    const [word, ...rest] = message!
+    if (word === 'refused') {
+      const error = readErrorFrame(rest)
+      if (error !== null) throw error[0] === SessionGone.name ? new SessionGone() : new ProxySays(error)
+    }
+    const [protocol, version] = rest
+    if (word !== 'hello' || typeof protocol !== 'number' || typeof version !== 'string')
+      throw new NotAProxy(this.where, 'it does not greet as one')
+    if (protocol !== PROTOCOL || version !== this.#version)
+      throw new OtherProxyVersion(described(version, protocol), described(this.#version, PROTOCOL))
+    return others
+  }
+
+  #listen(connection: Duplex, reader: FrameReader, messages: unknown[][]): void {
+    let heard = performance.now()
+    const pulse = setInterval(() => {
+      if (performance.now() - heard > SILENCE_MS) connection.destroy()
+      else connection.write(encodeFrame([0]))
+    }, PULSE_MS)
+    pulse.unref()
+    reader.most = MOST_ANSWER_BYTES
+    const take = (read: () => unknown[][]): void => {
+      try {
+        for (const message of read()) this.#take(message)
+      } catch (error) {
+        if (!(error instanceof Malformed)) throw error
+        this.#end(new NotAProxy(this.where, error.message))
+      }
+    }
+    connection.on('data', (bytes: Buffer) => {
+      heard = performance.now()
+      this.#bytes += bytes.length
+      take(() => reader.push(bytes))
+    })
+    connection.once('close', () => {
+      clearInterval(pulse)
+      if (this.#connection !== connection) return
+      this.#connection = null
+      if (this.#over === null) void this.#again()
+    })
+    take(() => messages)
+    if (connection.destroyed) connection.emit('close')
+    connection.resume()
+  }
+
+  #take(message: readonly unknown[]): void {
+    const [id, isDone, ...rest] = message
+    if (id === 0) return
+    const asked = typeof id === 'number' ? this.#asked.get(id) : undefined
+    if (typeof id !== 'number' || typeof isDone !== 'boolean') throw new Malformed('no answer')
+    if (asked === undefined) return // asked by the connection before as well
+    const error = isDone ? null : readErrorFrame(rest)
+    if (!isDone && error === null) throw new Malformed('no error')
+    this.#asked.delete(id)
+    if (error === null) asked.resolve(rest[0])
+    else asked.reject(new ProxySays(error))
+  }
+
+  /** Until there is a connection again, or there will be none. */
+  async #again(): Promise<void> {
+    this.#lostAt = performance.now()
+    for (let pause = FIRST_PAUSE_MS; this.#over === null; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      await sleep(pause)
+      if (this.#over !== null) return
+      try {
+        await this.#connect(true)
+        return
+      } catch (error) {
+        if (!(error instanceof JfluidError)) throw error
+        if (error instanceof SessionGone || error instanceof OtherProxyVersion) this.#end(error)
+        else if ((this.lostForMs ?? 0) > GIVE_UP_MS) this.#end(new ProxyLost(this.where, error.message))
+      }
+    }
+  }
+
+  #end(error: JfluidError): void {
+    if (this.#over !== null) return
+    this.#over = error
+    for (const asked of this.#asked.values()) asked.reject(error)
+    this.#asked.clear()
+    this.#connection?.destroy()
+    this.#connection = null
+  }
+}

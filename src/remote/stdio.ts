@@ -1,0 +1,187 @@
+// The proxy's end of an ssh connection. A session outlives it: it is in a process of its own, which the next connection finds by
+// a socket in a directory that only this user can enter.
+
+import { spawn } from 'node:child_process'
+import { lstatSync, mkdirSync, rmdirSync, rmSync } from 'node:fs'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { encodeFrame, FrameReader } from '../wire/frame.ts'
+import { Malformed } from '../wire/unpack.ts'
+import { type ErrorFrame, errorFrame, ProxyCannotListen, SessionGone } from './errors.ts'
+import type { Host } from './host.ts'
+import { type Hello, MOST_HELLO_BYTES, readHello, refusal } from './protocol.ts'
+
+/** What a process that is started for a session says when it can be reached. */
+const READY = 'ready\n'
+const MOST_TRIES = 10
+
+/**
+ * The directory of the sockets of this user's sessions.
+ *
+ * @throws ProxyCannotListen if others could enter it
+ */
+function socketDirectory(): string {
+  const uid = process.getuid?.() ?? 0
+  const path = join(tmpdir(), `jfluid-proxy-${uid}`)
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    const facts = lstatSync(path)
+    if (facts.isDirectory() && facts.uid === uid && (facts.mode & 0o077) === 0) return path
+  } catch (error) {
+    throw new ProxyCannotListen(
+      path,
+      `the directory cannot be made (${(error as NodeJS.ErrnoException).code})`,
+    )
+  }
+  throw new ProxyCannotListen(path, 'the directory is not ours alone')
+}
+
+/** The process of one session: it can be reached until there is none, or nobody has come. */
+export async function serveSession(
+  session: string,
+  host: (onEmpty: () => void) => Host,
+  graceMs: number,
+): Promise<void> {
+  let close: () => void = () => {}
+  const closed = new Promise<void>((resolve) => {
+    close = resolve
+  })
+  const sessions = host(close)
+  const server = createServer((socket) => {
+    clearTimeout(unused)
+    sessions.welcome(socket)
+  })
+  const unused = setTimeout(close, graceMs)
+  const path = await listen(server, session)
+  process.stdout.end(READY)
+  await closed
+  server.close()
+  await sessions.close()
+  rmSync(path, { force: true })
+  try {
+    rmdirSync(dirname(path))
+  } catch (error) {
+    // Of other sessions; or the last of these has removed it.
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOTEMPTY' && code !== 'ENOENT') throw error
+  }
+}
+
+/** @returns the path of the socket */
+async function listen(server: Server, session: string): Promise<string> {
+  for (let tries = 0; ; tries++) {
+    const path = join(socketDirectory(), session)
+    const code = await new Promise<string | undefined>((resolve) => {
+      server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code))
+      server.listen(path, () => resolve(undefined))
+    })
+    if (code === undefined) return path
+    // The last session of others may have taken the directory along.
+    if (code !== 'ENOENT' || tries === MOST_TRIES) throw new ProxyCannotListen(path, code)
+  }
+}
+
+/**
+ * Hands what comes to the session that it is for, and back.
+ *
+ * @param start  arguments that start this program as the process of a session, but for its name
+ */
+export async function bridge(
+  input: Readable,
+  output: Writable,
+  version: string,
+  start: readonly string[],
+): Promise<void> {
+  const heard = await readFirst(input)
+  if (heard === null) return
+  const { hello, bytes } = heard
+  const refuse = (error: ErrorFrame): void => void output.end(encodeFrame(['refused', ...error]))
+  const wrong = refusal(hello, version)
+  if (wrong !== null) return refuse(wrong)
+  let socket: Socket
+  try {
+    if (!hello.again) await startSession(hello.session, start)
+    socket = await reach(join(socketDirectory(), hello.session))
+  } catch (error) {
+    return refuse(errorFrame(error))
+  }
+  socket.write(bytes)
+  socket.on('error', () => socket.destroy())
+  output.on('error', () => socket.destroy())
+  input.on('error', () => socket.destroy())
+  input.once('end', () => socket.end())
+  input.pipe(socket)
+  socket.pipe(output)
+  await new Promise<void>((resolve) => socket.once('close', resolve))
+  input.destroy()
+}
+
+/** @returns the hello and all bytes that have come; null if it is none */
+async function readFirst(
+  input: Readable,
+): Promise<{ hello: Hello & { protocol: number }; bytes: Buffer } | null> {
+  const reader = new FrameReader(MOST_HELLO_BYTES)
+  const chunks: Buffer[] = []
+  return await new Promise((resolve) => {
+    const done = (hello: (Hello & { protocol: number }) | null): void => {
+      input.off('data', onData)
+      input.pause()
+      resolve(hello === null ? null : { hello, bytes: Buffer.concat(chunks) })
+    }
+    const onData = (bytes: Buffer): void => {
+      chunks.push(bytes)
+      try {
+        const [first] = reader.push(bytes)
+        if (first !== undefined) done(readHello(first))
+      } catch (error) {
+        if (!(error instanceof Malformed)) throw error
+        done(null)
+      }
+    }
+    input.on('data', onData)
+    input.once('end', () => done(null))
+  })
+}
+
+/** @throws ProxyCannotListen, with what the process says */
+async function startSession(session: string, start: readonly string[]): Promise<void> {
+  const child = spawn(process.execPath, [...start, session], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: '/',
+  })
+  let said = ''
+  let problem = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    problem = (problem + text).slice(-1000)
+  })
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+      if (said === READY) resolve()
+    })
+    child.once('error', (error) => reject(new ProxyCannotListen('its socket', error.message)))
+    child.once('close', (code) =>
+      reject(new ProxyCannotListen('its socket', problem.trim() || `it ended with ${code}`)),
+    )
+  })
+  // It is on its own from here on.
+  child.stdout.destroy()
+  child.stderr.destroy()
+  child.unref()
+}
+
+/** @throws SessionGone if nobody is there */
+async function reach(path: string): Promise<Socket> {
+  const socket = connect(path)
+  return await new Promise((resolve, reject) => {
+    socket.once('connect', () => resolve(socket))
+    socket.once('error', () => {
+      // It was killed: what it could not remove is of no use to anybody.
+      rmSync(path, { force: true })
+      reject(new SessionGone())
+    })
+  })
+}

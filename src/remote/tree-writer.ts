@@ -1,0 +1,311 @@
+// A tree as differences from what the other end has of it, the largest first where not all fit. `tree-mirror.ts` reads them.
+//
+// Nodes are known by their path of methods, so pictures may have them in any order. One that is sent for the first time is appended to
+// the other end's list; its index there is its number from then on. Values are whole numbers: fractions of a
+// nanosecond stay here. Totals that are sums of a subtree are not sent at all.
+//
+// One update, all of it varints:
+//
+//     removed   how many, then of each its number, less that of the one before (the first: less -1), ascending
+//     added     how many, then of each its parent's number + 1 (0: none), its method, its values
+//     changed   how many, then of each its number as above, its values
+//     pending   nodes that are not, or not as they are, at the other end yet
+//     values    a mask of the columns that differ, then the signed differences in the order of the columns
+//
+// The columns go beside it as names, with `total=self` for each column that the other end sums itself; where they come along,
+// all begins anew.
+
+import { METRICS } from '../cct/metric.ts'
+import type { Tree } from '../cct/tree.ts'
+import { bytesOf, VarintWriter } from './varints.ts'
+
+export interface TreeUpdate {
+  /** Null where they are those of the update before. */
+  readonly columns: readonly string[] | null
+  readonly bytes: Uint8Array
+  /** Nodes that wait for the next. */
+  readonly pending: number
+}
+
+/** Numbers of methods are below, and slots below 2^53 / this. */
+const METHODS = 2 ** 28
+/** More in one update would not be exact as a signed varint: the rest comes with the next. */
+const MOST_DIFFERENCE = 2 ** 51
+/** Of what there is room for, the part that goes by size of change; the rest goes round, so that everything comes. */
+const PART_BY_SIZE = 0.75
+const BUCKETS = 33
+/** Places of nodes that are no more, beside as many as live, before all begins anew. */
+const MOST_DEAD = 1 << 16
+const NOT_SENT = -1
+/** A mask is one number. */
+export const MOST_COLUMNS = 30
+
+/** Where a total is the sum of its subtree. Of `bytes` it is not, and waits are few. */
+const SUMMED = [METRICS.time, METRICS.bytecodes, METRICS.samples, METRICS.calls]
+
+/** The columns of a tree as they are sent: those with values, and those that are sums. */
+export function columnsOf({ metrics }: Tree): { readonly sent: string[]; readonly summed: string[] } {
+  const summed = SUMMED.filter((it) => metrics[it.self] !== undefined && metrics[it.total] !== undefined)
+  const totals = new Set(summed.map((it) => it.total))
+  return {
+    sent: Object.keys(metrics).filter((name) => !totals.has(name)),
+    summed: summed.map((it) => `${it.total}=${it.self}`),
+  }
+}
+
+export class TreeWriter {
+  readonly #onMethod: (id: number) => void
+  #columns: readonly string[] = []
+  /** (slot of the parent + 1, method) to slot. */
+  #slots = new Map<number, number>()
+  // By slot; a parent's is below its children's.
+  #parent = new Int32Array(1024)
+  #method = new Int32Array(1024)
+  /** The update that it was last seen in; 0 once it is no more. */
+  #seen = new Int32Array(1024)
+  /** Its number at the other end. */
+  #number = new Int32Array(1024)
+  /** What is due now, and goes. */
+  #chosen = new Uint8Array(1024)
+  /** By column. */
+  #now: Float64Array[] = []
+  #told: Float64Array[] = []
+  #count = 0
+  #alive = 0
+  /** Slots by number. */
+  #numbered: number[] = []
+  #round = 0
+  /** Where what goes round goes on. */
+  #cursor = 0
+
+  /** @param onMethod  told the method of each node that is sent for the first time */
+  constructor(onMethod: (id: number) => void = () => {}) {
+    this.#onMethod = onMethod
+  }
+
+  /**
+   * @param budget  bytes; some more may come of ancestors that children need
+   */
+  update(tree: Tree, budget: number): TreeUpdate {
+    const { sent, summed } = columnsOf(tree)
+    if (sent.length > MOST_COLUMNS) throw new RangeError(`a tree of ${sent.length} columns`)
+    const columns = [...sent, ...summed]
+    const isNew =
+      this.#round === 0 ||
+      columns.join() !== this.#columns.join() ||
+      this.#count > 2 * this.#alive + MOST_DEAD
+    if (isNew) this.#begin(columns, sent.length)
+    this.#take(tree, sent)
+    const removed = this.#forgetUnseen()
+    const due = this.#choose(budget, sent.length)
+    const out = new VarintWriter()
+    out.append(removed)
+    const went = this.#write(out)
+    const pending = due - went
+    out.unsigned(pending)
+    return { columns: isNew ? columns : null, bytes: out.finish(), pending }
+  }
+
+  #begin(columns: readonly string[], sent: number): void {
+    this.#columns = columns
+    this.#slots = new Map()
+    this.#count = this.#alive = this.#cursor = this.#round = 0
+    this.#numbered = []
+    const size = this.#parent.length
+    this.#now = Array.from({ length: sent }, () => new Float64Array(size))
+    this.#told = Array.from({ length: sent }, () => new Float64Array(size))
+    this.#seen.fill(0)
+  }
+
+  /** Hot: once for each node of each picture. */
+  #take({ count, parent, method, metrics }: Tree, names: readonly string[]): void {
+    const round = ++this.#round
+    const slotOf = new Int32Array(count)
+    for (let i = 0; i < count; i++) {
+      const above = parent[i]! < 0 ? -1 : slotOf[parent[i]!]!
+      const id = method[i]!
+      if (id < 0 || id >= METHODS) throw new RangeError(`a method ${id}`)
+      const key = (above + 1) * METHODS + id
+      let slot = this.#slots.get(key)
+      if (slot === undefined) {
+        slot = this.#add(above, id)
+        this.#slots.set(key, slot)
+      }
+      slotOf[i] = slot
+      // Two of one path are one here.
+      const isSecond = this.#seen[slot] === round
+      this.#seen[slot] = round
+      for (let c = 0; c < names.length; c++) {
+        const value = Math.round(metrics[names[c]!]![i]!)
+        const now = this.#now[c]!
+        now[slot] = isSecond ? now[slot]! + value : value
+      }
+    }
+  }
+
+  #add(parent: number, method: number): number {
+    const slot = this.#count++
+    if (slot === this.#parent.length) this.#grow()
+    this.#parent[slot] = parent
+    this.#method[slot] = method
+    this.#number[slot] = NOT_SENT
+    for (const told of this.#told) told[slot] = 0
+    this.#alive++
+    return slot
+  }
+
+  #grow(): void {
+    const size = this.#parent.length * 2
+    const ints = (old: Int32Array) => {
+      const larger = new Int32Array(size)
+      larger.set(old)
+      return larger
+    }
+    const floats = (old: Float64Array) => {
+      const larger = new Float64Array(size)
+      larger.set(old)
+      return larger
+    }
+    this.#parent = ints(this.#parent)
+    this.#method = ints(this.#method)
+    this.#seen = ints(this.#seen)
+    this.#number = ints(this.#number)
+    this.#chosen = new Uint8Array(size)
+    this.#now = this.#now.map(floats)
+    this.#told = this.#told.map(floats)
+  }
+
+  /** @returns the list of those that the other end has */
+  #forgetUnseen(): VarintWriter {
+    const gone: number[] = []
+    for (let slot = 0; slot < this.#count; slot++) {
+      const seen = this.#seen[slot]!
+      if (seen === 0 || seen === this.#round) continue
+      this.#seen[slot] = 0
+      this.#alive--
+      this.#slots.delete((this.#parent[slot]! + 1) * METHODS + this.#method[slot]!)
+      if (this.#number[slot] !== NOT_SENT) gone.push(this.#number[slot]!)
+    }
+    gone.sort((a, b) => a - b)
+    const out = new VarintWriter()
+    out.unsigned(gone.length)
+    let before = -1
+    for (const number of gone) {
+      out.unsigned(number - before)
+      before = number
+    }
+    return out
+  }
+
+  /**
+   * Marks what goes with this update.
+   *
+   * @returns how many are due
+   */
+  #choose(budget: number, columns: number): number {
+    const count = this.#count
+    const round = this.#round
+    const chosen = this.#chosen
+    const now = this.#now
+    const told = this.#told
+    const bytesBySize = new Float64Array(BUCKETS)
+    /** 0: nothing is due; else its bucket + 1. */
+    const bucketOf = new Uint8Array(count)
+    const cost = new Uint8Array(count)
+    let due = 0
+    let all = 0
+    for (let slot = 0; slot < count; slot++) {
+      chosen[slot] = 0
+      if (this.#seen[slot] !== round) continue
+      let size = 0
+      let bytes = 0
+      for (let c = 0; c < columns; c++) {
+        const difference = Math.abs(now[c]![slot]! - told[c]![slot]!)
+        if (difference === 0) continue
+        size += difference
+        bytes += bytesOf(2 * Math.min(difference, MOST_DIFFERENCE))
+      }
+      const isNew = this.#number[slot] === NOT_SENT
+      if (bytes === 0 && !isNew) continue
+      bytes += isNew ? bytesOf(this.#parent[slot]! + 1) + bytesOf(this.#method[slot]!) + 1 : 3
+      const bucket = 32 - Math.clz32(Math.min(size, 2 ** 31))
+      bucketOf[slot] = bucket + 1
+      cost[slot] = bytes
+      bytesBySize[bucket]! += bytes
+      all += bytes
+      due++
+    }
+    if (all <= budget) {
+      for (let slot = 0; slot < count; slot++) if (bucketOf[slot] !== 0) chosen[slot] = 1
+      return due
+    }
+    let room = budget
+    let least = BUCKETS
+    while (least > 0 && budget - room + bytesBySize[least - 1]! <= budget * PART_BY_SIZE)
+      room -= bytesBySize[--least]!
+    for (let slot = 0; slot < count; slot++) if (bucketOf[slot]! > least) chosen[slot] = 1
+    for (let n = 0; n < count && room > 0; n++) {
+      const slot = this.#cursor
+      this.#cursor = slot + 1 >= count ? 0 : slot + 1
+      if (bucketOf[slot] === 0 || chosen[slot] === 1) continue
+      chosen[slot] = 1
+      room -= cost[slot]!
+    }
+    // Nobody can be added to a parent that is not there.
+    for (let slot = count - 1; slot >= 0; slot--) {
+      const above = this.#parent[slot]!
+      if (chosen[slot] === 1 && above >= 0 && this.#number[above] === NOT_SENT) chosen[above] = 1
+    }
+    return due
+  }
+
+  /** @returns how many have gone */
+  #write(out: VarintWriter): number {
+    const changed = new VarintWriter()
+    let changes = 0
+    let before = -1
+    const known = this.#numbered.length
+    for (let number = 0; number < known; number++) {
+      const slot = this.#numbered[number]!
+      if (this.#chosen[slot] !== 1 || this.#seen[slot] !== this.#round) continue
+      changed.unsigned(number - before)
+      before = number
+      this.#values(changed, slot)
+      changes++
+    }
+    const added = new VarintWriter()
+    for (let slot = 0; slot < this.#count; slot++) {
+      if (this.#chosen[slot] !== 1 || this.#number[slot] !== NOT_SENT || this.#seen[slot] !== this.#round)
+        continue
+      const above = this.#parent[slot]!
+      added.unsigned(above < 0 ? 0 : this.#number[above]! + 1)
+      added.unsigned(this.#method[slot]!)
+      this.#values(added, slot)
+      this.#number[slot] = this.#numbered.length
+      this.#numbered.push(slot)
+      this.#onMethod(this.#method[slot]!)
+    }
+    const additions = this.#numbered.length - known
+    out.unsigned(additions)
+    out.append(added)
+    out.unsigned(changes)
+    out.append(changed)
+    return additions + changes
+  }
+
+  #values(out: VarintWriter, slot: number): void {
+    let mask = 0
+    for (let c = 0; c < this.#now.length; c++) {
+      if (this.#now[c]![slot] !== this.#told[c]![slot]) mask += 2 ** c
+    }
+    out.unsigned(mask)
+    for (let c = 0; c < this.#now.length; c++) {
+      const told = this.#told[c]!
+      const difference = this.#now[c]![slot]! - told[slot]!
+      if (difference === 0) continue
+      const sent = Math.max(-MOST_DIFFERENCE, Math.min(MOST_DIFFERENCE, difference))
+      out.signed(sent)
+      told[slot]! += sent
+    }
+  }
+}

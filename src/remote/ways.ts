@@ -1,0 +1,177 @@
+// How a client gets to a proxy: by an ssh that it starts, or by TLS with a key that both have.
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import type { JfluidError } from '../base/errors.ts'
+import type { RemoteAddress } from './address.ts'
+import type { Way } from './caller.ts'
+import { CannotReach, WrongProxyKey } from './errors.ts'
+import { IDENTITY, TLS } from './key.ts'
+
+/** Of what ssh and the shell there say, the end. */
+const MOST_SAID = 2000
+const CONNECT_MS = 10_000
+/** From the end of ssh to that of what it says. */
+const LAST_WORDS_MS = 200
+/** Ctrl-C ends the recording, and not the way to its profile: ssh heeds that it is to be ignored. It keeps the terminal, to ask for a password. */
+const UNINTERRUPTED = 'trap "" INT QUIT; exec "$@"'
+const REMOTE_COMMAND = 'jfluid proxy --stdio'
+
+/**
+ * By ssh, which knows both machines, encrypts, and asks for what it needs on the terminal itself.
+ *
+ * @param env  JFLUID_SSH: the program, in place of ssh; JFLUID_PROXY_COMMAND: what is started there
+ */
+export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
+  const program = env.JFLUID_SSH || 'ssh'
+  const command = env.JFLUID_PROXY_COMMAND || REMOTE_COMMAND
+  const { user, host, port, where } = address
+  const said = new WeakMap<Duplex, () => Promise<JfluidError | null>>()
+  return {
+    where,
+    connect(isAgain) {
+      const child = spawn(
+        'sh',
+        [
+          ...['-c', UNINTERRUPTED, 'sh', program, '-T'],
+          // Nobody could see what it asks while a view has the terminal.
+          ...(isAgain ? ['-o', 'BatchMode=yes'] : []),
+          ...(port === null ? [] : ['-p', String(port)]),
+          ...['--', user === null ? host : `${user}@${host}`, command],
+        ],
+        { stdio: ['pipe', 'pipe', 'pipe'], detached: isAgain },
+      )
+      const both = new ChildStream(child)
+      let text = ''
+      child.stderr.setEncoding('utf8').on('data', (more: string) => {
+        text = (text + more).slice(-MOST_SAID)
+      })
+      const ended = new Promise<number | string | null>((resolve) => {
+        child.once('exit', async (code, signal) => {
+          // A master that ssh leaves behind for later connections (ControlPersist) keeps it open.
+          await Promise.race([once(child.stderr, 'close'), sleep(LAST_WORDS_MS)])
+          resolve(code ?? signal)
+        })
+        child.once('error', () => resolve(null))
+      })
+      said.set(both, async () => {
+        const status = await ended
+        // 0: it was us who ended it.
+        if (status === 0 || status === null) return null
+        const last = text.trim().split('\n').slice(-3).join('; ')
+        return new CannotReach(
+          where,
+          `${program} ended with ${status}${last === '' ? '' : `: ${last}`}`,
+          status === 127
+            ? 'Install jfluid on that machine, or say by JFLUID_PROXY_COMMAND what starts it there; JFLUID_SSH names ssh itself.'
+            : `Try it by hand: ssh ${user === null ? host : `${user}@${host}`} ${command.replace('--stdio', '--help')}`,
+        )
+      })
+      return Promise.resolve(both)
+    },
+    problem: async (connection) => (await said.get(connection)?.()) ?? null,
+  }
+}
+
+/** What goes to a child and what comes of it. All that it has said is read, also where it has ended meanwhile, or takes nothing. */
+class ChildStream extends Duplex {
+  readonly #child: ChildProcessWithoutNullStreams
+
+  constructor(child: ChildProcessWithoutNullStreams) {
+    super({ allowHalfOpen: false })
+    this.#child = child
+    child.stdout.on('data', (bytes: Buffer) => {
+      if (!this.push(bytes)) child.stdout.pause()
+    })
+    child.stdout.once('end', () => this.push(null))
+    child.stdin.on('error', () => {}) // the end of what it says tells
+    child.once('error', () => this.destroy())
+  }
+
+  override _read(): void {
+    this.#child.stdout.resume()
+  }
+
+  override _write(bytes: Buffer, _: BufferEncoding, done: () => void): void {
+    this.#child.stdin.write(bytes, () => done())
+  }
+
+  override _final(done: () => void): void {
+    this.#child.stdin.end()
+    done()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#child.kill()
+    done(error)
+  }
+}
+
+/** By TLS with a key that both ends have, and no certificates. */
+export function tcpWay({ host, port, where }: RemoteAddress, key: Buffer): Way {
+  const problems = new WeakMap<Duplex, JfluidError>()
+  return {
+    where,
+    connect: () =>
+      new Promise((resolve, reject) => {
+        const socket: TLSSocket = connectTls({
+          ...TLS,
+          host,
+          port: port ?? 0,
+          // There is no certificate: who has the key is the one.
+          checkServerIdentity: () => undefined,
+          pskCallback: () => ({ psk: key, identity: IDENTITY }),
+        })
+        const timer = setTimeout(() => {
+          socket.destroy(
+            Object.assign(new Error(`no answer for ${CONNECT_MS / 1000} s`), { code: 'ETIMEDOUT' }),
+          )
+        }, CONNECT_MS)
+        socket.on('error', (error: NodeJS.ErrnoException) => {
+          const problem = /BAD_RECORD_MAC|DECRYPT|UNKNOWN_PSK/.test(error.code ?? '')
+            ? new WrongProxyKey(where)
+            : new CannotReach(
+                where,
+                reasonOf(error),
+                'Check the address, and that `jfluid proxy --listen` runs there.',
+              )
+          problems.set(socket, problem)
+          reject(problem)
+        })
+        socket.once('close', () => {
+          clearTimeout(timer)
+          reject(
+            new CannotReach(
+              where,
+              'it has closed the connection',
+              'Check that `jfluid proxy --listen` runs there.',
+            ),
+          )
+        })
+        socket.once('secureConnect', () => {
+          clearTimeout(timer)
+          socket.setNoDelay(true)
+          resolve(socket)
+        })
+      }),
+    problem: (connection) => Promise.resolve(problems.get(connection) ?? null),
+  }
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'nobody listens there'
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'no machine of that name is known'
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
+      return 'what answers there does not speak TLS'
+    default:
+      return message.trim()
+  }
+}

@@ -1,0 +1,143 @@
+// JVMs of another machine, by its proxy: what is recorded is what is recorded beside them, whatever becomes of the connection.
+
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { newKey } from '../../src/remote/key.ts'
+import { FULL } from '../faults/trials.ts'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { callsByPath, lines, readProfileJson, stderrLine, sumsAreExact } from '../support/jfluid.ts'
+import { Terminal } from '../support/terminal.ts'
+import { type Machine, machine, startClient, startListener } from './proxy.ts'
+import { mappedFiles, threadNames, until } from './remains.ts'
+
+const ROOT = ['--root', 'fix.KnownTree.task']
+
+async function knownTree(jdk: Jdk): Promise<JavaProcess> {
+  const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '4', '50'])
+  await java.line(/ready/)
+  return java
+}
+
+/** The tree of so many rounds. */
+async function expected(java: JavaProcess, rounds = 1): Promise<string[]> {
+  java.send('expect')
+  await java.line(/^end/)
+  return lines(new Map([...parseExpectation(java.stdout())].map(([path, calls]) => [path, calls * rounds])))
+}
+
+const newFile = (): string => join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
+
+/** What another machine has of us once a session is over. */
+async function nothingIsLeft(there: Machine, java: JavaProcess): Promise<void> {
+  await until(() => there.sessions().length === 0)
+  expect(readdirSync(there.tmp)).toEqual([])
+  await until(() => mappedFiles(java.pid).every((file) => !file.includes('jfluid')))
+}
+
+forEachJdk((jdk) => {
+  it('record by ssh has what was called there, also while the connection was cut', async () => {
+    const there = machine()
+    const java = await knownTree(jdk)
+    const file = newFile()
+    const target = `ssh://me@there:22/${java.pid}`
+    const client = startClient(there, 'record', target, ...ROOT, '--duration', '10m', '--out', file)
+    await stderrLine(client, /root fix.KnownTree.task: 1 method/)
+    java.send('run 1')
+    await java.line(/done/)
+    there.cut()
+    await until(() => there.connections().length === 2)
+    java.send('run 1')
+    await java.line(/done/, 2)
+    client.child.kill('SIGINT')
+    expect((await client.exit).code, client.stderr()).toBe(0)
+    expect(client.stderr()).toMatch(/detached from \d+ in \d+ ms; restored: /)
+    const profile = await readProfileJson(file)
+    expect(lines(callsByPath(profile.merged))).toEqual(await expected(java, 2))
+    expect(sumsAreExact(profile.merged)).toBe(true)
+    expect(profile.truncated).toBe(false)
+    await nothingIsLeft(there, java)
+  })
+})
+
+forNewestJdk((jdk) => {
+  it('attach by ssh draws the tree, says that it reconnects, and goes on with the same counts', async () => {
+    const there = machine()
+    const java = await knownTree(jdk)
+    const file = newFile()
+    const env = Object.entries(there.env).map(([name, value]) => `export ${name}='${value}'`)
+    const args = ['attach', `ssh://there/${java.pid}`, ...ROOT, '--out', file]
+    const terminal = Terminal.jfluid(args, { columns: 110, before: env.join('; ') })
+    await terminal.until((screen) => /waiting for root/.test(screen.join('\n')))
+    java.send('run 1')
+    await terminal.until((screen) => /recording/.test(screen.join('\n')))
+    await terminal.until((screen) => / 4 .*KnownTree\.task/.test(screen.join('\n')))
+    there.goDown()
+    there.cut()
+    await terminal.until((screen) => /no connection by ssh:\/\/there .*reconnecting/.test(screen.join('\n')))
+    java.send('run 2')
+    await java.line(/done/, 2)
+    there.comeUp()
+    await terminal.until((screen) => / 12 .*KnownTree\.task/.test(screen.join('\n')))
+    terminal.send('q')
+    expect((await terminal.exit).code).toBe(0)
+    const profile = await readProfileJson(file)
+    expect(lines(callsByPath(profile.merged))).toEqual(await expected(java, 3))
+    await nothingIsLeft(there, java)
+  })
+
+  it('a proxy that is killed: the client says so, what was autosaved stays, the JVM restores itself', async () => {
+    const there = machine()
+    const java = await knownTree(jdk)
+    const file = newFile()
+    const args = ['record', `ssh://there/${java.pid}`, ...ROOT, '--duration', '10m']
+    const client = startClient(there, ...args, '--out', file, '--autosave', '50ms')
+    await stderrLine(client, /root fix.KnownTree.task: 1 method/)
+    java.send('run 1')
+    await until(() => readdirSync(join(file, '..')).length > 0)
+    const [session] = there.sessions()
+    process.kill(session!, 'SIGKILL')
+    expect((await client.exit).code, client.stderr()).toBe(74)
+    expect(client.stderr()).toMatch(/knows nothing of this session any more; what had been autosaved/)
+    const autosaved = await readProfileJson(join(file, '..', readdirSync(join(file, '..'))[0]!))
+    expect(autosaved.merged[0]?.method).toBe('task')
+    await until(async () => (await threadNames(java.pid)).every((name) => !name.includes('jfluid')))
+    java.send('run 1')
+    await java.line(/done/, 2)
+  })
+
+  it.runIf(FULL)('a client that is killed: its session ends by itself when its time is over', async () => {
+    const there = machine('300ms')
+    const java = await knownTree(jdk)
+    const args = ['record', `ssh://there/${java.pid}`, ...ROOT, '--duration', '10m', '--out', newFile()]
+    const client = startClient(there, ...args)
+    await stderrLine(client, /root fix.KnownTree.task: 1 method/)
+    await client.kill()
+    await nothingIsLeft(there, java)
+    java.send('run 1')
+    await java.line(/done/)
+  })
+
+  it('record by TLS with the key; without it nothing is said', async () => {
+    const java = await knownTree(jdk)
+    const { port, key, process: listener } = await startListener()
+    const target = `tcp://127.0.0.1:${port}/${java.pid}`
+    const file = newFile()
+    const args = ['record', target, ...ROOT, '--out', file, '--duration']
+    const wrong = startClient({ env: { JFLUID_PROXY_KEY: newKey().text } }, ...args, '10m')
+    expect((await wrong.exit).code).toBe(77)
+    expect(wrong.stderr()).toMatch(/the proxy at tcp:\S+ does not take this key/)
+    const client = startClient({ env: { JFLUID_PROXY_KEY: key } }, ...args, '10m')
+    await stderrLine(client, /root fix.KnownTree.task: 1 method/)
+    java.send('run 1')
+    await java.line(/done/)
+    client.child.kill('SIGINT')
+    expect((await client.exit).code, client.stderr()).toBe(0)
+    expect(lines(callsByPath((await readProfileJson(file)).merged))).toEqual(await expected(java))
+    listener.child.kill('SIGTERM')
+    expect((await listener.exit).code).toBe(143)
+  })
+})

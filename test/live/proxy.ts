@@ -1,0 +1,111 @@
+// A proxy "on another machine": an ssh that runs its command here, and says so in a file, so that tests can cut its connections.
+
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { cli, stderrLine } from '../support/jfluid.ts'
+
+/** `command` stands for a fake ssh: options up to --, the host, and what is run there. It names its process in a file. */
+const SSH = `#!/bin/sh
+while [ "$1" != "--" ]; do shift; done
+shift
+if [ -e "$(dirname "$0")/down" ]; then echo "no route to host" >&2; exit 255; fi
+host="$1"; shift
+case "$host" in *nobody*) echo "Permission denied (publickey)." >&2; exit 255;; esac
+: > "$(dirname "$0")/pids/$$"
+exec sh -c "exec $*"
+`
+
+export interface Machine {
+  /** For clients. */
+  readonly env: Record<string, string>
+  /** Where its proxies leave what they need. */
+  readonly tmp: string
+  readonly directory: string
+  /** Processes of connections that have been made, also of those that have ended. */
+  connections(): number[]
+  /** Cuts them. */
+  cut(): void
+  /** From now on nobody gets there, and from then on again. */
+  goDown(): void
+  comeUp(): void
+  /** Processes of its sessions that live. */
+  sessions(): number[]
+}
+
+/** @param grace  how long a session waits for its client */
+export function machine(grace = '20s'): Machine {
+  const directory = temporaryDirectory('jfluid-ssh-')
+  const tmp = temporaryDirectory('jfluid-proxy-tmp-')
+  const ssh = join(directory, 'ssh')
+  writeFileSync(ssh, SSH)
+  chmodSync(ssh, 0o755)
+  const pids = join(directory, 'pids')
+  mkdirSync(pids)
+  return {
+    env: {
+      JFLUID_SSH: ssh,
+      JFLUID_PROXY_COMMAND: `${process.execPath} ${cli} proxy --stdio --grace ${grace}`,
+      TMPDIR: tmp,
+    },
+    tmp,
+    directory,
+    connections: () => readdirSync(pids).map(Number),
+    cut() {
+      for (const pid of readdirSync(pids).map(Number).filter(isProxy)) process.kill(pid, 'SIGKILL')
+    },
+    goDown: () => writeFileSync(join(directory, 'down'), ''),
+    comeUp: () => rmSync(join(directory, 'down')),
+    sessions: () => processes().filter((pid) => isSession(pid, tmp)),
+  }
+}
+
+function processes(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+}
+
+function wordsOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    return [] // it has ended meanwhile
+  }
+}
+
+function isProxy(pid: number): boolean {
+  return wordsOf(pid).includes('--stdio')
+}
+
+function isSession(pid: number, tmp: string): boolean {
+  try {
+    const words = wordsOf(pid)
+    if (!words.includes('proxy') || !words.includes('--session')) return false
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`TMPDIR=${tmp}`)
+  } catch {
+    return false // it has ended meanwhile
+  }
+}
+
+/** `jfluid …` for JVMs of that machine. */
+export function startClient(there: Pick<Machine, 'env'>, ...args: string[]): JavaProcess {
+  return startProcess(process.execPath, [cli, ...args], { env: there.env })
+}
+
+export interface Listener {
+  readonly port: number
+  readonly key: string
+  readonly process: JavaProcess
+}
+
+export async function startListener(...args: string[]): Promise<Listener> {
+  const p = startProcess(process.execPath, [cli, 'proxy', '--listen', '0', ...args])
+  await stderrLine(p, /KEY=/)
+  const said = p.stderr()
+  return {
+    port: Number(/listening at 127\.0\.0\.1:(\d+)/.exec(said)?.[1]),
+    key: /KEY=(\S+)/.exec(said)?.[1] ?? '',
+    process: p,
+  }
+}

@@ -1,0 +1,244 @@
+// Requests between a client and a proxy: each is done once, whatever becomes of connections; and what either makes of one who speaks otherwise.
+
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { EX_PROTOCOL } from '../../src/base/errors.ts'
+import { Caller, type Way } from '../../src/remote/caller.ts'
+import type { Operations } from '../../src/remote/desk.ts'
+import { CannotReach, NotAProxy, OtherProxyVersion, SessionGone } from '../../src/remote/errors.ts'
+import { Host } from '../../src/remote/host.ts'
+import { MOST_HELLO_BYTES, PROTOCOL } from '../../src/remote/protocol.ts'
+import { encodeFrame } from '../../src/wire/frame.ts'
+import { Chance } from '../faults/trials.ts'
+import { inputs, mutated, seedOf } from '../security/mutate.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+
+const SESSION = 'ab'.repeat(16)
+
+interface Proxy {
+  readonly way: Way
+  readonly path: string
+  readonly sockets: Socket[]
+  /** How many have been opened and closed. */
+  readonly sessions: { opened: number; closed: number }
+  isUp: boolean
+}
+
+async function proxy(operations: Operations, { graceMs = 30_000, version = '1.2.3' } = {}): Promise<Proxy> {
+  const path = join(temporaryDirectory('jfluid-desk-'), 's')
+  const sessions = { opened: 0, closed: 0 }
+  const sockets: Socket[] = []
+  const host = new Host({
+    version,
+    graceMs,
+    open() {
+      sessions.opened++
+      return {
+        operations,
+        close: async () => {
+          sessions.closed++
+        },
+      }
+    },
+  })
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    host.welcome(socket)
+  })
+  server.listen(path)
+  await once(server, 'listening')
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await host.close()
+  })
+  const self: Proxy = { way: wayTo(path, () => self.isUp), path, sockets, sessions, isUp: true }
+  return self
+}
+
+function wayTo(path: string, isUp: () => boolean): Way {
+  return {
+    where: 'test://there',
+    connect: async () => {
+      if (!isUp()) throw new CannotReach('test://there', 'it is down', 'Wait.')
+      const socket = connect(path)
+      await once(socket, 'connect')
+      return socket
+    },
+    problem: () => Promise.resolve(null),
+  }
+}
+
+async function called(there: Proxy, version = '1.2.3'): Promise<Caller> {
+  const caller = await Caller.connect(there.way, version)
+  onTestFinished(() => caller.close())
+  return caller
+}
+
+function deferred<T>() {
+  let resolve: (value: T) => void = () => {}
+  const promise = new Promise<T>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+describe('a request', () => {
+  it('is done once, and has its answer, though connections are cut before it', async () => {
+    const begun = deferred<void>()
+    const answer = deferred<string>()
+    let done = 0
+    const there = await proxy({
+      slow: () => {
+        done++
+        begun.resolve()
+        return answer.promise
+      },
+    })
+    const caller = await called(there)
+    const asked = caller.ask('slow')
+    await begun.promise
+    there.sockets[0]!.destroy()
+    await expect.poll(() => there.sockets.length).toBe(2)
+    there.sockets[1]!.destroy()
+    answer.resolve('here it is')
+    expect(await asked).toBe('here it is')
+    expect(done).toBe(1)
+    expect(there.sessions).toEqual({ opened: 1, closed: 0 })
+  })
+
+  it('that is made while there is no connection is done by the next', async () => {
+    const there = await proxy({ twice: async (args) => 2 * (args as number) })
+    const caller = await called(there)
+    there.isUp = false
+    there.sockets[0]!.destroy()
+    await expect.poll(() => caller.lostForMs).not.toBeNull()
+    const asked = [caller.ask('twice', 4), caller.ask('twice', 5)]
+    there.isUp = true
+    expect(await Promise.all(asked)).toEqual([8, 10])
+    expect(caller.lostForMs).toBeNull()
+  })
+
+  it('of an operation that is not, or that fails otherwise than it should, is answered with an error, and others go on', async () => {
+    const there = await proxy({
+      breaks: () => Promise.reject(new TypeError('a defect')),
+      works: async () => 'well',
+    })
+    const caller = await called(there)
+    await expect(caller.ask('toString')).rejects.toThrow(
+      /internal error of the proxy: .*an operation toString/,
+    )
+    await expect(caller.ask('breaks')).rejects.toThrow(/internal error of the proxy: TypeError: a defect/)
+    expect(await caller.ask('works')).toBe('well')
+  })
+})
+
+describe('a session', () => {
+  it('is closed when its client leaves', async () => {
+    const there = await proxy({})
+    await (await called(there)).leave()
+    expect(there.sessions).toEqual({ opened: 1, closed: 1 })
+  })
+
+  it('is closed when its client has been away for too long, who hears that it is gone', async () => {
+    const there = await proxy({ ended: () => new Promise(() => {}) }, { graceMs: 50 })
+    const caller = await called(there)
+    const ended = caller.ask('ended')
+    there.isUp = false
+    there.sockets[0]!.destroy()
+    await expect.poll(() => there.sessions.closed).toBe(1)
+    there.isUp = true
+    await expect(ended).rejects.toBeInstanceOf(SessionGone)
+    expect(there.sessions).toEqual({ opened: 1, closed: 1 })
+  })
+
+  it('is not opened for another version, which both are told', async () => {
+    const there = await proxy({})
+    const error = await called(there, '1.2.4').catch((it: unknown) => it)
+    expect(error).toMatchObject({
+      message: `the proxy is jfluid 1.2.3 (protocol ${PROTOCOL}), and this is jfluid 1.2.4 (protocol ${PROTOCOL})`,
+      exitCode: EX_PROTOCOL,
+    })
+    expect(there.sessions.opened).toBe(0)
+  })
+})
+
+/** A proxy that says this, and no more. */
+async function saying(...bytes: readonly Uint8Array[]): Promise<Way> {
+  const path = join(temporaryDirectory('jfluid-desk-'), 's')
+  const server = createServer((socket) => {
+    socket.on('error', () => {}) // who is talked to so may leave at any time
+    for (const each of bytes) socket.write(each)
+    socket.end()
+  })
+  server.listen(path)
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return wayTo(path, () => true)
+}
+
+describe('who speaks otherwise', () => {
+  it('is no proxy', async () => {
+    const says = async (...bytes: Uint8Array[]) => await Caller.connect(await saying(...bytes), '1.2.3')
+    await expect(says(Buffer.from('Welcome to shop7\n'))).rejects.toThrow(
+      /is no jfluid proxy: it says "Welcome/,
+    )
+    await expect(says()).rejects.toThrow(/it has ended without a word/)
+    await expect(says(encodeFrame(['hello']))).rejects.toBeInstanceOf(NotAProxy)
+    await expect(says(encodeFrame(['hello', PROTOCOL + 1, '1.2.3']))).rejects.toBeInstanceOf(
+      OtherProxyVersion,
+    )
+    const large = Buffer.alloc(MOST_HELLO_BYTES + 8)
+    large.writeUInt32LE(MOST_HELLO_BYTES + 1, 0)
+    await expect(says(large)).rejects.toBeInstanceOf(NotAProxy)
+  })
+
+  it('ends a session that has begun, with an error of ours', async () => {
+    const greeting = encodeFrame(['hello', PROTOCOL, '1.2.3'])
+    for (const answer of [
+      ['x', true, 1],
+      [1, 'yes', 1],
+      [1, false, 'only a name'],
+    ]) {
+      const caller = await Caller.connect(await saying(greeting, encodeFrame(answer)), '1.2.3')
+      await expect(caller.ask('status')).rejects.toBeInstanceOf(NotAProxy)
+    }
+  })
+
+  it('is not heard by a proxy, whose sessions go on', async () => {
+    const seed = seedOf()
+    const chance = new Chance(seed)
+    const there = await proxy({ works: async () => 'well' })
+    const caller = await called(there)
+    const good = [
+      encodeFrame(['hello', PROTOCOL, '1.2.3', SESSION, false]),
+      encodeFrame([1, [1], 'works', 'null']),
+      encodeFrame([0]),
+    ]
+    for (let left = inputs(200, 5000); left > 0; left--) {
+      const which = chance.next() < 0.5 ? 0 : 1 + Math.floor(chance.next() * (good.length - 1))
+      const damaged = good.map((bytes, i) => (i === which ? mutated(bytes, chance) : bytes))
+      const socket = connect(there.path)
+      socket.on('error', () => {}) // it is closed under our hands
+      socket.end(Buffer.concat(damaged))
+      socket.resume()
+      await once(socket, 'close')
+    }
+    expect(await caller.ask('works'), `JFLUID_SEED=${seed}`).toBe('well')
+    expect(caller.lostForMs).toBeNull()
+  })
+
+  it('is not waited for: what has no end is cut off', async () => {
+    const there = await proxy({})
+    const socket = connect(there.path)
+    socket.on('error', () => {}) // it is closed under our hands
+    socket.resume()
+    const long = Buffer.alloc(4)
+    long.writeUInt32LE(0xffff_fff0, 0)
+    socket.write(long)
+    await once(socket, 'close')
+    expect(there.sessions.opened).toBe(0)
+  })
+})

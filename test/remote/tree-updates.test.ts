@@ -1,0 +1,174 @@
+// What goes over the wire of a tree, and what the other end makes of it.
+
+import { describe, expect, it } from 'vitest'
+import type { Tree } from '../../src/cct/tree.ts'
+import { TreeMirror } from '../../src/remote/tree-mirror.ts'
+import { TreeWriter } from '../../src/remote/tree-writer.ts'
+import { Malformed } from '../../src/wire/unpack.ts'
+import { type Context, context, linesOf, randomFrom, treeOf } from './trees.ts'
+
+const ALL = 1 << 30
+
+/** Both ends. */
+function pair() {
+  const methods: number[] = []
+  const writer = new TreeWriter((id) => methods.push(id))
+  const mirror = new TreeMirror()
+  return {
+    methods,
+    mirror,
+    /** @returns bytes */
+    send(tree: Tree, budget = ALL): number {
+      const update = writer.update(tree, budget)
+      mirror.apply(update)
+      expect(mirror.pending).toBe(update.pending)
+      return update.bytes.length
+    },
+  }
+}
+
+describe('a tree as updates', () => {
+  it('is the same at the other end, in whatever order its children come', () => {
+    const { send, mirror } = pair()
+    const a = context(2, 5, 50)
+    const b = context(3, 7, 70, [context(2, 1, 10)])
+    send(treeOf([context(1, 1, 100, [a, b])]))
+    const later = treeOf([context(1, 2, 130, [b, { ...a, calls: 6 }, context(4, 1, -3)])])
+    send(later)
+    expect(linesOf(mirror.tree())).toEqual(linesOf(later))
+  })
+
+  it('takes a few bytes where nothing has changed, and some ten for a context that has', () => {
+    const { send } = pair()
+    const nodes = Array.from({ length: 1000 }, (_, i) => context(i + 2, 1, 1000))
+    const top = context(1, 1, 0, nodes)
+    send(treeOf([top]))
+    expect(send(treeOf([top]))).toBe(4) // four lists, all empty
+    nodes[500]!.calls += 3
+    nodes[500]!.selfNs += 12_345
+    nodes[500]!.measuredNs += 12_400
+    // its number, 502, in 2, a mask, 6 in 1 byte, 24690 and 24800 in 3 each: 10
+    expect(send(treeOf([top]))).toBe(14)
+  })
+
+  it('forgets what has gone, and what hung below it', () => {
+    const { send, mirror } = pair()
+    send(treeOf([context(1, 1, 1, [context(2, 1, 1, [context(3, 1, 1)]), context(4, 1, 1)])]))
+    const less = treeOf([context(1, 1, 1, [context(4, 2, 2)])])
+    send(less)
+    expect(linesOf(mirror.tree())).toEqual(linesOf(less))
+    send(treeOf([]))
+    expect(mirror.tree().count).toBe(0)
+  })
+
+  it('tells each method when a node of it goes for the first time', () => {
+    const { send, methods } = pair()
+    send(treeOf([context(1, 1, 1, [context(2, 1, 1)])]))
+    send(treeOf([context(1, 1, 1, [context(2, 1, 1), context(3, 1, 1)])]))
+    expect(methods).toEqual([1, 2, 3])
+  })
+
+  it('begins anew where columns come or go', () => {
+    const { send, mirror } = pair()
+    const tree = treeOf([context(1, 1, 1)])
+    send(tree)
+    const more = { ...tree, metrics: { ...tree.metrics, errorNs: Float64Array.of(-1) } }
+    send(more)
+    expect(linesOf(mirror.tree())).toEqual(linesOf(more))
+  })
+
+  it('sends what changes most before what changes little, parents before children', () => {
+    const { send, mirror } = pair()
+    const large = context(2, 1, 0, [context(3, 1, 1_000_000)])
+    const small = Array.from({ length: 200 }, (_, i) => context(10 + i, 1, 5))
+    const top = context(1, 1, 0, [...small, large])
+    send(treeOf([top]), 60)
+    const seen = linesOf(mirror.tree()).map((line) => line.slice(0, line.indexOf(':')))
+    expect(seen).toContain('1;2;3')
+    expect(mirror.pending).toBeGreaterThan(100)
+  })
+
+  it('sends everything in the end, also what others always outdo', () => {
+    const { send, mirror } = pair()
+    const busy = Array.from({ length: 300 }, (_, i) => context(2 + i, 1, 1))
+    const quiet = context(1000, 1, 1)
+    const top = context(1, 1, 0, [...busy, quiet])
+    for (let turn = 0; turn < 100; turn++) {
+      for (const each of busy) each.selfNs += 1_000_000
+      send(treeOf([top]), 400)
+    }
+    expect(linesOf(mirror.tree())).toContainEqual(expect.stringMatching(/^1;1000: .*calls 1 /))
+  })
+
+  it('holds its budget, but for the ancestors of what is sent', () => {
+    const { send } = pair()
+    const nodes = Array.from({ length: 5000 }, (_, i) => context(2 + i, 1, 1))
+    const top = context(1, 1, 0, nodes)
+    for (let turn = 0; turn < 30; turn++) {
+      for (const each of nodes) each.selfNs += 100_000 + (each.method % 77) * 1000
+      expect(send(treeOf([top]), 10_000)).toBeLessThan(10_100)
+    }
+  })
+})
+
+describe('any sequence of trees', () => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('arrives, whatever the budget was meanwhile (seed %i)', (seed) => {
+    const random = randomFrom(seed)
+    const { send, mirror } = pair()
+    const tops: Context[] = []
+    const all: Context[] = []
+    for (let turn = 0; turn < 40; turn++) {
+      for (let n = random(40); n > 0; n--) {
+        const above = all.length === 0 || random(10) === 0 ? tops : all[random(all.length)]!.children
+        const method = 1 + random(30)
+        if (above.some((it) => it.method === method)) continue
+        const made = context(method, random(3), random(1000))
+        above.push(made)
+        all.push(made)
+      }
+      for (let n = random(60); n > 0 && all.length > 0; n--) {
+        const each = all[random(all.length)]!
+        each.calls += random(100)
+        each.selfNs += random(1 << 30) - (1 << 28)
+      }
+      if (random(8) === 0 && all.length > 0) all[random(all.length)]!.children = []
+      if (random(15) === 0) tops.length = all.length = 0
+      send(treeOf(tops), random(3) === 0 ? ALL : 20 + random(400))
+    }
+    send(treeOf(tops))
+    expect(mirror.pending).toBe(0)
+    expect(linesOf(mirror.tree())).toEqual(linesOf(treeOf(tops)))
+  })
+})
+
+describe('an update that is none', () => {
+  const update = () => new TreeWriter().update(treeOf([context(1, 3, 4, [context(2, 5, 6)])]), ALL)
+
+  it('is refused, and no other error comes of it, wherever a byte is changed or missing', () => {
+    const { bytes, columns } = update()
+    let refused = 0
+    for (let at = 0; at < bytes.length; at++) {
+      for (const value of [0, 1, 0x7f, 0x80, 0xff]) {
+        const changed = Uint8Array.from(bytes)
+        changed[at] = value
+        for (const hostile of [changed, changed.subarray(0, at)]) {
+          const mirror = new TreeMirror()
+          try {
+            mirror.apply({ columns, bytes: hostile })
+            mirror.tree()
+          } catch (error) {
+            expect(error).toBeInstanceOf(Malformed)
+            refused++
+          }
+        }
+      }
+    }
+    expect(refused).toBeGreaterThan(bytes.length)
+  })
+
+  it('is refused where it sums a column that is not there', () => {
+    expect(() =>
+      new TreeMirror().apply({ columns: ['calls', 'totalNs=selfNs'], bytes: Uint8Array.of(0, 0, 0, 0) }),
+    ).toThrow(Malformed)
+  })
+})

@@ -1,0 +1,166 @@
+// Ways to a proxy: what an address means, what ssh is given and says, and who is let in by a key.
+
+import { once } from 'node:events'
+import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createServer } from 'node:tls'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listenAddress } from '../../src/commands/proxy-listen.ts'
+import { type RemoteAddress, remoteAddress } from '../../src/remote/address.ts'
+import { Caller } from '../../src/remote/caller.ts'
+import { NoProxyKey, WrongProxyKey } from '../../src/remote/errors.ts'
+import { IDENTITY, keyInFile, keyOfEnvironment, newKey, TLS } from '../../src/remote/key.ts'
+import { sshWay, tcpWay } from '../../src/remote/ways.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+
+const at = (text: string): RemoteAddress => remoteAddress(text)!
+
+describe('an address', () => {
+  it.each([
+    ['ssh://shop7/4711', 'ssh', null, 'shop7', null, '4711', 'ssh://shop7'],
+    ['ssh://me@shop7:2222/shop.Main', 'ssh', 'me', 'shop7', 2222, 'shop.Main', 'ssh://me@shop7:2222'],
+    ['tcp://[::1]:7071/4711', 'tcp', null, '::1', 7071, '4711', 'tcp://[::1]:7071'],
+    ['ssh://shop7', 'ssh', null, 'shop7', null, '', 'ssh://shop7'],
+  ])('%s', (text, by, user, host, port, target, where) => {
+    expect(remoteAddress(text)).toEqual({ by, user, host, port, target, where })
+  })
+
+  it('is none without its scheme: a process id, a main class', () => {
+    expect([remoteAddress('4711'), remoteAddress('shop.Main'), remoteAddress('https://x/1')]).toEqual([
+      ...[null, null, null],
+    ])
+  })
+
+  it.each([
+    ['ssh:///1', /no host/],
+    ['ssh://-oProxyCommand=x/1', /begins with '-'/],
+    ['ssh://-l@host/1', /begins with '-'/],
+    ['ssh://@host/1', /no name/],
+    ['ssh://host:ssh/1', /'ssh' is no port/],
+    ['tcp://host:65536/1', /'65536' is no port/],
+    ['tcp://host/1', /tcp needs a port/],
+    ['tcp://me@host:1/1', /tcp knows no users/],
+    ['ssh://::1/1', /no host/],
+    ['ssh://[::1]x/1', /parts cannot be told apart/],
+  ])('%s is none', (text, said) => {
+    expect(() => remoteAddress(text)).toThrow(said)
+  })
+
+  it('to listen at is of this machine alone, unless it says more', () => {
+    expect(listenAddress('7071')).toEqual({ host: '127.0.0.1', port: 7071 })
+    expect(listenAddress('[::]:0')).toEqual({ host: '::', port: 0 })
+    for (const text of ['shop7:1', '1:2', ':1', '1.2.3.4', '70000'])
+      expect(() => listenAddress(text)).toThrow()
+  })
+})
+
+describe('a key', () => {
+  const directory = () => temporaryDirectory('jfluid-key-')
+
+  it('in a file is made once, for its owner alone', () => {
+    const path = join(directory(), 'k')
+    const key = keyInFile(path)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(keyInFile(path)).toEqual(key)
+    expect(keyOfEnvironment({ JFLUID_PROXY_KEY_FILE: path })).toEqual(key)
+    expect(keyOfEnvironment({ JFLUID_PROXY_KEY: readFileSync(path, 'utf8') })).toEqual(key)
+    expect(keyOfEnvironment({})).toBeNull()
+  })
+
+  it('is not taken where others can read it, by a link, or where it is none', () => {
+    const path = join(directory(), 'k')
+    keyInFile(path)
+    symlinkSync(path, `${path}.link`)
+    writeFileSync(`${path}.other`, 'secret\n', { mode: 0o600 })
+    expect(() => keyInFile(`${path}.link`)).toThrow(NoProxyKey)
+    expect(() => keyInFile(`${path}.other`)).toThrow(/holds none/)
+    expect(() => keyOfEnvironment({ JFLUID_PROXY_KEY: 'secret' })).toThrow(/JFLUID_PROXY_KEY holds none/)
+    expect(() => keyOfEnvironment({ JFLUID_PROXY_KEY_FILE: `${path}.none` })).toThrow(/ENOENT/)
+    chmodSync(path, 0o640)
+    expect(() => keyInFile(path)).toThrow(/read by others/)
+  })
+})
+
+describe('by TLS', () => {
+  async function listener(key: Buffer): Promise<RemoteAddress> {
+    const server = createServer(
+      { ...TLS, pskCallback: (_, who) => (who === IDENTITY ? key : null) },
+      (socket) => socket.end('let in'),
+    )
+    server.on('tlsClientError', (_, socket) => socket.destroy())
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    return at(`tcp://127.0.0.1:${(server.address() as AddressInfo).port}/1`)
+  }
+
+  it('who has the key is let in', async () => {
+    const { key } = newKey()
+    const socket = await tcpWay(await listener(key), key).connect(false)
+    const [said] = (await once(socket, 'data')) as [Buffer]
+    expect(said.toString()).toBe('let in')
+    socket.destroy()
+  })
+
+  it('who has another one is told so', async () => {
+    const address = await listener(newKey().key)
+    await expect(tcpWay(address, newKey().key).connect(false)).rejects.toBeInstanceOf(WrongProxyKey)
+  })
+
+  it('nobody, and somebody who speaks no TLS, are told apart', async () => {
+    const { key } = newKey()
+    await expect(tcpWay(at('tcp://127.0.0.1:1/1'), key).connect(false)).rejects.toThrow(
+      /nobody listens there/,
+    )
+  })
+})
+
+describe('by ssh', () => {
+  /** What `script` stands for is ssh here; it is given ssh's arguments. */
+  async function said(script: string, address = 'ssh://me@there:2222/1', more: NodeJS.ProcessEnv = {}) {
+    const ssh = join(temporaryDirectory('jfluid-ssh-'), 'ssh')
+    writeFileSync(ssh, `#!/bin/sh\n${script}\n`)
+    chmodSync(ssh, 0o755)
+    const env = { ...process.env, JFLUID_SSH: ssh, ...more }
+    const error = await Caller.connect(sshWay(at(address), env), '1.2.3').catch((it: unknown) => it)
+    return error as Error & { exitCode: number; hint: string }
+  }
+
+  it('it is given the host, and what is to be started there', async () => {
+    expect((await said('printf "%s|" "$@"')).message).toContain(
+      '-T|-p|2222|--|me@there|jfluid proxy --stdio|',
+    )
+    const env = { JFLUID_PROXY_COMMAND: '/opt/jfluid proxy --stdio' }
+    expect((await said('printf "%s|" "$@"', 'ssh://there/1', env)).message).toContain(
+      '-T|--|there|/opt/jfluid proxy --stdio|',
+    )
+  })
+
+  it('what it says is told', async () => {
+    const refused = await said('echo "me@there: Permission denied (publickey)." >&2; exit 255')
+    expect([refused.exitCode, refused.message]).toEqual([
+      68,
+      expect.stringMatching(
+        /^cannot reach a proxy by ssh:\/\/me@there:2222: .*ended with 255: me@there: Permission denied/,
+      ),
+    ])
+    const none = await said('exec sh -c jfluid-that-is-not')
+    expect(none.message).toMatch(/ended with 127: .*not found/)
+    expect(none.hint).toMatch(/Install jfluid on that machine/)
+  })
+
+  it('without an ssh, that is told', async () => {
+    const env = { ...process.env, JFLUID_SSH: 'no-such-ssh' }
+    const error = await Caller.connect(sshWay(at('ssh://there/1'), env), '1.2.3').catch((it: unknown) => it)
+    expect((error as Error).message).toMatch(/cannot reach a proxy .*no-such-ssh ended with 127/)
+  })
+
+  it('a greeting of a login script is shown', async () => {
+    const greeted = await said('echo "Welcome to shop7"; cat')
+    expect([greeted.exitCode, greeted.message]).toEqual([
+      76,
+      expect.stringMatching(/it says "Welcome to shop7/),
+    ])
+  })
+})
