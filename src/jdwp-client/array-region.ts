@@ -43,6 +43,7 @@ export function readRegion(r: DataReader): ArrayRegion {
   const bytes = r.bytes(n * size)
   switch (primitive) {
     case 'BOOLEAN':
+      r.things(n)
       return { tag: primitive, values: Array.from(bytes, (it) => it !== 0) }
     case 'CHAR':
       return { tag: primitive, values: bytes.swap16().toString('utf16le') }

@@ -53,11 +53,30 @@ export class Asker {
     read: (r: DataReader) => T,
     { timeoutMs }: AskOptions = {},
   ): Promise<Result<T>> {
+    return await this.#ask(name, write, read, { timeoutMs })
+  }
+
+  /** The same for invocations, which nobody may leave behind (JdwpSilent). */
+  async invoke<T>(
+    name: CommandName,
+    write: (w: DataWriter) => unknown,
+    read: (r: DataReader) => T,
+    { timeoutMs }: AskOptions,
+  ): Promise<Result<T>> {
+    return await this.#ask(name, write, read, { timeoutMs, endsIfSilent: true })
+  }
+
+  async #ask<T>(
+    name: CommandName,
+    write: (w: DataWriter) => unknown,
+    read: (r: DataReader) => T,
+    timing: { readonly timeoutMs: number | undefined; readonly endsIfSilent?: boolean },
+  ): Promise<Result<T>> {
     const w = new DataWriter(this.sizes)
     write(w)
-    return this.connection.command(numbersOf(name), w.done(), (data) => this.read(data, read), {
+    return await this.connection.command(numbersOf(name), w.done(), (data) => this.read(data, read), {
       name,
-      timeoutMs,
+      ...timing,
     })
   }
 

@@ -1,13 +1,20 @@
 // A connection to a JVM's debugger agent: the handshake, and commands that find their replies. What the data
 // means is `asker.ts`; how there comes to be a stream is `doors.ts`.
 //
-// What is bounded here: a packet (`maxPacket`), the wait for the handshake and for each reply. What is not: commands
+// What is bounded here: a packet (`maxPacket`, those of events more), the wait for the handshake and for each reply. What is not: commands
 // that are under way and what has been written and the peer has not read, for both are the caller's own.
 
 import type { Duplex } from 'node:stream'
 import { alarm } from './alarm.ts'
 import { JdwpLost, JdwpSilent, MalformedJdwp, type Refusal, type Result, refusal } from './errors.ts'
-import { type CommandPacket, encodeCommand, HANDSHAKE, MAX_PACKET, PacketReader } from './packet.ts'
+import {
+  type CommandPacket,
+  encodeCommand,
+  HANDSHAKE,
+  MAX_EVENTS,
+  MAX_PACKET,
+  PacketReader,
+} from './packet.ts'
 
 /** For the handshake and whatever comes before it, as the connection of the socket. */
 export const HANDSHAKE_MS = 5000
@@ -47,7 +54,7 @@ export class JdwpConnection implements AsyncDisposable {
   private constructor({ stream, early }: Shaken, options: ConnectionOptions) {
     this.#stream = stream
     this.#options = options
-    const reader = new PacketReader(options.maxPacket ?? MAX_PACKET)
+    const reader = new PacketReader(options.maxPacket ?? MAX_PACKET, MAX_EVENTS)
     const receive = (chunk: Buffer): void => {
       try {
         for (const packet of reader.push(chunk)) {
@@ -98,14 +105,19 @@ export class JdwpConnection implements AsyncDisposable {
    *
    * @param read  what to make of the reply's data; runs before the next packet is looked at, so that an event that
    *              comes with the reply finds what `read` has prepared
-   * @param timing  for JdwpSilent: what is asked, and how long to wait
+   * @param timing  for JdwpSilent: what is asked, and how long to wait; and whether the connection ends with it, as it has to
+   *                where a JVM that does it after all leaves something that nobody would hear of
    * @throws JdwpLost or MalformedJdwp if the connection ends first, JdwpSilent if no reply comes in time, what `read` throws
    */
   command<T>(
     [set, command]: readonly [set: number, command: number],
     data: Uint8Array,
     read: (data: Buffer) => T,
-    timing: { readonly name?: string; readonly timeoutMs?: number | undefined } = {},
+    timing: {
+      readonly name?: string
+      readonly timeoutMs?: number | undefined
+      readonly endsIfSilent?: boolean
+    } = {},
   ): Promise<Result<T>> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost)
     const { name = `command ${set}/${command}`, timeoutMs = this.#options.replyMs ?? REPLY_MS } = timing
@@ -113,7 +125,9 @@ export class JdwpConnection implements AsyncDisposable {
     return new Promise((resolve, reject) => {
       const expire = (): void => {
         this.#waiting.delete(id)
-        reject(new JdwpSilent(name, timeoutMs))
+        const silent = new JdwpSilent(name, timeoutMs)
+        reject(silent)
+        if (timing.endsIfSilent) this.#lose(silent)
       }
       const disarm = alarm(timeoutMs, expire)
       this.#waiting.set(id, {

@@ -11,9 +11,13 @@ import type { IdKind, IdOf, IdSizes, ObjectId } from './ids.ts'
 /** Before a JVM has told: nothing with an id in it can be asked then. */
 export const HOTSPOT_ID_SIZES: IdSizes = { field: 8, method: 8, object: 8, referenceType: 8, frame: 8 }
 
+/** Things that are listed in one packet: each becomes an object, which takes many times its bytes. */
+export const MOST_THINGS = 1 << 21
+
 /** Reads values one after the other. Whatever it gives is a copy; the packet can go. */
 export class DataReader {
   #at = 0
+  #things = 0
 
   constructor(
     private readonly data: Buffer,
@@ -63,10 +67,20 @@ export class DataReader {
 
   /** A count, and so many things, each of which has at least one byte. */
   list<T>(one: () => T): T[] {
-    const n = this.count()
+    const n = this.things(this.count())
     const all: T[] = []
     for (let i = 0; i < n; i++) all.push(one())
     return all
+  }
+
+  /**
+   * @returns `n`
+   * @throws MalformedJdwp if, with those before, these are more things than fit into memory for sure
+   */
+  things(n: number): number {
+    this.#things += n
+    if (this.#things > MOST_THINGS) throw new MalformedJdwp(`more than ${MOST_THINGS} things in a packet`)
+    return n
   }
 
   /** A count of what follows: never negative, and never more than there are bytes. */

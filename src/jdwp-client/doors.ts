@@ -26,9 +26,8 @@ export async function connect(
   port: number,
   { host = LOOPBACK, ...options }: ConnectionOptions & { readonly host?: string } = {},
 ): Promise<JdwpConnection> {
-  const socket = connectSocket({ port, host })
-  socket.setNoDelay(true)
   try {
+    const socket = connectSocket({ port, host, noDelay: true })
     return await JdwpConnection.over(socket, options)
   } catch (error) {
     throw new NoDebuggerPort(host, port, messageOf(error))

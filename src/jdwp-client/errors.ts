@@ -90,7 +90,10 @@ export class JdwpLost extends JfluidError {
   }
 }
 
-/** The JVM has not answered in time. The connection is as it was: an answer that comes later is dropped. */
+/**
+ * The JVM has not answered in time. The connection is as it was: an answer that comes later is dropped. Of an invocation the connection
+ * ends, for a method that returns later suspends threads; HotSpot lets go of it, and of all threads, when its debugger has gone.
+ */
 export class JdwpSilent extends JfluidError {
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'See whether the JVM is stopped, or so busy that its debugger thread does not run.'

@@ -11,7 +11,7 @@ import { EventsNotTaken } from './errors.ts'
 import type { EventOf, EventSet, JdwpEvent, UnknownEvent } from './events.ts'
 
 export const MOST_HELD = 4096
-export const MOST_HELD_BYTES = 64 << 20
+export const MOST_HELD_BYTES = 16 << 20
 /** For an event unless told otherwise. */
 export const EVENT_MS = 10_000
 
@@ -125,16 +125,25 @@ export class EventQueue {
    *
    * @param listener  is to return soon, for no reply is read meanwhile; if it throws, the connection ends with that
    * @returns call it to listen no longer
+   * @throws what the listener throws of a set that was held: it listens no longer then, and the sets behind that are held on
    */
   listen(listener: Listener): () => void {
     this.#listener = listener
-    const held = this.#held
-    this.#held = []
-    this.#bytes = 0
-    for (const { set } of held) listener(set)
-    return () => {
+    const listenNoMore = (): void => {
       if (this.#listener === listener) this.#listener = null
     }
+    try {
+      while (this.#listener === listener) {
+        const held = this.#held.shift()
+        if (held === undefined) break
+        this.#bytes -= held.bytes
+        listener(held.set)
+      }
+    } catch (error) {
+      listenNoMore()
+      throw error
+    }
+    return listenNoMore
   }
 
   /** Sets that wait for somebody. */

@@ -16,6 +16,8 @@ export const FLAG_REPLY = 0x80
 
 /** No reply that one asks for is larger; a length beyond it means the peer speaks something else. */
 export const MAX_PACKET = 256 << 20
+/** Of what a JVM sends unasked: events, which are small. */
+export const MAX_EVENTS = 1 << 20
 
 export interface CommandPacket {
   readonly kind: 'command'
@@ -61,14 +63,19 @@ function header(id: number, flags: number, dataBytes: number): Buffer {
 /** Cuts a byte stream into packets. Holds what one packet has so far, in at most twice the room, however small its pieces are. */
 export class PacketReader {
   readonly #maxPacket: number
+  readonly #maxCommand: number
   /** What has come and has not been given is `#from` to `#to`. Behind that is room; what is before is never written again. */
   #bytes: Buffer = Buffer.alloc(0)
   #from = 0
   #to = 0
 
-  /** @param maxPacket  bytes, at most `MAX_PACKET` */
-  constructor(maxPacket = MAX_PACKET) {
+  /**
+   * @param maxPacket   bytes, at most `MAX_PACKET`
+   * @param maxCommand  of packets that are no replies
+   */
+  constructor(maxPacket = MAX_PACKET, maxCommand = maxPacket) {
     this.#maxPacket = Math.min(maxPacket, MAX_PACKET)
+    this.#maxCommand = Math.min(maxCommand, this.#maxPacket)
   }
 
   /**
@@ -79,7 +86,8 @@ export class PacketReader {
     this.#append(chunk)
     while (this.#to - this.#from >= HEADER_BYTES) {
       const length = this.#bytes.readUInt32BE(this.#from)
-      if (length < HEADER_BYTES || length > this.#maxPacket) {
+      const isReply = (this.#bytes[this.#from + 8]! & FLAG_REPLY) !== 0
+      if (length < HEADER_BYTES || length > (isReply ? this.#maxPacket : this.#maxCommand)) {
         throw new MalformedJdwp(`a packet of ${length} bytes`)
       }
       if (this.#to - this.#from < length) return

@@ -1,5 +1,6 @@
 // A JVM as its debugger agent shows it: the command sets of the specification by their names, and its events.
 
+import { alarm } from './alarm.ts'
 import { Asker } from './asker.ts'
 import { COMPOSITE, EVENT_SET } from './commands.ts'
 import { type ConnectionOptions, JdwpConnection } from './connection.ts'
@@ -27,8 +28,10 @@ import { VirtualMachine } from './sets/virtual-machine.ts'
 
 /** Packets of events before the sizes of ids are known, without which they cannot be read. There is one: VM_START. */
 const MOST_EARLY = 16
-/** For the JVM to say that it has let go. */
+/** For the JVM to say that it lets go. */
 const DISPOSE_MS = 5000
+/** And then to close the connection, which it does at once. */
+const CLOSE_MS = 2000
 
 export type TargetOptions = Omit<ConnectionOptions, 'onCommand' | 'onLost'>
 
@@ -144,12 +147,13 @@ export class JdwpTarget implements AsyncDisposable {
   }
 
   /**
-   * VirtualMachine.Dispose, and the end of the connection: all threads run, and the JVM takes the next debugger. A
+   * VirtualMachine.Dispose, and the end of the connection: a moment later all threads run, and the JVM takes the next debugger. A
    * connection that is broken already has had the same effect.
    */
   async dispose(): Promise<void> {
     try {
-      await this.virtualMachine.dispose({ timeoutMs: DISPOSE_MS })
+      const { ok } = await this.virtualMachine.dispose({ timeoutMs: DISPOSE_MS })
+      if (ok) await this.#closedWithin(CLOSE_MS)
     } catch (error) {
       if (!(error instanceof JdwpLost || error instanceof JdwpSilent || error instanceof MalformedJdwp))
         throw error
@@ -159,5 +163,15 @@ export class JdwpTarget implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.dispose()
+  }
+
+  #closedWithin(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const disarm = alarm(ms, resolve)
+      void this.connection.closed.then(() => {
+        disarm()
+        resolve()
+      })
+    })
   }
 }

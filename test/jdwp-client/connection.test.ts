@@ -2,18 +2,22 @@
 
 import { describe, expect, it } from 'vitest'
 import { JdwpConnection } from '../../src/jdwp-client/connection.ts'
-import { DataWriter } from '../../src/jdwp-client/data.ts'
+import { DataWriter, MOST_THINGS } from '../../src/jdwp-client/data.ts'
 import { connect } from '../../src/jdwp-client/doors.ts'
 import {
+  type ArrayId,
+  type ClassId,
   JdwpLost,
   JdwpRefused,
   JdwpSilent,
   JdwpTarget,
   MalformedJdwp,
+  type MethodId,
   NoDebuggerPort,
+  type ThreadId,
   type TypeId,
 } from '../../src/jdwp-client/index.ts'
-import { encodeCommand, encodeReply } from '../../src/jdwp-client/packet.ts'
+import { encodeCommand, encodeReply, HEADER_BYTES, MAX_EVENTS } from '../../src/jdwp-client/packet.ts'
 import { MemoryPeer, reply } from './memory-peer.ts'
 import { startPeer } from './peer.ts'
 
@@ -85,6 +89,21 @@ describe('replies', () => {
     await expect(ask(connection, 1, Buffer.alloc(0), 5)).rejects.toThrow(/for 5 ms: command 1\/1/)
     expect((await ask(connection, 2)).ok).toBe(true)
     expect(connection.strayReplies).toBe(2)
+  })
+
+  it('of an invocation that do not come end the connection: a method that returns later suspends threads', async () => {
+    const peer = new MemoryPeer((c, it) => {
+      if (c.command === 7) it.send(reply(c, SIZES))
+    })
+    const jvm = await JdwpTarget.over(peer)
+    const other = jvm.virtualMachine.version()
+    const [type, thread, method] = ['01', '02', '03'].map((it) => it.padStart(16, '0'))
+    const invocation = { thread: thread as ThreadId, method: method as MethodId }
+    const invoked = jvm.classType.invokeMethod(type as ClassId, invocation, { timeoutMs: 5 })
+    await expect(invoked).rejects.toThrow(/for 5 ms: ClassType.InvokeMethod$/)
+    await expect(other).rejects.toThrow(JdwpSilent)
+    expect(peer.destroyed).toBe(true)
+    await jvm.dispose() // harmless
   })
 
   it('that are no such reply are an error of that command alone', async () => {
@@ -161,6 +180,24 @@ describe('events', () => {
     await expect(JdwpTarget.over(peer)).rejects.toThrow(MalformedJdwp)
   })
 
+  it('are small: what announces a large one is no JVM, and none of it is kept', async () => {
+    const large = encodeCommand(1, 64, 100, Buffer.alloc(0))
+    large.writeUInt32BE(MAX_EVENTS + 1)
+    const peer = new MemoryPeer((c, it) => {
+      it.send(reply(c, SIZES))
+      if (c.command !== 7) it.send(large)
+    })
+    const jvm = await JdwpTarget.over(peer)
+    await expect(jvm.virtualMachine.version()).rejects.toThrow(MalformedJdwp)
+    await jvm.connection.closed
+    expect(String(jvm.connection.lost)).toMatch(/a packet of 1048577 bytes$/)
+    // A reply may be of any size.
+    const answering = new MemoryPeer((c, it) => it.send(reply(c, Buffer.alloc(MAX_EVENTS))))
+    await using connection = await JdwpConnection.over(answering)
+    const answer = await ask(connection, 1)
+    expect(answer.ok && answer.value.length + HEADER_BYTES).toBe(MAX_EVENTS + HEADER_BYTES)
+  })
+
   it('of a kind that nobody knows come as they are, with whom they suspend', async () => {
     const unknown = Buffer.from('0100000002' + 'c8' + '0102', 'hex')
     const peer = new MemoryPeer((c, it) => {
@@ -190,6 +227,43 @@ describe('events', () => {
   })
 })
 
+describe('a packet with more things than fit into memory for sure', () => {
+  const listing = async (data: Buffer) => {
+    const peer = new MemoryPeer((c, it) => it.send(reply(c, c.command === 7 ? sizes(1, 1, 1, 1, 1) : data)))
+    return await JdwpTarget.over(peer)
+  }
+  const things = (n: number, before: readonly number[] = []): Buffer => {
+    const data = Buffer.alloc(before.length + 4 + n)
+    data.set(before)
+    data.writeInt32BE(n, before.length)
+    return data
+  }
+
+  it('is refused before any is made: ids of a byte', async () => {
+    await using jvm = await listing(things(MOST_THINGS + 1))
+    await expect(jvm.virtualMachine.allThreads()).rejects.toThrow(
+      /^malformed JDWP: VirtualMachine.AllThreads: more than 2097152 things in a packet$/,
+    )
+    expect(jvm.connection.lost).toBe(undefined)
+  })
+
+  it('so are booleans', async () => {
+    const boolean = 0x5a
+    await using jvm = await listing(things(MOST_THINGS + 1, [boolean]))
+    const region = jvm.arrayReference.getValues('01' as ArrayId, 0, 1)
+    await expect(region).rejects.toThrow(/more than 2097152 things/)
+  })
+
+  it('and lists in lists', async () => {
+    // Three lists of a million: paths, and in front of them an empty base directory.
+    const one = Buffer.concat([Buffer.alloc(4), Buffer.alloc(0)])
+    const million = Buffer.alloc(4 + 4 * (MOST_THINGS / 2 + 1))
+    million.writeInt32BE(MOST_THINGS / 2 + 1)
+    await using jvm = await listing(Buffer.concat([one, million, million]))
+    await expect(jvm.virtualMachine.classPaths()).rejects.toThrow(/more than 2097152 things/)
+  })
+})
+
 describe('a connection', () => {
   it('that the JVM ends fails all that is asked of it', async () => {
     const peer = await startPeer(() => 'hang up')
@@ -215,5 +289,6 @@ describe('a connection', () => {
     const silent = await startPeer(() => 'nothing', '')
     await expect(connect(silent.port, { handshakeMs: 50 })).rejects.toThrow(/no handshake within/)
     await expect(connect(1)).rejects.toThrow(NoDebuggerPort)
+    await expect(connect(70_000)).rejects.toThrow(NoDebuggerPort)
   })
 })

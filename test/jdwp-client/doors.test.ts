@@ -4,16 +4,20 @@ import { connect as connectSocket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import {
   CannotListen,
+  type ClassId,
   granted,
   JdwpLost,
   JdwpPort,
+  JdwpSilent,
   JdwpTarget,
   NoDebuggerPort,
   NoJvmCame,
   type Result,
 } from '../../src/jdwp-client/index.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
-import { lookUp, standInCall, startDebuggee } from './debuggee.ts'
+import { lookUp, SERVER, standInCall, startDebuggee } from './debuggee.ts'
 
 async function the<T>(asked: Promise<Result<T>>): Promise<T> {
   return granted(await asked, 'what a test asks')
@@ -86,6 +90,47 @@ forEachJdk((jdk) => {
     await jvm.virtualMachine.exit(7)
     expect((await java.exit).code).toBe(7)
     expect(java.stderr()).toBe('')
+  })
+})
+
+forEachJdk((jdk) => {
+  it('whoever waits no longer for an invocation leaves all threads running, also when its method returns', async () => {
+    const program = await startDebuggee(jdk)
+    await program.java.line(/^ready/)
+    const jvm = await JdwpTarget.connect(await program.port())
+    const stand = await standInCall(jvm, await lookUp(jvm), program)
+    const [thread] = await the(jvm.virtualMachine.classesBySignature('Ljava/lang/Thread;'))
+    const methods = await the(jvm.referenceType.methods(thread!.id))
+    const method = methods.find((it) => `${it.name}${it.descriptor}` === 'sleep(J)V')!.id
+    const sleep = { thread: stand.thread, method, arguments: [{ tag: 'LONG', value: 500n }] } as const
+    const sleeping = jvm.classType.invokeMethod(thread!.id as ClassId, sleep, { timeoutMs: 20 })
+    await expect(sleeping).rejects.toThrow(JdwpSilent)
+    await jvm.connection.closed
+    expect(await stand.answer).toBe('returned 44') // its thread has slept and gone on
+    const ticks = async () => Number((await program.say('ticks')).split(' ')[1])
+    const before = await ticks()
+    while ((await ticks()) === before);
+    await program.java.kill()
+  })
+
+  it('who has disposed of a JVM has seen it close the connection', async () => {
+    const program = await startDebuggee(jdk)
+    await program.java.line(/^ready/)
+    const jvm = await JdwpTarget.connect(await program.port())
+    await jvm.dispose()
+    expect(jvm.connection.lost?.message).toMatch(/the JVM closed it$/)
+    await program.java.kill()
+  })
+
+  it('a JVM that a debugger ends runs no shutdown hooks', async () => {
+    const classpath = await compileFixture(jdk, 'Mortal')
+    const java = startJava(jdk, [SERVER, '-cp', classpath, 'fix.Mortal', 'hook'])
+    await java.line(/^ready/)
+    const listening = /\d+$/.exec(await java.line(/^Listening for transport/))
+    const jvm = await JdwpTarget.connect(Number(listening![0]))
+    await jvm.virtualMachine.exit(7)
+    expect((await java.exit).code).toBe(7)
+    expect(java.stdout()).not.toContain('hook begins')
   })
 })
 

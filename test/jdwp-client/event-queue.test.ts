@@ -41,6 +41,20 @@ describe('an event', () => {
     await expect(queue.next('VM_DEATH')).rejects.toThrow(JdwpLost)
   })
 
+  it('is not lost with a listener that throws, nor are those behind it', async () => {
+    const queue = new EventQueue()
+    for (const request of [1, 2, 3]) queue.push(death(request), 10)
+    const first = () => {
+      throw new Error('not this one')
+    }
+    expect(() => queue.listen(first)).toThrow('not this one')
+    queue.push(death(4), 10) // to nobody: it listens no longer
+    expect(queue.held).toBe(3)
+    const heard: EventSet[] = []
+    queue.listen((set) => heard.push(set))
+    expect(heard).toEqual([2, 3, 4].map(death))
+  })
+
   it('is not awaited any longer when the connection ends, and a condition that throws is its own', async () => {
     const queue = new EventQueue()
     const lost = queue.next('VM_DEATH', { request: 7, timeoutMs: Infinity })

@@ -1,7 +1,7 @@
 // Invoking a method in a thread of the JVM: what ClassType, InterfaceType and ObjectReference have in common.
 //
 // The thread must have been suspended by an event; a thread that was suspended by command is refused. The reply comes when
-// the method has returned, which may be never. While the method runs, all other threads run too. Afterwards all of them are
+// the method has returned, which may be never; if it is not waited for any longer, the connection ends (JdwpSilent). While the method runs, all other threads run too. Afterwards all of them are
 // suspended, those too that were running before: VirtualMachine.Resume ends that. `singleThreaded` leaves them as they are.
 
 import type { AskOptions } from '../asker.ts'

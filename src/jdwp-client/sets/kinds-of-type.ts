@@ -55,7 +55,7 @@ export class ClassType {
 
   /** A static method, of the class or of one above it. */
   invokeMethod(type: ClassId, invocation: Invocation, options: InvokeOptions = {}): Promise<Result<Invoked>> {
-    return this.asker.ask(
+    return this.asker.invoke(
       'ClassType.InvokeMethod',
       writeStatic(type, invocation, options),
       readInvoked,
@@ -65,7 +65,7 @@ export class ClassType {
 
   /** A constructor of this class. Nothing refers to the object: see `objectReference.disableCollection`. */
   newInstance(type: ClassId, invocation: Invocation, options: InvokeOptions = {}): Promise<Result<Created>> {
-    return this.asker.ask(
+    return this.asker.invoke(
       'ClassType.NewInstance',
       writeStatic(type, invocation, options),
       (r) => ({ object: readObjectOrNull(r), exception: readObjectOrNull(r) }),
@@ -95,7 +95,7 @@ export class InterfaceType {
     invocation: Invocation,
     options: InvokeOptions = {},
   ): Promise<Result<Invoked>> {
-    return this.asker.ask(
+    return this.asker.invoke(
       'InterfaceType.InvokeMethod',
       writeStatic(type, invocation, options),
       readInvoked,

@@ -64,7 +64,7 @@ export class ObjectReference {
     invocation: Invocation,
     options: InvokeOptions = {},
   ): Promise<Result<Invoked>> {
-    return this.asker.ask(
+    return this.asker.invoke(
       'ObjectReference.InvokeMethod',
       (w) => {
         w.object(object).object(invocation.thread)

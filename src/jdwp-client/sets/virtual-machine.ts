@@ -88,8 +88,8 @@ export class VirtualMachine {
   }
 
   /**
-   * Event requests are cancelled, threads resumed as often as it takes, objects may be collected again; then the JVM closes
-   * the connection and takes the next debugger. `JdwpTarget.dispose` waits for that.
+   * Event requests are cancelled, threads resumed as often as it takes, objects may be collected again. HotSpot answers first, then it
+   * closes the connection, for which `JdwpTarget.dispose` waits, and then it does all that and takes the next debugger (debugLoop.c).
    */
   dispose(options?: AskOptions): Promise<Result<void>> {
     return this.asker.ask('VirtualMachine.Dispose', nothing, nothing, options)
@@ -105,7 +105,7 @@ export class VirtualMachine {
     return this.asker.ask('VirtualMachine.Resume', nothing, nothing)
   }
 
-  /** Ends the JVM: no `finally` runs, shutdown hooks do. */
+  /** Ends the JVM as C's `exit` does (`forceExit` of debugInit.c): neither `finally` nor shutdown hooks run. */
   exit(exitCode: number): Promise<Result<void>> {
     return this.asker.ask('VirtualMachine.Exit', (w) => w.int(exitCode), nothing)
   }
