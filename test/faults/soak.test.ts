@@ -152,13 +152,18 @@ forEachJdk((jdk) => {
       }))
 
       // Its one lambda is linked anew each time its class is redefined: with probes, and with its own code again.
-      // Old versions of a class are listed, too, until they are purged: there may be fewer of these.
+      // Old versions of a class are listed, too, until they are purged: there may be fewer of these, or some more.
       // A method that is found later than the others, on a busy machine, takes a redefinition more. The last detach has counted them all.
       const more = moreClasses(before, after).filter(([, count]) => count > 0)
       const ours = more.filter(([name]) => /jfluid|^fix\./i.test(name))
-      expect(ours.map(([name]) => name)).toEqual(['fix.Witness$$Lambda'])
+      const versions = ours.filter(([name]) => name !== 'fix.Witness$$Lambda')
+      // JDK 17 keeps a version for as long as compiled code is of it: until that is swept, which no collection does there.
+      for (const [name, count] of versions) {
+        expect(name).toMatch(/^fix\.Witness(\$\w+)?$/)
+        expect(count, name).toBeLessThan(CYCLES * (jdk.version < 25 ? 0.1 : 0.01))
+      }
       expect(after.classes.get('fix.Witness$$Lambda')).toBe(last.client.lambdaClasses + 1)
-      const lambdas = ours[0]![1]
+      const lambdas = new Map(ours).get('fix.Witness$$Lambda')!
       expect(lambdas).toBeGreaterThanOrEqual(2 * CYCLES)
       expect(lambdas).toBeLessThan(2.05 * CYCLES)
       // The JVM makes some more of its own forms of calls.
