@@ -41,6 +41,7 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
       line: 'record 4711 -r Checkout.pay --push http://pyroscope:4040',
       says: 'into a store of profiles',
     },
+    { line: "record --all 'shop-*.jar' --root Checkout.pay --out p.jfluid", says: 'several JVMs together' },
   ],
   proxy: [
     { line: 'proxy --listen 7071', says: 'for clients that have its key, by a tunnel to this machine' },

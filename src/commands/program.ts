@@ -40,6 +40,9 @@ const AUTOSAVE_HELP =
 const WAIT_HELP =
   "in place of a process id: the first JVM with that main class, a part of it or a pattern as 'com.shop.*', now or once it is started"
 
+const ALL_HELP =
+  'in place of a process id: all JVMs with that main class, a part of it or a pattern, together; 16 at most'
+
 /**
  * Commands are imported when they run: a picker's React must not slow down `attach`.
  *
@@ -115,6 +118,7 @@ export function commandLine(version: string): Command {
       .description('profile for a while without a screen, and write or push the profile')
       .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
   )
+    .option('--all <pattern>', ALL_HELP)
     .option('--wait-for <pattern>', WAIT_HELP)
     .option('--wait-timeout <time>', 'how long to wait for it: 30s, 2m; without end unless given')
     .option('--out <file>', 'where to write the profile')

@@ -2,10 +2,9 @@
 
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import type { OpenDoor } from '../session/door.ts'
-import { Session } from '../session/session.ts'
-import type { SessionOptions } from '../session/session-options.ts'
+import type { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
+import { type AllFlag, checkAll } from './all.ts'
 import { Destination, type DestinationFlags, keptIn } from './destination.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
@@ -13,12 +12,18 @@ import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { addressOf } from './remote-session.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
+import { startUnless } from './start.ts'
 import { RecordingStream } from './stream/recording-stream.ts'
 import { checkWait, type WaitFlags } from './wait-for.ts'
 import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-export interface RecordFlags extends Omit<SessionFlags, 'region'>, DestinationFlags, JdwpFlag, WaitFlags {
+export interface RecordFlags
+  extends Omit<SessionFlags, 'region'>,
+    DestinationFlags,
+    JdwpFlag,
+    WaitFlags,
+    AllFlag {
   readonly duration: string
   readonly stream?: boolean
 }
@@ -41,7 +46,12 @@ export class StreamNeedsCalls extends JfluidError {
 }
 
 export async function record(pidText: string | undefined, flags: RecordFlags): Promise<void> {
+  checkAll(pidText, flags)
   checkWait(pidText, flags)
+  if (flags.all !== undefined) {
+    const { recordAll } = await import('./record-all.ts')
+    return await recordAll(flags.all, flags)
+  }
   checkJdwp(pidText, flags)
   const address = addressOf(pidText)
   if (address !== null) {
@@ -114,19 +124,4 @@ function beginStream(session: Session): RecordingStream {
   process.stdout.removeAllListeners('error')
   process.stdout.on('error', () => {}) // the stream's own writes tell
   return new RecordingStream(session)
-}
-
-/** A session, or null if `stop` comes first: a target that is stopped itself answers nothing. */
-async function startUnless(
-  stop: Promise<string>,
-  door: OpenDoor,
-  options: SessionOptions,
-  onPhase: (phase: string) => void,
-): Promise<Session | null> {
-  const started = Session.start(door, options, onPhase)
-  const first = await Promise.race([started, stop])
-  if (typeof first !== 'string') return first
-  door.link.close() // the agent takes that for a detach
-  await started.then(finish, () => {}) // it had just started, or ends with the link
-  return null
 }

@@ -15,6 +15,7 @@
 //   course        is {first, events, waitNs, pauses, pauseNs, rootCalls: {calls, p50, p95, max}}, all but `first` f64
 //     arrays as `bin` of a number each second; rootCalls is absent where these are not timed;
 //   slowCalls     has trees as `merged` in `tree`, `slowest[].tree` and `latest.tree`;
+//   jvms          is there of several JVMs: then threads[] are these, in that order;
 //   callSites     is {bci, line}, i32 arrays as `bin` of a number each method name, -1 for none; absent unless
 //     calls are told apart by where they come from;
 //   merged and threads[].tree   are {count, method, size, metrics: {name: column}}, where method and
@@ -52,6 +53,7 @@ import {
   COST_OF,
   type ErrorBarFacts,
   type HandChange,
+  type JvmFacts,
   type Latency,
   MODES,
   type Mode,
@@ -278,6 +280,7 @@ class Reader {
         vm: this.#string(target.vm, 'target.vm'),
         mainClass: this.#string(target.mainClass, 'target.mainClass'),
       },
+      ...(all.jvms !== undefined && { jvms: this.#jvms(all.jvms, all.threads) }),
       mode,
       ...(all.blocks !== undefined && { blocks: this.#string(all.blocks, 'blocks') }),
       ...(all.sampling !== undefined && { sampling: this.#sampling(all.sampling) }),
@@ -342,6 +345,28 @@ class Reader {
       methodNames,
       merged: tree(all.merged, 'the merged tree'),
       threads: this.#array(all.threads, 'threads').map((each) => this.#thread(each, tree)),
+    }
+  }
+
+  /** As many as there are trees. */
+  #jvms(value: unknown, trees: unknown): JvmFacts[] {
+    const jvms = this.#array(value, 'jvms').map((each) => this.#jvm(each))
+    if (jvms.length !== this.#array(trees, 'threads').length)
+      throw this.#bad('jvms and threads differ in number')
+    return jvms
+  }
+
+  #jvm(value: unknown): JvmFacts {
+    const jvm = this.#fields(value, 'one of jvms')
+    if (typeof jvm.truncated !== 'boolean')
+      throw this.#bad('truncated of one of jvms is neither true nor false')
+    return {
+      pid: this.#count(jvm.pid, 'pid of one of jvms'),
+      mainClass: this.#string(jvm.mainClass, 'mainClass of one of jvms'),
+      jdk: this.#string(jvm.jdk, 'jdk of one of jvms'),
+      durationMs: this.#number(jvm.durationMs, 'durationMs of one of jvms'),
+      threads: this.#count(jvm.threads, 'threads of one of jvms'),
+      truncated: jvm.truncated,
     }
   }
 

@@ -81,6 +81,7 @@ export function factsJson(profile: Profile): string {
   } = profile
   const facts = {
     target,
+    ...(profile.jvms !== undefined && { jvms: profile.jvms }),
     mode,
     ...(blocks !== undefined && { blocks }),
     ...(sampling !== undefined && { sampling }),

@@ -59,6 +59,18 @@ export interface HandChange {
   readonly methods: number
 }
 
+/** One of several JVMs that were recorded together. */
+export interface JvmFacts {
+  readonly pid: number
+  readonly mainClass: string
+  readonly jdk: string
+  readonly durationMs: number
+  /** That have called a root. */
+  readonly threads: number
+  /** It ended, or its session did, before it was asked to. */
+  readonly truncated: boolean
+}
+
 export interface Profile {
   readonly target: {
     readonly pid: number
@@ -69,6 +81,8 @@ export interface Profile {
     /** Main class or jar. */
     readonly mainClass: string
   }
+  /** Of a profile of several: `threads` are these, and `target` has the process id of the first, and what differs side by side. */
+  readonly jvms?: readonly JvmFacts[]
   readonly mode: Mode
   /** Of mode `bytecodes`: where a basic block ends. */
   readonly blocks?: string

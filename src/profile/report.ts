@@ -14,6 +14,7 @@ import { COST_WORDS, type CostWords } from './cost-text.ts'
 import { hotLocks, namesOf } from './hot-locks.ts'
 import { classPieces, factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
 import { jsonText } from './json-text.ts'
+import { busyMsOf, jvmText, topCalls } from './jvms.ts'
 import { type Paint, paintIf } from './paint.ts'
 import { placeOf } from './places.ts'
 import {
@@ -120,15 +121,17 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
   }
   const threads = o.threads ? profile.threads.filter(({ tree }) => tree.count > 0) : []
   if (o.backTraces.length > 0) {
-    yield* tracesSections('all threads', profile, profile.merged, o, paint)
+    const [each, every] = profile.jvms === undefined ? ['thread', 'all threads'] : ['JVM', 'all JVMs']
+    yield* tracesSections(every, profile, profile.merged, o, paint)
     for (const { name, id, tree } of threads) {
-      yield* tracesSections(`thread ${clean(name)} (${id})`, profile, tree, o, paint)
+      yield* tracesSections(`${each} ${clean(name)} (${id})`, profile, tree, o, paint)
     }
     return
   }
-  yield* treeSection('Calling context tree, all threads', profile, profile.merged, o, paint)
+  const [one, all] = profile.jvms === undefined ? ['Thread', 'all threads'] : ['JVM', 'all JVMs']
+  yield* treeSection(`Calling context tree, ${all}`, profile, profile.merged, o, paint)
   for (const { name, id, tree } of threads) {
-    yield* treeSection(`Thread ${clean(name)} (${id})`, profile, tree, o, paint)
+    yield* treeSection(`${one} ${clean(name)} (${id})`, profile, tree, o, paint)
   }
   if (profile.slowCalls !== undefined) yield* slowSection(profile, profile.slowCalls, o, paint)
   if (profile.allocation?.liveness !== undefined) yield* survivorSection(profile, o, paint)
@@ -338,19 +341,27 @@ function* headerLines(profile: Profile, cells: number, paint: Paint): Generator<
 
 /** What a reader needs to judge the numbers: labels of at most ten letters, and a sentence each. */
 export function reportFacts(profile: Profile): [string, string][] {
-  const { target, instrumentation, calibration, events, kept } = profile
+  const { target, jvms, instrumentation, calibration, events, kept } = profile
   const { longestPauseMs } = instrumentation
   const roots = profile.roots.map(clean)
-  let rootCalls = 0
-  const calls = column(profile.merged, 'calls')
-  for (let i = 0; i < profile.merged.count; i += profile.merged.size[i]!) rootCalls += calls[i]!
+  const rootCalls = topCalls(profile.merged)
   const threads = profile.threads.filter((thread) => thread.tree.count > 0).length
   const isFollowed = profile.followedTasks !== undefined
   const callers = isFollowed ? profile.threads.filter(({ tree }) => callsRoot(tree)).length : threads
   const isSampled = profile.mode === 'sample'
-  const busyMs = profile.durationMs * Math.max(1, threads)
+  const busyMs = jvms === undefined ? profile.durationMs * Math.max(1, threads) : busyMsOf(jvms)
   const ofRoots: [string, string][] = [
-    ['target', `pid ${target.pid}, JDK ${clean(target.jdk)}, ${clean(target.vm)}`],
+    ...(jvms === undefined
+      ? [
+          ['target', `pid ${target.pid}, JDK ${clean(target.jdk)}, ${clean(target.vm)}`] satisfies [
+            string,
+            string,
+          ],
+        ]
+      : jvms.map((it, i): [string, string] => [
+          `JVM ${i + 1}`,
+          jvmText(it, topCalls(profile.threads[i]!.tree)),
+        ])),
     [roots.length === 1 ? 'root' : 'roots', roots.join(', ')],
     [
       'recorded',
@@ -358,7 +369,7 @@ export function reportFacts(profile: Profile): [string, string][] {
     ],
     [
       isSampled ? 'seen' : 'calls',
-      `${count(rootCalls)}${isSampled ? ' calls' : ''} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(callers, 'thread')}` +
+      `${count(rootCalls)}${isSampled ? ' calls' : ''} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(callers, jvms === undefined ? 'thread' : 'JVM')}` +
         (profile.followedTasks === undefined
           ? ''
           : `; ${plural(profile.followedTasks, 'task')} followed, ${plural(threads, 'thread')} in all`),
@@ -386,7 +397,8 @@ export function reportFacts(profile: Profile): [string, string][] {
     const { innerNs, outerNs, innerSpreadNs, outerSpreadNs, clock } = calibration
     const sure = (ns: number, spread: number | undefined): string =>
       spread === undefined ? `${ns.toFixed(1)} ns` : `${ns.toFixed(1)} ± ${spread.toFixed(1)} ns`
-    const text = `t_I ${sure(innerNs, innerSpreadNs)} a call, t_O ${sure(outerNs, outerSpreadNs)} a call made (clock: ${clock})`
+    const each = jvms === undefined ? '' : 'of each JVM what its probes cost, at most '
+    const text = `${each}t_I ${sure(innerNs, innerSpreadNs)} a call, t_O ${sure(outerNs, outerSpreadNs)} a call made (clock: ${clock})`
     facts.push(['removed', text])
     if (profile.errorBars !== undefined) facts.push(['sure', sureText(profile, profile.errorBars)])
   } else {

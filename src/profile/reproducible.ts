@@ -14,7 +14,8 @@ export function reproducible(profile: Profile): Profile {
   const methodOf = profile.callSites && methodsByName(methodNames)
   const tree = (of: Tree): Tree => ({ ...ordered(of, order), ...(methodOf !== undefined && { methodOf }) })
   const { longestPauseMs: _, ...facts } = instrumentation
-  const { kept: __, course: ___, slowCalls: ____, detach: _____, allocation, ...rest } = profile
+  // The order of threads is another one, and with it that of JVMs.
+  const { kept: __, course: ___, slowCalls: ____, detach: _____, jvms: ______, allocation, ...rest } = profile
   return {
     ...rest,
     // What threads have really allocated depends on the compilers, which work at their own pace.

@@ -25,6 +25,7 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--rare': { values: ['', 'sometimes'] },
   '--max-overhead': { values: ['', '0%', '-1%', '5 apples'] },
   '--duration': { values: ['', '0s', '-1s', '10', '1 s'] },
+  '--all': { values: ['', ' '] },
   '--wait-for': { values: ['', ' '] },
   '--wait-timeout': { values: ['', '0s', 'soon'] },
   '--autosave': { values: ['', '0s', 'often'] },

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import * as codes from '../../src/base/errors.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
+import { jvmFacts } from '../../src/profile/together.ts'
 import { BINDINGS } from '../../src/tui/keys.ts'
 import { REGION } from '../profile/region.ts'
 import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
@@ -174,6 +175,7 @@ it('the documented keys of the JSON are those of an export', () => {
   const profile = profileOf('main 2x 10ns ( work 3x -4ns )', { warnings: ['one'] })
   const full = {
     ...profile,
+    jvms: [jvmFacts(profile)],
     callSites: true as const,
     methodNames: profile.methodNames.map((name) => ({ ...name, bci: 1, line: 1 })),
     instrumentation: { ...profile.instrumentation, skipped: [{ method: 'a.B.c()V', reason: 'native' }] },
@@ -242,7 +244,7 @@ it('the documented keys of the JSON are those of an export', () => {
   ].map(([key]) => unquoted(key!))
   // An array of objects needs no row of its own where its members have some.
   const objects =
-    /^(instrumentation\.skipped|detach\.proof\.roots|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
+    /^(instrumentation\.skipped|detach\.proof\.roots|jvms|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
   const paths = [...found].filter((path) => !objects.test(path))
   expect([...documented].sort()).toEqual(paths.sort())
 })

@@ -1,0 +1,99 @@
+// --all: which JVMs a command is for if it is for several at once, and what does not go with that.
+
+import { type Jvm, listJvms } from '../attach/jvms.ts'
+import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { BadPattern } from '../reveal/errors.ts'
+import type { JdwpFlag, SessionFlags } from './options.ts'
+import { jvmsNamed } from './target.ts'
+import type { WaitFlags } from './wait-for.ts'
+
+/** Each has a buffer for events, and a thread of ours that reads them. */
+const MOST_JVMS = 16
+
+export interface AllFlag {
+  readonly all?: string
+}
+
+/** What is of one JVM, or has no sum. */
+export class NotWithAll extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
+  constructor(what: string) {
+    super(`--all is for several JVMs together, and ${what} is not`)
+  }
+}
+
+export class AllNeedsRoot extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Name a root: --root OrderService.process'
+  constructor() {
+    super('--all shows the calls of a root in several JVMs, and there is no root')
+  }
+}
+
+export class NoJvmNamed extends JfluidError {
+  readonly exitCode = EX_NOHOST
+  readonly hint = 'See what JVMs are called: jfluid ps'
+  constructor(pattern: string) {
+    super(`no JVM has the main class '${pattern}'`)
+  }
+}
+
+export class TooManyJvms extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(pattern: string, jvms: readonly Jvm[]) {
+    super(`'${pattern}' is the main class of ${jvms.length} JVMs, and --all takes ${MOST_JVMS} at most`)
+    this.hint = `Say more of the name: ${[...new Set(jvms.map(({ mainClass }) => mainClass ?? '?'))].slice(0, 5).join(', ')}`
+  }
+}
+
+/**
+ * To be asked before anything is looked at.
+ *
+ * @throws NotWithAll, AllNeedsRoot, BadPattern
+ */
+export function checkAll(
+  pidText: string | undefined,
+  flags: AllFlag &
+    SessionFlags &
+    JdwpFlag &
+    WaitFlags & { readonly push?: string; readonly stream?: boolean },
+): void {
+  const { all } = flags
+  if (all === undefined) return
+  const given: readonly [string, boolean][] = [
+    [`'${pidText}'`, pidText !== undefined],
+    ['--jdwp', flags.jdwp !== undefined],
+    ['--wait-for', flags.waitFor !== undefined],
+    ['--region', flags.region !== undefined],
+    ['--sampler', flags.sampler !== undefined],
+    ['--stream', flags.stream === true],
+    ['--push', flags.push !== undefined],
+    ['--reproducible', flags.reproducible === true],
+    ['--call-sites', flags.callSites === true],
+    ['--error-bars', flags.errorBars === true],
+    ['--proof', flags.proof === true],
+    ['--max-overhead', flags.maxOverhead !== undefined],
+    ['--slow', flags.slow !== undefined],
+    ['--trace', flags.trace !== undefined],
+    ['--liveness', flags.liveness === true],
+  ]
+  const misplaced = given.find(([, is]) => is)
+  if (misplaced !== undefined) throw new NotWithAll(misplaced[0])
+  if ((flags.root ?? []).length === 0) throw new AllNeedsRoot()
+  if (all.trim() === '')
+    throw new BadPattern('main class', all, 'it is empty', 'Write a main class, or a pattern.')
+}
+
+/**
+ * Those that are there now.
+ *
+ * @throws NoJvmNamed, TooManyJvms
+ */
+export function allNamed(pattern: string, jvms: readonly Jvm[] = listJvms()): readonly Jvm[] {
+  const found = jvmsNamed(pattern, jvms)
+  if (found.length === 0) throw new NoJvmNamed(pattern)
+  if (found.length > MOST_JVMS) throw new TooManyJvms(pattern, found)
+  return found
+}

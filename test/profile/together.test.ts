@@ -1,0 +1,121 @@
+// Profiles of several JVMs as one.
+
+import { crc32 } from 'node:zlib'
+import { pack, unpack } from 'msgpackr'
+import { expect, it } from 'vitest'
+import { CorruptProfile } from '../../src/profile/errors.ts'
+import { decodeProfile, encodeProfile, HEADER_BYTES } from '../../src/profile/file.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { reportText } from '../../src/profile/report.ts'
+import { reproducible } from '../../src/profile/reproducible.ts'
+import { together } from '../../src/profile/together.ts'
+import { profileOf } from './trees.ts'
+
+function jvm(pid: number, notation: string, more: Partial<Profile> = {}): Profile {
+  const target = { pid, jdk: '17.0.15', vm: 'OpenJDK 64-Bit Server VM', mainClass: 'com.acme.Main' }
+  return profileOf(notation, { target, ...more })
+}
+
+const PAIR = [
+  jvm(11, 'App.main 2x 1000000ns ( App.work 4x 3000000ns )', { warnings: ['slow disk'] }),
+  jvm(12, 'App.main 3x 2000000ns ( App.rest 1x 5000000ns App.work 5x 1000000ns )', {
+    target: { pid: 12, jdk: '25', vm: 'OpenJDK 64-Bit Server VM', mainClass: 'com.acme.Other' },
+    startedAt: '2026-11-21T07:59:59.000Z',
+    durationMs: 4000,
+    truncated: 'the JVM has ended',
+    calibration: { innerNs: 20, outerNs: 5, clock: 'nanoTime' },
+  }),
+]
+
+it('has the sums of all, and a tree of each', () => {
+  const all = together(PAIR)
+  expect(all.jvms).toEqual([
+    { pid: 11, mainClass: 'com.acme.Main', jdk: '17.0.15', durationMs: 10_000, threads: 1, truncated: false },
+    { pid: 12, mainClass: 'com.acme.Other', jdk: '25', durationMs: 4000, threads: 1, truncated: true },
+  ])
+  expect(all.threads.map(({ id, name, tree }) => [id, name, [...tree.metrics.calls!]])).toEqual([
+    [11, 'com.acme.Main', [2, 4]],
+    [12, 'com.acme.Other', [3, 1, 5]],
+  ])
+  expect([...all.merged.metrics.calls!]).toEqual([5, 9, 1])
+  expect([all.startedAt, all.durationMs, all.events.count, all.truncated]).toEqual([
+    ...['2026-11-21T07:59:59.000Z', 10_000, 4000, true],
+  ])
+  expect(all.calibration).toEqual({ innerNs: 20, outerNs: 13.25, clock: 'nanoTime' })
+  expect(all.warnings).toEqual(['JVM 11: slow disk', 'JVM 12: truncated: the JVM has ended'])
+  expect([all.instrumentation.redefinitions, all.instrumentation.longestPauseMs]).toEqual([4, 2.5])
+})
+
+it('reads so', () => {
+  expect(reportText(together(PAIR), { threads: true })).toBe(`jfluid profile of com.acme.Main, com.acme.Other
+JVM 1     pid 11, com.acme.Main, JDK 17.0.15: 2 calls in 1 thread, 10.0 s
+JVM 2     pid 12, com.acme.Other, JDK 25: 3 calls in 1 thread, 4.0 s, cut short
+root      com.acme.App.main
+recorded  10.0 s from 2026-11-21T07:59:59.000Z, scheme B
+calls     5 of the root in 2 JVMs
+methods   24 instrumented, 8 called, 4 redefinitions (15 ms, longest pause 3 ms)
+overhead  4.00k events, threads waited 3 ms (0.0 %)
+removed   of each JVM what its probes cost, at most t_I 20.0 ns a call, t_O 13.3
+          ns a call made (clock: nanoTime)
+warning   JVM 11: slow disk
+warning   JVM 12: truncated: the JVM has ended
+
+Calling context tree, all JVMs
+ total ms   self ms  % root      calls   ms/call  method
+   12.000     3.000   100.0          5     2.400  com.acme.App.main
+    5.000     5.000    41.7          1     5.000    com.acme.App.rest
+    4.000     4.000    33.3          9    0.4444    com.acme.App.work
+
+JVM com.acme.Main (11)
+ total ms   self ms  % root      calls   ms/call  method
+    4.000     1.000   100.0          2     2.000  com.acme.App.main
+    3.000     3.000    75.0          4    0.7500    com.acme.App.work
+
+JVM com.acme.Other (12)
+ total ms   self ms  % root      calls   ms/call  method
+    8.000     2.000   100.0          3     2.667  com.acme.App.main
+    5.000     5.000    62.5          1     5.000    com.acme.App.rest
+    1.000     1.000    12.5          5    0.2000    com.acme.App.work
+
+Hot methods, by self time, 3 of 3
+  self ms  total ms  % self      calls   ms/call  method
+    5.000     5.000    41.7          1     5.000  com.acme.App.rest
+    4.000     4.000    33.3          9    0.4444  com.acme.App.work
+    3.000    12.000    25.0          5     2.400  com.acme.App.main
+`)
+})
+
+it('comes back from its file, and what does not belong together is refused', () => {
+  const all = together(PAIR)
+  const bytes = encodeProfile(all)
+  expect(decodeProfile(bytes, 'p')).toEqual(all)
+  const spoilt = (change: (body: { jvms: unknown[] }) => void): Buffer => {
+    const body = unpack(bytes.subarray(HEADER_BYTES))
+    change(body)
+    const packed = pack(body)
+    const header = Buffer.from(bytes.subarray(0, HEADER_BYTES))
+    header.writeUInt32LE(crc32(packed), 12)
+    header.writeBigUInt64LE(BigInt(packed.length), 16)
+    return Buffer.concat([header, packed])
+  }
+  expect(
+    decodeProfile(
+      spoilt(() => {}),
+      'p',
+    ).jvms,
+  ).toHaveLength(2)
+  const changes: ((body: { jvms: unknown[] }) => void)[] = [
+    (body) => body.jvms.pop(),
+    (body) => body.jvms.splice(0, 1, 'a JVM'),
+    (body) => Object.assign(body.jvms[0]!, { pid: -1 }),
+    (body) => Object.assign(body.jvms[0]!, { truncated: 'yes' }),
+    (body) => Object.assign(body, { jvms: 2 }),
+  ]
+  for (const change of changes) expect(() => decodeProfile(spoilt(change), 'p')).toThrow(CorruptProfile)
+})
+
+it('one JVM is itself, and what differs from run to run has no JVMs', () => {
+  const [one] = PAIR as [Profile]
+  expect([...together([one]).merged.metrics.totalNs!]).toEqual([...one.merged.metrics.totalNs!])
+  expect(reproducible(together(PAIR)).jvms).toBeUndefined()
+})
