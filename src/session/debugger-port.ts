@@ -4,11 +4,15 @@
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { connect as connectSocket, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { EX_NOHOST, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { granted, JdwpTarget, type Version } from '../jdwp-client/index.ts'
 
 /** Of each step: the socket's connection, the handshake. */
 const CONNECT_MS = 5000
+/** HotSpot listens again a moment after a debugger has left, us for instance: so long is one that refuses asked again. */
+const REFUSED_MS = 1000
+const AGAIN_MS = 50
 /** For a reply. */
 const REPLY_MS = 10_000
 const OLDEST_JDK = 17
@@ -74,7 +78,7 @@ export interface DebuggedJvm {
  * @throws NobodyAtPort, NotDebuggerPort, DebuggerConnected, UnfitJvm, and those of the protocol
  */
 export async function openDebuggerPort(address: DebuggerAddress): Promise<DebuggedJvm> {
-  const socket = await connected(address)
+  const socket = await listening(address)
   const local = { address: socket.localAddress ?? '', port: socket.localPort ?? 0 }
   let jvm: JdwpTarget
   try {
@@ -95,10 +99,29 @@ export async function openDebuggerPort(address: DebuggerAddress): Promise<Debugg
 /** As `attach/hsperfdata.ts` has it of a JVM next door: "OpenJDK 64-Bit Server VM". */
 const isHotSpot = ({ vmName }: Version): boolean => /HotSpot|(?:Server|Client|Minimal) VM/.test(vmName)
 
+async function listening(address: DebuggerAddress): Promise<Socket> {
+  for (const until = performance.now() + REFUSED_MS; ; await pause(AGAIN_MS)) {
+    try {
+      return await connected(address)
+    } catch (problem) {
+      const isRefused = isCode(problem, 'ECONNREFUSED')
+      if (isRefused && performance.now() < until) continue
+      if (problem instanceof JfluidError) throw problem
+      if (isRefused && isServed(address)) throw new DebuggerConnected(address)
+      throw new NobodyAtPort(address, (problem as Error).message)
+    }
+  }
+}
+
+const isCode = (problem: unknown, code: string): boolean =>
+  problem instanceof Error && (problem as NodeJS.ErrnoException).code === code
+
+/** @throws what the socket says, or that nobody answers */
 function connected(address: DebuggerAddress): Promise<Socket> {
   const socket = connectSocket({ host: address.host, port: address.port, noDelay: true })
   return new Promise((resolve, reject) => {
-    const fail = (problem: JfluidError): void => {
+    const fail = (problem: Error): void => {
+      clearTimeout(alarm)
       socket.destroy()
       reject(problem)
     }
@@ -106,14 +129,7 @@ function connected(address: DebuggerAddress): Promise<Socket> {
       () => fail(new NobodyAtPort(address, `no answer within ${CONNECT_MS} ms`)),
       CONNECT_MS,
     )
-    socket.on('error', (problem: NodeJS.ErrnoException) => {
-      clearTimeout(alarm)
-      fail(
-        problem.code === 'ECONNREFUSED' && isServed(address)
-          ? new DebuggerConnected(address)
-          : new NobodyAtPort(address, problem.message),
-      )
-    })
+    socket.on('error', fail)
     socket.once('connect', () => {
       clearTimeout(alarm)
       resolve(socket)
