@@ -7,6 +7,7 @@ import { type Leave, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
 import { runRegionView } from '../tui/region-app.ts'
 import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/screen.ts'
+import { type AllFlag, checkAll } from './all.ts'
 import { describeDetach, finish } from './finish.ts'
 import { liveSource, regionSource } from './live.ts'
 import { describeMatches } from './matches.ts'
@@ -20,7 +21,7 @@ import { checkWait, type WaitFlags } from './wait-for.ts'
 import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-export interface AttachFlags extends SessionFlags, PlaceFlags, JdwpFlag, WaitFlags {
+export interface AttachFlags extends SessionFlags, PlaceFlags, JdwpFlag, WaitFlags, AllFlag {
   readonly out?: string
 }
 
@@ -32,7 +33,12 @@ function lacksRoot({ root, region }: AttachFlags): boolean {
 }
 
 export async function attach(pidText: string | undefined, flags: AttachFlags): Promise<void> {
+  checkAll(pidText, flags)
   checkWait(pidText, flags)
+  if (flags.all !== undefined) {
+    const { attachAll } = await import('./attach-all.ts')
+    return await attachAll(flags.all, flags)
+  }
   checkJdwp(pidText, flags)
   const address = addressOf(pidText)
   if (address !== null) {

@@ -28,6 +28,7 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
     { line: 'attach ssh://shop7/OrderServer --root Checkout.pay', says: 'a JVM of another machine' },
     { line: 'attach', says: 'pick the JVM and the root from lists' },
     { line: 'attach --wait-for OrderServer --root OrderService.process', says: 'once it is started' },
+    { line: "attach --all 'shop-*.jar' --root Checkout.pay", says: 'several JVMs in one view' },
     { line: 'attach --jdwp 5005 --root Checkout.pay', says: "over a debugger's port, without attach" },
     { line: 'attach 4711 --mode sample --every 10ms', says: 'where is the whole JVM?' },
   ],

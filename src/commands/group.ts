@@ -81,6 +81,9 @@ export function ownPath(out: string, pid: number): string {
 export class Group {
   readonly members: readonly Member[]
   readonly #problems: Problem[]
+  readonly #kept: { readonly jvm: Jvm; readonly path: string }[] = []
+  /** Those that had ended when all was set to zero. */
+  readonly #leftOut = new Set<Member>()
   readonly #tell: (line: string) => void
 
   private constructor(members: readonly Member[], problems: Problem[], tell: (line: string) => void) {
@@ -159,6 +162,16 @@ export class Group {
     }
   }
 
+  /** What is in the way of those that are not among the members. */
+  get refusals(): string[] {
+    return this.#problems.map(({ jvm, error }) => told(jvm, error.message))
+  }
+
+  /** After `finish`: where the profile of each JVM is. */
+  get keptLines(): string[] {
+    return this.#kept.map(({ jvm, path }) => `${nameOf(jvm)} by itself is in ${path}`)
+  }
+
   /** Settles when no session is left. */
   get ended(): Promise<string> {
     return Promise.all(this.members.map(({ session }) => session.ended)).then((reasons) =>
@@ -166,9 +179,19 @@ export class Group {
     )
   }
 
+  /** All counts of a member begin at zero; one that has ended has no part any more in what comes. Its own profile stays. */
+  reset(member: Member): void {
+    if (member.session.ending !== null) this.#leftOut.add(member)
+    member.session.reset()
+  }
+
+  readonly #isIn = (member: Member): boolean =>
+    this.#leftOut.size === this.members.length || !this.#leftOut.has(member)
+
   /** What has been recorded so far; recording goes on. */
   async profileSoFar(why: string): Promise<Profile> {
-    return together(await Promise.all(this.members.map(({ session }) => session.profileSoFar(why))))
+    const members = this.members.filter(this.#isIn)
+    return together(await Promise.all(members.map(({ session }) => session.profileSoFar(why))))
   }
 
   /**
@@ -181,7 +204,9 @@ export class Group {
     const settled = await Promise.allSettled(this.members.map((it) => this.#finished(it)))
     const failed = settled.find((it) => it.status === 'rejected')
     if (failed !== undefined) throw failed.reason
-    const profiles = settled.flatMap((it) => (it.status === 'fulfilled' ? (it.value ?? []) : []))
+    const profiles = settled.flatMap((it, i) =>
+      it.status === 'fulfilled' && it.value !== null && this.#isIn(this.members[i]!) ? [it.value] : [],
+    )
     if (profiles.length === 0) throw this.#problems[0]!.error
     return together(profiles)
   }
@@ -195,7 +220,10 @@ export class Group {
       const finished = await (place === null ? finishing : place.orAutosaved(finishing))
       profile = finished.profile
       this.#tell(describeDetach(session, finished.report))
-      await place?.keep(profile)
+      if (place !== null) {
+        await place.keep(profile)
+        this.#kept.push({ jvm, path: place.path })
+      }
       const problem = outcome(session, null, place?.path ?? null)
       if (problem !== null) this.#problems.push({ jvm, error: problem })
     } catch (error) {

@@ -103,6 +103,7 @@ export function commandLine(version: string): Command {
       .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
   )
   withJdwpFlag(attach)
+    .option('--all <pattern>', ALL_HELP)
     .option('--wait-for <pattern>', WAIT_HELP)
     .option('--wait-timeout <time>', 'how long to wait for it: 30s, 2m; without end unless given')
     .option('--out <file>', 'write the profile there when leaving')

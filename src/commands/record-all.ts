@@ -48,8 +48,7 @@ export async function recordAll(pattern: string, flags: RecordFlags): Promise<vo
     const profile = await group.finish()
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
     await places.whole.keep(profile)
-    for (const { place } of group.members)
-      if (place !== null) progress.note(`its own profile is in ${place.path}`)
+    for (const line of group.keptLines) progress.note(line)
     progress.note(`profile of all written to ${out}; read it with: jfluid report ${shellWord(out)}`)
     const problem = group.outcome(signal, out)
     if (problem !== null) throw problem

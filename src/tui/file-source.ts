@@ -49,6 +49,7 @@ function statusOf(profile: Profile, path: string): LiveStatus {
   const latest = overhead?.windows.at(-1)
   return {
     pid: target.pid,
+    ...(profile.jvms !== undefined && { jvms: profile.jvms.length }),
     mainClass: target.mainClass,
     jdk: target.jdk,
     scheme: profile.scheme,

@@ -115,7 +115,7 @@ export function identityLine(scene: FrameScene, doing: string = scene.status.pha
   const who = [
     run(' jfluid ', 'title'),
     ...(file === undefined ? [] : [run(` ${cut(clean(file.name), wide ? 40 : 20)} `, 'title')]),
-    run(file === undefined || wide ? ` pid ${status.pid}  ` : ' ', 'dim'),
+    run(file === undefined || wide ? ` ${whoseText(status)}  ` : ' ', 'dim'),
     run(clean(status.mainClass), file === undefined ? 'title' : 'plain'),
     run(wide ? `  JDK ${clean(status.jdk)}` : '', 'dim'),
   ]
@@ -127,6 +127,15 @@ export function identityLine(scene: FrameScene, doing: string = scene.status.pha
     run(` ${span(status.elapsedMs)} `),
   ]
   return between(who, atRight, columns)
+}
+
+function whoseText({ pid, jvms }: LiveStatus): string {
+  return jvms === undefined ? `pid ${pid}` : `${jvms} JVM${jvms === 1 ? '' : 's'}`
+}
+
+/** What stands where a tree is one of several: a thread, or a JVM. */
+export function partWord({ jvms }: LiveStatus): 'thread' | 'JVM' {
+  return jvms === undefined ? 'thread' : 'JVM'
 }
 
 /** "2026-11-23 04:13Z", as reports have it. */

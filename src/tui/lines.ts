@@ -33,6 +33,7 @@ import {
   keyLine,
   keyLines,
   messageLine,
+  partWord,
   run,
   say,
   screenLines,
@@ -101,10 +102,10 @@ function statusLines(scene: Scene): Line[] {
   ]
   const thread =
     model.thread !== undefined
-      ? run(`  ${cut(threadName(model), wide ? 40 : 24)} `, 'title')
+      ? run(`  ${cut(threadName(scene), wide ? 40 : 24)} `, 'title')
       : calls !== ''
         ? run(`  ${cut(calls, wide ? 60 : 30)} `, 'title')
-        : run(wide ? '  all threads ' : '', 'dim')
+        : run(wide ? `  all ${partWord(status)}s ` : '', 'dim')
   return [identityLine(scene), between(status.isSampledByJvm ? sampled : second, [thread], columns)]
 }
 
@@ -147,10 +148,13 @@ function sureness({ model, unicode }: Scene): Run[] {
   return time > 0 ? [run(`  ${unicode ? '±' : '+-'}${percent(error, time)} %`)] : []
 }
 
-function threadName(model: LiveModel): string {
-  if (model.thread === undefined) return 'all threads'
+function threadName({ model, status }: Scene): string {
+  const part = partWord(status)
+  if (model.thread === undefined) return `all ${part}s`
   const thread = model.threads.find((each) => each.id === model.thread)
-  return thread ? `thread ${clean(thread.name)}` : `thread ${model.thread}, gone`
+  if (thread === undefined) return `${part} ${model.thread}, gone`
+  // JVMs may well have one name.
+  return part === 'JVM' ? `JVM ${thread.id} ${clean(thread.name)}` : `thread ${clean(thread.name)}`
 }
 
 function bodyLines(scene: Scene): Line[] {

@@ -10,6 +10,8 @@ import type { Steering } from './steering.ts'
 
 export interface LiveStatus {
   readonly pid: number
+  /** Of several: how many, which stand in the place of threads; `pid` is that of the first. */
+  readonly jvms?: number
   readonly mainClass: string
   readonly jdk: string
   readonly scheme: 'a' | 'b'

@@ -2,11 +2,12 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { readProfile } from '../../src/profile/file.ts'
-import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { newest, oldest } from '../support/jdks.ts'
+import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { type Jdk, newest, oldest } from '../support/jdks.ts'
 import { callsByPath, lines, readProfileJson, startJfluid, stderrLine } from '../support/jfluid.ts'
+import { Terminal } from '../support/terminal.ts'
 
 /** No other test, and no other run of this one, has JVMs of that name. */
 const NAME = `Member${process.pid}`
@@ -25,26 +26,32 @@ public class ${NAME} {
   }
 }`
 
+let classes: string
+beforeAll(async () => {
+  classes = await compileJava(oldest, { [`fix/${NAME}.java`]: MEMBER })
+})
+
+async function start(jdk: Jdk, ...options: string[]): Promise<JavaProcess> {
+  const java = startJava(jdk, [...options, '-cp', classes, `fix.${NAME}`])
+  await java.line(/ready/)
+  return java
+}
+
+async function calls(java: JavaProcess, n: number): Promise<void> {
+  java.send(String(n))
+  await java.line(new RegExp(`^done ${n}$`))
+}
+
 it('all are recorded together and each by itself; one that takes no attach, and one that ends, are told', async () => {
-  const classes = await compileJava(oldest, { [`fix/${NAME}.java`]: MEMBER })
-  const start = async (jdk: typeof oldest, ...options: string[]) => {
-    const java = startJava(jdk, [...options, '-cp', classes, `fix.${NAME}`])
-    await java.line(/ready/)
-    return java
-  }
   const [a, b, shut] = await Promise.all([
     start(oldest),
     start(newest),
     start(newest, '-XX:+DisableAttachMechanism'),
   ])
   const out = join(temporaryDirectory(), 'p.jfluid')
-  const words = ['--all', `fix.${NAME.slice(0, -1)}*`, '--root', `fix.${NAME}.work`, '--out', out]
+  const words = ['--all', `*.${NAME}`, '--root', `fix.${NAME}.work`, '--out', out]
   const recording = startJfluid('record', ...words, '--duration', '10m')
   await stderrLine(recording, /^recording 2 JVMs/)
-  const calls = async (java: typeof a, n: number) => {
-    java.send(String(n))
-    await java.line(new RegExp(`^done ${n}$`))
-  }
   await Promise.all([calls(a, 3), calls(b, 5)])
   a.child.stdin?.end()
   await a.exit
@@ -85,4 +92,29 @@ it('all are recorded together and each by itself; one that takes no attach, and 
   )
   expect(existsSync(out.replace('.jfluid', `.${shut.pid}.jfluid`))).toBe(false)
   expect(a.stderr() + shut.stdout()).not.toMatch(/Full thread dump/)
+})
+
+it('all are shown together, and one alone; both have their own code in the end', async () => {
+  const [a, b] = await Promise.all([start(newest), start(newest)])
+  const out = join(temporaryDirectory(), 'p.jfluid')
+  const words = ['attach', '--all', NAME, '--root', `fix.${NAME}.work`, '--out', out]
+  const terminal = Terminal.jfluid(words, { columns: 110 })
+  const shows = (pattern: RegExp) => terminal.until((lines) => lines.some((line) => pattern.test(line)))
+  await shows(/^ jfluid {2}2 JVMs {2}fix\.Member/)
+  await Promise.all([calls(a, 3), calls(b, 5)])
+  await shows(/ 100\.0 +8 .*\.work$/)
+  terminal.send('T')
+  const row = new RegExp(` 15 .* ${b.pid} +fix\\.${NAME}$`)
+  await terminal.until(
+    (lines) => lines.some((line) => /\bJVM$/.test(line)) && lines.some((it) => row.test(it)),
+  )
+  terminal.send('q')
+  const { code } = await terminal.exit
+  const said = terminal.scrollback()
+  expect(code, said.join('\n')).toBe(0)
+  expect(said).toContain('Calling context tree, all JVMs')
+  for (const { pid } of [a, b]) {
+    expect(said.filter((line) => line.startsWith(`detached from ${pid} `)).join()).toContain('nothing left')
+  }
+  expect(lines(callsByPath((await readProfileJson(out)).merged))[0]).toBe(`fix.${NAME}.work(I)I 8`)
 })

@@ -48,7 +48,7 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
     })
     blocks.push(() => blockOf({ count: tree.count, name, size: tree.size, columns }, kept))
   }
-  add('all threads', profile.merged, mostContexts, MOST_HOT)
+  add(profile.jvms === undefined ? 'all threads' : 'all JVMs', profile.merged, mostContexts, MOST_HOT)
   const threads = profile.threads.filter(({ tree }) => tree.count > 0)
   if (threads.length > 1) {
     let left = mostContexts

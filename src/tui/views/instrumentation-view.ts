@@ -35,7 +35,7 @@ export class InstrumentationView extends View {
 
   override nothing(): string | undefined {
     return this.#facts() === undefined
-      ? 'Nothing is known here of what has been done to code: no method has probes, or they are on another machine.'
+      ? 'Nothing is known here of what has been done to code: no method has probes, or they are on another machine, or in several JVMs.'
       : undefined
   }
 

@@ -5,7 +5,7 @@ import type { ThreadTree, Tree } from '../../cct/tree.ts'
 import { column, rootTotal } from '../../profile/profile.ts'
 import { ASCII_BARS, BARS } from '../../profile/region-text.ts'
 import { clean, count, cut, pad, percent, right, shortCount, width } from '../format.ts'
-import { glyphsOf, run } from '../frame-lines.ts'
+import { glyphsOf, partWord, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
 import type { Sort, SortColumn } from '../rows.ts'
 import type { Line, Run } from '../screen.ts'
@@ -165,12 +165,14 @@ export class ThreadsView extends View {
     const selected = this.#threads.find(({ id }) => id === this.#selected)
     const activity = isAll ? sumOf(this.#threads) : selected?.activity
     if (activity === undefined || isOver(scene))
-      return isAll ? 'Enter shows all threads' : 'Enter shows this thread alone'
+      return isAll
+        ? `Enter shows all ${partWord(scene.status)}s`
+        : `Enter shows this ${partWord(scene.status)} alone`
     const { inside, perSecond } = activity
     const told = `${shortCount(perSecond.at(-1) ?? 0)} ${inside === undefined ? 'samples' : 'events'} in the last second`
     const many = isAll || (inside ?? 0) > 1 ? `${inside} ` : inside === 0 ? 'not ' : ''
     const where = inside === undefined ? '' : `, ${many}inside a root now`
-    return `Enter shows ${isAll ? 'all threads' : 'it alone'}; ${told}${where}`
+    return `Enter shows ${isAll ? `all ${partWord(scene.status)}s` : 'it alone'}; ${told}${where}`
   }
 
   /** Where nobody knows what threads did lately, and where there is room, their shares have bars. */
@@ -207,7 +209,7 @@ export class ThreadsView extends View {
     const { hasBar, seconds } = this.#pictures(scene.columns)
     const lately = seconds > 0 ? `  ${pad(`last ${seconds} s`, seconds)}` : ''
     const rest = `${' '.repeat(hasBar ? CELLS.bar : 0)}${lately}${right('id', CELLS.id)}${' '.repeat(seconds > 0 ? 3 : 2)}`
-    const name = head('name', 'thread')
+    const name = head('name', partWord(scene.status))
     const used = CELLS.total + CELLS.share + CELLS.calls + rest.length + width(name.text)
     return [...line, run(rest, 'header'), name, run(' '.repeat(Math.max(0, scene.columns - used)), 'header')]
   }
@@ -242,7 +244,7 @@ export class ThreadsView extends View {
     const isSingle = thread !== undefined && thread.id !== VIRTUAL
     const share = hasBar ? `  ${pad(bar.repeat(cells), BAR_CELLS)}  ` : ''
     const lately = seconds > 0 ? `  ${sparkline(scene, activity, seconds, isSingle ? most : undefined)}` : ''
-    const name = thread === undefined ? 'all threads' : clean(thread.name)
+    const name = thread === undefined ? `all ${partWord(scene.status)}s` : clean(thread.name)
     const id = right(thread === undefined ? '' : `${thread.id}`, CELLS.id)
     const isInside = thread !== undefined && (activity?.inside ?? 0) > 0 && !isOver(scene)
     const mark = pad(isInside ? ` ${active}` : '', seconds > 0 ? 3 : 2)

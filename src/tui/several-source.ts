@@ -1,0 +1,130 @@
+// The live view of several JVMs: their sources as one. What it shows is the sum by name, and the JVMs stand where others have threads.
+
+import type { Snapshot } from '../cct/tree.ts'
+import { type Part, UnionIds, unionOf } from '../cct/union.ts'
+import type { Keeper } from './keeper.ts'
+import type { LiveSource, LiveStatus } from './live-source.ts'
+
+export interface OneOfSeveral {
+  readonly pid: number
+  /** Main class or jar. */
+  readonly name: string
+  readonly source: LiveSource
+}
+
+/**
+ * Nothing of what is of one JVM: no single threads, no slow calls, no course, no facts of its code, no steering.
+ *
+ * @param sources   at least one, all of one mode, whose trees have a union (`unionOf`)
+ * @param refusals  what is in the way of others
+ */
+export function severalSource(
+  sources: readonly OneOfSeveral[],
+  refusals: readonly string[],
+  keeper: Keeper,
+): LiveSource {
+  const ids = new UnionIds()
+  const members = sources.map((it) => new Member(it))
+  return {
+    async snapshot(perThread) {
+      const shown = members.filter((it) => !it.isOut)
+      const pictures = await Promise.all(shown.map((it) => it.picture()))
+      const parts = pictures.map(({ merged }, i): Part => {
+        const { source } = shown[i]!
+        return { tree: merged, nameOf: (id) => source.methodName(id) }
+      })
+      const sum = (key: 'events' | 'waitNs' | 'healed'): number =>
+        pictures.reduce((all, it) => all + it[key], 0)
+      return {
+        merged: unionOf(parts, ids),
+        threads: perThread
+          ? shown.map(({ pid, name }, i) => ({ id: pid, name, tree: unionOf([parts[i]!], ids) }))
+          : [],
+        ...{ events: sum('events'), waitNs: sum('waitNs'), healed: sum('healed') },
+      }
+    },
+    methodName: (id) => ids.names[id] ?? { class: '?', method: `#${id}`, descriptor: '()V', loader: '?' },
+    status: () =>
+      statusOf(
+        members.filter((it) => !it.isOut),
+        refusals,
+      ),
+    reset: () => {
+      const isAnyLeft = members.some(({ ended }) => ended === undefined)
+      for (const member of members) member.reset(isAnyLeft)
+    },
+    keeper,
+    ended: Promise.all(members.map(({ source }) => source.ended)).then((reasons) =>
+      reasons.length === 1 ? reasons[0]! : 'all of the JVMs, or their sessions, have ended',
+    ),
+  }
+}
+
+class Member {
+  readonly pid: number
+  readonly name: string
+  readonly source: LiveSource
+  /** Why it is over; undefined while it is not. */
+  ended: string | undefined
+  /** It had ended when all was set to zero: of what is shown now it has no part. */
+  isOut = false
+  #latest: Snapshot | undefined
+
+  constructor({ pid, name, source }: OneOfSeveral) {
+    this.pid = pid
+    this.name = name
+    this.source = source
+    void source.ended.then((reason) => {
+      this.ended = reason
+    })
+  }
+
+  reset(isAnyLeft: boolean): void {
+    if (isAnyLeft && this.ended !== undefined) this.isOut = true
+    this.source.reset()
+  }
+
+  /** The newest; of one whose session has ended, the last that there was. */
+  async picture(): Promise<Snapshot> {
+    try {
+      this.#latest = await this.source.snapshot(false)
+    } catch (error) {
+      if (this.ended === undefined || this.#latest === undefined) throw error
+    }
+    return this.#latest
+  }
+}
+
+function statusOf(members: readonly Member[], refusals: readonly string[]): LiveStatus {
+  const all = members.map(({ source }) => source.status())
+  const first = all[0]!
+  const sum = (of: (status: LiveStatus) => number): number => all.reduce((total, it) => total + of(it), 0)
+  const each = (of: (status: LiveStatus) => string): string => [...new Set(all.map(of))].join(', ')
+  const phases = all.map(({ phase }, i) => (members[i]!.ended === undefined ? phase : 'ended'))
+  const going = phases.filter((it) => it !== 'ended')
+  const messages = members.flatMap(({ pid }, i) => {
+    const { message } = all[i]!
+    return message === undefined ? [] : [`JVM ${pid}: ${message}`]
+  })
+  return {
+    pid: first.pid,
+    jvms: members.length,
+    mainClass: each(({ mainClass }) => mainClass),
+    jdk: each(({ jdk }) => jdk),
+    ...{ scheme: first.scheme, mode: first.mode, roots: first.roots },
+    instrumentedMethods: sum((it) => it.instrumentedMethods),
+    calledMethods: sum((it) => it.calledMethods),
+    events: sum((it) => it.events),
+    eventsPerSecond: sum((it) => it.eventsPerSecond),
+    waitPercent: sum((it) => it.waitPercent) / all.length,
+    elapsedMs: Math.max(...all.map((it) => it.elapsedMs)),
+    phase: going.find((it) => it === 'recording') ?? going[0] ?? 'ended',
+    // Where something is recorded, the view shows that, and what there is to say is a warning.
+    ...(messages.length === all.length && { message: messages[0]! }),
+    warnings: [
+      ...refusals,
+      ...members.flatMap(({ pid, ended }) => (ended === undefined ? [] : [`JVM ${pid}: ${ended}`])),
+      ...members.flatMap(({ pid }, i) => all[i]!.warnings.map((it) => `JVM ${pid}: ${it}`)),
+    ],
+  }
+}
