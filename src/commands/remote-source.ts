@@ -17,6 +17,8 @@ import { parsed, type RemoteSession } from './remote-session.ts'
 const PERIOD_MS = 200
 /** Between looks whether a picture that is waited for can come. */
 const LOOK_MS = 100
+/** A picture that takes longer is drawn when it is there, and what there was until then. */
+const LATE_MS = 500
 
 const UNKNOWN: MethodName = { class: '', method: '(not told yet)', descriptor: '', loader: '' }
 
@@ -68,12 +70,14 @@ class RemoteView {
     return { ...this.#status, remote: { where, lostForMs, pending: this.#pending } }
   }
 
-  /** One at a time: each goes on from the one before. */
+  /** One at a time: each goes on from the one before. One that is late is not waited for: the view would rest as long. */
   async snapshot(perThread: boolean): Promise<Snapshot> {
+    const late = performance.now() + LATE_MS
     for (;;) {
       const asked = this.#asked ?? this.#ask(perThread)
-      const picture = await this.#unlessLost(asked.picture)
-      if (asked.perThread || !perThread || this.#session.lostForMs !== null) return picture
+      const picture = await this.#inTime(asked.picture, late)
+      if (picture === null) return this.#last!
+      if (asked.perThread || !perThread) return picture
     }
   }
 
@@ -85,12 +89,13 @@ class RemoteView {
     return this.#asked
   }
 
-  async #unlessLost(picture: Promise<Snapshot>): Promise<Snapshot> {
+  /** @returns null if it is late, and there is the one before */
+  async #inTime(picture: Promise<Snapshot>, late: number): Promise<Snapshot | null> {
     for (;;) {
-      const late = sleep(LOOK_MS, null)
-      const first = await Promise.race([picture, late])
+      const first = await Promise.race([picture, sleep(LOOK_MS, null)])
       if (first !== null) return first
-      if (this.#session.lostForMs !== null && this.#last !== undefined) return this.#last
+      const isLate = this.#session.lostForMs !== null || performance.now() > late
+      if (isLate && this.#last !== undefined) return null
     }
   }
 

@@ -39,6 +39,8 @@ interface Asked {
   reject(error: unknown): void
 }
 
+/** Two pulses have had no answer. */
+const QUIET_MS = 2.5 * PULSE_MS
 const FIRST_PAUSE_MS = 200
 const LONGEST_PAUSE_MS = 3000
 /** By then the proxy has given up, too. */
@@ -56,6 +58,7 @@ export class Caller {
   #next = 1
   #connection: Duplex | null = null
   #lostAt: number | null = null
+  #heardAt = performance.now()
   #over: JfluidError | null = null
   #bytes = 0
 
@@ -75,9 +78,12 @@ export class Caller {
     return this.#way.where
   }
 
-  /** For how long there has been no connection, in ms; null while there is one. */
+  /** For how long there has been no connection, or nothing has come by it, in ms; null while something does. */
   get lostForMs(): number | null {
-    return this.#lostAt === null ? null : performance.now() - this.#lostAt
+    const now = performance.now()
+    if (this.#lostAt !== null) return now - this.#lostAt
+    const silentMs = now - this.#heardAt
+    return silentMs > QUIET_MS ? silentMs : null
   }
 
   /** Bytes that have come. */
@@ -185,9 +191,9 @@ export class Caller {
   }
 
   #listen(connection: Duplex, reader: FrameReader, messages: unknown[][]): void {
-    let heard = performance.now()
+    this.#heardAt = performance.now()
     const pulse = setInterval(() => {
-      if (performance.now() - heard > SILENCE_MS) connection.destroy()
+      if (performance.now() - this.#heardAt > SILENCE_MS) connection.destroy()
       else connection.write(encodeFrame([0]))
     }, PULSE_MS)
     pulse.unref()
@@ -201,7 +207,7 @@ export class Caller {
       }
     }
     connection.on('data', (bytes: Buffer) => {
-      heard = performance.now()
+      this.#heardAt = performance.now()
       this.#bytes += bytes.length
       take(() => reader.push(bytes))
     })
@@ -231,7 +237,8 @@ export class Caller {
 
   /** Until there is a connection again, or there will be none. */
   async #again(): Promise<void> {
-    this.#lostAt = performance.now()
+    const since = performance.now()
+    this.#lostAt = since
     for (let pause = FIRST_PAUSE_MS; this.#over === null; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       await sleep(pause)
       if (this.#over !== null) return
@@ -241,7 +248,7 @@ export class Caller {
       } catch (error) {
         if (!(error instanceof JfluidError)) throw error
         if (error instanceof SessionGone || error instanceof OtherProxyVersion) this.#end(error)
-        else if ((this.lostForMs ?? 0) > GIVE_UP_MS) this.#end(new ProxyLost(this.where, error.message))
+        else if (performance.now() - since > GIVE_UP_MS) this.#end(new ProxyLost(this.where, error.message))
       }
     }
   }

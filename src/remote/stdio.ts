@@ -59,6 +59,10 @@ export async function serveSession(
   await closed
   server.close()
   await sessions.close()
+  removeSocket(path)
+}
+
+function removeSocket(path: string): void {
   rmSync(path, { force: true })
   try {
     rmdirSync(dirname(path))
@@ -180,7 +184,7 @@ async function reach(path: string): Promise<Socket> {
     socket.once('connect', () => resolve(socket))
     socket.once('error', () => {
       // It was killed: what it could not remove is of no use to anybody.
-      rmSync(path, { force: true })
+      removeSocket(path)
       reject(new SessionGone())
     })
   })

@@ -29,6 +29,7 @@ const SECTIONS = {
   files: async () => (await import('./files.mjs')).files(),
   'root-calls': async () => (await import('./root-calls.mjs')).rootCalls(),
   view: async () => (await import('./view.mjs')).view(),
+  remote: async (jdks) => (await import('./remote.mjs')).remote(jdks),
   decode: async () => (await import('./decode-section.mjs')).decode(),
 }
 

@@ -105,6 +105,7 @@ forNewestJdk((jdk) => {
     const autosaved = await readProfileJson(join(file, '..', readdirSync(join(file, '..'))[0]!))
     expect(autosaved.merged[0]?.method).toBe('task')
     await until(async () => (await threadNames(java.pid)).every((name) => !name.includes('jfluid')))
+    expect(readdirSync(there.tmp)).toEqual([])
     java.send('run 1')
     await java.line(/done/, 2)
   })
