@@ -81,6 +81,8 @@ export class RingReader implements ThreadGate {
   #idle = 0
   #returned = 0
   #lastTicks = 0
+  /** Of the buffer, when something was missing last. */
+  #age = 0
   #events = 0
   #disordered = 0
   #complete = true
@@ -186,7 +188,7 @@ export class RingReader implements ThreadGate {
     for (let chunk = 0; chunk < ring.chunkCount; chunk++) if (ring.state(chunk) === CHUNK_FREE) free++
     if (free > ring.chunkCount / 2) return
     for (let chunk = 0; chunk < ring.chunkCount; chunk++) {
-      if (ring.state(chunk) !== CHUNK_FULL) continue
+      if (ring.state(chunk) !== CHUNK_FULL || !ring.isSettled(chunk)) continue
       // What contradicts something is found again, and refused, when it is to be read.
       if (this.#known[chunk] === 0 && this.#take(chunk, this.#arrived) !== undefined) continue
       const later = this.#writers.get(ring.writer(chunk))?.later
@@ -260,7 +262,7 @@ export class RingReader implements ThreadGate {
       const isCopy = this.#aside.has(chunk)
       const ended = isCopy || this.#seen[chunk] === CHUNK_FULL || writer.later.has(writer.sequence + 1)
       this.#read(writer, 0, this)
-      if (writer.held || !ended) return chunks
+      if (writer.held || !ended || !(isCopy || this.#ring.isSettled(chunk))) return chunks
       if (isCopy) this.#aside.release(chunk)
       else this.#giveBack(chunk, writer.offset)
       this.#onChunk()
@@ -359,6 +361,9 @@ export class RingReader implements ThreadGate {
    * SUBMIT is lost, and what was begun stands for itself.
    */
   #giveUp(): void {
+    const age = this.#ring.age()
+    if (age !== 0 && age === this.#age) return // nothing has come since the last round
+    this.#age = age
     let late: Writer[] | null = null
     for (const writer of this.#active) {
       const missing = writer.chunk < 0 && writer.later.size > 0

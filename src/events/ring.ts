@@ -155,6 +155,10 @@ export interface Ring {
    *          as a whole from now on.
    */
   look(chunk: number, from: number, level: RingLevel): number
+  /** Whether level 0 sees all that level 1 does. */
+  isSettled(chunk: number): boolean
+  /** Another number as soon as there may be something new; 0: always. */
+  age(): number
   /** What `look` saw: the chunk's offset `o` is element `origin(chunk, level) + o / 4`. */
   words(level: RingLevel): Uint32Array
   origin(chunk: number, level: RingLevel): number
@@ -266,6 +270,14 @@ class MappedRing implements Ring {
     return known * EVENT_BYTES
   }
 
+  isSettled(): boolean {
+    return true
+  }
+
+  age(): number {
+    return 0
+  }
+
   words(_level: RingLevel): Uint32Array {
     return this.#words
   }
@@ -375,6 +387,14 @@ class FileRing implements Ring {
     return end
   }
 
+  isSettled(): boolean {
+    return true
+  }
+
+  age(): number {
+    return 0
+  }
+
   words(level: RingLevel): Uint32Array {
     return this.#levels[level]
   }
@@ -443,7 +463,7 @@ function signature(reader: RingReaderThread): [offset: number, value: number][] 
 }
 
 /** -1 for what is none. */
-function checkedEpoch(low: number, high: number): number {
+export function checkedEpoch(low: number, high: number): number {
   return high === 0 && low < MOST_EPOCHS ? low : -1
 }
 

@@ -85,8 +85,8 @@ export async function beginAnew(
   roots: readonly RootPattern[],
   onPhase: (phase: string) => void,
 ): Promise<Begun> {
-  const { byHand, door, options, pid } = before.engine
-  const target = readTargetProcess(pid)
+  const { byHand, door, options, pid, process } = before.engine
+  const target = process === null ? undefined : readTargetProcess(process)
   onPhase('giving the old code back')
   await before.end.detach(false)
   if (before.end.ending?.how !== 'detached')

@@ -5,9 +5,10 @@ import type { ClassInfo } from '../base/class-info.ts'
 import { CLASS_HIDDEN, CLASS_JDK } from '../base/class-info.ts'
 import { granted, type JdwpTarget } from '../jdwp-client/index.ts'
 import { DebuggerClasses } from './debugger-classes.ts'
+import { NoInstrumentThere } from './debugger-launch.ts'
 import { type DebuggedJvm, type DebuggerAddress, openDebuggerPort } from './debugger-port.ts'
 import { type Check, examine, type Finding } from './doctor.ts'
-import { NoInstrumentThere, NothingShared, targetOf } from './jdwp-door.ts'
+import { targetOf } from './jdwp-door.ts'
 import { type ReachOptions, type RootReach, reachAmong } from './root-reach.ts'
 
 export interface DebuggedExamination {
@@ -43,7 +44,7 @@ export async function examineDebugged(
   const debugged = await openDebuggerPort(address)
   const { jvm } = debugged
   try {
-    const { pid, problem } = processOf(debugged)
+    const pid = targetOf(debugged)?.pid ?? null
     const outside = pid === null ? undefined : examine(pid)
     const capabilities = granted(await jvm.virtualMachine.capabilitiesNew(), 'what it can do')
     const readable = capabilities.canGetBytecodes && capabilities.canGetConstantPool
@@ -54,7 +55,7 @@ export async function examineDebugged(
     const findings: Finding[] = [
       { check: 'jdk', level: 'ok', text: `${debugged.version.vmVersion}, ${debugged.version.vmName}` },
       port(await threadsOf(jvm), started !== null && started.set.suspendPolicy !== 'NONE'),
-      problem ?? { check: 'container', level: 'ok', text: `is process ${pid} of this machine` },
+      container(pid, debugged),
       await instrument(jvm, address),
       agentLoading(),
       ...(outside?.findings ?? []).filter(({ check }) => !NOT_OVER_PORT.has(check)),
@@ -83,13 +84,12 @@ function isOfProgram({ flags, name }: ClassInfo): boolean {
   return (flags & (CLASS_JDK | CLASS_HIDDEN)) === 0 && !name.startsWith('jfluid/')
 }
 
-function processOf(debugged: DebuggedJvm): { readonly pid: number | null; readonly problem: Finding | null } {
-  try {
-    return { pid: targetOf(debugged).pid, problem: null }
-  } catch (error) {
-    if (!(error instanceof NothingShared)) throw error
-    const { message, hint, exitCode } = error
-    return { pid: null, problem: { check: 'container', level: 'problem', text: message, hint, exitCode } }
+function container(pid: number | null, { local }: DebuggedJvm): Finding {
+  if (pid !== null) return { check: 'container', level: 'ok', text: `is process ${pid} of this machine` }
+  return {
+    check: 'container',
+    level: 'note',
+    text: `is no process of this machine that can be looked at: the agent goes over the port, and connects back to ${local.address}, not encrypted`,
   }
 }
 

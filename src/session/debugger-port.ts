@@ -70,6 +70,8 @@ export interface DebuggedJvm {
   readonly version: Version
   /** Our end of the connection, which is where the JVM's machine finds us. */
   readonly local: { readonly address: string; readonly port: number }
+  /** The address of the other end. */
+  readonly remote: string
 }
 
 /**
@@ -80,6 +82,7 @@ export interface DebuggedJvm {
 export async function openDebuggerPort(address: DebuggerAddress): Promise<DebuggedJvm> {
   const socket = await listening(address)
   const local = { address: socket.localAddress ?? '', port: socket.localPort ?? 0 }
+  const remote = socket.remoteAddress ?? ''
   let jvm: JdwpTarget
   try {
     jvm = await JdwpTarget.over(socket, { handshakeMs: CONNECT_MS, replyMs: REPLY_MS })
@@ -89,7 +92,7 @@ export async function openDebuggerPort(address: DebuggerAddress): Promise<Debugg
   try {
     const version = granted(await jvm.virtualMachine.version(), 'its version')
     if (version.major < OLDEST_JDK || !isHotSpot(version)) throw new UnfitJvm(address, version)
-    return { jvm, address, version, local }
+    return { jvm, address, version, local, remote }
   } catch (problem) {
     await jvm.dispose()
     throw problem

@@ -27,7 +27,7 @@ import { openTmp } from '../attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
 import { actingAs, userToBe } from '../attach/target-user.ts'
 import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
-import { AgentDidNotConnect, type Link, LinkServer, newToken, ranOut } from '../wire/link.ts'
+import { AgentDidNotConnect, type Link, LinkServer, type Meeting, newToken, ranOut } from '../wire/link.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { BUFFER_BYTES } from './buffer-size.ts'
 import { seesJar } from './seen-jar.ts'
@@ -106,6 +106,8 @@ export interface OpenDoor {
   acting<T>(work: () => T): T
   /** Whether an agent was there already and had only to be woken. */
   readonly woken: boolean
+  /** Where the agent sends its event buffer to, if it shares no directory with us; `dir` and `inside` are empty then. */
+  readonly elsewhere?: Meeting
   /** Methods that are known to run in the JVM, as `package.Class.method(descriptor)`. */
   executed(): Promise<ReadonlySet<string>>
   /** @param pid of the JVM */

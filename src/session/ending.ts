@@ -55,7 +55,7 @@ export class SessionEnd {
     this.#engine = engine
     this.#pulse = pulse
     this.#span = span
-    this.#target = readTargetProcess(engine.pid)
+    this.#target = engine.process === null ? undefined : readTargetProcess(engine.process)
     this.ended = new Promise((resolve) => {
       this.#endWith = resolve
     })

@@ -117,8 +117,14 @@ export class Engine {
     this.names = new Names(this)
   }
 
+  /** As the door knows it, or the JVM. */
   get pid(): number {
     return this.door.pid ?? this.facts.pid
+  }
+
+  /** The JVM's process, to be looked at; null if it is none of this machine. */
+  get process(): number | null {
+    return this.door.elsewhere === undefined ? this.pid : null
   }
 
   /** How long calls of roots take is asked where events tell times, or what was executed. */

@@ -9,13 +9,14 @@ import type { MeasuredCalibration } from '../cct/compensation.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset } from '../events/ring-layout.ts'
 import { Agent } from '../wire/agent.ts'
-import { AgentRefused, LinkLost } from '../wire/link.ts'
+import { AgentRefused, LinkLost, type Meeting, newToken } from '../wire/link.ts'
 import type { AgentFacts } from '../wire/messages.ts'
 import { CHUNK_BYTES, CHUNK_COUNT } from './buffer-size.ts'
 import { TargetClock } from './clock.ts'
 import { mostContexts } from './context-bound.ts'
-import type { OpenDoor } from './door.ts'
+import type { OpenDoor, PerfCounter } from './door.ts'
 import { FOLLOWED_CLASSES } from './hand-over-points.ts'
+import type { MirrorOffer } from './mirror-feed.ts'
 import { answerInTime } from './patience.ts'
 import { Recorder } from './recorder.ts'
 import { RegionTable } from './regions.ts'
@@ -93,7 +94,10 @@ export class Preparation {
     const options = this.#options
     const agent = this.#agent
     const facts = await agent.hello()
-    const { recorder, configured } = await this.#shareRing(facts)
+    const { elsewhere } = this.#door
+    const { recorder, configured } = await (elsewhere === undefined
+      ? this.#shareRing(facts)
+      : this.#mirrorRing(elsewhere))
     if (options.sampling !== undefined) await agent.sampling(options.sampling)
     if (options.callSites === true) await agent.tellSites()
     if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
@@ -136,8 +140,6 @@ export class Preparation {
   /** Once this resolves, both sides have it open. */
   async #shareRing(facts: AgentFacts) {
     const door = this.#door
-    const options = this.#options
-    const counts = this.#counts
     const perf = door.perf(door.pid ?? facts.pid)
     const ring = join(door.inside, RING)
     const { owner } = door
@@ -147,36 +149,54 @@ export class Preparation {
     } catch (error) {
       await this.#whyNoRing(error, ring)
     }
-    const timesRegions = options.regions !== undefined
-    const firstPlaced = options.callSites === true ? firstPlacedOf(options) : null
-    this.#starting = Recorder.start(
-      ring,
-      undefined,
-      counts,
-      firstMethodOf(options),
-      timesRegions,
-      firstPlaced,
-      options.trace,
-      { contexts: mostContexts(options), firstMethod: firstPlacedOf(options) },
-    )
     const [recorder, configured] = await Promise.all([
-      this.#starting.catch((error: unknown) => this.#whyNoRing(error, ring)),
-      this.#agent.configure({
-        ring: join(door.dir, RING),
-        chunkBytes: CHUNK_BYTES,
-        chunkCount: CHUNK_COUNT,
-        chunksOffset: chunksOffset(CHUNK_COUNT),
-        perfFile: perf.file,
-        safepointTimeOffset: perf.offset,
-        follow: options.followThreads === true ? FOLLOWED_CLASSES : [],
-        counts,
-        waits: tellsWaits(options),
-      }),
+      this.#startRecorder(ring).catch((error: unknown) => this.#whyNoRing(error, ring)),
+      this.#configure(join(door.dir, RING), perf),
     ])
     // However we end, no file stays.
     rmSync(ring, { force: true })
     door.leave()
     return { recorder, configured }
+  }
+
+  /** The agent has a buffer of its own, and sends it to the recorder. */
+  async #mirrorRing(at: Meeting) {
+    const token = newToken()
+    const recorder = await this.#startRecorder({ at, token })
+    const peer = `${at.host.includes(':') ? `[${at.host}]` : at.host}:${recorder.port}`
+    const configured = await this.#configure(`peer=${peer};token=${token}`, { file: '', offset: 0 })
+    return { recorder, configured }
+  }
+
+  #startRecorder(ring: string | MirrorOffer): Promise<Recorder> {
+    const options = this.#options
+    const firstPlaced = options.callSites === true ? firstPlacedOf(options) : null
+    this.#starting = Recorder.start(
+      ring,
+      undefined,
+      this.#counts,
+      firstMethodOf(options),
+      options.regions !== undefined,
+      firstPlaced,
+      options.trace,
+      { contexts: mostContexts(options), firstMethod: firstPlacedOf(options) },
+    )
+    return this.#starting
+  }
+
+  #configure(ring: string, perf: PerfCounter) {
+    const options = this.#options
+    return this.#agent.configure({
+      ring,
+      chunkBytes: CHUNK_BYTES,
+      chunkCount: CHUNK_COUNT,
+      chunksOffset: chunksOffset(CHUNK_COUNT),
+      perfFile: perf.file,
+      safepointTimeOffset: perf.offset,
+      follow: options.followThreads === true ? FOLLOWED_CLASSES : [],
+      counts: this.#counts,
+      waits: tellsWaits(options),
+    })
   }
 
   /**

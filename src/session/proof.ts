@@ -102,13 +102,13 @@ export class Proof {
 
   constructor(engine: Engine) {
     this.#engine = engine
-    this.#before = [remainsOf(engine.pid)]
+    this.#before = [remainsOf(engine.process)]
   }
 
   /** The target has its code back, and the agent is still there. */
   async restored(): Promise<void> {
-    const { agent, instrumenter, pid } = this.#engine
-    this.#before.push(remainsOf(pid)) // it may have begun threads to give classes their code
+    const { agent, instrumenter, process } = this.#engine
+    this.#before.push(remainsOf(process)) // it may have begun threads to give classes their code
     try {
       const late = { ...NOTHING, unchecked: 'the JVM did not answer in time' }
       this.#code = await within(ANSWER_MS, compareCode(agent, instrumenter.classesBefore()), late)
@@ -121,15 +121,15 @@ export class Proof {
 
   /** The agent has been told to go. @returns null if the target has gone itself */
   async left(report: DetachReport): Promise<DetachFacts | null> {
-    const { agent, door, pausesKnown, pid, rootProof } = this.#engine
+    const { agent, door, pausesKnown, process, rootProof } = this.#engine
     const isClosed = await within(
       GONE_MS,
       agent.closed.then(() => true),
       false,
     )
     const ours = this.#before.flatMap((it) => it?.threads ?? [])
-    await threadsGone(pid, ours)
-    const after = remainsOf(pid)
+    if (process !== null) await threadsGone(process, ours)
+    const after = remainsOf(process)
     if (after === null) return null
     const left = leftOf(this.#before, door.dir, after)
     if (!isClosed) left.push('socket')
@@ -138,7 +138,7 @@ export class Proof {
     const [before] = this.#before
     if (before && after.counterFiles > Math.max(0, before.counterFiles - (pausesKnown ? 1 : 0)))
       left.push("descriptor of the JVM's counters")
-    if (existsSync(door.dir)) left.push(`directory ${door.dir}`)
+    if (door.dir !== '' && existsSync(door.dir)) left.push(`directory ${door.dir}`)
     return {
       ms: report.ms,
       proofMs: performance.now() - this.#begun,

@@ -89,8 +89,8 @@ export class Pulse {
   }
 
   #silence(): string | null {
-    const { pid } = this.#engine
-    const stop = stopOf(pid)
-    return stop === null ? null : `JVM ${pid} is ${stop.how}: nothing is recorded until it goes on`
+    const { process } = this.#engine
+    const stop = process === null ? null : stopOf(process)
+    return stop === null ? null : `JVM ${process} is ${stop.how}: nothing is recorded until it goes on`
   }
 }

@@ -22,6 +22,7 @@ import type { Weights } from '../cct/weights.ts'
 import { openRing, type Ring } from '../events/ring.ts'
 import { RingReader } from '../events/ring-reader.ts'
 import { RegionBuilder } from '../regions/builder.ts'
+import { MirrorFeed } from './mirror-feed.ts'
 import {
   factsOf,
   type RecorderCommand,
@@ -45,6 +46,8 @@ const port = parentPort
 
 class RecordingThread {
   readonly #ring: Ring
+  /** Null where the buffer is a file. */
+  readonly #feed: MirrorFeed | null
   readonly #builder: CctBuilder
   /** In place of it, where regions are timed. */
   readonly #regions: RegionBuilder | undefined
@@ -63,8 +66,10 @@ class RecordingThread {
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
 
-  constructor({ ringPath, executed, firstMethod, regions, firstPlaced, trace, bound }: RecorderData) {
-    this.#ring = openRing(ringPath)
+  constructor(data: RecorderData, ring: Ring, feed: MirrorFeed | null) {
+    const { executed, firstMethod, regions, firstPlaced, trace, bound } = data
+    this.#ring = ring
+    this.#feed = feed
     const alive = () => this.#atWork()
     this.#builder = new CctBuilder(
       undefined,
@@ -249,6 +254,7 @@ class RecordingThread {
       case 'stop':
         this.#halt()
         this.#ring.close()
+        this.#feed?.close()
         send({ kind: 'reply', id, value: undefined })
         port.close()
     }
@@ -272,6 +278,7 @@ class RecordingThread {
 
   #readTheRest(): void {
     this.#halt()
+    this.#feed?.ring.cut()
     try {
       this.#reader.drain()
     } catch (error) {
@@ -365,11 +372,19 @@ function addBuffers(tree: Tree, into: Set<ArrayBuffer>): void {
 }
 
 try {
-  const recording = new RecordingThread(workerData as RecorderData)
+  const data = workerData as RecorderData
+  let recording: RecordingThread
+  let mirrorPort = 0
+  if (typeof data.ring === 'string') recording = new RecordingThread(data, openRing(data.ring), null)
+  else {
+    const feed: MirrorFeed = await MirrorFeed.listen(data.ring, (problem) => recording.fail(problem))
+    recording = new RecordingThread(data, feed.ring, feed)
+    mirrorPort = feed.port
+  }
   port.on('message', (command: RecorderCommand) => recording.command(command))
   // Of this thread alone. Without it the thread would end, and the tree with it.
   process.on('uncaughtException', (error) => recording.fail(error))
-  send({ kind: 'ready' })
+  send({ kind: 'ready', port: mirrorPort })
   recording.round()
 } catch (error) {
   send({ kind: 'broken', error: factsOf(error) })

@@ -27,6 +27,7 @@ import type { Trace, TraceOptions } from '../cct/trace.ts'
 import type { Snapshot, Tree } from '../cct/tree.ts'
 import type { RootErrors } from '../cct/uncertainty.ts'
 import type { RegionState } from '../regions/builder.ts'
+import type { MirrorOffer } from './mirror-feed.ts'
 
 /** A thread of the target as its agent describes it. */
 export interface RecordedThread {
@@ -105,7 +106,8 @@ export interface RecorderStats {
 
 /** What the worker is started with. */
 export interface RecorderData {
-  readonly ringPath: string
+  /** A path; or what comes over a connection, where the target sees no file of ours. */
+  readonly ring: string | MirrorOffer
   /** Events tell what was executed, and not the time. */
   readonly executed: boolean
   /** Ids below stand for waiting. */
@@ -156,7 +158,8 @@ export interface ErrorFacts {
 }
 
 export type RecorderMessage =
-  | { readonly kind: 'ready' }
+  /** With the port where the agent is waited for; 0: there is a file. */
+  | { readonly kind: 'ready'; readonly port: number }
   | { readonly kind: 'scarce' }
   | { readonly kind: 'ended'; readonly why: number }
   | { readonly kind: 'broken'; readonly error: ErrorFacts }
@@ -195,15 +198,22 @@ export class Recorder {
   readonly classNames = new Map<number, string>()
   /** By method, as of the latest `snapshot`: when it was called for the first time, to some ms, in ms since the epoch. */
   readonly firstCalls = new Map<number, number>()
+  #port = 0
   #gone: Error | undefined
 
   private constructor(worker: Worker) {
     this.#worker = worker
   }
 
+  /** Where the agent is waited for that sends its buffer. */
+  get port(): number {
+    return this.#port
+  }
+
   /**
    * Starts the worker. Once this resolves it holds the buffer, so the file may be unlinked.
    *
+   * @param ring     a path, or where the agent is waited for that sends it
    * @param executed events tell what was executed, and not the time
    * @param firstMethod ids below stand for waiting
    * @param regions  they tell durations of regions
@@ -213,7 +223,7 @@ export class Recorder {
    * @throws RecorderFailed if the buffer cannot be opened
    */
   static async start(
-    ringPath: string,
+    ring: string | MirrorOffer,
     workerUrl = builtWorker(),
     executed = false,
     firstMethod = 1,
@@ -222,13 +232,15 @@ export class Recorder {
     trace = 0,
     bound: ContextBound | null = null,
   ): Promise<Recorder> {
-    const workerData: RecorderData = { ringPath, executed, firstMethod, regions, firstPlaced, trace, bound }
+    const workerData: RecorderData = { ring, executed, firstMethod, regions, firstPlaced, trace, bound }
     const worker = new Worker(workerUrl, { workerData, ...ownOptions(), name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {
       worker.on('message', (message: RecorderMessage) => {
-        if (message.kind === 'ready') resolve()
-        else if (message.kind === 'broken') {
+        if (message.kind === 'ready') {
+          recorder.#port = message.port
+          resolve()
+        } else if (message.kind === 'broken') {
           const error = new RecorderFailed(message.error)
           reject(error)
           recorder.onError(error)

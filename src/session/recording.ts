@@ -42,7 +42,9 @@ export class Recording {
     this.end = new SessionEnd(this.engine, this.pulse, this.span)
     if (!prepared.pausesKnown && tellsTime(prepared.options) && prepared.regionTable === null)
       this.engine.warnings.add(
-        'this JVM keeps no safepoint counter (hsperfdata): pauses of redefinitions are part of the times',
+        prepared.door.elsewhere === undefined
+          ? 'this JVM keeps no safepoint counter (hsperfdata): pauses of redefinitions are part of the times'
+          : 'the safepoint counter of this JVM cannot be seen from here: pauses of redefinitions are part of the times',
       )
   }
 

@@ -33,8 +33,17 @@ const OURS = /\/(jfluid-\d+-\d+-\w{6})(?:\/(?!jfluid-agent\.jar)|$| )/
 const COUNTERS = /\/hsperfdata_[^/]+\/\d+$/
 const OWN_MEMORY = /^\/proc\/\d+\/mem$/
 
-/** @returns null if the process has gone */
-export function remainsOf(pid: number): Remains | null {
+const ELSEWHERE: Remains = {
+  ...{ traces: [], threads: [], sessions: [], counterFiles: 0 },
+  unseen: ['its process, which is none of this machine'],
+}
+
+/**
+ * @param pid  null if it is no process of this machine
+ * @returns null if the process has gone
+ */
+export function remainsOf(pid: number | null): Remains | null {
+  if (pid === null) return ELSEWHERE
   const target = readTargetProcess(pid)
   if (target === undefined) return null
   const traces: Trace[] = []

@@ -101,12 +101,20 @@ interface Waiting {
 
 /** Of characters, which are all that comes before the first frame. */
 const TOKEN_BYTES = 32
+/** Of a connection over a network: a machine that is switched off says nothing. */
+const KEEP_ALIVE_MS = 30_000
 /** Connections that have not said who they are. One more, and the first has to go. */
 const MOST_STRANGERS = 16
 
 /** What the agent of one session shows when it connects: nobody else has been told. */
 export function newToken(): string {
   return randomBytes(TOKEN_BYTES / 2).toString('hex')
+}
+
+/** A numeric address of this machine, where any port will do; and that of the only machine that may come. */
+export interface Meeting {
+  readonly host: string
+  readonly from: string
 }
 
 export class LinkServer {
@@ -118,20 +126,35 @@ export class LinkServer {
   #isAdmitted = false
   #isTaken = false
 
-  private constructor(token: string) {
+  /** @param from  null where nobody can come from elsewhere */
+  private constructor(token: string, from: string | null) {
     this.#token = Buffer.from(token)
     this.#connection = new Promise((resolve) => {
       this.#admit = resolve
     })
-    this.#server = createServer((socket) => this.#meet(socket))
+    this.#server = createServer((socket) => {
+      if (from === null || plainAddress(socket.remoteAddress ?? '') === plainAddress(from)) this.#meet(socket)
+      else socket.destroy()
+    })
   }
 
-  /** Listens on a UNIX socket at `path`; its directory must be the owner's alone. Who connects must show the token. */
-  static async listen(path: string, token: string): Promise<LinkServer> {
-    const server = new LinkServer(token)
+  /** 0 for a UNIX socket. */
+  get port(): number {
+    const at = this.#server.address()
+    return at === null || typeof at === 'string' ? 0 : at.port
+  }
+
+  /**
+   * Listens on a UNIX socket, whose directory must be the owner's alone, or at a TCP port. Who connects must show the token.
+   *
+   * @param at  its path, or where
+   */
+  static async listen(at: string | Meeting, token: string): Promise<LinkServer> {
+    const server = new LinkServer(token, typeof at === 'string' ? null : at.from)
     await new Promise<void>((resolve, reject) => {
       server.#server.once('error', reject)
-      server.#server.listen(path, resolve)
+      if (typeof at === 'string') server.#server.listen(at, resolve)
+      else server.#server.listen(0, at.host, resolve)
     })
     // One that could not be accepted, as for want of descriptors, is closed: whoever waits for it is told that nobody came.
     server.#server.on('error', () => {})
@@ -178,7 +201,15 @@ export class LinkServer {
     connected()
     this.#isTaken = socket !== null
     this.close()
+    socket?.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS)
     return socket === null ? null : new Link(socket)
+  }
+
+  /** The connection of the agent, which has not been read from; never if it does not come. */
+  async socket(): Promise<Socket> {
+    const socket = await this.#connection
+    this.#isTaken = true
+    return socket
   }
 
   /** An agent that nobody has accepted, now or later, finds nobody: its connection would keep our process, until the target ends. */
@@ -188,6 +219,9 @@ export class LinkServer {
     if (!this.#isTaken) void this.#connection.then((agent) => agent.destroy())
   }
 }
+
+/** IPv4 is told as a part of IPv6 where a socket is for both. */
+const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/, '')
 
 export class Link {
   private readonly waiting = new Map<number, Waiting>()

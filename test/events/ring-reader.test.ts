@@ -8,6 +8,7 @@ import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { EventSink } from '../../src/events/decode.ts'
 import { MOST_EPOCHS } from '../../src/events/event-halves.ts'
 import { CONTROL_BEGIN, CONTROL_SUBMIT, KIND_ENTER, KIND_EXIT } from '../../src/events/event-layout.ts'
+import { LAST, MirrorRing, MORE } from '../../src/events/mirror.ts'
 import {
   createRing,
   openRing,
@@ -17,6 +18,7 @@ import {
 } from '../../src/events/ring.ts'
 import { CHUNK_BUSY, CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from '../../src/events/ring-layout.ts'
 import { RingReader } from '../../src/events/ring-reader.ts'
+import { FakeFeeder } from './fake-feeder.ts'
 import {
   controlWord,
   enterWord,
@@ -441,6 +443,12 @@ class Interleaved implements Ring {
     this.#meanwhile()
     return this.#ring.look(chunk, from, level)
   }
+  isSettled(chunk: number): boolean {
+    return this.#ring.isSettled(chunk)
+  }
+  age(): number {
+    return this.#ring.age()
+  }
   sign(reader: RingReaderThread): void {
     this.#ring.sign(reader)
   }
@@ -623,14 +631,60 @@ describe.each([
       reading.poll(1 + random(6))
     }
     reading.drain()
-    assert.equal(reading.disordered, 0, `seed ${seed}`)
-    for (const thread of program.threads) {
-      assert.deepEqual(sink.of(thread.number), thread.done, `seed ${seed}, thread ${thread.number}`)
-    }
-    assert.equal(builder.healed, 0, `seed ${seed}`)
-    assert.deepEqual(builtTree(builder), naiveTree(program.threads), `seed ${seed}`)
+    allWasRead(reading, program, builder, seed)
   })
 })
+
+describe('a target that goes on while its buffer comes over a network', () => {
+  beforeEach(() => open(false))
+  afterEach(() => close())
+
+  it.each(Array.from({ length: 25 }, (_, i) => i))('loses nothing and mixes up nothing (run %i)', (run) => {
+    const seed = (Date.now() ^ Math.imul(run + 1, 0x9e3779b1)) >>> 0
+    const random = generator(seed)
+    const program = new Program(random, 60)
+    const both = new Interleaved(ring, () => {
+      for (let steps = random(20) === 0 ? random(600) : random(4); steps > 0; steps--) program.step()
+    })
+    const feeder = new FakeFeeder(both, 1 + random(8192))
+    const mirror = new MirrorRing(4096, CHUNKS)
+    const builder = new CctBuilder()
+    const reading = new RingReader(mirror, tee(sink, builder))
+    let answers: Buffer[] = []
+    let begins = true
+    const read = (): void => {
+      for (let polls = random(8); polls > 0; polls--) {
+        if (random(8) === 0) reading.setAside()
+        reading.poll(1 + random(6))
+      }
+    }
+    for (let kind = MORE; kind !== LAST; begins = kind !== MORE) {
+      const isOver = program.over
+      const question = mirror.question(begins)
+      read()
+      for (let steps = random(400); steps > 0; steps--) program.step()
+      const answer = feeder.answer(question, isOver)
+      read()
+      answers.push(answer)
+      kind = answer.readUInt32LE(0)
+      if (kind === MORE) continue
+      mirror.take(answers)
+      answers = []
+      read()
+    }
+    reading.drain()
+    allWasRead(reading, program, builder, seed)
+  })
+})
+
+function allWasRead(reading: RingReader, program: Program, builder: CctBuilder, seed: number): void {
+  assert.equal(reading.disordered, 0, `seed ${seed}`)
+  for (const thread of program.threads) {
+    assert.deepEqual(sink.of(thread.number), thread.done, `seed ${seed}, thread ${thread.number}`)
+  }
+  assert.equal(builder.healed, 0, `seed ${seed}`)
+  assert.deepEqual(builtTree(builder), naiveTree(program.threads), `seed ${seed}`)
+}
 
 function tee(a: EventSink, b: EventSink): EventSink {
   return {

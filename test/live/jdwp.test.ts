@@ -1,14 +1,24 @@
 // The way in over the debugger's port: JVMs that take no attach are profiled as others are, and what is in the way is said.
 
-import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { expect, it } from 'vitest'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
 import { granted, JdwpTarget, type TypeId } from '../../src/jdwp-client/index.ts'
+import { examineDebugged } from '../../src/session/debugger-doctor.ts'
+import { statusOf } from '../../src/session/doctor.ts'
 import { jdwpDoor } from '../../src/session/jdwp-door.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
-import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachJdk, type Jdk, newest, oldest } from '../support/jdks.ts'
-import { callsByPath, jfluid, lines, startRecording } from '../support/jfluid.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import {
+  compileJava,
+  type JavaProcess,
+  startJava,
+  startProcess,
+  temporaryDirectory,
+} from '../support/java-process.ts'
+import { forEachJdk, forNewestJdk, type Jdk, newest, oldest } from '../support/jdks.ts'
+import { callsByPath, jfluid, lines, readProfileJson, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
 /** `fix.KnownTree`, whose main thread waits for input, and a thread that does something now and then. */
@@ -25,13 +35,14 @@ const BEATING = `
     }
   }`
 
+const FULL = process.env.JFLUID_FULL === '1'
 const KNOWN_TREE = readFileSync(new URL('../fixtures/KnownTree.java', import.meta.url), 'utf8')
 const classes = compileJava(oldest, { 'fix/Beating.java': BEATING, 'fix/KnownTree.java': KNOWN_TREE })
 
 const ROOT = ['--root', 'fix.KnownTree.task']
 
-async function startBeating(jdk: Jdk, how = 'suspend=n'): Promise<JavaProcess> {
-  return startJdwp(jdk, how, ['-cp', await classes, 'fix.Beating', '4', '50'])
+async function startBeating(jdk: Jdk, how = 'suspend=n', scale = '50'): Promise<JavaProcess> {
+  return startJdwp(jdk, how, ['-cp', await classes, 'fix.Beating', '4', scale])
 }
 
 function startJdwp(jdk: Jdk, how: string, args: readonly string[]): JavaProcess {
@@ -127,6 +138,149 @@ it('a JVM that waits for a debugger at its start runs then', async () => {
   door.link.close()
   door.leave()
   await java.line(/ready/)
+})
+
+/** A port on the way to the JVM's, as `ssh -L` or `kubectl port-forward` have it: behind it the JVM is no process that we know. */
+async function forwarded(java: JavaProcess): Promise<{ readonly port: number; close(): Promise<void> }> {
+  let nth = 0
+  const server = createServer(async (near) => {
+    const far = connect(await portOf(java, ++nth), '127.0.0.1')
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      from.on('error', () => {}) // `close` follows
+      from.on('close', () => to.destroy())
+      from.pipe(to)
+    }
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as { port: number }
+  return { port, close: () => new Promise((closed) => server.close(() => closed())) }
+}
+
+const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid\d+\.jar$/.test(it))
+
+forEachJdk((jdk) => {
+  it('a JVM with which nothing is shared gets the agent over the port, and its events come over the network: no call is lost', async () => {
+    await using java = await startBeating(jdk, 'suspend=n', '2000')
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const { findings, pid } = await examineDebugged({ host: '127.0.0.1', port: way.port }, undefined)
+    expect([pid, statusOf(findings)]).toEqual([null, 0])
+    expect(findings.find((it) => it.check === 'container')?.text).toContain(
+      'connects back to 127.0.0.1, not encrypted',
+    )
+    const jars = carriedJars()
+    const recording = startRecording(['--jdwp', `${way.port}`], ...ROOT)
+    await recording.started
+    expect(carriedJars().filter((it) => !jars.includes(it))).toEqual([])
+    java.send('run 1')
+    await java.line(/done/)
+    const profile = await recording.stop()
+    expect(recording.process.stderr()).toMatch(/^detached from \d+ in .*restored: \d+ classes original/m)
+    java.send('expect')
+    await java.line(/^end/)
+    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+    expect(profile.events.count).toBeGreaterThan(100_000)
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+    expect(java.stderr()).toBe('')
+    await way.close()
+  })
+})
+
+forNewestJdk((jdk) => {
+  it('where nothing is shared a client that falls silent is noticed all the same', async () => {
+    await using java = await startBeating(jdk)
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const recording = startRecording(['--jdwp', `${way.port}`], ...ROOT)
+    await recording.started
+    const own = await debug(java, 2)
+    const probed = await codeOfTask(own)
+    process.kill(recording.process.pid, 'SIGSTOP')
+    await until(async () => (await codeOfTask(own)) !== probed)
+    await own.dispose()
+    await recording.process.kill()
+    java.send('run 1')
+    await java.line(/done/)
+    await way.close()
+  })
+})
+
+describe.runIf(FULL)('where nothing is shared', () => {
+  it('virtual threads that change carriers are told in their order', async () => {
+    const main = 'Class.forName("fix.Virtual").getMethod("main", String[].class).invoke(null, (Object) args)'
+    const beating = await compileJava(newest, {
+      'fix/Beating.java': BEATING.replace('KnownTree.main(args)', main),
+    })
+    const path = `${beating}:${await compileFixture(newest, 'Virtual')}`
+    await using java = startJdwp(newest, 'suspend=n', ['-cp', path, 'fix.Beating'])
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const recording = startRecording(['--jdwp', `${way.port}`], '--root', 'fix.Virtual.task')
+    await recording.started
+    java.send('run 2000')
+    await java.line(/done/)
+    const profile = await recording.stop()
+    java.send('expect 2000')
+    await java.line(/^end/)
+    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+    expect(profile.instrumentation.healed).toBe(0)
+    await way.close()
+  })
+
+  it('what was recorded before the program ended is kept', async () => {
+    await using java = await startBeating(newest, 'suspend=n', '2000')
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const recording = startRecording(['--jdwp', `${way.port}`], ...ROOT)
+    await recording.started
+    java.send('expect')
+    await java.line(/^end/)
+    java.send('run 1')
+    java.send('quit')
+    expect((await recording.process.exit).code).toBe(74)
+    const profile = await readProfileJson(recording.file)
+    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+    await way.close()
+  })
+
+  it('a JVM that cannot reach us is told so, and goes on', async () => {
+    // A network of its own, out of which a socket in a directory leads.
+    const path = join(temporaryDirectory(), 'way')
+    const inside = `require('net').createServer((a) => {
+      const b = require('net').connect(5005, '127.0.0.1')
+      for (const it of [a, b]) it.on('error', () => {}).on('close', () => { a.destroy(); b.destroy() })
+      a.pipe(b).pipe(a)
+    }).listen(process.argv[1])`
+    const jdwp = '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:5005'
+    const script =
+      'ip link set lo up && { "$1" -e "$2" "$3" </dev/null >/dev/null 2>&1 & shift 3; exec "$@"; }'
+    await using java = startProcess('unshare', [
+      ...['-rnpf', '--kill-child', 'sh', '-c', script, 'sh', process.execPath, inside, path],
+      ...[newest.java, jdwp, '-cp', await classes, 'fix.Beating', '1', '1'],
+    ])
+    await java.line(/ready/)
+    await until(async () => existsSync(path))
+    const server = createServer((near) => {
+      const far = connect(path)
+      for (const it of [near, far])
+        it.on('error', () => {}).on('close', () => [near, far].map((of) => of.destroy()))
+      near.pipe(far).pipe(near)
+    })
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    const { port } = server.address() as { port: number }
+    await expect(jdwpDoor({ host: '127.0.0.1', port })).rejects.toMatchObject({
+      exitCode: 69,
+      message: expect.stringMatching(
+        /^nothing is shared with the JVM at 127.0.0.1:\d+, and it cannot connect to jfluid at 127.0.0.1:\d+: java.net.ConnectException/,
+      ),
+    })
+    java.send('run 1')
+    await java.line(/done/)
+    await new Promise((closed) => server.close(closed))
+  })
 })
 
 it('an idle JVM is told so, and is left as it was', async () => {

@@ -96,6 +96,24 @@ describe('the link to the agent', () => {
     expect(await link.closed).toMatch(/a frame of 4294967295 bytes/)
   })
 
+  it('over TCP is for one machine only, and that has to show the token, too', async () => {
+    const token = newToken()
+    const server = await LinkServer.listen({ host: '127.0.0.1', from: '127.0.0.1' }, token)
+    const come = (localAddress: string, says: string): Promise<unknown> => {
+      const socket = connect({ host: '127.0.0.1', port: server.port, localAddress })
+      socket.on('error', () => {})
+      socket.write(says)
+      return new Promise((closed) => socket.on('close', closed))
+    }
+    await come('127.0.0.2', token)
+    await come('127.0.0.1', newToken())
+    const left = come('127.0.0.1', token)
+    const own = await server.accept(5000)
+    expect(own).not.toBeNull()
+    own!.close()
+    await left
+  })
+
   it('lets one agent in and no other', async () => {
     const second = connect(join(dir, 'link'))
     const error = await new Promise<NodeJS.ErrnoException>((resolve) => second.once('error', resolve))

@@ -2,6 +2,7 @@ package jfluid.agent;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -15,7 +16,7 @@ import java.util.ArrayDeque;
 
 /**
  * The connection to the client: a UNIX socket in the client's 0700 directory, to which the agent
- * connects, so nothing in the target listens. Frames are a 32-bit little-endian length and one
+ * connects, so nothing in the target listens; a TCP connection where the two share nothing. Frames are a 32-bit little-endian length and one
  * MessagePack array. Used by the agent's thread only; other threads may call {@link #wakeup}.
  *
  * Writes never block: a client that has stopped reading must not hold up the agent.
@@ -41,20 +42,41 @@ final class Link implements AutoCloseable {
 
     /** @param token shown to the client before anything is said, so that it knows whom it has called */
     Link(Path socket, String token) throws IOException {
+        this(toSocket(socket, token));
+    }
+
+    /** To a client that shares no directory with us. */
+    Link(InetSocketAddress client, String token) throws IOException {
+        this(Feeder.open(client, token));
+    }
+
+    private static SocketChannel toSocket(Path socket, String token) throws IOException {
         SocketChannel opened = SocketChannel.open(StandardProtocolFamily.UNIX);
-        Selector waiting = null;
-        SelectionKey registered = null;
+        boolean isShown = false;
         try {
             opened.connect(UnixDomainSocketAddress.of(socket));
             ByteBuffer shown = ByteBuffer.wrap(token.getBytes(StandardCharsets.US_ASCII));
             while (shown.hasRemaining()) {
                 opened.write(shown);
             }
+            isShown = true;
+            return opened;
+        } finally {
+            if (!isShown) { // nobody listens
+                opened.close();
+            }
+        }
+    }
+
+    private Link(SocketChannel opened) throws IOException {
+        Selector waiting = null;
+        SelectionKey registered = null;
+        try {
             opened.configureBlocking(false);
             waiting = Selector.open();
             registered = opened.register(waiting, SelectionKey.OP_READ);
         } finally {
-            if (registered == null) { // nobody listens, or there was no descriptor or memory to be had
+            if (registered == null) { // there was no descriptor or memory to be had
                 try (opened) {
                     if (waiting != null) {
                         waiting.close();

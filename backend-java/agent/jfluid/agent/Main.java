@@ -2,6 +2,8 @@ package jfluid.agent;
 
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -140,8 +142,11 @@ public final class Main {
             throw new IOException("another jfluid is attached to this JVM");
         }
         refuseSecurityManager();
+        String build = option(options, "build");
         Path dir = Path.of(option(options, "dir"));
-        Session session = new Session(dir, option(options, "build"), token(options, dir));
+        Session session = option(options, "peer").isEmpty()
+                ? new Session(dir, build, token(options, dir))
+                : new Session(peer(options), build, option(options, "token"));
         running.set(session);
         Installer.begun(session);
         boolean started = false;
@@ -193,6 +198,13 @@ public final class Main {
     private static String token(String options, Path dir) throws IOException {
         String told = option(options, "token");
         return told.isEmpty() ? Files.readString(dir.resolve("token")) : told;
+    }
+
+    /** Where a client listens that shares no directory with us: {@code peer=<numeric address>:<port>}. */
+    static InetSocketAddress peer(String options) throws IOException {
+        String told = option(options, "peer");
+        int colon = told.lastIndexOf(':');
+        return new InetSocketAddress(InetAddress.getByName(told.substring(0, colon)), Integer.parseInt(told.substring(colon + 1)));
     }
 
     private static void awaitEnd(Session session) {

@@ -24,12 +24,17 @@ final class Reader {
     private static final long KILLED = 1L << 9 - 1;
 
     private final ByteBuffer header;
+    private final boolean mirrored;
     private int seenBeat;
     private long silentBeat = -1;
     private long silentSince;
 
-    /** @param ring from its first byte on */
-    Reader(ByteBuffer ring) {
+    /**
+     * @param ring     from its first byte on
+     * @param mirrored the client is elsewhere, and the beats of its heart come over a network
+     */
+    Reader(ByteBuffer ring, boolean mirrored) {
+        this.mirrored = mirrored;
         header = ring.duplicate().order(ByteOrder.LITTLE_ENDIAN);
     }
 
@@ -41,7 +46,7 @@ final class Reader {
             silentBeat = beat;
             silentSince = now;
         }
-        boolean starving = wantsProcessor();
+        boolean starving = mirrored || wantsProcessor();
         boolean excused = starving && now - silentSince < JFluid1Client.STARVING_NANOS;
         JFluid1Client.excuse(excused ? now + EXCUSE_NANOS : now, starving);
     }
@@ -76,6 +81,9 @@ final class Reader {
 
     /** Why the target has stopped recording by itself. */
     String whyEnded() {
+        if (mirrored) {
+            return "nothing came from the client for " + JFluid1Client.STARVING_NANOS / 1_000_000_000L + " s";
+        }
         return header.getInt(JFluid1Layout.RING_ENDED) == JFluid1Layout.ENDED_STARVED
                 ? "the client got no processor for " + JFluid1Client.STARVING_NANOS / 1_000_000_000L + " s"
                 : "the client did not answer for " + JFluid1Client.PATIENCE_NANOS / 1_000_000L + " ms";

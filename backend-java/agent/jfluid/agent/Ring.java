@@ -1,7 +1,8 @@
 package jfluid.agent;
 
 import java.io.IOException;
-import java.nio.MappedByteBuffer;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -25,14 +26,16 @@ final class Ring {
 
     private static final List<Ring> mapped = new ArrayList<>();
 
-    private final MappedByteBuffer buffer;
+    private final ByteBuffer buffer;
     private final Reader reader;
+    /** Null where the client sees the same memory. */
+    private Feeder feeder;
     /** The session's table of threads: which of them are in a slow path. */
     private Object threads;
 
-    private Ring(MappedByteBuffer buffer) {
+    private Ring(ByteBuffer buffer, boolean mirrored) {
         this.buffer = buffer;
-        reader = new Reader(buffer);
+        reader = new Reader(buffer, mirrored);
     }
 
     Reader reader() {
@@ -42,12 +45,41 @@ final class Ring {
     static Ring map(Path path, long bytes) throws IOException {
         releaseKept();
         try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            Ring ring = new Ring(file.map(FileChannel.MapMode.READ_WRITE, 0, bytes));
-            synchronized (mapped) {
-                mapped.add(ring);
-            }
-            return ring;
+            return kept(new Ring(file.map(FileChannel.MapMode.READ_WRITE, 0, bytes), false));
         }
+    }
+
+    /** One in the JVM's own memory, which is sent to the client at that address. */
+    static Ring mirrored(InetSocketAddress client, String token, int chunkBytes, int chunkCount, int chunksAt)
+            throws IOException {
+        releaseKept();
+        Ring ring = kept(new Ring(ByteBuffer.allocateDirect(chunksAt + chunkBytes * chunkCount), true));
+        boolean fed = false;
+        try {
+            ring.feeder = new Feeder(client, token, ring.buffer, chunkBytes, chunkCount, chunksAt);
+            ring.feeder.start(); // there may be no thread to be had
+            fed = true;
+            return ring;
+        } finally {
+            if (!fed) {
+                if (ring.feeder != null) {
+                    ring.feeder.finish();
+                }
+                ring.unmap();
+            }
+        }
+    }
+
+    private static Ring kept(Ring ring) {
+        synchronized (mapped) {
+            mapped.add(ring);
+        }
+        return ring;
+    }
+
+    /** Whether it is sent to a client of which nothing has come for too long. */
+    boolean isUnheard() {
+        return feeder != null && feeder.isSilent();
     }
 
     void begin(int chunkBytes, int chunkCount, int chunksAt, Runnable wake, boolean counts) {
@@ -64,6 +96,9 @@ final class Ring {
         for (int tries = 1; tries <= TRIES; tries++) {
             try {
                 boolean left = everybodyHasLeft();
+                if (feeder != null) {
+                    feeder.finish();
+                }
                 JFluid1Session.end(left);
                 if (left) {
                     unmap();

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.instrument.Instrumentation;
 import java.net.ConnectException;
+import java.net.InetSocketAddress;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.security.ProtectionDomain;
@@ -42,6 +43,7 @@ final class Session extends GuestThread {
     private static final long SILENT_NANOS = 1_000_000_000L;
     private static final long DISMISSAL_LOOK_MILLIS = 20;
 
+    /** Null where the client is elsewhere, and nothing is shared with it. */
     private final Path dir;
     private final String build;
     /** Holds back main() in a JVM that was started under jfluid. */
@@ -100,6 +102,14 @@ final class Session extends GuestThread {
         }
     }
 
+    /** With a client that is elsewhere. */
+    Session(InetSocketAddress client, String build, String token) throws IOException {
+        super("jfluid-agent");
+        this.dir = null;
+        this.build = build;
+        link = new Link(client, token);
+    }
+
     boolean isOver() {
         return over;
     }
@@ -107,7 +117,7 @@ final class Session extends GuestThread {
     /** @param names of directories of sessions, between commas; empty: any */
     boolean isOneOf(String names) {
         // As long as it has no buffer nobody could know its name.
-        return names.isEmpty() || ring == null || Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
+        return names.isEmpty() || ring == null || dir != null && Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
     }
 
     /** Somebody else than the client wants the session to end. What is not final is the session's thread's. */
@@ -233,6 +243,12 @@ final class Session extends GuestThread {
                     break;
                 }
                 if (recording && !left && dismissal == null && hasStopped()) {
+                    JFluid1Client.abandon();
+                }
+                if (!left && ring != null && ring.isUnheard()) {
+                    if (!recording) {
+                        break;
+                    }
                     JFluid1Client.abandon();
                 }
                 if (problem != null) {
@@ -464,7 +480,9 @@ final class Session extends GuestThread {
             String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath, long safepointAt,
             Object[] follow, boolean counts, boolean waits)
             throws IOException {
-        ring = Ring.map(Path.of(path), chunksAt + (long) chunkBytes * chunkCount);
+        ring = dir == null
+                ? Ring.mirrored(Main.peer(path), Main.option(path, "token"), chunkBytes, chunkCount, chunksAt)
+                : Ring.map(Path.of(path), chunksAt + (long) chunkBytes * chunkCount);
         if (!perfPath.isEmpty()) {
             try {
                 perfData = new RandomAccessFile(perfPath, "r");
@@ -1020,6 +1038,9 @@ final class Session extends GuestThread {
         for (int tries = 0; tries < RESTORE_TRIES; tries++) {
             try {
                 closeQuietly();
+                if (dir == null) {
+                    return;
+                }
                 Main.deleteQuietly(dir.resolve("ring"));
                 if (!detached) {
                     Main.deleteQuietly(dir.resolve("link"));

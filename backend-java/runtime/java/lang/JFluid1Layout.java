@@ -10,23 +10,23 @@ public final class JFluid1Layout {
     // ring-layout.ts
     public static final int RING_HEARTBEAT = 16;
     public static final int RING_ENDED = 20;
-    static final int RING_STARVING = 24;
+    public static final int RING_STARVING = 24;
     public static final int RING_READER_PROCESS = 28;
     public static final int RING_READER_THREAD = 32;
     public static final int RING_READER_SINCE = 36;
-    static final int RING_GAPS = 40;
-    static final int RING_STATES = 4096;
+    public static final int RING_GAPS = 40;
+    public static final int RING_STATES = 4096;
     static final int ENDED_SILENT = 1;
     public static final int ENDED_STARVED = 2;
     public static final int ENDED_DISMISSED = 3;
-    static final int CHUNK_FREE = 0;
+    public static final int CHUNK_FREE = 0;
     static final int CHUNK_BUSY = 1;
     static final int CHUNK_IDLE = 2;
     static final int CHUNK_FULL = 3;
-    static final int CHUNK_WRITER = 0;
-    static final int CHUNK_SEQUENCE = 4;
-    static final int CHUNK_EPOCH = 8;
-    static final int CHUNK_EVENTS = 16;
+    public static final int CHUNK_WRITER = 0;
+    public static final int CHUNK_SEQUENCE = 4;
+    public static final int CHUNK_EPOCH = 8;
+    public static final int CHUNK_EVENTS = 16;
 
     // event-layout.ts
     static final int TICK_BITS = 40;

@@ -1,0 +1,271 @@
+package jfluid.agent;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+
+import jdk.internal.misc.Unsafe;
+
+/**
+ * Sends what is new in a ring to a client that does not see its memory, and frees the chunks that the client has read. It answers
+ * only: the client asks as often as it likes, and each question is a beat of its heart. The packets are drawn in src/events/mirror.ts.
+ *
+ * <p>One round first looks which chunks there are, then sends what is in them. So the words of a chunk that has a later one of the
+ * same writer are all there when the later one is told. All that a word of this round can depend on is in the next, at the latest.
+ */
+final class Feeder extends GuestThread {
+    /** As long a client may be silent: see {@link JFluid1Client#STARVING_NANOS}. */
+    private static final long SILENT_NANOS = JFluid1Client.STARVING_NANOS;
+    /** For the last round. */
+    private static final long FINISHING_MILLIS = 2000;
+    static final int CONNECT_MILLIS = 3000;
+
+    private static final int PART_BYTES = 512 << 10;
+    private static final int QUESTION_BYTES = 8;
+    private static final int HEAD_BYTES = 20;
+    private static final int ENTRY_BYTES = 32;
+    private static final int MORE = 0;
+    private static final int WHOLE = 1;
+    private static final int LAST = 2;
+
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    private final SocketChannel channel;
+    private final ByteBuffer ring;
+    private final long address;
+    private final int chunkBytes;
+    private final int chunkCount;
+    private final int chunksAt;
+    private final ByteBuffer in;
+    private final ByteBuffer out = ByteBuffer.allocateDirect(PART_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    /** By chunk: offset behind the last word that was sent, the state that was told (-1: none), and whether it is of this round. */
+    private final int[] sent;
+    private final int[] told;
+    private final boolean[] present;
+    /** The next chunk of this round. */
+    private int at;
+    /** Whether the round was begun when nobody wrote any more. */
+    private boolean lastRound;
+    private volatile long heardAt = System.nanoTime();
+    private volatile boolean finishing;
+    /** Whole rounds that the client has taken. Written by this thread only. */
+    private volatile int taken;
+    private final Flush flush = new Flush();
+
+    Feeder(InetSocketAddress client, String token, ByteBuffer ring, int chunkBytes, int chunkCount, int chunksAt)
+            throws IOException {
+        super("jfluid-feeder");
+        this.ring = ring;
+        this.address = JFluid1Memory.address(ring);
+        this.chunkBytes = chunkBytes;
+        this.chunkCount = chunkCount;
+        this.chunksAt = chunksAt;
+        sent = new int[chunkCount];
+        told = new int[chunkCount];
+        present = new boolean[chunkCount];
+        for (int c = 0; c < chunkCount; c++) {
+            forget(c);
+        }
+        at = chunkCount;
+        in = ByteBuffer.allocateDirect(4 * chunkCount).order(ByteOrder.LITTLE_ENDIAN);
+        channel = open(client, token);
+        Runtime.getRuntime().addShutdownHook(flush);
+    }
+
+    /** Where the JVM ends its memory ends with it: what is in there is sent before. */
+    private final class Flush extends GuestThread {
+        /** The one that goes on, one that has all, and one more, before which the client does not read all of that. */
+        private static final int ROUNDS = 3;
+        private static final long PAUSE_NANOS = 1_000_000L;
+
+        Flush() {
+            super("jfluid-flush");
+        }
+
+        @Override
+        public void run() {
+            int until = taken + ROUNDS;
+            long latest = System.nanoTime() + FINISHING_MILLIS * 1_000_000L;
+            while (Feeder.this.isAlive() && taken - until < 0 && System.nanoTime() - latest < 0) {
+                Pause.nanos(PAUSE_NANOS);
+            }
+        }
+    }
+
+    /** A connection to the client, which has been shown the token. */
+    static SocketChannel open(InetSocketAddress client, String token) throws IOException {
+        SocketChannel opened = SocketChannel.open();
+        boolean shown = false;
+        try {
+            opened.socket().connect(client, CONNECT_MILLIS);
+            opened.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            write(opened, ByteBuffer.wrap(token.getBytes(StandardCharsets.US_ASCII)));
+            shown = true;
+            return opened;
+        } finally {
+            if (!shown) {
+                opened.close();
+            }
+        }
+    }
+
+    /** Whether nothing has come from the client for so long that it has gone. */
+    boolean isSilent() {
+        return !finishing && System.nanoTime() - heardAt > SILENT_NANOS;
+    }
+
+    /** Nobody writes any more: sends what is left, if the client lives. From then on nothing touches the ring. */
+    void finish() {
+        finishing = true;
+        try {
+            Runtime.getRuntime().removeShutdownHook(flush);
+        } catch (IllegalStateException ending) {
+            // The JVM ends, and it runs.
+        }
+        try {
+            join(FINISHING_MILLIS);
+            close();
+            join();
+        } catch (InterruptedException nobodyCan) {
+            throw new IllegalStateException(nobodyCan); // see GuestThread
+        }
+    }
+
+    @Override
+    public void run() {
+        try {
+            for (int kind = WHOLE; ; ) {
+                hear();
+                if (kind == LAST) {
+                    return; // the client has it
+                }
+                kind = answer();
+            }
+        } catch (IOException | RuntimeException gone) {
+            // The link ends with it, or the client falls silent.
+        } finally {
+            close();
+            JFluid1Memory.unmap(in);
+            JFluid1Memory.unmap(out);
+        }
+    }
+
+    private void close() {
+        try {
+            channel.close();
+        } catch (IOException closed) {
+            // Nothing is left to be done with it.
+        }
+    }
+
+    private void hear() throws IOException {
+        read(QUESTION_BYTES);
+        if (at == chunkCount) {
+            taken++;
+        }
+        int heart = in.getInt(0);
+        int freed = in.getInt(4);
+        if (freed < 0 || freed > chunkCount) {
+            throw new IOException("chunks that there are not");
+        }
+        read(4 * freed);
+        for (int i = 0; i < freed; i++) {
+            free(in.getInt(4 * i));
+        }
+        U.putIntVolatile(null, address + JFluid1Layout.RING_HEARTBEAT, heart);
+        heardAt = System.nanoTime();
+    }
+
+    private void read(int bytes) throws IOException {
+        in.clear().limit(bytes);
+        while (in.hasRemaining()) {
+            if (channel.read(in) < 0) {
+                throw new EOFException();
+            }
+        }
+    }
+
+    private void free(int c) throws IOException {
+        if (c < 0 || c >= chunkCount) {
+            throw new IOException("a chunk that there is not");
+        }
+        U.setMemory(chunk(c), sent[c], (byte) 0);
+        forget(c);
+        U.putIntRelease(null, state(c), JFluid1Layout.CHUNK_FREE);
+    }
+
+    private void forget(int c) {
+        sent[c] = JFluid1Layout.CHUNK_EVENTS;
+        told[c] = -1;
+        present[c] = false;
+    }
+
+    private long chunk(int c) {
+        return address + chunksAt + (long) c * chunkBytes;
+    }
+
+    private long state(int c) {
+        return address + JFluid1Layout.RING_STATES + 4L * c;
+    }
+
+    private int answer() throws IOException {
+        if (at == chunkCount) {
+            lastRound = finishing;
+            for (int c = 0; c < chunkCount; c++) {
+                present[c] = U.getIntVolatile(null, state(c)) != JFluid1Layout.CHUNK_FREE
+                        && U.getIntVolatile(null, chunk(c) + JFluid1Layout.CHUNK_WRITER) != 0;
+            }
+            at = 0;
+        }
+        out.clear().position(HEAD_BYTES);
+        while (at < chunkCount && out.remaining() >= ENTRY_BYTES + chunkBytes) {
+            if (present[at]) {
+                tell(at);
+            }
+            at++;
+        }
+        int kind = at < chunkCount ? MORE : lastRound ? LAST : WHOLE;
+        out.putInt(0, kind);
+        out.putInt(4, out.position() - HEAD_BYTES);
+        out.putInt(8, U.getIntVolatile(null, address + JFluid1Layout.RING_STARVING));
+        out.putInt(12, U.getIntVolatile(null, address + JFluid1Layout.RING_GAPS));
+        out.putInt(16, U.getIntVolatile(null, address + JFluid1Layout.RING_ENDED));
+        write(channel, out.flip());
+        return kind;
+    }
+
+    private void tell(int c) {
+        int state = U.getIntVolatile(null, state(c)); // first: of a full chunk all words are there
+        long chunk = chunk(c);
+        int from = sent[c];
+        int end = from;
+        while (end < chunkBytes && U.getLongVolatile(null, chunk + end) != 0) {
+            end += Long.BYTES;
+        }
+        if (end == from && state == told[c]) {
+            return;
+        }
+        out.putInt(c);
+        out.putInt(state);
+        out.putInt(U.getInt(chunk + JFluid1Layout.CHUNK_WRITER));
+        out.putInt(U.getInt(chunk + JFluid1Layout.CHUNK_SEQUENCE));
+        out.putLong(U.getLong(chunk + JFluid1Layout.CHUNK_EPOCH));
+        out.putInt(from);
+        out.putInt(end - from);
+        int begin = chunksAt + c * chunkBytes;
+        out.put(ring.duplicate().limit(begin + end).position(begin + from));
+        sent[c] = end;
+        told[c] = state;
+    }
+
+    private static void write(SocketChannel channel, ByteBuffer bytes) throws IOException {
+        while (bytes.hasRemaining()) {
+            channel.write(bytes);
+        }
+    }
+}

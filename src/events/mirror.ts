@@ -1,0 +1,185 @@
+// A buffer that lies in another machine's memory, as it is here: filled by what its agent sends, round by round.
+//
+// The client asks, the agent (Feeder.java) answers; u32 each, little-endian:
+//
+//   question   heart, n, n chunks that have been read and are free again
+//   answer     kind (0 more of this round follows, 1 it is whole, 2 it is the last: nobody writes any more), bytes of entries,
+//              starving, gaps, ended (ring-layout.ts), entries
+//   entry      chunk, state, writer, sequence, epoch (u64), offset and bytes of words, words
+//
+// A round is no picture of one moment: while it was made, threads wrote. It has all words of a chunk whose writer has a later one
+// in it; and what any of its words depends on (the segment before of a virtual thread, a SUBMIT) is in the next round, if not in this. So
+// words are read (level 0) once another round has come; by those who look what lies before, at once (level 1).
+
+import { EX_PROTOCOL, JfluidError } from '../base/errors.ts'
+import { checkedEpoch, type Ring, type RingLevel } from './ring.ts'
+import { CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL } from './ring-layout.ts'
+
+export const ANSWER_HEAD_BYTES = 20
+export const MORE = 0
+export const LAST = 2
+const ENTRY_BYTES = 32
+
+/** It is not our agent that speaks, or it is damaged. */
+export class MalformedRound extends JfluidError {
+  readonly exitCode = EX_PROTOCOL
+  readonly hint = 'Attach again; if it happens again, report it with the version of the JVM.'
+  constructor(problem: string) {
+    super(`the agent's event buffer was not understood: ${problem}`)
+  }
+}
+
+export class MirrorRing implements Ring {
+  readonly mapped = false
+  readonly chunkBytes: number
+  readonly chunkCount: number
+  readonly #words: Uint32Array
+  readonly #states: Uint8Array
+  readonly #writers: Uint32Array
+  readonly #sequences: Uint32Array
+  readonly #epochs: Float64Array
+  /** By chunk: offset behind the last word that is here, and behind the last that was here before the latest round. */
+  readonly #arrived: Uint32Array
+  readonly #settled: Uint32Array
+  /** Free again, and not told yet. */
+  readonly #freed = new Set<number>()
+  #heart = 0
+  #starving = 0
+  #gaps = 0
+  #ended = 0
+  /** 0 once nothing more comes. */
+  #age = 1
+
+  constructor(chunkBytes: number, chunkCount: number) {
+    this.chunkBytes = chunkBytes
+    this.chunkCount = chunkCount
+    this.#words = new Uint32Array((chunkBytes / 4) * chunkCount)
+    this.#states = new Uint8Array(chunkCount).fill(CHUNK_FREE)
+    this.#writers = new Uint32Array(chunkCount)
+    this.#sequences = new Uint32Array(chunkCount)
+    this.#epochs = new Float64Array(chunkCount)
+    this.#arrived = new Uint32Array(chunkCount).fill(CHUNK_EVENTS)
+    this.#settled = new Uint32Array(chunkCount).fill(CHUNK_EVENTS)
+  }
+
+  /** What to ask at the beginning of a round, or for more of it. */
+  question(begins: boolean): Buffer {
+    const freed = begins ? [...this.#freed] : []
+    if (begins) this.#freed.clear()
+    return Buffer.from(Uint32Array.of(this.#heart, freed.length, ...freed).buffer)
+  }
+
+  /**
+   * Takes a whole round.
+   *
+   * @throws MalformedRound
+   */
+  take(answers: readonly Buffer[]): void {
+    this.#settled.set(this.#arrived)
+    for (const answer of answers) {
+      this.#starving = answer.readUInt32LE(8)
+      this.#gaps = answer.readUInt32LE(12)
+      this.#ended = answer.readUInt32LE(16)
+      for (let at = ANSWER_HEAD_BYTES; at < answer.length; ) at = this.#takeEntry(answer, at)
+    }
+    this.#age++
+    if (answers.at(-1)?.readUInt32LE(0) !== LAST) return
+    this.#settled.set(this.#arrived)
+    this.#age = 0
+  }
+
+  /** Nothing more comes. Of the latest round that is not read which another one would have to explain. */
+  cut(): void {
+    this.#age = 0
+  }
+
+  /** @returns offset behind the entry */
+  #takeEntry(answer: Buffer, at: number): number {
+    if (at + ENTRY_BYTES > answer.length) throw new MalformedRound('an entry without an end')
+    const [chunk, state, writer, sequence, low, high, from, bytes] = Array.from({ length: 8 }, (_, i) =>
+      answer.readUInt32LE(at + 4 * i),
+    ) as [number, number, number, number, number, number, number, number]
+    const begin = at + ENTRY_BYTES
+    const end = begin + bytes
+    if (chunk >= this.chunkCount || state > CHUNK_FULL || bytes % 8 !== 0 || end > answer.length)
+      throw new MalformedRound(`an entry of chunk ${chunk}`)
+    // It had been read to its end when this was on its way.
+    if (this.#freed.has(chunk)) return end
+    if (from !== this.#arrived[chunk] || from + bytes > this.chunkBytes)
+      throw new MalformedRound(`words of chunk ${chunk} from ${from} on, behind ${this.#arrived[chunk]}`)
+    this.#writers[chunk] = writer
+    this.#sequences[chunk] = sequence
+    this.#epochs[chunk] = checkedEpoch(low, high)
+    this.#states[chunk] = state
+    this.#arrived[chunk] = from + bytes
+    new Uint8Array(this.#words.buffer, chunk * this.chunkBytes + from, bytes).set(answer.subarray(begin, end))
+    return end
+  }
+
+  refresh(): void {}
+
+  state(chunk: number): number {
+    return this.#states[chunk]!
+  }
+
+  writer(chunk: number): number {
+    return this.#writers[chunk]!
+  }
+
+  sequence(chunk: number): number {
+    return this.#sequences[chunk]!
+  }
+
+  epoch(chunk: number): number {
+    return this.#epochs[chunk]!
+  }
+
+  look(chunk: number, from: number, level: RingLevel): number {
+    return Math.max(from, (level === 0 ? this.#settled : this.#arrived)[chunk]!)
+  }
+
+  isSettled(chunk: number): boolean {
+    return this.#settled[chunk] === this.#arrived[chunk]
+  }
+
+  age(): number {
+    return this.#age
+  }
+
+  words(): Uint32Array {
+    return this.#words
+  }
+
+  origin(chunk: number): number {
+    return (chunk * this.chunkBytes) / 4
+  }
+
+  free(chunk: number): void {
+    this.#words.fill(0, this.origin(chunk), this.origin(chunk + 1))
+    this.#states[chunk] = CHUNK_FREE
+    this.#writers[chunk] = 0
+    this.#arrived[chunk] = this.#settled[chunk] = CHUNK_EVENTS
+    this.#freed.add(chunk)
+  }
+
+  beat(): void {
+    this.#heart = (this.#heart + 1) >>> 0
+  }
+
+  /** The target could make nothing of a thread of this machine. */
+  sign(): void {}
+
+  ended(): number {
+    return this.#ended
+  }
+
+  starving(): number {
+    return this.#starving
+  }
+
+  gaps(): number {
+    return this.#gaps
+  }
+
+  close(): void {}
+}
