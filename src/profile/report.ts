@@ -347,6 +347,7 @@ export function reportFacts(profile: Profile): [string, string][] {
   const rootCalls = topCalls(profile.merged)
   const threads = profile.threads.filter((thread) => thread.tree.count > 0).length
   const isFollowed = profile.followedTasks !== undefined
+  const part = jvms === undefined ? 'thread' : 'JVM'
   const callers = isFollowed ? profile.threads.filter(({ tree }) => callsRoot(tree)).length : threads
   const isSampled = profile.mode === 'sample'
   const busyMs = jvms === undefined ? profile.durationMs * Math.max(1, threads) : busyMsOf(jvms)
@@ -369,10 +370,10 @@ export function reportFacts(profile: Profile): [string, string][] {
     ],
     [
       isSampled ? 'seen' : 'calls',
-      `${count(rootCalls)}${isSampled ? ' calls' : ''} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(callers, jvms === undefined ? 'thread' : 'JVM')}` +
+      `${count(rootCalls)}${isSampled ? ' calls' : ''} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(callers, part)}` +
         (profile.followedTasks === undefined
           ? ''
-          : `; ${plural(profile.followedTasks, 'task')} followed, ${plural(threads, 'thread')} in all`),
+          : `; ${plural(profile.followedTasks, 'task')} followed, ${plural(threads, part)} in all`),
     ],
     [
       'methods',

@@ -172,7 +172,7 @@ forEachJdk((jdk) => {
     await Promise.all(told)
   })
 
-  it('JAVA_TOOL_OPTIONS gives it to JVMs that are no servers', async () => {
+  it.runIf(newestOrAll.includes(jdk))('JAVA_TOOL_OPTIONS gives it to JVMs that are no servers', async () => {
     const out = temporaryDirectory()
     const source = join(out, 'A.java')
     writeFileSync(source, 'class A {}')
