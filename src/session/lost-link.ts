@@ -2,6 +2,9 @@
 
 import { endsNow, type TargetProcess } from '../attach/target-process.ts'
 
+/** What a socket says where not the JVM has gone, but the way to it. */
+const NETWORK = /\b(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN)\b/
+
 /**
  * Why a session has ended whose link is lost.
  *
@@ -13,6 +16,6 @@ export async function whyLinkWasLost(
   target: TargetProcess | undefined,
   reason: string,
 ): Promise<string | null> {
-  if (target === undefined || (await endsNow(target))) return null
+  if (target === undefined ? !NETWORK.test(reason) : await endsNow(target)) return null
   return `the connection to its agent was lost (${reason})`
 }

@@ -190,22 +190,25 @@ forEachJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('where nothing is shared a client that falls silent is noticed all the same', async () => {
-    await using java = await startBeating(jdk)
-    await java.line(/ready/)
-    const way = await forwarded(java)
-    const recording = startRecording(['--jdwp', `${way.port}`], ...ROOT)
-    await recording.started
-    const own = await debug(java, 2)
-    const probed = await codeOfTask(own)
-    process.kill(recording.process.pid, 'SIGSTOP')
-    await until(async () => (await codeOfTask(own)) !== probed)
-    await own.dispose()
-    await recording.process.kill()
-    java.send('run 1')
-    await java.line(/done/)
-    await way.close()
-  })
+  it.each(['SIGKILL' as const, ...(FULL ? ['SIGSTOP' as const] : [])])(
+    'where nothing is shared a client that gets %s is given up',
+    async (signal) => {
+      await using java = await startBeating(jdk)
+      await java.line(/ready/)
+      const way = await forwarded(java)
+      const recording = startRecording(['--jdwp', `${way.port}`], ...ROOT)
+      await recording.started
+      const own = await debug(java, 2)
+      const probed = await codeOfTask(own)
+      process.kill(recording.process.pid, signal)
+      await until(async () => (await codeOfTask(own)) !== probed)
+      await own.dispose()
+      await recording.process.kill()
+      java.send('run 1')
+      await java.line(/done/)
+      await way.close()
+    },
+  )
 })
 
 describe.runIf(FULL)('where nothing is shared', () => {

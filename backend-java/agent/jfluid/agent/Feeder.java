@@ -19,8 +19,11 @@ import jdk.internal.misc.Unsafe;
  * same writer are all there when the later one is told. All that a word of this round can depend on is in the next, at the latest.
  */
 final class Feeder extends GuestThread {
-    /** As long a client may be silent: see {@link JFluid1Client#STARVING_NANOS}. */
-    private static final long SILENT_NANOS = JFluid1Client.STARVING_NANOS;
+    /**
+     * As long a client may be silent that nobody waits for: a network may be away for a moment, and the client draw a large
+     * picture. For whoever waits see {@link JFluid1Client#STARVING_NANOS}.
+     */
+    private static final long SILENT_NANOS = 5_000_000_000L;
     /** For the last round. */
     private static final long FINISHING_MILLIS = 2000;
     static final int CONNECT_MILLIS = 3000;

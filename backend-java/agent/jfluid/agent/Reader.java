@@ -82,7 +82,7 @@ final class Reader {
     /** Why the target has stopped recording by itself. */
     String whyEnded() {
         if (mirrored) {
-            return "nothing came from the client for " + JFluid1Client.STARVING_NANOS / 1_000_000_000L + " s";
+            return "nothing came from the client for some seconds";
         }
         return header.getInt(JFluid1Layout.RING_ENDED) == JFluid1Layout.ENDED_STARVED
                 ? "the client got no processor for " + JFluid1Client.STARVING_NANOS / 1_000_000_000L + " s"

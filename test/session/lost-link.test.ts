@@ -1,0 +1,21 @@
+// Whether a link that is lost was lost with its JVM, as far as that can be seen.
+
+import { expect, it } from 'vitest'
+import { readTargetProcess } from '../../src/attach/target-process.ts'
+import { whyLinkWasLost } from '../../src/session/lost-link.ts'
+import { LINK_CLOSED } from '../../src/wire/link.ts'
+
+it('of a JVM elsewhere a connection that was closed tells its end, a network that is away does not', async () => {
+  expect(await whyLinkWasLost(undefined, LINK_CLOSED)).toBe(null)
+  expect(await whyLinkWasLost(undefined, 'read ECONNRESET')).toBe(null)
+  expect(await whyLinkWasLost(undefined, 'read ETIMEDOUT')).toBe(
+    'the connection to its agent was lost (read ETIMEDOUT)',
+  )
+})
+
+it('of one here its process tells', async () => {
+  const lives = readTargetProcess(process.pid)
+  expect(await whyLinkWasLost(lives, LINK_CLOSED)).toBe(
+    `the connection to its agent was lost (${LINK_CLOSED})`,
+  )
+})
