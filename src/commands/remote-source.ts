@@ -6,7 +6,7 @@ import type { Activity } from '../cct/activity.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { CollapsedMethods, MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
 import { NotAProxy } from '../remote/errors.ts'
-import { TreeMirror } from '../remote/tree-mirror.ts'
+import { MOST_METHOD, TreeMirror } from '../remote/tree-mirror.ts'
 import type { LiveSource, LiveStatus } from '../tui/live-source.ts'
 import { Malformed } from '../wire/unpack.ts'
 import type { CourseTail, NameEntry, PictureFacts } from './hosted-view.ts'
@@ -19,6 +19,9 @@ const PERIOD_MS = 200
 const LOOK_MS = 100
 /** A picture that takes longer is drawn when it is there, and what there was until then. */
 const LATE_MS = 500
+
+/** A recording has fewer: 48 days. */
+const MOST_SECONDS = 2 ** 22
 
 const UNKNOWN: MethodName = { class: '', method: '(not told yet)', descriptor: '', loader: '' }
 
@@ -41,6 +44,8 @@ class RemoteView {
   #generation = -1
   #names = new Map<number, NameEntry>()
   #mostId = 0
+  /** Where call sites are told; of all ids that have come so far. */
+  #methodOf: Int32Array | undefined
   #merged = new TreeMirror()
   #collapsed = new TreeMirror()
   #threads = new Map<number, TreeMirror>()
@@ -138,6 +143,7 @@ class RemoteView {
     this.#generation = generation
     this.#names = new Map()
     this.#mostId = 0
+    this.#methodOf = undefined
     this.#merged = new TreeMirror()
     this.#collapsed = new TreeMirror()
     this.#threads = new Map()
@@ -146,20 +152,18 @@ class RemoteView {
   }
 
   #name(entry: NameEntry): void {
+    for (const id of [entry.id, entry.methodOf ?? 0]) {
+      if (!Number.isInteger(id) || id < 0 || id >= MOST_METHOD) throw new Malformed(`a method ${id}`)
+      this.#mostId = Math.max(this.#mostId, id)
+    }
     this.#names.set(entry.id, entry)
-    this.#mostId = Math.max(this.#mostId, entry.id, entry.methodOf ?? 0)
+    if (entry.methodOf === undefined && this.#methodOf === undefined) return
+    this.#methodOf = grownTo(this.#methodOf, this.#mostId + 1)
+    this.#methodOf[entry.id] = entry.methodOf ?? entry.id
   }
 
-  /** Where call sites are told. */
   #withMethods(tree: Tree): Tree {
-    const methodOf = Int32Array.from({ length: this.#mostId + 1 }, (_, id) => id)
-    let isTold = false
-    for (const { id, methodOf: stands } of this.#names.values()) {
-      if (stands === undefined) continue
-      methodOf[id] = stands
-      isTold = true
-    }
-    return isTold ? { ...tree, methodOf } : tree
+    return this.#methodOf === undefined ? tree : { ...tree, methodOf: this.#methodOf }
   }
 
   #takeThreads(told: unknown): ThreadTree[] {
@@ -180,6 +184,14 @@ class RemoteView {
       }
     })
   }
+}
+
+/** Each id stands for itself until more is known. Ids come in bursts: it is not grown for each. */
+function grownTo(old: Int32Array | undefined, length: number): Int32Array {
+  if (old !== undefined && length <= old.length) return old
+  const ids = Int32Array.from({ length: length + (length >> 1) }, (_, id) => id)
+  if (old !== undefined) ids.set(old)
+  return ids
 }
 
 function listOf(value: unknown, length?: number): unknown[] {
@@ -213,6 +225,8 @@ function activityOf(text: string, where: RemoteSession): Activity {
 
 /** Seconds up to `from` as they were, and those that have been told behind them. */
 function grown(old: CourseTimes | undefined, { first, from, rootCalls, others }: CourseTail): CourseTimes {
+  if (!(first >= 0 && from >= first && from - first <= MOST_SECONDS))
+    throw new Malformed('a course of no seconds')
   const oldFirst = old?.first ?? first
   const joined = (before: Float64Array | undefined, tail: readonly number[]): Float64Array => {
     const values = new Float64Array(from - first + tail.length)

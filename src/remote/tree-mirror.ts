@@ -7,7 +7,7 @@ import { VarintReader } from './varints.ts'
 
 /** A context takes a hundred bytes here: what a proxy says must not take all memory. */
 const MOST_NODES = 2 ** 24
-const MOST_METHOD = 2 ** 28
+export const MOST_METHOD = 2 ** 28
 
 interface Summed {
   readonly total: string

@@ -32,7 +32,7 @@ const METHODS = 2 ** 28
 /** More in one update would not be exact as a signed varint: the rest comes with the next. */
 const MOST_DIFFERENCE = 2 ** 51
 /** Of what there is room for, the part that goes by size of change; the rest goes round, so that everything comes. */
-const PART_BY_SIZE = 0.75
+const PART_BY_SIZE = 0.5
 const BUCKETS = 33
 /** Places of nodes that are no more, beside as many as live, before all begins anew. */
 const MOST_DEAD = 1 << 16
