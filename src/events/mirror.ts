@@ -49,6 +49,7 @@ export class MirrorRing implements Ring {
   #ended = 0
   /** 0 once nothing more comes. */
   #age = 1
+  #isWhole = false
 
   constructor(chunkBytes: number, chunkCount: number) {
     this.chunkBytes = chunkBytes
@@ -86,6 +87,12 @@ export class MirrorRing implements Ring {
     if (answers.at(-1)?.readUInt32LE(0) !== LAST) return
     this.#settled.set(this.#arrived)
     this.#age = 0
+    this.#isWhole = true
+  }
+
+  /** Whether the last round has come. */
+  get isWhole(): boolean {
+    return this.#isWhole
   }
 
   /** Nothing more comes. Of the latest round that is not read which another one would have to explain. */

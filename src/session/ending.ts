@@ -8,7 +8,7 @@ import { CLOSED_BY_US, LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import type { Engine } from './engine.ts'
 import { whyLinkWasLost } from './lost-link.ts'
-import { answerInTime, TargetSilent } from './patience.ts'
+import { answerInTime, FAR_DETACH_MS, TargetSilent } from './patience.ts'
 import { Proof } from './proof.ts'
 import type { Pulse } from './pulse.ts'
 import { tellsTime } from './session-options.ts'
@@ -166,7 +166,8 @@ export class SessionEnd {
       agent.close() // whatever has gone wrong: the agent leaves once it sees us gone
     }
     installation.settle()
-    await recorder.finish(tellsTime(options) ? this.#span.endTicks : 0)
+    const isWhole = await recorder.finish(tellsTime(options) ? this.#span.endTicks : 0)
+    if (!isWhole) this.#noteMissing()
     return this.#report
   }
 
@@ -182,15 +183,16 @@ export class SessionEnd {
   }
 
   async #leave(proof: Proof | null): Promise<void> {
-    const { agent, pid, rareWatch, turns, warnings } = this.#engine
+    const { agent, door, pid, rareWatch, turns, warnings } = this.#engine
+    const patienceMs = door.elsewhere === undefined ? undefined : FAR_DETACH_MS
     try {
       await answerInTime(turns.idle(), pid)
       await answerInTime(this.#pulse.readStatus(), pid)
       this.#span.end()
       await answerInTime(rareWatch.lastLook(), pid)
-      const restored = proof === null ? null : await answerInTime(agent.restore(), pid)
+      const restored = proof === null ? null : await answerInTime(agent.restore(), pid, patienceMs)
       await proof?.restored()
-      this.#report = await answerInTime(agent.detach(), pid).catch((error: unknown) => {
+      this.#report = await answerInTime(agent.detach(), pid, patienceMs).catch((error: unknown) => {
         // An agent that waits in vain for us to look (we may have been stopped) goes by itself: it has given all back.
         if (
           restored !== null &&
@@ -220,6 +222,13 @@ export class SessionEnd {
         throw error
       }
     }
+  }
+
+  /** Of a buffer that comes over a network. What the JVM's end cuts off is told as that. */
+  #noteMissing(): void {
+    if (this.#ending?.how === 'target ended') return
+    this.#isTruncated = true
+    this.#engine.warnings.add('the connection ended before all events had come: the last ones are missing')
   }
 
   async #linkClosed(reason: string): Promise<void> {

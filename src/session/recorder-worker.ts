@@ -249,7 +249,7 @@ class RecordingThread {
       case 'finish':
         if (this.#running) this.#readTheRest()
         this.#builder.closeOpen(request.endTicks ?? this.#reader.lastTicks)
-        send({ kind: 'reply', id, value: undefined })
+        send({ kind: 'reply', id, value: this.#feed?.ring.isWhole ?? true })
         return
       case 'stop':
         this.#halt()

@@ -446,9 +446,10 @@ export class Recorder {
    * Reads all that is there and closes open frames; the target must not be writing any more.
    *
    * @param endTicks up to where open frames are charged; default: the latest event's time
+   * @returns whether that was all; a buffer elsewhere may have been cut off
    */
-  async finish(endTicks?: number): Promise<void> {
-    await this.#ask({ kind: 'finish', endTicks })
+  async finish(endTicks?: number): Promise<boolean> {
+    return (await this.#ask({ kind: 'finish', endTicks })) as boolean
   }
 
   /** Lets go of the buffer and ends the worker. Does nothing when that has happened already. */

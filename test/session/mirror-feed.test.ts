@@ -32,7 +32,7 @@ it('ends with the last round, which it confirms', async () => {
     else agent.end()
   })
   await closed
-  expect([questions, feed.ring.age()]).toEqual([2, 0])
+  expect([questions, feed.ring.age(), feed.ring.isWhole]).toEqual([2, 0, true])
 })
 
 it('takes an answer in whatever pieces it comes', async () => {
@@ -58,9 +58,10 @@ it.each([
 
 it('leaves an agent whose round has no end', async () => {
   const much = 1 << 19
-  const { problem, closed } = await feedWith((agent) =>
+  const { feed, problem, closed } = await feedWith((agent) =>
     agent.write(Buffer.concat([head(MORE, much), Buffer.alloc(much)])),
   )
   expect(String(await problem)).toContain('a round that has no end')
   await closed
+  expect(feed.ring.isWhole).toBe(false)
 })

@@ -24,11 +24,14 @@ final class Feeder extends GuestThread {
      * picture. For whoever waits see {@link JFluid1Client#STARVING_NANOS}.
      */
     private static final long SILENT_NANOS = 5_000_000_000L;
-    /** For the last round. */
-    private static final long FINISHING_MILLIS = 2000;
+    /** For what is left, as long as the client goes on asking: over a slow network a full buffer takes its time. */
+    private static final long FINISHING_NANOS = 60_000_000_000L;
+    private static final long FINISHING_LOOK_MILLIS = 100;
+    /** The same where the JVM ends, which is not held up for longer. */
+    private static final long FLUSH_NANOS = 2_000_000_000L;
     static final int CONNECT_MILLIS = 3000;
 
-    private static final int PART_BYTES = 512 << 10;
+    private static final int PART_BYTES = 256 << 10;
     private static final int QUESTION_BYTES = 8;
     private static final int HEAD_BYTES = 20;
     private static final int ENTRY_BYTES = 32;
@@ -93,7 +96,7 @@ final class Feeder extends GuestThread {
         @Override
         public void run() {
             int until = taken + ROUNDS;
-            long latest = System.nanoTime() + FINISHING_MILLIS * 1_000_000L;
+            long latest = System.nanoTime() + FLUSH_NANOS;
             while (Feeder.this.isAlive() && taken - until < 0 && System.nanoTime() - latest < 0) {
                 Pause.nanos(PAUSE_NANOS);
             }
@@ -131,7 +134,12 @@ final class Feeder extends GuestThread {
             // The JVM ends, and it runs.
         }
         try {
-            join(FINISHING_MILLIS);
+            long until = System.nanoTime() + FINISHING_NANOS;
+            long now = System.nanoTime();
+            while (isAlive() && now - until < 0 && now - heardAt < SILENT_NANOS) {
+                join(FINISHING_LOOK_MILLIS);
+                now = System.nanoTime();
+            }
             close();
             join();
         } catch (InterruptedException nobodyCan) {
