@@ -5,6 +5,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { attachProblem, type Client, looksLikeJvm, type TargetFacts, thisClient } from './admission.ts'
+import { containerLabel, containerOf } from './container-of.ts'
 import { isJavaLauncher, mainClassOf, parseJavaCommand } from './java-command.ts'
 import { readTargetFacts } from './target-facts.ts'
 
@@ -21,6 +22,8 @@ export interface Jvm {
   mainClass: string | undefined
   /** Main class or jar as started, with arguments. */
   command: string | undefined
+  /** As `docker:3f2a91c0bd1e`, where its control group tells. */
+  container: string | undefined
   /** `true`, or why not in a few words. */
   attachable: true | string
 }
@@ -45,6 +48,7 @@ export function listJvms(client: Client = thisClient()): Jvm[] {
 export function describeJvm(facts: TargetFacts, client: Client, users = userNames()): Jvm {
   const { process, perf } = facts
   const started = parseJavaCommand(process.commandLine)
+  const container = containerOf(process.pid)
   return {
     pid: process.pid,
     user: users.get(process.euid) ?? String(process.euid),
@@ -53,6 +57,7 @@ export function describeJvm(facts: TargetFacts, client: Client, users = userName
     vm: perf?.vmName ?? (process.vmLibrary?.kind === 'openj9' ? 'Eclipse OpenJ9' : undefined),
     mainClass: mainClassOf(perf?.javaCommand, process.commandLine),
     command: perf?.javaCommand ?? (started.main && [started.main, ...started.args].join(' ')),
+    container: container && containerLabel(container),
     attachable: attachProblem(facts, client)?.reason ?? true,
   }
 }

@@ -14,6 +14,7 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
   ],
   doctor: [
     { line: 'doctor 4711', says: 'what would an attach meet? Touches nothing' },
+    { line: 'doctor k8s:shop/orders-0', says: 'the same of a pod on this node' },
     { line: 'doctor 4711 --root OrderService.process', says: 'how much would be instrumented?' },
     { line: 'doctor --jdwp 5005 --root Checkout.pay', says: 'the same, with no agent loaded' },
   ],
@@ -30,6 +31,7 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
     { line: 'attach --wait-for OrderServer --root OrderService.process', says: 'once it is started' },
     { line: "attach --all 'shop-*.jar' --root Checkout.pay", says: 'several JVMs in one view' },
     { line: 'attach --jdwp 5005 --root Checkout.pay', says: "over a debugger's port, without attach" },
+    { line: 'attach container:shop --root Checkout.pay', says: 'the JVM of a container' },
     { line: 'attach 4711 --mode sample --every 10ms', says: 'where is the whole JVM?' },
   ],
   record: [

@@ -37,6 +37,9 @@ export const FORMAT_NAMES = [
 const AUTOSAVE_HELP =
   'how often what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given, or off'
 
+const PID_HELP =
+  'process id of the JVM, its main class, container:name or k8s:namespace/pod; asked for on a terminal'
+
 const WAIT_HELP =
   "in place of a process id: the first JVM with that main class, a part of it or a pattern as 'com.shop.*', now or once it is started"
 
@@ -75,7 +78,7 @@ export function commandLine(version: string): Command {
     program
       .command('doctor')
       .description('say what an attach would meet, before anything is touched')
-      .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
+      .argument('[pid]', PID_HELP),
   )
   withJdwpFlag(doctor)
     .option('--json', 'as JSON')
@@ -87,7 +90,7 @@ export function commandLine(version: string): Command {
   program
     .command('roots')
     .description('sample a JVM for some seconds, and say which methods would do as --root')
-    .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal')
+    .argument('[pid]', PID_HELP)
     .option('--duration <time>', 'how long: 500ms, 10s, 2m', '3s')
     .option('--top <n>', 'how many', count, 10)
     .option('--json', 'as JSON')
@@ -100,7 +103,7 @@ export function commandLine(version: string): Command {
     program
       .command('attach')
       .description('show the calling context tree of a root method, live')
-      .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
+      .argument('[pid]', PID_HELP),
   )
   withJdwpFlag(attach)
     .option('--all <pattern>', ALL_HELP)
@@ -117,7 +120,7 @@ export function commandLine(version: string): Command {
     program
       .command('record')
       .description('profile for a while without a screen, and write or push the profile')
-      .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal'),
+      .argument('[pid]', PID_HELP),
   )
     .option('--all <pattern>', ALL_HELP)
     .option('--wait-for <pattern>', WAIT_HELP)
@@ -158,7 +161,7 @@ export function commandLine(version: string): Command {
   program
     .command('detach')
     .description('end a session whose jfluid hangs or is stopped, and remove what dead ones have left')
-    .argument('[pid]', 'process id of the JVM, or its main class; asked for on a terminal')
+    .argument('[pid]', PID_HELP)
     .option('--force', 'also if that jfluid lives: its recording ends, and is kept as far as it came')
     .option('--json', 'as JSON')
     .action(async (pid: string | undefined, flags: DetachFlags) => {

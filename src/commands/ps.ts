@@ -14,16 +14,21 @@ export function ps(flags: { readonly json?: boolean }, out: (text: string) => vo
 }
 
 export function jvmTable(jvms: readonly Jvm[]): string {
+  // For those who have none, the table is as narrow as it can be.
+  const isContained = jvms.some((j) => j.container !== undefined)
+  const cells = (j: Jvm): string[] => (isContained ? [j.container ?? '-'] : [])
   const rows = jvms.map((j) =>
     [
       String(j.pid),
       j.user,
       j.version ?? '?',
       j.attachable === true ? 'yes' : `no: ${j.attachable}`,
+      ...cells(j),
       j.mainClass ?? '?',
     ].map(clean),
   )
-  const all = [['PID', 'USER', 'JAVA', 'ATTACH', 'MAIN CLASS'], ...rows]
+  const head = isContained ? ['CONTAINER'] : []
+  const all = [['PID', 'USER', 'JAVA', 'ATTACH', ...head, 'MAIN CLASS'], ...rows]
   const widths = all[0]!.map((_, i) => Math.max(...all.map((row) => width(row[i]!))))
   const padded = (cell: string, i: number, row: readonly string[]): string =>
     i === row.length - 1 ? cell : cell + ' '.repeat(widths[i]! - width(cell))

@@ -4,6 +4,7 @@ import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { readCpuMs } from '../attach/target-process.ts'
 import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { JvmRow } from '../tui/jvm-list.ts'
+import type { IsInside } from './containers/inside.ts'
 import { BadPid, parsePid } from './options.ts'
 
 /** Where there is no terminal to ask on. */
@@ -25,6 +26,19 @@ export class AmbiguousName extends JfluidError {
   constructor(name: string, jvms: readonly Jvm[]) {
     super(`'${name}' may be any of ${jvms.length} JVMs`)
     this.hint = `Give the process id: ${described(jvms)}`
+  }
+}
+
+/** There may be some that we do not see. */
+export class NoJvmInside extends JfluidError {
+  readonly exitCode = EX_NOHOST
+  readonly hint: string
+  constructor(name: string) {
+    super(`no JVM is seen in ${name}`)
+    this.hint =
+      process.geteuid?.() === 0
+        ? 'It may be yet to start, or the container runs no Java: jfluid ps lists the JVMs that run.'
+        : 'JVMs of other users are seen by root only: sudo jfluid ps lists those that run.'
   }
 }
 
@@ -51,12 +65,29 @@ function described(jvms: readonly Jvm[]): string {
 }
 
 /**
- * @param text  a process id, a main class or a part of one; undefined to ask for it
- * @throws BadPid, AmbiguousName, NoPid, NothingPicked
+ * @param text  a process id, a main class or a part of one, a container; undefined to ask for it
+ * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmInside, and what `insideContainer` does
  */
 export async function targetOf(text: string | undefined): Promise<number> {
   if (text === undefined) return await picked()
+  if (isContainerName(text)) return await pidInside(text)
   return /^\d*$/.test(text) ? parsePid(text) : pidNamed(text, listJvms())
+}
+
+/** The JVM of a container; of several, the one that is picked on a terminal. */
+async function pidInside(name: string): Promise<number> {
+  const { insideContainer } = await import('./containers/named.ts')
+  const isInside = await insideContainer(name)
+  const [found, ...others] = listJvms().filter(({ pid }) => isInside(pid))
+  if (found === undefined) throw new NoJvmInside(name)
+  if (others.length === 0) return found.pid
+  if (isAsked()) return await picked(isInside)
+  throw new AmbiguousName(name, [found, ...others])
+}
+
+/** Whether it means a container, well written or not. */
+function isContainerName(text: string): boolean {
+  return /^(?:container|k8s):/.test(text)
 }
 
 /**
@@ -106,14 +137,18 @@ function simpleName(mainClass: string): string {
   return mainClass.slice(mainClass.lastIndexOf('.') + 1)
 }
 
-async function picked(): Promise<number> {
-  const isAsked = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb'
-  if (!isAsked) throw new NoPid(listJvms())
+function isAsked(): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb'
+}
+
+/** @param isMeant  of those only */
+async function picked(isMeant: IsInside = () => true): Promise<number> {
+  if (!isAsked()) throw new NoPid(listJvms())
   // At once: what is typed while the list is being loaded is for the list, Ctrl-C as well.
   process.stdin.setRawMode(true)
   try {
     const { pickJvm } = await loadPicker()
-    const { pid } = await pickJvm(new Looks().look)
+    const { pid } = await pickJvm(new Looks(isMeant).look)
     if (pid === null) throw new NothingPicked()
     return pid
   } finally {
@@ -142,11 +177,17 @@ function restore(name: string, value: string | undefined): void {
 class Looks {
   #before = new Map<number, number>()
   #at = performance.now()
+  readonly #isMeant: IsInside
+
+  constructor(isMeant: IsInside) {
+    this.#isMeant = isMeant
+  }
 
   readonly look = (): JvmRow[] => {
     const now = performance.now()
     const spent = new Map<number, number>()
-    const rows = listJvms().map(({ pid, user, attachable, mainClass, version }): JvmRow => {
+    const meant = listJvms().filter(({ pid }) => this.#isMeant(pid))
+    const rows = meant.map(({ pid, user, attachable, mainClass, version }): JvmRow => {
       const before = this.#before.get(pid)
       const cpuMs = readCpuMs(pid)
       if (cpuMs !== undefined) spent.set(pid, cpuMs)

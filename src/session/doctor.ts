@@ -172,13 +172,13 @@ function attaching({ facts, jvm, client }: Evidence): Finding {
   )
 }
 
-function container({ facts: { process }, circumstances: { otherNamespaces } }: Evidence): Finding {
+function container({ facts: { process }, jvm, circumstances: { otherNamespaces } }: Evidence): Finding {
   if (otherNamespaces === undefined) return note('container', 'its namespaces are not ours to see')
   if (otherNamespaces.length === 0) return ok('container', 'runs where jfluid runs')
   const inside = process.nsPid === process.pid ? '' : `, where it is process ${process.nsPid}`
   return note(
     'container',
-    `runs in other namespaces (${otherNamespaces.join(', ')})${inside}: jfluid goes through /proc/${process.pid}/root`,
+    `runs in ${jvm.container ?? 'other namespaces'} (${otherNamespaces.join(', ')})${inside}: jfluid goes through /proc/${process.pid}/root`,
   )
 }
 

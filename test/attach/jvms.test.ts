@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, it } from 'vitest'
+import { containerLabel, containerOf } from '../../src/attach/container-of.ts'
 import { type Jvm, listJvms } from '../../src/attach/jvms.ts'
 import { compileJava, startJava, startProcess, stop, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
@@ -19,7 +20,7 @@ forEachJdk((jdk) => {
   it('a JVM is listed with its user, version and main class', async () => {
     const java = startJava(jdk, ['-cp', classes, 'Waiter', 'x', 'y z'])
     await java.line(/ready/)
-    const { user, vm, ...rest } = listed(java.pid) ?? {}
+    const { user, vm, container, ...rest } = listed(java.pid) ?? {}
     assert.deepEqual(rest, {
       pid: java.pid,
       uid: process.getuid?.(),
@@ -31,6 +32,8 @@ forEachJdk((jdk) => {
     const { stdout } = await promisify(execFile)('id', ['-un'])
     assert.equal(user, stdout.trim())
     assert.match(vm ?? '', /VM/)
+    const ours = containerOf(process.pid)
+    assert.equal(container, ours && containerLabel(ours))
   })
 
   it('without hsperfdata it is found by its libjvm, and its version in the release file', async () => {

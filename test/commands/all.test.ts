@@ -34,6 +34,7 @@ it.each([
 const jvms = (count: number, mainClass: string): Jvm[] =>
   Array.from({ length: count }, (_, i) => ({
     ...{ pid: i + 1, user: 'shop', uid: 1, version: '25', vm: undefined, mainClass, command: mainClass },
+    container: undefined,
     attachable: true as const,
   }))
 

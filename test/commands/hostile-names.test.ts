@@ -119,7 +119,7 @@ describe('names that hold orders for a terminal reach none', () => {
   })
 
   it('by ps, with columns below each other', () => {
-    const jvm = { pid: 1, uid: 1, vm: EVIL, command: EVIL, attachable: EVIL } as const
+    const jvm = { pid: 1, uid: 1, vm: EVIL, command: EVIL, container: EVIL, attachable: EVIL } as const
     const table = jvmTable([
       { ...jvm, user: EVIL, version: EVIL, mainClass: EVIL },
       { ...jvm, user: 'me', version: '17.0.15', mainClass: '漢字.Main', attachable: true },

@@ -4,6 +4,7 @@ import { jvmsNamed, NoPid, pidNamed, targetOf } from '../../src/commands/target.
 
 const jvm = (pid: number, mainClass: string | undefined, attachable: true | string = true): Jvm => ({
   ...{ pid, user: 'shop', uid: 1, version: '25', vm: undefined, mainClass, command: mainClass },
+  container: undefined,
   attachable,
 })
 const JVMS = [

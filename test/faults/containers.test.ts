@@ -22,6 +22,7 @@ import { FULL, type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 vi.setConfig({ testTimeout: 2 * TRIAL_MS })
 
 const MOUNT = ['--mount']
+const OWN_TMP = 'mount -t tmpfs tmpfs /tmp'
 const ALL = ['--mount', '--net', '--ipc', '--uts', '--cgroup', ...PIDS]
 const USERS = 100_000
 const APP = ['setpriv', '--reuid', '1000', '--regid', '1000', '--clear-groups']
@@ -48,14 +49,15 @@ const layered = [
 ].join(' && ')
 /** Devices of its own: what is made in /dev would be made for the whole machine, of which it is one file system. */
 const noSharedMemory = [
-  'mount -t tmpfs tmpfs /tmp',
+  OWN_TMP,
   `mkdir /tmp/dev && for d in null zero random urandom; do touch /tmp/dev/$d; mount --bind /dev/$d /tmp/dev/$d; done`,
   'mount --rbind /tmp/dev /dev',
 ].join(' && ')
 
 const ENTERED: readonly (readonly [string, Surroundings])[] = [
-  ['a /tmp of its own', { namespaces: MOUNT, setUp: 'mount -t tmpfs tmpfs /tmp' }],
-  ['processes of its own', { namespaces: [...MOUNT, ...PIDS] }],
+  ['a /tmp of its own', { namespaces: MOUNT, setUp: OWN_TMP }],
+  // In the machine's /tmp its counters would be taken for those of process 1.
+  ['processes of its own', { namespaces: [...MOUNT, ...PIDS], setUp: OWN_TMP }],
   ['a network of its own', { namespaces: ['--net'] }],
   ['a user namespace of root', { namespaces: ['--user', '--map-root-user'] }],
   ['users of its own, its root', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS }],
@@ -66,10 +68,7 @@ const ENTERED: readonly (readonly [string, Surroundings])[] = [
     'everything of its own, made by no root',
     { namespaces: ['--user', '--map-root-user', ...ALL], setUp: PRIVATE, user: OTHER },
   ],
-  [
-    'a read-only root',
-    { namespaces: MOUNT, setUp: 'mount -t tmpfs tmpfs /tmp && mount -o remount,ro,bind /' },
-  ],
+  ['a read-only root', { namespaces: MOUNT, setUp: `${OWN_TMP} && mount -o remount,ro,bind /` }],
   ['no /dev/shm', { namespaces: MOUNT, setUp: noSharedMemory }],
   ['little shared memory', { namespaces: MOUNT, setUp: `${PRIVATE} && mount -o remount,size=4m /dev/shm` }],
   ['another user, and a /tmp of its own', { namespaces: MOUNT, setUp: PRIVATE, as: APP }],

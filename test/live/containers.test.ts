@@ -1,13 +1,14 @@
 // A JVM in a container, and jfluid outside of it: no directory, file or user is shared that an attach would need.
 // More of them are tried, where there is root, in test/faults/containers.test.ts.
 
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { cannotContain, PIDS, PRIVATE, startContained } from '../support/contained.ts'
-import { temporaryDirectory } from '../support/java-process.ts'
+import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, newest } from '../support/jdks.ts'
-import { readProfileJson, startJfluid } from '../support/jfluid.ts'
+import { cli, readProfileJson } from '../support/jfluid.ts'
 
 const ROOTLESS = ['--user', '--map-root-user', '--mount', ...PIDS]
 const obstacle = cannotContain(...ROOTLESS)
@@ -23,19 +24,18 @@ describe.skipIf(obstacle !== '')('a JVM in a container without root', () => {
         setUp: PRIVATE,
       })
       const file = join(temporaryDirectory(), 'p.jfluid')
-      const record = [
-        'record',
-        `${java.pid}`,
-        '--root',
-        'fix.Ticker.work',
-        '--duration',
-        '200ms',
-        '--out',
-        file,
-      ]
+      const record = ['--root', 'fix.Ticker.work', '--duration', '200ms', '--out', file]
+      // An engine's client that knows it by a name.
+      const bin = temporaryDirectory()
+      const State = { Status: 'running', Pid: java.pid }
+      const answer = JSON.stringify([{ Id: 'f'.repeat(64), State }])
+      writeFileSync(join(bin, 'docker'), `#!/bin/sh\necho '${answer}'\n`, { mode: 0o755 })
       const sessions = jdk === newest ? 2 : 1
       for (let session = 0; session < sessions; session++) {
-        const client = startJfluid(...record)
+        const target = session === 0 ? `${java.pid}` : 'container:shop'
+        const client = startProcess(process.execPath, [cli, 'record', target, ...record], {
+          env: { PATH: bin },
+        })
         const { code } = await client.exit
         const stderr = client.stderr()
         expect(code, stderr).toBe(0)

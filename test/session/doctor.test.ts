@@ -47,7 +47,7 @@ function evidence(change: Change): Evidence {
     },
     jvm: {
       ...{ pid: 4711, user: 'shop', uid: 1000, version, vm: 'OpenJDK 64-Bit Server VM' },
-      ...{ mainClass: 'Main', command: 'Main', attachable: true },
+      ...{ mainClass: 'Main', command: 'Main', container: undefined, attachable: true },
     },
     client: change.client ?? OWNER,
     circumstances: {

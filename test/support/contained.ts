@@ -72,8 +72,7 @@ export async function startContained(
     outer.send('go')
   }
   await outer.line(/^ready/)
-  let pid = outer.pid
-  for (let child = childOf(pid); child !== 0; child = childOf(pid)) pid = child
+  const pid = innermost(outer.pid)
   const root = `/proc/${pid}/root`
   return {
     outer,
@@ -90,6 +89,13 @@ export async function startContained(
 
 function pidInside(pid: number): string | undefined {
   return /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+}
+
+/** What is at the end of a chain of processes that wait for each other. */
+export function innermost(outer: number): number {
+  let pid = outer
+  for (let child = childOf(pid); child !== 0; child = childOf(pid)) pid = child
+  return pid
 }
 
 function childOf(pid: number): number {

@@ -1,0 +1,83 @@
+// Containers of a pod of Kubernetes, if its node is this machine.
+//
+//   kubectl get pod POD --namespace NS --output json
+//     {"spec": {"nodeName": "worker-3", …},
+//      "status": {"phase": "Running", "hostIP": "10.0.0.3",
+//                 "containerStatuses": [{"name": "app", "containerID": "containerd://<64 hex>", "state": {"running": {…}}}, …]}}
+//
+// Kubernetes API, v1 PodStatus. Init containers that stay (sidecars) and those for debugging are in lists of their own.
+
+import { hostname, networkInterfaces } from 'node:os'
+import { EX_NOHOST, JfluidError } from '../../base/errors.ts'
+import { at, type Clients, listAt, NoContainerClient, parseAnswer, textAt } from './clients.ts'
+import { ContainerNotRunning, ContainerUnknown, containerOfPod } from './engines.ts'
+import { type IsInside, insideNamed } from './inside.ts'
+
+/** It is to be profiled where it runs. */
+export class PodElsewhere extends JfluidError {
+  readonly exitCode = EX_NOHOST
+  readonly hint: string
+  constructor(what: string, node: string, id: string) {
+    super(`${what} runs on the node ${node}, and jfluid on ${hostname()}`)
+    this.hint = `Run jfluid there, as root: jfluid attach container:${id.slice(0, 12)}`
+  }
+}
+
+export interface PodName {
+  readonly namespace: string
+  readonly pod: string
+  /** Undefined: any of its containers. */
+  readonly container: string | undefined
+}
+
+const STATUSES = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses']
+
+/** @throws as `containersNamed`; PodElsewhere */
+export async function containersOfPod(name: PodName, clients: Clients): Promise<IsInside> {
+  const { namespace, pod, container } = name
+  const what = `pod ${namespace}/${pod}`
+  const answer = await clients.ask('kubectl', 'get', 'pod', pod, '--namespace', namespace, '--output', 'json')
+  if (answer === undefined) throw new NoContainerClient(what, ['kubectl'])
+  if (answer.code !== 0)
+    throw new ContainerUnknown(what, [`kubectl says: ${answer.stderr || `exit code ${answer.code}`}`])
+  const told = parseAnswer('kubectl get pod', answer.stdout)
+  const all = STATUSES.flatMap((list) => listAt(told, 'status', list))
+  const meant = all.filter((it) => container === undefined || textAt(it, 'name') === container)
+  if (meant.length === 0 && all.length > 0) {
+    const names = all.flatMap((it) => textAt(it, 'name') ?? [])
+    throw new ContainerUnknown(`container ${container} of ${what}`, [`it has ${names.join(', ')}`])
+  }
+  const ids = meant.filter((it) => at(it, 'state', 'running') !== undefined).flatMap(idOf)
+  const [first] = ids
+  if (first === undefined) throw new ContainerNotRunning(what, stateOf(told, meant))
+  const seen = ids.flatMap((id) => insideNamed(id) ?? [])
+  if (seen.length > 0) return anyOf(seen)
+  const node = textAt(told, 'spec', 'nodeName') ?? '?'
+  if (!isThisNode(node, textAt(told, 'status', 'hostIP'))) throw new PodElsewhere(what, node, first)
+  const asked: IsInside[] = []
+  for (const id of ids) asked.push(await containerOfPod(what, id, clients))
+  return anyOf(asked)
+}
+
+/** In the words of Kubernetes: why the first of its containers does not run, else what is said of the pod. */
+function stateOf(told: unknown, [status]: readonly unknown[]): string {
+  const reason = ['waiting', 'terminated'].map((it) => textAt(status, 'state', it, 'reason')).find(Boolean)
+  return reason ?? textAt(told, 'status', 'phase') ?? 'not started'
+}
+
+const anyOf =
+  (all: readonly IsInside[]): IsInside =>
+  (pid) =>
+    all.some((isInside) => isInside(pid))
+
+/** Without the engine's name. */
+function idOf(status: unknown): string[] {
+  const id = /^[a-z-]+:\/\/([0-9a-f]{64})$/.exec(textAt(status, 'containerID') ?? '')?.[1]
+  return id === undefined ? [] : [id]
+}
+
+/** By its name or its address. */
+function isThisNode(node: string, address: string | undefined): boolean {
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map((it) => it.address))
+  return node === hostname() || (address !== undefined && addresses.includes(address))
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { containerLabel, containerOf, parseContainerOf } from '../../src/attach/container-of.ts'
+
+const ID = '3f2a91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
+const OTHER = 'ffffffffffff4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
+const POD = 'kubepods-burstable-podd9c1b2a3_0000_1111_2222_333344445555.slice'
+
+describe('the control group of a process tells its container', () => {
+  it.each([
+    ['Docker with systemd', `0::/system.slice/docker-${ID}.scope`, 'docker:3f2a91c0bd1e'],
+    ['Docker without', `12:cpu,cpuacct:/docker/${ID}\n1:name=systemd:/docker/${ID}`, 'docker:3f2a91c0bd1e'],
+    ['Podman', `0::/machine.slice/libpod-${ID}.scope/container`, 'podman:3f2a91c0bd1e'],
+    [
+      'Podman without root',
+      `0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-${ID}.scope`,
+      'podman:3f2a91c0bd1e',
+    ],
+    ['nerdctl', `0::/system.slice/nerdctl-${ID}.scope`, 'containerd:3f2a91c0bd1e'],
+    [
+      'containerd in Kubernetes',
+      `0::/kubepods.slice/kubepods-burstable.slice/${POD}/cri-containerd-${ID}.scope`,
+      'containerd:3f2a91c0bd1e',
+    ],
+    ['CRI-O', `0::/kubepods.slice/${POD}/crio-${ID}.scope`, 'crio:3f2a91c0bd1e'],
+    [
+      'Kubernetes without systemd',
+      `0::/kubepods/burstable/podd9c1b2a3-0000/${ID}`,
+      'kubernetes:3f2a91c0bd1e',
+    ],
+    ['an engine that we do not know', `0::/system.slice/box-${ID}.scope`, 'container:3f2a91c0bd1e'],
+    [
+      'a node of Kubernetes in Docker',
+      `0::/system.slice/docker-${OTHER}.scope/kubelet.slice/cri-containerd-${ID}.scope`,
+      'containerd:3f2a91c0bd1e',
+    ],
+    ['LXC', '0::/lxc.payload.shop/system.slice/app.service', 'lxc:shop'],
+    ['LXC, older', '4:memory:/lxc/shop\n0::/', 'lxc:shop'],
+    ['systemd-nspawn', String.raw`0::/machine.slice/machine-shop\x2d2.scope/payload`, 'nspawn:shop-2'],
+  ])('%s', (_, cgroup, label) => {
+    const found = parseContainerOf(`${cgroup}\n`)
+    expect(found && containerLabel(found)).toBe(label)
+  })
+
+  it.each([
+    ['a service', '0::/system.slice/shop.service'],
+    ['a session', '0::/user.slice/user-1000.slice/session-3.scope'],
+    ['the root, as seen from inside', '0::/'],
+    ['other numbers', '0::/builds/e218a7ba2014365ad43526b19115342c/a'],
+    ['more digits', `0::/docker/${ID}0`],
+    ['nothing', ''],
+  ])('or that it is in none: %s', (_, cgroup) => {
+    expect(parseContainerOf(cgroup)).toBeUndefined()
+  })
+
+  it('of a process that has ended, nothing', () => {
+    expect(containerOf(2 ** 22 + 1)).toBeUndefined()
+  })
+})

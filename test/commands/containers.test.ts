@@ -1,0 +1,310 @@
+// Containers by name: clients of engines and of Kubernetes are scripts that say what those say. What they lead to is a process in
+// namespaces of its own.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Clients } from '../../src/commands/containers/clients.ts'
+import { containersNamed } from '../../src/commands/containers/engines.ts'
+import { insideContainer } from '../../src/commands/containers/named.ts'
+import { cannotContain, innermost, PIDS } from '../support/contained.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
+
+const ID = '3f2a91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
+const OTHER_ID = 'aaaa91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
+const ROOTLESS = ['--user', '--map-root-user', ...PIDS]
+const obstacle = cannotContain(...ROOTLESS)
+if (obstacle !== '')
+  console.info(`not tried: this system lets nobody make a container without root: ${obstacle}`)
+
+const { PATH } = process.env
+let bin = ''
+let boxes: JavaProcess[] = []
+/** Of processes in namespaces of their own, two containers'. */
+let inside = 0
+let other = 0
+
+beforeAll(async () => {
+  if (obstacle !== '') return
+  const start = () => startProcess('unshare', [...ROOTLESS, 'sh', '-c', 'echo ready; exec sleep 600'])
+  boxes = [start(), start()]
+  for (const box of boxes) await box.line(/ready/)
+  ;[inside, other] = boxes.map((it) => innermost(it.pid)) as [number, number]
+})
+
+afterAll(async () => {
+  for (const box of boxes) await box.kill()
+})
+
+beforeEach(() => {
+  bin = join(temporaryDirectory(), 'bin')
+  mkdirSync(bin)
+  process.env.PATH = bin // no client of this machine
+})
+
+afterEach(() => {
+  process.env.PATH = PATH
+})
+
+/** What a client does, by what follows its name; it tells all that it is asked. */
+function client(name: string, answers: { readonly [asked: string]: string | number | object }): void {
+  const cases = Object.entries(answers).map(([asked, answer]) => {
+    if (typeof answer === 'string') return `'${asked}') printf '%s\\n' '${answer}' >&2; exit 1;;`
+    if (typeof answer === 'number') return `'${asked}') exec /bin/sleep ${answer};;`
+    const file = join(bin, `${name}-${Object.keys(answers).indexOf(asked)}.json`)
+    writeFileSync(file, JSON.stringify(answer, null, 4))
+    return `'${asked}') exec /bin/cat '${file}';;`
+  })
+  const script = `#!/bin/sh\necho $$ > '${bin}/${name}.pid'\nprintf '%s\\n' "$*" >> '${bin}/${name}.asked'\ncase "$*" in\n${cases.join('\n')}\n*) exit 9;;\nesac\n`
+  writeFileSync(join(bin, name), script, { mode: 0o755 })
+}
+
+const asked = (name: string): string[] =>
+  existsSync(join(bin, `${name}.asked`))
+    ? readFileSync(join(bin, `${name}.asked`), 'utf8')
+        .trim()
+        .split('\n')
+    : []
+
+/** Docker Engine 27, `docker container inspect`, shortened; Podman's and nerdctl's have the same names for these. */
+const inspected = (pid: number, status = 'running') => [
+  {
+    Id: ID,
+    Created: '2026-11-02T08:13:05.418113931Z',
+    Path: 'java',
+    Args: ['-jar', '/app.jar'],
+    State: {
+      ...{ Status: status, Running: status === 'running', Paused: status === 'paused', Restarting: false },
+      ...{ OOMKilled: false, Dead: false, Pid: pid, ExitCode: 0, Error: '' },
+      ...{ StartedAt: '2026-11-02T08:13:05.90175342Z', FinishedAt: '0001-01-01T00:00:00Z' },
+    },
+    Image: 'sha256:90801a9127664f213bd95dd2ca98c0294928d269dbeaa0f776359e3781f78526',
+    Name: '/shop',
+  },
+]
+
+/** cri-tools 1.30, `crictl inspect --output json`, shortened. */
+const criInspected = (pid: number, id = ID) => ({
+  status: {
+    id,
+    metadata: { attempt: 0, name: 'app' },
+    state: 'CONTAINER_RUNNING',
+    createdAt: '2026-11-02T08:13:05.418113931Z',
+    labels: { 'io.kubernetes.container.name': 'app', 'io.kubernetes.pod.name': 'shop-0' },
+  },
+  info: { sandboxID: OTHER_ID, pid, removing: false, snapshotter: 'overlayfs' },
+})
+
+const criList = (...ids: string[]) => ({
+  containers: ids.map((id) => ({
+    id,
+    podSandboxId: OTHER_ID,
+    metadata: { name: 'app', attempt: 0 },
+    state: 'CONTAINER_RUNNING',
+    createdAt: '1698912785418113931',
+  })),
+})
+
+const NONE_OF_DOCKER = 'Error response from daemon: No such container: shop'
+const NONE_OF_PODMAN = 'Error: inspecting object: no such container shop'
+
+describe.skipIf(obstacle !== '')('the processes of a container are found by its name', () => {
+  it.each(['docker', 'podman', 'nerdctl'])('as %s tells', async (name) => {
+    client(name, { 'container inspect shop': inspected(inside) })
+    const isInside = await insideContainer('container:shop')
+    expect([inside, other, process.pid].map(isInside)).toEqual([true, false, false])
+  })
+
+  it('as the first client tells that knows it', async () => {
+    client('docker', { 'container inspect shop': NONE_OF_DOCKER })
+    client('podman', { 'container inspect shop': inspected(other) })
+    client('crictl', {})
+    expect((await insideContainer('container:shop'))(other)).toBe(true)
+    expect(asked('crictl')).toEqual([])
+  })
+
+  it('as crictl tells; several pods may have one of that name', async () => {
+    client('crictl', {
+      'ps --name ^app$ --output json': criList(ID, OTHER_ID),
+      [`inspect --output json ${ID}`]: criInspected(inside),
+      [`inspect --output json ${OTHER_ID}`]: criInspected(other, OTHER_ID),
+    })
+    const isInside = await insideContainer('container:app')
+    expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
+  })
+
+  it('by an id as well', async () => {
+    const short = ID.slice(0, 12)
+    client('crictl', { [`inspect --output json ${short}`]: criInspected(inside) })
+    expect((await insideContainer(`container:${short}`))(inside)).toBe(true)
+  })
+
+  it('or by its pod, if that is on this machine', async () => {
+    client('kubectl', { [GET_POD]: pod({ nodeName: hostname() }) })
+    client('crictl', {
+      [`inspect --output json ${ID}`]: criInspected(inside),
+      [`inspect --output json ${OTHER_ID}`]: criInspected(other, OTHER_ID),
+    })
+    const both = await insideContainer('k8s:shop/shop-0')
+    expect([inside, other].map(both)).toEqual([true, true])
+    const one = await insideContainer('k8s:shop/shop-0/log')
+    expect([inside, other].map(one)).toEqual([false, true])
+  })
+
+  it('also where the node is known by another name', async () => {
+    client('kubectl', { [GET_POD]: pod({ nodeName: 'node-of-another-name', hostIP: '127.0.0.1' }) })
+    client('nerdctl', { [`--namespace k8s.io container inspect ${ID}`]: inspected(inside) })
+    expect((await insideContainer('k8s:shop/shop-0/app'))(inside)).toBe(true)
+  })
+})
+
+const GET_POD = 'get pod shop-0 --namespace shop --output json'
+
+/** Kubernetes 1.30, `kubectl get pod --output json`, shortened. */
+function pod({ nodeName = 'worker-3', hostIP = '192.0.2.3', phase = 'Running', containers = RUNNING }) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'shop-0', namespace: 'shop', uid: 'd9c1b2a3-0000-1111-2222-333344445555' },
+    spec: { containers: [{ name: 'app' }], nodeName },
+    status: { phase, hostIP, hostIPs: [{ ip: hostIP }], podIP: '10.88.0.17', containerStatuses: containers },
+  }
+}
+
+const status = (name: string, id: string, state: object) => ({
+  ...{ name, image: 'shop:1', ready: true, restartCount: 0, started: true, state },
+  containerID: `containerd://${id}`,
+})
+const RUNNING = [
+  status('app', ID, { running: { startedAt: '2026-11-02T08:13:05Z' } }),
+  status('log', OTHER_ID, { running: { startedAt: '2026-11-02T08:13:06Z' } }),
+]
+
+const CRASHED = status('app', ID, { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 5m0s' } })
+
+/** What is said, and what is to be done. */
+async function refusal(text: string, clients?: Clients) {
+  const name = text.replace(/^container:/, '')
+  const found = clients === undefined ? insideContainer(text) : containersNamed(name, clients)
+  return await found.then(
+    () => 'found',
+    (it) => ({ exit: it.exitCode, says: `${it.message}; ${it.hint}` }),
+  )
+}
+
+describe('it is said why a container cannot be found', () => {
+  it('no client is there', async () => {
+    expect(await refusal('container:shop')).toMatchObject({
+      exit: STATUS.notAJvm,
+      says: expect.stringMatching(
+        /^cannot look up container shop: none of docker, podman, nerdctl, crictl is on the PATH/,
+      ),
+    })
+    expect(await refusal('k8s:shop/shop-0')).toMatchObject({
+      says: expect.stringMatching(/^cannot look up pod shop\/shop-0: none of kubectl is on the PATH/),
+    })
+  })
+
+  it('none knows it, in the words of each', async () => {
+    client('docker', { 'container inspect shop': NONE_OF_DOCKER })
+    client('podman', { 'container inspect shop': NONE_OF_PODMAN })
+    client('crictl', { 'ps --name ^shop$ --output json': criList() })
+    expect(await refusal('container:shop')).toMatchObject({
+      exit: STATUS.noSuchProcess,
+      says: expect.stringContaining(
+        `cannot find container shop: docker says: ${NONE_OF_DOCKER}; podman says: ${NONE_OF_PODMAN}; crictl lists none of that name; `,
+      ),
+    })
+  })
+
+  it.each(['exited', 'paused', 'created'])('it is %s', async (state) => {
+    client('docker', { 'container inspect shop': inspected(0, state) })
+    expect(await refusal('container:shop')).toMatchObject({
+      exit: STATUS.notNow,
+      says: expect.stringContaining(`container shop does not run: it is ${state}`),
+    })
+  })
+
+  it('its process is not one of a container here: the engine is on another machine', async () => {
+    for (const pid of [process.pid, 2 ** 22 + 1]) {
+      client('docker', { 'container inspect shop': inspected(pid) })
+      expect(await refusal('container:shop')).toMatchObject({
+        exit: STATUS.noSuchProcess,
+        says: expect.stringContaining(
+          `docker says that it is process ${pid}; Run jfluid on the machine of the engine`,
+        ),
+      })
+    }
+  })
+
+  it('a client hangs: it is ended, and nobody else is waited for', async () => {
+    client('docker', { 'container inspect shop': 600 })
+    client('podman', { 'container inspect shop': NONE_OF_PODMAN })
+    expect(await refusal('container:shop', new Clients(500))).toMatchObject({
+      exit: STATUS.notNow,
+      says: expect.stringContaining('docker container inspect shop did not answer within 0.5 s'),
+    })
+    expect(asked('podman')).toEqual([])
+    const pid = readFileSync(join(bin, 'docker.pid'), 'utf8').trim()
+    await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false)
+  })
+
+  it.each([
+    ['no JSON', 'not found', 'the answer of docker container inspect was not understood: Unexpected'],
+    ['another JSON', '[{"Id": 7}]', 'there is no id, state or process in it'],
+    ['a process that is none', JSON.stringify(inspected(1.5)), 'there is no id, state or process in it'],
+  ])('a client answers with %s', async (_, text, expected) => {
+    writeFileSync(join(bin, 'docker'), `#!/bin/sh\nprintf '%s' '${text}'\n`, { mode: 0o755 })
+    expect(await refusal('container:shop')).toMatchObject({
+      exit: STATUS.notAJvm,
+      says: expect.stringContaining(expected),
+    })
+  })
+
+  it('the pod is on another node, which is named with the command for it', async () => {
+    client('kubectl', { [GET_POD]: pod({}) })
+    client('crictl', {})
+    expect(await refusal('k8s:shop/shop-0')).toEqual({
+      exit: STATUS.noSuchProcess,
+      says: `pod shop/shop-0 runs on the node worker-3, and jfluid on ${hostname()}; Run jfluid there, as root: jfluid attach container:${ID.slice(0, 12)}`,
+    })
+    expect(asked('crictl')).toEqual([])
+  })
+
+  it('there is no such pod, or no such container in it, or it does not run yet', async () => {
+    const none = 'Error from server (NotFound): pods "shop-0" not found'
+    client('kubectl', { [GET_POD]: none })
+    const cases: [string, object, RegExp][] = [
+      ['k8s:shop/shop-0/web', pod({}), /^cannot find container web of pod shop\/shop-0: it has app, log; /],
+      [
+        'k8s:shop/shop-0',
+        pod({ containers: [CRASHED] }),
+        /^pod shop\/shop-0 does not run: it is CrashLoopBackOff/,
+      ],
+      [
+        'k8s:shop/shop-0',
+        pod({ phase: 'Pending', containers: [] }),
+        /^pod shop\/shop-0 does not run: it is Pending/,
+      ],
+    ]
+    expect(await refusal('k8s:shop/shop-0')).toMatchObject({
+      exit: STATUS.noSuchProcess,
+      says: expect.stringContaining(`cannot find pod shop/shop-0: kubectl says: ${none}`),
+    })
+    for (const [text, answer, says] of cases) {
+      client('kubectl', { [GET_POD]: answer })
+      expect(await refusal(text)).toMatchObject({ says: expect.stringMatching(says) })
+    }
+  })
+})
+
+it.each([
+  ...['container:', 'container:--help', 'container:a b', 'container:a/b', 'container:$(id)'],
+  ...['k8s:', 'k8s:shop', 'k8s:shop/', 'k8s:/shop-0', 'k8s:-n/x', 'k8s:shop/-o', 'k8s:a/b/c/d', 'k8s:A/b'],
+])('%s names no container, and no client is asked', async (text) => {
+  for (const name of ['docker', 'kubectl']) client(name, {})
+  expect(await refusal(text)).toMatchObject({ exit: STATUS.usage })
+  expect([...asked('docker'), ...asked('kubectl')]).toEqual([])
+})
