@@ -23,6 +23,7 @@ export async function remote(jdks) {
       told = resolve
     })
     const proxy = new Child(process.execPath, [cli, 'proxy', '--listen', '0'], {
+      env: { JFLUID_PROXY_KEY: '' }, // it makes one, and shows it
       onError: (text) => /KEY=\S+\s/.test(text) && told(text),
     })
     try {
