@@ -7,9 +7,8 @@
 // is in the text, in a form that differs between JDKs. Version 1 is understood by every HotSpot;
 // 25 also has a version 2, which would only lift the limit on the length of an argument.
 
-import { closeSync, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   EX_CONFIG,
@@ -23,9 +22,9 @@ import {
 import { afterOwnTime } from '../base/own-time.ts'
 import { NoSuchProcess, TargetStopped } from './admission.ts'
 import type { AttachConnection } from './handshake.ts'
-import { openTmp } from './target-facts.ts'
+import { connectToListener, isOurRoot } from './target-facts.ts'
 import { endsNow, readTargetProcess } from './target-process.ts'
-import { actingAs, userToBe } from './target-user.ts'
+import { userToBe } from './target-user.ts'
 
 // From attachListener.hpp: name_length_max, arg_length_max, arg_count_max.
 const OPERATION_BYTES = 16
@@ -191,16 +190,10 @@ async function exchange(
 /** @throws the system's errors, where the target has gone */
 function connectTo(to: string | AttachSocket): Socket {
   if (typeof to === 'string') return connect(to)
-  const user = userToBe(to.target)
-  if (user === undefined) return connect(to.socketPath)
-  // That user may not go through /proc/<pid>/root.
-  const tmp = openTmp(to.target)
-  try {
-    // It is whoever connects, at this moment, that the JVM is told of.
-    return actingAs(user, () => connect(`/proc/self/fd/${tmp}/${basename(to.socketPath)}`))
-  } finally {
-    closeSync(tmp)
-  }
+  const { target } = to
+  if (isOurRoot(target.root)) return connect(to.socketPath)
+  // It is whoever connects, at this moment, that the JVM is told of.
+  return connectToListener(target, userToBe(target))
 }
 
 /** Loading of a Java agent failed; one class for each thing that can be done about it. */

@@ -23,7 +23,7 @@ import {
   statSync,
   unlinkSync,
 } from 'node:fs'
-import { connect } from 'node:net'
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_CANTCREAT, EX_NOPERM, EX_TEMPFAIL, EX_UNAVAILABLE } from '../base/errors.ts'
 import {
@@ -42,6 +42,7 @@ import type { PerfFacts } from './hsperfdata.ts'
 import { isJavaLauncher } from './java-command.ts'
 import { O_PATH } from './regular-file.ts'
 import {
+  connectToListener,
   foreignAtSocketPath,
   hasOwnSocket,
   openTmp,
@@ -289,7 +290,12 @@ async function probe(
   if (!hasOwnSocket(target)) return 'none'
   for (;;) {
     const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
-      const socket = connect(socketPath(target))
+      let socket: Socket
+      try {
+        socket = connectToListener(target)
+      } catch (problem) {
+        return resolve(problem as NodeJS.ErrnoException) // its /tmp has gone, or has become a link
+      }
       socket.once('connect', () => {
         socket.destroy()
         resolve(undefined)

@@ -13,13 +13,15 @@ import {
   type Stats,
   statSync,
 } from 'node:fs'
-import { dirname, isAbsolute } from 'node:path'
+import { connect, type Socket } from 'node:net'
+import { dirname, isAbsolute, join } from 'node:path'
 import type { TargetFacts, TmpState } from './admission.ts'
 import { findPerfData } from './hsperfdata.ts'
 import { booleanFlag, parseJavaCommand, splitArguments } from './java-command.ts'
 import { O_PATH, openDirectory, readRegular } from './regular-file.ts'
 import { readRoom } from './room.ts'
 import { readEnvironment, readTargetProcess, stillRuns, type TargetProcess } from './target-process.ts'
+import { actingAs, type User } from './target-user.ts'
 
 /** Neither a `release` file nor one with arguments comes near it. */
 const TEXT_BYTES = 1 << 20
@@ -134,9 +136,32 @@ export function foreignAtSocketPath(process: TargetProcess): number | undefined 
 
 function atSocketPath(process: TargetProcess): Stats | undefined {
   try {
-    return lstatSync(socketPath(process), { throwIfNoEntry: false })
+    return inTmp(process, (tmp) => lstatSync(join(tmp, socketName(process)), { throwIfNoEntry: false }))
   } catch {
     return undefined
+  }
+}
+
+/**
+ * Connects to the socket of the attach listener, in the target's /tmp as `openTmp` finds it.
+ *
+ * @param user  as whom; one that may not go through /proc/<pid>/root himself
+ * @throws the system's errors, where there is no /tmp or it is a link
+ */
+export function connectToListener(process: TargetProcess, user?: User): Socket {
+  // It is connected, or not, before `connect` returns.
+  return inTmp(process, (tmp) => actingAs(user, () => connect(join(tmp, socketName(process)))))
+}
+
+const socketName = ({ nsPid }: TargetProcess): string => `.java_pid${nsPid}`
+
+/** @param work  is given the target's /tmp as we reach it, for as long as it takes */
+function inTmp<T>(process: TargetProcess, work: (tmp: string) => T): T {
+  const tmp = openTmp(process)
+  try {
+    return work(`/proc/self/fd/${tmp}`)
+  } finally {
+    closeSync(tmp)
   }
 }
 

@@ -60,6 +60,8 @@ export const ERROR = 'error'
 export const TOKEN = 'token'
 /** The target has it open for good, by this name, and no longer linked. */
 export const AGENT = 'jfluid-agent.jar'
+/** A repository of recordings has a directory for each JVM. */
+const DEEPEST = 2
 /** All that is ever in the directory of a session with an agent. */
 const FILES = [SOCKET, TOKEN, AGENT, RING, ERROR, `${ERROR}.part`]
 
@@ -187,7 +189,8 @@ class Directory implements SessionDirectory {
     try {
       const prefix = `/proc/self/fd/${parent}/jfluid-${pidNamespace()}-${process.pid}-`
       const made = actingAs(user, () => mkdtempSync(prefix)) // 0700
-      return new Directory(path, parent, basename(made), user !== undefined)
+      // In a root that is not ours its root may be who we are.
+      return new Directory(path, parent, basename(made), !isShared || user !== undefined)
     } catch (problem) {
       closeSync(parent)
       throw problem
@@ -230,11 +233,10 @@ class Directory implements SessionDirectory {
   remove(): void {
     if (this.#isRemoved) return
     this.#isRemoved = true
-    const path = `/proc/self/fd/${this.#parent}/${basename(this.path)}`
     if (this.#isGiven) emptyKnown(this.inside)
+    else empty(this.inside)
     closeSync(this.#handle)
-    if (this.#isGiven) removeEmpty(path)
-    else rmSync(path, { recursive: true, force: true })
+    removeEmpty(`/proc/self/fd/${this.#parent}/${basename(this.path)}`)
     closeSync(this.#parent)
   }
 }
@@ -250,6 +252,37 @@ function emptyKnown(inside: string): void {
       // None there, or no file: that user's own.
     }
   }
+}
+
+/**
+ * Of one that is ours: all entries, as deep as a repository of recordings has any. Each directory is gone through by a handle that is of no
+ * link, as `rmSync` does not: who shares our directories and is root, too, in a container, may have names lead elsewhere at any moment.
+ */
+function empty(inside: string, depth = 0): void {
+  for (const name of readdirSync(inside)) {
+    const path = join(inside, name)
+    try {
+      unlinkSync(path)
+    } catch {
+      if (depth < DEEPEST && withDirectory(path, (handle) => empty(handle, depth + 1))) removeEmpty(path)
+    }
+  }
+}
+
+/** @returns whether it is a directory, and no link; it may have been changed in the middle of it */
+function withDirectory(path: string, work: (inside: string) => void): boolean {
+  let handle: number
+  try {
+    handle = openDirectory(path)
+  } catch {
+    return false
+  }
+  try {
+    work(`/proc/self/fd/${handle}`)
+  } finally {
+    closeSync(handle)
+  }
+  return true
 }
 
 function removeEmpty(path: string): void {
@@ -314,7 +347,7 @@ export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMP
       const [, itsNamespace, pid] = DIRECTORY.exec(name) ?? []
       if (pid !== undefined && itsNamespace === namespace && !existsSync(`/proc/${pid}`)) {
         const path = join(parent, name)
-        removeLeft(path)
+        removeLeft(path, root === '')
         if (!isThere(path)) removed.push(path)
       }
     }
@@ -343,13 +376,18 @@ function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** A directory that is ours with all that is in it; as root, of another user's what was ours. */
-function removeLeft(path: string): void {
+/**
+ * A directory that is ours with all that is in it; as root, of another user's what was ours.
+ *
+ * @param isOurRoot  else its root may be who we are
+ */
+function removeLeft(path: string, isOurRoot: boolean): void {
   try {
     const handle = openDirectory(path)
     try {
-      if (fstatSync(handle).uid === process.geteuid?.()) rmSync(path, { recursive: true, force: true })
-      else emptyKnown(`/proc/self/fd/${handle}`)
+      const inside = `/proc/self/fd/${handle}`
+      if (isOurRoot && fstatSync(handle).uid === process.geteuid?.()) empty(inside)
+      else emptyKnown(inside)
     } finally {
       closeSync(handle)
     }
@@ -444,8 +482,9 @@ export function removeLaunchFile(launchFile: string, believed: number[], root: s
 }
 
 /** A trigger file has done its work once the attach socket answers, whoever wrote it. */
-export function removeTriggers({ pid, root, nsPid }: TargetProcess): void {
-  for (const dir of [`/proc/${pid}/cwd`, `${root}${TEMPORARY}`]) {
+export function removeTriggers(target: TargetProcess): void {
+  const { pid, root, nsPid } = target
+  const remove = (dir: string): void => {
     const trigger = join(dir, `.attach_pid${nsPid}`)
     try {
       const found = lstatSync(trigger)
@@ -454,6 +493,10 @@ export function removeTriggers({ pid, root, nsPid }: TargetProcess): void {
       // None there, as it should be, or not ours to see.
     }
   }
+  remove(`/proc/${pid}/cwd`)
+  const theirs = `${root}${TEMPORARY}`
+  if (bothSee(target, TEMPORARY)) remove(theirs)
+  else withHandle(target, TEMPORARY, remove)
 }
 
 function namesIn(dir: string): string[] {

@@ -19,15 +19,19 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findPerfData } from '../../src/attach/hsperfdata.ts'
-import { openTmp, releaseValue } from '../../src/attach/target-facts.ts'
+import { connectToListener, hasOwnSocket, openTmp, releaseValue } from '../../src/attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../../src/attach/target-process.ts'
 import { createRing } from '../../src/events/ring.ts'
-import { makeSessionDirectory, removeLeftovers } from '../../src/session/session-directory.ts'
+import {
+  makeSessionDirectory,
+  removeLeftovers,
+  removeLeftoversIn,
+} from '../../src/session/session-directory.ts'
 import { type Link, LinkServer, newToken } from '../../src/wire/link.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
@@ -139,6 +143,23 @@ describe('what the dead have left', () => {
     expect(existsSync(left('cccccc'))).toBe(true)
   })
 
+  it('is removed as deep as recordings are, and no deeper', () => {
+    mkdirSync(join(left('aaaaaa'), 'repository', 'chunks'), { recursive: true })
+    writeFileSync(join(left('aaaaaa'), 'repository', 'chunks', 'one.jfr'), '')
+    mkdirSync(join(left('bbbbbb'), '1', '2', '3'), { recursive: true })
+    writeFileSync(join(left('bbbbbb'), '1', '2', '3', 'file'), '')
+    symlinkSync(precious, join(left('bbbbbb'), '1', 'link'))
+    removeLeftovers([dir])
+    expect(existsSync(left('aaaaaa'))).toBe(false)
+    expect(readdirSync(left('bbbbbb'), { recursive: true }).sort()).toEqual([
+      '1',
+      '1/2',
+      '1/2/3',
+      '1/2/3/file',
+    ])
+    expect(describePrecious()).toBe(before)
+  })
+
   it.skipIf(!IS_ROOT && !FULL)('is another user’s: of that only files that sessions have', () => {
     mkdirSync(left('aaaaaa'))
     writeFileSync(join(left('aaaaaa'), 'ring'), '')
@@ -212,6 +233,34 @@ describe('files of a target, in a root where its user may do anything', () => {
     symlinkSync(precious, join(target.root, 'tmp'))
     expect(() => openTmp(target)).toThrow('ENOTDIR')
     expect(() => openTmp({ root: '/proc/self/root' })).not.toThrow() // where there is a link, it is ours
+  })
+
+  it('are no socket of its own in a /tmp that leads elsewhere', async () => {
+    const name = `.java_pid${target.nsPid}`
+    const server = createServer((socket) => socket.destroy())
+    try {
+      await new Promise<void>((resolve) => server.listen(join(target.root, 'tmp', name), resolve))
+      expect(hasOwnSocket(target)).toBe(true)
+      connectToListener(target).destroy()
+      renameSync(join(target.root, 'tmp'), join(precious, 'tmp'))
+      symlinkSync(join(precious, 'tmp'), join(target.root, 'tmp'))
+      expect(hasOwnSocket(target)).toBe(false)
+      expect(() => connectToListener(target)).toThrow('ENOTDIR')
+    } finally {
+      server.close()
+    }
+  })
+
+  it('are removed if sessions have them, and else left, whoever of that root is who we are', () => {
+    const left = join(target.root, 'tmp', `jfluid-${namespace}-${DEAD}-aaaaaa`)
+    mkdirSync(join(left, 'theirs'), { recursive: true })
+    for (const name of ['ring', 'theirs/file']) writeFileSync(join(left, name), '')
+    removeLeftoversIn(target)
+    expect(readdirSync(left)).toEqual(['theirs'])
+    expect(readdirSync(join(left, 'theirs'))).toEqual(['file'])
+    rmSync(join(left, 'theirs'), { recursive: true })
+    expect(removeLeftoversIn(target)).toEqual([join('/tmp', basename(left))])
+    expect(existsSync(left)).toBe(false)
   })
 })
 
