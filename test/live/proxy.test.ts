@@ -2,13 +2,13 @@
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { newKey } from '../../src/remote/key.ts'
 import { FULL } from '../faults/trials.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk, jdks, oldest } from '../support/jdks.ts'
 import { callsByPath, lines, readProfileJson, stderrLine, sumsAreExact } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 import { type Machine, machine, startClient, startListener } from './proxy.ts'
@@ -38,7 +38,8 @@ async function nothingIsLeft(there: Machine, java: JavaProcess): Promise<void> {
   await until(() => mappedFiles(java.pid).every((file) => !file.includes('jfluid')))
 }
 
-forEachJdk((jdk) => {
+// The newest has the view below.
+describe.each(FULL ? jdks : [oldest])('on JDK $version', (jdk) => {
   it('record by ssh has what was called there, also while the connection was cut', async () => {
     const there = machine()
     const java = await knownTree(jdk)
