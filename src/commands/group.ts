@@ -124,7 +124,8 @@ export class Group {
       }
     }
     const settled = await Promise.allSettled(Array.from({ length: AT_A_TIME }, attach))
-    members.sort((a, b) => a.jvm.pid - b.jvm.pid)
+    members.sort(byPid)
+    problems.sort(byPid) // whichever came first in time: the first of them is told
     const failed = settled.find((it) => it.status === 'rejected')
     if (failed !== undefined || stop.signal !== null) {
       await Promise.all(members.map(({ session }) => finish(session)))
@@ -134,7 +135,12 @@ export class Group {
     if (members.length === 0)
       throw jvms.length === 1 ? problems[0]!.error : new NotAllRecorded(problems, jvms.length)
     const group = new Group(members, problems, tell)
-    group.#begin()
+    try {
+      group.#begin()
+    } catch (error) {
+      await Promise.all(members.map(({ session }) => finish(session)))
+      throw error
+    }
     return group
   }
 
@@ -201,9 +207,11 @@ export class Group {
    * @throws what was in the way of the only one
    */
   async finish(): Promise<Profile> {
+    const refusals = this.#problems.length
     const settled = await Promise.allSettled(this.members.map((it) => this.#finished(it)))
     const failed = settled.find((it) => it.status === 'rejected')
     if (failed !== undefined) throw failed.reason
+    this.#problems.push(...this.#problems.splice(refusals).sort(byPid))
     const profiles = settled.flatMap((it, i) =>
       it.status === 'fulfilled' && it.value !== null && this.#isIn(this.members[i]!) ? [it.value] : [],
     )
@@ -246,6 +254,8 @@ export class Group {
     return this.#problems.length === 0 ? null : new NotAllRecorded(this.#problems, all.size)
   }
 }
+
+const byPid = (a: { readonly jvm: Jvm }, b: { readonly jvm: Jvm }): number => a.jvm.pid - b.jvm.pid
 
 /** "JVM 4711 (shop.Orders)". */
 export function nameOf({ pid, mainClass }: Jvm): string {
