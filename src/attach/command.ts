@@ -191,9 +191,10 @@ async function exchange(
 function connectTo(to: string | AttachSocket): Socket {
   if (typeof to === 'string') return connect(to)
   const { target } = to
-  if (isOurRoot(target.root)) return connect(to.socketPath)
+  const user = userToBe(target)
+  if (user === undefined && isOurRoot(target.root)) return connect(to.socketPath)
   // It is whoever connects, at this moment, that the JVM is told of.
-  return connectToListener(target, userToBe(target))
+  return connectToListener(target, user)
 }
 
 /** Loading of a Java agent failed; one class for each thing that can be done about it. */
