@@ -70,8 +70,13 @@ function idleFilters(session: Session): string[] {
 export function tellMessages(session: Pick<Session, 'status'>, tell: (line: string) => void): () => void {
   const told = new Set<string>()
   let narrowed = ''
+  let isAsking = false
   const timer = setInterval(async () => {
+    // One that is away for a minute is asked once.
+    if (isAsking) return
+    isAsking = true
     const status = await session.status().catch(() => null)
+    isAsking = false
     if (status === null || status.phase === 'ended') return
     // Not before the calls are recorded again.
     if (status.rounds > 0 && !status.isBare && !told.has('rounds')) {

@@ -13,6 +13,7 @@ import {
   GRACE_MS,
   MOST_ANSWER_BYTES,
   MOST_HELLO_BYTES,
+  MOST_OPEN,
   PROTOCOL,
   PULSE_MS,
   SILENCE_MS,
@@ -54,22 +55,31 @@ export class Caller {
   readonly #way: Way
   readonly #version: string
   readonly #session = randomBytes(16).toString('hex')
+  readonly #giveUpMs: number
   readonly #asked = new Map<number, Asked>()
+  /** Asked as soon as others have been answered. */
+  readonly #waiting: Asked[] = []
   #next = 1
   #connection: Duplex | null = null
+  /** When the last connection by which something had come was lost; null while something has come by this one. */
   #lostAt: number | null = null
+  #pauseMs = FIRST_PAUSE_MS
   #heardAt = performance.now()
   #over: JfluidError | null = null
   #bytes = 0
 
-  private constructor(way: Way, version: string) {
+  private constructor(way: Way, version: string, giveUpMs: number) {
     this.#way = way
     this.#version = version
+    this.#giveUpMs = giveUpMs
   }
 
-  /** @throws CannotReach, WrongProxyKey, NotAProxy, OtherProxyVersion, ProxySays */
-  static async connect(way: Way, version: string): Promise<Caller> {
-    const caller = new Caller(way, version)
+  /**
+   * @param giveUpMs  for how long it is tried to connect again
+   * @throws CannotReach, WrongProxyKey, NotAProxy, OtherProxyVersion, ProxySays
+   */
+  static async connect(way: Way, version: string, giveUpMs = GIVE_UP_MS): Promise<Caller> {
+    const caller = new Caller(way, version, giveUpMs)
     await caller.#connect(false)
     return caller
   }
@@ -101,9 +111,14 @@ export class Caller {
     const id = this.#next++
     return new Promise((resolve, reject) => {
       const asked = { id, operation, args: JSON.stringify(args), resolve, reject }
-      this.#asked.set(id, asked)
-      if (this.#connection !== null) this.#send(this.#connection, asked)
+      if (this.#asked.size < MOST_OPEN) this.#begin(asked)
+      else this.#waiting.push(asked)
     })
+  }
+
+  #begin(asked: Asked): void {
+    this.#asked.set(asked.id, asked)
+    if (this.#connection !== null) this.#send(this.#connection, asked)
   }
 
   /** The session is over: its proxy leaves what it has not left yet. Not waited for for long. */
@@ -143,9 +158,10 @@ export class Caller {
       return
     }
     this.#connection = connection
-    this.#lostAt = null
     this.#listen(connection, reader, messages)
     for (const asked of this.#asked.values()) this.#send(connection, asked)
+    // Something comes by it then, if anything does, though all that is asked may take long.
+    connection.write(encodeFrame([0]))
   }
 
   /** @returns what has come behind it */
@@ -224,6 +240,8 @@ export class Caller {
 
   #take(message: readonly unknown[]): void {
     const [id, isDone, ...rest] = message
+    this.#lostAt = null
+    this.#pauseMs = FIRST_PAUSE_MS
     if (id === 0) return
     const asked = typeof id === 'number' ? this.#asked.get(id) : undefined
     if (typeof id !== 'number' || typeof isDone !== 'boolean') throw new Malformed('no answer')
@@ -231,16 +249,21 @@ export class Caller {
     const error = isDone ? null : readErrorFrame(rest)
     if (!isDone && error === null) throw new Malformed('no error')
     this.#asked.delete(id)
+    const next = this.#waiting.shift()
+    if (next !== undefined) this.#begin(next)
     if (error === null) asked.resolve(rest[0])
     else asked.reject(new ProxySays(error))
   }
 
-  /** Until there is a connection again, or there will be none. */
+  /** Until there is a connection again, or there will be none. Those that go before anything has come by them are none. */
   async #again(): Promise<void> {
-    const since = performance.now()
-    this.#lostAt = since
-    for (let pause = FIRST_PAUSE_MS; this.#over === null; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      await sleep(pause)
+    this.#lostAt ??= performance.now()
+    const since = this.#lostAt
+    if (performance.now() - since > this.#giveUpMs)
+      this.#end(new ProxyLost(this.where, 'it closes each connection without an answer'))
+    while (this.#over === null) {
+      await sleep(this.#pauseMs)
+      this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
       if (this.#over !== null) return
       try {
         await this.#connect(true)
@@ -248,7 +271,8 @@ export class Caller {
       } catch (error) {
         if (!(error instanceof JfluidError)) throw error
         if (error instanceof SessionGone || error instanceof OtherProxyVersion) this.#end(error)
-        else if (performance.now() - since > GIVE_UP_MS) this.#end(new ProxyLost(this.where, error.message))
+        else if (performance.now() - since > this.#giveUpMs)
+          this.#end(new ProxyLost(this.where, error.message))
       }
     }
   }
@@ -256,8 +280,9 @@ export class Caller {
   #end(error: JfluidError): void {
     if (this.#over !== null) return
     this.#over = error
-    for (const asked of this.#asked.values()) asked.reject(error)
+    for (const asked of [...this.#asked.values(), ...this.#waiting]) asked.reject(error)
     this.#asked.clear()
+    this.#waiting.length = 0
     this.#connection?.destroy()
     this.#connection = null
   }

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { encodeFrame, type FrameReader } from '../wire/frame.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { errorFrame } from './errors.ts'
-import { MOST_REQUEST_BYTES, SILENCE_MS } from './protocol.ts'
+import { MOST_ANSWER_BYTES, MOST_OPEN, MOST_REQUEST_BYTES, SILENCE_MS } from './protocol.ts'
 
 /** What MessagePack has here. */
 export type Value = null | boolean | number | string | Uint8Array | readonly Value[]
@@ -12,13 +12,12 @@ export type Value = null | boolean | number | string | Uint8Array | readonly Val
 /** @throws JfluidError, which the client gets as it is */
 export type Operations = Readonly<Record<string, (args: unknown) => Promise<Value>>>
 
-/** Requests at a time. */
-const MOST_OPEN = 64
-
 export class Desk {
   readonly #operations: Operations
   readonly #onAlone: () => void
   readonly #answers = new Map<number, Promise<Buffer>>()
+  /** Operations that go on, also those whose answer nobody waits for any more. */
+  #running = 0
   #connection: Duplex | null = null
 
   /** @param onAlone  told when the client's connection has gone, and no other has come */
@@ -75,20 +74,28 @@ export class Desk {
   #take(message: readonly unknown[], connection: Duplex): void {
     const [id, open, operation, args] = message
     if (id === 0 && message.length === 1) {
-      connection.write(encodeFrame([0]))
+      write(connection, encodeFrame([0]))
       return
     }
     if (!isNumber(id) || !Array.isArray(open) || typeof operation !== 'string' || typeof args !== 'string')
       throw new Malformed('no request')
     for (const answered of this.#answers.keys()) if (!open.includes(answered)) this.#answers.delete(answered)
-    if (!open.includes(id) || open.length > MOST_OPEN) throw new Malformed('a request that is not open')
-    const known = this.#answers.get(id)
-    const answer = known ?? this.#answer(id, operation, args)
-    this.#answers.set(id, answer)
+    if (!open.includes(id)) throw new Malformed('a request that is not open')
+    const answer = this.#answers.get(id) ?? this.#begun(id, operation, args)
     void answer.then((frame) => {
       // It may have gone; the client asks again by the next.
-      if (this.#connection === connection) connection.write(frame)
+      if (this.#connection === connection) write(connection, frame)
     })
+  }
+
+  /** One request too many is refused, and not its connection: a client that comes back would make it again. */
+  #begun(id: number, operation: string, args: string): Promise<Buffer> {
+    if (this.#running >= MOST_OPEN || this.#answers.size >= MOST_OPEN)
+      return Promise.resolve(refused(id, new Malformed(`more than ${MOST_OPEN} requests at a time`)))
+    this.#running++
+    const answer = this.#answer(id, operation, args).finally(() => this.#running--)
+    this.#answers.set(id, answer)
+    return answer
   }
 
   async #answer(id: number, operation: string, args: string): Promise<Buffer> {
@@ -97,9 +104,19 @@ export class Desk {
       if (run === undefined) throw new Malformed(`an operation ${operation}`)
       return encodeFrame([id, true, await run(JSON.parse(args))])
     } catch (error) {
-      return encodeFrame([id, false, ...errorFrame(error)])
+      return refused(id, error)
     }
   }
+}
+
+function refused(id: number, error: unknown): Buffer {
+  return encodeFrame([id, false, ...errorFrame(error)])
+}
+
+/** To a client that reads: one that only asks would have us keep all that it does not take. */
+function write(connection: Duplex, frame: Buffer): void {
+  if (connection.writableLength > MOST_ANSWER_BYTES) connection.destroy()
+  else connection.write(frame)
 }
 
 function isNumber(value: unknown): value is number {

@@ -21,6 +21,8 @@ export const MOST_REQUEST_BYTES = 1 << 20
 /** Of an answer; a profile comes in pieces. */
 export const MOST_ANSWER_BYTES = 64 << 20
 export const PIECE_BYTES = 64 << 10
+/** Requests that have no answer, at a time: a client has further ones wait. */
+export const MOST_OPEN = 64
 
 /** From one look whether the other end is there to the next. */
 export const PULSE_MS = 3000

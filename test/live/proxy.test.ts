@@ -2,6 +2,7 @@
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { newKey } from '../../src/remote/key.ts'
 import { FULL } from '../faults/trials.ts'
@@ -11,7 +12,7 @@ import { type JavaProcess, startJava, temporaryDirectory } from '../support/java
 import { forNewestJdk, type Jdk, jdks, oldest } from '../support/jdks.ts'
 import { callsByPath, lines, readProfileJson, stderrLine, sumsAreExact } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
-import { type Machine, machine, startClient, startListener } from './proxy.ts'
+import { heldLink, type Machine, machine, startClient, startListener } from './proxy.ts'
 import { mappedFiles, threadNames, until } from './remains.ts'
 
 const ROOT = ['--root', 'fix.KnownTree.task']
@@ -28,6 +29,9 @@ async function expected(java: JavaProcess, rounds = 1): Promise<string[]> {
   await java.line(/^end/)
   return lines(new Map([...parseExpectation(java.stdout())].map(([path, calls]) => [path, calls * rounds])))
 }
+
+/** Longer than a silent connection lives, by as much again. */
+const SILENT_MS = 32_000
 
 const newFile = (): string => join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
 
@@ -122,6 +126,31 @@ forNewestJdk((jdk) => {
     java.send('run 1')
     await java.line(/done/)
   })
+
+  it.runIf(FULL)(
+    'record goes on, exactly, where nothing came through for half a minute',
+    async () => {
+      const java = await knownTree(jdk)
+      const { port, key } = await startListener()
+      const between = await heldLink(port)
+      const file = newFile()
+      const args = ['record', `tcp://127.0.0.1:${between.port}/${java.pid}`, ...ROOT, '--duration', '10m']
+      const client = startClient({ env: { JFLUID_PROXY_KEY: key } }, ...args, '--out', file)
+      await stderrLine(client, /root fix.KnownTree.task: 1 method/)
+      java.send('run 1')
+      await java.line(/done/)
+      between.hold()
+      await sleep(SILENT_MS)
+      java.send('run 1')
+      await java.line(/done/, 2)
+      between.release()
+      client.child.kill('SIGINT')
+      expect((await client.exit).code, client.stderr()).toBe(0)
+      expect(lines(callsByPath((await readProfileJson(file)).merged))).toEqual(await expected(java, 2))
+      await until(() => mappedFiles(java.pid).every((name) => !name.includes('jfluid')))
+    },
+    120_000,
+  )
 
   it('record by TLS with the key; without it nothing is said', async () => {
     const java = await knownTree(jdk)

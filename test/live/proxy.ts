@@ -1,7 +1,10 @@
 // A proxy "on another machine": an ssh that runs its command here, and says so in a file, so that tests can cut its connections.
 
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli, stderrLine } from '../support/jfluid.ts'
 
@@ -107,5 +110,51 @@ export async function startListener(...args: string[]): Promise<Listener> {
     port: Number(/listening at 127\.0\.0\.1:(\d+)/.exec(said)?.[1]),
     key: /KEY=(\S+)/.exec(said)?.[1] ?? '',
     process: p,
+  }
+}
+
+export interface HeldLink {
+  readonly port: number
+  /** Nothing comes through, either way, and nobody is told. */
+  hold(): void
+  release(): void
+}
+
+/** To a port of this machine. */
+export async function heldLink(to: number): Promise<HeldLink> {
+  const ends = new Set<Socket>()
+  let isHeld = false
+  const server = createServer((near) => {
+    const far = connect(to, '127.0.0.1')
+    for (const [end, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      ends.add(end)
+      end.on('data', (bytes) => other.write(bytes))
+      end.on('error', () => {}) // `close` follows
+      end.once('close', () => {
+        ends.delete(end)
+        other.destroy()
+      })
+      if (isHeld) end.pause()
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    for (const end of ends) end.destroy()
+    server.close()
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    hold() {
+      isHeld = true
+      for (const end of ends) end.pause()
+    },
+    release() {
+      isHeld = false
+      for (const end of ends) end.resume()
+    },
   }
 }

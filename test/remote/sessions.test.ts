@@ -7,10 +7,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { EX_PROTOCOL } from '../../src/base/errors.ts'
 import { Caller, type Way } from '../../src/remote/caller.ts'
 import type { Operations } from '../../src/remote/desk.ts'
-import { CannotReach, NotAProxy, OtherProxyVersion, SessionGone } from '../../src/remote/errors.ts'
+import { CannotReach, NotAProxy, OtherProxyVersion, ProxyLost, SessionGone } from '../../src/remote/errors.ts'
 import { Host } from '../../src/remote/host.ts'
-import { MOST_HELLO_BYTES, PROTOCOL } from '../../src/remote/protocol.ts'
-import { encodeFrame } from '../../src/wire/frame.ts'
+import { MOST_HELLO_BYTES, MOST_OPEN, PROTOCOL } from '../../src/remote/protocol.ts'
+import { encodeFrame, FrameReader } from '../../src/wire/frame.ts'
 import { Chance } from '../faults/trials.ts'
 import { inputs, mutated, seedOf } from '../security/mutate.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
@@ -77,6 +77,23 @@ async function called(there: Proxy, version = '1.2.3'): Promise<Caller> {
   return caller
 }
 
+/** A session without a `Caller`: what is written there, and what comes back, message by message. */
+async function spoken({ path }: Proxy): Promise<{ socket: Socket; next(): Promise<unknown[]> }> {
+  const socket = connect(path)
+  socket.on('error', () => {}) // it may be closed under our hands
+  onTestFinished(() => void socket.destroy())
+  const reader = new FrameReader()
+  const messages: unknown[][] = []
+  socket.on('data', (bytes) => messages.push(...reader.push(bytes)))
+  const next = async (): Promise<unknown[]> => {
+    await expect.poll(() => messages.length).toBeGreaterThan(0)
+    return messages.shift()!
+  }
+  socket.write(encodeFrame(['hello', PROTOCOL, '1.2.3', SESSION, false]))
+  expect(await next()).toEqual(['hello', PROTOCOL, '1.2.3'])
+  return { socket, next }
+}
+
 function deferred<T>() {
   let resolve: (value: T) => void = () => {}
   const promise = new Promise<T>((done) => {
@@ -121,6 +138,33 @@ describe('a request', () => {
     expect(caller.lostForMs).toBeNull()
   })
 
+  it('is done also where more are made while there is no connection than a proxy takes at a time', async () => {
+    const there = await proxy({ twice: async (args) => 2 * (args as number) })
+    const caller = await called(there)
+    there.isUp = false
+    there.sockets[0]!.destroy()
+    await expect.poll(() => caller.lostForMs).not.toBeNull()
+    const numbers = Array.from({ length: 5 * MOST_OPEN }, (_, i) => i)
+    const asked = numbers.map((it) => caller.ask('twice', it))
+    there.isUp = true
+    expect(await Promise.all(asked)).toEqual(numbers.map((it) => 2 * it))
+    expect(there.sockets.length).toBe(2)
+  })
+
+  it('that is one too many is refused, and others go on', async () => {
+    const answers = deferred<string>()
+    const there = await proxy({ slow: () => answers.promise })
+    const { socket, next } = await spoken(there)
+    const open = Array.from({ length: MOST_OPEN + 1 }, (_, i) => i + 1)
+    for (const id of open) socket.write(encodeFrame([id, open, 'slow', 'null']))
+    expect(await next()).toEqual([
+      ...[MOST_OPEN + 1, false, 'Error', expect.stringMatching(/more than 64 requests at a time/)],
+      ...['Report it.', 70],
+    ])
+    answers.resolve('done')
+    expect(await next()).toEqual([1, true, 'done'])
+  })
+
   it('of an operation that is not, or that fails otherwise than it should, is answered with an error, and others go on', async () => {
     const there = await proxy({
       breaks: () => Promise.reject(new TypeError('a defect')),
@@ -136,6 +180,12 @@ describe('a request', () => {
 })
 
 describe('a session', () => {
+  it('is given up where each connection goes before anything has come by it', async () => {
+    const way = await saying(encodeFrame(['hello', PROTOCOL, '1.2.3']))
+    const caller = await Caller.connect(way, '1.2.3', 300)
+    await expect(caller.ask('status')).rejects.toBeInstanceOf(ProxyLost)
+  })
+
   it('is closed when its client leaves', async () => {
     const there = await proxy({})
     await (await called(there)).leave()

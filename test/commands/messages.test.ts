@@ -1,0 +1,29 @@
+// What a session has to say while it records: it is asked for one thing at a time.
+
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { tellMessages } from '../../src/commands/finish.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+it('a session that does not answer for a minute is asked once, and again after that', async () => {
+  let asked = 0
+  let fail: () => void = () => {}
+  const status = () => {
+    asked++
+    return new Promise<never>((_, reject) => {
+      fail = () => reject(new Error('nothing comes through'))
+    })
+  }
+  const quiet = tellMessages({ status }, () => {})
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(asked).toBe(1)
+  fail()
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(asked).toBe(2)
+  quiet()
+})
