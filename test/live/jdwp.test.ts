@@ -211,7 +211,34 @@ forNewestJdk((jdk) => {
   )
 })
 
+/** As the system has their names; a JVM without the attach mechanism tells none. */
+function agentThreads(pid: number): string[] {
+  const names = readdirSync(`/proc/${pid}/task`).map((it) =>
+    readFileSync(`/proc/${pid}/task/${it}/comm`, 'utf8'),
+  )
+  return names.filter((it) => it.includes('jfluid'))
+}
+
 describe.runIf(FULL)('where nothing is shared', () => {
+  forEachJdk((jdk) => {
+    it('a client of which nothing is heard before it records is given up, and the next one comes in', async () => {
+      await using java = await startBeating(jdk)
+      await java.line(/ready/)
+      const way = await forwarded(java)
+      const address = { host: '127.0.0.1', port: way.port }
+      const mute = await jdwpDoor(address)
+      expect(mute.elsewhere).toBeDefined()
+      expect(await mute.link.closed).toBe('nothing came from the client for some seconds')
+      await until(async () => agentThreads(java.pid).length === 0)
+      const next = await jdwpDoor(address)
+      expect(next.woken).toBe(true)
+      next.link.close()
+      java.send('run 1')
+      await java.line(/done/)
+      await way.close()
+    })
+  })
+
   it('virtual threads that change carriers are told in their order', async () => {
     const main = 'Class.forName("fix.Virtual").getMethod("main", String[].class).invoke(null, (Object) args)'
     const beating = await compileJava(newest, {

@@ -3,6 +3,7 @@ package jfluid.agent;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketOption;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -110,6 +111,10 @@ final class Feeder extends GuestThread {
         try {
             opened.socket().connect(client, CONNECT_MILLIS);
             opened.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            opened.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+            for (SocketOption<?> option : opened.supportedOptions()) {
+                keepAlive(opened, option);
+            }
             write(opened, ByteBuffer.wrap(token.getBytes(StandardCharsets.US_ASCII)));
             shown = true;
             return opened;
@@ -117,6 +122,20 @@ final class Feeder extends GuestThread {
             if (!shown) {
                 opened.close();
             }
+        }
+    }
+
+    /** As jdk.net.ExtendedSocketOptions has them, in seconds; by name, as a runtime image may be without the module. */
+    @SuppressWarnings("unchecked")
+    private static void keepAlive(SocketChannel opened, SocketOption<?> option) throws IOException {
+        int value = switch (option.name()) {
+            case "TCP_KEEPIDLE" -> 10;
+            case "TCP_KEEPINTERVAL" -> 5;
+            case "TCP_KEEPCOUNT" -> 3;
+            default -> 0;
+        };
+        if (value > 0) {
+            opened.setOption((SocketOption<Integer>) option, value);
         }
     }
 

@@ -35,6 +35,11 @@ final class Session extends GuestThread {
     private static final long STOPPED_LOOK_MILLIS = 500;
     /** A client that has its answer to "restore" may look at what the JVM has now: so long between two things it says. */
     private static final long LOOKING_NANOS = 10_000_000_000L;
+    /**
+     * A client elsewhere that has said nothing for so long has gone, before there is a buffer that it would ask for: where the network is
+     * away nobody tells, and nobody else may attach as long as we wait.
+     */
+    private static final long MUTE_NANOS = 10_000_000_000L;
     /** Where the heap is full: 2 s of tries, then one now and then. */
     private static final int RESTORE_TRIES = 20;
     private static final long RESTORE_NANOS = 100_000_000L;
@@ -234,6 +239,10 @@ final class Session extends GuestThread {
                     heardAt = System.nanoTime();
                 } else if (left && System.nanoTime() - heardAt > LOOKING_NANOS) {
                     break; // the target is itself again: nothing is left to be done for a client that hangs
+                }
+                if (dir == null && ring == null && !left && System.nanoTime() - heardAt > MUTE_NANOS) {
+                    sendQuietly(new Object[] {0, "ended", "nothing came from the client for some seconds"});
+                    break;
                 }
                 if (!detached && isDismissed(heard)) {
                     if (ring != null) {
