@@ -10,6 +10,7 @@ import { Pace } from '../remote/pace.ts'
 import { PIECE_BYTES } from '../remote/protocol.ts'
 import { attachDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
+import { Malformed } from '../wire/unpack.ts'
 import { describeDetach, type Finished, finish } from './finish.ts'
 import { HostedView } from './hosted-view.ts'
 import { describeMatches } from './matches.ts'
@@ -45,13 +46,13 @@ export class HostedSession implements Hosted {
 
   readonly operations: Operations = {
     find: async (args) => {
-      const { target } = args as { target: string }
+      const { target } = partsOf(args)
       this.#pid ??= targetOf(String(target))
       return await this.#pid
     },
     start: async (args) => {
-      const { flags } = args as { flags: SessionFlags }
-      this.#starting ??= this.#start(flags)
+      const flags = partsOf(partsOf(args).flags)
+      this.#starting ??= this.#start(flags as unknown as SessionFlags)
       const session = await this.#starting
       const { pid, timesRegions } = session
       return jsonText({ pid, timesRegions, matches: describeMatches(session) } satisfies Started)
@@ -126,11 +127,18 @@ export class HostedSession implements Hosted {
   }
 
   async close(): Promise<void> {
+    // Whoever asked for one that did not start has been told.
+    const session = await this.#starting?.catch(() => null)
     try {
-      if (this.#starting !== undefined) await this.#finish(await this.#starting)
+      if (session) await this.#finish(session)
     } catch (error) {
       // Whoever would be told has gone, and the agent leaves by itself what could not be left.
       if (!(error instanceof JfluidError)) throw error
     }
   }
+}
+
+function partsOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) throw new Malformed('a request without its parts')
+  return value as Readonly<Record<string, unknown>>
 }

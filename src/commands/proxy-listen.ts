@@ -1,17 +1,20 @@
 // jfluid proxy --listen: clients that have its key come by TLS, until it is ended.
 
-import { type AddressInfo, isIP } from 'node:net'
+import { type AddressInfo, isIP, type Socket } from 'node:net'
 import { createServer } from 'node:tls'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { ProxyCannotListen } from '../remote/errors.ts'
-import type { Host } from '../remote/host.ts'
+import { errorFrame, ProxyCannotListen } from '../remote/errors.ts'
+import type { Host, HostOptions } from '../remote/host.ts'
 import { IDENTITY, keyInFile, keyOfEnvironment, newKey, TLS } from '../remote/key.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 const LOOPBACK = '127.0.0.1'
-/** Connections at a time; each session has one. */
+/** Connections at a time whose other end has the key; each session has one. */
 const MOST_CONNECTIONS = 64
+/** Those that have not shown it yet: of more, the oldest goes. They hold no place of a client's. */
+const MOST_STRANGERS = 64
+const HANDSHAKE_MS = 10_000
 
 export class BadListenAddress extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -34,26 +37,53 @@ export function listenAddress(text: string): { readonly host: string; readonly p
 export async function listenForClients(
   address: string,
   keyFile: string | undefined,
-  host: (onEmpty: () => void) => Host,
+  host: (told: Pick<HostOptions, 'onProblem'>) => Host,
 ): Promise<void> {
   const at = listenAddress(address)
   const { key, shown } = keyFor(keyFile)
-  const sessions = host(() => {})
+  const sessions = host({
+    onProblem: (error) => say(`a session did not end as it should: ${errorFrame(error)[1]}`),
+  })
+  const strangers = new Map<string, Socket>()
+  let clients = 0
   const server = createServer(
-    { ...TLS, pskCallback: (_, identity) => (identity === IDENTITY ? key : null) },
+    {
+      ...TLS,
+      pskCallback: (_, identity) => (identity === IDENTITY ? key : null),
+      handshakeTimeout: HANDSHAKE_MS,
+    },
     (socket) => {
+      strangers.delete(endOf(socket))
+      clients++
+      socket.once('close', () => clients--)
       socket.setNoDelay(true)
-      sessions.welcome(socket)
+      if (clients > MOST_CONNECTIONS) socket.destroy()
+      else sessions.welcome(socket)
     },
   )
-  server.maxConnections = MOST_CONNECTIONS
+  server.on('connection', (socket) => {
+    const end = endOf(socket)
+    strangers.set(end, socket)
+    socket.once('close', () => {
+      if (strangers.get(end) === socket) strangers.delete(end)
+    })
+    const [oldest] = strangers
+    if (strangers.size <= MOST_STRANGERS || oldest === undefined) return
+    strangers.delete(oldest[0])
+    oldest[1].destroy()
+  })
   server.on('tlsClientError', (_, socket) => socket.destroy()) // it has no key, or another one
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(new ProxyCannotListen(address, error.code ?? error.message)),
-    )
-    server.listen(at.port, at.host, resolve)
+    const onError = (error: NodeJS.ErrnoException): void =>
+      reject(new ProxyCannotListen(address, error.code ?? error.message))
+    server.once('error', onError)
+    server.listen(at.port, at.host, () => {
+      server.off('error', onError)
+      resolve()
+    })
   })
+  // One that cannot be accepted, for want of descriptors say, ends nobody's session.
+  server.on('error', (error) => say(`a connection was not taken: ${error.message}`))
   const { port } = server.address() as AddressInfo
   say(
     `listening at ${at.host.includes(':') ? `[${at.host}]` : at.host}:${port}; Ctrl-C ends it and its sessions`,
@@ -65,6 +95,11 @@ export async function listenForClients(
   await sessions.close()
   stop.dispose()
   process.exit(signalStatus(signal))
+}
+
+/** The other end: one of a pair of sockets and of the TLS on it. */
+function endOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }
 
 function keyFor(file: string | undefined): { readonly key: Buffer; readonly shown: string } {

@@ -3,10 +3,11 @@
 import { fileURLToPath } from 'node:url'
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { Host } from '../remote/host.ts'
+import { Host, type HostOptions } from '../remote/host.ts'
 import { bridge, serveSession } from '../remote/stdio.ts'
 import { HostedSession } from './hosted-session.ts'
 import { packageVersion } from './package-version.ts'
+import { signalStatus, stopSignal } from './signals.ts'
 
 export interface ProxyFlags {
   readonly stdio?: boolean
@@ -31,10 +32,15 @@ const cli = fileURLToPath(new URL('../cli.js', import.meta.url))
 export async function proxy(flags: ProxyFlags): Promise<void> {
   const graceMs = parseDuration(flags.grace)
   const version = packageVersion()
-  const host = (onEmpty: () => void): Host =>
-    new Host({ version, graceMs, open: () => new HostedSession(), onEmpty })
-  if (flags.session !== undefined) await serveSession(flags.session, host, graceMs)
-  else if (flags.stdio === true && flags.listen === undefined)
+  const host = (told: Pick<HostOptions, 'onOpen' | 'onEmpty' | 'onProblem'>): Host =>
+    new Host({ version, graceMs, open: () => new HostedSession(), ...told })
+  if (flags.session !== undefined) {
+    // A machine that is shut down says so: the JVM is left in order.
+    const stop = stopSignal()
+    await serveSession(flags.session, host, graceMs, stop.fired)
+    stop.dispose()
+    if (stop.signal !== null) process.exit(signalStatus(stop.signal))
+  } else if (flags.stdio === true && flags.listen === undefined)
     await bridge(process.stdin, process.stdout, version, [cli, 'proxy', '--grace', flags.grace, '--session'])
   else if (flags.listen !== undefined && flags.stdio !== true) {
     const { listenForClients } = await import('./proxy-listen.ts')

@@ -28,8 +28,12 @@ export interface HostOptions {
   /** How long a session waits for its client. */
   readonly graceMs: number
   open(): Hosted
-  /** Told when there is no session any more. */
+  /** Told when there is a session. */
+  onOpen?(): void
+  /** Told when there is none any more. */
   onEmpty?(): void
+  /** Told what a session could not be closed for: a defect, which is no matter of the others. */
+  onProblem?(error: unknown): void
 }
 
 export class Host {
@@ -105,6 +109,7 @@ export class Host {
     )
     const entry: Entry = { desk, hosted, grace: undefined }
     this.#entries.set(session, entry)
+    this.#options.onOpen?.()
     return entry
   }
 
@@ -115,10 +120,11 @@ export class Host {
     clearTimeout(entry.grace)
     try {
       await entry.hosted.close()
-    } finally {
-      // Where the client is still there, it hears of it before it goes.
-      if (entry.desk.isAlone) this.#perhapsEmpty()
+    } catch (error) {
+      this.#options.onProblem?.(error)
     }
+    // Where the client is still there, it hears of it before it goes.
+    if (entry.desk.isAlone) this.#perhapsEmpty()
   }
 
   #perhapsEmpty(): void {

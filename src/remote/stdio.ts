@@ -10,7 +10,7 @@ import type { Readable, Writable } from 'node:stream'
 import { encodeFrame, FrameReader } from '../wire/frame.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { type ErrorFrame, errorFrame, ProxyCannotListen, SessionGone } from './errors.ts'
-import type { Host } from './host.ts'
+import type { Host, HostOptions } from './host.ts'
 import { type Hello, MOST_HELLO_BYTES, readHello, refusal } from './protocol.ts'
 
 /** What a process that is started for a session says when it can be reached. */
@@ -38,25 +38,29 @@ function socketDirectory(): string {
   throw new ProxyCannotListen(path, 'the directory is not ours alone')
 }
 
-/** The process of one session: it can be reached until there is none, or nobody has come. */
+/**
+ * The process of one session: it can be reached until there is none, or nobody has come.
+ *
+ * @param stopped  resolves when it is to end before that
+ */
 export async function serveSession(
   session: string,
-  host: (onEmpty: () => void) => Host,
+  host: (told: Pick<HostOptions, 'onOpen' | 'onEmpty'>) => Host,
   graceMs: number,
+  stopped: Promise<unknown>,
 ): Promise<void> {
   let close: () => void = () => {}
   const closed = new Promise<void>((resolve) => {
     close = resolve
   })
-  const sessions = host(close)
-  const server = createServer((socket) => {
-    clearTimeout(unused)
-    sessions.welcome(socket)
-  })
+  // Not at the first connection: it may say nothing, or nothing of ours.
   const unused = setTimeout(close, graceMs)
+  const sessions = host({ onOpen: () => clearTimeout(unused), onEmpty: close })
+  const server = createServer((socket) => sessions.welcome(socket))
   const path = await listen(server, session)
   process.stdout.end(READY)
-  await closed
+  await Promise.race([closed, stopped])
+  clearTimeout(unused)
   server.close()
   await sessions.close()
   removeSocket(path)
@@ -78,7 +82,8 @@ async function listen(server: Server, session: string): Promise<string> {
   for (let tries = 0; ; tries++) {
     const path = join(socketDirectory(), session)
     const code = await new Promise<string | undefined>((resolve) => {
-      server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code))
+      // Heard for good: one that cannot be accepted later, for want of descriptors say, comes again.
+      server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code))
       server.listen(path, () => resolve(undefined))
     })
     if (code === undefined) return path
@@ -177,12 +182,14 @@ async function startSession(session: string, start: readonly string[]): Promise<
   child.unref()
 }
 
-/** @throws SessionGone if nobody is there */
+/** @throws SessionGone if nobody is there; ProxyCannotListen if that is not known */
 async function reach(path: string): Promise<Socket> {
   const socket = connect(path)
   return await new Promise((resolve, reject) => {
     socket.once('connect', () => resolve(socket))
-    socket.once('error', () => {
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => {
+      if (code !== 'ECONNREFUSED' && code !== 'ENOENT')
+        return reject(new ProxyCannotListen(path, `its session is not reached (${code})`))
       // It was killed: what it could not remove is of no use to anybody.
       removeSocket(path)
       reject(new SessionGone())

@@ -147,7 +147,7 @@ export function tcpWay({ host, port, where }: RemoteAddress, key: Buffer): Way {
             new CannotReach(
               where,
               'it has closed the connection',
-              'Check that `jfluid proxy --listen` runs there.',
+              'Check that `jfluid proxy --listen` runs there. One that has 64 clients takes no more: try again.',
             ),
           )
         })

@@ -23,22 +23,37 @@ interface Proxy {
   readonly sockets: Socket[]
   /** How many have been opened and closed. */
   readonly sessions: { opened: number; closed: number }
+  /** Of sessions that could not be closed. */
+  readonly problems: unknown[]
   isUp: boolean
 }
 
-async function proxy(operations: Operations, { graceMs = 30_000, version = '1.2.3' } = {}): Promise<Proxy> {
+interface ProxyOptions {
+  readonly graceMs?: number
+  readonly version?: string
+  /** What becomes of a session that is closed. */
+  readonly close?: () => Promise<void>
+}
+
+async function proxy(
+  operations: Operations,
+  { graceMs = 30_000, version = '1.2.3', close = async () => {} }: ProxyOptions = {},
+): Promise<Proxy> {
   const path = join(temporaryDirectory('jfluid-desk-'), 's')
   const sessions = { opened: 0, closed: 0 }
   const sockets: Socket[] = []
+  const problems: unknown[] = []
   const host = new Host({
     version,
     graceMs,
+    onProblem: (error) => problems.push(error),
     open() {
       sessions.opened++
       return {
         operations,
         close: async () => {
           sessions.closed++
+          await close()
         },
       }
     },
@@ -54,7 +69,7 @@ async function proxy(operations: Operations, { graceMs = 30_000, version = '1.2.
     server.close()
     await host.close()
   })
-  const self: Proxy = { way: wayTo(path, () => self.isUp), path, sockets, sessions, isUp: true }
+  const self: Proxy = { way: wayTo(path, () => self.isUp), path, sockets, sessions, problems, isUp: true }
   return self
 }
 
@@ -202,6 +217,16 @@ describe('a session', () => {
     there.isUp = true
     await expect(ended).rejects.toBeInstanceOf(SessionGone)
     expect(there.sessions).toEqual({ opened: 1, closed: 1 })
+  })
+
+  it('that cannot be closed, by a defect, is told of, and others go on', async () => {
+    const defect = new TypeError('a defect')
+    const close = () => Promise.reject(defect)
+    const there = await proxy({ works: async () => 'well' }, { graceMs: 50, close })
+    const [one, other] = [await called(there), await called(there)]
+    one.close()
+    await expect.poll(() => there.problems).toEqual([defect])
+    expect(await other.ask('works')).toBe('well')
   })
 
   it('is not opened for another version, which both are told', async () => {
