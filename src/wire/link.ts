@@ -66,6 +66,7 @@ export class TargetRanOut extends JfluidError {
 const RAN_OUT: readonly (readonly [RegExp, string])[] = [
   [/Too many open files/, 'files'],
   [/unable to create native thread/, 'threads'],
+  [/no memory for an event buffer/, 'memory'],
 ]
 
 /** @returns the error to be told in place of another with this reason; null: the JVM has not run out of anything */

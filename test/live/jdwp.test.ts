@@ -5,9 +5,11 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { granted, JdwpTarget, type TypeId } from '../../src/jdwp-client/index.ts'
+import { BUFFER_BYTES } from '../../src/session/buffer-size.ts'
 import { examineDebugged } from '../../src/session/debugger-doctor.ts'
 import { statusOf } from '../../src/session/doctor.ts'
 import { jdwpDoor } from '../../src/session/jdwp-door.ts'
+import { Preparation } from '../../src/session/preparation.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import {
@@ -41,8 +43,13 @@ const classes = compileJava(oldest, { 'fix/Beating.java': BEATING, 'fix/KnownTre
 
 const ROOT = ['--root', 'fix.KnownTree.task']
 
-async function startBeating(jdk: Jdk, how = 'suspend=n', scale = '50'): Promise<JavaProcess> {
-  return startJdwp(jdk, how, ['-cp', await classes, 'fix.Beating', '4', scale])
+async function startBeating(
+  jdk: Jdk,
+  how = 'suspend=n',
+  scale = '50',
+  ...options: readonly string[]
+): Promise<JavaProcess> {
+  return startJdwp(jdk, how, [...options, '-cp', await classes, 'fix.Beating', '4', scale])
 }
 
 function startJdwp(jdk: Jdk, how: string, args: readonly string[]): JavaProcess {
@@ -163,7 +170,8 @@ const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid\
 
 forEachJdk((jdk) => {
   it('a JVM with which nothing is shared gets the agent over the port, and its events come over the network: no call is lost', async () => {
-    await using java = await startBeating(jdk, 'suspend=n', '2000')
+    // The buffer is not of the application's direct memory.
+    await using java = await startBeating(jdk, 'suspend=n', '2000', '-XX:MaxDirectMemorySize=1m')
     await java.line(/ready/)
     const way = await forwarded(java)
     const { findings, pid } = await examineDebugged({ host: '127.0.0.1', port: way.port }, undefined)
@@ -184,6 +192,7 @@ forEachJdk((jdk) => {
     expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
     expect(profile.events.count).toBeGreaterThan(100_000)
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+    expect(profile.kept.outsideBytes).toBeGreaterThan(BUFFER_BYTES)
     expect(java.stderr()).toBe('')
     await way.close()
   })
@@ -219,6 +228,8 @@ function agentThreads(pid: number): string[] {
   return names.filter((it) => it.includes('jfluid'))
 }
 
+const OPTIONS = { scheme: 'b' as const, roots: [], include: [], exclude: [], jdk: false, lookAhead: 0 }
+
 describe.runIf(FULL)('where nothing is shared', () => {
   forEachJdk((jdk) => {
     it('a client of which nothing is heard before it records is given up, and the next one comes in', async () => {
@@ -237,6 +248,39 @@ describe.runIf(FULL)('where nothing is shared', () => {
       await java.line(/done/)
       await way.close()
     })
+  })
+
+  forEachJdk((jdk) => {
+    it('the memory of a session goes back to the system', async () => {
+      await using java = await startBeating(jdk)
+      await java.line(/ready/)
+      const way = await forwarded(java)
+      const address = { host: '127.0.0.1', port: way.port }
+      const resident: number[] = []
+      for (let session = 0; session < 12; session++) {
+        const preparation = new Preparation(await jdwpDoor(address), OPTIONS)
+        await preparation.prepare(() => {})
+        await preparation.abandon()
+        await until(async () => agentThreads(java.pid).length === 0)
+        const status = readFileSync(`/proc/${java.pid}/status`, 'utf8')
+        resident.push(Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]))
+      }
+      // Two buffers: the JVM grows by itself, too.
+      expect(resident.at(-1)! - resident[1]!, `${resident}`).toBeLessThan((2 * BUFFER_BYTES) >> 10)
+      await way.close()
+    })
+  })
+
+  it('a JVM without memory for the buffer says so, and goes on', async () => {
+    await using java = await startBeating(newest, 'suspend=n', '50', '-XX:MaxDirectMemorySize=256k')
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const told = await jfluid('record', '--jdwp', `${way.port}`, ...ROOT, '--out', 'none.jfluid')
+    expect(told.stderr).toContain('the JVM has run out of memory while jfluid attached: ')
+    expect(told.code).toBe(75)
+    java.send('run 1')
+    await java.line(/done/)
+    await way.close()
   })
 
   it('virtual threads that change carriers are told in their order', async () => {

@@ -43,7 +43,6 @@ final class Feeder extends GuestThread {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     private final SocketChannel channel;
-    private final ByteBuffer ring;
     private final long address;
     private final int chunkBytes;
     private final int chunkCount;
@@ -64,11 +63,10 @@ final class Feeder extends GuestThread {
     private volatile int taken;
     private final Flush flush = new Flush();
 
-    Feeder(InetSocketAddress client, String token, ByteBuffer ring, int chunkBytes, int chunkCount, int chunksAt)
+    Feeder(InetSocketAddress client, String token, long ring, int chunkBytes, int chunkCount, int chunksAt)
             throws IOException {
         super("jfluid-feeder");
-        this.ring = ring;
-        this.address = JFluid1Memory.address(ring);
+        address = ring;
         this.chunkBytes = chunkBytes;
         this.chunkCount = chunkCount;
         this.chunksAt = chunksAt;
@@ -137,6 +135,10 @@ final class Feeder extends GuestThread {
         if (value > 0) {
             opened.setOption((SocketOption<Integer>) option, value);
         }
+    }
+
+    long ownBytes() {
+        return in.capacity() + out.capacity();
     }
 
     /** Whether nothing has come from the client for so long that it has gone. */
@@ -287,8 +289,8 @@ final class Feeder extends GuestThread {
         out.putLong(U.getLong(chunk + JFluid1Layout.CHUNK_EPOCH));
         out.putInt(from);
         out.putInt(end - from);
-        int begin = chunksAt + c * chunkBytes;
-        out.put(ring.duplicate().limit(begin + end).position(begin + from));
+        U.copyMemory(chunk + from, JFluid1Memory.address(out) + out.position(), end - from);
+        out.position(out.position() + end - from);
         sent[c] = end;
         told[c] = state;
     }

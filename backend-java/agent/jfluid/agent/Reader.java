@@ -2,9 +2,8 @@ package jfluid.agent;
 
 import java.io.FileInputStream;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import jdk.internal.misc.Unsafe;
 
 /**
  * The client's thread that reads the ring, as far as the target can tell: its heartbeat, and what the kernel says of it
@@ -23,25 +22,27 @@ final class Reader {
     private static final long EXITING = 0x4;
     private static final long KILLED = 1L << 9 - 1;
 
-    private final ByteBuffer header;
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    private final long ring;
     private final boolean mirrored;
     private int seenBeat;
     private long silentBeat = -1;
     private long silentSince;
 
     /**
-     * @param ring     from its first byte on
+     * @param ring     address of its first byte
      * @param mirrored the client is elsewhere, and the beats of its heart come over a network
      */
-    Reader(ByteBuffer ring, boolean mirrored) {
+    Reader(long ring, boolean mirrored) {
         this.mirrored = mirrored;
-        header = ring.duplicate().order(ByteOrder.LITTLE_ENDIAN);
+        this.ring = ring;
     }
 
     /** Answers the doubt of a thread that waits for the client: see {@link JFluid1Client#excuse}. */
     void listen() {
         long now = System.nanoTime();
-        long beat = header.getInt(JFluid1Layout.RING_HEARTBEAT) & 0xFFFFFFFFL;
+        long beat = header(JFluid1Layout.RING_HEARTBEAT) & 0xFFFFFFFFL;
         if (beat != silentBeat) {
             silentBeat = beat;
             silentSince = now;
@@ -65,18 +66,22 @@ final class Reader {
         return fields != null && fields[0].equalsIgnoreCase("T");
     }
 
+    private int header(int offset) {
+        return U.getIntVolatile(null, ring + offset);
+    }
+
     int beat() {
-        return header.getInt(JFluid1Layout.RING_HEARTBEAT);
+        return header(JFluid1Layout.RING_HEARTBEAT);
     }
 
     /** Of the client, as it sees itself. */
     int process() {
-        return header.getInt(JFluid1Layout.RING_READER_PROCESS);
+        return header(JFluid1Layout.RING_READER_PROCESS);
     }
 
     /** For a client that does not hear what we say, as it is writing itself. */
     void tellDismissed() {
-        header.putInt(JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_DISMISSED);
+        U.putIntVolatile(null, ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_DISMISSED);
     }
 
     /** Why the target has stopped recording by itself. */
@@ -84,7 +89,7 @@ final class Reader {
         if (mirrored) {
             return "nothing came from the client for some seconds";
         }
-        return header.getInt(JFluid1Layout.RING_ENDED) == JFluid1Layout.ENDED_STARVED
+        return header(JFluid1Layout.RING_ENDED) == JFluid1Layout.ENDED_STARVED
                 ? "the client got no processor for " + JFluid1Client.STARVING_NANOS / 1_000_000_000L + " s"
                 : "the client did not answer for " + JFluid1Client.PATIENCE_NANOS / 1_000_000L + " ms";
     }
@@ -98,8 +103,8 @@ final class Reader {
 
     /** Of the client's thread, as Linux has it (proc(5), stat), from the third on; null if it is not to be seen. */
     private String[] fields() {
-        int process = header.getInt(JFluid1Layout.RING_READER_PROCESS);
-        int thread = header.getInt(JFluid1Layout.RING_READER_THREAD);
+        int process = header(JFluid1Layout.RING_READER_PROCESS);
+        int thread = header(JFluid1Layout.RING_READER_THREAD);
         String stat;
         try (FileInputStream file = new FileInputStream("/proc/" + process + "/task/" + thread + "/stat")) {
             stat = new String(file.readNBytes(1024), StandardCharsets.ISO_8859_1);
@@ -109,7 +114,7 @@ final class Reader {
         // The name in parentheses may hold blanks and parentheses: fields are counted from behind it, as number 3.
         String[] fields = stat.substring(stat.lastIndexOf(')') + 1).trim().split(" ");
         return fields.length > PENDING_FIELD - 3
-                        && (int) number(fields, START_FIELD) == header.getInt(JFluid1Layout.RING_READER_SINCE)
+                        && (int) number(fields, START_FIELD) == header(JFluid1Layout.RING_READER_SINCE)
                 ? fields
                 : null;
     }

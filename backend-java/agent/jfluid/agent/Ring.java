@@ -2,12 +2,13 @@ package jfluid.agent;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import jdk.internal.misc.Unsafe;
 
 /**
  * The mapped event buffer of one session, drawn in src/events/ring-layout.ts: who may unmap it, and when.
@@ -26,16 +27,36 @@ final class Ring {
 
     private static final List<Ring> mapped = new ArrayList<>();
 
-    private final ByteBuffer buffer;
+    /**
+     * Above DEFAULT_MMAP_THRESHOLD_MAX of glibc, 32 MiB: memory of that size is mapped, and given back to the system when it is freed. A
+     * smaller one an arena keeps, another one for each session's thread. What is not touched is not there.
+     */
+    private static final long MAPPED_BYTES = (32L << 20) + (64 << 10);
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    private final long address;
+    /** Null where it is the JVM's own memory, which does not count as the application's direct memory. */
+    private final MappedByteBuffer mapping;
+    /** Of the JVM's own memory. */
+    private final long ownBytes;
     private final Reader reader;
     /** Null where the client sees the same memory. */
     private Feeder feeder;
     /** The session's table of threads: which of them are in a slow path. */
     private Object threads;
 
-    private Ring(ByteBuffer buffer, boolean mirrored) {
-        this.buffer = buffer;
-        reader = new Reader(buffer, mirrored);
+    private Ring(MappedByteBuffer mapping) {
+        this.mapping = mapping;
+        address = JFluid1Memory.address(mapping);
+        ownBytes = 0;
+        reader = new Reader(address, false);
+    }
+
+    private Ring(long address, long bytes) {
+        mapping = null;
+        this.address = address;
+        ownBytes = bytes;
+        reader = new Reader(address, true);
     }
 
     Reader reader() {
@@ -45,7 +66,7 @@ final class Ring {
     static Ring map(Path path, long bytes) throws IOException {
         releaseKept();
         try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            return kept(new Ring(file.map(FileChannel.MapMode.READ_WRITE, 0, bytes), false));
+            return kept(new Ring(file.map(FileChannel.MapMode.READ_WRITE, 0, bytes)));
         }
     }
 
@@ -53,13 +74,15 @@ final class Ring {
     static Ring mirrored(InetSocketAddress client, String token, int chunkBytes, int chunkCount, int chunksAt)
             throws IOException {
         releaseKept();
-        Ring ring = kept(new Ring(ByteBuffer.allocateDirect(chunksAt + chunkBytes * chunkCount), true));
+        Ring ring = kept(own(chunksAt + (long) chunkBytes * chunkCount));
         boolean fed = false;
         try {
-            ring.feeder = new Feeder(client, token, ring.buffer, chunkBytes, chunkCount, chunksAt);
+            ring.feeder = new Feeder(client, token, ring.address, chunkBytes, chunkCount, chunksAt);
             ring.feeder.start(); // there may be no thread to be had
             fed = true;
             return ring;
+        } catch (OutOfMemoryError none) { // of the application's direct memory, say, which it needs a little of
+            throw noMemory(ring.ownBytes, none);
         } finally {
             if (!fed) {
                 if (ring.feeder != null) {
@@ -70,11 +93,31 @@ final class Ring {
         }
     }
 
+    private static Ring own(long bytes) throws IOException {
+        long address;
+        try {
+            address = U.allocateMemory(Math.max(bytes, MAPPED_BYTES));
+        } catch (OutOfMemoryError none) {
+            throw noMemory(bytes, none);
+        }
+        U.setMemory(address, bytes, (byte) 0);
+        return new Ring(address, bytes);
+    }
+
+    private static IOException noMemory(long bytes, OutOfMemoryError none) {
+        return new IOException("no memory for an event buffer of " + (bytes >> 20) + " MiB: " + none.getMessage());
+    }
+
     private static Ring kept(Ring ring) {
         synchronized (mapped) {
             mapped.add(ring);
         }
         return ring;
+    }
+
+    /** What it takes of the JVM's memory; 0 where it is the client's file. */
+    long ownBytes() {
+        return feeder == null ? 0 : ownBytes + feeder.ownBytes();
     }
 
     /** Whether it is sent to a client of which nothing has come for too long. */
@@ -83,7 +126,7 @@ final class Ring {
     }
 
     void begin(int chunkBytes, int chunkCount, int chunksAt, Runnable wake, boolean counts) {
-        threads = JFluid1Session.begin(JFluid1Memory.address(buffer), chunkBytes, chunkCount, chunksAt, wake, counts);
+        threads = JFluid1Session.begin(address, chunkBytes, chunkCount, chunksAt, wake, counts);
     }
 
     /**
@@ -129,7 +172,11 @@ final class Ring {
     private void unmap() {
         synchronized (mapped) {
             if (mapped.remove(this)) {
-                JFluid1Memory.unmap(buffer);
+                if (mapping == null) {
+                    U.freeMemory(address);
+                } else {
+                    JFluid1Memory.unmap(mapping);
+                }
             }
         }
     }

@@ -779,7 +779,9 @@ final class Session extends GuestThread {
     /** {@code [heap bytes, bytes outside of it]} of what this session keeps, by what it counts. */
     private Object held() {
         long[] targets = hotSwap.bytes();
-        return new Object[] {JFluid1Session.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes(), targets[1]};
+        return new Object[] {JFluid1Session.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes(),
+            targets[1] + (ring == null ? 0 : ring.ownBytes())
+        };
     }
 
     // ---- what application threads ask ----
