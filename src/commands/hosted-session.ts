@@ -7,12 +7,13 @@ import type { Operations, Value } from '../remote/desk.ts'
 import { errorFrame } from '../remote/errors.ts'
 import type { Hosted } from '../remote/host.ts'
 import { Pace } from '../remote/pace.ts'
-import { PIECE_BYTES } from '../remote/protocol.ts'
+import { FINISHED, PIECE_BYTES } from '../remote/protocol.ts'
 import { attachDoor } from '../session/door.ts'
 import { Session } from '../session/session.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { describeDetach, type Finished, finish } from './finish.ts'
 import { HostedView } from './hosted-view.ts'
+import { liveSource } from './live.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
@@ -34,7 +35,8 @@ export interface Left {
   readonly bytes: number
 }
 
-type Which = 'so far' | 'finished'
+/** Profiles so far that can be had at a time: one is autosaved, and the view looks at one. */
+const MOST_SO_FAR = 3
 
 export class HostedSession implements Hosted {
   readonly #pace = new Pace()
@@ -42,7 +44,10 @@ export class HostedSession implements Hosted {
   #starting: Promise<Session> | undefined
   #finishing: Promise<Finished> | undefined
   #view: HostedView | undefined
-  readonly #files = new Map<Which, Buffer>()
+  #finished: Buffer | undefined
+  /** By number, the oldest first. */
+  readonly #soFar = new Map<number, Buffer>()
+  #nextSoFar = 1
 
   readonly operations: Operations = {
     find: async (args) => {
@@ -68,7 +73,7 @@ export class HostedSession implements Hosted {
     'so far': async (args) => {
       const { why } = args as { why: string }
       const session = await this.#session()
-      return this.#keep('so far', encodeProfile(await session.profileSoFar(String(why))))
+      return this.#keep(encodeProfile(await session.profileSoFar(String(why))))
     },
     'takes long': async () => (await this.#session()).mayTakeLong,
     hurry: async () => {
@@ -79,14 +84,16 @@ export class HostedSession implements Hosted {
     finish: async () => {
       const session = await this.#session()
       const { profile, report } = await this.#finish(session)
-      const bytes = this.#files.get('finished')?.length ?? this.#keep('finished', encodeProfile(profile))
+      this.#finished ??= encodeProfile(profile)
+      const bytes = this.#finished.length
       return jsonText({ described: describeDetach(session, report), bytes } satisfies Left)
     },
     piece: async (args) => {
-      const { of, at } = args as { of: Which; at: number }
-      const piece = this.#files.get(of)?.subarray(at, at + PIECE_BYTES) ?? Buffer.alloc(0)
+      const { of, at } = args as { of: number; at: number }
+      const file = of === FINISHED ? this.#finished : this.#soFar.get(of)
+      const piece = file?.subarray(at, at + PIECE_BYTES) ?? Buffer.alloc(0)
       // What is looked at meanwhile comes first.
-      if (of === 'so far') {
+      if (of !== FINISHED) {
         await this.#pace.wait()
         this.#pace.spend(piece.length)
       }
@@ -112,13 +119,16 @@ export class HostedSession implements Hosted {
 
   async #shown(): Promise<HostedView> {
     const session = await this.#session()
-    this.#view ??= new HostedView(session)
+    this.#view ??= new HostedView(session, liveSource(session))
     return this.#view
   }
 
-  #keep(which: Which, file: Buffer): number {
-    this.#files.set(which, file)
-    return file.length
+  /** @returns its number and its length in bytes: pieces of two are asked for in turn where one is autosaved as the user asks for one */
+  #keep(file: Buffer): Value {
+    const number = this.#nextSoFar++
+    this.#soFar.set(number, file)
+    for (const old of this.#soFar.keys()) if (old <= number - MOST_SO_FAR) this.#soFar.delete(old)
+    return [number, file.length]
   }
 
   #finish(session: Session): Promise<Finished> {

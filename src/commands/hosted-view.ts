@@ -8,20 +8,19 @@
 //     names        as JSON, `NameEntry` of methods that had not been sent
 //     merged       a tree
 //     collapsed    its collapsed methods as a tree of single nodes, or null
-//     threads      of each id, name, activity and tree; or null if nobody looks at them
+//     threads      ids of those that are no more, and of each that there is something new of, and whose turn it is, id, name, activity as
+//                  JSON and tree, the first two null if they are as told before; or null if nobody looks at them
 //
 // where a tree is its columns, null if they are those of the picture before, and the bytes of the update.
 
 import type { Activity } from '../cct/activity.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
-import type { CollapsedMethods, MethodName, Snapshot, Tree } from '../cct/tree.ts'
+import type { CollapsedMethods, MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
 import { jsonText } from '../profile/json-text.ts'
 import type { Value } from '../remote/desk.ts'
 import type { Pace } from '../remote/pace.ts'
 import { TreeWriter } from '../remote/tree-writer.ts'
-import type { Session } from '../session/session.ts'
 import type { LiveSource } from '../tui/live-source.ts'
-import { liveSource } from './live.ts'
 
 export interface PictureFacts {
   readonly events: number
@@ -55,11 +54,20 @@ const OPEN_SECONDS = 3
 const ROOT_CALLS_MS = 1000
 /** Of what there is room for, where trees of threads are wanted, too. */
 const PART_MERGED = 0.5
-/** Of a thread whose turn it is not. */
-const LEAST_OF_THREAD = 32
+/** Of a thread whose turn it is. */
+const LEAST_OF_THREAD = 256
+/** Of what MessagePack puts before a text, bytes or a list, and of a number. */
+const HEAD_BYTES = 5
+const NUMBER_BYTES = 9
+
+interface ToldThread {
+  readonly writer: TreeWriter
+  name: string | null
+  activity: string | null
+}
 
 export class HostedView {
-  readonly #session: Session
+  readonly #session: { readonly generation: number }
   readonly #source: LiveSource
   #generation = -1
   #sent = new Set<number>()
@@ -67,14 +75,16 @@ export class HostedView {
   #fresh: number[] = []
   #merged = this.#writer()
   #collapsed = this.#writer()
-  #threads = new Map<number, TreeWriter>()
+  #threads = new Map<number, ToldThread>()
+  /** Whose turn it is, by its place among the threads. */
+  #turn = 0
   #courseEnd = 0
   #rootCallsAt = Number.NEGATIVE_INFINITY
   #rootCalls = -1
 
-  constructor(session: Session) {
+  constructor(session: { readonly generation: number }, source: LiveSource) {
     this.#session = session
-    this.#source = liveSource(session)
+    this.#source = source
   }
 
   #writer(): TreeWriter {
@@ -92,7 +102,7 @@ export class HostedView {
     const { room } = pace
     this.#fresh = []
     let pending = 0
-    const sent = (writer: TreeWriter, tree: Tree, budget: number): Value[] => {
+    const sent = (writer: TreeWriter, tree: Tree, budget: number): Value => {
       const update = writer.update(tree, budget)
       pending += update.pending
       return [update.columns, update.bytes]
@@ -101,17 +111,16 @@ export class HostedView {
     const { collapsed } = snapshot.merged
     const rest =
       collapsed === undefined ? null : sent(this.#collapsed, flat(collapsed), room - sizeOf(merged))
-    let left = room - sizeOf(merged) - sizeOf(rest)
-    const threads = this.#ofThreads(perThread === true, snapshot, (writer, tree, others) => {
-      const value = sent(writer, tree, Math.max(LEAST_OF_THREAD, left / (others + 1)))
-      left -= sizeOf(value)
-      return value
-    })
+    if (perThread !== true) this.#threads.clear()
+    const threads =
+      perThread === true ? this.#ofThreads(snapshot.threads, room - sizeOf(merged) - sizeOf(rest)) : null
+    pending += threads?.pending ?? 0
     const facts = jsonText({ ...this.#facts(snapshot), pending } satisfies PictureFacts)
     const names = jsonText(this.#names(snapshot))
     const status = jsonText(this.#source.status())
-    pace.spend(room - left + facts.length + names.length + status.length)
-    return [this.#generation, status, facts, names, merged, rest, threads]
+    const picture = [this.#generation, status, facts, names, merged, rest, threads?.told ?? null]
+    pace.spend(sizeOf(picture))
+    return picture
   }
 
   #begin(): void {
@@ -124,22 +133,48 @@ export class HostedView {
     this.#rootCallsAt = Number.NEGATIVE_INFINITY
   }
 
+  /** By turns, where there is no room for all. */
   #ofThreads(
-    isWanted: boolean,
-    { threads }: Snapshot,
-    sent: (writer: TreeWriter, tree: Tree, others: number) => Value[],
-  ): Value {
-    if (!isWanted) {
-      this.#threads.clear()
-      return null
+    threads: readonly ThreadTree[],
+    room: number,
+  ): { readonly told: Value; readonly pending: number } {
+    const alive = new Set(threads.map(({ id }) => id))
+    const gone = [...this.#threads.keys()].filter((id) => !alive.has(id))
+    for (const id of gone) this.#threads.delete(id)
+    const entries: Value[] = []
+    let left = room - sizeOf(gone)
+    let pending = 0
+    const count = threads.length
+    const first = this.#turn
+    for (let i = 0; i < count; i++) {
+      const at = (first + i) % count
+      const thread = threads[at]!
+      if (left <= 0) {
+        pending += thread.tree.count
+        continue
+      }
+      this.#turn = (at + 1) % count
+      const update = this.#ofThread(thread, Math.max(LEAST_OF_THREAD, left / (count - i)))
+      pending += update.pending
+      if (update.entry === null) continue
+      left -= sizeOf(update.entry)
+      entries.push(update.entry)
     }
-    const before = this.#threads
-    this.#threads = new Map()
-    return threads.map(({ id, name, tree, activity }, i) => {
-      const writer = before.get(id) ?? this.#writer()
-      this.#threads.set(id, writer)
-      return [id, name, activityText(activity), ...sent(writer, tree, threads.length - i - 1)]
-    })
+    return { told: [gone, entries], pending }
+  }
+
+  /** Null if nothing is new. */
+  #ofThread({ id, name, tree, activity }: ThreadTree, budget: number): { entry: Value; pending: number } {
+    const told = this.#threads.get(id) ?? { writer: this.#writer(), name: null, activity: null }
+    this.#threads.set(id, told)
+    const { columns, bytes, pending } = told.writer.update(tree, budget)
+    const text = activityText(activity)
+    const isOld = name === told.name && text === told.activity
+    if (isOld && columns === null && bytes.every((it) => it === 0)) return { entry: null, pending }
+    const entry = [id, name === told.name ? null : name, text === told.activity ? null : text, columns, bytes]
+    told.name = name
+    told.activity = text
+    return { entry, pending }
   }
 
   #facts(snapshot: Snapshot): Omit<PictureFacts, 'pending'> {
@@ -190,9 +225,12 @@ export class HostedView {
   }
 }
 
+/** In bytes on the wire, at most. */
 function sizeOf(value: Value): number {
-  if (value instanceof Uint8Array) return value.length
-  return Array.isArray(value) ? value.reduce<number>((sum, each: Value) => sum + sizeOf(each), 0) : 1
+  if (value instanceof Uint8Array) return HEAD_BYTES + value.length
+  if (typeof value === 'string') return HEAD_BYTES + Buffer.byteLength(value)
+  if (typeof value === 'number') return NUMBER_BYTES
+  return Array.isArray(value) ? value.reduce<number>((sum, each: Value) => sum + sizeOf(each), HEAD_BYTES) : 1
 }
 
 function activityText(activity: Activity | undefined): string | null {

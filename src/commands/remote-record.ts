@@ -26,7 +26,12 @@ export async function recordRemote(address: RemoteAddress, flags: RecordFlags): 
   const caller = await RemoteSession.reach(address)
   const stop = stopSignal()
   try {
-    const pid = await RemoteSession.find(caller, address.target)
+    const pid = await Promise.race([RemoteSession.find(caller, address.target), stop.fired])
+    if (typeof pid === 'string') {
+      progress.done('interrupted before anything was touched')
+      process.exitCode = signalStatus(pid)
+      return
+    }
     const place = await Destination.of(flags, to, pid, (line) => progress.note(line))
     progress.phase(`attaching to ${pid} by ${address.where}`)
     const { out: _, push: __, ...session } = flags
@@ -34,8 +39,10 @@ export async function recordRemote(address: RemoteAddress, flags: RecordFlags): 
     const first = await Promise.race([starting, stop.fired])
     if (typeof first === 'string') {
       await starting.catch(() => {}) // it has not begun
-      await caller.leave()
-      progress.done(`interrupted before anything was recorded; the agent has left JVM ${pid}`)
+      const how = (await caller.leave())
+        ? 'the agent has left'
+        : 'the proxy did not say whether the agent has left'
+      progress.done(`interrupted before anything was recorded; ${how} JVM ${pid}`)
       process.exitCode = signalStatus(first)
       return
     }

@@ -6,7 +6,7 @@ import { type RemoteAddress, remoteAddress } from '../remote/address.ts'
 import { Caller } from '../remote/caller.ts'
 import { NoProxyKey, NotAProxy, ProxySays, readErrorFrame } from '../remote/errors.ts'
 import { keyOfEnvironment } from '../remote/key.ts'
-import { PIECE_BYTES } from '../remote/protocol.ts'
+import { FINISHED, PIECE_BYTES } from '../remote/protocol.ts'
 import { sshWay, tcpWay } from '../remote/ways.ts'
 import type { SessionStatus } from '../session/session.ts'
 import type { Saved } from './autosave.ts'
@@ -90,8 +90,10 @@ export class RemoteSession implements Saved {
   }
 
   async profileSoFar(why: string): Promise<Profile> {
-    const bytes = await this.#caller.ask('so far', { why })
-    return await this.#profile('so far', bytes, 1)
+    const said = await this.#caller.ask('so far', { why })
+    const [number, bytes] = Array.isArray(said) ? said : []
+    if (typeof number !== 'number') throw new NotAProxy(this.where, 'a profile of no number')
+    return await this.#profile(number, bytes, 1)
   }
 
   get mayTakeLong(): Promise<boolean> {
@@ -105,7 +107,7 @@ export class RemoteSession implements Saved {
   /** The target is left there, and all that was recorded comes over. */
   async finish(): Promise<{ readonly profile: Profile; readonly described: string }> {
     const { described, bytes } = parsed<Left>(this.#caller, await this.#caller.ask('finish'))
-    return { profile: await this.#profile('finished', bytes, PIECES_AT_ONCE), described }
+    return { profile: await this.#profile(FINISHED, bytes, PIECES_AT_ONCE), described }
   }
 
   /** After `finish`: the one thing to tell, null if all is as it was asked for. */
@@ -118,7 +120,7 @@ export class RemoteSession implements Saved {
     return error === null ? null : new ProxySays(error)
   }
 
-  async #profile(of: string, bytes: unknown, atOnce: number): Promise<Profile> {
+  async #profile(of: number, bytes: unknown, atOnce: number): Promise<Profile> {
     if (typeof bytes !== 'number' || !(bytes >= 0 && bytes <= MOST_PROFILE_BYTES))
       throw new NotAProxy(this.where, 'a profile of no size')
     const pieces: Uint8Array[] = []
@@ -126,8 +128,10 @@ export class RemoteSession implements Saved {
       const starts = Array.from({ length: atOnce }, (_, i) => from + i * PIECE_BYTES).filter(
         (at) => at < bytes,
       )
-      for (const piece of await Promise.all(starts.map((at) => this.#caller.ask('piece', { of, at })))) {
-        if (!(piece instanceof Uint8Array))
+      const come = await Promise.all(starts.map((at) => this.#caller.ask('piece', { of, at })))
+      for (const [i, piece] of come.entries()) {
+        const length = Math.min(PIECE_BYTES, bytes - starts[i]!)
+        if (!(piece instanceof Uint8Array) || piece.length !== length)
           throw new NotAProxy(this.where, 'a piece of a profile that is none')
         pieces.push(piece)
       }
@@ -137,10 +141,13 @@ export class RemoteSession implements Saved {
 }
 
 /** What is JSON there is JSON here: both are of one version. */
-export function parsed<T>({ where }: { readonly where: string }, text: unknown): T {
+export function parsed<T extends object>({ where }: { readonly where: string }, text: unknown): T {
+  let value: unknown
   try {
-    return JSON.parse(String(text)) as T
+    value = JSON.parse(String(text))
   } catch {
     throw new NotAProxy(where, 'an answer that is not JSON')
   }
+  if (typeof value !== 'object' || value === null) throw new NotAProxy(where, 'an answer without its parts')
+  return value as T
 }

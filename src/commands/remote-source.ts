@@ -6,7 +6,7 @@ import type { Activity } from '../cct/activity.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { CollapsedMethods, MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
 import { NotAProxy } from '../remote/errors.ts'
-import { MOST_METHOD, TreeMirror } from '../remote/tree-mirror.ts'
+import { TreeMirror } from '../remote/tree-mirror.ts'
 import type { LiveSource, LiveStatus } from '../tui/live-source.ts'
 import { Malformed } from '../wire/unpack.ts'
 import type { CourseTail, NameEntry, PictureFacts } from './hosted-view.ts'
@@ -20,6 +20,10 @@ const LOOK_MS = 100
 /** A picture that takes longer is drawn when it is there, and what there was until then. */
 const LATE_MS = 500
 
+/** More than there are methods and call sites in what a tree may have: an id that is told is a place in a table here. */
+const MOST_ID = 2 ** 24
+/** A JVM has fewer. */
+const MOST_THREADS = 2 ** 20
 /** A recording has fewer: 48 days. */
 const MOST_SECONDS = 2 ** 22
 
@@ -39,6 +43,13 @@ export function remoteSource(session: RemoteSession): LiveSource {
   }
 }
 
+interface KnownThread {
+  readonly mirror: TreeMirror
+  readonly name: string
+  readonly activity: Activity | undefined
+  readonly tree: Tree
+}
+
 class RemoteView {
   readonly #session: RemoteSession
   #generation = -1
@@ -48,7 +59,7 @@ class RemoteView {
   #methodOf: Int32Array | undefined
   #merged = new TreeMirror()
   #collapsed = new TreeMirror()
-  #threads = new Map<number, TreeMirror>()
+  #threads = new Map<number, KnownThread>()
   #rootCalls: RootCallTimes | undefined
   #course: CourseTimes | undefined
   #status: LiveStatus
@@ -153,7 +164,7 @@ class RemoteView {
 
   #name(entry: NameEntry): void {
     for (const id of [entry.id, entry.methodOf ?? 0]) {
-      if (!Number.isInteger(id) || id < 0 || id >= MOST_METHOD) throw new Malformed(`a method ${id}`)
+      if (!Number.isInteger(id) || id < 0 || id >= MOST_ID) throw new Malformed(`a method ${id}`)
       this.#mostId = Math.max(this.#mostId, id)
     }
     this.#names.set(entry.id, entry)
@@ -167,29 +178,38 @@ class RemoteView {
   }
 
   #takeThreads(told: unknown): ThreadTree[] {
-    const before = this.#threads
-    this.#threads = new Map()
-    if (told === null) return []
-    return listOf(told).map((each): ThreadTree => {
-      const [id, name, activity, columns, bytes] = listOf(each, 5)
-      if (typeof id !== 'number' || typeof name !== 'string') throw new Malformed('a thread of no name')
-      const mirror = before.get(id) ?? new TreeMirror()
-      this.#threads.set(id, mirror)
-      const tree = this.#withMethods(updated(mirror, [columns, bytes]))
-      return {
-        id,
-        name,
-        tree,
-        ...(typeof activity === 'string' && { activity: activityOf(activity, this.#session) }),
-      }
-    })
+    if (told === null) {
+      this.#threads = new Map()
+      return []
+    }
+    const [gone, entries] = listOf(told, 2)
+    for (const id of listOf(gone)) this.#threads.delete(Number(id))
+    for (const entry of listOf(entries)) this.#takeThread(listOf(entry, 5))
+    if (this.#threads.size > MOST_THREADS) throw new Malformed(`${this.#threads.size} threads`)
+    return [...this.#threads].map(
+      ([id, { name, tree, activity }]): ThreadTree => ({
+        ...{ id, name, tree: this.#withMethods(tree) },
+        ...(activity !== undefined && { activity }),
+      }),
+    )
+  }
+
+  #takeThread([id, name, activity, columns, bytes]: unknown[]): void {
+    const known = typeof id === 'number' ? this.#threads.get(id) : undefined
+    const called = name ?? known?.name
+    if (typeof id !== 'number' || typeof called !== 'string') throw new Malformed('a thread of no name')
+    const mirror = known?.mirror ?? new TreeMirror()
+    const tree = updated(mirror, [columns, bytes])
+    const active = typeof activity === 'string' ? activityOf(activity, this.#session) : known?.activity
+    this.#threads.set(id, { mirror, name: called, activity: active, tree })
   }
 }
 
 /** Each id stands for itself until more is known. Ids come in bursts: it is not grown for each. */
 function grownTo(old: Int32Array | undefined, length: number): Int32Array {
   if (old !== undefined && length <= old.length) return old
-  const ids = Int32Array.from({ length: length + (length >> 1) }, (_, id) => id)
+  const ids = new Int32Array(length + (length >> 1))
+  for (let id = 0; id < ids.length; id++) ids[id] = id
   if (old !== undefined) ids.set(old)
   return ids
 }

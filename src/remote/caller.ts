@@ -23,6 +23,8 @@ import {
 export interface Way {
   /** For messages. */
   readonly where: string
+  /** The first connection may ask somebody for a password. */
+  readonly mayAsk?: boolean
   /**
    * @param isAgain  a connection was there before, and there may be nobody to ask for a password
    * @throws CannotReach, WrongProxyKey
@@ -48,6 +50,8 @@ const LONGEST_PAUSE_MS = 3000
 const GIVE_UP_MS = GRACE_MS + 2 * SILENCE_MS
 /** A machine that lets us in and then says nothing. */
 const HELLO_MS = 60_000
+/** Where somebody may be asked for a password before: ssh itself ends that earlier. */
+const ASKED_HELLO_MS = 300_000
 /** A target has its code back in a moment, unless something is wrong with it. */
 const LEAVE_MS = 10_000
 
@@ -121,16 +125,24 @@ export class Caller {
     if (this.#connection !== null) this.#send(this.#connection, asked)
   }
 
-  /** The session is over: its proxy leaves what it has not left yet. Not waited for for long. */
-  async leave(): Promise<void> {
-    if (this.#over !== null) return
+  /**
+   * The session is over: its proxy leaves what it has not left yet. Not waited for for long.
+   *
+   * @returns whether the proxy says that it has
+   */
+  async leave(): Promise<boolean> {
+    if (this.#over !== null) return false
     const late = new AbortController()
-    await Promise.race([
-      this.ask('bye').catch(() => {}), // it has gone already
-      sleep(LEAVE_MS, undefined, { signal: late.signal }).catch(() => {}),
+    const hasLeft = await Promise.race([
+      this.ask('bye').then(
+        () => true,
+        () => false, // it has gone already
+      ),
+      sleep(LEAVE_MS, false, { signal: late.signal }).catch(() => false),
     ])
     late.abort()
     this.close()
+    return hasLeft
   }
 
   /** No more will be asked; what has no answer gets none. */
@@ -148,7 +160,8 @@ export class Caller {
     let messages: unknown[][]
     try {
       connection.write(encodeFrame(['hello', PROTOCOL, this.#version, this.#session, isAgain]))
-      messages = await this.#hello(connection, reader)
+      const ms = this.#way.mayAsk === true && !isAgain ? ASKED_HELLO_MS : HELLO_MS
+      messages = await this.#hello(connection, reader, ms)
     } catch (error) {
       connection.destroy()
       throw error
@@ -165,7 +178,7 @@ export class Caller {
   }
 
   /** @returns what has come behind it */
-  async #hello(connection: Duplex, reader: FrameReader): Promise<unknown[][]> {
+  async #hello(connection: Duplex, reader: FrameReader, ms: number): Promise<unknown[][]> {
     /** Null if it has ended. */
     const first = await new Promise<unknown[][] | string | null>((resolve, reject) => {
       const done = (what: unknown[][] | string | null): void => {
@@ -184,7 +197,7 @@ export class Caller {
           else done(`it says ${JSON.stringify(bytes.toString('latin1').slice(0, 80))}`)
         }
       }
-      const timer = setTimeout(() => done(`it has said nothing for ${HELLO_MS / 1000} s`), HELLO_MS)
+      const timer = setTimeout(() => done(`it has said nothing for ${ms / 1000} s`), ms)
       connection.on('data', onData)
       connection.on('error', () => {}) // `problem` tells
       connection.on('close', () => done(null))

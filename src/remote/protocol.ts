@@ -21,6 +21,8 @@ export const MOST_REQUEST_BYTES = 1 << 20
 /** Of an answer; a profile comes in pieces. */
 export const MOST_ANSWER_BYTES = 64 << 20
 export const PIECE_BYTES = 64 << 10
+/** Of which pieces are asked for: this is the profile in the end, those so far are numbered from 1. */
+export const FINISHED = 0
 /** Requests that have no answer, at a time: a client has further ones wait. */
 export const MOST_OPEN = 64
 

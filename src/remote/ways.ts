@@ -32,6 +32,7 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
   const said = new WeakMap<Duplex, () => Promise<JfluidError | null>>()
   return {
     where,
+    mayAsk: true,
     connect(isAgain) {
       const child = spawn(
         'sh',

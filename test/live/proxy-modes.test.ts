@@ -32,7 +32,7 @@ forEachJdk((jdk) => {
     const java = startJava(jdk, ['-cp', classes, 'fix.KnownTree', '4', '50'])
     await java.line(/ready/)
     const caller = await RemoteSession.reach(remoteAddress(`ssh://there/${java.pid}`)!)
-    onTestFinished(() => caller.leave())
+    onTestFinished(async () => void (await caller.leave()))
     await RemoteSession.find(caller, String(java.pid))
     const plain = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, rare: 'arm' } as const
     const session = await RemoteSession.start(caller, { ...plain, root: ['fix.KnownTree.task'], ...more })

@@ -305,6 +305,16 @@ describe('who speaks otherwise', () => {
     expect(caller.lostForMs).toBeNull()
   })
 
+  it('and takes nothing of what it asks for is left', async () => {
+    const large = Buffer.alloc(2 << 20)
+    const there = await proxy({ large: async () => large })
+    const { socket } = await spoken(there)
+    socket.pause()
+    const closed = once(there.sockets[0]!, 'close')
+    for (let id = 1; id < MOST_OPEN; id++) socket.write(encodeFrame([id, [id], 'large', 'null']))
+    await closed
+  })
+
   it('is not waited for: what has no end is cut off', async () => {
     const there = await proxy({})
     const socket = connect(there.path)
