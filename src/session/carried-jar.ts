@@ -15,6 +15,8 @@ import { type DebuggerCalls, NULL, ThrownInTarget } from './debugger-calls.ts'
 const PART_BYTES = 64 << 10
 
 const FILES = 'java.nio.file.Files'
+const FILE = 'java.io.File'
+const STREAM = 'java.io.FileOutputStream'
 const CREATE =
   'createTempFile(Ljava/lang/String;Ljava/lang/String;[Ljava/nio/file/attribute/FileAttribute;)Ljava/nio/file/Path;'
 const ATTRIBUTES = '[Ljava.nio.file.attribute.FileAttribute;'
@@ -30,8 +32,28 @@ export class CarriedJar {
     this.#calls = calls
   }
 
+  /** The agent in the JVM's heap: what no thread has to stand for. @throws ThrownInTarget if it has no room there */
+  static async bytesInto(jvm: JdwpTarget, calls: DebuggerCalls, jar: string): Promise<ArrayId> {
+    await calls.foresee(
+      [FILES, FILE, STREAM, 'java.lang.Object', 'java.lang.Class'],
+      ['jfluid', '.jar', ATTRIBUTES],
+    )
+    const bytes = readFileSync(jar)
+    const array = await arrayOf(jvm, calls, '[B', bytes.length)
+    if (array === null) throw new ThrownInTarget('[B', 'there is no such class')
+    const parts: Promise<unknown>[] = []
+    for (let at = 0; at < bytes.length; at += PART_BYTES) {
+      const part = bytes.subarray(at, at + PART_BYTES)
+      const values = new Int8Array(part.buffer, part.byteOffset, part.length)
+      const set = jvm.arrayReference.setValues(array, at, { tag: 'BYTE', values })
+      parts.push(set.then((result) => granted(result, 'the agent')))
+    }
+    await Promise.all(parts)
+    return array
+  }
+
   /** @throws ThrownInTarget if the JVM has no room for it */
-  static async into(jvm: JdwpTarget, calls: DebuggerCalls, jar: string): Promise<CarriedJar> {
+  static async into(jvm: JdwpTarget, calls: DebuggerCalls, bytes: ArrayId): Promise<CarriedJar> {
     const files = await classOf(calls, FILES)
     const attributes = await newArray(jvm, calls, ATTRIBUTES, 0)
     const made = await calls.staticOf(files, CREATE, [
@@ -46,7 +68,7 @@ export class CarriedJar {
     if (path === null) throw new ThrownInTarget(CREATE, 'there is no path')
     const carried = new CarriedJar(calls, path)
     try {
-      await carried.#write(jvm, readFileSync(jar))
+      await carried.#write(bytes)
       return carried
     } catch (problem) {
       await carried.remove()
@@ -54,15 +76,9 @@ export class CarriedJar {
     }
   }
 
-  async #write(jvm: JdwpTarget, bytes: Buffer): Promise<void> {
+  async #write(array: ArrayId): Promise<void> {
     const calls = this.#calls
-    const array = await newArray(jvm, calls, '[B', bytes.length)
-    for (let at = 0; at < bytes.length; at += PART_BYTES) {
-      const part = bytes.subarray(at, at + PART_BYTES)
-      const values = new Int8Array(part.buffer, part.byteOffset, part.length)
-      granted(await jvm.arrayReference.setValues(array, at, { tag: 'BYTE', values }), 'the agent')
-    }
-    const type = await classOf(calls, 'java.io.FileOutputStream')
+    const type = await classOf(calls, STREAM)
     const stream = await calls.create(type, '(Ljava/lang/String;)V', [await calls.string(this.path)])
     try {
       await calls.of(stream, type, 'write([B)V', [{ tag: 'ARRAY', id: array }])
@@ -72,7 +88,7 @@ export class CarriedJar {
   }
 
   async remove(): Promise<void> {
-    const type = await classOf(this.#calls, 'java.io.File')
+    const type = await classOf(this.#calls, FILE)
     const path = await this.#calls.string(this.path)
     const file: ObjectId = await this.#calls.create(type, '(Ljava/lang/String;)V', [path])
     await this.#calls.of(file, type, 'delete()Z')
@@ -94,17 +110,31 @@ async function newArray(
   name: string,
   length: number,
 ): Promise<ArrayId> {
+  const there = await arrayOf(jvm, calls, name, length)
+  if (there !== null) return there
   const forName = 'forName(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;'
   const loaded = [await calls.string(name), { tag: 'BOOLEAN', value: true } as const, NULL]
   await calls.static('Ljava/lang/Class;', forName, loaded)
+  const made = await arrayOf(jvm, calls, name, length)
+  if (made === null) throw new ThrownInTarget(name, 'there is no such class')
+  return made
+}
+
+/** @returns null if the boot loader has no such class yet */
+async function arrayOf(
+  jvm: JdwpTarget,
+  calls: DebuggerCalls,
+  name: string,
+  length: number,
+): Promise<ArrayId | null> {
   const signature = name.replaceAll('.', '/')
   const types = granted(await jvm.virtualMachine.classesBySignature(signature), name)
   for (const { id, kind } of types) {
     const loader = await jvm.referenceType.classLoader(id)
     if (kind !== 'ARRAY' || !loader.ok || loader.value !== null) continue
     const array = granted(await jvm.arrayType.newInstance(id as ArrayTypeId, length), 'an array')
-    granted(await jvm.objectReference.disableCollection(array), 'to keep an array')
+    calls.keep(array)
     return array
   }
-  throw new ThrownInTarget(name, 'there is no such class')
+  return null
 }

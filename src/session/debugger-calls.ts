@@ -2,6 +2,9 @@
 //
 // Other threads are left as they are (`singleThreaded`): they run, as only that one was stopped. Objects that are made here are
 // kept from collection until the connection ends.
+//
+// While the thread stands each question is a round trip of the network that it stands for, so nothing is asked twice, and what will be
+// needed is asked before (`foresee`).
 
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import {
@@ -32,21 +35,65 @@ export class ThrownInTarget extends JfluidError {
   }
 }
 
+/** Of a class (JDWP, ClassStatus). */
+const INITIALIZED = 4
+
 export const NULL: Value = { tag: 'OBJECT', id: null }
+
+type Methods = Awaited<ReturnType<JdwpTarget['referenceType']['methods']>> extends Result<infer T> ? T : never
+
+const signatureOf = (name: string): string => `L${name.replaceAll('.', '/')};`
 
 export class DebuggerCalls {
   readonly #jvm: JdwpTarget
-  readonly #thread: ThreadId
+  #standing: ThreadId | undefined
+  readonly #strings = new Map<string, Promise<Value>>()
+  readonly #methods = new Map<TypeId, Promise<Result<Methods>>>()
+  readonly #loaded = new Map<string, ClassId>()
+  readonly #ready = new Set<string>()
+  readonly #absent = new Set<string>()
 
-  constructor(jvm: JdwpTarget, thread: ThreadId) {
+  constructor(jvm: JdwpTarget) {
     this.#jvm = jvm
-    this.#thread = thread
   }
 
-  async string(text: string): Promise<Value> {
+  /** From now on that thread runs methods. */
+  standsIn(thread: ThreadId): void {
+    this.#standing = thread
+  }
+
+  /** Asks what no thread has to stand for. @param classes  of the boot loader; one that is not loaded is left out */
+  async foresee(classes: readonly string[], texts: readonly string[]): Promise<void> {
+    const known = async (name: string): Promise<void> => {
+      const id = await this.loaded(signatureOf(name))
+      if (id === null) this.#absent.add(signatureOf(name))
+      else await this.methodsOf(id)
+    }
+    await Promise.all([...classes.map(known), ...texts.map((text) => this.string(text))])
+  }
+
+  get #thread(): ThreadId {
+    if (this.#standing === undefined) throw new Error('no thread stands')
+    return this.#standing
+  }
+
+  string(text: string): Promise<Value> {
+    const before = this.#strings.get(text)
+    if (before !== undefined) return before
+    const made = this.#string(text)
+    this.#strings.set(text, made)
+    return made
+  }
+
+  async #string(text: string): Promise<Value> {
     const id = granted(await this.#jvm.virtualMachine.createString(text), 'a string')
-    granted(await this.#jvm.objectReference.disableCollection(id), 'to keep a string')
+    this.keep(id)
     return { tag: 'STRING', id }
+  }
+
+  /** From collection. Not waited for: the JVM carries out commands in their order, and the next one tells of a connection that is lost. */
+  keep(object: ObjectId): void {
+    void this.#jvm.objectReference.disableCollection(object).catch(() => {})
   }
 
   /**
@@ -55,6 +102,9 @@ export class DebuggerCalls {
    * @returns null if there is none of the name, or its module is not there
    */
   async bootClass(name: string): Promise<ClassId | null> {
+    const signature = signatureOf(name)
+    const before = this.#absent.has(signature) ? null : await this.loaded(signature)
+    if (before !== null && this.#ready.has(signature)) return before
     const forName = 'forName(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;'
     try {
       await this.static('Ljava/lang/Class;', forName, [
@@ -67,14 +117,22 @@ export class DebuggerCalls {
         return null
       throw problem
     }
-    return await this.loaded(`L${name.replaceAll('.', '/')};`)
+    this.#ready.add(signature)
+    return await this.loaded(signature, true)
   }
 
-  /** The class that the boot loader has of the name; null if none is loaded. */
-  async loaded(signature: string): Promise<ClassId | null> {
-    for (const type of granted(await this.#jvm.virtualMachine.classesBySignature(signature), signature)) {
-      const loader = await this.#jvm.referenceType.classLoader(type.id)
-      if (type.kind === 'CLASS' && loader.ok && loader.value === null) return type.id
+  /** The class that the boot loader has of the name; null if none is loaded. @param isCertain  it has one */
+  async loaded(signature: string, isCertain = false): Promise<ClassId | null> {
+    const before = this.#loaded.get(signature)
+    if (before !== undefined) return before
+    const types = granted(await this.#jvm.virtualMachine.classesBySignature(signature), signature)
+    for (const type of types) {
+      const loader =
+        isCertain && types.length === 1 ? null : await this.#jvm.referenceType.classLoader(type.id)
+      if (type.kind !== 'CLASS' || (loader !== null && (!loader.ok || loader.value !== null))) continue
+      this.#loaded.set(signature, type.id)
+      if ((type.status & INITIALIZED) !== 0) this.#ready.add(signature)
+      return type.id
     }
     return null
   }
@@ -112,7 +170,7 @@ export class DebuggerCalls {
         'a constructor',
         exception === null ? 'no object' : await this.#described(exception.id),
       )
-    granted(await this.#jvm.objectReference.disableCollection(object.id), 'to keep an object')
+    this.keep(object.id)
     return object.id
   }
 
@@ -133,10 +191,19 @@ export class DebuggerCalls {
   }
 
   async #method(type: TypeId, method: string): Promise<MethodId> {
-    const methods = granted(await this.#jvm.referenceType.methods(type), `methods with ${method}`)
+    const methods = granted(await this.methodsOf(type), `methods with ${method}`)
     const found = methods.find(({ name, descriptor }) => `${name}${descriptor}` === method)
     if (found === undefined) throw new ThrownInTarget(method, 'there is no such method')
     return found.id
+  }
+
+  /** Its methods; asked once. */
+  methodsOf(type: TypeId): Promise<Result<Methods>> {
+    const before = this.#methods.get(type)
+    if (before !== undefined) return before
+    const asked = this.#jvm.referenceType.methods(type)
+    this.#methods.set(type, asked)
+    return asked
   }
 
   async #value(what: string, result: Result<Invoked>): Promise<Value> {

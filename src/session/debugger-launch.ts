@@ -29,6 +29,10 @@ export class AnotherAgentThere extends JfluidError {
   }
 }
 
+const FORESEEN = [
+  ...['java.lang.Class', 'java.lang.ClassLoader', 'java.lang.Throwable'],
+  'jdk.internal.loader.ClassLoaders$AppClassLoader',
+]
 const INSTRUMENTATION = 'sun.instrument.InstrumentationImpl'
 const LOAD_AGENT = 'loadAgent(Ljava/lang/String;)V'
 const LAUNCHED = 'launched(Ljava/lang/String;)Ljava/lang/String;'
@@ -36,9 +40,15 @@ const APPEND = 'appendToClassPathForInstrumentation(Ljava/lang/String;)V'
 const BOOT = 'Ljfluid/Boot;'
 const SETUP = 'Ljava/lang/JFluid1$Setup;'
 
+/** Of this build, in the JVM since an earlier session. */
+export interface SleepingAgent {
+  readonly agent: ObjectId
+  readonly type: ClassId
+}
+
 /** The agent as a session brings it. */
 export interface Launch {
-  readonly build: string
+  readonly asleep: SleepingAgent | null
   /** What the agent is told. @param jar  as the JVM calls it; not looked at by one that is there already */
   line(jar: string): string
   /** The jar where the JVM sees it. */
@@ -52,13 +62,25 @@ export interface Launched {
   readonly woken: boolean
 }
 
+/** Asks what will be needed and no thread has to stand for. @returns the agent that sleeps in the JVM */
+export async function foreseeLaunch(
+  { jvm }: DebuggedJvm,
+  calls: DebuggerCalls,
+  build: string,
+): Promise<SleepingAgent | null> {
+  const asleep = await sleepingAgent(jvm, calls, build)
+  const texts = ['java.io.File', INSTRUMENTATION]
+  await calls.foresee([...texts, ...FORESEEN], texts)
+  return asleep
+}
+
 /** @throws NoInstrumentThere, AnotherAgentThere, ThrownInTarget */
 export async function launch(
   { jvm, address }: DebuggedJvm,
   calls: DebuggerCalls,
   agent: Launch,
 ): Promise<Launched> {
-  const asleep = await sleepingAgent(jvm, calls, agent.build)
+  const { asleep } = agent
   if (asleep !== null) {
     const apply = 'apply(Ljava/lang/Object;)Ljava/lang/Object;'
     const line = await calls.string(agent.line(''))
@@ -68,15 +90,17 @@ export async function launch(
   const loader = (await calls.bootClass(INSTRUMENTATION)) ?? (await afterItsModule(calls))
   if (loader === null) throw new NoInstrumentThere(address)
   const jar = await agent.bring()
+  let isTaken = false
   try {
     await onClassPath(jvm, calls, jar.path)
     await calls.staticOf(loader, LOAD_AGENT, [await calls.string(jar.path)])
     const boot = await waitingBoot(jvm)
     if (boot === null) throw new AnotherAgentThere(address)
     const answer = await calls.staticOf(boot, LAUNCHED, [await calls.string(agent.line(jar.path))])
+    isTaken = true
     return { refusal: await calls.text(answer), woken: false }
   } finally {
-    await jar.remove()
+    if (!isTaken) await jar.remove() // else Boot has
   }
 }
 
@@ -85,14 +109,17 @@ async function sleepingAgent(
   jvm: JdwpTarget,
   calls: DebuggerCalls,
   build: string,
-): Promise<{ readonly agent: ObjectId; readonly type: ClassId } | null> {
+): Promise<SleepingAgent | null> {
   const setup = await calls.loaded(SETUP)
   if (setup === null) return null
   const [agent, itsBuild] = await staticFields(jvm, setup, ['agent', 'agentBuild'])
   if (agent === undefined || !('id' in agent) || agent.id === null) return null
   if (itsBuild === undefined || (await calls.text(itsBuild)) !== build) return null
   const type = granted(await jvm.objectReference.referenceType(agent.id), 'the agent')
-  return type.kind === 'CLASS' ? { agent: agent.id, type: type.id } : null
+  if (type.kind !== 'CLASS') return null
+  calls.keep(agent.id)
+  await calls.methodsOf(type.id)
+  return { agent: agent.id, type: type.id }
 }
 
 async function staticFields(jvm: JdwpTarget, type: ClassId, names: readonly string[]): Promise<Value[]> {
@@ -133,7 +160,7 @@ async function onClassPath(jvm: JdwpTarget, calls: DebuggerCalls, path: string):
   }
   const { id } = granted(await jvm.objectReference.referenceType(loader.id), 'the system class loader')
   for (let type: ClassId | null = id as ClassId; type !== null; ) {
-    const methods = granted(await jvm.referenceType.methods(type), 'methods of the system class loader')
+    const methods = granted(await calls.methodsOf(type), 'methods of the system class loader')
     if (methods.some((it) => `${it.name}${it.descriptor}` === APPEND)) {
       await calls.of(loader.id, type, APPEND, [await calls.string(path)])
       return

@@ -18,17 +18,21 @@ const ANYWHERE_MS = 1500
 export class JvmIdle extends JfluidError {
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Give it something to do, then try again.'
-  constructor(address: DebuggerAddress, patienceMs: number) {
+  /** @param ownersOnly  threads came by that own monitors, for which others would have to wait */
+  constructor(address: DebuggerAddress, patienceMs: number, ownersOnly = false) {
+    const seconds = patienceMs / 1000
     super(
-      `the JVM at ${textOf(address)} is idle: no thread passed a method within ${patienceMs / 1000} s, and without one nothing can be loaded`,
+      ownersOnly
+        ? `the JVM at ${textOf(address)} has no thread to spare: those that passed a method within ${seconds} s own monitors`
+        : `the JVM at ${textOf(address)} is idle: no thread passed a method within ${seconds} s, and without one nothing can be loaded`,
     )
   }
 }
 
-/** Methods that threads of servers enter all the time, in a state in which they harm nobody who waits for them. Native ones cannot be stopped at. */
+/** Methods that threads of servers enter all the time, in a state in which they harm nobody who waits for them: not
+ * Object.wait, whose callers own the monitor. Native ones cannot be stopped at. */
 const QUIET: readonly (readonly [signature: string, methods: RegExp])[] = [
   ['Ljava/util/concurrent/locks/LockSupport;', /^park/],
-  ['Ljava/lang/Object;', /^wait$/],
   ['Ljava/lang/Thread;', /^sleep$/],
   ['Lsun/nio/ch/SelectorImpl;', /^(?:lockAndDoSelect|select|selectNow)$/],
   ['Lsun/nio/ch/NioSocketImpl;', /^(?:accept|read|implRead)$/],
@@ -63,6 +67,9 @@ export async function standingThread(
   patienceMs = IDLE_MS,
 ): Promise<ThreadId> {
   const places = new Places(jvm)
+  const can = await jvm.virtualMachine.capabilities()
+  const tellsOwners = can.ok && can.value.canGetOwnedMonitorInfo
+  let ownersOnly = false
   let begin = performance.now()
   const phases = [
     { afterMs: 0, requests: await quietPlaces(jvm) },
@@ -75,7 +82,7 @@ export async function standingThread(
       while (phases[0] !== undefined && passed >= phases[0].afterMs) {
         for (const request of phases.shift()!.requests) await places.watch(request)
       }
-      if (passed >= patienceMs) throw new JvmIdle(address, patienceMs)
+      if (passed >= patienceMs) throw new JvmIdle(address, patienceMs, ownersOnly)
       const timeoutMs = Math.min(phases[0]?.afterMs ?? patienceMs, patienceMs) - passed
       const taken = await jvm.events.next(['VM_START', 'BREAKPOINT', 'METHOD_ENTRY'], { timeoutMs })
       if (taken === null) continue
@@ -85,7 +92,11 @@ export async function standingThread(
         onStart()
         begin = performance.now()
       }
-      if (event.kind !== 'VM_START' && (await isOrdinary(jvm, event.thread))) return event.thread
+      if (event.kind !== 'VM_START') {
+        const unfit = await whyUnfit(jvm, event.thread, tellsOwners)
+        if (unfit === null) return event.thread
+        ownersOnly ||= unfit === 'owner'
+      }
       granted(await jvm.resume(set), 'to let a thread run')
       await places.watchAgain(event.request)
     }
@@ -122,7 +133,7 @@ class Places {
 
   async clear(): Promise<void> {
     if (this.#jvm.connection.lost !== undefined) return // they have ended with it
-    for (const [id, { kind }] of this.#requests) await this.#jvm.eventRequest.clear(kind, id)
+    await Promise.all([...this.#requests].map(([id, { kind }]) => this.#jvm.eventRequest.clear(kind, id)))
     this.#requests.clear()
   }
 }
@@ -149,12 +160,18 @@ async function startsOf(jvm: JdwpTarget, type: TypeId, names: RegExp): Promise<R
     }))
 }
 
-/** A platform thread of the program. */
-async function isOrdinary(jvm: JdwpTarget, thread: ThreadId): Promise<boolean> {
-  const virtual = await jvm.threadReference.isVirtual(thread)
-  if (virtual.ok && virtual.value) return false
-  const group = await jvm.threadReference.threadGroup(thread)
-  if (!group.ok) return false
+/** Why a thread is let go again; null if it may stand. */
+type Unfit = 'not ordinary' | 'owner'
+
+/** A platform thread of the program, for whose monitors nobody would wait while it stands. */
+async function whyUnfit(jvm: JdwpTarget, thread: ThreadId, owners: boolean): Promise<Unfit | null> {
+  const [virtual, group, owned] = await Promise.all([
+    jvm.threadReference.isVirtual(thread),
+    jvm.threadReference.threadGroup(thread),
+    owners ? jvm.threadReference.ownedMonitors(thread) : null,
+  ])
+  if ((virtual.ok && virtual.value) || !group.ok) return 'not ordinary'
+  if (owned?.ok && owned.value.length > 0) return 'owner'
   const name = await jvm.threadGroupReference.name(group.value)
-  return name.ok && name.value !== SYSTEM_GROUP
+  return name.ok && name.value !== SYSTEM_GROUP ? null : 'not ordinary'
 }

@@ -8,14 +8,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
 import { actingAs, userToBe } from '../attach/target-user.ts'
-import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
-import { granted } from '../jdwp-client/index.ts'
-import { type Link, LinkServer, newToken } from '../wire/link.ts'
+import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { afterOwnTime } from '../base/own-time.ts'
+import { type ArrayId, granted, JdwpLost, JdwpSilent } from '../jdwp-client/index.ts'
+import { AgentDidNotConnect, type Link, LinkServer, newToken } from '../wire/link.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { BUFFER_BYTES } from './buffer-size.ts'
 import { CarriedJar } from './carried-jar.ts'
 import { DebuggerCalls, ThrownInTarget } from './debugger-calls.ts'
-import { launch } from './debugger-launch.ts'
+import { foreseeLaunch, launch, type SleepingAgent } from './debugger-launch.ts'
 import {
   type DebuggedJvm,
   type DebuggerAddress,
@@ -26,6 +27,19 @@ import {
 import { standingThread } from './debugger-stand.ts'
 import { CONNECT_MS, launchLine, type OpenDoor, perfCounter, startProblem, withToken } from './door.ts'
 import { AGENT, makeSessionDirectory, ownerFor, type SessionDirectory, SOCKET } from './session-directory.ts'
+
+/** A thread of the JVM stands no longer than this, all in all. */
+const STANDING_MS = 5000
+
+/** While a thread of the JVM stood for it. */
+export class StoodTooLong extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint =
+    'Its thread runs again as soon as the JVM hears that the debugger has gone. If the network is away that may take until it is back: see to it, or end that connection at the JVM (ss -K).'
+  constructor(address: DebuggerAddress, problem: string) {
+    super(`a thread of the JVM at ${textOf(address)} stood while it was to load the agent: ${problem}`)
+  }
+}
 
 /** Nothing is shared with the JVM, and it cannot connect to us either. */
 export class CannotCallBack extends JfluidError {
@@ -56,6 +70,7 @@ export async function jdwpDoor(
   const debugged = await openDebuggerPort(address)
   let entry: Entry | undefined
   try {
+    const foreseen = await foresee(debugged, jar)
     onPhase(`waiting for a thread of the JVM at ${textOf(address)} to come by`)
     const thread = await standingThread(
       debugged.jvm,
@@ -64,7 +79,8 @@ export async function jdwpDoor(
       patienceMs,
     )
     onPhase('loading the agent')
-    entry = await enter(debugged, new DebuggerCalls(debugged.jvm, thread), jar)
+    foreseen.calls.standsIn(thread)
+    entry = await whileItStands(address, enter(debugged, foreseen, jar))
     // Leaving does so, too, but a moment after the JVM has said that we may go.
     granted(await debugged.jvm.threadReference.resume(thread), 'to let the thread run')
   } catch (problem) {
@@ -86,10 +102,56 @@ interface Entry {
   abandon(): void
 }
 
-async function enter(debugged: DebuggedJvm, calls: DebuggerCalls, jar: AgentJar): Promise<Entry> {
+/** What could be done before a thread stands for it. */
+interface Foreseen {
+  readonly calls: DebuggerCalls
+  /** The JVM's process here. */
+  readonly target: TargetProcess | null
+  readonly asleep: SleepingAgent | null
+  /** The jar in the JVM's heap, where it is certain to be needed. */
+  readonly bytes: ArrayId | null
+}
+
+async function foresee(debugged: DebuggedJvm, jar: AgentJar): Promise<Foreseen> {
+  const calls = new DebuggerCalls(debugged.jvm)
   const target = targetOf(debugged)
-  const near = target === null ? null : await NearEntry.into(target, debugged, calls, jar)
-  return near ?? (await FarEntry.into(debugged, calls, jar))
+  const asleep = await foreseeLaunch(debugged, calls, jar.build)
+  const carries = target === null && asleep === null
+  return {
+    calls,
+    target,
+    asleep,
+    bytes: carries ? await CarriedJar.bytesInto(debugged.jvm, calls, jar.path) : null,
+  }
+}
+
+async function enter(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): Promise<Entry> {
+  const { target } = foreseen
+  const near = target === null ? null : await NearEntry.into(target, debugged, foreseen, jar)
+  return near ?? (await FarEntry.into(debugged, foreseen, jar))
+}
+
+/** @throws StoodTooLong, as what is left undone; whatever `work` comes to then is given up */
+async function whileItStands(address: DebuggerAddress, work: Promise<Entry>): Promise<Entry> {
+  let inTime = (): void => {}
+  const late = new Promise<null>((resolve) => {
+    inTime = afterOwnTime(STANDING_MS, () => resolve(null))
+  })
+  try {
+    const entry = await Promise.race([work, late])
+    if (entry !== null) return entry
+  } catch (problem) {
+    if (problem instanceof JdwpLost || problem instanceof JdwpSilent)
+      throw new StoodTooLong(address, problem.message)
+    throw problem
+  } finally {
+    inTime()
+  }
+  work.then(
+    (entry) => entry.abandon(),
+    () => {}, // the debugger leaves
+  )
+  throw new StoodTooLong(address, `that took more than ${STANDING_MS / 1000} s`)
 }
 
 /** The JVM's process here; null if it is no process of this machine that we may look at. */
@@ -118,7 +180,7 @@ class NearEntry implements Entry {
   static async into(
     target: TargetProcess,
     debugged: DebuggedJvm,
-    calls: DebuggerCalls,
+    { calls, asleep }: Foreseen,
     jar: AgentJar,
   ): Promise<NearEntry | null> {
     const dir = makeSessionDirectory(target, BUFFER_BYTES)
@@ -134,7 +196,7 @@ class NearEntry implements Entry {
       if (!(await sees(join(dir.path, SOCKET)))) return null
       const line = withToken(launchLine({ ...jar, path }, dir), token)
       const { refusal, woken } = await launch(debugged, calls, {
-        build: jar.build,
+        asleep,
         line: () => line,
         bring: async () => ({ path, remove: async () => {} }),
       })
@@ -194,32 +256,33 @@ const UNREACHABLE = /\b(?:Connect|SocketTimeout|NoRouteToHost|Socket|Bind)Except
 class FarEntry implements Entry {
   readonly #debugged: DebuggedJvm
   readonly #server: LinkServer
-  readonly #pid: number
   readonly #woken: boolean
 
-  private constructor(debugged: DebuggedJvm, server: LinkServer, pid: number, woken: boolean) {
+  private constructor(debugged: DebuggedJvm, server: LinkServer, woken: boolean) {
     this.#debugged = debugged
     this.#server = server
-    this.#pid = pid
     this.#woken = woken
   }
 
-  static async into(debugged: DebuggedJvm, calls: DebuggerCalls, jar: AgentJar): Promise<FarEntry> {
+  static async into(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): Promise<FarEntry> {
     const { address, jvm, local, remote } = debugged
-    const pid = await pidOf(calls)
+    const { calls, asleep } = foreseen
     const token = newToken()
     const server = await LinkServer.listen({ host: local.address, from: remote }, token)
     let entry: FarEntry | undefined
     try {
       const ours = textOf({ host: local.address, port: server.port })
       const { refusal, woken } = await launch(debugged, calls, {
-        build: jar.build,
+        asleep,
         line: (path) => withToken(`jar=${path};peer=${ours};build=${jar.build}`, token),
-        bring: () => CarriedJar.into(jvm, calls, jar.path),
+        bring: async () => {
+          const bytes = foreseen.bytes ?? (await CarriedJar.bytesInto(jvm, calls, jar.path))
+          return await CarriedJar.into(jvm, calls, bytes)
+        },
       })
       if (refusal !== null && UNREACHABLE.test(refusal)) throw new CannotCallBack(address, ours, refusal)
-      if (refusal !== null) throw startProblem(pid, refusal)
-      entry = new FarEntry(debugged, server, pid, woken)
+      if (refusal !== null) throw startProblem(await pidOf(calls), refusal)
+      entry = new FarEntry(debugged, server, woken)
       return entry
     } finally {
       if (entry === undefined) server.close()
@@ -227,10 +290,12 @@ class FarEntry implements Entry {
   }
 
   async door(again: NonNullable<OpenDoor['again']>): Promise<OpenDoor> {
-    const { local, remote } = this.#debugged
+    const { address, local, remote } = this.#debugged
     try {
+      const link = await this.#server.accept(CONNECT_MS)
+      if (link === null) throw new AgentDidNotConnect(textOf(address), CONNECT_MS, null)
       return {
-        link: await accepted(this.#server, this.#pid),
+        link,
         pid: null,
         dir: '',
         inside: '',

@@ -18,7 +18,8 @@ export const CLOSED_BY_US = 'closed'
 export class AgentDidNotConnect extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
   readonly hint: string
-  constructor(pid: number, ms: number, reason: string | null) {
+  /** @param pid  of the JVM, or the port of its debugger */
+  constructor(pid: number | string, ms: number, reason: string | null) {
     super(
       reason === null
         ? `the agent in JVM ${pid} did not connect within ${ms} ms`

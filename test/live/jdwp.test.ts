@@ -1,7 +1,7 @@
 // The way in over the debugger's port: JVMs that take no attach are profiled as others are, and what is in the way is said.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { granted, JdwpTarget, type TypeId } from '../../src/jdwp-client/index.ts'
@@ -148,8 +148,20 @@ it('a JVM that waits for a debugger at its start runs then', async () => {
 })
 
 /** A port on the way to the JVM's, as `ssh -L` or `kubectl port-forward` have it: behind it the JVM is no process that we know. */
-async function forwarded(java: JavaProcess): Promise<{ readonly port: number; close(): Promise<void> }> {
+interface Way {
+  readonly port: number
+  /** How often we have said something after the JVM had: a network's delay has to be waited for as often. */
+  readonly turns: number
+  /** From now on nothing comes through, and nobody is told. */
+  cut(): void
+  close(): Promise<void>
+}
+
+async function forwarded(java: JavaProcess): Promise<Way> {
+  const ways: Socket[] = []
   let nth = 0
+  let turns = 0
+  let isOurs = false
   const server = createServer(async (near) => {
     const far = connect(await portOf(java, ++nth), '127.0.0.1')
     for (const [from, to] of [
@@ -159,12 +171,53 @@ async function forwarded(java: JavaProcess): Promise<{ readonly port: number; cl
       from.on('error', () => {}) // `close` follows
       from.on('close', () => to.destroy())
       from.pipe(to)
+      ways.push(from)
+      from.on('data', () => {
+        if (from === near && !isOurs) turns++
+        isOurs = from === near
+      })
     }
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const { port } = server.address() as { port: number }
-  return { port, close: () => new Promise((closed) => server.close(() => closed())) }
+  return {
+    port,
+    get turns() {
+      return turns
+    },
+    cut: () => {
+      for (const it of ways) it.unpipe().resume()
+    },
+    close: () => new Promise((closed) => server.close(() => closed())),
+  }
 }
+
+it('a thread stands for a few turns of the network', async () => {
+  await using java = await startBeating(newest)
+  await java.line(/ready/)
+  const way = await forwarded(java)
+  let before = 0
+  const door = await jdwpDoor({ host: '127.0.0.1', port: way.port }, undefined, () => {
+    before = way.turns
+  })
+  expect(door.elsewhere).toBeDefined()
+  expect(way.turns - before).toBeLessThan(40)
+  door.link.close()
+  await way.close()
+})
+
+it('a thread is not taken for whose monitors others would wait', async () => {
+  const locked = BEATING.replace(/java\.util.*?;/, 'synchronized (fix.Beating.class) { $& }')
+  const path = await compileJava(newest, { 'fix/Beating.java': locked, 'fix/KnownTree.java': KNOWN_TREE })
+  await using java = startJdwp(newest, 'suspend=n', ['-cp', path, 'fix.Beating', '1', '1'])
+  await java.line(/ready/)
+  const address = { host: '127.0.0.1', port: await portOf(java) }
+  await expect(jdwpDoor(address, 700)).rejects.toThrow(
+    'has no thread to spare: those that passed a method within 0.7 s own monitors',
+  )
+  java.send('run 1')
+  await java.line(/done/)
+})
 
 const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid\d+\.jar$/.test(it))
 
@@ -269,6 +322,42 @@ describe.runIf(FULL)('where nothing is shared', () => {
       expect(resident.at(-1)! - resident[1]!, `${resident}`).toBeLessThan((2 * BUFFER_BYTES) >> 10)
       await way.close()
     })
+  })
+
+  it('a network that goes while a thread stands is told as that, and the thread runs once the JVM hears of it', async () => {
+    await using java = await startBeating(newest)
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const entered = jdwpDoor({ host: '127.0.0.1', port: way.port }, undefined, (phase) => {
+      if (phase === 'loading the agent') way.cut()
+    })
+    await expect(entered).rejects.toMatchObject({
+      exitCode: 75,
+      message: expect.stringMatching(
+        /^a thread of the JVM at 127.0.0.1:\d+ stood while it was to load the agent/,
+      ),
+    })
+    await way.close()
+    const next = await debug(java, 2)
+    expect(await suspensions(next)).toBe(0)
+    await next.dispose()
+  })
+
+  it('a thread that stood before it parked is not parked without the permit that it had', async () => {
+    const told = `long begin = System.nanoTime();
+      java.util.concurrent.locks.LockSupport.parkNanos(3_000_000_000L);
+      if (System.nanoTime() - begin < 2_500_000_000L) System.out.println("unparked");`
+    const source = BEATING.replace(/while \(true\).*?;/, `while (true) { ${told} }`)
+    const path = await compileJava(newest, { 'fix/Beating.java': source, 'fix/KnownTree.java': KNOWN_TREE })
+    await using java = startJdwp(newest, 'suspend=n', ['-cp', path, 'fix.Beating', '1', '1'])
+    await java.line(/ready/)
+    for (const nth of [1, 2]) {
+      const door = await jdwpDoor({ host: '127.0.0.1', port: await portOf(java, nth) })
+      expect(door.woken).toBe(nth === 2)
+      await java.line(/unparked/, nth)
+      door.link.close()
+      door.leave()
+    }
   })
 
   it('a JVM without memory for the buffer says so, and goes on', async () => {

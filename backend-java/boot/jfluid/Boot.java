@@ -56,6 +56,12 @@ public final class Boot {
             return null;
         } catch (Throwable t) {
             return causeOf(t).toString();
+        } finally {
+            if (options.contains(";peer=")) {
+                new java.io.File(option(options, "jar")).delete(); // a copy for us: the client may have gone by now
+            }
+            // The thread may have stood just before it parked, and what has run in it may have taken its permit.
+            java.util.concurrent.locks.LockSupport.unpark(Thread.currentThread());
         }
     }
 

@@ -94,6 +94,9 @@ public final class Main {
                 return null;
             } catch (Exception | LinkageError e) {
                 return e.toString();
+            } finally {
+                // A debugger's: it may have stood just before it parked, and a permit be taken by what has run in it.
+                java.util.concurrent.locks.LockSupport.unpark(Thread.currentThread());
             }
         });
     }
