@@ -2,9 +2,25 @@
 // It lives in the recording thread, so that each question is a sign of that thread's life.
 
 import type { Socket } from 'node:net'
+import { EX_IOERR, JfluidError } from '../base/errors.ts'
 import { ANSWER_HEAD_BYTES, LAST, MalformedRound, MirrorRing, MORE } from '../events/mirror.ts'
 import { LinkServer, type Meeting } from '../wire/link.ts'
 import { CHUNK_BYTES, CHUNK_COUNT } from './buffer-size.ts'
+
+/** The agent has given us up by then, as it hears nothing either (Feeder.SILENT_NANOS). */
+const SILENT_MS = 15_000
+/** So often it is looked whether something has come. A process that is stopped meanwhile does not count that. */
+const LOOKS = 15
+
+/** The agent owes an answer, and the socket says nothing: a network that is away does not tell. */
+export class NothingComes extends JfluidError {
+  readonly exitCode = EX_IOERR
+  readonly hint =
+    'See whether the network is away, or the JVM stopped. Its agent gives the JVM its code back by itself.'
+  constructor(ms: number) {
+    super(`nothing came from the JVM for ${ms / 1000} s`)
+  }
+}
 
 /** Between two rounds, unless there is much. */
 const REST_MS = 2
@@ -29,6 +45,8 @@ export class MirrorFeed {
   /** Of the round that goes on. */
   #answers: Buffer[] = []
   #roundBytes = 0
+  #looks = 0
+  #looking: NodeJS.Timeout | undefined
 
   private constructor(server: LinkServer, onProblem: (problem: unknown) => void) {
     this.#server = server
@@ -39,9 +57,10 @@ export class MirrorFeed {
   static async listen(
     { at, token }: MirrorOffer,
     onProblem: (problem: unknown) => void,
+    silentMs = SILENT_MS,
   ): Promise<MirrorFeed> {
     const feed = new MirrorFeed(await LinkServer.listen(at, token), onProblem)
-    void feed.#server.socket().then((socket) => feed.#begin(socket))
+    void feed.#server.socket().then((socket) => feed.#begin(socket, silentMs))
     return feed
   }
 
@@ -51,12 +70,18 @@ export class MirrorFeed {
 
   close(): void {
     clearTimeout(this.#timer)
+    clearInterval(this.#looking)
     this.#server.close()
     this.#socket?.destroy()
   }
 
-  #begin(socket: Socket): void {
+  #begin(socket: Socket, silentMs: number): void {
     this.#socket = socket
+    this.#looking = setInterval(() => {
+      if (++this.#looks < LOOKS) return
+      socket.destroy()
+      this.#onProblem(new NothingComes(silentMs))
+    }, silentMs / LOOKS)
     this.#server.close()
     socket.setNoDelay(true)
     socket.on('data', (bytes: Buffer) => {
@@ -70,6 +95,7 @@ export class MirrorFeed {
     socket.on('error', () => {}) // `close` follows
     socket.on('close', () => {
       clearTimeout(this.#timer)
+      clearInterval(this.#looking)
       this.ring.cut()
     })
     socket.resume()
@@ -81,6 +107,7 @@ export class MirrorFeed {
   }
 
   #hear(bytes: Buffer): void {
+    this.#looks = 0
     this.#heard.push(bytes)
     this.#heardBytes += bytes.length
     if (this.#heardBytes < ANSWER_HEAD_BYTES) return

@@ -16,8 +16,8 @@ import { TargetClock } from './clock.ts'
 import { mostContexts } from './context-bound.ts'
 import type { OpenDoor, PerfCounter } from './door.ts'
 import { FOLLOWED_CLASSES } from './hand-over-points.ts'
-import type { MirrorOffer } from './mirror-feed.ts'
-import { answerInTime } from './patience.ts'
+import { type MirrorOffer, NothingComes } from './mirror-feed.ts'
+import { answerInTime, TargetSilent } from './patience.ts'
 import { Recorder } from './recorder.ts'
 import { RegionTable } from './regions.ts'
 import { RING } from './session-directory.ts'
@@ -73,6 +73,9 @@ export interface Prepared {
   readonly pausesKnown: boolean
 }
 
+/** The agent, too, waits no longer for us (Session.MUTE_NANOS). */
+const FIRST_ANSWERS_MS = 10_000
+
 export class Preparation {
   readonly #door: OpenDoor
   readonly #options: SessionOptions
@@ -93,7 +96,7 @@ export class Preparation {
     const door = this.#door
     const options = this.#options
     const agent = this.#agent
-    const facts = await agent.hello()
+    const facts = await this.#heard(agent.hello())
     const { elsewhere } = this.#door
     const { recorder, configured } = await (elsewhere === undefined
       ? this.#shareRing(facts)
@@ -137,6 +140,16 @@ export class Preparation {
     )
   }
 
+  /** Before events come, what a network that is away would never tell. */
+  async #heard<T>(answer: Promise<T>): Promise<T> {
+    if (this.#door.elsewhere === undefined) return await answer
+    try {
+      return await answerInTime(answer, 0, FIRST_ANSWERS_MS)
+    } catch (problem) {
+      throw problem instanceof TargetSilent ? new NothingComes(FIRST_ANSWERS_MS) : problem
+    }
+  }
+
   /** Once this resolves, both sides have it open. */
   async #shareRing(facts: AgentFacts) {
     const door = this.#door
@@ -164,7 +177,9 @@ export class Preparation {
     const token = newToken()
     const recorder = await this.#startRecorder({ at, token })
     const peer = `${at.host.includes(':') ? `[${at.host}]` : at.host}:${recorder.port}`
-    const configured = await this.#configure(`peer=${peer};token=${token}`, { file: '', offset: 0 })
+    const configured = await this.#heard(
+      this.#configure(`peer=${peer};token=${token}`, { file: '', offset: 0 }),
+    )
     return { recorder, configured }
   }
 

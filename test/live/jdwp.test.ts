@@ -360,6 +360,43 @@ describe.runIf(FULL)('where nothing is shared', () => {
     }
   })
 
+  it('a JVM of which nothing comes any more ends the session, and what was recorded is kept', async () => {
+    await using java = await startBeating(newest)
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const recording = startRecording(['--jdwp', `${way.port}`], ...ROOT)
+    await recording.started
+    java.send('run 1')
+    await java.line(/done/)
+    java.send('expect')
+    await java.line(/^end/)
+    process.kill(java.pid, 'SIGSTOP')
+    expect((await recording.process.exit).code).toBe(74)
+    process.kill(java.pid, 'SIGCONT')
+    expect(recording.process.stderr()).toContain('nothing came from the JVM for 15 s')
+    const profile = await readProfileJson(recording.file)
+    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+    java.send('run 1')
+    await java.line(/done/, 2)
+    await way.close()
+  })
+
+  it('a JVM of which nothing comes from the beginning is not waited for, and goes on', async () => {
+    await using java = await startBeating(newest)
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const preparation = new Preparation(await jdwpDoor({ host: '127.0.0.1', port: way.port }), OPTIONS)
+    process.kill(java.pid, 'SIGSTOP')
+    await expect(preparation.prepare(() => {})).rejects.toMatchObject({
+      exitCode: 74,
+      message: 'nothing came from the JVM for 10 s',
+    })
+    await preparation.abandon(false)
+    process.kill(java.pid, 'SIGCONT')
+    await until(async () => agentThreads(java.pid).length === 0)
+    await way.close()
+  })
+
   it('a JVM without memory for the buffer says so, and goes on', async () => {
     await using java = await startBeating(newest, 'suspend=n', '50', '-XX:MaxDirectMemorySize=256k')
     await java.line(/ready/)

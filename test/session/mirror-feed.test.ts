@@ -6,16 +6,19 @@ import { LAST, MORE } from '../../src/events/mirror.ts'
 import { MirrorFeed } from '../../src/session/mirror-feed.ts'
 import { newToken } from '../../src/wire/link.ts'
 
+/** A round that another follows (Feeder.java). */
+const WHOLE = 1
+
 const head = (kind: number, bytes: number): Buffer => Buffer.from(Uint32Array.of(kind, bytes, 0, 0, 0).buffer)
 
-async function feedWith(answer: (agent: Socket) => void) {
+async function feedWith(answer: (agent: Socket) => void, silentMs?: number) {
   const token = newToken()
   let tell: (problem: unknown) => void = () => {}
   const problem = new Promise<unknown>((told) => {
     tell = told
   })
   const at = { host: '127.0.0.1', from: '127.0.0.1' }
-  const feed = await MirrorFeed.listen({ at, token }, (it) => tell(it))
+  const feed = await MirrorFeed.listen({ at, token }, (it) => tell(it), silentMs)
   onTestFinished(() => feed.close())
   const agent = connect(feed.port, '127.0.0.1')
   agent.on('error', () => {})
@@ -44,6 +47,16 @@ it('takes an answer in whatever pieces it comes', async () => {
   })
   await closed
   expect(questions).toBe(3)
+})
+
+it('leaves an agent of which nothing comes any more', async () => {
+  let questions = 0
+  const { feed, problem, closed } = await feedWith((agent) => {
+    if (++questions < 3) agent.write(head(WHOLE, 0))
+  }, 300)
+  expect(String(await problem)).toContain('nothing came from the JVM for 0.3 s')
+  await closed
+  expect(feed.ring.isWhole).toBe(false)
 })
 
 it.each([
