@@ -238,7 +238,8 @@ export class SessionEnd {
     if (why !== null) this.byTarget(why)
     if (this.#isStopping || this.#ending !== null) return
     this.#noteTargetEnded()
-    this.#lost(reason === LINK_CLOSED ? 'the JVM ended' : `the JVM ended (${reason})`)
+    const what = this.#isElsewhere ? 'the connection was closed, the JVM has probably ended' : 'the JVM ended'
+    this.#lost(reason === LINK_CLOSED ? what : `${what} (${reason})`)
   }
 
   /** Null if the JVM has ended. The agent's farewell is lost if we were just writing to it: the buffer may tell, too. */
@@ -265,7 +266,16 @@ export class SessionEnd {
     }
     if (this.#engine.options.untilExit) return
     this.#isTruncated = true
-    this.#engine.warnings.add('the JVM ended while it was profiled; this is what had been recorded')
+    this.#engine.warnings.add(
+      this.#isElsewhere
+        ? 'the connection was closed while the JVM was profiled, and whether that has ended cannot be seen from here; this is what had been recorded'
+        : 'the JVM ended while it was profiled; this is what had been recorded',
+    )
+  }
+
+  /** Nothing is known of the JVM but what its agent says. */
+  get #isElsewhere(): boolean {
+    return this.#engine.door.elsewhere !== undefined
   }
 
   #lost(reason: string): void {

@@ -441,6 +441,7 @@ describe.runIf(FULL)('where nothing is shared', () => {
     java.send('run 1')
     java.send('quit')
     expect((await recording.process.exit).code).toBe(74)
+    expect(recording.process.stderr()).toContain('whether that has ended cannot be seen from here')
     const profile = await readProfileJson(recording.file)
     expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
     await way.close()
