@@ -375,7 +375,11 @@ describe.runIf(FULL)('where nothing is shared', () => {
     process.kill(java.pid, 'SIGCONT')
     expect(recording.process.stderr()).toContain('nothing came from the JVM for 15 s')
     const profile = await readProfileJson(recording.file)
-    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+    // What it had written a moment before it was stopped may not have come.
+    const expected = parseExpectation(java.stdout())
+    const calls = [...callsByPath(profile.merged)]
+    expect(calls).not.toEqual([])
+    expect(calls.filter(([path, count]) => count > (expected.get(path) ?? 0))).toEqual([])
     java.send('run 1')
     await java.line(/done/, 2)
     await way.close()
