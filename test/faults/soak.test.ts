@@ -159,7 +159,7 @@ forEachJdk((jdk) => {
       const more = moreClasses(before, after).filter(([, count]) => count > 0)
       const ours = more.filter(([name]) => /jfluid|^fix\./i.test(name))
       const versions = ours.filter(([name]) => name !== 'fix.Witness$$Lambda')
-      // JDK 17 keeps a version for as long as compiled code is of it: until that is swept, which no collection does there.
+      // JDK 17 had 36 old versions left of 2,000. Why is not known: compiled code of them that is yet to be swept, we suppose.
       for (const [name, count] of versions) {
         expect(name).toMatch(/^fix\.Witness(\$\w+)?$/)
         expect(count, name).toBeLessThan(CYCLES * (jdk.version < 25 ? 0.1 : 0.01))
