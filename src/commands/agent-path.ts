@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { EX_CONFIG, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
-import { agentJar } from '../session/agent-jar.ts'
+import { agentJar } from '../session/doors/agent-jar.ts'
 import { say } from './say.ts'
 
 /** The JVM takes what is behind the first `=` for options of the agent, and does not start. */

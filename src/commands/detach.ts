@@ -3,7 +3,7 @@
 import { remainsText } from '../profile/detach-facts.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { count } from '../profile/text.ts'
-import { type Dismissal, dismiss, NotGone } from '../session/dismiss.ts'
+import { type Dismissal, dismiss, NotGone } from '../session/doors/dismiss.ts'
 import { targetOf } from './target.ts'
 
 export interface DetachFlags {

@@ -3,11 +3,11 @@
 import { NoSuchProcess } from '../attach/admission.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, count, plural, width } from '../profile/text.ts'
-import type { DebuggedExamination } from '../session/debugger-doctor.ts'
-import { type DebuggerAddress, textOf } from '../session/debugger-port.ts'
-import { examine, type Finding, statusOf } from '../session/doctor.ts'
-import { attachDoor } from '../session/door.ts'
-import { type ReachOptions, type RootReach, reachOfRoots } from '../session/root-reach.ts'
+import type { DebuggedExamination } from '../session/doors/debugger-doctor.ts'
+import { type DebuggerAddress, textOf } from '../session/doors/debugger-port.ts'
+import { examine, type Finding, statusOf } from '../session/doors/doctor.ts'
+import { attachDoor } from '../session/doors/door.ts'
+import { type ReachOptions, type RootReach, reachOfRoots } from '../session/roots/root-reach.ts'
 import { createProgress } from '../tui/progress.ts'
 import { describeRoots } from './matches.ts'
 import { DEFAULT_LOOK_AHEAD, type JdwpFlag, type SessionFlags, sessionOptions } from './options.ts'
@@ -70,7 +70,7 @@ async function doctorOverPort(
   json: boolean,
   print: (text: string) => void,
 ): Promise<number> {
-  const { examineDebugged } = await import('../session/debugger-doctor.ts')
+  const { examineDebugged } = await import('../session/doors/debugger-doctor.ts')
   const progress = createProgress(process.stderr)
   let examination: DebuggedExamination
   try {

@@ -1,7 +1,7 @@
 // What the command line understands: commands, arguments, options, and their help.
 
 import { Argument, Command, Option } from 'commander'
-import { describeAgent } from '../session/agent-jar.ts'
+import { describeAgent } from '../session/doors/agent-jar.ts'
 import type { AttachFlags } from './attach.ts'
 import type { CompareFlags } from './compare.ts'
 import type { DetachFlags } from './detach.ts'

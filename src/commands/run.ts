@@ -9,7 +9,7 @@ import { EX_CANTCREAT, EX_IOERR, EX_NOINPUT, EX_UNAVAILABLE, EX_USAGE, JfluidErr
 import { shellWord } from '../base/shell-word.ts'
 import { errorCode, reasonOf } from '../profile/errors.ts'
 import { openLog } from '../profile/replace-file.ts'
-import { type OpenDoor, startDoor } from '../session/door.ts'
+import { type OpenDoor, startDoor } from '../session/doors/door.ts'
 import { LeftBeforeRecording } from '../session/recording.ts'
 import { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'

@@ -1,6 +1,6 @@
 // Starting a session that a signal may be faster than.
 
-import type { OpenDoor } from '../session/door.ts'
+import type { OpenDoor } from '../session/doors/door.ts'
 import { Session } from '../session/session.ts'
 import type { SessionOptions } from '../session/session-options.ts'
 import { finish } from './finish.ts'

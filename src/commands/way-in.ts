@@ -1,8 +1,8 @@
 // How a command gets into its JVM: by its process id, or by the port where it takes a debugger.
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { textOf } from '../session/debugger-port.ts'
-import { attachDoor, type OpenDoor } from '../session/door.ts'
+import { textOf } from '../session/doors/debugger-port.ts'
+import { attachDoor, type OpenDoor } from '../session/doors/door.ts'
 import type { JdwpFlag, SessionFlags } from './options.ts'
 import { jvmFor, type WaitFlags } from './wait-for.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
@@ -49,7 +49,7 @@ export async function wayIn(pidText: string | undefined, flags: JdwpFlag & WaitF
   const { jdwp } = flags
   if (jdwp !== undefined) {
     const open = async (onPhase: (phase: string) => void): Promise<OpenDoor> => {
-      const { jdwpDoor } = await import('../session/jdwp-door.ts')
+      const { jdwpDoor } = await import('../session/doors/jdwp-door.ts')
       return await jdwpDoor(jdwp, undefined, onPhase)
     }
     return { name: textOf(jdwp), number: jdwp.port, open }

@@ -7,7 +7,7 @@ import type { MethodName, Tree } from '../cct/tree.ts'
 import { finish } from '../commands/finish.ts'
 import { commandOptions, DEFAULT_LOOK_AHEAD, parsePid, type SessionFlags } from '../commands/options.ts'
 import type { Profile } from '../profile/profile.ts'
-import { attachDoor } from '../session/door.ts'
+import { attachDoor } from '../session/doors/door.ts'
 import { Session, type SessionStatus } from '../session/session.ts'
 
 /**

@@ -3,13 +3,13 @@
 
 import { NO_PAST, type Past } from '../reveal/past.ts'
 import type { Revelation } from '../reveal/revealer.ts'
+import { handOverTasks } from './code/hand-over-points.ts'
+import { taskOf } from './code/instrumenter.ts'
+import { waitRecipe, waitTasks } from './code/wait-points.ts'
 import type { Engine } from './engine.ts'
-import { handOverTasks } from './hand-over-points.ts'
-import { taskOf } from './instrumenter.ts'
 import type { Pulse } from './pulse.ts'
 import { looksAhead, tellsWaits } from './session-options.ts'
 import { compiledPast } from './target-past.ts'
-import { waitRecipe, waitTasks } from './wait-points.ts'
 
 /** Methods that are known before the first call. */
 const LARGE_ROOT = 5_000

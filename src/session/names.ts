@@ -6,10 +6,10 @@ import { COLLAPSED } from '../cct/nodes.ts'
 import { COLLAPSED_NAME, type MethodName, type Snapshot, type Tree } from '../cct/tree.ts'
 import type { SiteNumbers } from '../instrument/sites.ts'
 import type { Revealer } from '../reveal/revealer.ts'
-import type { Recorder } from './recorder.ts'
+import { type WaitedClass, waitName } from './code/wait-points.ts'
+import type { Recorder } from './recorder/recorder.ts'
 import { firstMethodOf, modeOf, type SessionOptions } from './session-options.ts'
 import { sourceName, type TargetClasses } from './target-classes.ts'
-import { type WaitedClass, waitName } from './wait-points.ts'
 
 export interface NameSources {
   readonly options: SessionOptions

@@ -2,8 +2,8 @@
 // alone are looked at.
 
 import { LinkLost } from '../wire/link.ts'
-import { collapsedWarning } from './context-bound.ts'
 import type { Engine } from './engine.ts'
+import { collapsedWarning } from './recorder/context-bound.ts'
 import { stopOf } from './stopped-target.ts'
 
 const STATUS_MS = 500

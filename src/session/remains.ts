@@ -5,7 +5,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from '
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readTargetProcess } from '../attach/target-process.ts'
-import { believedBy, isLaunchFileInUse } from './session-directory.ts'
+import { believedBy, isLaunchFileInUse } from './doors/session-directory.ts'
 
 /** One thing of ours. */
 interface Trace {

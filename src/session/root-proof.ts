@@ -5,7 +5,7 @@
 
 import { type Mean, meanOf } from '../cct/uncertainty.ts'
 import type { RootProofFacts } from '../profile/detach-facts.ts'
-import { allLeft, asTimes, type BareLook, INSIDE_MS, spansOf, timeBare } from './bare-times.ts'
+import { allLeft, asTimes, type BareLook, INSIDE_MS, spansOf, timeBare } from './code/bare-times.ts'
 import type { Engine } from './engine.ts'
 import { sourceName } from './target-classes.ts'
 

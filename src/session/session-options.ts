@@ -9,7 +9,7 @@ import type { SiteNumbers } from '../instrument/sites.ts'
 import { isTimed, type Mode, type Sampling } from '../profile/profile.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import type { RegionPattern } from '../reveal/region-pattern.ts'
-import { waitRecipe } from './wait-points.ts'
+import { waitRecipe } from './code/wait-points.ts'
 
 export interface SessionOptions {
   /** Default: exact time. */

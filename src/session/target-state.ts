@@ -3,7 +3,7 @@
 import type { AllocationFacts } from '../profile/profile.ts'
 import type { Agent } from '../wire/agent.ts'
 import type { OpenAllocation, ThreadRow } from '../wire/messages.ts'
-import type { RecorderStats } from './recorder.ts'
+import type { RecorderStats } from './recorder/recorder.ts'
 import type { SessionOptions } from './session-options.ts'
 
 export type TargetStatus = Awaited<ReturnType<Agent['status']>>

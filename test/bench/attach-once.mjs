@@ -8,7 +8,7 @@
 const now = () => performance.timeOrigin + performance.now()
 
 const [pid, root] = process.argv.slice(2)
-const { attachDoor } = await import('../../dist/session/door.js')
+const { attachDoor } = await import('../../dist/session/doors/door.js')
 const { Session } = await import('../../dist/session/session.js')
 const { DEFAULT_LOOK_AHEAD, sessionOptions } = await import('../../dist/commands/options.js')
 

@@ -210,7 +210,7 @@ function spent(before, now) {
 
 /** A session of a program, as `jfluid record` starts one. */
 export async function profileProgram(pid, root, scheme, flags = {}, more = {}) {
-  const { attachDoor } = await load('session/door.js')
+  const { attachDoor } = await load('session/doors/door.js')
   const { Session } = await load('session/session.js')
   const { DEFAULT_LOOK_AHEAD, sessionOptions } = await load('commands/options.js')
   const options = sessionOptions({ root: [root], scheme, lookAhead: DEFAULT_LOOK_AHEAD, ...flags })

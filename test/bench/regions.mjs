@@ -77,7 +77,7 @@ async function onJdk(jdk) {
 }
 
 async function startRegions(pid, regions) {
-  const { attachDoor } = await load('session/door.js')
+  const { attachDoor } = await load('session/doors/door.js')
   const { Session } = await load('session/session.js')
   const { commandOptions, DEFAULT_LOOK_AHEAD } = await load('commands/options.js')
   const options = await commandOptions({ region: regions, scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD })

@@ -96,7 +96,7 @@ function ticks(pid) {
 
 async function begin(pid, by, everyMs) {
   if (by === 'getAllStackTraces') return beginAgent(pid, everyMs)
-  const { JvmSampling } = await load('session/jvm-sampling.js')
+  const { JvmSampling } = await load('session/sampling/jvm-sampling.js')
   const session = await JvmSampling.start(pid, { sampling: { every: everyMs * 1e6, unit: 'ns', by } })
   const flushed = by === 'stacks' ? 0 : 1200 // a recording is a second behind
   return {
@@ -110,7 +110,7 @@ async function begin(pid, by, everyMs) {
 
 /** A request after the other, each when it is due, or at once. */
 async function beginAgent(pid, everyMs) {
-  const { attachDoor } = await load('session/door.js')
+  const { attachDoor } = await load('session/doors/door.js')
   const { Agent } = await load('wire/agent.js')
   const door = await attachDoor(pid)
   const agent = new Agent(door.link)

@@ -257,7 +257,7 @@ async function byJvm(jdk, prepared) {
 
 async function sampledByJvm(jdk, prepared, program) {
   const { correlation, hotEdgeCoverage, overlap } = await load('profile/overlap.js')
-  const { JvmSampling } = await load('session/jvm-sampling.js')
+  const { JvmSampling } = await load('session/sampling/jvm-sampling.js')
   const { parseRoot } = await load('reveal/patterns.js')
   const roots = [parseRoot(WHOLE)]
   const jvm = new ProgramJvm(jdk, prepared, program)

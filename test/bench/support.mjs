@@ -186,7 +186,7 @@ export class Child {
 
 /** A session as `jfluid record` starts one, perhaps with another `--look-ahead`. */
 export async function startSession(pid, root, lookAhead, more = {}) {
-  const { attachDoor } = await load('session/door.js')
+  const { attachDoor } = await load('session/doors/door.js')
   const { Session } = await load('session/session.js')
   const { DEFAULT_LOOK_AHEAD, sessionOptions } = await load('commands/options.js')
   const options = sessionOptions({ root: [root], scheme: 'b', lookAhead: lookAhead ?? DEFAULT_LOOK_AHEAD })

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { Child, load, sleep, temporaryDirectory } from './support.mjs'
 
 const { createRing } = await load('events/ring.js')
-const { Recorder } = await load('session/recorder.js')
+const { Recorder } = await load('session/recorder/recorder.js')
 const { liveSource } = await load('commands/live.js')
 const { LiveView } = await load('tui/app.js')
 const { openScreen } = await load('tui/screen.js')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { text } from '../../src/commands/roots.ts'
-import type { FoundRoots } from '../../src/session/root-search.ts'
+import type { FoundRoots } from '../../src/session/roots/root-search.ts'
 
 const candidate = {
   ...{ root: 'shop.OrderService.process', share: 0.257, samples: 9, seen: 6, depth: 13 },

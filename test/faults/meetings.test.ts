@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { CannotTell, dismiss, NotGone } from '../../src/session/dismiss.ts'
+import { CannotTell, dismiss, NotGone } from '../../src/session/doors/dismiss.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { jdks } from '../support/jdks.ts'
 import { startJfluid, stderrLine } from '../support/jfluid.ts'

@@ -11,7 +11,7 @@ import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../src/cl
 import { spliceClass } from '../../src/classfile/splice.ts'
 import { instrumentClass, type MethodTask } from '../../src/instrument/class.ts'
 import { Mirrors } from '../../src/reveal/mirror.ts'
-import { Instrumenter } from '../../src/session/instrumenter.ts'
+import { Instrumenter } from '../../src/session/code/instrumenter.ts'
 import { KNOWS_NOTHING, TypeChecker } from '../../src/typecheck/check.ts'
 import { refusedBodies } from '../../src/typecheck/rewritten.ts'
 import type { Agent } from '../../src/wire/agent.ts'

@@ -7,7 +7,7 @@ import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.t
 import { parseCode } from '../../src/classfile/code.ts'
 import { MAX_POOL_COUNT } from '../../src/classfile/constant-pool.ts'
 import { spliceClass } from '../../src/classfile/splice.ts'
-import { Instrumenter, type Task } from '../../src/session/instrumenter.ts'
+import { Instrumenter, type Task } from '../../src/session/code/instrumenter.ts'
 import type { Agent } from '../../src/wire/agent.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { hotspotVerdicts } from '../typecheck/verdicts.ts'

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { readBody } from '../../src/reveal/call-sites.ts'
-import { attachDoor } from '../../src/session/door.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
 import { CallProfiles } from '../../src/vmstructs/call-profiles.ts'
 import { Memory } from '../../src/vmstructs/memory.ts'
 import { MethodCounts } from '../../src/vmstructs/method-counts.ts'

@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, it } from 'vitest'
 import { readThreadNames } from '../../src/attach/target-process.ts'
-import { candidateNames } from '../../src/session/candidate-names.ts'
+import { candidateNames } from '../../src/session/roots/candidate-names.ts'
 import { compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 import { expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'
-import { attachDoor, type OpenDoor } from '../../src/session/door.ts'
+import { attachDoor, type OpenDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'

@@ -1,7 +1,7 @@
 // What a JVM's own counters say of methods that have run, against what a program says that it has run.
 
 import { describe, expect, it } from 'vitest'
-import { attachDoor } from '../../src/session/door.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
 import { Memory } from '../../src/vmstructs/memory.ts'
 import { MethodCounts } from '../../src/vmstructs/method-counts.ts'
 import { readStructs } from '../../src/vmstructs/structs.ts'

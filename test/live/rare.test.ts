@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
-import { attachDoor } from '../../src/session/door.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'

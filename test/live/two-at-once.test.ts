@@ -2,7 +2,7 @@
 // their steps lie as close together as steps can.
 
 import { expect, it } from 'vitest'
-import { AlreadyAttached, attachDoor, type OpenDoor } from '../../src/session/door.ts'
+import { AlreadyAttached, attachDoor, type OpenDoor } from '../../src/session/doors/door.ts'
 import { Agent } from '../../src/wire/agent.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'

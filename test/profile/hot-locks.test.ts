@@ -13,7 +13,7 @@ import { jsonPieces } from '../../src/profile/json.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { reportText } from '../../src/profile/report.ts'
 import { fullName, shortName } from '../../src/profile/text.ts'
-import { waitName } from '../../src/session/wait-points.ts'
+import { waitName } from '../../src/session/code/wait-points.ts'
 import { build, profileOfTree } from './trees.ts'
 
 const MAIN = FIRST_METHOD_BESIDE_WAITS

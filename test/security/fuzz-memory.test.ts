@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
-import { attachDoor } from '../../src/session/door.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
 import { CallProfiles } from '../../src/vmstructs/call-profiles.ts'
 import { Memory, type MemoryPort, VmNotUnderstood } from '../../src/vmstructs/memory.ts'
 import { MethodCounts } from '../../src/vmstructs/method-counts.ts'

@@ -31,7 +31,7 @@ import {
   makeSessionDirectory,
   removeLeftovers,
   removeLeftoversIn,
-} from '../../src/session/session-directory.ts'
+} from '../../src/session/doors/session-directory.ts'
 import { type Link, LinkServer, newToken } from '../../src/wire/link.ts'
 
 const IS_ROOT = process.geteuid?.() === 0

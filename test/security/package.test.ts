@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { AgentDamaged, AgentNotBuilt, agentJar } from '../../src/session/agent-jar.ts'
+import { AgentDamaged, AgentNotBuilt, agentJar } from '../../src/session/doors/agent-jar.ts'
 
 const root = join(import.meta.dirname, '../..')
 

@@ -1,0 +1,377 @@
+// What the user leaves out and adds while a session runs: methods, classes, packages.
+//
+// What is left out: the probes go out, in one redefinition, and those of what only these were seen to call; their time is their
+// callers' from then on, and their rows keep what they had. A method that is found later, in a class loaded then, say, gets none. What
+// a method that is left out would newly lead to is not looked for. Roots stay: without them nothing is recorded.
+//
+// What is added: what the filters leave out is included as if they had never left it out, and what is reached of it gets probes, by
+// the scheme of the session. Of what has been said of a method, the latest holds.
+
+import { EX_NOMATCH, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../../base/errors.ts'
+import { isJdkName } from '../../base/jdk-names.ts'
+import type { Snapshot } from '../../cct/tree.ts'
+import type { HandChange } from '../../profile/profile.ts'
+import { type Chosen, chosenOf, isChosen, type Named } from '../../reveal/chosen.ts'
+import type { Revealer } from '../../reveal/revealer.ts'
+import { modeOf, type SessionOptions, tellsWaits } from '../session-options.ts'
+import type { Budget } from './budget.ts'
+import type { ErrorBars } from './error-bars.ts'
+import type { Installation, Workshop } from './installation.ts'
+import { onlyBelow } from './only-below.ts'
+
+/** Something the user has left out or added, and not taken back. */
+export interface ByHandEntry {
+  readonly what: 'exclude' | 'add'
+  /** As the user wrote it, or the view did. */
+  readonly text: string
+  /** From when recording began; 0 for what was so from the start. */
+  readonly atMs: number
+  /** Methods that match: of those that had probes, or that have got some. */
+  readonly methods: ReadonlySet<number>
+  /** Methods that only those had led to, and are left out with them. */
+  readonly below: ReadonlySet<number>
+}
+
+/** Nothing that has probes is named so. */
+export class NothingToLeaveOut extends JfluidError {
+  readonly exitCode = EX_NOMATCH
+  readonly hint: string
+  constructor(text: string, isRoot: boolean) {
+    super(`nothing to leave out: ${isRoot ? `${text} is a root` : `no method with probes matches ${text}`}`)
+    this.hint = isRoot
+      ? 'Change the root instead.'
+      : "Write 'pkg.Class.method(int)', 'pkg.Class', or 'pkg.*' and 'pkg.**' for packages; these may be loaded later."
+  }
+}
+
+/** It was neither left out nor added by hand. */
+export class NotByHand extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Write it as it was left out, or added.'
+  constructor(text: string) {
+    super(`nothing to take back: ${text} was neither left out nor added by hand`)
+  }
+}
+
+/** Nothing that is named so is left out, or could have probes. */
+export class NothingToAdd extends JfluidError {
+  readonly exitCode = EX_NOMATCH
+  readonly hint =
+    "Write 'pkg.Class.method(int)', 'pkg.Class', or 'pkg.*' and 'pkg.**' for packages; these may be loaded later."
+  constructor(text: string, reason: string) {
+    super(`nothing to add: ${text} ${reason}`)
+  }
+}
+
+export class CannotAdd extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Begin a session with other filters, or with --jdk.'
+  constructor(reason: string) {
+    super(`nothing can be added by hand: ${reason}`)
+  }
+}
+
+export class CannotLeaveOut extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Begin a session with --exclude.'
+  constructor(reason: string) {
+    super(`nothing can be left out by hand: ${reason}`)
+  }
+}
+
+type Entry = ByHandEntry & {
+  readonly chosen: Chosen
+  /** It brings classes of the JDK in that would not be. */
+  readonly needsJdk: boolean
+}
+
+/** The parts of a session that this works with. */
+export interface Hands {
+  readonly options: SessionOptions
+  readonly workshop: Workshop
+  readonly installation: Installation
+  readonly budget: Budget | null
+  readonly errorBars: ErrorBars | null
+}
+
+export class ByHand {
+  readonly #hands: Hands
+  #entries: Entry[] = []
+  #ids: ReadonlySet<number> = new Set()
+  #watchesJdk: boolean
+  #changes: HandChange[] = []
+
+  constructor(hands: Hands) {
+    this.#hands = hands
+    this.#watchesJdk = hands.options.jdk
+  }
+
+  /** Newest last. */
+  get entries(): readonly ByHandEntry[] {
+    return this.#entries
+  }
+
+  /** Whether classes of the JDK are asked for when they are loaded, which the session may not do by itself. */
+  get watchesJdk(): boolean {
+    return this.#watchesJdk
+  }
+
+  /** Methods whose probes are out. A new set after each change. */
+  get ids(): ReadonlySet<number> {
+    return this.#ids
+  }
+
+  /** Oldest first. */
+  get changes(): readonly HandChange[] {
+    return this.#changes
+  }
+
+  get warnings(): string[] {
+    return this.#changes.map(({ what, text, atMs, methods }) => {
+      const when = atMs === 0 ? 'from the start' : `${(atMs / 1000).toFixed(1)} s after the start`
+      const many = methods === 0 ? '' : ` (${methods} ${methods === 1 ? 'method' : 'methods'})`
+      if (what === 'roots')
+        return `roots changed by hand, from ${text}: what was recorded of those is not in here`
+      if (what === 'add') {
+        const before = atMs === 0 ? '' : "; what that took before is its callers'"
+        return `added by hand, ${when}: ${text}${many}${before}`
+      }
+      return what === 'exclude'
+        ? `left out by hand, ${when}: ${text}${many}; what that takes since then is its callers'`
+        : `taken back by hand, ${when}: ${text}${many}`
+    })
+  }
+
+  /** Before anything is looked at: what was left out of the recording before this one and added to it, whose roots were others. */
+  takeOver(before: ByHand, roots: readonly string[]): void {
+    this.#entries = before.#entries.map((it) => ({ ...it, atMs: 0, methods: new Set(), below: new Set() }))
+    this.#changes = [
+      { what: 'roots', text: roots.join(', '), atMs: 0, methods: 0 },
+      ...this.#entries.map(({ what, text }) => ({ what, text, atMs: 0, methods: 0 })),
+    ]
+    this.#watchesJdk = this.#needsJdk
+    const { revealer } = this.#hands.workshop
+    revealer.beginLeftOut(this.#filter)
+    revealer.beginAdded(this.#added)
+  }
+
+  /**
+   * Takes the probes of methods out.
+   *
+   * @param text      a method, a class or classes, as --root and --exclude have them
+   * @param snapshot  what was recorded so far, all threads
+   * @param methodOf  the method of a node's id in it
+   * @param nowMs     from when recording began
+   * @throws BadPattern, NothingToLeaveOut, CannotLeaveOut
+   */
+  async exclude(
+    text: string,
+    snapshot: Snapshot,
+    methodOf: (id: number) => number,
+    nowMs: number,
+  ): Promise<ByHandEntry> {
+    const { options, workshop } = this.#hands
+    if (modeOf(options) === 'sample') throw new CannotLeaveOut('samples are taken of all that runs')
+    const { installation } = this.#hands
+    const { revealer, turns } = workshop
+    const chosen = await this.#chosen('exclude', text)
+    let added: Entry | undefined
+    await turns.request(async () => {
+      await installation.refreshClasses()
+      const found = [...revealer.methods()].filter((it) => isChosen(chosen, it))
+      const methods = new Set(found.filter((it) => !it.root).map((it) => it.id))
+      const { classes } = chosen
+      const isArmed = classes !== undefined && (text.includes('*') || revealer.hasClass(classes))
+      if (methods.size === 0 && !(isArmed && found.length === 0))
+        throw new NothingToLeaveOut(chosen.text, found.length > 0)
+      const known = new Map([...revealer.methods()].map((it) => [it.id, it.root]))
+      const below = onlyBelow(snapshot.merged, methodOf, methods, (id) => known.get(id) === false)
+      added = { what: 'exclude', chosen, text: chosen.text, atMs: nowMs, methods, below, needsJdk: false }
+      await this.#become([...this.#without(chosen.text), added])
+      const all = methods.size + below.size
+      this.#changes.push({ what: 'exclude', text: chosen.text, atMs: nowMs, methods: all })
+    })
+    if (added === undefined) throw new CannotLeaveOut('the session has ended')
+    return added
+  }
+
+  /**
+   * Gives probes to methods that the filters leave out, or that were left out by hand: to those that are reached.
+   *
+   * @param text   as for `exclude`
+   * @param nowMs  from when recording began
+   * @throws BadPattern, NothingToAdd, CannotAdd
+   */
+  async add(text: string, nowMs: number): Promise<ByHandEntry> {
+    const { installation, options, workshop } = this.#hands
+    if (modeOf(options) === 'sample') throw new CannotAdd('samples are taken of all that runs')
+    const { revealer, turns } = workshop
+    const chosen = await this.#chosen('include', text)
+    let added: Entry | undefined
+    await turns.request(async () => {
+      await installation.refreshClasses()
+      const needsJdk = await turns.ask(() => this.#lookUp(chosen))
+      if (needsJdk) this.#mustBearJdk()
+      const entry = { what: 'add' as const, chosen, text: chosen.text, atMs: nowMs, below: NONE, needsJdk }
+      await this.#become([...this.#without(chosen.text), { ...entry, methods: NONE }])
+      const targets = [...revealer.methods()].filter((it) => !it.root && isChosen(chosen, it))
+      const methods = new Set(targets.map((it) => it.id).filter((id) => !this.#ids.has(id)))
+      added = { ...entry, methods }
+      this.#entries = [...this.#without(chosen.text), added]
+      this.#changes.push({ what: 'add', text: chosen.text, atMs: nowMs, methods: methods.size })
+    })
+    if (added === undefined) throw new CannotAdd('the session has ended')
+    return added
+  }
+
+  /**
+   * @returns whether classes of the JDK are brought in that would not be
+   * @throws NothingToAdd
+   */
+  async #lookUp(chosen: Chosen): Promise<boolean> {
+    const { options, workshop } = this.#hands
+    const { revealer } = workshop
+    const { text } = chosen
+    const { classes, out, usable, jdk } = await revealer.lookUp(chosen)
+    const isLeftOutByHand = await this.#hasLeftOut(chosen)
+    if (classes === 0 && !text.includes('*'))
+      throw new NothingToAdd(text, 'is no loaded class, nor a method of one that could have probes')
+    if (classes > 0 && out === 0 && !isLeftOutByHand) throw new NothingToAdd(text, 'is not left out')
+    if (out > 0 && usable === 0 && !isLeftOutByHand) throw new NothingToAdd(text, 'is never instrumented')
+    return !options.jdk && (jdk > 0 || isJdkName(text) || text.startsWith('*'))
+  }
+
+  /** Whether methods of loaded classes are left out by hand: with probes that are out, or before they could have any. */
+  async #hasLeftOut(chosen: Chosen): Promise<boolean> {
+    const { revealer } = this.#hands.workshop
+    if ([...revealer.methods()].some((it) => this.#ids.has(it.id) && isChosen(chosen, it))) return true
+    const leftOut = this.#entries.filter((it) => it.what === 'exclude').map((it) => it.chosen)
+    return await revealer.hasUsable(chosen, leftOut, this.#filter)
+  }
+
+  /** @throws CannotAdd */
+  #mustBearJdk(): void {
+    const { options } = this.#hands
+    const why =
+      options.callSites === true
+        ? 'places of calls are'
+        : modeOf(options) === 'alloc'
+          ? 'allocations are'
+          : tellsWaits(options)
+            ? 'waiting is'
+            : null
+    if (why !== null)
+      throw new CannotAdd(
+        `${why} told by callers of the JDK, unless it is part of the session from the start`,
+      )
+  }
+
+  /**
+   * Takes back what was left out, or added.
+   *
+   * @returns how many methods have probes, or have none, because of that
+   * @throws NotByHand, CannotLeaveOut
+   */
+  async takeBack(text: string, nowMs: number): Promise<number> {
+    const { turns } = this.#hands.workshop
+    let count: number | undefined
+    await turns.request(async () => {
+      const taken = this.#entries.find((it) => it.text === text.trim())
+      if (taken === undefined) throw new NotByHand(text)
+      const before = this.#ids
+      const back = await this.#become(this.#without(taken.text))
+      const gone = [...this.#ids].filter((id) => !before.has(id)).length
+      count = taken.what === 'exclude' ? back : gone
+      const what = taken.what === 'exclude' ? 'include' : 'exclude'
+      this.#changes.push({ what, text: taken.text, atMs: nowMs, methods: count })
+    })
+    if (count === undefined) throw new CannotLeaveOut('the session has ended')
+    return count
+  }
+
+  #without(text: string): Entry[] {
+    return this.#entries.filter((it) => it.text !== text)
+  }
+
+  #chosen(option: 'include' | 'exclude', text: string): Promise<Chosen> {
+    const { revealer, turns } = this.#hands.workshop
+    return turns.ask(() => chosenOf(option, text, (pattern) => revealer.hasClass(pattern)))
+  }
+
+  get #added(): Chosen[] {
+    return this.#entries.filter((it) => it.what === 'add').map(({ chosen }) => chosen)
+  }
+
+  /** Counting begins anew: what is left out, or added, has been from the start. */
+  reset(): void {
+    const stays = new Set(this.#entries.map(({ what, text }) => `${what} ${text}`))
+    const latest = new Map(this.#changes.map((it) => [`${it.what} ${it.text}`, { ...it, atMs: 0 }]))
+    this.#changes = [...latest]
+      .filter(([key, { what }]) => what === 'roots' || stays.has(key))
+      .map(([, change]) => change)
+  }
+
+  readonly #filter = (className: string, name: string, descriptor: string): boolean =>
+    this.#latestOf({ className, name, descriptor }) === 'exclude'
+
+  /** What was said of a method last. */
+  #latestOf(method: Named): Entry['what'] | undefined {
+    return this.#entries.findLast(({ chosen }) => isChosen(chosen, method))?.what
+  }
+
+  get #needsJdk(): boolean {
+    return this.#hands.options.jdk || this.#entries.some((it) => it.needsJdk)
+  }
+
+  /** Each class of the JDK that is loaded waits for an answer, as long as something needs that and no longer. */
+  async #watchJdk(): Promise<void> {
+    const { installation, workshop } = this.#hands
+    const needs = this.#needsJdk
+    if (needs === this.#watchesJdk) return
+    await workshop.agent.watch(needs)
+    this.#watchesJdk = needs
+    // What was loaded since the last list has not waited.
+    if (needs) await installation.refreshClasses()
+  }
+
+  /** @returns how many methods got their probes back, or their first */
+  async #become(entries: Entry[]): Promise<number> {
+    const { budget, errorBars, installation, workshop } = this.#hands
+    const { revealer, turns } = workshop
+    this.#entries = entries
+    await this.#watchJdk()
+    const opened = await turns.ask(() => revealer.add(this.#added))
+    const ids = this.#idsToLeaveOut(revealer)
+    const back = [...this.#ids].filter((id) => !ids.has(id)).length
+    budget?.release(ids)
+    const refused = await installation.leaveOut(ids)
+    errorBars?.codeChanged()
+    const before = this.#ids
+    for (const id of refused) {
+      if (before.has(id)) ids.add(id)
+      else ids.delete(id)
+    }
+    this.#ids = ids
+    const revelation = await turns.ask(() => revealer.leaveOut(this.#filter))
+    await installation.apply(opened, revelation)
+    const first = opened.instrument.length + revelation.instrument.length
+    return back - refused.filter((id) => before.has(id)).length + first
+  }
+
+  /** Of the methods that have an id. */
+  #idsToLeaveOut(revealer: Revealer): Set<number> {
+    const below = new Set(this.#entries.flatMap((it) => [...it.below]))
+    const ids = new Set<number>()
+    for (const target of revealer.methods()) {
+      if (target.root) continue
+      const latest = this.#latestOf(target)
+      const isOut =
+        latest === 'exclude' ||
+        (latest === undefined && (below.has(target.id) || !revealer.isIncluded(target)))
+      if (isOut) ids.add(target.id)
+    }
+    return ids
+  }
+}
+
+const NONE: ReadonlySet<number> = new Set()

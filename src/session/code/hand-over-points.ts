@@ -1,0 +1,155 @@
+// Where the JDK hands work from one thread to another, and where a thread takes it up.
+//
+// Existing pools are the point: their workers have been inside runWorker() since long before we came, and
+// a loop that runs keeps the code it began with. So the probes are in what such a loop calls anew for each
+// task. A worker that was waiting in getTask() itself tells of its first task in beforeExecute().
+//
+// A method that this JDK does not have is left out. Where a whole kind of hand-over is unknown, the user
+// is told.
+
+import { parseClassFile } from '../../classfile/class-file.ts'
+import { HAND_OVER_CLASSES, type HandOver } from '../../instrument/hand-over.ts'
+import type { Task } from './instrumenter.ts'
+
+interface Point {
+  readonly className: string
+  readonly name: string
+  readonly descriptor: string
+  /** Without any point of this kind and role, such hand-overs cannot be followed. */
+  readonly kind: 'pools' | 'fork/join' | 'threads' | 'virtual threads' | 'delays'
+  readonly role: 'gives' | 'takes' | 'mends'
+  readonly probe: HandOver
+}
+
+const POOL = 'java/util/concurrent/ThreadPoolExecutor'
+const SCHEDULED_POOL = 'java/util/concurrent/ScheduledThreadPoolExecutor'
+const FORK_JOIN_POOL = 'java/util/concurrent/ForkJoinPool'
+const FORK_JOIN_TASK = 'java/util/concurrent/ForkJoinTask'
+const DELAYS = 'java/util/concurrent/DelayScheduler'
+const DELAYED = `${DELAYS}$ScheduledForkJoinTask`
+
+const RUNNABLE = '(Ljava/lang/Runnable;)'
+const FORK_JOIN = `L${FORK_JOIN_TASK};`
+const SCHEDULED = '(Ljava/util/concurrent/RunnableScheduledFuture;)V'
+const WORKER = `L${POOL}$Worker;`
+const CONTAINER = '(Ljdk/internal/vm/ThreadContainer;)V'
+
+const pool = (name: string, descriptor: string, role: Point['role'], probe: HandOver): Point => ({
+  className: POOL,
+  name,
+  descriptor,
+  kind: 'pools',
+  role,
+  probe,
+})
+
+const forkJoin = (
+  className: string,
+  name: string,
+  descriptor: string,
+  role: Point['role'],
+  probe: HandOver,
+): Point => ({ className, name, descriptor, kind: 'fork/join', role, probe })
+
+/** As JDK 17 to 25 have them. */
+const POINTS: readonly Point[] = [
+  pool('execute', `${RUNNABLE}V`, 'gives', { entry: { tell: 'submitted', local: 1 } }),
+  pool('reject', `${RUNNABLE}V`, 'mends', { entry: { tell: 'withdrawn', local: 1 } }),
+  pool('remove', `${RUNNABLE}Z`, 'mends', { entry: { tell: 'withdrawn', local: 1 } }),
+  pool('runWorker', `(${WORKER})V`, 'mends', { entry: { tell: 'workerStarts', local: 1 } }),
+  pool('getTask', '()Ljava/lang/Runnable;', 'takes', {
+    entry: { tell: 'workerIsIdle' },
+    returned: 'workerTakes',
+  }),
+  pool('beforeExecute', '(Ljava/lang/Thread;Ljava/lang/Runnable;)V', 'mends', {
+    entry: { tell: 'workerTakes', local: 2 },
+  }),
+  pool('processWorkerExit', `(${WORKER}Z)V`, 'mends', { entry: { tell: 'workerIsIdle' } }),
+  ...['delayedExecute', 'reExecutePeriodic'].map((name) => ({
+    ...pool(name, SCHEDULED, 'mends', { entry: { tell: 'submitted', local: 1 } }),
+    className: SCHEDULED_POOL,
+  })),
+
+  forkJoin(FORK_JOIN_POOL, 'externalSubmit', `(${FORK_JOIN})${FORK_JOIN}`, 'gives', {
+    entry: { tell: 'submittedTo', pool: 0, local: 1 },
+  }),
+  forkJoin(FORK_JOIN_POOL, 'poolSubmit', `(Z${FORK_JOIN})${FORK_JOIN}`, 'gives', {
+    entry: { tell: 'submittedTo', pool: 0, local: 2 },
+  }),
+  forkJoin(FORK_JOIN_TASK, 'fork', `()${FORK_JOIN}`, 'mends', { entry: { tell: 'submitted', local: 0 } }),
+  ...['()I', '()V'].map((descriptor) =>
+    forkJoin(FORK_JOIN_TASK, 'doExec', descriptor, 'takes', {
+      entry: { tell: 'taskEntry', local: 0 },
+      exit: 'taskExit',
+    }),
+  ),
+  {
+    ...forkJoin(DELAYS, 'pend', `(L${DELAYED};)V`, 'mends', { entry: { tell: 'delayed', local: 1 } }),
+    kind: 'delays',
+  },
+  {
+    ...forkJoin(DELAYED, 'cancel', '(Z)Z', 'mends', { entry: { tell: 'withdrawn', local: 0 } }),
+    kind: 'delays',
+  },
+
+  ...[
+    ['java/lang/Thread', 'start', '()V', 'threads'] as const,
+    ['java/lang/Thread', 'start', CONTAINER, 'threads'] as const,
+    ['java/lang/VirtualThread', 'start', CONTAINER, 'virtual threads'] as const,
+  ].map(([className, name, descriptor, kind]): Point => {
+    const probe = { entry: { tell: 'threadStarts', local: 0 } } as const
+    return { className, name, descriptor, kind, role: 'gives', probe }
+  }),
+  {
+    className: 'java/lang/Thread',
+    name: 'exit',
+    descriptor: '()V',
+    kind: 'threads',
+    role: 'takes',
+    probe: { entry: { tell: 'threadEnds' } },
+  },
+]
+
+/** Names of the classes that must be loaded before their methods can have probes. */
+export const FOLLOWED_CLASSES: readonly string[] = [...HAND_OVER_CLASSES].map((name) =>
+  name.replaceAll('/', '.'),
+)
+
+export interface HandOverTasks {
+  readonly tasks: Task[]
+  /** Kinds of hand-over that this JDK does in a way we do not know. */
+  readonly unknown: string[]
+}
+
+/**
+ * The probes that this target can have.
+ *
+ * @param classIds   by internal name, of the bootstrap loader's classes
+ * @param classBytes as the JVM has them; null where it does not show them
+ */
+export async function handOverTasks(
+  classIds: ReadonlyMap<string, number>,
+  classBytes: (ids: readonly number[]) => Promise<(Uint8Array | null)[]>,
+): Promise<HandOverTasks> {
+  const loaded = [...HAND_OVER_CLASSES].filter((name) => classIds.has(name))
+  const bytes = await classBytes(loaded.map((name) => classIds.get(name)!))
+  const methods = new Map<string, Set<string>>()
+  loaded.forEach((name, i) => {
+    const file = bytes[i]
+    if (file === null || file === undefined) return
+    methods.set(name, new Set(parseClassFile(file).methods.map((m) => m.name + m.descriptor)))
+  })
+  const present = POINTS.filter((p) => methods.get(p.className)?.has(p.name + p.descriptor))
+  const tasks = present.map(({ className, name, descriptor, probe: handOver }): Task => {
+    const classId = classIds.get(className)!
+    return { id: 0, classId, className, name, descriptor, probe: 'hand-over', handOver }
+  })
+  const has = (kind: Point['kind'], role: Point['role']) =>
+    present.some((p) => p.kind === kind && p.role === role)
+  const unknown: string[] = (['pools', 'fork/join', 'threads'] as const).filter(
+    (kind) => !has(kind, 'gives') || !has(kind, 'takes'),
+  )
+  const hasVirtual = classIds.has('java/lang/VirtualThread')
+  if (hasVirtual && !has('virtual threads', 'gives')) unknown.push('virtual threads')
+  return { tasks, unknown }
+}

@@ -1,0 +1,562 @@
+// From methods that were revealed to redefined classes: fetch base bytes, rewrite, extend pools, send
+// one batch, and deal with what the rewriter or the JVM refuses.
+
+import { crc32 } from 'node:zlib'
+import type { FoldChange } from '../../cct/folding.ts'
+import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../classfile/class-file.ts'
+import { parseCode } from '../../classfile/code.ts'
+import {
+  EXACT_TIME,
+  type InstrumentedClass,
+  instrumentClass,
+  type MethodTask,
+  type Probe,
+  type Recipe,
+} from '../../instrument/class.ts'
+import type { HandOver } from '../../instrument/hand-over.ts'
+import { movedCalls } from '../../instrument/moved-calls.ts'
+import { SiteNumbers } from '../../instrument/sites.ts'
+import type { WaitingMethod } from '../../instrument/waits.ts'
+import type { MethodTarget } from '../../reveal/method-ids.ts'
+import { refusedBodies } from '../../typecheck/rewritten.ts'
+import type { Agent, Body, LoadAnswer } from '../../wire/agent.ts'
+import type { RedefineResult } from '../../wire/messages.ts'
+
+/** Base bytes kept for classes that may be rewritten again; beyond it the oldest are fetched anew. */
+const CACHE_BYTES = 96 << 20
+
+/** The world stands still for some 15 ms, and for 0.08 ms more with each class. */
+const CLASSES_AT_ONCE = 1_000
+
+/** What HotSpot says of a class that cannot be linked, whatever its methods are: no other attempt will do better. */
+const CANNOT_BE_LINKED = /invalid class\b|NoClassDefFoundError/
+
+const NO_BYTES = 'the JVM does not show the bytes of its class'
+
+/** A method to rewrite. Found by name and descriptor: the JVM may order methods otherwise than the file. */
+export interface Task {
+  readonly id: number
+  readonly classId: number
+  readonly className: string
+  readonly name: string
+  readonly descriptor: string
+  readonly probe: Probe
+  readonly handOver?: HandOver
+  readonly wait?: WaitingMethod
+}
+
+/** Whether it times a method that the revealer has chosen; else the probe is there for its own sake. */
+export function isTimed({ probe }: Task): boolean {
+  return probe === 'method' || probe === 'root'
+}
+
+export function taskOf(target: MethodTarget): Task {
+  return { ...target, probe: target.root ? 'root' : 'method' }
+}
+
+export interface Refusal {
+  readonly task: Task
+  readonly reason: string
+}
+
+export interface InstrumenterOptions {
+  /** The JVM takes code for this class as it comes: we check its types before. All classes unless given. */
+  readonly unverified?: (classId: number) => boolean
+  /** What the probes tell: exact time, unless given. */
+  readonly recipe?: Recipe
+  /** Told of the tasks before their probes run. */
+  readonly onTasks?: (tasks: readonly Task[]) => void
+  /** Tests put a broken one here. */
+  readonly rewriter?: typeof instrumentClass
+}
+
+export class Instrumenter {
+  private readonly bytes = new Map<number, Uint8Array>()
+  private cached = 0
+  /** Tasks whose bodies the target holds, by class. */
+  private readonly installed = new Map<number, Task[]>()
+  /** Classes that cannot be linked, with what the JVM said. */
+  private readonly unlinkable = new Map<number, string>()
+  /** By class, then by name and descriptor: new bytecode indices of calls, with the old ones. */
+  private readonly moved = new Map<number, Map<string, ReadonlyMap<number, number>>>()
+  /** From when it is set on, `movedCalls` can tell. */
+  tellsMovedCalls = false
+  /** By class: numbers of methods that are roots. */
+  private readonly roots = new Map<number, Set<number>>()
+  /** Of methods that are installed, and are not timed at the moment. */
+  private readonly narrowed = new Map<number, Narrowed>()
+  /** These have their own code whatever else is wanted of them. */
+  private leftOut: ReadonlySet<number> = new Set()
+  private unloadedClasses = 0
+  private highestId = 0
+
+  constructor(
+    private readonly agent: Agent,
+    private readonly options: InstrumenterOptions = {},
+  ) {}
+
+  /** Where the calls of a method that has been rewritten lie now, and lay in its own code; undefined if it has not. */
+  movedCalls(classId: number, selector: string): ReadonlyMap<number, number> | undefined {
+    return this.moved.get(classId)?.get(selector)
+  }
+
+  get instrumentedClasses(): number {
+    return this.installed.size + this.unloadedClasses
+  }
+
+  /** Classes that have probes, as they were before. */
+  classesBefore(): { readonly id: number; readonly name: string; readonly bytes: Uint8Array | null }[] {
+    return [...this.installed].flatMap(([id, [task]]) =>
+      task === undefined ? [] : [{ id, name: task.className, bytes: this.bytes.get(id) ?? null }],
+    )
+  }
+
+  /** By class that has probes: numbers of its methods that are roots. */
+  get rootMethods(): ReadonlyMap<number, readonly number[]> {
+    return new Map([...this.installed.keys()].map((id) => [id, [...(this.roots.get(id) ?? [])]]))
+  }
+
+  /** Class bytes as a retransformation sees them; null where the JVM shows none. One batch. */
+  async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
+    const missing = ids.filter((id) => !this.bytes.has(id))
+    const fetched = new Map<number, Uint8Array | null>()
+    if (missing.length > 0) {
+      const answers = await this.agent.classBytes(missing)
+      missing.forEach((id, i) => {
+        const bytes = answers[i] ?? null
+        fetched.set(id, bytes)
+        if (bytes !== null) this.remember(id, bytes)
+      })
+    }
+    return ids.map((id) => fetched.get(id) ?? this.bytes.get(id) ?? null)
+  }
+
+  /**
+   * Installs the tasks' bodies, as many as the target bears in one redefinition, each part rewritten when it is due: in
+   * between, others have their turn. Marks methods as ready after the last, unless classes were loaded meanwhile.
+   *
+   * A class whose bytes have changed since they were read is read again and tried once more.
+   */
+  async install(
+    tasks: readonly Task[],
+    ready: readonly number[],
+  ): Promise<{ refusals: Refusal[]; results: RedefineResult[] }> {
+    const refusals: Refusal[] = []
+    const results: RedefineResult[] = []
+    let wanted: readonly Task[] = tasks
+    let readyIds = ready
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const again: Task[] = []
+      const parts = inParts(wanted)
+      for (const [i, part] of parts.entries()) {
+        const { bodies, byClass } = await this.rewrite(part, refusals)
+        // What the last lets go may call what an earlier one has loaded: the caller looks at that first.
+        const unseen = results.some((it) => it.loadedClasses)
+        const letGo = i === parts.length - 1 && !unseen ? readyIds : []
+        if (bodies.length === 0 && letGo.length === 0) continue
+        this.options.onTasks?.(part)
+        const result = await this.agent.redefineMethods(bodies, letGo, this.highestId)
+        results.push(result)
+        again.push(...(await this.takeRefusals(result, byClass, attempt === 0, results, refusals)))
+      }
+      if (again.length === 0) break
+      wanted = again
+      readyIds = []
+    }
+    for (const { task } of refusals) this.moved.get(task.classId)?.delete(task.name + task.descriptor)
+    return { refusals, results }
+  }
+
+  /** @returns what is to be tried once more */
+  private async takeRefusals(
+    { refused }: RedefineResult,
+    byClass: ReadonlyMap<number, Task[]>,
+    mayTryAgain: boolean,
+    results: RedefineResult[],
+    refusals: Refusal[],
+  ): Promise<Task[]> {
+    const reasons = new Map(refused.map(({ classId, reason }) => [classId, reason]))
+    const again: Task[] = []
+    for (const [classId, list] of byClass) {
+      const reason = reasons.get(classId)
+      if (reason === undefined) {
+        this.installed.set(classId, [...(this.installed.get(classId) ?? []), ...list])
+      } else if (mayTryAgain && reason.includes('have changed')) {
+        this.forget(classId)
+        again.push(...(this.installed.get(classId) ?? []), ...list)
+        this.installed.delete(classId)
+      } else if (CANNOT_BE_LINKED.test(reason)) {
+        this.unlinkable.set(classId, reason)
+        refusals.push(...list.map((task) => ({ task, reason })))
+      } else if (mayTryAgain && list.length > 1) {
+        await this.oneByOne(list, results, refusals)
+      } else {
+        refusals.push(...list.map((task) => ({ task, reason })))
+      }
+    }
+    return again
+  }
+
+  /** One method the verifier rejects must not cost the class the others. */
+  private async oneByOne(
+    tasks: readonly Task[],
+    results: RedefineResult[],
+    refusals: Refusal[],
+  ): Promise<void> {
+    for (const task of tasks) {
+      const { bodies } = await this.rewrite([task], refusals)
+      if (bodies.length === 0) continue
+      const result = await this.agent.redefineMethods(bodies, [], this.highestId)
+      results.push(result)
+      const reason = result.refused[0]?.reason
+      if (reason !== undefined) refusals.push({ task, reason })
+      else this.installed.set(task.classId, [...(this.installed.get(task.classId) ?? []), task])
+    }
+  }
+
+  /** What the rewriter says to these, of which nothing is installed. The JVM is not asked: that would be a redefinition. */
+  async refusalsOf(tasks: readonly Task[]): Promise<Refusal[]> {
+    const { recipe = EXACT_TIME, rewriter = instrumentClass } = this.options
+    // Numbers of call sites are those of what is installed.
+    const apart = recipe.sites === undefined ? recipe : { ...recipe, sites: new SiteNumbers() }
+    const refusals: Refusal[] = []
+    const asTimed = () => undefined
+    const ids = [...new Set(tasks.map(({ classId }) => classId))]
+    const bases = await this.classBytes(ids)
+    for (const task of tasks) {
+      const base = bases[ids.indexOf(task.classId)] ?? null
+      const unlinkable = this.unlinkable.get(task.classId)
+      if (unlinkable !== undefined || base === null) refusals.push({ task, reason: unlinkable ?? NO_BYTES })
+      else {
+        rewriteClass(base, [task], refusals, 'judged', asTimed, (classFile, work) =>
+          rewriter(classFile, work, apart),
+        )
+      }
+    }
+    return refusals
+  }
+
+  /**
+   * Rewrites methods of a class that is being loaded: they go in with its definition. Types are checked here
+   * whoever the loader is: where the JVM refuses a redefinition, nothing has happened, but a class that it refuses
+   * to define is a VerifyError in the application.
+   */
+  atLoad(
+    classId: number,
+    bytes: Uint8Array,
+    tasks: readonly Task[],
+    ready: readonly number[],
+  ): { answer: LoadAnswer; refusals: Refusal[] } {
+    const refusals: Refusal[] = []
+    const { poolBytes, poolEntries, bodies, done } = this.rewriteClass(classId, bytes, tasks, refusals, true)
+    for (const task of tasks) this.highestId = Math.max(this.highestId, task.id)
+    if (bodies.length > 0) {
+      this.options.onTasks?.(tasks)
+      // From now on these are the base bytes: HotSpot keeps what the hook was shown.
+      this.remember(classId, bytes)
+      this.installed.set(classId, done)
+    }
+    return { answer: { poolEntries, poolBytes, bodies, ready, highestId: this.highestId }, refusals }
+  }
+
+  /** What is known of a class was true of bytes that the JVM did not define. */
+  forgetClass(classId: number): void {
+    this.forget(classId)
+    this.moved.delete(classId)
+    this.unlinkable.delete(classId)
+    this.installed.delete(classId)
+    this.roots.delete(classId)
+  }
+
+  /** The same for classes that are defined and stay. Returns what was installed, to be installed anew. */
+  takeBack(classIds: readonly number[]): Task[] {
+    return classIds.flatMap((id) => {
+      const tasks = this.installed.get(id) ?? []
+      this.forgetClass(id)
+      return tasks
+    })
+  }
+
+  /** Of the methods with probes, those that could have others, or none: not roots, and not what has probes for another reason, too. */
+  foldable(): Set<number> {
+    const ids = new Set<number>()
+    for (const tasks of this.installed.values()) {
+      const others = new Set(tasks.filter((it) => it.probe !== 'method').map(selectorOf))
+      for (const task of tasks) if (task.probe === 'method' && !others.has(selectorOf(task))) ids.add(task.id)
+    }
+    for (const id of this.leftOut) ids.delete(id)
+    return ids
+  }
+
+  /**
+   * From now on these methods are timed, only counted, or have their own code, whenever their classes are redefined.
+   *
+   * @returns what is to be installed for that
+   */
+  narrow({ folded, counted, timed }: FoldChange): Task[] {
+    const changed = new Set([...folded, ...counted, ...timed])
+    for (const id of folded) this.narrowed.set(id, 'folded')
+    for (const id of counted) this.narrowed.set(id, 'counted')
+    for (const id of timed) this.narrowed.delete(id)
+    return this.reopened(changed)
+  }
+
+  /**
+   * From now on these methods, and no others, have their own code whatever else is wanted of them. Not for roots.
+   *
+   * @returns what is to be installed for that
+   */
+  leaveOut(ids: ReadonlySet<number>): Task[] {
+    const changed = new Set([...ids].filter((id) => !this.leftOut.has(id)))
+    for (const id of this.leftOut) if (!ids.has(id)) changed.add(id)
+    this.leftOut = new Set(ids)
+    // Once they are back, they are timed: the budget begins anew with them.
+    for (const id of ids) this.narrowed.delete(id)
+    return this.reopened(changed)
+  }
+
+  /** The JVM would not have it: these are as they were before `leaveOut`. */
+  keepIn(tasks: readonly Task[]): void {
+    const leftOut = new Set(this.leftOut)
+    for (const task of tasks) {
+      if (!leftOut.delete(task.id)) leftOut.add(task.id)
+      this.reinstate(task)
+    }
+    this.leftOut = leftOut
+  }
+
+  /** Tasks of these methods, which count as not installed until they are again. */
+  private reopened(changed: ReadonlySet<number>): Task[] {
+    return [...this.installed].flatMap(([classId, tasks]) => {
+      const found = tasks.filter((it) => isTimed(it) && changed.has(it.id))
+      if (found.length > 0)
+        this.installed.set(
+          classId,
+          tasks.filter((it) => !found.includes(it)),
+        )
+      return found
+    })
+  }
+
+  private reinstate(task: Task): void {
+    const installed = this.installed.get(task.classId)
+    if (installed?.includes(task) === false) this.installed.set(task.classId, [...installed, task])
+  }
+
+  /** How these are at the moment, for `keep`. */
+  narrowedOf(ids: readonly number[]): Map<number, Narrowed | undefined> {
+    return new Map(ids.map((id) => [id, this.narrowed.get(id)]))
+  }
+
+  /** The JVM would not have it: these are as they were before `narrow`. */
+  keep(tasks: readonly Task[], before: ReadonlyMap<number, Narrowed | undefined>): void {
+    for (const task of tasks) {
+      const state = before.get(task.id)
+      if (state === undefined) this.narrowed.delete(task.id)
+      else this.narrowed.set(task.id, state)
+      this.reinstate(task)
+    }
+  }
+
+  /** The target has dropped the class, and with it what was installed. */
+  classUnloaded(classId: number): void {
+    this.forget(classId)
+    this.moved.delete(classId)
+    this.unlinkable.delete(classId)
+    this.roots.delete(classId)
+    if (this.installed.delete(classId)) this.unloadedClasses++
+  }
+
+  private async rewrite(
+    tasks: readonly Task[],
+    refusals: Refusal[],
+  ): Promise<{ bodies: Body[]; byClass: Map<number, Task[]> }> {
+    const grouped = new Map<number, Task[]>()
+    for (const task of tasks) {
+      const unlinkable = this.unlinkable.get(task.classId)
+      if (unlinkable !== undefined) {
+        refusals.push({ task, reason: unlinkable })
+        continue
+      }
+      const list = grouped.get(task.classId)
+      if (list === undefined) grouped.set(task.classId, [task])
+      else list.push(task)
+      this.highestId = Math.max(this.highestId, task.id)
+    }
+    const ids = [...grouped.keys()]
+    const bases = await this.classBytes(ids)
+    const bodies: Body[] = []
+    const byClass = new Map<number, Task[]>()
+    const extensions: Promise<void>[] = []
+    ids.forEach((classId, i) => {
+      const list = grouped.get(classId)!
+      const base = bases[i] ?? null
+      if (base === null) {
+        refusals.push(...list.map((task) => ({ task, reason: NO_BYTES })))
+        return
+      }
+      const rewritten = this.rewriteClass(classId, base, list, refusals)
+      if (rewritten.bodies.length === 0) return
+      extensions.push(
+        this.agent.extendConstantPool(classId, crc32(base), rewritten.poolEntries, rewritten.poolBytes),
+      )
+      for (const body of rewritten.bodies) bodies.push({ classId, ...body })
+      byClass.set(classId, rewritten.done)
+    })
+    await Promise.all(extensions)
+    return { bodies, byClass }
+  }
+
+  private rewriteClass(
+    classId: number,
+    base: Uint8Array,
+    tasks: readonly Task[],
+    refusals: Refusal[],
+    loading = false,
+  ): RewrittenClass {
+    const { unverified, recipe = EXACT_TIME, rewriter = instrumentClass } = this.options
+    // A body replaces the one before it. A method that is timed and hooked for reflection gets both, whichever came first.
+    const same = (a: Task) => (b: Task) => a.name === b.name && a.descriptor === b.descriptor
+    const kept = (this.installed.get(classId) ?? []).filter(
+      (it) => !tasks.includes(it) && tasks.some(same(it)) && it.probe !== tasks.find(same(it))?.probe,
+    )
+    const all = [...kept, ...tasks]
+    const check = (unverified?.(classId) ?? true) ? 'all' : loading ? 'judged' : 'none'
+    const stateOf = ({ id }: Task) => (this.leftOut.has(id) ? 'folded' : this.narrowed.get(id))
+    const rewritten = rewriteClass(base, all, refusals, check, stateOf, (classFile, work) =>
+      rewriter(classFile, work, recipe),
+    )
+    rewritten.done.forEach((task, i) => {
+      if (task.probe !== 'root') return
+      const roots = this.roots.get(classId) ?? new Set()
+      this.roots.set(classId, roots.add(rewritten.bodies[i].methodIndex))
+    })
+    if (this.tellsMovedCalls && rewritten.bodies.length > 0) this.noteMoves(classId, base, rewritten)
+    return { ...rewritten, done: rewritten.done.filter((it) => !kept.includes(it)) }
+  }
+
+  private noteMoves(classId: number, base: Uint8Array, { bodies }: RewrittenClass): void {
+    const classFile = parseClassFile(base)
+    const moved = this.moved.get(classId) ?? new Map<string, ReadonlyMap<number, number>>()
+    this.moved.set(classId, moved)
+    for (const { methodIndex, code } of bodies) {
+      const method = classFile.methods[methodIndex]
+      if (code.length === 0) {
+        moved.delete(method.name + method.descriptor)
+        continue
+      }
+      const calls = movedCalls(parseCode(classFile, method).bytecode, code, classFile.pool.count)
+      // Of what cannot be told, nothing is known.
+      moved.set(method.name + method.descriptor, calls ?? new Map())
+    }
+  }
+
+  private remember(id: number, bytes: Uint8Array): void {
+    this.forget(id)
+    this.bytes.set(id, bytes)
+    this.cached += bytes.length
+    for (const [old] of this.bytes) {
+      if (this.cached <= CACHE_BYTES) break
+      this.forget(old)
+    }
+  }
+
+  private forget(id: number): void {
+    const old = this.bytes.get(id)
+    if (old === undefined) return
+    this.cached -= old.length
+    this.bytes.delete(id)
+  }
+}
+
+/** At least one. The tasks of a class stay together, in the order of the classes. */
+function inParts(tasks: readonly Task[]): Task[][] {
+  const parts: Task[][] = [[]]
+  const partOf = new Map<number, Task[]>()
+  for (const task of tasks) {
+    let part = partOf.get(task.classId)
+    if (part === undefined) {
+      const full = partOf.size > 0 && partOf.size % CLASSES_AT_ONCE === 0
+      if (full) parts.push([])
+      part = parts[parts.length - 1]
+      partOf.set(task.classId, part)
+    }
+    part.push(task)
+  }
+  return parts
+}
+
+interface RewrittenClass {
+  poolBytes: Uint8Array
+  poolEntries: number
+  bodies: { methodIndex: number; code: Uint8Array }[]
+  done: Task[]
+}
+
+/** How a method is that is not timed. */
+export type Narrowed = 'counted' | 'folded'
+
+/** In place of a body: the method has its own code. */
+const OWN_CODE = new Uint8Array()
+
+function selectorOf({ name, descriptor }: Task): string {
+  return name + descriptor
+}
+
+/** Which bodies we type-check: `judged` leaves those to the JVM that our checker cannot judge (subroutines). */
+type Check = 'all' | 'judged' | 'none'
+
+function rewriteClass(
+  base: Uint8Array,
+  tasks: readonly Task[],
+  refusals: Refusal[],
+  check: Check,
+  narrowedOf: (task: Task) => Narrowed | undefined,
+  rewriter: (classFile: ClassFile, tasks: readonly MethodTask[]) => InstrumentedClass,
+): RewrittenClass {
+  const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
+  let classFile: ClassFile
+  try {
+    classFile = parseClassFile(base)
+  } catch (error) {
+    if (!(error instanceof ClassFormatProblem)) throw error
+    refusals.push(...tasks.map((task) => ({ task, reason: error.message })))
+    return nothing
+  }
+  const indexed = tasks.flatMap((task) => {
+    const method = classFile.methods.find((m) => m.name === task.name && m.descriptor === task.descriptor)
+    if (method !== undefined) return [{ task, methodIndex: method.index }]
+    refusals.push({ task, reason: 'the class no longer has this method' })
+    return []
+  })
+  const stateOf = (task: Task) => (isTimed(task) ? narrowedOf(task) : undefined)
+  const isFolded = ({ task }: { task: Task }) => stateOf(task) === 'folded'
+  const probed = indexed.filter((it) => !isFolded(it))
+  const result = rewriter(
+    classFile,
+    probed.map(({ task, methodIndex }) => {
+      const { id, handOver, wait } = task
+      const probe = stateOf(task) === 'counted' ? 'count' : task.probe
+      const base = { methodIndex, id, probe }
+      return { ...base, ...(handOver !== undefined && { handOver }), ...(wait !== undefined && { wait }) }
+    }),
+  )
+  const taskAt = new Map(indexed.map(({ task, methodIndex }) => [methodIndex, task]))
+  for (const { methodIndex, reason } of result.skipped) {
+    refusals.push({ task: taskAt.get(methodIndex)!, reason })
+  }
+  const refused =
+    check === 'none' ? new Map<number, string>() : refusedBodies(classFile, result, check === 'all')
+  for (const [methodIndex, reason] of refused) refusals.push({ task: taskAt.get(methodIndex)!, reason })
+  const bodies = result.bodies.filter(({ methodIndex }) => !refused.has(methodIndex))
+  const own = indexed.filter((it) => isFolded(it) && !probed.some((o) => o.methodIndex === it.methodIndex))
+  return {
+    poolBytes: result.poolBytes,
+    poolEntries: result.poolEntries,
+    bodies: [
+      ...bodies.map(({ methodIndex, code }) => ({ methodIndex, code })),
+      ...own.map(({ methodIndex }) => ({ methodIndex, code: OWN_CODE })),
+    ],
+    done: [...bodies.map((b) => taskAt.get(b.methodIndex)!), ...own.map(({ task }) => task)],
+  }
+}

@@ -1,0 +1,181 @@
+// The regions of a session (--region): which stretches of which methods they are, and what they are called in events.
+
+import { EX_NOCODE, EX_NOROOT, JfluidError } from '../../base/errors.ts'
+import {
+  type ClassFile,
+  ClassFormatProblem,
+  type MethodInfo,
+  parseClassFile,
+} from '../../classfile/class-file.ts'
+import { parseCode } from '../../classfile/code.ts'
+import type { RegionRecipe } from '../../instrument/class.ts'
+import { type CodeRegion, isWithin, linesOf } from '../../instrument/regions.ts'
+import type { RegionTimes } from '../../profile/profile.ts'
+import type { RegionState } from '../../regions/builder.ts'
+import { durationsOf, NO_DURATIONS, type TickScale } from '../../regions/times.ts'
+import type { MethodTarget } from '../../reveal/method-ids.ts'
+import { matchesMethod, RANK_NONE, rootRank } from '../../reveal/patterns.ts'
+import type { RegionPattern } from '../../reveal/region-pattern.ts'
+
+/** The method has no code on the lines of a region. */
+export class RegionNotFound extends JfluidError {
+  readonly exitCode = EX_NOROOT
+  readonly hint: string
+  constructor(region: RegionPattern, methods: readonly MethodLines[]) {
+    const [first] = methods
+    const where = methods.length === 1 ? first!.method : `any of ${methods.length} methods of that name`
+    super(`region '${region.text}' not found: no code on ${linesText(region)} in ${where}`)
+    const have = methods.map(({ method, from, to }) => `${method} has lines ${from} to ${to}`)
+    this.hint = `${have.slice(0, 3).join('; ')}. Code in a lambda is in a method of its own.`
+  }
+}
+
+/** Lines of a class that was compiled without. */
+export class RegionWithoutLines extends JfluidError {
+  readonly exitCode = EX_NOCODE
+  readonly hint = 'Leave the lines out to time the whole method, or compile the class with -g:lines.'
+  constructor(region: RegionPattern, method: string) {
+    super(`region '${region.text}' names lines, and ${method} was compiled without line numbers`)
+  }
+}
+
+export type RegionProblem = RegionNotFound | RegionWithoutLines
+
+/** The first and the last line of a method's code; both 0 if they are not known. */
+interface MethodLines {
+  readonly method: string
+  readonly from: number
+  readonly to: number
+}
+
+interface Known {
+  readonly region: CodeRegion
+  readonly pattern: RegionPattern
+  readonly methodId: number
+}
+
+function linesText({ lines }: RegionPattern): string {
+  if (lines === null) return 'any line'
+  return lines.from === lines.to ? `line ${lines.from}` : `lines ${lines.from} to ${lines.to}`
+}
+
+export class RegionTable implements RegionRecipe {
+  readonly tells = 'regions'
+  readonly session: number
+  readonly #patterns: readonly RegionPattern[]
+  /** Id less one. */
+  readonly #known: Known[] = []
+  readonly #byMethod = new Map<number, readonly CodeRegion[]>()
+  /** Methods that a pattern names and that have no code on its lines. */
+  readonly #without = new Map<RegionPattern, Map<number, MethodLines>>()
+
+  /** @param session  what the target's runtime calls it */
+  constructor(patterns: readonly RegionPattern[], session: number) {
+    this.#patterns = patterns
+    this.session = session
+  }
+
+  /** Of the same method always the same. */
+  regionsOf(classFile: ClassFile, method: MethodInfo, methodId: number): readonly CodeRegion[] {
+    const known = this.#byMethod.get(methodId)
+    if (known !== undefined) return known
+    const found: CodeRegion[] = []
+    const lines = this.#linesOf(classFile, method)
+    for (const pattern of this.#patterns) {
+      if (rootRank(pattern.method, classFile.name) === RANK_NONE) continue
+      if (!matchesMethod(pattern.method, method.name, method.descriptor)) continue
+      const range = pattern.lines
+      if (range !== null && !(lines?.some((line) => isWithin(line, range)) ?? false)) {
+        this.#noteWithout(pattern, methodId, `${dotted(classFile.name)}.${method.name}`, lines)
+        continue
+      }
+      const region = { id: this.#known.length + 1, lines: range }
+      this.#known.push({ region, pattern, methodId })
+      found.push(region)
+    }
+    this.#byMethod.set(methodId, found)
+    return found
+  }
+
+  #linesOf(classFile: ClassFile, method: MethodInfo): Int32Array | undefined {
+    if (this.#patterns.every((it) => it.lines === null) || method.code === undefined) return undefined
+    return linesOf(classFile, parseCode(classFile, method))
+  }
+
+  #noteWithout(
+    pattern: RegionPattern,
+    methodId: number,
+    method: string,
+    lines: Int32Array | undefined,
+  ): void {
+    const all = lines?.filter((line) => line > 0) ?? []
+    let [from, to] = [0, 0]
+    for (const line of all) {
+      if (from === 0 || line < from) from = line
+      if (line > to) to = line
+    }
+    const noted = this.#without.get(pattern) ?? new Map<number, MethodLines>()
+    this.#without.set(pattern, noted)
+    noted.set(methodId, { method, from, to })
+  }
+
+  /**
+   * Looks at methods before anything is changed.
+   *
+   * @param bytes  of their classes, in the same order; null where the JVM shows none
+   * @throws RegionProblem if lines were named that no method has
+   */
+  check(targets: readonly MethodTarget[], bytes: readonly (Uint8Array | null)[]): void {
+    targets.forEach(({ id, name, descriptor }, i) => {
+      const content = bytes[i]
+      if (content === null || content === undefined) return
+      try {
+        const classFile = parseClassFile(content)
+        const method = classFile.methods.find((it) => it.name === name && it.descriptor === descriptor)
+        if (method !== undefined) this.regionsOf(classFile, method, id)
+      } catch (error) {
+        if (!(error instanceof ClassFormatProblem)) throw error // else it is told when its turn comes
+      }
+    })
+    const [problem] = this.problems()
+    if (problem !== undefined) throw problem
+  }
+
+  /** Of patterns that name methods, and lines that none of them has. */
+  problems(): RegionProblem[] {
+    const problems: RegionProblem[] = []
+    for (const [pattern, noted] of this.#without) {
+      if (this.#known.some((it) => it.pattern === pattern)) continue
+      const methods = [...noted.values()]
+      const bare = methods.find(({ to }) => to === 0)
+      problems.push(
+        bare === undefined
+          ? new RegionNotFound(pattern, methods)
+          : new RegionWithoutLines(pattern, bare.method),
+      )
+    }
+    return problems
+  }
+
+  /** Ids of a method's regions. */
+  idsOf(methodId: number): number[] {
+    return (this.#byMethod.get(methodId) ?? []).map((it) => it.id)
+  }
+
+  /** What is known of each region that there is, in the order of the command line. */
+  times(states: readonly RegionState[], scale: TickScale): RegionTimes[] {
+    const byId = new Map(states.map((it) => [it.id, it]))
+    const order = (it: Known) => this.#patterns.indexOf(it.pattern)
+    return [...this.#known]
+      .sort((a, b) => order(a) - order(b))
+      .map(({ region, pattern, methodId }) => {
+        const state = byId.get(region.id)
+        const durations = state === undefined ? NO_DURATIONS : durationsOf(state, scale)
+        return { region: pattern.text, method: methodId, lines: region.lines, ...durations }
+      })
+  }
+}
+
+function dotted(internalName: string): string {
+  return internalName.replaceAll('/', '.')
+}

@@ -1,0 +1,124 @@
+// Where threads wait in the JDK, whoever calls it and whether or not the JDK itself is profiled: Object.wait, LockSupport
+// (and so the locks, queues and futures of java.util.concurrent), Thread.sleep. And how the rows of waiting are called.
+//
+// Up to JDK 18, Object.wait(long) and Thread.sleep(long) are native: their callers are in this list, as far as they are
+// the JDK's, and other callers have probes around the call (instrument/waits.ts).
+
+import type { MethodName } from '../../cct/tree.ts'
+import { ACC_NATIVE } from '../../classfile/access.ts'
+import { parseClassFile } from '../../classfile/class-file.ts'
+import { BLOCKED_OTHER, WAIT_PARKED, WAIT_SLEEPING } from '../../events/wait-ids.ts'
+import { WAIT_KINDS, type WaitingMethod, type WaitRecipe } from '../../instrument/waits.ts'
+import type { Task } from './instrumenter.ts'
+
+interface Point {
+  readonly className: string
+  readonly name: string
+  readonly descriptor: string
+  readonly wait: WaitingMethod
+}
+
+const OBJECT = 'java/lang/Object'
+const THREAD = 'java/lang/Thread'
+const LOCK_SUPPORT = 'java/util/concurrent/locks/LockSupport'
+
+function points(
+  className: string,
+  wait: WaitingMethod,
+  ...methods: readonly (readonly [name: string, descriptor: string])[]
+): Point[] {
+  return methods.map(([name, descriptor]) => ({ className, name, descriptor, wait }))
+}
+
+/** As JDK 17 to 25 have them. One may call another: the outermost counts. */
+const POINTS: readonly Point[] = [
+  ...points(OBJECT, { kind: 'waiting', on: true }, ['wait', '()V'], ['wait', '(J)V'], ['wait', '(JI)V']),
+  ...points(
+    LOCK_SUPPORT,
+    { kind: 'parked', on: true },
+    ['park', '(Ljava/lang/Object;)V'],
+    ['parkNanos', '(Ljava/lang/Object;J)V'],
+    ['parkUntil', '(Ljava/lang/Object;J)V'],
+  ),
+  ...points(
+    LOCK_SUPPORT,
+    { kind: 'parked', on: false },
+    ['park', '()V'],
+    ['parkNanos', '(J)V'],
+    ['parkUntil', '(J)V'],
+  ),
+  ...points(
+    THREAD,
+    { kind: 'sleeping', on: false },
+    ['sleep', '(J)V'],
+    ['sleep', '(JI)V'],
+    ['sleep', '(Ljava/time/Duration;)V'],
+  ),
+]
+
+/** Of JDK 17 and 18 only, where its call of wait(long) has no probes. */
+const JOIN = points(THREAD, { kind: 'waiting', on: true }, ['join', '(J)V'])
+
+export function waitRecipe(feature: number, jdk: boolean): WaitRecipe {
+  return { nativeWaits: feature < 19, jdk }
+}
+
+/**
+ * The probes that this target can have, and what is missing.
+ *
+ * @param classIds   by internal name, of the bootstrap loader's classes
+ * @param classBytes as the JVM has them; null where it does not show them
+ */
+export async function waitTasks(
+  classIds: ReadonlyMap<string, number>,
+  classBytes: (ids: readonly number[]) => Promise<(Uint8Array | null)[]>,
+  recipe: WaitRecipe,
+): Promise<{ readonly tasks: Task[]; readonly unknown: string[] }> {
+  const names = [OBJECT, THREAD, LOCK_SUPPORT].filter((name) => classIds.has(name))
+  const bytes = await classBytes(names.map((name) => classIds.get(name)!))
+  const tasks: Task[] = []
+  for (const [i, className] of names.entries()) {
+    const file = bytes[i]
+    if (file === null || file === undefined) continue
+    const { methods } = parseClassFile(file)
+    for (const point of [...POINTS, ...(recipe.nativeWaits ? JOIN : [])]) {
+      const { name, descriptor, wait } = point
+      const method = methods.find((it) => it.name === name && it.descriptor === descriptor)
+      if (point.className !== className || method === undefined || (method.access & ACC_NATIVE) !== 0)
+        continue
+      tasks.push({
+        id: 0,
+        classId: classIds.get(className)!,
+        className,
+        name,
+        descriptor,
+        probe: 'wait',
+        wait,
+      })
+    }
+  }
+  const kinds = ['waiting', 'parked', 'sleeping'] as const
+  return { tasks, unknown: kinds.filter((kind) => !tasks.some(({ wait }) => wait?.kind === kind)) }
+}
+
+/** What was waited for, as the agent tells it. */
+export interface WaitedClass {
+  readonly kind: number
+  readonly itself: boolean
+  readonly className: string
+}
+
+/** Of a row of waiting: the class is what is waited for, the method says how, in parentheses. */
+export function waitName(id: number, known: WaitedClass | undefined): MethodName {
+  const named = (method: string, className = ''): MethodName => ({
+    ...{ class: className, method: `(${method})`, descriptor: '' },
+    loader: '',
+  })
+  if (known !== undefined) {
+    const verb = Object.entries(WAIT_KINDS).find(([, kind]) => kind === known.kind)?.[0] ?? 'waiting'
+    return named(`${verb} on${known.itself ? ' class' : ''}`, known.className)
+  }
+  if (id === WAIT_SLEEPING) return named('sleeping')
+  if (id === WAIT_PARKED) return named('parked')
+  return named(id < BLOCKED_OTHER ? 'waiting' : 'blocked')
+}

@@ -1,0 +1,60 @@
+// The agent that this build of jfluid carries.
+
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { EX_DATAERR, EX_OSFILE, JfluidError } from '../../base/errors.ts'
+
+/** The package was used before `npm run build` had built the Java part. */
+export class AgentNotBuilt extends JfluidError {
+  readonly exitCode = EX_OSFILE
+  readonly hint = 'Run npm run build; it needs a JDK 17 or newer once.'
+  constructor() {
+    super('the agent jar has not been built')
+  }
+}
+
+/** Of an installation that was damaged, or replaced in part. */
+export class AgentDamaged extends JfluidError {
+  readonly exitCode = EX_DATAERR
+  readonly hint = 'Install jfluid anew, or build it: npm run build'
+  constructor(path: string) {
+    super(`${path} is not the agent that was built with this jfluid: its checksum is another`)
+  }
+}
+
+export interface AgentJar {
+  readonly path: string
+  /** Identity of its code: an agent of another build in a JVM is not woken. */
+  readonly build: string
+}
+
+/** "agent 3f2a91c0, built with javac 17.0.15", or that there is none. */
+export function describeAgent(): string {
+  try {
+    const { build } = agentJar()
+    const compiler = fileURLToPath(new URL('../../../dist/agent/built-with', import.meta.url))
+    const builtWith = existsSync(compiler) ? `, built with ${readFileSync(compiler, 'utf8').trim()}` : ''
+    return `agent ${build}${builtWith}, for HotSpot 17 to 25`
+  } catch (error) {
+    if (error instanceof AgentNotBuilt || error instanceof AgentDamaged)
+      return `agent: ${error.message}. ${error.hint}`
+    throw error
+  }
+}
+
+/**
+ * The jar, after its bytes have been held against the checksum that the build has written down. Whoever may replace both may replace
+ * this file, too: that user is trusted (SECURITY.md).
+ *
+ * @throws AgentNotBuilt, AgentDamaged
+ */
+export function agentJar(folder = new URL('../../../dist/agent/', import.meta.url)): AgentJar {
+  const file = (name: string) => fileURLToPath(new URL(name, folder))
+  const path = file('jfluid-agent.jar')
+  if (!['jfluid-agent.jar', 'build-id', 'sha256'].every((name) => existsSync(file(name))))
+    throw new AgentNotBuilt()
+  const sum = createHash('sha256').update(readFileSync(path)).digest('hex')
+  if (sum !== readFileSync(file('sha256'), 'utf8').trim()) throw new AgentDamaged(path)
+  return { path, build: readFileSync(file('build-id'), 'utf8').trim() }
+}

@@ -1,0 +1,140 @@
+// The agent for a JVM that sees no file of ours: its bytes go over the debugger's port into a temporary file there, 0600, which is
+// removed as soon as the agent has been loaded from it.
+
+import { readFileSync } from 'node:fs'
+import {
+  type ArrayId,
+  type ArrayTypeId,
+  granted,
+  type JdwpTarget,
+  type ObjectId,
+} from '../../jdwp-client/index.ts'
+import { type DebuggerCalls, NULL, ThrownInTarget } from './debugger-calls.ts'
+
+/** Of one packet. */
+const PART_BYTES = 64 << 10
+
+const FILES = 'java.nio.file.Files'
+const FILE = 'java.io.File'
+const STREAM = 'java.io.FileOutputStream'
+const CREATE =
+  'createTempFile(Ljava/lang/String;Ljava/lang/String;[Ljava/nio/file/attribute/FileAttribute;)Ljava/nio/file/Path;'
+const ATTRIBUTES = '[Ljava.nio.file.attribute.FileAttribute;'
+
+export class CarriedJar {
+  readonly #calls: DebuggerCalls
+
+  private constructor(
+    calls: DebuggerCalls,
+    /** As the JVM calls it. */
+    readonly path: string,
+  ) {
+    this.#calls = calls
+  }
+
+  /** The agent in the JVM's heap: what no thread has to stand for. @throws ThrownInTarget if it has no room there */
+  static async bytesInto(jvm: JdwpTarget, calls: DebuggerCalls, jar: string): Promise<ArrayId> {
+    await calls.foresee(
+      [FILES, FILE, STREAM, 'java.lang.Object', 'java.lang.Class'],
+      ['jfluid', '.jar', ATTRIBUTES],
+    )
+    const bytes = readFileSync(jar)
+    const array = await arrayOf(jvm, calls, '[B', bytes.length)
+    if (array === null) throw new ThrownInTarget('[B', 'there is no such class')
+    const parts: Promise<unknown>[] = []
+    for (let at = 0; at < bytes.length; at += PART_BYTES) {
+      const part = bytes.subarray(at, at + PART_BYTES)
+      const values = new Int8Array(part.buffer, part.byteOffset, part.length)
+      const set = jvm.arrayReference.setValues(array, at, { tag: 'BYTE', values })
+      parts.push(set.then((result) => granted(result, 'the agent')))
+    }
+    await Promise.all(parts)
+    return array
+  }
+
+  /** @throws ThrownInTarget if the JVM has no room for it */
+  static async into(jvm: JdwpTarget, calls: DebuggerCalls, bytes: ArrayId): Promise<CarriedJar> {
+    const files = await classOf(calls, FILES)
+    const attributes = await newArray(jvm, calls, ATTRIBUTES, 0)
+    const made = await calls.staticOf(files, CREATE, [
+      await calls.string('jfluid'),
+      await calls.string('.jar'),
+      { tag: 'ARRAY', id: attributes },
+    ])
+    const path =
+      'id' in made && made.id !== null
+        ? await calls.text(await calls.of(made.id, await classOf(calls, 'java.lang.Object'), TO_STRING))
+        : null
+    if (path === null) throw new ThrownInTarget(CREATE, 'there is no path')
+    const carried = new CarriedJar(calls, path)
+    try {
+      await carried.#write(bytes)
+      return carried
+    } catch (problem) {
+      await carried.remove()
+      throw problem
+    }
+  }
+
+  async #write(array: ArrayId): Promise<void> {
+    const calls = this.#calls
+    const type = await classOf(calls, STREAM)
+    const stream = await calls.create(type, '(Ljava/lang/String;)V', [await calls.string(this.path)])
+    try {
+      await calls.of(stream, type, 'write([B)V', [{ tag: 'ARRAY', id: array }])
+    } finally {
+      await calls.of(stream, type, 'close()V')
+    }
+  }
+
+  async remove(): Promise<void> {
+    const type = await classOf(this.#calls, FILE)
+    const path = await this.#calls.string(this.path)
+    const file: ObjectId = await this.#calls.create(type, '(Ljava/lang/String;)V', [path])
+    await this.#calls.of(file, type, 'delete()Z')
+  }
+}
+
+const TO_STRING = 'toString()Ljava/lang/String;'
+
+async function classOf(calls: DebuggerCalls, name: string) {
+  const type = await calls.bootClass(name)
+  if (type === null) throw new ThrownInTarget(name, 'there is no such class')
+  return type
+}
+
+/** @param name  as Class.forName has it */
+async function newArray(
+  jvm: JdwpTarget,
+  calls: DebuggerCalls,
+  name: string,
+  length: number,
+): Promise<ArrayId> {
+  const there = await arrayOf(jvm, calls, name, length)
+  if (there !== null) return there
+  const forName = 'forName(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;'
+  const loaded = [await calls.string(name), { tag: 'BOOLEAN', value: true } as const, NULL]
+  await calls.static('Ljava/lang/Class;', forName, loaded)
+  const made = await arrayOf(jvm, calls, name, length)
+  if (made === null) throw new ThrownInTarget(name, 'there is no such class')
+  return made
+}
+
+/** @returns null if the boot loader has no such class yet */
+async function arrayOf(
+  jvm: JdwpTarget,
+  calls: DebuggerCalls,
+  name: string,
+  length: number,
+): Promise<ArrayId | null> {
+  const signature = name.replaceAll('.', '/')
+  const types = granted(await jvm.virtualMachine.classesBySignature(signature), name)
+  for (const { id, kind } of types) {
+    const loader = await jvm.referenceType.classLoader(id)
+    if (kind !== 'ARRAY' || !loader.ok || loader.value !== null) continue
+    const array = granted(await jvm.arrayType.newInstance(id as ArrayTypeId, length), 'an array')
+    calls.keep(array)
+    return array
+  }
+  return null
+}

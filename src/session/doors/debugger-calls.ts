@@ -1,0 +1,226 @@
+// Methods of the JVM that are run in a thread which stands at an event: what a debugger can have done there.
+//
+// Other threads are left as they are (`singleThreaded`): they run, as only that one was stopped. Objects that are made here are
+// kept from collection until the connection ends.
+//
+// While the thread stands each question is a round trip of the network that it stands for, so nothing is asked twice, and what will be
+// needed is asked before (`foresee`).
+
+import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import {
+  type ClassId,
+  granted,
+  type Invoked,
+  type JdwpTarget,
+  type MethodId,
+  type ObjectId,
+  type Result,
+  type ThreadId,
+  type TypeId,
+  type Value,
+} from '../../jdwp-client/index.ts'
+
+/** The agent reads its jar and defines a hundred classes. */
+const CALL_MS = 10_000
+
+/** A method that was run for us has thrown. */
+export class ThrownInTarget extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'The program goes on as it was. See to what it lacks, then try again.'
+  constructor(
+    what: string,
+    readonly reason: string,
+  ) {
+    super(`the JVM could not carry out ${what}: ${reason}`)
+  }
+}
+
+/** Of a class (JDWP, ClassStatus). */
+const INITIALIZED = 4
+
+export const NULL: Value = { tag: 'OBJECT', id: null }
+
+type Methods = Awaited<ReturnType<JdwpTarget['referenceType']['methods']>> extends Result<infer T> ? T : never
+
+const signatureOf = (name: string): string => `L${name.replaceAll('.', '/')};`
+
+export class DebuggerCalls {
+  readonly #jvm: JdwpTarget
+  #standing: ThreadId | undefined
+  readonly #strings = new Map<string, Promise<Value>>()
+  readonly #methods = new Map<TypeId, Promise<Result<Methods>>>()
+  readonly #loaded = new Map<string, ClassId>()
+  readonly #ready = new Set<string>()
+  readonly #absent = new Set<string>()
+
+  constructor(jvm: JdwpTarget) {
+    this.#jvm = jvm
+  }
+
+  /** From now on that thread runs methods. */
+  standsIn(thread: ThreadId): void {
+    this.#standing = thread
+  }
+
+  /** Asks what no thread has to stand for. @param classes  of the boot loader; one that is not loaded is left out */
+  async foresee(classes: readonly string[], texts: readonly string[]): Promise<void> {
+    const known = async (name: string): Promise<void> => {
+      const id = await this.loaded(signatureOf(name))
+      if (id === null) this.#absent.add(signatureOf(name))
+      else await this.methodsOf(id)
+    }
+    await Promise.all([...classes.map(known), ...texts.map((text) => this.string(text))])
+  }
+
+  get #thread(): ThreadId {
+    if (this.#standing === undefined) throw new Error('no thread stands')
+    return this.#standing
+  }
+
+  string(text: string): Promise<Value> {
+    const before = this.#strings.get(text)
+    if (before !== undefined) return before
+    const made = this.#string(text)
+    this.#strings.set(text, made)
+    return made
+  }
+
+  async #string(text: string): Promise<Value> {
+    const id = granted(await this.#jvm.virtualMachine.createString(text), 'a string')
+    this.keep(id)
+    return { tag: 'STRING', id }
+  }
+
+  /** From collection. Not waited for: the JVM carries out commands in their order, and the next one tells of a connection that is lost. */
+  keep(object: ObjectId): void {
+    void this.#jvm.objectReference.disableCollection(object).catch(() => {})
+  }
+
+  /**
+   * A class of the boot loader; initialised.
+   *
+   * @returns null if there is none of the name, or its module is not there
+   */
+  async bootClass(name: string): Promise<ClassId | null> {
+    const signature = signatureOf(name)
+    const before = this.#absent.has(signature) ? null : await this.loaded(signature)
+    if (before !== null && this.#ready.has(signature)) return before
+    const forName = 'forName(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;'
+    try {
+      await this.static('Ljava/lang/Class;', forName, [
+        await this.string(name),
+        { tag: 'BOOLEAN', value: true },
+        NULL,
+      ])
+    } catch (problem) {
+      if (problem instanceof ThrownInTarget && /ClassNotFound|NoClassDefFound/.test(problem.reason))
+        return null
+      throw problem
+    }
+    this.#ready.add(signature)
+    return await this.loaded(signature, true)
+  }
+
+  /** The class that the boot loader has of the name; null if none is loaded. @param isCertain  it has one */
+  async loaded(signature: string, isCertain = false): Promise<ClassId | null> {
+    const before = this.#loaded.get(signature)
+    if (before !== undefined) return before
+    const types = granted(await this.#jvm.virtualMachine.classesBySignature(signature), signature)
+    for (const type of types) {
+      const loader =
+        isCertain && types.length === 1 ? null : await this.#jvm.referenceType.classLoader(type.id)
+      if (type.kind !== 'CLASS' || (loader !== null && (!loader.ok || loader.value !== null))) continue
+      this.#loaded.set(signature, type.id)
+      if ((type.status & INITIALIZED) !== 0) this.#ready.add(signature)
+      return type.id
+    }
+    return null
+  }
+
+  /**
+   * Runs a static method.
+   *
+   * @param type    its signature, if the boot loader has it; else its id
+   * @param method  name and descriptor
+   * @throws ThrownInTarget
+   */
+  async static(type: string, method: string, args: readonly Value[] = []): Promise<Value> {
+    const id = await this.loaded(type)
+    if (id === null) throw new Error(`${type} is not loaded`)
+    return await this.staticOf(id, method, args)
+  }
+
+  async staticOf(type: ClassId, method: string, args: readonly Value[] = []): Promise<Value> {
+    const invocation = { thread: this.#thread, method: await this.#method(type, method), arguments: args }
+    const options = { singleThreaded: true, timeoutMs: CALL_MS }
+    return await this.#value(method, await this.#jvm.classType.invokeMethod(type, invocation, options))
+  }
+
+  /** A new object, whose constructor has run. @param descriptor  of the constructor */
+  async create(type: ClassId, descriptor: string, args: readonly Value[] = []): Promise<ObjectId> {
+    const method = await this.#method(type, `<init>${descriptor}`)
+    const invocation = { thread: this.#thread, method, arguments: args }
+    const options = { singleThreaded: true, timeoutMs: CALL_MS }
+    const { object, exception } = granted(
+      await this.#jvm.classType.newInstance(type, invocation, options),
+      'to make an object',
+    )
+    if (object === null)
+      throw new ThrownInTarget(
+        'a constructor',
+        exception === null ? 'no object' : await this.#described(exception.id),
+      )
+    this.keep(object.id)
+    return object.id
+  }
+
+  /** @param type  which declares the method */
+  async of(object: ObjectId, type: TypeId, method: string, args: readonly Value[] = []): Promise<Value> {
+    const invocation = { thread: this.#thread, method: await this.#method(type, method), arguments: args }
+    const options = { singleThreaded: true, timeoutMs: CALL_MS }
+    return await this.#value(
+      method,
+      await this.#jvm.objectReference.invokeMethod(object, type, invocation, options),
+    )
+  }
+
+  /** Of a String; null for null. */
+  async text(value: Value): Promise<string | null> {
+    if (value.tag !== 'STRING' || value.id === null) return null
+    return granted(await this.#jvm.stringReference.value(value.id), 'a string')
+  }
+
+  async #method(type: TypeId, method: string): Promise<MethodId> {
+    const methods = granted(await this.methodsOf(type), `methods with ${method}`)
+    const found = methods.find(({ name, descriptor }) => `${name}${descriptor}` === method)
+    if (found === undefined) throw new ThrownInTarget(method, 'there is no such method')
+    return found.id
+  }
+
+  /** Its methods; asked once. */
+  methodsOf(type: TypeId): Promise<Result<Methods>> {
+    const before = this.#methods.get(type)
+    if (before !== undefined) return before
+    const asked = this.#jvm.referenceType.methods(type)
+    this.#methods.set(type, asked)
+    return asked
+  }
+
+  async #value(what: string, result: Result<Invoked>): Promise<Value> {
+    const { value, exception } = granted(result, `to run ${what}`)
+    if (exception === null) return value
+    throw new ThrownInTarget(what.replace(/\(.*/, '()'), await this.#described(exception.id))
+  }
+
+  async #described(thrown: ObjectId): Promise<string> {
+    const throwable = await this.loaded('Ljava/lang/Throwable;')
+    if (throwable === null) return 'an exception'
+    try {
+      const text = await this.text(await this.of(thrown, throwable, 'toString()Ljava/lang/String;'))
+      return text ?? 'an exception'
+    } catch (problem) {
+      if (problem instanceof ThrownInTarget) return 'an exception that cannot say what it is'
+      throw problem
+    }
+  }
+}

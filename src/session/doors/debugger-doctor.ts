@@ -1,0 +1,135 @@
+// What `--jdwp` would meet, found out over the debugger's port without a thread of the JVM being stopped, and no agent loaded. What is
+// known of its process from outside (`doctor.ts`) is said, too, where it is one of this machine.
+
+import type { ClassInfo } from '../../base/class-info.ts'
+import { CLASS_HIDDEN, CLASS_JDK } from '../../base/class-info.ts'
+import { granted, type JdwpTarget } from '../../jdwp-client/index.ts'
+import { type ReachOptions, type RootReach, reachAmong } from '../roots/root-reach.ts'
+import { DebuggerClasses } from './debugger-classes.ts'
+import { NoInstrumentThere } from './debugger-launch.ts'
+import { type DebuggedJvm, type DebuggerAddress, openDebuggerPort } from './debugger-port.ts'
+import { type Check, examine, type Finding } from './doctor.ts'
+import { targetOf } from './jdwp-door.ts'
+
+export interface DebuggedExamination {
+  readonly address: DebuggerAddress
+  /** Null if it is none of this machine. */
+  readonly pid: number | null
+  readonly mainClass: string | undefined
+  readonly findings: readonly Finding[]
+  /** Of the program, as `package.Class`: those of the JDK and of lambdas left out. */
+  readonly classes: readonly string[]
+  readonly loadedClasses: number
+  /** Undefined if no root was asked for, or nothing can be read. */
+  readonly reach: RootReach | undefined
+}
+
+/** What matters to an attach only, or is told by the port. */
+const NOT_OVER_PORT: ReadonlySet<Check> = new Set([
+  ...(['jdk', 'attach', 'container', 'agent loading', 'java.instrument', 'agent jar'] as const),
+  ...(['classes', 'sampling'] as const),
+])
+
+/**
+ * Looks, and leaves: a JVM that waits for a debugger at its start runs then.
+ *
+ * @param options  of roots that are to be followed; undefined for none
+ * @throws those of `openDebuggerPort`, RootNotFound and other errors of the revealer
+ */
+export async function examineDebugged(
+  address: DebuggerAddress,
+  options: ReachOptions | undefined,
+  onPhase: (phase: string) => void = () => {},
+): Promise<DebuggedExamination> {
+  const debugged = await openDebuggerPort(address)
+  const { jvm } = debugged
+  try {
+    const pid = targetOf(debugged)?.pid ?? null
+    const outside = pid === null ? undefined : examine(pid)
+    const capabilities = granted(await jvm.virtualMachine.capabilitiesNew(), 'what it can do')
+    const readable = capabilities.canGetBytecodes && capabilities.canGetConstantPool
+    const classes = new DebuggerClasses(jvm)
+    onPhase('reading classes')
+    const loaded = await classes.loaded((read, of) => onPhase(`reading classes: ${read} of ${of}`))
+    const started = await jvm.events.next('VM_START', { timeoutMs: 0 })
+    const findings: Finding[] = [
+      { check: 'jdk', level: 'ok', text: `${debugged.version.vmVersion}, ${debugged.version.vmName}` },
+      port(await threadsOf(jvm), started !== null && started.set.suspendPolicy !== 'NONE'),
+      container(pid, debugged),
+      await instrument(jvm, address),
+      agentLoading(),
+      ...(outside?.findings ?? []).filter(({ check }) => !NOT_OVER_PORT.has(check)),
+      bytecodes(loaded.length, readable),
+    ]
+    if (options !== undefined && readable) onPhase('following calls')
+    const classBytes = (ids: readonly number[]) => classes.classBytes(ids)
+    return {
+      ...{ address, pid, findings, mainClass: outside?.jvm.mainClass },
+      loadedClasses: loaded.length,
+      classes: loaded
+        .filter(isOfProgram)
+        .map((it) => it.name.replaceAll('/', '.'))
+        .sort(),
+      reach:
+        options === undefined || !readable
+          ? undefined
+          : await reachAmong({ classes: loaded, executed: new Set(), classBytes }, options),
+    }
+  } finally {
+    await jvm.dispose()
+  }
+}
+
+function isOfProgram({ flags, name }: ClassInfo): boolean {
+  return (flags & (CLASS_JDK | CLASS_HIDDEN)) === 0 && !name.startsWith('jfluid/')
+}
+
+function container(pid: number | null, { local }: DebuggedJvm): Finding {
+  if (pid !== null) return { check: 'container', level: 'ok', text: `is process ${pid} of this machine` }
+  return {
+    check: 'container',
+    level: 'note',
+    text: `is no process of this machine that can be looked at: the agent goes over the port, and connects back to ${local.address}, not encrypted`,
+  }
+}
+
+function port(threads: number, waited: boolean): Finding {
+  const text = `takes a debugger, and has no other; ${threads} threads, of which one has to come by for the agent to be loaded`
+  if (!waited) return { check: 'debugger', level: 'ok', text }
+  return {
+    check: 'debugger',
+    level: 'note',
+    text: `${text}; it waited for a debugger at its start (suspend=y), and runs now`,
+  }
+}
+
+async function threadsOf(jvm: JdwpTarget): Promise<number> {
+  return granted(await jvm.virtualMachine.allThreads(), 'its threads').length
+}
+
+/** The names of modules that it runs with; one that was not resolved at its start can be loaded, if the runtime has it. */
+async function instrument(jvm: JdwpTarget, address: DebuggerAddress): Promise<Finding> {
+  for (const id of granted(await jvm.virtualMachine.allModules(), 'its modules')) {
+    const name = await jvm.moduleReference.name(id)
+    if (name.ok && name.value === 'java.instrument')
+      return { check: 'java.instrument', level: 'ok', text: 'is in its runtime' }
+  }
+  return {
+    check: 'java.instrument',
+    level: 'note',
+    text: 'the program runs without it: it is loaded if its runtime has it',
+    hint: new NoInstrumentThere(address).hint,
+  }
+}
+
+function agentLoading(): Finding {
+  const text = "goes by the debugger's port: options of the JVM about attach and agents do not matter"
+  return { check: 'agent loading', level: 'ok', text }
+}
+
+function bytecodes(classes: number, readable: boolean): Finding {
+  const text = `${classes} are loaded`
+  if (readable)
+    return { check: 'classes', level: 'ok', text: `${text}, and their code can be read over the port` }
+  return { check: 'classes', level: 'note', text: `${text}; this JVM does not show their code to debuggers` }
+}

@@ -1,0 +1,181 @@
+// Has a thread of the JVM that stands at an event load the agent, or wake it.
+//
+// `sun.instrument.InstrumentationImpl.loadAgent` is what the `java` launcher calls for a `Launcher-Agent-Class` (java.base,
+// LauncherHelper), of a jar that is on the class path. It brings no options, so Boot keeps what the JVM gives it until `launched`, which does. An agent that sleeps
+// in the JVM is told directly what it would otherwise read from a launch file.
+
+import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { type ClassId, granted, type JdwpTarget, type ObjectId, type Value } from '../../jdwp-client/index.ts'
+import { type DebuggerCalls, ThrownInTarget } from './debugger-calls.ts'
+import { type DebuggedJvm, type DebuggerAddress, textOf } from './debugger-port.ts'
+
+/** Its runtime image lacks what defines agents. */
+export class NoInstrumentThere extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Run the program on a runtime with the module java.instrument (jlink --add-modules …).'
+  constructor(address: DebuggerAddress) {
+    super(`cannot load the agent into the JVM at ${textOf(address)}: it has no module java.instrument`)
+  }
+}
+
+/** An earlier jfluid has put its own there, for the life of the JVM. */
+export class AnotherAgentThere extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Use that jfluid, or restart the JVM.'
+  constructor(address: DebuggerAddress) {
+    super(
+      `the JVM at ${textOf(address)} holds the agent of an older jfluid, which cannot be loaded over a debugger's port`,
+    )
+  }
+}
+
+const FORESEEN = [
+  ...['java.lang.Class', 'java.lang.ClassLoader', 'java.lang.Throwable'],
+  'jdk.internal.loader.ClassLoaders$AppClassLoader',
+]
+const INSTRUMENTATION = 'sun.instrument.InstrumentationImpl'
+const LOAD_AGENT = 'loadAgent(Ljava/lang/String;)V'
+const LAUNCHED = 'launched(Ljava/lang/String;)Ljava/lang/String;'
+const APPEND = 'appendToClassPathForInstrumentation(Ljava/lang/String;)V'
+const BOOT = 'Ljfluid/Boot;'
+const SETUP = 'Ljava/lang/JFluid1$Setup;'
+
+/** Of this build, in the JVM since an earlier session. */
+export interface SleepingAgent {
+  readonly agent: ObjectId
+  readonly type: ClassId
+}
+
+/** The agent as a session brings it. */
+export interface Launch {
+  readonly asleep: SleepingAgent | null
+  /** What the agent is told. @param jar  as the JVM calls it; not looked at by one that is there already */
+  line(jar: string): string
+  /** The jar where the JVM sees it. */
+  bring(): Promise<{ readonly path: string; remove(): Promise<void> }>
+}
+
+export interface Launched {
+  /** Why the agent could not start; null if it has. */
+  readonly refusal: string | null
+  /** Whether it was there already. */
+  readonly woken: boolean
+}
+
+/** Asks what will be needed and no thread has to stand for. @returns the agent that sleeps in the JVM */
+export async function foreseeLaunch(
+  { jvm }: DebuggedJvm,
+  calls: DebuggerCalls,
+  build: string,
+): Promise<SleepingAgent | null> {
+  const asleep = await sleepingAgent(jvm, calls, build)
+  const texts = ['java.io.File', INSTRUMENTATION]
+  await calls.foresee([...texts, ...FORESEEN], texts)
+  return asleep
+}
+
+/** @throws NoInstrumentThere, AnotherAgentThere, ThrownInTarget */
+export async function launch(
+  { jvm, address }: DebuggedJvm,
+  calls: DebuggerCalls,
+  agent: Launch,
+): Promise<Launched> {
+  const { asleep } = agent
+  if (asleep !== null) {
+    const apply = 'apply(Ljava/lang/Object;)Ljava/lang/Object;'
+    const line = await calls.string(agent.line(''))
+    const answer = await calls.of(asleep.agent, asleep.type, apply, [line])
+    return { refusal: await calls.text(answer), woken: true }
+  }
+  const loader = (await calls.bootClass(INSTRUMENTATION)) ?? (await afterItsModule(calls))
+  if (loader === null) throw new NoInstrumentThere(address)
+  const jar = await agent.bring()
+  let isTaken = false
+  try {
+    await onClassPath(jvm, calls, jar.path)
+    await calls.staticOf(loader, LOAD_AGENT, [await calls.string(jar.path)])
+    const boot = await waitingBoot(jvm)
+    if (boot === null) throw new AnotherAgentThere(address)
+    const answer = await calls.staticOf(boot, LAUNCHED, [await calls.string(agent.line(jar.path))])
+    isTaken = true
+    return { refusal: await calls.text(answer), woken: false }
+  } finally {
+    if (!isTaken) await jar.remove() // else Boot has
+  }
+}
+
+/** An agent of ours that an earlier session has left asleep (JFluid1.Setup); null if there is none of this build. */
+async function sleepingAgent(
+  jvm: JdwpTarget,
+  calls: DebuggerCalls,
+  build: string,
+): Promise<SleepingAgent | null> {
+  const setup = await calls.loaded(SETUP)
+  if (setup === null) return null
+  const [agent, itsBuild] = await staticFields(jvm, setup, ['agent', 'agentBuild'])
+  if (agent === undefined || !('id' in agent) || agent.id === null) return null
+  if (itsBuild === undefined || (await calls.text(itsBuild)) !== build) return null
+  const type = granted(await jvm.objectReference.referenceType(agent.id), 'the agent')
+  if (type.kind !== 'CLASS') return null
+  calls.keep(agent.id)
+  await calls.methodsOf(type.id)
+  return { agent: agent.id, type: type.id }
+}
+
+async function staticFields(jvm: JdwpTarget, type: ClassId, names: readonly string[]): Promise<Value[]> {
+  const fields = granted(await jvm.referenceType.fields(type), 'fields of the agent')
+  const ids = names.flatMap((name) => fields.find((it) => it.name === name)?.id ?? [])
+  return granted(await jvm.referenceType.getValues(type, ids), 'the agent')
+}
+
+/** A program that is made of modules may have started without it. */
+async function afterItsModule(calls: DebuggerCalls): Promise<ClassId | null> {
+  const modules = await calls.bootClass('jdk.internal.module.Modules')
+  if (modules === null) return null
+  try {
+    await calls.staticOf(modules, 'loadModule(Ljava/lang/String;)Ljava/lang/Module;', [
+      await calls.string('java.instrument'),
+    ])
+  } catch (problem) {
+    if (problem instanceof ThrownInTarget) return null
+    throw problem
+  }
+  return await calls.bootClass(INSTRUMENTATION)
+}
+
+/**
+ * Has the system class loader look into the jar, as the JVM itself does for an agent (jvmtiEnv.cpp, AddToSystemClassLoaderSearch).
+ * loadAgent would print to the program's output what it does not find.
+ */
+async function onClassPath(jvm: JdwpTarget, calls: DebuggerCalls, path: string): Promise<void> {
+  const loader = await calls.static(
+    'Ljava/lang/ClassLoader;',
+    'getSystemClassLoader()Ljava/lang/ClassLoader;',
+  )
+  if (!('id' in loader) || loader.id === null)
+    throw new ThrownInTarget(APPEND, 'there is no system class loader')
+  for (const type of granted(await jvm.virtualMachine.classesBySignature(BOOT), 'the agent')) {
+    const its = await jvm.referenceType.classLoader(type.id)
+    if (its.ok && its.value === loader.id) return
+  }
+  const { id } = granted(await jvm.objectReference.referenceType(loader.id), 'the system class loader')
+  for (let type: ClassId | null = id as ClassId; type !== null; ) {
+    const methods = granted(await calls.methodsOf(type), 'methods of the system class loader')
+    if (methods.some((it) => `${it.name}${it.descriptor}` === APPEND)) {
+      await calls.of(loader.id, type, APPEND, [await calls.string(path)])
+      return
+    }
+    type = granted(await jvm.classType.superclass(type), 'the class above the system class loader')
+  }
+  throw new ThrownInTarget(APPEND, 'the system class loader of the program has no such method')
+}
+
+/** What loadAgent has just loaded; null if it is of a jfluid that did not wait. */
+async function waitingBoot(jvm: JdwpTarget): Promise<ClassId | null> {
+  for (const type of granted(await jvm.virtualMachine.classesBySignature(BOOT), 'the agent')) {
+    if (type.kind !== 'CLASS') continue
+    const [given] = await staticFields(jvm, type.id, ['given'])
+    if (given !== undefined && 'id' in given && given.id !== null) return type.id
+  }
+  return null
+}

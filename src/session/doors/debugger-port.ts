@@ -1,0 +1,214 @@
+// Where a JVM takes a debugger, `-agentlib:jdwp=transport=dt_socket,server=y`: who answers there, and why nobody does.
+//
+// HotSpot's agent serves one debugger at a time, and closes its listening socket meanwhile. So a port that refuses may be the right one.
+
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { connect as connectSocket, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { EX_NOHOST, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { granted, JdwpTarget, type Version } from '../../jdwp-client/index.ts'
+
+/** Of each step: the socket's connection, the handshake. */
+const CONNECT_MS = 5000
+/** HotSpot listens again a moment after a debugger has left, us for instance: so long is one that refuses asked again. */
+const REFUSED_MS = 1000
+const AGAIN_MS = 50
+/** For a reply. */
+const REPLY_MS = 10_000
+const OLDEST_JDK = 17
+
+export interface DebuggerAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export const textOf = ({ host, port }: DebuggerAddress): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+
+/** The machine is not there, or nothing listens at its port. */
+export class NobodyAtPort extends JfluidError {
+  readonly exitCode = EX_NOHOST
+  readonly hint =
+    'Look where the JVM says "Listening for transport dt_socket at address"; while a debugger is connected it listens to nobody.'
+  constructor(address: DebuggerAddress, problem: string) {
+    super(`no JVM takes a debugger at ${textOf(address)}: ${problem}`)
+  }
+}
+
+/** Something else has the port, or a JVM that does not listen now. */
+export class NotDebuggerPort extends JfluidError {
+  readonly exitCode = EX_PROTOCOL
+  readonly hint =
+    'Give the address from the option -agentlib:jdwp=… of the JVM; another debugger may be connected to it.'
+  constructor(address: DebuggerAddress, problem: string) {
+    super(`no JVM shakes hands with a debugger at ${textOf(address)}: ${problem}`)
+  }
+}
+
+/** A JVM has one at a time. */
+export class DebuggerConnected extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Disconnect the debugger, then try again: a JVM takes one at a time.'
+  constructor(address: DebuggerAddress) {
+    super(`a debugger is connected to the JVM at ${textOf(address)} already`)
+  }
+}
+
+/** The agent is made for another kind. */
+export class UnfitJvm extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = `Run the program on HotSpot ${OLDEST_JDK} or newer to profile it.`
+  constructor(address: DebuggerAddress, { vmName, vmVersion }: Version) {
+    super(`the JVM at ${textOf(address)} is ${vmName} ${vmVersion}: jfluid does not know it`)
+  }
+}
+
+/** A JVM whose debugger we are. */
+export interface DebuggedJvm {
+  readonly jvm: JdwpTarget
+  readonly address: DebuggerAddress
+  readonly version: Version
+  /** Our end of the connection, which is where the JVM's machine finds us. */
+  readonly local: { readonly address: string; readonly port: number }
+  /** The address of the other end. */
+  readonly remote: string
+}
+
+/**
+ * Connects as a debugger. Whoever gets the answer has to `dispose` of `jvm`: then its threads run, and the port takes the next.
+ *
+ * @throws NobodyAtPort, NotDebuggerPort, DebuggerConnected, UnfitJvm, and those of the protocol
+ */
+export async function openDebuggerPort(address: DebuggerAddress): Promise<DebuggedJvm> {
+  const socket = await listening(address)
+  const local = { address: socket.localAddress ?? '', port: socket.localPort ?? 0 }
+  const remote = socket.remoteAddress ?? ''
+  let jvm: JdwpTarget
+  try {
+    jvm = await JdwpTarget.over(socket, { handshakeMs: CONNECT_MS, replyMs: REPLY_MS })
+  } catch (problem) {
+    throw handshakeProblem(address, problem)
+  }
+  try {
+    const version = granted(await jvm.virtualMachine.version(), 'its version')
+    if (version.major < OLDEST_JDK || !isHotSpot(version)) throw new UnfitJvm(address, version)
+    return { jvm, address, version, local, remote }
+  } catch (problem) {
+    await jvm.dispose()
+    throw problem
+  }
+}
+
+/** As `attach/hsperfdata.ts` has it of a JVM next door: "OpenJDK 64-Bit Server VM". */
+const isHotSpot = ({ vmName }: Version): boolean => /HotSpot|(?:Server|Client|Minimal) VM/.test(vmName)
+
+async function listening(address: DebuggerAddress): Promise<Socket> {
+  for (const until = performance.now() + REFUSED_MS; ; await pause(AGAIN_MS)) {
+    try {
+      return await connected(address)
+    } catch (problem) {
+      const isRefused = isCode(problem, 'ECONNREFUSED')
+      if (isRefused && performance.now() < until) continue
+      if (problem instanceof JfluidError) throw problem
+      if (isRefused && isServed(address)) throw new DebuggerConnected(address)
+      throw new NobodyAtPort(address, (problem as Error).message)
+    }
+  }
+}
+
+const isCode = (problem: unknown, code: string): boolean =>
+  problem instanceof Error && (problem as NodeJS.ErrnoException).code === code
+
+/** @throws what the socket says, or that nobody answers */
+function connected(address: DebuggerAddress): Promise<Socket> {
+  const socket = connectSocket({ host: address.host, port: address.port, noDelay: true })
+  return new Promise((resolve, reject) => {
+    const fail = (problem: Error): void => {
+      clearTimeout(alarm)
+      socket.destroy()
+      reject(problem)
+    }
+    const alarm = setTimeout(
+      () => fail(new NobodyAtPort(address, `no answer within ${CONNECT_MS} ms`)),
+      CONNECT_MS,
+    )
+    socket.on('error', fail)
+    socket.once('connect', () => {
+      clearTimeout(alarm)
+      resolve(socket)
+    })
+  })
+}
+
+/** Somebody took the connection, and has not said `JDWP-Handshake`. */
+function handshakeProblem(address: DebuggerAddress, problem: unknown): unknown {
+  if (!(problem instanceof Error)) return problem
+  return new NotDebuggerPort(address, problem.message)
+}
+
+// /proc/net/tcp: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …`, an address as
+// hex of bytes and port. State 01 is ESTABLISHED.
+const ESTABLISHED = '01'
+
+interface Row {
+  readonly local: number
+  readonly remote: number
+  readonly state: string
+  readonly inode: string
+}
+
+function connections(): Row[] {
+  return ['tcp', 'tcp6'].flatMap((name) => {
+    let text: string
+    try {
+      text = readFileSync(`/proc/self/net/${name}`, 'utf8')
+    } catch {
+      return [] // no such protocol here
+    }
+    return text
+      .split('\n')
+      .slice(1, -1)
+      .map((line) => {
+        const [, local = '', remote = '', state = '', , , , , , inode = ''] = line.trim().split(/\s+/)
+        return { local: portOf(local), remote: portOf(remote), state, inode }
+      })
+  })
+}
+
+const portOf = (address: string): number => Number.parseInt(address.slice(-4), 16)
+
+/** Whether somebody of this machine serves a connection of that port, although nobody listens there. */
+function isServed({ port }: DebuggerAddress): boolean {
+  return connections().some((it) => it.local === port && it.state === ESTABLISHED)
+}
+
+/** The process of this machine that has the other end of our connection; null if none has that we may look at. */
+export function processServing({ address, local }: DebuggedJvm): number | null {
+  const sockets = new Set(
+    connections()
+      .filter((it) => it.local === address.port && it.remote === local.port)
+      .map((it) => `socket:[${it.inode}]`),
+  )
+  if (sockets.size === 0) return null
+  const pids = namesIn('/proc').filter((name) => /^\d+$/.test(name))
+  const found = pids.find((pid) =>
+    namesIn(`/proc/${pid}/fd`).some((fd) => sockets.has(linkOf(`/proc/${pid}/fd/${fd}`))),
+  )
+  return found === undefined ? null : Number(found)
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return [] // not ours to see, or it has ended
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return '' // closed meanwhile
+  }
+}

@@ -1,0 +1,183 @@
+// A thread that stands at an event. A debugger may have only such a thread run a method, so one has to come by: at a place where
+// threads are about to wait, if any is there, else where any enters a method of the program, else where any enters any.
+//
+// Only that thread is stopped; all others run all the time. Whatever comes of it, no request stays in the JVM, and no
+// thread of ours stays stopped.
+
+import { EX_TEMPFAIL, JfluidError } from '../../base/errors.ts'
+import {
+  granted,
+  type JdwpTarget,
+  type Modifier,
+  type ThreadId,
+  type TypeId,
+} from '../../jdwp-client/index.ts'
+import { type DebuggerAddress, textOf } from './debugger-port.ts'
+
+/** How long a thread is waited for, unless the user says otherwise. */
+export const IDLE_MS = 5000
+/** So long only those are waited for that are about to wait: the rest of the program does not notice. */
+const QUIETLY_MS = 500
+/** From then on any method of the JDK will do, too. */
+const ANYWHERE_MS = 1500
+
+export class JvmIdle extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Give it something to do, then try again.'
+  /** @param ownersOnly  threads came by that own monitors, for which others would have to wait */
+  constructor(address: DebuggerAddress, patienceMs: number, ownersOnly = false) {
+    const seconds = patienceMs / 1000
+    super(
+      ownersOnly
+        ? `the JVM at ${textOf(address)} has no thread to spare: those that passed a method within ${seconds} s own monitors`
+        : `the JVM at ${textOf(address)} is idle: no thread passed a method within ${seconds} s, and without one nothing can be loaded`,
+    )
+  }
+}
+
+/** Methods that threads of servers enter all the time, in a state in which they harm nobody who waits for them: not
+ * Object.wait, whose callers own the monitor. Native ones cannot be stopped at. */
+const QUIET: readonly (readonly [signature: string, methods: RegExp])[] = [
+  ['Ljava/util/concurrent/locks/LockSupport;', /^park/],
+  ['Ljava/lang/Thread;', /^sleep$/],
+  ['Lsun/nio/ch/SelectorImpl;', /^(?:lockAndDoSelect|select|selectNow)$/],
+  ['Lsun/nio/ch/NioSocketImpl;', /^(?:accept|read|implRead)$/],
+]
+
+/** Of the JDK, the Reference Handler for one. What stops them stops more than them. */
+const SYSTEM_GROUP = 'system'
+const NOT_THE_JDKS: readonly Modifier[] = ['java.*', 'javax.*', 'jdk.*', 'sun.*'].map((pattern) => ({
+  modifier: 'ClassExclude',
+  pattern,
+}))
+
+const MODIFIER_NATIVE = 0x100
+
+interface Request {
+  readonly kind: 'BREAKPOINT' | 'METHOD_ENTRY'
+  readonly modifiers: readonly Modifier[]
+}
+
+/**
+ * Waits for a thread to come by. A JVM that has been waiting for a debugger at its start (`suspend=y`) runs from then on: it would,
+ * too, if we only left.
+ *
+ * @param onStart  told of that
+ * @returns the thread, which stands until the connection ends or it is resumed
+ * @throws JvmIdle: everything is as it was
+ */
+export async function standingThread(
+  jvm: JdwpTarget,
+  address: DebuggerAddress,
+  onStart: () => void,
+  patienceMs = IDLE_MS,
+): Promise<ThreadId> {
+  const places = new Places(jvm)
+  const can = await jvm.virtualMachine.capabilities()
+  const tellsOwners = can.ok && can.value.canGetOwnedMonitorInfo
+  let ownersOnly = false
+  let begin = performance.now()
+  const phases = [
+    { afterMs: 0, requests: await quietPlaces(jvm) },
+    { afterMs: QUIETLY_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: NOT_THE_JDKS }] },
+    { afterMs: ANYWHERE_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: [] }] },
+  ]
+  try {
+    for (;;) {
+      const passed = performance.now() - begin
+      while (phases[0] !== undefined && passed >= phases[0].afterMs) {
+        for (const request of phases.shift()!.requests) await places.watch(request)
+      }
+      if (passed >= patienceMs) throw new JvmIdle(address, patienceMs, ownersOnly)
+      const timeoutMs = Math.min(phases[0]?.afterMs ?? patienceMs, patienceMs) - passed
+      const taken = await jvm.events.next(['VM_START', 'BREAKPOINT', 'METHOD_ENTRY'], { timeoutMs })
+      if (taken === null) continue
+      const { event, set } = taken
+      // A VM_START without suspension is of a JVM that has just started, and waits for nobody.
+      if (event.kind === 'VM_START' && set.suspendPolicy !== 'NONE') {
+        onStart()
+        begin = performance.now()
+      }
+      if (event.kind !== 'VM_START') {
+        const unfit = await whyUnfit(jvm, event.thread, tellsOwners)
+        if (unfit === null) return event.thread
+        ownersOnly ||= unfit === 'owner'
+      }
+      granted(await jvm.resume(set), 'to let a thread run')
+      await places.watchAgain(event.request)
+    }
+  } finally {
+    await places.clear()
+    // Those that came to another place at the same moment.
+    jvm.events.listen((set) => void jvm.resume(set).catch(() => {})) // the connection has ended, and they run
+  }
+}
+
+/** What is asked of the JVM to be told, so that all of it can be taken back. */
+class Places {
+  readonly #jvm: JdwpTarget
+  readonly #requests = new Map<number, Request>()
+
+  constructor(jvm: JdwpTarget) {
+    this.#jvm = jvm
+  }
+
+  async watch(request: Request): Promise<void> {
+    // A method entry of every class costs the JVM much: it is told once, and is over then.
+    const modifiers: Modifier[] = [...request.modifiers, { modifier: 'Count', count: 1 }]
+    const asked = await this.#jvm.eventRequest.set(request.kind, 'EVENT_THREAD', modifiers)
+    // A class may have gone, a method may be native: others will do.
+    if (asked.ok) this.#requests.set(asked.value, request)
+  }
+
+  async watchAgain(id: number): Promise<void> {
+    const request = this.#requests.get(id)
+    if (request === undefined) return
+    this.#requests.delete(id)
+    await this.watch(request)
+  }
+
+  async clear(): Promise<void> {
+    if (this.#jvm.connection.lost !== undefined) return // they have ended with it
+    await Promise.all([...this.#requests].map(([id, { kind }]) => this.#jvm.eventRequest.clear(kind, id)))
+    this.#requests.clear()
+  }
+}
+
+async function quietPlaces(jvm: JdwpTarget): Promise<Request[]> {
+  const requests: Request[] = []
+  for (const [signature, names] of QUIET) {
+    const types = await jvm.virtualMachine.classesBySignature(signature)
+    if (!types.ok) continue
+    for (const { id: type } of types.value) requests.push(...(await startsOf(jvm, type, names)))
+  }
+  return requests
+}
+
+/** Breakpoints where methods begin that have code. */
+async function startsOf(jvm: JdwpTarget, type: TypeId, names: RegExp): Promise<Request[]> {
+  const methods = await jvm.referenceType.methods(type)
+  if (!methods.ok) return []
+  return methods.value
+    .filter(({ name, modifiers }) => names.test(name) && (modifiers & MODIFIER_NATIVE) === 0)
+    .map(({ id: method }) => ({
+      kind: 'BREAKPOINT',
+      modifiers: [{ modifier: 'LocationOnly', location: { kind: 'CLASS', type, method, bci: 0 } }],
+    }))
+}
+
+/** Why a thread is let go again; null if it may stand. */
+type Unfit = 'not ordinary' | 'owner'
+
+/** A platform thread of the program, for whose monitors nobody would wait while it stands. */
+async function whyUnfit(jvm: JdwpTarget, thread: ThreadId, owners: boolean): Promise<Unfit | null> {
+  const [virtual, group, owned] = await Promise.all([
+    jvm.threadReference.isVirtual(thread),
+    jvm.threadReference.threadGroup(thread),
+    owners ? jvm.threadReference.ownedMonitors(thread) : null,
+  ])
+  if ((virtual.ok && virtual.value) || !group.ok) return 'not ordinary'
+  if (owned?.ok && owned.value.length > 0) return 'owner'
+  const name = await jvm.threadGroupReference.name(group.value)
+  return name.ok && name.value !== SYSTEM_GROUP ? null : 'not ordinary'
+}

@@ -1,0 +1,152 @@
+// Ends a session that is another client's, which hangs or is stopped, and removes what dead ones have left: `jfluid detach`.
+//
+// The agent hears of it as a sleeping one hears of a new session, by a line that only the JVM's user and root can hand to it
+// (door.ts). It looks for signs of life of its client for a second, and else leaves as if the client had been killed. A JVM in which
+// no thread of ours runs is not asked, and so not touched.
+
+import {
+  attachProblem,
+  JdkTooOld,
+  NoSuchProcess,
+  NotHotSpot,
+  NotJvm,
+  NotOwner,
+  thisClient,
+} from '../../attach/admission.ts'
+import { openAttachSocket } from '../../attach/handshake.ts'
+import { readTargetFacts } from '../../attach/target-facts.ts'
+import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { named, remainsOf, threadsGone } from '../remains.ts'
+import { agentJar } from './agent-jar.ts'
+import { tellAgent } from './door.ts'
+import { removeLeftovers, removeLeftoversIn, removeTriggers } from './session-directory.ts'
+
+/** Whoever profiles there has not asked for it. */
+export class ClientLives extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint: string
+  constructor(pid: number, client: number) {
+    super(`JVM ${pid} is being profiled by a jfluid that lives${client > 0 ? `, process ${client}` : ''}`)
+    this.hint = `End it there, by q or Ctrl-C, or from here: jfluid detach ${pid} --force`
+  }
+}
+
+/** It understands other words. */
+export class AgentOfAnotherBuild extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Take the jfluid that has attached to it, or end that by kill -9: an agent that has lost its client leaves by itself.'
+  constructor(pid: number) {
+    super(`the agent in JVM ${pid} is of another jfluid build, and cannot be told to leave`)
+  }
+}
+
+/** The line that tells the agent finds no place. */
+export class CannotTell extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint =
+    "Make the JVM's /tmp one that can be trusted (the JVM's user's or root's, and sticky if others may write there), and take another user's .jfluid_pid file away."
+  constructor(pid: number) {
+    super(`the agent in JVM ${pid} cannot be told to leave: no line can be handed to it in the JVM's /tmp`)
+  }
+}
+
+/** Told to leave, and not gone, or not without a trace. */
+export class NotGone extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Look again when the JVM is less busy: jfluid detach says what is there.'
+  constructor(pid: number, left: readonly string[]) {
+    super(`something of jfluid is still in JVM ${pid}: ${left.join(', ')}`)
+  }
+}
+
+/** What the agent says of a session that it has ended for us. */
+export interface EndedSession {
+  readonly restoredClasses: number
+  readonly refusedClasses: number
+  readonly ms: number
+  /** False if a thread would not leave the runtime: then the target keeps the mapping. */
+  readonly released: boolean
+  readonly lambdaClasses: number
+  readonly transformerGone: boolean
+}
+
+export interface Dismissal {
+  readonly pid: number
+  /** Null if no session was there. */
+  readonly ended: EndedSession | null
+  /** Files and directories of clients that are dead. */
+  readonly removed: readonly string[]
+  /** What of jfluid is still in and around the JVM. */
+  readonly left: readonly string[]
+  /** What could not be looked at. */
+  readonly unseen: readonly string[]
+}
+
+/** Without these nothing more is to be asked; what else forbids an attach matters only where somebody is to be told something. */
+const HOPELESS = [NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner]
+
+/**
+ * @param force  also if the client lives
+ * @throws ClientLives, CannotTell, AgentOfAnotherBuild, and errors of attaching: nothing has changed then
+ */
+export async function dismiss(pid: number, force: boolean): Promise<Dismissal> {
+  const facts = readTargetFacts(pid)
+  if (facts === undefined) throw new NoSuchProcess(pid)
+  const problem = attachProblem(facts, thisClient())
+  if (problem !== undefined && HOPELESS.some((it) => problem instanceof it)) throw problem
+  const before = remainsOf(pid)
+  const threads = before?.threads ?? []
+  const ended = threads.length === 0 ? null : await endSession(pid, force, before?.sessions ?? [])
+  const removed = [...removeLeftovers(), ...removeLeftoversIn(facts.process)]
+  await threadsGone(pid, threads)
+  const after = remainsOf(pid)
+  if (after === null) throw new NoSuchProcess(pid, 'has ended')
+  const left = named(after.traces)
+  if (ended?.transformerGone === false) left.push('transformer')
+  return { pid, ended, removed, left, unseen: after.unseen }
+}
+
+/**
+ * @param sessions  which are meant: if we are killed now the line stays, and any program that asks for the agent's properties has it
+ *                  read, perhaps when another client is there. None: whichever there is
+ * @returns null if it had just ended by itself
+ */
+async function endSession(
+  pid: number,
+  force: boolean,
+  sessions: readonly string[],
+): Promise<EndedSession | null> {
+  const connection = await openAttachSocket(pid)
+  removeTriggers(connection.target)
+  const words = [`detach=${force ? 'force' : 'polite'}`, `build=${agentJar().build}`]
+  if (sessions.length > 0) words.push(`sessions=${sessions.join(',')}`)
+  const line = words.join(';')
+  const told = await tellAgent(connection, line)
+  if (told === null) throw new CannotTell(pid)
+  const [what, ...numbers] = (told.properties.get('jfluid.detached') ?? '').split(' ')
+  switch (what) {
+    case 'none':
+      return null
+    case 'leaving':
+      throw new NotGone(pid, ['its session, which is about to end'])
+    case 'alive':
+      throw new ClientLives(pid, Number(numbers[0]))
+    case 'ended': {
+      const [restored, refused, ms, released, lambdas, transformerGone] = numbers
+      return {
+        ...{ restoredClasses: Number(restored), refusedClasses: Number(refused), ms: Number(ms) },
+        ...{ released: released === 'true', lambdaClasses: Number(lambdas) },
+        transformerGone: transformerGone === 'true',
+      }
+    }
+    case 'another':
+      throw new AgentOfAnotherBuild(pid)
+    default:
+      if (told.properties.get('jfluid.error') === 'another build') throw new AgentOfAnotherBuild(pid)
+      // Another program that asks for these properties may have had the agent read the line.
+      throw told.isRead
+        ? new NotGone(pid, ['its session, which was told to end'])
+        : new AgentOfAnotherBuild(pid)
+  }
+}

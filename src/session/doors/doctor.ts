@@ -1,0 +1,394 @@
+// What an attach would meet in a JVM, found out without touching it. `findings` decides, and is pure; `examine` looks.
+//
+// Nothing is signalled, no socket is opened and no command is sent: even an attach command that loads no code starts a
+// thread in a JVM that nobody has attached to before. So some things are told as far as options and files tell them.
+
+import {
+  attachProblem,
+  type Client,
+  featureOf,
+  JdkTooOld,
+  NotJvm,
+  OLDEST_JDK,
+  type TargetFacts,
+  thisClient,
+} from '../../attach/admission.ts'
+import { type Circumstances, readCircumstances } from '../../attach/circumstances.ts'
+import { DynamicLoadingDisabled, InstrumentModuleMissing } from '../../attach/command.ts'
+import { booleanFlag } from '../../attach/java-command.ts'
+import { describeJvm, type Jvm } from '../../attach/jvms.ts'
+import { readTargetFacts } from '../../attach/target-facts.ts'
+import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
+import { INVALIDATES_LITTLE } from '../beginning.ts'
+import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
+import { ROOM_TO_BEGIN } from '../sampling/recording-room.ts'
+import { agentJar } from './agent-jar.ts'
+import { AlreadyAttached, SecurityManagerPresent } from './door.ts'
+import { seesJar } from './seen-jar.ts'
+import { meetingPlace } from './session-directory.ts'
+
+export interface Finding {
+  /** What was looked at: one of a fixed set of names, for programs. */
+  readonly check: Check
+  /** `ok`; `note`: to know before; `problem`: an attach would fail. */
+  readonly level: 'ok' | 'note' | 'problem'
+  readonly text: string
+  /** What to do about it. */
+  readonly hint?: string
+  /** Of a problem: the exit status that an attach would have. */
+  readonly exitCode?: number
+}
+
+export type Check =
+  | 'jdk'
+  | 'debugger'
+  | 'attach'
+  | 'container'
+  | 'agent loading'
+  | 'java.instrument'
+  | 'agent jar'
+  | 'security manager'
+  | 'session'
+  | 'buffer'
+  | 'redefinition'
+  | 'other agents'
+  | 'classes'
+  | 'threads'
+  | 'clock'
+  | 'sampling'
+
+export interface Examination {
+  readonly jvm: Jvm
+  readonly findings: readonly Finding[]
+}
+
+/** What an attach needs of the file system. */
+export interface Places {
+  /** Null if it has not been built. */
+  readonly jar: string | null
+  /** The JVM can read it there; else it is given a copy. */
+  readonly jarSeen: boolean
+  readonly buffer: ReturnType<typeof meetingPlace>
+}
+
+const NEWEST = 25
+/** From it on, a JVM warns of an agent that is loaded while it runs (JEP 451). */
+const WARNS = 21
+const VIRTUAL_THREADS = 21
+/** The last with a security manager. */
+const LAST_MANAGER = 23
+/** A redefinition costs more, the more there are. */
+const MANY_CLASSES = 6_000
+const MIB = 1 << 20
+
+/** @returns undefined when there is no such process */
+export function examine(pid: number, client: Client = thisClient()): Examination | undefined {
+  const facts = readTargetFacts(pid)
+  if (facts === undefined) return undefined
+  const jvm = describeJvm(facts, client)
+  const problem = attachProblem(facts, client)
+  // Of what is no JVM, nothing else can be said.
+  if (problem instanceof NotJvm || facts.process.threadGroup !== pid) {
+    return {
+      jvm: { ...jvm, mainClass: facts.process.name },
+      findings: problem === undefined ? [] : [refused('attach', problem)],
+    }
+  }
+  const circumstances = readCircumstances(facts.process)
+  const places = placesOf(facts)
+  return { jvm, findings: findingsOf({ facts, jvm, client, circumstances, places }) }
+}
+
+export interface Evidence {
+  readonly facts: TargetFacts
+  readonly jvm: Jvm
+  readonly client: Client
+  readonly circumstances: Circumstances
+  readonly places: Places
+}
+
+/** All there is to say, in the order in which an attach would meet it. */
+export function findingsOf(evidence: Evidence): Finding[] {
+  const { facts, client, jvm } = evidence
+  const problem = attachProblem(facts, client)
+  // Nothing else there is as it is looked for.
+  if (problem instanceof JdkTooOld) return [refused('jdk', problem)]
+  const feature = featureOf(jvm.version)
+  return [
+    jdk(evidence, feature),
+    attaching(evidence),
+    container(evidence),
+    loading(evidence, feature),
+    instrument(evidence),
+    ...jar(evidence),
+    ...securityManager(evidence, feature),
+    ...session(evidence),
+    buffer(evidence),
+    ...redefinition(feature),
+    otherAgents(evidence),
+    classes(evidence),
+    threads(evidence, feature),
+    clock(evidence),
+    sampling(evidence),
+  ]
+}
+
+/** The exit status that an attach would have; 0 if nothing known forbids it. */
+export function statusOf(findings: readonly Finding[]): number {
+  return findings.find((it) => it.level === 'problem')?.exitCode ?? 0
+}
+
+function ok(check: Check, text: string): Finding {
+  return { check, level: 'ok', text }
+}
+
+function note(check: Check, text: string, hint?: string): Finding {
+  return { check, level: 'note', text, ...(hint !== undefined && { hint }) }
+}
+
+function refused(check: Check, { message, hint, exitCode }: JfluidError): Finding {
+  return { check, level: 'problem', text: message, hint, exitCode }
+}
+
+function jdk({ jvm }: Evidence, feature: number | null): Finding {
+  const text = `${jvm.version ?? 'version unknown'}, ${jvm.vm ?? 'VM unknown'}`
+  if (feature === null) return note('jdk', text, 'It is known once jfluid attaches.')
+  if (feature >= OLDEST_JDK && feature <= NEWEST) return ok('jdk', text)
+  return note('jdk', `${text}: jfluid is made for ${OLDEST_JDK} to ${NEWEST}, and tried there`)
+}
+
+function attaching({ facts, jvm, client }: Evidence): Finding {
+  const problem = attachProblem(facts, client)
+  if (problem !== undefined) return refused('attach', problem)
+  const who = `belongs to ${jvm.user}, jfluid runs as uid ${client.uid}`
+  if (facts.perf !== undefined && !facts.perf.complete) {
+    return note('attach', `${who}; it is starting`, 'Wait until it has started.')
+  }
+  return ok(
+    'attach',
+    facts.hasSocket
+      ? `${who}; its attach socket is there`
+      : `${who}; it will be sent SIGQUIT, which it catches, and start its Attach Listener thread`,
+  )
+}
+
+function container({ facts: { process }, jvm, circumstances: { otherNamespaces } }: Evidence): Finding {
+  if (otherNamespaces === undefined) return note('container', 'its namespaces are not ours to see')
+  if (otherNamespaces.length === 0) return ok('container', 'runs where jfluid runs')
+  const inside = process.nsPid === process.pid ? '' : `, where it is process ${process.nsPid}`
+  return note(
+    'container',
+    `runs in ${jvm.container ?? 'other namespaces'} (${otherNamespaces.join(', ')})${inside}: jfluid goes through /proc/${process.pid}/root`,
+  )
+}
+
+function loading({ facts, circumstances: { options, openFile } }: Evidence, feature: number | null): Finding {
+  if (openFile('jfluid-agent.jar') === 'open') return ok('agent loading', 'is not needed: the agent is in it')
+  const flag = booleanFlag(options, 'EnableDynamicAgentLoading')
+  if (flag === false) return refused('agent loading', new DynamicLoadingDisabled(facts.process.pid))
+  if (flag === true || feature === null || feature < WARNS) return ok('agent loading', 'is allowed')
+  return note(
+    'agent loading',
+    `is allowed; JDK ${feature} will print some lines about it to its error output, once (JEP 451)`,
+    'The option -XX:+EnableDynamicAgentLoading would keep it quiet.',
+  )
+}
+
+function instrument({ facts, circumstances: { modules } }: Evidence): Finding {
+  if (modules === undefined) {
+    return note(
+      'java.instrument',
+      'no release file of its runtime to be read, which would list its modules: it is known once jfluid attaches',
+    )
+  }
+  if (modules.has('java.instrument')) return ok('java.instrument', 'is in its runtime')
+  return refused('java.instrument', new InstrumentModuleMissing(facts.process.pid))
+}
+
+function jar({ places: { jar: path, jarSeen } }: Evidence): Finding[] {
+  if (path === null) {
+    const hint = 'Run npm run build; it needs a JDK 17 or newer once.'
+    const text = 'the agent jar has not been built'
+    return [{ check: 'agent jar', level: 'problem', text, hint, exitCode: EX_OSFILE }]
+  }
+  if (jarSeen) return [ok('agent jar', `it can read ${path}`)]
+  return [
+    ok(
+      'agent jar',
+      `the JVM cannot read ${path}: it is given a copy beside the event buffer, while it loads it`,
+    ),
+  ]
+}
+
+/** One that the program sets itself while it runs is not seen from outside. */
+function securityManager({ facts, circumstances }: Evidence, feature: number | null): Finding[] {
+  if (feature !== null && feature > LAST_MANAGER) return []
+  const option = circumstances.options.findLast((it) => /^-Djava\.security\.manager(?:=|$)/.test(it))
+  const manager = option?.split('=', 2)[1] ?? ''
+  if (option === undefined || manager === 'allow' || manager === 'disallow') {
+    return [ok('security manager', 'its options set none')]
+  }
+  const name = manager === '' || manager === 'default' ? 'java.lang.SecurityManager' : manager
+  return [refused('security manager', new SecurityManagerPresent(facts.process.pid, name))]
+}
+
+/** The agent's thread is there during a session only; its jar stays open. */
+function session({ facts, circumstances }: Evidence): Finding[] {
+  if (circumstances.threads.has('jfluid-agent')) {
+    return [refused('session', new AlreadyAttached(facts.process.pid))]
+  }
+  const agent = circumstances.openFile('jfluid-agent.jar')
+  if (agent === undefined) return [ok('session', 'no jfluid has been in it')]
+  if (agent === 'deleted') {
+    return [
+      ok(
+        'session',
+        'jfluid has been in it before: its agent sleeps there; its file has been removed or replaced since (a container is given a copy for a moment): ours is loaded beside it if it is another',
+      ),
+    ]
+  }
+  const { options } = circumstances
+  const how = options.some(isOwnAgent) ? 'it was started with jfluid' : 'jfluid has been in it before'
+  return [ok('session', `${how}: its agent sleeps there, and is woken`)]
+}
+
+/** As `jfluid agent-path` prints it. */
+function isOwnAgent(option: string): boolean {
+  return /^-javaagent:(?:[^=]*\/)?jfluid-agent\.jar(?:=|$)/.test(option)
+}
+
+function buffer({ places: { buffer: place } }: Evidence): Finding {
+  const problem = (text: string, hint: string): Finding => ({
+    ...{ check: 'buffer', level: 'problem', text, hint },
+    exitCode: EX_CANTCREAT,
+  })
+  const need = `${Math.ceil(BUFFER_BYTES / MIB)} MiB`
+  if (place === undefined) {
+    return problem(
+      `the event buffer needs ${need} in the JVM's /dev/shm or /tmp, and it has neither that jfluid may enter`,
+      'Mount a tmpfs on its /tmp (docker run --tmpfs /tmp), or run jfluid as its user or root.',
+    )
+  }
+  const free = Number.isFinite(place.free)
+    ? `${Math.floor(place.free / MIB)} MiB are free`
+    : 'no limit is known'
+  const where = place.isShared ? place.path : `${place.path} of the JVM, which is not ours`
+  if (!place.isWritable) {
+    return problem(
+      `the event buffer goes to ${where}, and it is not ours to write`,
+      'Make it writable for the user jfluid runs as.',
+    )
+  }
+  if (place.free >= BUFFER_BYTES) return ok('buffer', `${need} in ${where}, where ${free}`)
+  return problem(
+    `the event buffer needs ${need} in ${where}, where ${free}`,
+    'Free some space on that file system.',
+  )
+}
+
+function redefinition(feature: number | null): Finding[] {
+  if (feature === null) return []
+  if (feature >= INVALIDATES_LITTLE) {
+    return [ok('redefinition', 'the first discards only compiled code that depends on it')]
+  }
+  return [
+    note(
+      'redefinition',
+      `the first in its life discards all compiled code: JDK ${feature} then runs slowly for some seconds (JDK-8324241)`,
+      'To only look, without it: --mode sample without --root.',
+    ),
+  ]
+}
+
+function otherAgents({ circumstances: { options, libraries } }: Evidence): Finding {
+  const agents = options.filter((it) => /^-(?:javaagent|agentlib|agentpath):/.test(it))
+  const named = agents.filter((it) => !isOwnAgent(it))
+  // A Java agent that was loaded later shows by its library only.
+  const loaded =
+    libraries?.has('libinstrument.so') === true && !agents.some((it) => it.startsWith('-javaagent'))
+  const debugged = libraries?.has('libjdwp.so') === true && !named.some((it) => it.includes('jdwp'))
+  const texts = [
+    ...named.map((it) => it.replace(/=.*$/s, '')),
+    ...(loaded ? ['a Java agent that was loaded while it ran (jfluid itself, perhaps)'] : []),
+    ...(debugged ? ['a debugger agent'] : []),
+  ]
+  if (texts.length > 0) {
+    return note('other agents', `${texts.join(', ')}: what it does to classes stays, and is profiled`)
+  }
+  return libraries === undefined
+    ? note('other agents', 'none in its options; its libraries are not ours to see')
+    : ok('other agents', 'none')
+}
+
+function classes({ facts: { perf, hasPerfFile } }: Evidence): Finding {
+  if (perf?.loadedClasses === undefined) {
+    return note(
+      'classes',
+      hasPerfFile
+        ? 'its counters (hsperfdata) are not ours to read'
+        : 'it shares no counters (hsperfdata): pauses of redefinitions cannot be taken out of times',
+    )
+  }
+  const loaded = perf.loadedClasses - (perf.unloadedClasses ?? 0)
+  const text = `${thousands(loaded)} loaded`
+  return loaded < MANY_CLASSES
+    ? ok('classes', text)
+    : note(
+        'classes',
+        `${text}: each redefinition stops it for 4 to 20 ms`,
+        'A root near the task keeps them few.',
+      )
+}
+
+function threads(
+  { circumstances: { threads: names, threadCount } }: Evidence,
+  feature: number | null,
+): Finding {
+  const text = `${thousands(threadCount)} of the system`
+  if (feature !== null && feature < VIRTUAL_THREADS) return ok('threads', text)
+  const virtual = [...names].some((it) => it.startsWith('VirtualThread-u'))
+  if (!virtual) return ok('threads', `${text}, no virtual ones in use`)
+  return note(
+    'threads',
+    `${text}, and virtual ones are in use: these have one tree together, and a slower probe`,
+  )
+}
+
+function clock({ circumstances: { modules, clockSource } }: Evidence): Finding {
+  const ticks = modules?.has('jdk.jfr')
+  const own = ticks === false ? 'nanoTime, as its runtime has no jdk.jfr' : 'ticks of the processor'
+  if (clockSource === undefined || clockSource === 'tsc') return ok('clock', own)
+  return note('clock', `${own}; the system's own clock is ${clockSource}, which may make each probe dear`)
+}
+
+function sampling({ circumstances: { modules, options }, places }: Evidence): Finding {
+  if (modules?.has('jdk.jfr') === false || booleanFlag(options, 'FlightRecorder') === false) {
+    return note('sampling', 'it has no flight recorder', 'Sample the whole JVM with --sampler stacks.')
+  }
+  const { buffer: place } = places
+  return place !== undefined && place.free < ROOM_TO_BEGIN && place.path === '/tmp'
+    ? note(
+        'sampling',
+        'by its flight recorder, for which /tmp may have too little room',
+        'Or with --sampler stacks.',
+      )
+    : ok('sampling', 'by its flight recorder')
+}
+
+function thousands(value: number): string {
+  return value.toString().replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+function placesOf({ process }: TargetFacts): Places {
+  let path: string | null = null
+  try {
+    path = agentJar().path
+  } catch {
+    // Not built: a finding.
+  }
+  return {
+    jar: path,
+    jarSeen: path !== null && seesJar(process, path),
+    buffer: meetingPlace(process, BUFFER_BYTES),
+  }
+}

@@ -1,0 +1,346 @@
+// The way in over the debugger's port, for JVMs that take no attach: a thread that stands at an event loads the agent, which
+// connects back as it does after an attach. Then the debugger leaves: the session needs it no more, and the port is free for the next.
+//
+// A JVM of this machine that sees a directory of ours meets us there, as after an attach. Any other gets the agent over the port, connects
+// back over TCP to where the debugger came from, and sends its event buffer (events/mirror.ts).
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readTargetProcess, type TargetProcess } from '../../attach/target-process.ts'
+import { actingAs, userToBe } from '../../attach/target-user.ts'
+import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { afterOwnTime } from '../../base/own-time.ts'
+import { type ArrayId, granted, JdwpLost, JdwpSilent } from '../../jdwp-client/index.ts'
+import { AgentDidNotConnect, type Link, LinkServer, newToken } from '../../wire/link.ts'
+import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
+import { type AgentJar, agentJar } from './agent-jar.ts'
+import { CarriedJar } from './carried-jar.ts'
+import { DebuggerCalls, ThrownInTarget } from './debugger-calls.ts'
+import { foreseeLaunch, launch, type SleepingAgent } from './debugger-launch.ts'
+import {
+  type DebuggedJvm,
+  type DebuggerAddress,
+  openDebuggerPort,
+  processServing,
+  textOf,
+} from './debugger-port.ts'
+import { standingThread } from './debugger-stand.ts'
+import { CONNECT_MS, launchLine, type OpenDoor, perfCounter, startProblem, withToken } from './door.ts'
+import { AGENT, makeSessionDirectory, ownerFor, type SessionDirectory, SOCKET } from './session-directory.ts'
+
+/** A thread of the JVM stands no longer than this, all in all. */
+const STANDING_MS = 5000
+
+/** While a thread of the JVM stood for it. */
+export class StoodTooLong extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint =
+    'Its thread runs again as soon as the JVM hears that the debugger has gone. If the network is away that may take until it is back: see to it, or end that connection at the JVM (ss -K).'
+  constructor(address: DebuggerAddress, problem: string) {
+    super(`a thread of the JVM at ${textOf(address)} stood while it was to load the agent: ${problem}`)
+  }
+}
+
+/** Nothing is shared with the JVM, and it cannot connect to us either. */
+export class CannotCallBack extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Run jfluid on the machine of the JVM, or where the JVM reaches it: not behind a port forward or a firewall.'
+  constructor(address: DebuggerAddress, ours: string, problem: string) {
+    super(
+      `nothing is shared with the JVM at ${textOf(address)}, and it cannot connect to jfluid at ${ours}: ${problem}`,
+    )
+  }
+}
+
+/**
+ * Has the JVM that takes a debugger at `address` load the agent, or wake it.
+ *
+ * @param patienceMs  how long a thread of the JVM is waited for
+ * @param onPhase     told what is waited for
+ * @throws those of `openDebuggerPort`, JvmIdle, CannotCallBack, NoInstrumentThere, AnotherAgentThere, ThrownInTarget, AlreadyAttached,
+ *   AgentDidNotConnect: the JVM runs as before, and its port is free
+ */
+export async function jdwpDoor(
+  address: DebuggerAddress,
+  patienceMs?: number,
+  onPhase: (phase: string) => void = () => {},
+): Promise<OpenDoor> {
+  const jar = agentJar()
+  const debugged = await openDebuggerPort(address)
+  let entry: Entry | undefined
+  try {
+    const foreseen = await foresee(debugged, jar)
+    onPhase(`waiting for a thread of the JVM at ${textOf(address)} to come by`)
+    const thread = await standingThread(
+      debugged.jvm,
+      address,
+      () => onPhase('the JVM was waiting for a debugger at its start: it runs now'),
+      patienceMs,
+    )
+    onPhase('loading the agent')
+    foreseen.calls.standsIn(thread)
+    entry = await whileItStands(address, enter(debugged, foreseen, jar))
+    // Leaving does so, too, but a moment after the JVM has said that we may go.
+    granted(await debugged.jvm.threadReference.resume(thread), 'to let the thread run')
+  } catch (problem) {
+    entry?.abandon()
+    throw problem
+  } finally {
+    await debugged.jvm.dispose()
+  }
+  return await entry.door({
+    look: async () => await (await openDebuggerPort(address)).jvm.dispose(),
+    open: () => jdwpDoor(address, patienceMs),
+  })
+}
+
+/** An agent that has been told where to find us. */
+interface Entry {
+  /** To be called once the debugger has gone, and all threads run. */
+  door(again: NonNullable<OpenDoor['again']>): Promise<OpenDoor>
+  abandon(): void
+}
+
+/** What could be done before a thread stands for it. */
+interface Foreseen {
+  readonly calls: DebuggerCalls
+  /** The JVM's process here. */
+  readonly target: TargetProcess | null
+  readonly asleep: SleepingAgent | null
+  /** The jar in the JVM's heap, where it is certain to be needed. */
+  readonly bytes: ArrayId | null
+}
+
+async function foresee(debugged: DebuggedJvm, jar: AgentJar): Promise<Foreseen> {
+  const calls = new DebuggerCalls(debugged.jvm)
+  const target = targetOf(debugged)
+  const asleep = await foreseeLaunch(debugged, calls, jar.build)
+  const carries = target === null && asleep === null
+  return {
+    calls,
+    target,
+    asleep,
+    bytes: carries ? await CarriedJar.bytesInto(debugged.jvm, calls, jar.path) : null,
+  }
+}
+
+async function enter(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): Promise<Entry> {
+  const { target } = foreseen
+  const near = target === null ? null : await NearEntry.into(target, debugged, foreseen, jar)
+  return near ?? (await FarEntry.into(debugged, foreseen, jar))
+}
+
+/** @throws StoodTooLong, as what is left undone; whatever `work` comes to then is given up */
+async function whileItStands(address: DebuggerAddress, work: Promise<Entry>): Promise<Entry> {
+  let inTime = (): void => {}
+  const late = new Promise<null>((resolve) => {
+    inTime = afterOwnTime(STANDING_MS, () => resolve(null))
+  })
+  try {
+    const entry = await Promise.race([work, late])
+    if (entry !== null) return entry
+  } catch (problem) {
+    if (problem instanceof JdwpLost || problem instanceof JdwpSilent)
+      throw new StoodTooLong(address, problem.message)
+    throw problem
+  } finally {
+    inTime()
+  }
+  work.then(
+    (entry) => entry.abandon(),
+    () => {}, // the debugger leaves
+  )
+  throw new StoodTooLong(address, `that took more than ${STANDING_MS / 1000} s`)
+}
+
+/** The JVM's process here; null if it is no process of this machine that we may look at. */
+export function targetOf(debugged: DebuggedJvm): TargetProcess | null {
+  const pid = processServing(debugged)
+  const target = pid === null ? undefined : readTargetProcess(pid)
+  // What forwards a port is no JVM. One whose library we may not see cannot be told from that.
+  return target?.vmLibrary == null ? null : target
+}
+
+/** As after an attach. */
+class NearEntry implements Entry {
+  readonly #target: TargetProcess
+  readonly #dir: SessionDirectory
+  readonly #server: LinkServer
+  readonly #woken: boolean
+
+  private constructor(target: TargetProcess, dir: SessionDirectory, server: LinkServer, woken: boolean) {
+    this.#target = target
+    this.#dir = dir
+    this.#server = server
+    this.#woken = woken
+  }
+
+  /** @returns null if the JVM does not see the directory */
+  static async into(
+    target: TargetProcess,
+    debugged: DebuggedJvm,
+    { calls, asleep }: Foreseen,
+    jar: AgentJar,
+  ): Promise<NearEntry | null> {
+    const dir = makeSessionDirectory(target, BUFFER_BYTES)
+    let server: LinkServer | undefined
+    let entry: NearEntry | null = null
+    try {
+      const token = newToken()
+      server = await actingAs(userToBe(target), () => LinkServer.listen(join(dir.inside, SOCKET), token))
+      const sees = await eyesOf(calls)
+      const path = (await sees(jar.path)) ? jar.path : carried(jar, dir)
+      const owner = ownerFor(target)
+      if (owner !== undefined) dir.giveTo(owner)
+      if (!(await sees(join(dir.path, SOCKET)))) return null
+      const line = withToken(launchLine({ ...jar, path }, dir), token)
+      const { refusal, woken } = await launch(debugged, calls, {
+        asleep,
+        line: () => line,
+        bring: async () => ({ path, remove: async () => {} }),
+      })
+      if (refusal !== null) throw startProblem(target.pid, refusal)
+      entry = new NearEntry(target, dir, server, woken)
+      return entry
+    } finally {
+      if (entry === null) {
+        server?.close()
+        dir.remove()
+      }
+    }
+  }
+
+  async door(again: NonNullable<OpenDoor['again']>): Promise<OpenDoor> {
+    const target = this.#target
+    const dir = this.#dir
+    try {
+      const link = await accepted(this.#server, target.pid)
+      return {
+        link,
+        pid: target.pid,
+        dir: dir.path,
+        inside: dir.inside,
+        owner: ownerFor(target),
+        acting: (work) => actingAs(userToBe(target), work),
+        woken: this.#woken,
+        executed: () => Promise.resolve(new Set()), // what has been compiled only the attach mechanism tells
+        perf: () => perfCounter(target),
+        leave: () => dir.remove(),
+        again,
+      }
+    } catch (problem) {
+      dir.remove()
+      throw problem
+    } finally {
+      this.#server.close()
+    }
+  }
+
+  abandon(): void {
+    this.#server.close()
+    this.#dir.remove()
+  }
+}
+
+async function accepted(server: LinkServer, pid: number): Promise<Link> {
+  const link = await server.accept(CONNECT_MS)
+  if (link === null) throw startProblem(pid, null)
+  return link
+}
+
+/** What an agent says that could not connect: a java.net.ConnectException and its like. */
+const UNREACHABLE = /\b(?:Connect|SocketTimeout|NoRouteToHost|Socket|Bind)Exception\b/
+
+/** Over TCP. */
+class FarEntry implements Entry {
+  readonly #debugged: DebuggedJvm
+  readonly #server: LinkServer
+  readonly #woken: boolean
+
+  private constructor(debugged: DebuggedJvm, server: LinkServer, woken: boolean) {
+    this.#debugged = debugged
+    this.#server = server
+    this.#woken = woken
+  }
+
+  static async into(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): Promise<FarEntry> {
+    const { address, jvm, local, remote } = debugged
+    const { calls, asleep } = foreseen
+    const token = newToken()
+    const server = await LinkServer.listen({ host: local.address, from: remote }, token)
+    let entry: FarEntry | undefined
+    try {
+      const ours = textOf({ host: local.address, port: server.port })
+      const { refusal, woken } = await launch(debugged, calls, {
+        asleep,
+        line: (path) => withToken(`jar=${path};peer=${ours};build=${jar.build}`, token),
+        bring: async () => {
+          const bytes = foreseen.bytes ?? (await CarriedJar.bytesInto(jvm, calls, jar.path))
+          return await CarriedJar.into(jvm, calls, bytes)
+        },
+      })
+      if (refusal !== null && UNREACHABLE.test(refusal)) throw new CannotCallBack(address, ours, refusal)
+      if (refusal !== null) throw startProblem(await pidOf(calls), refusal)
+      entry = new FarEntry(debugged, server, woken)
+      return entry
+    } finally {
+      if (entry === undefined) server.close()
+    }
+  }
+
+  async door(again: NonNullable<OpenDoor['again']>): Promise<OpenDoor> {
+    const { address, local, remote } = this.#debugged
+    try {
+      const link = await this.#server.accept(CONNECT_MS)
+      if (link === null) throw new AgentDidNotConnect(textOf(address), CONNECT_MS, null)
+      return {
+        link,
+        pid: null,
+        dir: '',
+        inside: '',
+        owner: undefined,
+        woken: this.#woken,
+        acting: (work) => work(),
+        elsewhere: { host: local.address, from: remote },
+        executed: () => Promise.resolve(new Set()),
+        perf: () => ({ file: '', offset: 0 }),
+        leave: () => {},
+        again,
+      }
+    } finally {
+      this.#server.close()
+    }
+  }
+
+  abandon(): void {
+    this.#server.close()
+  }
+}
+
+/** As the JVM calls itself. */
+async function pidOf(calls: DebuggerCalls): Promise<number> {
+  const type = await calls.bootClass('java.lang.ProcessHandleImpl')
+  if (type === null) throw new ThrownInTarget('ProcessHandle.current()', 'there is no such class')
+  const current = await calls.staticOf(type, 'current()Ljava/lang/ProcessHandleImpl;')
+  const pid = 'id' in current && current.id !== null ? await calls.of(current.id, type, 'pid()J') : current
+  if (pid.tag !== 'LONG') throw new ThrownInTarget('ProcessHandle.current()', 'it has no number')
+  return Number(pid.value)
+}
+
+/** Whether a file is there for the JVM, by its path, and it may read it. */
+async function eyesOf(calls: DebuggerCalls): Promise<(path: string) => Promise<boolean>> {
+  const type = await calls.bootClass('java.io.File')
+  if (type === null) throw new ThrownInTarget('java.io.File', 'there is no such class')
+  return async (path) => {
+    const file = await calls.create(type, '(Ljava/lang/String;)V', [await calls.string(path)])
+    const answer = await calls.of(file, type, 'canRead()Z')
+    return answer.tag === 'BOOLEAN' && answer.value
+  }
+}
+
+/** Into the directory that both see. */
+function carried(jar: AgentJar, dir: SessionDirectory): string {
+  dir.put(AGENT, readFileSync(jar.path), undefined)
+  return join(dir.path, AGENT)
+}

@@ -1,0 +1,60 @@
+// Whether the target can read the agent where it is installed; else it is given a copy.
+
+import { readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { TargetProcess } from '../../attach/target-process.ts'
+
+const READ = 4
+const ENTER = 1
+
+interface User {
+  readonly uid: number
+  readonly groups: readonly number[]
+}
+
+/** Whether the target finds the same file under this name of ours, and may read it. */
+export function seesJar(target: TargetProcess, path: string): boolean {
+  const { pid, root, euid, egid, ownUsers } = target
+  // Of a user of its own, what others may read is what it may.
+  const user = { uid: ownUsers && euid === 0 ? -1 : euid, groups: [egid, ...groupsOf(pid)] }
+  return isSame(path, `${root}${path}`) && mayRead(path, user)
+}
+
+/** Supplementary ones. */
+function groupsOf(pid: number): number[] {
+  try {
+    const line = /^Groups:(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? ''
+    return line.trim().split(/\s+/).filter(Boolean).map(Number)
+  } catch {
+    return [] // it has gone, which somebody else will tell
+  }
+}
+
+function isSame(ours: string, theirs: string): boolean {
+  try {
+    const [a, b] = [statSync(ours), statSync(theirs)]
+    return a.dev === b.dev && a.ino === b.ino
+  } catch {
+    return false
+  }
+}
+
+/** By the mode bits of a file and of the directories above it; access control lists are not looked at. */
+function mayRead(path: string, user: User): boolean {
+  if (user.uid === 0) return true
+  if (!allows(path, user, READ)) return false
+  for (let at = dirname(path); ; at = dirname(at)) {
+    if (!allows(at, user, ENTER)) return false
+    if (at === dirname(at)) return true
+  }
+}
+
+function allows(path: string, { uid, groups }: User, bit: number): boolean {
+  try {
+    const { mode, uid: owner, gid } = statSync(path)
+    const shift = owner === uid ? 6 : groups.includes(gid) ? 3 : 0
+    return ((mode >> shift) & bit) !== 0
+  } catch {
+    return false
+  }
+}

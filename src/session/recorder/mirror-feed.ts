@@ -1,0 +1,146 @@
+// The connection over which a buffer of another machine comes: this end asks, round by round, and hands each whole one to the mirror.
+// It lives in the recording thread, so that each question is a sign of that thread's life.
+
+import type { Socket } from 'node:net'
+import { EX_IOERR, JfluidError } from '../../base/errors.ts'
+import { ANSWER_HEAD_BYTES, LAST, MalformedRound, MirrorRing, MORE } from '../../events/mirror.ts'
+import { LinkServer, type Meeting } from '../../wire/link.ts'
+import { CHUNK_BYTES, CHUNK_COUNT } from './buffer-size.ts'
+
+/** The agent has given us up by then, as it hears nothing either (Feeder.SILENT_NANOS). */
+const SILENT_MS = 15_000
+/** So often it is looked whether something has come. A process that is stopped meanwhile does not count that. */
+const LOOKS = 15
+
+/** The agent owes an answer, and the socket says nothing: a network that is away does not tell. */
+export class NothingComes extends JfluidError {
+  readonly exitCode = EX_IOERR
+  readonly hint =
+    'See whether the network is away, or the JVM stopped. Its agent gives the JVM its code back by itself.'
+  constructor(ms: number) {
+    super(`nothing came from the JVM for ${ms / 1000} s`)
+  }
+}
+
+/** Between two rounds, unless there is much. */
+const REST_MS = 2
+const MUCH_BYTES = 64 << 10
+/** What an agent has room for (Feeder.java). */
+const MOST_BYTES = 1 << 20
+
+/** Where the recording thread waits for the agent, and what that has to show. */
+export interface MirrorOffer {
+  readonly at: Meeting
+  readonly token: string
+}
+
+export class MirrorFeed {
+  readonly ring = new MirrorRing(CHUNK_BYTES, CHUNK_COUNT)
+  readonly #server: LinkServer
+  readonly #onProblem: (problem: unknown) => void
+  #socket: Socket | undefined
+  #timer: NodeJS.Timeout | undefined
+  #heard: Buffer[] = []
+  #heardBytes = 0
+  /** Of the round that goes on. */
+  #answers: Buffer[] = []
+  #roundBytes = 0
+  #looks = 0
+  #looking: NodeJS.Timeout | undefined
+
+  private constructor(server: LinkServer, onProblem: (problem: unknown) => void) {
+    this.#server = server
+    this.#onProblem = onProblem
+  }
+
+  /** @param onProblem  told of an agent that cannot be understood; the connection is closed then */
+  static async listen(
+    { at, token }: MirrorOffer,
+    onProblem: (problem: unknown) => void,
+    silentMs = SILENT_MS,
+  ): Promise<MirrorFeed> {
+    const feed = new MirrorFeed(await LinkServer.listen(at, token), onProblem)
+    void feed.#server.socket().then((socket) => feed.#begin(socket, silentMs))
+    return feed
+  }
+
+  get port(): number {
+    return this.#server.port
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    clearInterval(this.#looking)
+    this.#server.close()
+    this.#socket?.destroy()
+  }
+
+  #begin(socket: Socket, silentMs: number): void {
+    this.#socket = socket
+    this.#looking = setInterval(() => {
+      if (++this.#looks < LOOKS) return
+      socket.destroy()
+      this.#onProblem(new NothingComes(silentMs))
+    }, silentMs / LOOKS)
+    this.#server.close()
+    socket.setNoDelay(true)
+    socket.on('data', (bytes: Buffer) => {
+      try {
+        this.#hear(bytes)
+      } catch (problem) {
+        socket.destroy()
+        this.#onProblem(problem)
+      }
+    })
+    socket.on('error', () => {}) // `close` follows
+    socket.on('close', () => {
+      clearTimeout(this.#timer)
+      clearInterval(this.#looking)
+      this.ring.cut()
+    })
+    socket.resume()
+    this.#ask(true)
+  }
+
+  #ask(begins: boolean): void {
+    this.#socket?.write(this.ring.question(begins))
+  }
+
+  #hear(bytes: Buffer): void {
+    this.#looks = 0
+    this.#heard.push(bytes)
+    this.#heardBytes += bytes.length
+    if (this.#heardBytes < ANSWER_HEAD_BYTES) return
+    let all = this.#heard.length === 1 ? bytes : this.#heard[0]!
+    if (all.length < ANSWER_HEAD_BYTES) {
+      all = Buffer.concat(this.#heard)
+      this.#heard = [all]
+    }
+    const length = ANSWER_HEAD_BYTES + all.readUInt32LE(4)
+    if (length > MOST_BYTES || this.#heardBytes > length)
+      throw new MalformedRound(`${Math.max(length, this.#heardBytes)} bytes in answer to one question`)
+    if (this.#heardBytes < length) return
+    this.#answer(this.#heard.length === 1 ? all : Buffer.concat(this.#heard))
+  }
+
+  #answer(answer: Buffer): void {
+    this.#heard = []
+    this.#heardBytes = 0
+    this.#answers.push(answer)
+    this.#roundBytes += answer.length
+    if (this.#roundBytes > MOST_BYTES + 2 * CHUNK_BYTES * CHUNK_COUNT)
+      throw new MalformedRound('a round that has no end')
+    const kind = answer.readUInt32LE(0)
+    if (kind === MORE) {
+      this.#ask(false)
+      return
+    }
+    const much = this.#roundBytes > MUCH_BYTES
+    this.ring.take(this.#answers)
+    this.#answers = []
+    this.#roundBytes = 0
+    // The last one is confirmed, too: then the agent goes.
+    if (kind === LAST || much) this.#ask(true)
+    else this.#timer = setTimeout(() => this.#ask(true), REST_MS)
+  }
+}

@@ -1,0 +1,392 @@
+// The recording thread: reads the event buffer, builds the tree, answers the main thread.
+//
+// A round reads a bounded number of chunks, so an answer never waits long; events are read while one is made, too.
+// As long as chunks fill fast or few are free the next round follows at once; otherwise in 2 ms: 500 wake-ups a
+// second. Every round and every chunk moves the heartbeat on: a target that waits for us and sees it stand still for
+// 250 ms ends the session by itself, unless this thread wants a processor and gets none. So after an error it stands.
+
+import { readFileSync } from 'node:fs'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { parseStartTicks } from '../../attach/target-process.ts'
+import { CctBuilder, MOST_SAMPLED } from '../../cct/builder.ts'
+import { Course, MOST_SECONDS } from '../../cct/course.ts'
+import { Folding } from '../../cct/folding.ts'
+import { RootSums } from '../../cct/root-sums.ts'
+import { type SlowState, slowStateOf, treesOf } from '../../cct/slow-times.ts'
+import { snapshotOf } from '../../cct/snapshot.ts'
+import { Survivors } from '../../cct/survivors.ts'
+import { traceOf } from '../../cct/trace.ts'
+import { Tracer } from '../../cct/tracer.ts'
+import type { Tree } from '../../cct/tree.ts'
+import type { Weights } from '../../cct/weights.ts'
+import { openRing, type Ring } from '../../events/ring.ts'
+import { RingReader } from '../../events/ring-reader.ts'
+import { RegionBuilder } from '../../regions/builder.ts'
+import { MirrorFeed } from './mirror-feed.ts'
+import {
+  factsOf,
+  type RecorderCommand,
+  type RecorderData,
+  type RecorderMessage,
+  type RecorderRequest,
+  type RecorderStats,
+} from './recorder.ts'
+
+/** 65,000 events: one or two ms of work, a few times that where a dozen threads want the same processor. */
+const CHUNKS_A_ROUND = 16
+/** So many, at most, every few milliseconds while a picture is made, which must get on as well. */
+const CHUNKS_BETWEEN = 64
+const REST_MS = 2
+const SCARCE_EVERY_MS = 50
+/** Of the course, what a live view may show. */
+const LIVE_SECONDS = 1200
+
+if (parentPort === null) throw new Error('recorder-worker runs as a worker only')
+const port = parentPort
+
+class RecordingThread {
+  readonly #ring: Ring
+  /** Null where the buffer is a file. */
+  readonly #feed: MirrorFeed | null
+  readonly #builder: CctBuilder
+  /** In place of it, where regions are timed. */
+  readonly #regions: RegionBuilder | undefined
+  /** Before it, where calls are traced. */
+  readonly #tracer: Tracer | undefined
+  readonly #reader: RingReader
+  readonly #rootSums = new RootSums()
+  #folding: Folding | undefined
+  readonly #course = new Course(performance.now())
+  #timer: NodeJS.Timeout | undefined
+  #immediate: NodeJS.Immediate | undefined
+  #running = true
+  #ended = 0
+  #scarceAt = Number.NEGATIVE_INFINITY
+  #eventsBeforeReset = 0
+  /** Commands that came while a picture was made. */
+  readonly #aside: RecorderCommand[] = []
+
+  constructor(data: RecorderData, ring: Ring, feed: MirrorFeed | null) {
+    const { executed, firstMethod, regions, firstPlaced, trace, bound } = data
+    this.#ring = ring
+    this.#feed = feed
+    const alive = () => this.#atWork()
+    this.#builder = new CctBuilder(
+      undefined,
+      alive,
+      executed,
+      firstMethod,
+      bound === null ? undefined : Math.min(bound.contexts, MOST_SAMPLED),
+      firstPlaced,
+      bound ?? undefined,
+    )
+    this.#regions = regions ? new RegionBuilder() : undefined
+    this.#tracer = trace > 0 ? new Tracer(this.#builder, trace) : undefined
+    const sink = this.#regions ?? this.#tracer ?? this.#builder
+    this.#reader = new RingReader(this.#ring, sink, () => this.#beat())
+    const stat = readFileSync('/proc/thread-self/stat', 'utf8')
+    this.#ring.sign({
+      process: process.pid,
+      thread: Number.parseInt(stat, 10),
+      since: parseStartTicks(stat) ?? 0,
+    })
+  }
+
+  round(): void {
+    if (!this.#poll(CHUNKS_A_ROUND)) return
+    const { chunkCount } = this.#ring
+    const { freeChunks, idleChunks, returnedChunks, complete } = this.#reader
+    if (idleChunks > 0 && freeChunks <= chunkCount / 16) this.#tellScarce()
+    if (this.#ended === 0) {
+      this.#ended = this.#ring.ended()
+      if (this.#ended !== 0) send({ kind: 'ended', why: this.#ended })
+    }
+    const wereFree = freeChunks - returnedChunks
+    if (!complete || returnedChunks > chunkCount / 8 || (returnedChunks > 0 && wereFree < chunkCount / 4)) {
+      this.#immediate = setImmediate(() => this.round())
+    } else {
+      this.#timer = setTimeout(() => this.round(), REST_MS)
+    }
+  }
+
+  /** @returns whether there may be more rounds */
+  #poll(maxChunks: number): boolean {
+    if (!this.#running) return false
+    this.#beat()
+    this.#tick()
+    try {
+      this.#reader.poll(maxChunks)
+    } catch (error) {
+      this.#break(error)
+    }
+    return this.#running
+  }
+
+  /**
+   * A picture of a million contexts takes longer than the buffer has room for: threads would wait for it. Of a pause the
+   * builder must know before it has read too far beyond it.
+   */
+  #keepUp(): void {
+    while (this.#aside.length === 0) {
+      const next = receiveMessageOnPort(port) as { message: RecorderCommand } | undefined
+      if (next === undefined) break
+      if (next.message.kind === 'pause') this.command(next.message)
+      else this.#aside.push(next.message)
+    }
+    this.#poll(CHUNKS_BETWEEN)
+  }
+
+  /** Something has gone wrong that nobody else has caught. What was built stays, and can be asked for. */
+  fail(error: unknown): void {
+    this.#break(error)
+  }
+
+  command(command: RecorderCommand): void {
+    switch (command.kind) {
+      case 'pause':
+        this.#builder.pause(command.startTicks, command.endTicks)
+        this.#tracer?.pause(command.startTicks, command.endTicks)
+        this.#course.pause(command.endTicks - command.startTicks)
+        return
+      case 'timeRoots':
+        this.#builder.timeRoots(command.costs, this.#course)
+        return
+      case 'keepSlow':
+        this.#builder.keepSlow(command.threshold)
+        return
+      case 'courseBegins':
+        this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
+        return
+      case 'survivors':
+        this.#builder.survivors ??= new Survivors()
+        this.#builder.survivors.hear(command.news)
+        return
+      case 'markWarmup':
+        this.#builder.markWarmup()
+        return
+      case 'mayFold':
+        this.#folding = new Folding(this.#builder, command.ticksOfCall, command.ticksOfCount, () =>
+          this.#atWork(),
+        )
+        return
+      case 'fold':
+        this.#folding?.change(command.change, command.nowTicks)
+        return
+      case 'reset':
+        this.#builder.reset(command.nowTicks)
+        this.#regions?.reset()
+        this.#tracer?.reset()
+        this.#folding?.reset(command.nowTicks ?? 0)
+        this.#eventsBeforeReset = this.#reader.events - this.#builder.siteWords
+        this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
+        return
+      case 'request':
+        try {
+          this.#answer(command.id, command.request)
+        } catch (error) {
+          send({ kind: 'refused', id: command.id, error: factsOf(error) })
+        }
+        for (const later of this.#aside.splice(0)) this.command(later)
+    }
+  }
+
+  #answer(id: number, request: RecorderRequest): void {
+    switch (request.kind) {
+      case 'snapshot': {
+        const events = this.#events()
+        const snapshot = snapshotOf(
+          this.#builder,
+          request.options,
+          () => this.#atWork(),
+          () => this.#keepUp(),
+          this.#folding,
+        )
+        const buffers = new Set<ArrayBuffer>()
+        for (const tree of [snapshot.merged, ...snapshot.threads.map((t) => t.tree)])
+          addBuffers(tree, buffers)
+        const rootCalls = this.#builder.rootCalls?.state() ?? null
+        const slow = this.#slowState(request)
+        for (const tree of slow === null ? [] : treesOf(slow)) addBuffers(tree, buffers)
+        // After all trees: events are read while they are made.
+        const names = this.#builder.takeClassNames()
+        const firstCalls = this.#builder.takeFirstCalls()
+        const activities = snapshot.threads.map(({ number }) => this.#builder.activityOf(number))
+        const calls = this.#builder.callTable
+        const seconds = request.options.perThread === false ? LIVE_SECONDS : MOST_SECONDS
+        this.#tick()
+        const course = this.#course.state(seconds)
+        const picture = { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow }
+        send({ kind: 'reply', id, value: picture }, [...buffers])
+        return
+      }
+      case 'regions':
+        send({ kind: 'reply', id, value: this.#regions?.states() ?? [] })
+        return
+      case 'trace': {
+        const trace = this.#tracer && traceOf(this.#tracer, request.options, () => this.#keepUp())
+        const buffers = trace?.calls.flatMap(({ tracks }) =>
+          tracks.flatMap(({ events, times }) => [events.buffer, times.buffer]),
+        )
+        send({ kind: 'reply', id, value: trace }, buffers as ArrayBuffer[] | undefined)
+        return
+      }
+      case 'stats':
+        send({ kind: 'reply', id, value: this.#stats() })
+        return
+      case 'threads':
+        send({ kind: 'reply', id, value: this.#builder.platformThreads() })
+        return
+      case 'rootSums':
+        this.#poll(CHUNKS_BETWEEN) // what a root has done before somebody asks is told
+        send({ kind: 'reply', id, value: this.#rootSums.of(this.#builder) })
+        return
+      case 'methodSums':
+        send({ kind: 'reply', id, value: this.#folding?.sums(request.nowTicks) })
+        return
+      case 'called':
+        send({ kind: 'reply', id, value: request.methods.filter((it) => this.#wasCalled(it)) })
+        return
+      case 'finish':
+        if (this.#running) this.#readTheRest()
+        this.#builder.closeOpen(request.endTicks ?? this.#reader.lastTicks)
+        send({ kind: 'reply', id, value: this.#feed?.ring.isWhole ?? true })
+        return
+      case 'stop':
+        this.#halt()
+        this.#ring.close()
+        this.#feed?.close()
+        send({ kind: 'reply', id, value: undefined })
+        port.close()
+    }
+  }
+
+  #slowState({ options, slow: want }: RecorderRequest & { readonly kind: 'snapshot' }): SlowState | null {
+    const slow = this.#builder.rootCalls?.slow ?? null
+    if (slow === null || want === undefined) return null
+    return slowStateOf(
+      slow,
+      want,
+      options,
+      () => this.#atWork(),
+      () => this.#keepUp(),
+    )
+  }
+
+  #wasCalled(id: number): boolean {
+    return this.#regions?.has(id) ?? this.#builder.isCalled(id)
+  }
+
+  #readTheRest(): void {
+    this.#halt()
+    this.#feed?.ring.cut()
+    try {
+      this.#reader.drain()
+    } catch (error) {
+      this.#break(error)
+    }
+  }
+
+  #stats(): RecorderStats {
+    return {
+      events: this.#events(),
+      waitTicks: this.#waitTicks,
+      healed: this.#builder.healed,
+      followed: this.#builder.followed,
+      orphans: this.#builder.orphans,
+      openCalls: this.#builder.openCalls,
+      purged: this.#builder.purged,
+      collapsed: this.#builder.collapsed?.contexts ?? 0,
+      samples: samplesOf(this.#builder.weights),
+      allocatedBytes: this.#builder.allocatedBytes,
+      allocatedTold: this.#builder.allocatedTold,
+      virtualRoots: this.#builder.virtualRoots,
+      gaps: this.#ring.gaps(),
+      nodes: this.#builder.contexts,
+      calledMethods: this.#regions?.executed ?? this.#builder.methods,
+      lastTicks: this.#reader.lastTicks,
+      freeChunks: this.#reader.freeChunks,
+      disordered: this.#reader.disordered,
+      mapped: this.#ring.mapped,
+      ended: this.#ring.ended(),
+    }
+  }
+
+  #events(): number {
+    return this.#reader.events - this.#builder.siteWords - this.#eventsBeforeReset
+  }
+
+  get #waitTicks(): number {
+    return this.#builder.waitTicks + (this.#regions?.waitTicks ?? 0)
+  }
+
+  /** What has been read up to now is of the second that goes on. */
+  #tick(): void {
+    const now = performance.now()
+    this.#builder.nowMs = performance.timeOrigin + now
+    this.#course.tick(now, this.#events(), this.#waitTicks)
+  }
+
+  #tellScarce(): void {
+    const now = performance.now()
+    if (now - this.#scarceAt < SCARCE_EVERY_MS) return
+    this.#scarceAt = now
+    send({ kind: 'scarce' })
+  }
+
+  /** While the tree is worked on for long, and no events can be read. */
+  #atWork(): void {
+    this.#beat()
+    if (this.#running) this.#reader.setAside()
+  }
+
+  #beat(): void {
+    if (this.#running) this.#ring.beat()
+  }
+
+  #break(error: unknown): void {
+    this.#halt()
+    send({ kind: 'broken', error: factsOf(error) })
+  }
+
+  #halt(): void {
+    this.#running = false
+    clearTimeout(this.#timer)
+    clearImmediate(this.#immediate)
+  }
+}
+
+function samplesOf(weights: Weights): RecorderStats['samples'] {
+  const { count, sum, max } = weights
+  const [p50, p90, p99] = [0.5, 0.9, 0.99].map((part) => weights.percentile(part))
+  return { count, sum, p50: p50!, p90: p90!, p99: p99!, max }
+}
+
+function send(message: RecorderMessage, transfer: ArrayBuffer[] = []): void {
+  port.postMessage(message, transfer)
+}
+
+function addBuffers(tree: Tree, into: Set<ArrayBuffer>): void {
+  for (const array of [tree.method, tree.parent, tree.size, ...Object.values(tree.metrics)]) {
+    if (array.buffer instanceof ArrayBuffer) into.add(array.buffer)
+  }
+}
+
+try {
+  const data = workerData as RecorderData
+  let recording: RecordingThread
+  let mirrorPort = 0
+  if (typeof data.ring === 'string') recording = new RecordingThread(data, openRing(data.ring), null)
+  else {
+    const feed: MirrorFeed = await MirrorFeed.listen(data.ring, (problem) => recording.fail(problem))
+    recording = new RecordingThread(data, feed.ring, feed)
+    mirrorPort = feed.port
+  }
+  port.on('message', (command: RecorderCommand) => recording.command(command))
+  // Of this thread alone. Without it the thread would end, and the tree with it.
+  process.on('uncaughtException', (error) => recording.fail(error))
+  send({ kind: 'ready', port: mirrorPort })
+  recording.round()
+} catch (error) {
+  send({ kind: 'broken', error: factsOf(error) })
+  port.close()
+}

@@ -1,0 +1,557 @@
+// The recording end of a session, seen from the main thread: a worker that reads the event buffer
+// and builds the tree. Only what is asked for crosses between the two, and nothing here ever waits
+// for the worker except through a promise.
+
+import { Worker, type WorkerOptions } from 'node:worker_threads'
+import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import type { Activity } from '../../cct/activity.ts'
+import { type CallTable, leastOfMethod } from '../../cct/call-ids.ts'
+import type { ContextBound } from '../../cct/collapsed.ts'
+import type { Calibration } from '../../cct/compensation.ts'
+import type { CourseState } from '../../cct/course.ts'
+import type { FoldChange, MethodSums } from '../../cct/folding.ts'
+import type { CostKind } from '../../cct/metric.ts'
+import {
+  courseTimes,
+  type ProbeCosts,
+  type RootCallsState,
+  type RootCallTimes,
+  rootCallTimes,
+} from '../../cct/root-calls.ts'
+import type { RootSum } from '../../cct/root-sums.ts'
+import type { SlowThreshold } from '../../cct/slow-calls.ts'
+import type { SlowCallTimes, SlowState, SlowTimes, SlowWant } from '../../cct/slow-times.ts'
+import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../../cct/snapshot.ts'
+import type { SurvivorNews } from '../../cct/survivors.ts'
+import type { Trace, TraceOptions } from '../../cct/trace.ts'
+import type { Snapshot, Tree } from '../../cct/tree.ts'
+import type { RootErrors } from '../../cct/uncertainty.ts'
+import type { RegionState } from '../../regions/builder.ts'
+import type { MirrorOffer } from './mirror-feed.ts'
+
+/** A thread of the target as its agent describes it. */
+export interface RecordedThread {
+  /** Java thread id. */
+  readonly id: number
+  readonly name: string
+  readonly virtual: boolean
+}
+
+export interface RecorderSnapshotOptions {
+  /** Default: time. */
+  readonly cost?: CostKind
+  readonly calibration: Calibration
+  readonly nsPerTick: number
+  /** Charges open frames up to now, in this snapshot only. */
+  readonly nowTicks?: number
+  /** By jfluid thread number. May go on growing: `unknownThreads` compares with it. */
+  readonly threads: ReadonlyMap<number, RecordedThread>
+  /** If given, trees say what their times may be wrong by. */
+  readonly errors?: RootErrors
+  /** Default: true. */
+  readonly perThread?: boolean
+  /** Ids below stand for waiting. */
+  readonly firstMethod?: number
+  /** Of allocations: one of so many was recorded. */
+  readonly every?: number
+  /** What is wanted of slow calls; nothing, unless given. */
+  readonly slow?: SlowWant
+}
+
+export interface RecorderStats {
+  /** Enter and exit events decoded since the start, or since `reset`. */
+  readonly events: number
+  /** Ticks that target threads waited for us. */
+  readonly waitTicks: number
+  readonly healed: number
+  /** Tasks and threads taken up below the context they come from, and those where that was lost. */
+  readonly followed: number
+  readonly orphans: number
+  /** Calls that had not ended at the end, where what they have executed is told when they end. */
+  readonly openCalls: number
+  /** Contexts of samples that have become part of their callers. */
+  readonly purged: number
+  /** Contexts of calls that have become rows of collapsed contexts. */
+  readonly collapsed: number
+  /** How many samples, and of their weights (event-layout.ts) the sum and percentiles. */
+  readonly samples: {
+    readonly count: number
+    readonly sum: number
+    readonly p50: number
+    readonly p90: number
+    readonly p99: number
+    readonly max: number
+  }
+  /** What the JVM says that calls of roots have allocated, those that have ended; and calls of which it does not say. */
+  readonly allocatedBytes: number
+  /** By thread number: how many of them. */
+  readonly allocatedTold: ReadonlyMap<number, number>
+  readonly virtualRoots: number
+  /** What the target could not record. */
+  readonly gaps: number
+  /** Contexts, over all threads. */
+  readonly nodes: number
+  /** Distinct methods called. */
+  readonly calledMethods: number
+  /** Session time of the latest event. */
+  readonly lastTicks: number
+  readonly freeChunks: number
+  /** Switches of virtual threads that were lost. */
+  readonly disordered: number
+  /** Whether the buffer is mapped, or read as a file. */
+  readonly mapped: boolean
+  /** 0, or why the target has stopped recording by itself: ENDED_SILENT and its like. */
+  readonly ended: number
+}
+
+/** What the worker is started with. */
+export interface RecorderData {
+  /** A path; or what comes over a connection, where the target sees no file of ours. */
+  readonly ring: string | MirrorOffer
+  /** Events tell what was executed, and not the time. */
+  readonly executed: boolean
+  /** Ids below stand for waiting. */
+  readonly firstMethod: number
+  /** They tell durations of regions, and there are no trees. */
+  readonly regions: boolean
+  /** The same method called from two places is two contexts, from this id on; null: it is one. */
+  readonly firstPlaced: number | null
+  /** So many calls of roots are kept event by event. */
+  readonly trace: number
+  /** Null: any number. */
+  readonly bound: ContextBound | null
+}
+
+export type RecorderRequest =
+  | { readonly kind: 'snapshot'; readonly options: SnapshotOptions; readonly slow?: SlowWant }
+  | { readonly kind: 'regions' }
+  | { readonly kind: 'trace'; readonly options: TraceOptions }
+  | { readonly kind: 'stats' }
+  | { readonly kind: 'threads' }
+  | { readonly kind: 'rootSums' }
+  | { readonly kind: 'methodSums'; readonly nowTicks: number }
+  | { readonly kind: 'called'; readonly methods: readonly number[] }
+  | { readonly kind: 'finish'; readonly endTicks: number | undefined }
+  | { readonly kind: 'stop' }
+
+export type RecorderCommand =
+  | { readonly kind: 'pause'; readonly startTicks: number; readonly endTicks: number }
+  | { readonly kind: 'markWarmup' }
+  | { readonly kind: 'timeRoots'; readonly costs: ProbeCosts }
+  | { readonly kind: 'keepSlow'; readonly threshold: SlowThreshold }
+  | { readonly kind: 'courseBegins' }
+  | { readonly kind: 'mayFold'; readonly ticksOfCall: number; readonly ticksOfCount: number }
+  | {
+      readonly kind: 'fold'
+      readonly change: FoldChange
+      readonly nowTicks: number
+    }
+  | { readonly kind: 'survivors'; readonly news: SurvivorNews }
+  | { readonly kind: 'reset'; readonly nowTicks: number | undefined }
+  | { readonly kind: 'request'; readonly id: number; readonly request: RecorderRequest }
+
+/** An error on its way between threads: classes do not survive that. */
+export interface ErrorFacts {
+  readonly message: string
+  readonly exitCode: number
+  readonly hint: string
+}
+
+export type RecorderMessage =
+  /** With the port where the agent is waited for; 0: there is a file. */
+  | { readonly kind: 'ready'; readonly port: number }
+  | { readonly kind: 'scarce' }
+  | { readonly kind: 'ended'; readonly why: number }
+  | { readonly kind: 'broken'; readonly error: ErrorFacts }
+  | { readonly kind: 'reply'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'refused'; readonly id: number; readonly error: ErrorFacts }
+
+/** Something went wrong in the recording thread. What it had built can still be asked for. */
+export class RecorderFailed extends JfluidError {
+  readonly exitCode: number
+  readonly hint: string
+  constructor(facts: ErrorFacts) {
+    super(facts.message)
+    this.exitCode = facts.exitCode
+    this.hint = facts.hint
+  }
+}
+
+interface Waiting {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+export class Recorder {
+  /** Few chunks are free and some are idle: the agent could take those back. At most 20 times a second. */
+  onScarce: () => void = () => {}
+  /** The target has stopped recording by itself: ENDED_SILENT and its like. */
+  onEnded: (why: number) => void = () => {}
+  /** Recording has ended with an error; snapshots of what came before can still be taken. */
+  onError: (error: Error) => void = () => {}
+
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #requests = 0
+  #threads: ReadonlyMap<number, RecordedThread> = new Map()
+  /** By id: classes of which something was allocated, as of the latest `snapshot`. */
+  readonly classNames = new Map<number, string>()
+  /** By method, as of the latest `snapshot`: when it was called for the first time, to some ms, in ms since the epoch. */
+  readonly firstCalls = new Map<number, number>()
+  #port = 0
+  #gone: Error | undefined
+
+  private constructor(worker: Worker) {
+    this.#worker = worker
+  }
+
+  /** Where the agent is waited for that sends its buffer. */
+  get port(): number {
+    return this.#port
+  }
+
+  /**
+   * Starts the worker. Once this resolves it holds the buffer, so the file may be unlinked.
+   *
+   * @param ring     a path, or where the agent is waited for that sends it
+   * @param executed events tell what was executed, and not the time
+   * @param firstMethod ids below stand for waiting
+   * @param regions  they tell durations of regions
+   * @param firstPlaced the same method called from two places is two contexts, from this id on; null: it is one
+   * @param trace    so many calls of roots are kept event by event
+   * @param bound    of the contexts of the tree; null: any number
+   * @throws RecorderFailed if the buffer cannot be opened
+   */
+  static async start(
+    ring: string | MirrorOffer,
+    workerUrl = builtWorker(),
+    executed = false,
+    firstMethod = 1,
+    regions = false,
+    firstPlaced: number | null = null,
+    trace = 0,
+    bound: ContextBound | null = null,
+  ): Promise<Recorder> {
+    const workerData: RecorderData = { ring, executed, firstMethod, regions, firstPlaced, trace, bound }
+    const worker = new Worker(workerUrl, { workerData, ...ownOptions(), name: 'jfluid-recorder' })
+    const recorder = new Recorder(worker)
+    await new Promise<void>((resolve, reject) => {
+      worker.on('message', (message: RecorderMessage) => {
+        if (message.kind === 'ready') {
+          recorder.#port = message.port
+          resolve()
+        } else if (message.kind === 'broken') {
+          const error = new RecorderFailed(message.error)
+          reject(error)
+          recorder.onError(error)
+        } else recorder.#receive(message)
+      })
+      worker.on('error', (cause) => {
+        const error = new RecorderFailed(factsOf(cause))
+        reject(error)
+        recorder.#lose(error)
+        recorder.onError(error)
+      })
+      worker.on('exit', () => {
+        const error = new Error('the recorder has stopped')
+        reject(error)
+        recorder.#lose(error)
+      })
+    })
+    return recorder
+  }
+
+  async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
+    const { threads, cost, calibration, nsPerTick, nowTicks, errors, perThread, firstMethod, every } = options
+    this.#threads = threads
+    const { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow } =
+      (await this.#ask({
+        kind: 'snapshot',
+        ...(options.slow !== undefined && { slow: options.slow }),
+        options: {
+          calibration,
+          nsPerTick,
+          ...(cost !== undefined && { cost }),
+          ...(nowTicks !== undefined && { nowTicks }),
+          ...(errors !== undefined && { errors }),
+          ...(perThread !== undefined && { perThread }),
+          ...(firstMethod !== undefined && { firstMethod }),
+          ...(every !== undefined && { every }),
+        },
+      })) as {
+        snapshot: NumberedSnapshot
+        activities: Activity[]
+        events: number
+        names: [number, string][]
+        firstCalls: [number, number][]
+        calls: CallTable | null
+        rootCalls: RootCallsState | null
+        course: CourseState
+        slow: SlowState | null
+      }
+    for (const [id, name] of names) this.classNames.set(id, name)
+    for (const [method, at] of firstCalls) this.firstCalls.set(method, at)
+    const methodOf = calls && leastOfMethod(calls)
+    const withMethods = (tree: Tree): Tree => (methodOf === null ? tree : { ...tree, methodOf })
+    const unit = rootCalls === null ? null : cost === 'bytecodes' ? 'bytecodes' : 'ns'
+    return {
+      ...(calls !== null && { calls }),
+      ...(rootCalls !== null && unit !== null && { rootCalls: rootCallTimes(rootCalls, unit, nsPerTick) }),
+      course: courseTimes(course, unit, nsPerTick),
+      ...(slow !== null && unit !== null && { slow: this.#slowTimes(slow, unit, nsPerTick, withMethods) }),
+      merged: withMethods(snapshot.merged),
+      threads: snapshot.threads.map(({ number, tree }, i) => ({
+        ...this.#name(number),
+        tree: withMethods(tree),
+        activity: activities[i]!,
+      })),
+      events,
+      waitNs: snapshot.waitNs,
+      healed: snapshot.healed,
+    }
+  }
+
+  #slowTimes(
+    state: SlowState,
+    unit: RootCallTimes['unit'],
+    nsPerTick: number,
+    withMethods: (tree: Tree) => Tree,
+  ): SlowTimes {
+    const scale = unit === 'ns' ? nsPerTick : 1
+    const { threshold, thresholdTicks, count, dropped, slowest, latest, tree } = state
+    const call = ({ thread, ticks, tree: own, ...rest }: SlowState['slowest'][number]): SlowCallTimes => ({
+      ...rest,
+      thread: this.#name(thread),
+      time: ticks * scale,
+      ...(own !== undefined && { tree: withMethods(own) }),
+    })
+    return {
+      ...{ unit, count, dropped },
+      threshold: threshold === 'p99' ? threshold : threshold * scale,
+      thresholdNow: thresholdTicks === null ? null : thresholdTicks * scale,
+      slowest: slowest.map(call),
+      latest: latest && call(latest),
+      ...(tree !== undefined && { tree: withMethods(tree) }),
+    }
+  }
+
+  /** Regions that have been executed, in sessions that time regions. */
+  regions(): Promise<RegionState[]> {
+    return this.#ask({ kind: 'regions' }) as Promise<RegionState[]>
+  }
+
+  /**
+   * The calls that are kept event by event, so far; undefined unless that was asked for.
+   *
+   * @param threads by jfluid thread number
+   */
+  async trace(
+    options: TraceOptions,
+    threads: ReadonlyMap<number, RecordedThread>,
+  ): Promise<Trace | undefined> {
+    const trace = (await this.#ask({ kind: 'trace', options })) as Trace<number> | undefined
+    const nameOf = (number: number) => {
+      const known = threads.get(number)
+      return { id: known?.id ?? -number, name: known?.name || `thread #${number}` }
+    }
+    return (
+      trace && {
+        ...trace,
+        calls: trace.calls.map((call) => ({
+          ...call,
+          tracks: call.tracks.map((track) => ({ ...track, thread: nameOf(track.thread) })),
+        })),
+      }
+    )
+  }
+
+  stats(): Promise<RecorderStats> {
+    return this.#ask({ kind: 'stats' }) as Promise<RecorderStats>
+  }
+
+  /** What outermost calls of roots have taken so far, by root. */
+  rootSums(): Promise<RootSum[]> {
+    return this.#ask({ kind: 'rootSums' }) as Promise<RootSum[]>
+  }
+
+  /** Calls of roots are timed: before anything is recorded. */
+  timeRoots(costs: ProbeCosts): void {
+    this.#post({ kind: 'timeRoots', costs })
+  }
+
+  /** Keeps trees of slow calls from now on, where calls of roots are timed; anew, if some were kept. */
+  keepSlow(threshold: SlowThreshold): void {
+    this.#post({ kind: 'keepSlow', threshold })
+  }
+
+  /** What was before is preparation. */
+  courseBegins(): void {
+    this.#post({ kind: 'courseBegins' })
+  }
+
+  /** From now on methods may be folded, and trees say so: before anything is recorded. */
+  mayFold(ticksOfCall: number, ticksOfCount: number): void {
+    this.#post({ kind: 'mayFold', ticksOfCall, ticksOfCount })
+  }
+
+  /** Methods have other probes, or none. */
+  fold(change: FoldChange, nowTicks: number): void {
+    this.#post({ kind: 'fold', change, nowTicks })
+  }
+
+  /** After `mayFold`: what all methods have taken so far. */
+  methodSums(nowTicks: number): Promise<MethodSums> {
+    return this.#ask({ kind: 'methodSums', nowTicks }) as Promise<MethodSums>
+  }
+
+  /** Those of the methods that have been called, before a `reset` included. */
+  called(methods: readonly number[]): Promise<number[]> {
+    return this.#ask({ kind: 'called', methods }) as Promise<number[]>
+  }
+
+  /**
+   * Numbers of platform threads in the data that the map of the latest `snapshot` does not name.
+   * Virtual threads share one tree, and need no names.
+   */
+  async unknownThreads(): Promise<number[]> {
+    const seen = (await this.#ask({ kind: 'threads' })) as number[]
+    return seen.filter((number) => !this.#threads.has(number))
+  }
+
+  /** Takes a stop-the-world pause out of every active thread's time; may be told late. */
+  pause(startTicks: number, endTicks: number): void {
+    this.#post({ kind: 'pause', startTicks, endTicks })
+  }
+
+  /** Which of the objects that are looked after have come and gone. */
+  survivors(news: SurvivorNews): void {
+    this.#post({ kind: 'survivors', news })
+  }
+
+  /** What was measured so far becomes the warm-up share. */
+  markWarmup(): void {
+    this.#post({ kind: 'markWarmup' })
+  }
+
+  /**
+   * Starts counting anew; threads stay where they are.
+   *
+   * @param nowTicks if given, what open frames have spent until now is forgotten as well
+   */
+  reset(nowTicks?: number): void {
+    this.#post({ kind: 'reset', nowTicks })
+  }
+
+  /**
+   * Reads all that is there and closes open frames; the target must not be writing any more.
+   *
+   * @param endTicks up to where open frames are charged; default: the latest event's time
+   * @returns whether that was all; a buffer elsewhere may have been cut off
+   */
+  async finish(endTicks?: number): Promise<boolean> {
+    return (await this.#ask({ kind: 'finish', endTicks })) as boolean
+  }
+
+  /** Lets go of the buffer and ends the worker. Does nothing when that has happened already. */
+  async stop(): Promise<void> {
+    if (this.#gone !== undefined) return
+    const exit = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()))
+    await this.#ask({ kind: 'stop' }).catch(() => {}) // it is gone, which is what we want
+    await exit
+  }
+
+  #name(number: number): { id: number; name: string } {
+    if (number === VIRTUAL) return { id: 0, name: 'virtual threads' }
+    const known = this.#threads.get(number)
+    return known === undefined
+      ? { id: -number, name: `thread #${number}` }
+      : { id: known.id, name: known.name }
+  }
+
+  #ask(request: RecorderRequest): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#gone !== undefined) {
+        reject(this.#gone)
+        return
+      }
+      const id = ++this.#requests
+      this.#waiting.set(id, { resolve, reject })
+      this.#post({ kind: 'request', id, request })
+    })
+  }
+
+  #post(command: RecorderCommand): void {
+    this.#worker.postMessage(command)
+  }
+
+  #receive(message: Exclude<RecorderMessage, { kind: 'ready' | 'broken' }>): void {
+    switch (message.kind) {
+      case 'scarce':
+        this.onScarce()
+        return
+      case 'ended':
+        this.onEnded(message.why)
+        return
+      case 'reply':
+        this.#settle(message.id)?.resolve(message.value)
+        return
+      case 'refused':
+        this.#settle(message.id)?.reject(new RecorderFailed(message.error))
+    }
+  }
+
+  #settle(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    return waiting
+  }
+
+  #lose(error: Error): void {
+    this.#gone ??= error
+    for (const { reject } of this.#waiting.values()) reject(this.#gone)
+    this.#waiting.clear()
+  }
+}
+
+/** What is left of an error when it has crossed to another thread. */
+export function factsOf(error: unknown): ErrorFacts {
+  if (error instanceof JfluidError) {
+    return { message: error.message, exitCode: error.exitCode, hint: error.hint }
+  }
+  // Node.js ends a thread that has come to the limit of its heap, and what it held goes with it.
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    return {
+      message: 'the recording thread ran out of memory',
+      exitCode: EX_UNAVAILABLE,
+      hint: 'Choose a root that calls less, or give jfluid more memory: NODE_OPTIONS=--max-old-space-size=<MiB>.',
+    }
+  }
+  return {
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    exitCode: EX_SOFTWARE,
+    hint: 'Please report this.',
+  }
+}
+
+/**
+ * What a worker gets in place of what this process was started with, where it must.
+ *
+ * A worker inherits all that, such as limits of memory; passed on by name, what concerns the whole process (`--expose-gc`,
+ * `--max-old-space-size`) is refused. But with `--input-type`, which goes with `--eval` only, it refuses to be a file.
+ */
+function ownOptions(): Pick<WorkerOptions, 'execArgv' | 'env'> {
+  const { env, execArgv } = process
+  const isTyped = execArgv.some((it) => it.startsWith('--input-type'))
+  return isTyped || env.NODE_OPTIONS?.includes('--input-type')
+    ? { execArgv: [], env: { ...env, NODE_OPTIONS: '' } }
+    : {}
+}
+
+/** The compiled worker. When this file runs as TypeScript (in tests), the one of the latest build. */
+function builtWorker(): URL {
+  const compiled = import.meta.url.endsWith('.js')
+  return new URL(
+    compiled ? './recorder-worker.js' : '../../../dist/session/recorder/recorder-worker.js',
+    import.meta.url,
+  )
+}

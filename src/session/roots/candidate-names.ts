@@ -1,0 +1,48 @@
+// Names that a user may mean by --root, for completion: without an agent, by two attach commands.
+//
+// Classes are those that are loaded. Of their methods the JVM tells those that it has compiled (compiled-methods.ts), which are the
+// ones that have run a few hundred times; a root is mostly among them, and any other can be typed.
+
+import { compiledMethods } from '../../attach/compiled-methods.ts'
+import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
+import { loadedClassNames } from '../../attach/loaded-classes.ts'
+import { isOfJdk } from './root-candidates.ts'
+
+export interface CandidateNames {
+  /** `com.shop.Order`, without the JDK's. */
+  readonly classes: readonly string[]
+  /** `com.shop.Order.total`, as --root takes it. */
+  readonly methods: readonly string[]
+}
+
+/**
+ * Starts the JVM's Attach Listener thread, and stops its threads for some milliseconds.
+ *
+ * @throws what `openAttachSocket` throws
+ */
+export async function candidateNames(pid: number): Promise<CandidateNames> {
+  return await namesIn(await openAttachSocket(pid))
+}
+
+/**
+ * The same of a JVM whose socket is open.
+ *
+ * @param signal  once it is aborted, what is known will do
+ */
+export async function namesIn(connection: AttachConnection, signal?: AbortSignal): Promise<CandidateNames> {
+  const classes = (await loadedClassNames(connection, signal)).filter(isOwn).sort()
+  const methods = new Set<string>()
+  for (const compiled of await compiledMethods(connection, signal)) {
+    const name = /^[^(]+/.exec(compiled)?.[0] ?? ''
+    const dot = name.lastIndexOf('.')
+    const [className, method] = [name.slice(0, dot), name.slice(dot + 1)]
+    if (dot < 0 || !isOwn(className) || method === '<clinit>') continue
+    methods.add(`${className}.${method === '<init>' ? 'new' : method}`)
+  }
+  return { classes, methods: [...methods].sort() }
+}
+
+function isOwn(className: string): boolean {
+  if (/\$\$Lambda|\$Proxy\d+$|\+0x|\/0x|^jfluid\.|^java\.lang\.JFluid/.test(className)) return false
+  return !isOfJdk({ class: className, method: '', descriptor: '', loader: '' })
+}

@@ -1,0 +1,224 @@
+// Which methods of a JVM that was sampled would do as roots, best first.
+//
+// A root is profiled from its next call on, so a method that never returns (an event loop, the body of a worker) is no
+// use, however much of the time it explains. Samples tell such methods by what they do not show: a method that has come or
+// gone between two looks at a thread is called again; one that was on the thread's stack every time may never return.
+// Samples find running threads only; the dumps of all threads that go with them also show a worker that waits, outside of its task.
+
+import { isJdkName } from '../../base/jdk-names.ts'
+import { costsOf } from '../../cct/metric.ts'
+import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
+
+/** A thread as a dump shows it: `package.Class.method`, whatever the order. */
+export interface SeenStack {
+  /** Java thread id. */
+  readonly id: number
+  readonly frames: readonly string[]
+}
+
+export interface RootCandidate {
+  /** As `--root` takes it, without quotes: every overload of the method. */
+  readonly root: string
+  /** Of all samples, 0 to 1: recursive calls count once. */
+  readonly share: number
+  readonly samples: number
+  /** How often it was seen to begin: a lower bound of its calls. */
+  readonly seen: number
+  /** Names of its threads, the one with the most samples first. */
+  readonly threads: readonly string[]
+  /** Frames between the thread's start and it, where it has the most samples. */
+  readonly depth: number
+  /** Candidates among these frames. */
+  readonly below: number
+}
+
+export interface Candidates {
+  /** Best first. */
+  readonly roots: readonly RootCandidate[]
+  /** Methods that explain much, and were on the stack of their threads every time. Largest share first. */
+  readonly stays: readonly RootCandidate[]
+  /** All that were taken. */
+  readonly samples: number
+}
+
+/** A share below is not worth a root. */
+const LEAST_SHARE = 0.01
+const LEAST_SAMPLES = 2
+/** What each candidate above a method takes from its worth: whoever looks for a task wants the whole of it. */
+const NESTED = 0.8
+
+interface Found {
+  readonly name: MethodName
+  samples: number
+  seen: number
+  readonly threads: Map<string, number>
+  depth: number
+  /** Samples of the largest context so far, to which `depth` and `node` belong. */
+  largest: number
+  above: readonly string[]
+  comesAndGoes: boolean
+}
+
+/**
+ * @param dumps  stacks of all threads at some moments while it was sampled; the last at the end
+ */
+export function rootCandidates(
+  snapshot: Snapshot,
+  nameOf: (id: number) => MethodName,
+  dumps: readonly (readonly SeenStack[])[],
+): Candidates {
+  const found = new Map<string, Found>()
+  const looks = new Looks(dumps)
+  let samples = 0
+  for (const { id, name, tree } of snapshot.threads) {
+    const own = sumsOf(tree, nameOf)
+    samples += own.samples
+    for (const [root, it] of own.methods) {
+      const known = found.get(root) ?? newFound(it.name)
+      found.set(root, known)
+      known.samples += it.samples
+      known.seen += it.seen
+      known.threads.set(name, (known.threads.get(name) ?? 0) + it.samples)
+      if (it.largest > known.largest) {
+        known.largest = it.largest
+        known.depth = it.depth
+        known.above = it.above
+      }
+      known.comesAndGoes ||= it.seen > 1 || it.samples < own.samples || looks.without(id, root)
+    }
+  }
+  const worth = [...found].filter(
+    ([, it]) => it.samples >= Math.max(LEAST_SAMPLES, samples * LEAST_SHARE) && isUsable(it.name),
+  )
+  const taken = new Set(worth.filter(([, it]) => it.comesAndGoes).map(([root]) => root))
+  const of = (comesAndGoes: boolean): RootCandidate[] =>
+    worth
+      .filter(([, it]) => it.comesAndGoes === comesAndGoes)
+      .map(([root, it]) => ({
+        root,
+        share: it.samples / Math.max(1, samples),
+        samples: it.samples,
+        seen: it.seen,
+        threads: [...it.threads].sort(([, a], [, b]) => b - a).map(([name]) => name),
+        depth: it.depth,
+        below: it.above.filter((name) => taken.has(name)).length,
+      }))
+  const worthOf = ({ share, below }: RootCandidate): number => share * NESTED ** below
+  return {
+    roots: of(true).sort((a, b) => worthOf(b) - worthOf(a) || a.depth - b.depth || order(a.root, b.root)),
+    stays: of(false).sort((a, b) => b.share - a.share || b.depth - a.depth || order(a.root, b.root)),
+    samples,
+  }
+}
+
+/** What `--root` takes. */
+export function rootText({ class: className, method }: MethodName): string {
+  return `${className}.${method === '<init>' ? 'new' : method}`
+}
+
+/** Whether a class belongs to the JDK, as far as its name and its loader tell. */
+export function isOfJdk({ class: className, loader }: MethodName): boolean {
+  if (loader === 'bootstrap' || loader === 'platform') return true
+  return isJdkName(className)
+}
+
+/** A candidate: a method of the application. */
+function isUsable(name: MethodName): boolean {
+  return !isOfJdk(name) && isUsableRoot(name)
+}
+
+/** Whether a method has code of its own, in a class that can be changed, as far as names tell. */
+export function isUsableRoot(name: MethodName): boolean {
+  if (name.class === '' || name.method === '<clinit>') return false
+  // Hidden classes (lambdas, proxies of the JVM), those of reflection, and what is ours.
+  return !/\$\$Lambda|\/0x|\+0x|\$Proxy\d+$|\$\$(?:FastClass|Enhancer)|^jfluid\./.test(name.class)
+}
+
+function newFound(name: MethodName): Found {
+  return {
+    name,
+    ...{ samples: 0, seen: 0, depth: 0, largest: -1, above: [], comesAndGoes: false },
+    threads: new Map(),
+  }
+}
+
+type ThreadFound = Pick<Found, 'name' | 'samples' | 'seen' | 'depth' | 'largest' | 'above'>
+
+/** Sums of one thread, by root text. A method that is called by itself counts where it is outermost. */
+function sumsOf(
+  tree: Tree,
+  nameOf: (id: number) => MethodName,
+): { samples: number; methods: Map<string, ThreadFound> } {
+  const { total } = costsOf(tree)
+  const calls = tree.metrics.calls ?? new Float64Array(tree.count)
+  const texts = new Map<number, string>()
+  const methods = new Map<string, ThreadFound>()
+  /** By root text, where the subtree ends of the outermost call that is open. */
+  const openUntil = new Map<string, number>()
+  /** By root text, the node that has its largest context. */
+  const largest = new Map<string, number>()
+  const depth = new Int32Array(tree.count)
+  let samples = 0
+  for (let node = 0; node < tree.count; node++) {
+    const parent = tree.parent[node]!
+    depth[node] = parent < 0 ? 0 : depth[parent]! + 1
+    if (parent < 0) samples += total[node]!
+    const id = tree.method[node]!
+    const text = texts.get(id) ?? rootText(nameOf(id))
+    texts.set(id, text)
+    const until = openUntil.get(text)
+    if (until !== undefined && node < until) continue
+    openUntil.set(text, node + tree.size[node]!)
+    const known = methods.get(text) ?? { name: nameOf(id), ...NOTHING }
+    const isLargest = total[node]! > known.largest
+    if (isLargest) largest.set(text, node)
+    methods.set(text, {
+      ...known,
+      samples: known.samples + total[node]!,
+      seen: known.seen + calls[node]!,
+      ...(isLargest && { largest: total[node]!, depth: depth[node]! }),
+    })
+  }
+  for (const [text, it] of methods) {
+    if (it.samples < LEAST_SAMPLES) continue
+    methods.set(text, { ...it, above: waysAbove(tree, largest.get(text) ?? -1, texts) })
+  }
+  return { samples, methods }
+}
+
+const NOTHING = { samples: 0, seen: 0, depth: 0, largest: -1, above: [] as readonly string[] }
+/** Further up is of no interest: a stack may be as deep as the JVM allows. */
+const MOST_ABOVE = 512
+
+/** Root texts of what a node's callers are, each once. */
+function waysAbove(tree: Tree, node: number, texts: ReadonlyMap<number, string>): string[] {
+  const above = new Set<string>()
+  const own = texts.get(tree.method[node] ?? -1)
+  for (let at = tree.parent[node] ?? -1; at >= 0 && above.size < MOST_ABOVE; at = tree.parent[at]!) {
+    const text = texts.get(tree.method[at]!)
+    if (text !== undefined && text !== own) above.add(text)
+  }
+  return [...above]
+}
+
+/** Dumps, asked for one thing: was a thread without a method? */
+class Looks {
+  readonly #stacks: readonly ReadonlyMap<number, ReadonlySet<string>>[]
+
+  constructor(dumps: readonly (readonly SeenStack[])[]) {
+    this.#stacks = dumps.map((dump) => new Map(dump.map(({ id, frames }) => [id, new Set(frames)])))
+  }
+
+  /** Also true of a thread that has ended: what was on its stack has returned. Of virtual threads dumps say nothing. */
+  without(thread: number, root: string): boolean {
+    if (thread <= 0) return false
+    const last = this.#stacks.at(-1)
+    if (last !== undefined && !last.has(thread)) return true
+    const frame = root.endsWith('.new') ? `${root.slice(0, -'new'.length)}<init>` : root
+    return this.#stacks.some((stacks) => stacks.get(thread)?.has(frame) === false)
+  }
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

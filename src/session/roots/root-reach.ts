@@ -1,0 +1,149 @@
+// How many methods a root would lead to, before anything is instrumented: the agent is loaded, classes are read and thought
+// about, and we leave. `jfluid doctor --root`.
+//
+// Reading a class redefines nothing (see classBytes in the agent), so what has been compiled stays compiled. Methods that the
+// rewriter or the JVM would refuse are counted as reached: that is known only once they are rewritten.
+
+import type { ClassInfo } from '../../base/class-info.ts'
+import type { SkippedMethod } from '../../profile/profile.ts'
+import type { RevealPort } from '../../reveal/mirror.ts'
+import { NO_PAST } from '../../reveal/past.ts'
+import { Revealer, type RevealOptions, type Revelation } from '../../reveal/revealer.ts'
+import type { RootReport } from '../../reveal/roots.ts'
+import { Agent } from '../../wire/agent.ts'
+import type { OpenDoor } from '../doors/door.ts'
+import { answerInTime } from '../patience.ts'
+import { compiledPast } from '../target-past.ts'
+
+export interface SchemeReach {
+  /** Methods that get probes. */
+  readonly methods: number
+  /** Classes they are in. */
+  readonly classes: number
+}
+
+export interface RootReach {
+  readonly roots: readonly RootReport[]
+  readonly loadedClasses: number
+  /** All that is reachable: scheme A at once, scheme B at most. Of the classes that are loaded now. */
+  readonly schemeA: SchemeReach
+  /** What scheme B begins with. */
+  readonly schemeB: SchemeReach
+  /** Methods on the way that get no probes, of scheme A. */
+  readonly skipped: readonly SkippedMethod[]
+  /** Methods that the roots call themselves, as `package.Class.method`; a hundred or so at most. */
+  readonly callees: readonly string[]
+}
+
+const CALLEES = 100
+
+/** What is asked: all of a session's choices but the scheme. */
+export type ReachOptions = Omit<RevealOptions, 'scheme'>
+
+/** Where classes are read. */
+export interface ClassSource extends RevealPort {
+  readonly classes: readonly ClassInfo[]
+  /** Methods that are known to run, as `OpenDoor.executed` tells them. */
+  readonly executed: ReadonlySet<string>
+}
+
+/**
+ * Leaves the target as a session's end does.
+ *
+ * @param door     is closed, whatever happens
+ * @param onPhase  told what is being done
+ * @throws RootNotFound and other errors of the revealer
+ */
+export async function reachOfRoots(
+  door: OpenDoor,
+  options: ReachOptions,
+  onPhase: (phase: string) => void = () => {},
+): Promise<RootReach> {
+  const agent = new Agent(door.link)
+  try {
+    await agent.hello()
+    onPhase('reading classes')
+    const executed = await door.executed()
+    const { classes } = await agent.loadedClasses()
+    onPhase('following calls')
+    return await reachAmong({ classes, executed, classBytes: (ids) => agent.classBytes(ids) }, options)
+  } finally {
+    await answerInTime(agent.detach(), door.pid ?? 0).catch(() => {})
+    agent.close()
+    door.leave()
+  }
+}
+
+/** @throws RootNotFound and other errors of the revealer */
+export async function reachAmong(source: ClassSource, options: ReachOptions): Promise<RootReach> {
+  const { classes, executed } = source
+  const files = new Files(source)
+  const reveal = async (scheme: 'a' | 'b') => {
+    const revealer = new Revealer({ ...options, scheme }, files)
+    revealer.addClasses(classes)
+    const skipped = new Map<string, string>()
+    const note = (revelation: Revelation): void => {
+      for (const it of revelation.skipped) {
+        skipped.set(`${it.className}.${it.method}${it.descriptor}`.replaceAll('/', '.'), it.reason)
+      }
+    }
+    note(await revealer.start())
+    if (scheme === 'b' && options.lookAhead > 0) {
+      const past = executed.size > 0 ? compiledPast(executed) : NO_PAST
+      for await (const revelation of revealer.rootsWillRun(past)) note(revelation)
+    }
+    return { revealer, skipped }
+  }
+  const a = await reveal('a')
+  const b = await reveal('b')
+  return {
+    roots: a.revealer.roots(),
+    loadedClasses: classes.length,
+    schemeA: reached(a.revealer),
+    schemeB: reached(b.revealer),
+    skipped: [...a.skipped].map(([method, reason]) => ({ method, reason })),
+    callees: await calleesOf(a.revealer),
+  }
+}
+
+async function calleesOf(revealer: Revealer): Promise<string[]> {
+  const roots = [...revealer.methods()].filter((it) => it.root).map((it) => it.id)
+  const callees = await revealer.callees(roots, CALLEES)
+  return callees.map(({ className, name }) => `${className}.${name}`.replaceAll('/', '.'))
+}
+
+function reached(revealer: Revealer): SchemeReach {
+  const methods = [...revealer.methods()]
+  return { methods: methods.length, classes: new Set(methods.map((it) => it.classId)).size }
+}
+
+/** Two revealers read much the same: the target is asked once for what has been read lately. */
+class Files {
+  readonly #source: RevealPort
+  readonly #known = new Map<number, Uint8Array | null>()
+  #bytes = 0
+
+  constructor(source: RevealPort) {
+    this.#source = source
+  }
+
+  async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
+    const missing = ids.filter((id) => !this.#known.has(id))
+    const read = new Map<number, Uint8Array | null>()
+    if (missing.length > 0) {
+      const files = await this.#source.classBytes(missing)
+      missing.forEach((id, i) => {
+        read.set(id, files[i] ?? null)
+      })
+    }
+    const found = ids.map((id) => read.get(id) ?? this.#known.get(id) ?? null)
+    for (const [id, file] of read) {
+      if (this.#bytes > KEPT_BYTES) break
+      this.#known.set(id, file)
+      this.#bytes += file?.length ?? 0
+    }
+    return found
+  }
+}
+
+const KEPT_BYTES = 64 << 20

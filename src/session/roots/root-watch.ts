@@ -1,0 +1,131 @@
+// Watches for roots that nobody calls, each by itself: what one of several roots gives says nothing
+// about the others.
+
+import type { MethodTarget } from '../../reveal/method-ids.ts'
+import type { Callee } from '../../reveal/revealer.ts'
+import type { RootProgress } from '../../reveal/roots.ts'
+import type { StackRow } from '../../wire/messages.ts'
+import { CALLEES, describeIdleRoot, describeRootOnStack, rootsOnStacks, type StackMethod } from './stacks.ts'
+
+/** A root that is not called for so long deserves an explanation. */
+const PATIENCE_MS = 5000
+/** A root that is on a stack sooner may just have been called: its thread waits for an answer up to 1 s. */
+const SEEK_MS = 1100
+
+/** What the watch asks of the session. */
+export interface RootPort {
+  progress(): readonly RootProgress[]
+  method(id: number): MethodTarget
+  /** Those of the methods that have been called. */
+  called(ids: readonly number[]): Promise<readonly number[]>
+  stacks(): Promise<readonly StackRow[]>
+  /** The first few of what the methods call. */
+  callees(ids: Iterable<number>, enough: number): Promise<readonly Callee[]>
+  /** Why no class that the root names will do, and what to try. */
+  problemOf(root: string): string | null
+  isJdk(className: string): boolean
+  nowMs(): number
+  /** Roots are regions: nothing would do in their place. */
+  readonly areRegions?: boolean
+}
+
+interface Watched {
+  /** When it is looked at more closely: on the stacks at first, in the end for good. */
+  dueMs: number
+  readonly lastMs: number
+  note: string | null
+}
+
+export class RootWatch {
+  readonly #port: RootPort
+  readonly #watched = new Map<string, Watched>()
+  /** What is wrong with roots that have no method. */
+  readonly #failed = new Map<string, string>()
+  readonly #called = new Set<string>()
+
+  constructor(port: RootPort) {
+    this.#port = port
+  }
+
+  /** One line for each root that deserves one. */
+  get notes(): string[] {
+    const notes = [...this.#watched.values()].map((it) => it.note).filter((it) => it !== null)
+    return [...this.#failed.values(), ...notes]
+  }
+
+  /** No root has a method yet, and none has been looked at in vain. */
+  get armed(): boolean {
+    return this.#port.progress().every((it) => it.ids.size === 0 && !it.failed)
+  }
+
+  /** Roots with methods of which none has been called. */
+  async uncalled(): Promise<string[]> {
+    const roots = this.#port.progress().filter((it) => it.ids.size > 0)
+    const called = await this.#calledOf(roots)
+    return roots.filter((it) => !called.has(it.text)).map((it) => it.text)
+  }
+
+  /** Looks at the roots that have not been called. Costs next to nothing once all have. */
+  async look(): Promise<void> {
+    const now = this.#port.nowMs()
+    const waiting: RootProgress[] = []
+    for (const root of this.#port.progress()) {
+      if (root.ids.size > 0) {
+        this.#failed.delete(root.text)
+        if (!this.#called.has(root.text)) waiting.push(root)
+      } else if (root.failed && !this.#failed.has(root.text)) {
+        const problem = this.#port.problemOf(root.text)
+        if (problem !== null) this.#failed.set(root.text, problem)
+      }
+    }
+    if (waiting.length === 0) return
+    await this.#forgetCalled(waiting)
+    const due = waiting.filter((it) => !this.#called.has(it.text) && this.#isDue(it, now))
+    if (due.length > 0) await this.#explain(due, now)
+  }
+
+  #isDue({ text }: RootProgress, now: number): boolean {
+    const known = this.#watched.get(text)
+    if (known !== undefined) return now >= known.dueMs
+    this.#watched.set(text, { dueMs: now + SEEK_MS, lastMs: now + PATIENCE_MS, note: null })
+    return false
+  }
+
+  async #explain(due: readonly RootProgress[], now: number): Promise<void> {
+    const stacks = await this.#port.stacks()
+    // One that was called in the meantime may well be on a stack.
+    await this.#forgetCalled(due)
+    for (const root of due) {
+      const watched = this.#watched.get(root.text)
+      if (watched === undefined) continue
+      const isLast = now >= watched.lastMs
+      watched.dueMs = isLast ? Number.POSITIVE_INFINITY : watched.lastMs
+      const methods = [...root.ids].map((id) => stackMethod(this.#port.method(id)))
+      const found = rootsOnStacks(stacks, methods, (name) => this.#port.isJdk(name))
+      if (found.length === 0 && !isLast) continue
+      if (found.length > 0 && watched.note !== null) continue // it has been said
+      const calls = (await this.#port.callees(root.ids, CALLEES)).map(stackMethod)
+      const isRegion = this.#port.areRegions === true
+      watched.note =
+        found.length > 0
+          ? describeRootOnStack(found, calls, isRegion)
+          : describeIdleRoot(root.text, calls, isRegion)
+    }
+  }
+
+  async #forgetCalled(roots: readonly RootProgress[]): Promise<void> {
+    for (const text of await this.#calledOf(roots)) {
+      this.#called.add(text)
+      this.#watched.delete(text)
+    }
+  }
+
+  async #calledOf(roots: readonly RootProgress[]): Promise<Set<string>> {
+    const called = new Set(await this.#port.called(roots.flatMap((it) => [...it.ids])))
+    return new Set(roots.filter((it) => [...it.ids].some((id) => called.has(id))).map((it) => it.text))
+  }
+}
+
+function stackMethod({ className, name }: Callee): StackMethod {
+  return { class: className.replaceAll('/', '.'), method: name }
+}

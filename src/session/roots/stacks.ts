@@ -1,0 +1,86 @@
+// What is said of a root that is not called: it may be running already (our probes only see its next
+// call), or sit on a stack below methods that would do as roots.
+
+import type { StackRow } from '../../wire/messages.ts'
+
+/** So many callees are named. */
+export const CALLEES = 3
+
+/** A method as a stack names it: no overload. */
+export interface StackMethod {
+  /** With dots. */
+  readonly class: string
+  readonly method: string
+}
+
+export interface RootOnStack {
+  /** `fix.Blocker.serve` */
+  readonly root: string
+  readonly thread: string
+  /** What it is calling right now, nearest first, without JDK frames: candidates for a root. */
+  readonly callees: readonly string[]
+}
+
+/**
+ * Finds roots that are on a stack now.
+ *
+ * @param roots  class name with dots and method name of each root method
+ */
+export function rootsOnStacks(
+  stacks: readonly StackRow[],
+  roots: readonly StackMethod[],
+  isExcluded: (className: string) => boolean,
+): RootOnStack[] {
+  const found: RootOnStack[] = []
+  for (const stack of stacks) {
+    for (const root of roots) {
+      const at = stack.frames.findIndex((f) => f.class === root.class && f.method === root.method)
+      if (at < 0) continue
+      const callees = stack.frames
+        .slice(0, at)
+        .reverse()
+        .filter((f) => !isExcluded(f.class) && !(f.class === root.class && f.method === root.method))
+        .map(nameOf)
+      found.push({
+        root: nameOf(root),
+        thread: stack.name,
+        callees: [...new Set(callees)].slice(0, CALLEES),
+      })
+    }
+  }
+  return found
+}
+
+/**
+ * One sentence for the status line.
+ *
+ * @param calls  what the code of the root calls: it may be inside the JDK right now, or in another callee
+ */
+export function describeRootOnStack(
+  found: readonly RootOnStack[],
+  calls: readonly StackMethod[] = [],
+  isRegion = false,
+): string {
+  const { root, thread, callees } = found[0]!
+  const more = found.length > 1 ? ` (and ${found.length - 1} more)` : ''
+  if (isRegion) {
+    return `${root} is running in thread "${thread}"${more} since before the attach: it is timed from its next call on`
+  }
+  const all = [...new Set([...callees, ...calls.map(nameOf)])].slice(0, CALLEES)
+  const advice = all.length > 0 ? `; its callees would do as roots: ${all.join(', ')}` : ''
+  return `${root} is running in thread "${thread}"${more} since before the attach: its next call is profiled${advice}`
+}
+
+/** One sentence about a root that is on no stack either; what it calls may have other callers. */
+export function describeIdleRoot(root: string, calls: readonly StackMethod[], isRegion = false): string {
+  if (isRegion) return `region ${root} has not been executed yet`
+  const advice =
+    calls.length > 0
+      ? `; if others call them, its callees would do as roots: ${calls.slice(0, CALLEES).map(nameOf).join(', ')}`
+      : ''
+  return `root ${root} has not been called yet${advice}`
+}
+
+function nameOf(it: StackMethod): string {
+  return `${it.class}.${it.method === '<init>' ? 'new' : it.method}`
+}

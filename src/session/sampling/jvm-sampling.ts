@@ -1,0 +1,333 @@
+// A session that looks at a whole JVM from outside: no agent, no instrumentation. attach → sample → leave.
+//
+// It owns the order of things and what is known of the target; who takes the samples is a `Sampler`. To views and commands it
+// is what `Session` is, as far as they ask both.
+
+import { NoSuchProcess, type TargetFacts, thisClient } from '../../attach/admission.ts'
+import { systemProperties } from '../../attach/command.ts'
+import { openAttachSocket } from '../../attach/handshake.ts'
+import { mainClassOf } from '../../attach/java-command.ts'
+import { describeJvm } from '../../attach/jvms.ts'
+import { readTargetFacts } from '../../attach/target-facts.ts'
+import { stillRuns, type TargetProcess } from '../../attach/target-process.ts'
+import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import type { MethodName, Snapshot } from '../../cct/tree.ts'
+import { BadRecording } from '../../jfr/problem.ts'
+import type { Profile, Sampling } from '../../profile/profile.ts'
+import type { RootPattern } from '../../reveal/patterns.ts'
+import type { Ending } from '../ending.ts'
+import { FlightRecording } from './flight-recording.ts'
+import type { StartedRecording } from './recording-door.ts'
+import { SampledTree } from './sampled-tree.ts'
+import type { Sampler } from './sampler.ts'
+import { ThreadDumps } from './thread-dumps.ts'
+
+/** The recorder flushes once a second. */
+const POLL_MS = 200
+const CPU_TIME_SINCE = 25
+const UNKNOWN = '?'
+
+/** JDK 25 and newer have it, on Linux. */
+export class NoCpuTimeSamples extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint = 'Sample with --sampler jfr.'
+  constructor(pid: number, version: string) {
+    super(`JVM ${pid} cannot sample by CPU time: that came with JDK 25, and this is ${version}`)
+  }
+}
+
+export interface JvmSamplingOptions {
+  readonly sampling: Sampling
+  /** Samples are kept of what is inside of these; none: all. */
+  readonly roots?: readonly RootPattern[]
+  /** The target's end is the expected end of the session, as with `run`. */
+  readonly untilExit?: boolean
+  /** Once it is aborted, sampling does not begin any more. */
+  readonly signal?: AbortSignal
+}
+
+export interface JvmSamplingStatus {
+  readonly phase: 'recording' | 'ended'
+  readonly samples: number
+  /** Distinct methods seen. */
+  readonly methods: number
+  readonly elapsedMs: number
+  readonly warnings: readonly string[]
+}
+
+function described(facts: TargetFacts): Profile['target'] {
+  const { pid, version, vm, mainClass } = describeJvm(facts, thisClient())
+  return { pid, jdk: version ?? UNKNOWN, vm: vm ?? UNKNOWN, mainClass: mainClass ?? '' }
+}
+
+/** @throws NoCpuTimeSamples */
+function mustHaveSampler(by: Sampling['by'], pid: number, jdk: string): void {
+  if (by === 'cpu' && Number.parseInt(jdk, 10) < CPU_TIME_SINCE) throw new NoCpuTimeSamples(pid, jdk)
+}
+
+export class JvmSampling {
+  readonly #process: TargetProcess
+  readonly #options: JvmSamplingOptions
+  #target: Profile['target']
+  readonly #tree: SampledTree
+  readonly #sampler: Sampler
+  readonly #warnings = new Set<string>()
+  #startedAt = new Date()
+  #begun = performance.now()
+  #durationMs: number | undefined
+  #timer: NodeJS.Timeout | undefined
+  #polling: Promise<void> = Promise.resolve()
+  #ending: Ending | null = null
+  #truncated: string | null = null
+  #stopped: Promise<void> | undefined
+  #endWith: (reason: string) => void = () => {}
+  /** Resolves with the reason when the session ends otherwise than by `leave`. */
+  readonly ended: Promise<string>
+
+  private constructor(
+    process: TargetProcess,
+    options: JvmSamplingOptions,
+    target: Profile['target'],
+    tree: SampledTree,
+    sampler: Sampler,
+  ) {
+    this.#process = process
+    this.#options = options
+    this.#target = target
+    this.#tree = tree
+    this.#sampler = sampler
+    this.ended = new Promise((resolve) => {
+      this.#endWith = resolve
+    })
+  }
+
+  /**
+   * @throws what `openAttachSocket` throws, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples,
+   *         BadRecording, or why `signal` was aborted; the target is then as it was
+   */
+  static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
+    const { signal } = options
+    const connection = await openAttachSocket(pid, { signal })
+    signal?.throwIfAborted()
+    const properties = await systemProperties(connection)
+    const jdk = properties.get('java.version') ?? '?'
+    const { by } = options.sampling
+    mustHaveSampler(by, pid, jdk)
+    const target = {
+      pid,
+      jdk,
+      vm: properties.get('java.vm.name') ?? '?',
+      mainClass: mainClassOf(properties.get('sun.java.command'), connection.target.commandLine) ?? '',
+    }
+    const tree = new SampledTree(options.roots)
+    const sampler =
+      by === 'stacks'
+        ? new ThreadDumps(connection, tree, options.sampling)
+        : new FlightRecording(async () => connection, tree, options.sampling)
+    try {
+      signal?.throwIfAborted()
+      await sampler.start(signal)
+    } catch (error) {
+      if (!stillRuns(connection.target)) throw new NoSuchProcess(pid, 'has ended')
+      throw error
+    }
+    const session = new JvmSampling(connection.target, options, target, tree, sampler)
+    session.#arm()
+    return session
+  }
+
+  /**
+   * A JVM that has been started so that it samples itself; null if it has gone already.
+   *
+   * @throws NoCpuTimeSamples: an older JDK takes the setting, and records nothing
+   */
+  static adopt({ pid, name, repository }: StartedRecording, options: JvmSamplingOptions): JvmSampling | null {
+    const facts = readTargetFacts(pid)
+    if (facts === undefined) return null
+    const target = described(facts)
+    mustHaveSampler(options.sampling.by, pid, target.jdk)
+    const tree = new SampledTree(options.roots)
+    const recording = new FlightRecording(() => openAttachSocket(pid), tree, options.sampling)
+    const session = new JvmSampling(facts.process, options, target, tree, recording)
+    recording.adopt(name, repository)
+    session.#arm()
+    return session
+  }
+
+  #arm(): void {
+    this.#timer = setTimeout(() => {
+      this.#polling = this.#poll()
+    }, POLL_MS)
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      await this.#sampler.poll()
+    } catch (error) {
+      if (stillRuns(this.#process)) this.#endByItself(error)
+    }
+    if (!stillRuns(this.#process)) this.#noteTargetEnded()
+    else if (this.#target.vm === UNKNOWN) this.#describe()
+    if (this.#ending === null && this.#stopped === undefined) this.#arm()
+  }
+
+  /** A JVM that has just begun does not tell all of itself. */
+  #describe(): void {
+    const facts = readTargetFacts(this.pid)
+    if (facts !== undefined) this.#target = described(facts)
+  }
+
+  #endByItself(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error)
+    const exitCode = error instanceof JfluidError ? error.exitCode : EX_SOFTWARE
+    this.#ending = { how: 'by itself', reason, exitCode }
+    this.#truncated = reason
+    this.#end(reason)
+  }
+
+  #noteTargetEnded(): void {
+    if (this.#ending !== null) return
+    this.#ending = { how: 'target ended' }
+    if (!this.#options.untilExit) {
+      this.#truncated = 'the JVM ended'
+      this.#warnings.add('the JVM ended while it was sampled; this is what had been recorded')
+    }
+    this.#end('the JVM ended')
+  }
+
+  #end(reason: string): void {
+    this.#durationMs ??= performance.now() - this.#begun
+    this.#endWith(reason)
+  }
+
+  get pid(): number {
+    return this.#target.pid
+  }
+
+  get target(): Profile['target'] {
+    return this.#target
+  }
+
+  get sampling(): Sampling {
+    return this.#options.sampling
+  }
+
+  /** How the session ended; null while it has not. */
+  get ending(): Ending | null {
+    return this.#ending
+  }
+
+  get rootNames(): string[] {
+    return this.#tree.rootNames
+  }
+
+  /** No root was looked for, and there are no filters; see `outcome`. */
+  rootReport(): [] {
+    return []
+  }
+
+  filterReport(): [] {
+    return []
+  }
+
+  status(): JvmSamplingStatus {
+    return {
+      phase: this.#ending === null ? 'recording' : 'ended',
+      samples: this.#tree.samples,
+      methods: this.#tree.methods,
+      elapsedMs: this.#durationMs ?? performance.now() - this.#begun,
+      warnings: [...this.#warnings, ...this.#sampler.warnings()],
+    }
+  }
+
+  snapshot(perThread = true): Snapshot {
+    return this.#tree.snapshot(perThread)
+  }
+
+  methodName(id: number): MethodName {
+    return this.#tree.methodNames[id] ?? { class: '?', method: `#${id}`, descriptor: '', loader: '' }
+  }
+
+  /** Forgets the samples so far; once the session is over, they stay, as none follow. */
+  reset(): void {
+    if (this.#ending !== null || this.#stopped !== undefined) return
+    this.#tree.reset()
+    this.#startedAt = new Date()
+    this.#begun = performance.now()
+  }
+
+  /** The program under `run` did not end by itself: what was recorded is not all. */
+  endedBy(signal: string): void {
+    this.#truncated ??= signal
+    this.#warnings.add(`the program was ended by ${signal}; this is what had been recorded`)
+  }
+
+  /** Ends sampling in the target, and takes in the rest. */
+  leave(): Promise<void> {
+    this.#stopped ??= this.#leave()
+    return this.#stopped
+  }
+
+  async #leave(): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#polling
+    this.#durationMs ??= performance.now() - this.#begun
+    const lives = stillRuns(this.#process)
+    try {
+      await this.#sampler.stop(lives)
+      this.#ending ??= { how: 'detached' }
+    } catch (error) {
+      if (!stillRuns(this.#process)) {
+        await this.#sampler.stop(false)
+        this.#noteTargetEnded()
+      } else if (error instanceof BadRecording) this.#endByItself(error)
+      else {
+        this.#warnings.add(`the JVM may go on sampling for some minutes: ${String(error)}`)
+        this.#ending ??= { how: 'target silent' }
+      }
+    }
+  }
+
+  /** What has been recorded so far; sampling goes on. See `Session.profileSoFar`. */
+  profileSoFar(why: string): Profile {
+    const profile = this.profile()
+    return this.#ending === null ? { ...profile, truncated: why } : profile
+  }
+
+  /** The finished profile. Call after `leave`. */
+  profile(): Profile {
+    const { merged, threads } = this.snapshot()
+    const { samples, methods, warnings, elapsedMs } = this.status()
+    return {
+      target: this.#target,
+      mode: 'sample',
+      sampling: {
+        ...this.#options.sampling,
+        ...(this.#tree.hasRoots && { outside: this.#tree.outside }),
+      },
+      scheme: 'b',
+      roots: this.rootNames,
+      startedAt: this.#startedAt.toISOString(),
+      durationMs: elapsedMs,
+      calibration: { innerNs: 0, outerNs: 0, clock: 'ticks' },
+      instrumentation: {
+        instrumentedMethods: 0,
+        calledMethods: methods,
+        redefinitions: 0,
+        redefinedClasses: 0,
+        hotSwapMs: 0,
+        analysisMs: 0,
+        skipped: [],
+        gaps: 0,
+        healed: 0,
+      },
+      warmupMs: 0,
+      truncated: this.#truncated ?? false,
+      warnings: [...warnings],
+      events: { count: samples, waitMs: 0 },
+      methodNames: this.#tree.methodNames,
+      merged,
+      threads,
+    }
+  }
+}

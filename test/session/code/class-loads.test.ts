@@ -1,0 +1,216 @@
+// The order of things when classes are loaded while others are redefined: a log of what the target is told.
+
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it, vi } from 'vitest'
+import type { MethodTarget } from '../../../src/reveal/method-ids.ts'
+import type { Revelation } from '../../../src/reveal/revealer.ts'
+import { ClassLoads } from '../../../src/session/code/class-loads.ts'
+import { Installation, type Workshop } from '../../../src/session/code/installation.ts'
+import { Instrumenter, type Task } from '../../../src/session/code/instrumenter.ts'
+import { TargetClasses } from '../../../src/session/target-classes.ts'
+import { Turns } from '../../../src/session/turns.ts'
+import type { Agent, LoadAnswer } from '../../../src/wire/agent.ts'
+
+/** The class that is redefined on behalf of others; it has been there from the beginning. */
+const OLD = 1
+
+const method = (classId: number, id: number): MethodTarget => ({
+  ...{
+    id,
+    classId,
+    methodIndex: 0,
+    className: `c/C${classId}`,
+    name: `m${id}`,
+    descriptor: '()V',
+    root: false,
+  },
+})
+/** The class that is loaded has method 10 + its id; that calls one of OLD. */
+const leadingOn = (classId: number, ...more: Partial<Revelation>[]): Revelation =>
+  Object.assign(
+    {
+      instrument: [method(classId, 10 + classId), method(OLD, 100 + classId)],
+      ready: [10 + classId, 100 + classId],
+      ...{ skipped: [], reflection: false },
+    },
+    ...more,
+  )
+
+describe('a class in the load hook', () => {
+  let log: string[]
+  let revelations: Map<number, Revelation>
+  let inherits: boolean
+  let redefined: () => void
+  let slow: () => void
+  let turns: Turns
+  let installation: Installation
+  let loads: ClassLoads
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    log = []
+    revelations = new Map()
+    inherits = false
+    redefined = () => assert.fail('nothing is being redefined')
+    const agent = {
+      swapIsSlow: false,
+      whenSwapIsSlow(told: () => void) {
+        slow = () => {
+          this.swapIsSlow = true
+          told()
+        }
+      },
+      loadHook: (hook: number, answer: LoadAnswer | null) =>
+        log.push(answer === null ? `hook ${hook} as it is` : `hook ${hook}, ready: ${answer.ready}`),
+      loadedClasses: async () => ({ loaders: [], classes: [] }),
+    }
+    const instrumenter = Object.assign(new Instrumenter(agent as unknown as Agent), {
+      atLoad: (_id: number, _bytes: Uint8Array, _own: readonly Task[], ready: readonly number[]) => ({
+        answer: { poolEntries: 0, poolBytes: new Uint8Array(0), bodies: [], ready, highestId: 0 },
+        refusals: [],
+      }),
+      // A redefinition lasts until the test says so; what only is ready takes no time.
+      install: async (tasks: readonly Task[], ready: readonly number[]) => {
+        if (tasks.length > 0) {
+          log.push(`redefining for ${tasks.map((it) => it.id)}`)
+          await new Promise<void>((resolve) => {
+            redefined = resolve
+          })
+          agent.swapIsSlow = false
+        }
+        log.push(`${tasks.length > 0 ? 'redefined, ' : ''}ready: ${ready}`)
+        return { refusals: [], results: [] }
+      },
+    })
+    turns = new Turns((error) => log.push(String(error)))
+    const workshop = {
+      ...{ agent, instrumenter, turns, classes: new TargetClasses() },
+      revealer: {
+        classLoading: ({ id }: { id: number }) => {
+          const revelation = revelations.get(id)
+          if (revelation === undefined) throw new Error(`nothing is known of ${id}`)
+          return revelation
+        },
+        inherits: () => inherits,
+      },
+    } as unknown as Workshop
+    installation = new Installation(workshop)
+    loads = new ClassLoads(workshop, installation, (error) => log.push(String(error)))
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  const settled = () => vi.advanceTimersByTimeAsync(1)
+  const load = (id: number, urgent = false): Promise<unknown> => {
+    loads.loading({ hook: id, id, loader: 7, name: `c/C${id}`, bytes: new Uint8Array(0), urgent })
+    return settled()
+  }
+
+  it('is answered when what it leads to in others is in', async () => {
+    revelations.set(2, leadingOn(2))
+    await load(2)
+    assert.deepEqual(log, ['redefining for 102'])
+    redefined()
+    await settled()
+    assert.deepEqual(log, ['redefining for 102', 'redefined, ready: 102', 'hook 2, ready: 12'])
+    assert.equal(installation.lateClasses, 0)
+  })
+
+  it('is answered early if the redefinition is slow; then the first calls of its methods wait', async () => {
+    revelations.set(2, leadingOn(2))
+    await load(2)
+    slow()
+    await settled()
+    assert.deepEqual(log, ['redefining for 102', 'hook 2, ready: '])
+    redefined()
+    await settled()
+    assert.deepEqual(log.slice(2), ['redefined, ready: 102', 'ready: 12'])
+    assert.equal(installation.lateClasses, 0)
+  })
+
+  it('waits longer if it inherits what it leads to, and is counted if that was not enough', async () => {
+    inherits = true
+    revelations.set(2, leadingOn(2))
+    await load(2)
+    slow()
+    await vi.advanceTimersByTimeAsync(140)
+    assert.deepEqual(log, ['redefining for 102'])
+    await vi.advanceTimersByTimeAsync(20)
+    assert.deepEqual(log, ['redefining for 102', 'hook 2, ready: '])
+    assert.equal(installation.lateClasses, 1)
+    redefined()
+    await settled()
+  })
+
+  it('is answered out of turn if a slow redefinition may be waiting for it', async () => {
+    revelations.set(2, leadingOn(2))
+    revelations.set(3, leadingOn(3))
+    await load(2)
+    await load(3)
+    assert.deepEqual(log, ['redefining for 102'])
+    slow()
+    await settled()
+    assert.deepEqual(log, ['redefining for 102', 'hook 2, ready: ', 'hook 3, ready: '])
+    // What 3 and 4 lead to is in before methods of either are ready, and before anything else is begun.
+    revelations.set(4, leadingOn(4))
+    await load(4)
+    redefined()
+    await settled()
+    assert.deepEqual(log.slice(3), [
+      'hook 4, ready: ',
+      ...['redefined, ready: 102', 'ready: 12', 'redefining for 103,104'],
+    ])
+    redefined()
+    await settled()
+    assert.deepEqual(log.slice(7), ['redefined, ready: 13,14,103,104'])
+    redefined()
+    await settled()
+    assert.equal(installation.lateClasses, 0)
+  })
+
+  it('does not wait while nothing is recorded yet: nothing is missed then', async () => {
+    inherits = true
+    let goOn = () => {}
+    const turn = turns.enqueue(() => new Promise((resolve) => (goOn = resolve)))
+    revelations.set(2, leadingOn(2))
+    revelations.set(3, leadingOn(3))
+    await load(2)
+    assert.deepEqual(log, [])
+    let begin = () => {}
+    const begun = loads.beforeRecording(() => new Promise((resolve) => (begin = resolve)))
+    await load(3)
+    assert.deepEqual(log, ['hook 2, ready: ', 'hook 3, ready: '])
+    begin()
+    await begun
+    goOn()
+    await turn
+    await settled()
+    assert.deepEqual(log.slice(2), ['redefining for 102,103'])
+    redefined()
+    await settled()
+    assert.equal(installation.lateClasses, 0)
+  })
+
+  it('that a redefinition itself loads does not wait for its turn', async () => {
+    inherits = true
+    revelations.set(2, leadingOn(2))
+    revelations.set(3, leadingOn(3))
+    await load(2)
+    await load(3, true)
+    assert.deepEqual(log, ['redefining for 102', 'hook 3, ready: '])
+    redefined()
+    await settled()
+    // Whoever is to run it waits for the redefinition that has loaded it: nothing was missed.
+    assert.equal(installation.lateClasses, 0)
+  })
+
+  it('stays as it is if it cannot be looked into', async () => {
+    await load(5)
+    assert.deepEqual(log, ['hook 5 as it is', 'Error: nothing is known of 5'])
+    // And the next one has its turn.
+    revelations.set(2, leadingOn(2, { instrument: [method(2, 12)], ready: [12] }))
+    await load(2)
+    assert.deepEqual(log.slice(2), ['hook 2, ready: 12'])
+  })
+})

@@ -1,0 +1,89 @@
+// What turns up while the first methods go in: it is in before recording begins.
+
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it, vi } from 'vitest'
+import type { ClassInfo } from '../../../src/base/class-info.ts'
+import type { MethodTarget } from '../../../src/reveal/method-ids.ts'
+import type { Revelation } from '../../../src/reveal/revealer.ts'
+import { Installation, type Workshop } from '../../../src/session/code/installation.ts'
+import { Instrumenter, type Task } from '../../../src/session/code/instrumenter.ts'
+import { TargetClasses } from '../../../src/session/target-classes.ts'
+import { Turns } from '../../../src/session/turns.ts'
+import type { Agent } from '../../../src/wire/agent.ts'
+
+const method = (classId: number, id: number): MethodTarget => ({
+  ...{ id, classId, methodIndex: 0, className: `c/C${classId}` },
+  ...{ name: `m${id}`, descriptor: '()V', root: false },
+})
+const found = (...instrument: MethodTarget[]): Revelation => ({
+  ...{ instrument, ready: instrument.map(({ id }) => id), skipped: [], reflection: false },
+})
+const loaded = (id: number): ClassInfo => ({
+  ...{ id, name: `c/C${id}`, loader: 7, superId: 0, interfaceIds: [], access: 0, flags: 0, nestHost: 0 },
+})
+
+describe('before recording begins', () => {
+  let installed: number[][]
+  /** Answers to the questions for what has appeared, first to last; nothing after them. */
+  let answers: Revelation[]
+  /** What each list of the loaded classes has. */
+  let lists: ClassInfo[][]
+  let classes: TargetClasses
+  let installation: Installation
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    installed = []
+    answers = []
+    lists = []
+    const agent = { loadedClasses: async () => ({ loaders: [], classes: lists.shift() ?? [] }) }
+    const instrumenter = Object.assign(new Instrumenter(agent as unknown as Agent), {
+      install: async (tasks: readonly Task[]) => {
+        installed.push(tasks.map(({ id }) => id))
+        return { refusals: [], results: [] }
+      },
+    })
+    classes = new TargetClasses()
+    installation = new Installation({
+      ...{ agent, instrumenter, classes },
+      turns: new Turns((error) => assert.fail(String(error))),
+      revealer: { addClasses: () => {}, classesAppeared: async () => answers.shift() ?? found() },
+    } as unknown as Workshop)
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('what only a refused method calls goes in, though no class has appeared', async () => {
+    await installation.begin([found(method(1, 1))])
+    answers = [found(method(1, 2)), found(method(1, 3))]
+    await installation.catchUp()
+    assert.deepEqual(installed, [[1], [2], [3]])
+  })
+
+  it('methods of a class that the JVM was still defining go in, and are no gap', async () => {
+    classes.comes(2, 7)
+    await installation.begin([found(method(1, 1), method(2, 2))])
+    assert.deepEqual(installed, [[1]])
+    lists = [[loaded(2)]]
+    await installation.catchUp()
+    assert.deepEqual(installed, [[1], [2]])
+    await vi.advanceTimersByTimeAsync(10)
+    assert.deepEqual(installed, [[1], [2]])
+    assert.equal(installation.lateClasses, 0)
+  })
+
+  it('what classes led to that came out of turn goes in', async () => {
+    await installation.begin([])
+    installation.addRest(found(method(1, 4)), [])
+    await installation.catchUp()
+    assert.deepEqual(installed, [[4]])
+  })
+
+  it('a program that loads classes all the time does not keep it from beginning', async () => {
+    await installation.begin([])
+    answers = Array.from({ length: 100 }, (_, i) => found(method(1, i + 1)))
+    await installation.catchUp()
+    assert.ok(installed.length > 1 && installed.length < 20, `${installed.length} rounds`)
+  })
+})

@@ -1,0 +1,383 @@
+// Code for classes that the JVM does not verify is type-checked before it is sent: a rewriter that is
+// wrong costs methods, not the target.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { ClassFile } from '../../../src/classfile/class-file.ts'
+import { instrumentClass } from '../../../src/instrument/class.ts'
+import { Instrumenter, type InstrumenterOptions, type Task } from '../../../src/session/code/instrumenter.ts'
+import type { Agent, Body } from '../../../src/wire/agent.ts'
+import { assemble } from '../../instrument/assembler.ts'
+
+const CLASS_ID = 7
+const TASK: Task = {
+  id: 1,
+  classId: CLASS_ID,
+  className: 'T',
+  name: 'half',
+  descriptor: '(I)I',
+  probe: 'method',
+}
+
+const half = (major = 61): ClassFile =>
+  assemble({
+    method: 'half(I)I',
+    code: 'iload_0 | iconst_2 | idiv | ireturn',
+    major,
+    maxStack: 2,
+    maxLocals: 1,
+  })
+
+/** An agent that shows one class and keeps the bodies it is sent. */
+function agentWith({ bytes }: ClassFile, sent: Body[]): Agent {
+  const answers = {
+    classBytes: async () => [bytes],
+    extendConstantPool: async () => {},
+    redefineMethods: async (bodies: Body[]) => {
+      sent.push(...bodies)
+      return { refused: [] }
+    },
+  }
+  return answers as unknown as Agent
+}
+
+/** The first instruction of the code, which loads the argument for the division, does nothing instead. */
+const broken: typeof instrumentClass = (classFile, tasks) => {
+  const result = instrumentClass(classFile, tasks)
+  const bodies = result.bodies.map((body) => {
+    const code = Uint8Array.from(body.code)
+    code[code.indexOf(0x1a)] = 0 // iload_0
+    return { ...body, code }
+  })
+  return { ...result, bodies }
+}
+
+describe('code for a class that the JVM does not verify', () => {
+  it('is sent when its types hold', async () => {
+    const sent: Body[] = []
+    const { refusals } = await new Instrumenter(agentWith(half(), sent)).install([TASK], [])
+    assert.deepEqual(refusals, [])
+    assert.equal(sent.length, 1)
+  })
+
+  it('is not sent when its types do not hold: the method is skipped with the reason', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent), { rewriter: broken })
+    const { refusals } = await instrumenter.install([TASK], [])
+    assert.deepEqual(sent, [])
+    assert.equal(refusals.length, 1)
+    assert.equal(refusals[0].task, TASK)
+    assert.match(
+      refusals[0].reason,
+      /^the rewritten code does not type-check: the operand stack is empty, at bci \d+$/,
+    )
+    assert.equal(instrumenter.instrumentedClasses, 0)
+  })
+
+  it('is not sent with the definition of a class that is being loaded, either', () => {
+    const classFile = half()
+    const instrumenter = new Instrumenter(agentWith(classFile, []), { rewriter: broken })
+    const { answer, refusals } = instrumenter.atLoad(CLASS_ID, classFile.bytes, [TASK], [])
+    assert.deepEqual(answer.bodies, [])
+    assert.match(refusals[0].reason, /does not type-check/)
+  })
+
+  it('is not sent when it cannot be judged', async () => {
+    const sent: Body[] = []
+    const subroutine = assemble({
+      method: 'half(I)I',
+      code: 'jsr sub | iload_0 | ireturn | sub: astore_1 | ret 1',
+      major: 48,
+    })
+    const { refusals } = await new Instrumenter(agentWith(subroutine, sent)).install([TASK], [])
+    assert.deepEqual(sent, [])
+    assert.equal(refusals[0].reason, 'the code cannot be type-checked: it has subroutines')
+  })
+})
+
+describe('code for a class that the JVM verifies', () => {
+  it('is left to the JVM', async () => {
+    const sent: Body[] = []
+    const unverified = (classId: number) => classId !== CLASS_ID
+    const instrumenter = new Instrumenter(agentWith(half(48), sent), { unverified })
+    const { refusals } = await instrumenter.install([TASK], [])
+    assert.deepEqual(refusals, [])
+    assert.equal(sent.length, 1)
+  })
+})
+
+describe('code that goes in with the definition of a class', () => {
+  const verified = { unverified: () => false }
+
+  it('is checked although the JVM verifies the class: what it refused would be an error of the application', () => {
+    const { bytes } = half()
+    const instrumenter = new Instrumenter(agentWith(half(), []), { ...verified, rewriter: broken })
+    const { answer, refusals } = instrumenter.atLoad(CLASS_ID, bytes, [TASK], [TASK.id])
+    assert.deepEqual(answer.bodies, [])
+    assert.deepEqual(answer.ready, [TASK.id])
+    assert.deepEqual(
+      refusals.map(({ task }) => task),
+      [TASK],
+    )
+    assert.match(refusals[0].reason, /^the rewritten code does not type-check: .*, at bci \d+$/)
+    assert.equal(instrumenter.instrumentedClasses, 0)
+  })
+
+  it('is sent when its types hold', () => {
+    const { bytes } = half()
+    const { answer, refusals } = new Instrumenter(agentWith(half(), []), verified).atLoad(
+      CLASS_ID,
+      bytes,
+      [TASK],
+      [],
+    )
+    assert.deepEqual(refusals, [])
+    assert.equal(answer.bodies.length, 1)
+  })
+
+  it('is left to a JVM that verifies it where it cannot be judged', () => {
+    const { bytes } = assemble({
+      method: 'half(I)I',
+      code: 'jsr sub | iload_0 | ireturn | sub: astore_1 | ret 1',
+      major: 48,
+    })
+    const load = (options: InstrumenterOptions) =>
+      new Instrumenter(agentWith(half(), []), options).atLoad(CLASS_ID, bytes, [TASK], [])
+    assert.equal(load(verified).answer.bodies.length, 1)
+    assert.equal(load({}).answer.bodies.length, 0)
+  })
+})
+
+/** The division gets nothing to divide, in the one method of these that is called so. */
+const brokenIn =
+  (name: string): typeof instrumentClass =>
+  (classFile, tasks) => {
+    const [good, bad] = [instrumentClass(classFile, tasks), broken(classFile, tasks)]
+    const bodies = good.bodies.map((body, i) =>
+      classFile.methods[body.methodIndex].name === name ? bad.bodies[i] : body,
+    )
+    return { ...good, bodies }
+  }
+
+describe('a body that the JVM refuses', () => {
+  /** Like HotSpot, refuses a class as a whole, and like the agent keeps what went in before. */
+  function verifyingAgent(bytes: Uint8Array, isBad: (code: Uint8Array) => boolean, sizes: number[]) {
+    const held = new Map<number, Uint8Array>()
+    const agent = {
+      classBytes: async () => [bytes],
+      extendConstantPool: async () => {},
+      redefineMethods: async (bodies: Body[]) => {
+        sizes.push(bodies.length)
+        if (bodies.some(({ code }) => isBad(code))) {
+          return { refused: [{ classId: CLASS_ID, reason: 'java.lang.VerifyError' }] }
+        }
+        for (const { methodIndex, code } of bodies) held.set(methodIndex, code)
+        return { refused: [] }
+      },
+    }
+    return { agent: agent as unknown as Agent, held }
+  }
+
+  it('does not cost its class the others: they go in one by one', async () => {
+    const { bytes } = assemble({
+      method: 'half(I)I',
+      code: 'iload_0 | iconst_2 | idiv | ireturn',
+      major: 61,
+      maxStack: 2,
+      maxLocals: 1,
+      copies: ['third(I)I', 'quarter(I)I'],
+    })
+    const names = ['half', 'third', 'quarter']
+    const tasks = names.map((name, i): Task => ({ ...TASK, id: i + 1, name }))
+    const sizes: number[] = []
+    const { agent, held } = verifyingAgent(bytes, (code) => !code.includes(0x1a), sizes)
+    const instrumenter = new Instrumenter(agent, { unverified: () => false, rewriter: brokenIn('third') })
+    const { refusals, results } = await instrumenter.install(tasks, [])
+    assert.deepEqual(refusals, [{ task: tasks[1], reason: 'java.lang.VerifyError' }])
+    assert.deepEqual([...held.keys()], [0, 2])
+    assert.deepEqual(sizes, [3, 1, 1, 1])
+    assert.equal(results.length, 4)
+    assert.equal(instrumenter.instrumentedClasses, 1)
+    // And they stay known as installed: taken back, they can be installed anew.
+    assert.deepEqual(instrumenter.takeBack([CLASS_ID]), [tasks[0], tasks[2]])
+  })
+
+  it('because its class cannot be linked is not tried again, nor is any other of that class', async () => {
+    const { bytes } = assemble({
+      method: 'half(I)I',
+      code: 'iload_0 | iconst_2 | idiv | ireturn',
+      major: 61,
+      maxStack: 2,
+      maxLocals: 1,
+      copies: ['third(I)I', 'quarter(I)I'],
+    })
+    const reason = 'java.lang.InternalError: class redefinition failed: invalid class'
+    let calls = 0
+    const agent = {
+      classBytes: async () => [bytes],
+      extendConstantPool: async () => {},
+      redefineMethods: async () => {
+        calls++
+        return { refused: [{ classId: CLASS_ID, reason }] }
+      },
+    }
+    const tasks = ['half', 'third', 'quarter'].map((name, i): Task => ({ ...TASK, id: i + 1, name }))
+    const instrumenter = new Instrumenter(agent as unknown as Agent, { unverified: () => false })
+    const first = await instrumenter.install(tasks.slice(0, 2), [])
+    const later = await instrumenter.install(tasks.slice(2), [])
+    assert.deepEqual(
+      [...first.refusals, ...later.refusals],
+      tasks.map((task) => ({ task, reason })),
+    )
+    assert.equal(calls, 1)
+  })
+})
+
+describe('a redefinition of very many classes', () => {
+  it.each([
+    ['what is ready is told with the last', [], [7, 8]],
+    ['nothing is ready if one has loaded classes, which are to be looked at first', [0], []],
+    ['nor if the last has: then the agent keeps it back', [1], [7, 8]],
+  ])('is made in parts, whole classes each: %s', async (_, loading: number[], told) => {
+    const { bytes } = assemble({
+      method: 'half(I)I',
+      code: 'iload_0 | iconst_2 | idiv | ireturn',
+      major: 61,
+      maxStack: 2,
+      maxLocals: 1,
+      copies: ['third(I)I'],
+    })
+    const parts: [number, number, readonly number[]][] = []
+    const agent = {
+      classBytes: async (ids: readonly number[]) => ids.map(() => bytes),
+      extendConstantPool: async () => {},
+      redefineMethods: async (bodies: Body[], ready: readonly number[]) => {
+        parts.push([bodies.length, new Set(bodies.map((it) => it.classId)).size, ready])
+        return { refused: [], loadedClasses: loading.includes(parts.length - 1) }
+      },
+    }
+    const tasks = Array.from({ length: 2_400 }, (_, i): Task => {
+      return { ...TASK, id: i + 1, classId: 1 + (i % 1_200), name: i < 1_200 ? 'half' : 'third' }
+    })
+    await new Instrumenter(agent as unknown as Agent, { unverified: () => false }).install(tasks, [7, 8])
+    assert.deepEqual(parts, [
+      [2_000, 1_000, []],
+      [400, 200, told],
+    ])
+  })
+})
+
+describe('a method that is timed and hooked for reflection', () => {
+  const hook: Task = { ...TASK, id: 0, descriptor: '()I', probe: 'reflection' }
+  const timed: Task = { ...TASK, descriptor: '()I' }
+  const virtual = assemble({
+    method: 'half()I',
+    this: true,
+    code: 'iconst_2 | ireturn',
+    major: 61,
+    maxStack: 2,
+    maxLocals: 1,
+  })
+  const installed = async (...batches: Task[][]): Promise<Body | undefined> => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(virtual, sent), { unverified: () => false })
+    for (const batch of batches) assert.deepEqual((await instrumenter.install(batch, [])).refusals, [])
+    return sent.at(-1)
+  }
+
+  it('has both probes, whichever came first', async () => {
+    const both = await installed([hook, timed])
+    assert.ok(both !== undefined)
+    assert.deepEqual(await installed([hook], [timed]), both)
+    assert.deepEqual(await installed([timed], [hook]), both)
+    assert.notDeepEqual((await installed([timed]))?.code, both.code)
+  })
+})
+
+const NONE = { folded: [], counted: [], timed: [] }
+
+describe('a folded method', () => {
+  it('has its own code in place of a body, until it is unfolded', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent))
+    await instrumenter.install([TASK], [])
+    assert.deepEqual([...instrumenter.foldable()], [TASK.id])
+    const out = instrumenter.narrow({ ...NONE, folded: [TASK.id] })
+    assert.deepEqual(out, [TASK])
+    await instrumenter.install(out, [])
+    assert.equal(sent[1]!.code.length, 0)
+    // Another agent has redefined the class: what was installed goes in again.
+    const again = instrumenter.takeBack([CLASS_ID])
+    assert.deepEqual(again, [TASK])
+    await instrumenter.install(again, [])
+    assert.equal(sent[2]!.code.length, 0)
+    await instrumenter.install(instrumenter.narrow({ ...NONE, timed: [TASK.id] }), [])
+    assert.deepEqual(sent[3]!.code, sent[0]!.code)
+  })
+
+  it('is as it was where the JVM refuses', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent))
+    await instrumenter.install([TASK], [])
+    const before = instrumenter.narrowedOf([TASK.id])
+    instrumenter.keep(instrumenter.narrow({ ...NONE, folded: [TASK.id] }), before)
+    await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
+    assert.ok(sent[1]!.code.length > 0)
+  })
+
+  it('is no root, and has no other probes', async () => {
+    const instrumenter = new Instrumenter(agentWith(half(), []))
+    await instrumenter.install([{ ...TASK, probe: 'root' }], [])
+    assert.deepEqual([...instrumenter.foldable()], [])
+  })
+})
+
+describe('a method that is only counted', () => {
+  it('has a probe at its entry alone, until it is timed again', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent), {
+      recipe: { tells: 'time', mayCount: true },
+    })
+    await instrumenter.install([TASK], [])
+    await instrumenter.install(instrumenter.narrow({ ...NONE, counted: [TASK.id] }), [])
+    assert.ok(sent[1]!.code.length > 0 && sent[1]!.code.length < sent[0]!.code.length)
+    // From one to the other the JVM may refuse, too.
+    const before = instrumenter.narrowedOf([TASK.id])
+    instrumenter.keep(instrumenter.narrow({ ...NONE, folded: [TASK.id] }), before)
+    await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
+    assert.deepEqual(sent[2]!.code, sent[1]!.code)
+    await instrumenter.install(instrumenter.narrow({ ...NONE, timed: [TASK.id] }), [])
+    assert.deepEqual(sent[3]!.code, sent[0]!.code)
+  })
+})
+
+describe('a method that is left out', () => {
+  it('has its own code whatever the budget makes of it, and is timed when it comes back', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent), {
+      recipe: { tells: 'time', mayCount: true },
+    })
+    await instrumenter.install([TASK], [])
+    await instrumenter.install(instrumenter.narrow({ ...NONE, counted: [TASK.id] }), [])
+    const out = instrumenter.leaveOut(new Set([TASK.id]))
+    assert.deepEqual(out, [TASK])
+    await instrumenter.install(out, [])
+    assert.equal(sent[2]!.code.length, 0)
+    assert.deepEqual([...instrumenter.foldable()], [])
+    assert.deepEqual(instrumenter.leaveOut(new Set([TASK.id])), [])
+    // Another agent has redefined the class.
+    await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
+    assert.equal(sent[3]!.code.length, 0)
+    await instrumenter.install(instrumenter.leaveOut(new Set()), [])
+    assert.deepEqual(sent[4]!.code, sent[0]!.code)
+  })
+
+  it('is as it was where the JVM refuses', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent))
+    await instrumenter.install([TASK], [])
+    instrumenter.keepIn(instrumenter.leaveOut(new Set([TASK.id])))
+    await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
+    assert.ok(sent[1]!.code.length > 0)
+  })
+})

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { onlyBelow } from '../../../src/session/code/only-below.ts'
+import { Methods, treeOf } from '../../profile/trees.ts'
+
+/** Names of what only `out` has led to. `roots` may not go. */
+function below(notation: string, out: readonly string[], roots: readonly string[] = ['root']): string[] {
+  const methods = new Methods()
+  const tree = treeOf(notation, methods)
+  const idOf = (name: string): number => methods.names.findIndex((it) => it.method === name)
+  const mayGo = (id: number): boolean => !roots.includes(methods.names[id]!.method)
+  const found = onlyBelow(tree, (id) => id, new Set(out.map(idOf)), mayGo)
+  return [...found].map((id) => methods.names[id]!.method).sort()
+}
+
+describe('what is left out with a method', () => {
+  it('is what only it has led to, to any depth', () => {
+    assert.deepEqual(below('root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ) ) d 1x 1ns )', ['a']), ['b', 'c'])
+  })
+
+  it('is nothing that was called from elsewhere, and nothing behind that', () => {
+    const calls = 'root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ) e 1x 1ns ) d 1x 1ns ( b 1x 1ns ) )'
+    assert.deepEqual(below(calls, ['a']), ['e'])
+    assert.deepEqual(below(calls, ['a', 'd']), ['b', 'c', 'e'])
+  })
+
+  it('is what calls itself, or each other, all the same', () => {
+    assert.deepEqual(
+      below('root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( b 1x 1ns ( c 1x 1ns ( b 1x 1ns ) ) ) ) )', ['a']),
+      ['b', 'c'],
+    )
+    const entered = 'root 1x 1ns ( a 1x 1ns ( b 1x 1ns ( c 1x 1ns ( b 1x 1ns ) ) ) d 1x 1ns ( c 1x 1ns ) )'
+    assert.deepEqual(below(entered, ['a']), [])
+  })
+
+  it('is no root, and not what a root calls', () => {
+    const calls = 'root 1x 1ns ( a 1x 1ns ( root 1x 1ns ( b 1x 1ns ) c 1x 1ns ) )'
+    assert.deepEqual(below(calls, ['a']), ['c'])
+    assert.deepEqual(below('root 1x 1ns ( a 1x 1ns )  a 1x 1ns ( b 1x 1ns )', ['a']), ['b'])
+    assert.deepEqual(below('root 1x 1ns ( a 1x 1ns ( b 1x 1ns ) )  b 1x 1ns', ['a']), [])
+  })
+})

@@ -1,0 +1,238 @@
+// What `jfluid doctor` makes of facts. That it finds them is shown on real JVMs, in test/live/doctor.test.ts.
+
+import { describe, expect, it } from 'vitest'
+import type { Client } from '../../../src/attach/admission.ts'
+import { librariesIn, openAs } from '../../../src/attach/circumstances.ts'
+import type { TargetProcess } from '../../../src/attach/target-process.ts'
+import { type Evidence, type Finding, findingsOf, statusOf } from '../../../src/session/doors/doctor.ts'
+
+const PROCESS: TargetProcess = {
+  ...{ pid: 4711, threadGroup: 4711, nsPid: 4711, name: 'java', state: 'S' },
+  ...{ uid: 1000, euid: 1000, gid: 100, egid: 100, catchesSigquit: true, ignoresSigquit: false },
+  ...{ startTicks: 1, startedAt: 0, commandLine: ['java', 'Main'], executable: '/jdk/bin/java' },
+  vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
+  lostRuntime: false,
+  perfDataMapped: true,
+  ownUsers: false,
+  root: '/proc/4711/root',
+}
+const OWNER: Client = { uid: 1000, gid: 100 }
+const MODULES = ['java.base', 'java.instrument', 'jdk.jfr']
+const MIB = 1 << 20
+
+interface Change {
+  version?: string | undefined
+  facts?: Partial<Evidence['facts']>
+  circumstances?: Partial<Evidence['circumstances']>
+  places?: Partial<Evidence['places']>
+  buffer?: Partial<NonNullable<Evidence['places']['buffer']>>
+  client?: Client
+}
+
+function evidence(change: Change): Evidence {
+  const version = 'version' in change ? change.version : '25.0.3'
+  return {
+    facts: {
+      process: PROCESS,
+      perf: { complete: true, attachSupported: true, loadedClasses: 2_000, unloadedClasses: 100 },
+      ...{
+        hasPerfFile: true,
+        javaVersion: version,
+        attachDisabledByOption: false,
+        hasSocket: false,
+        tmp: 'usable',
+      },
+      room: { threads: Number.POSITIVE_INFINITY, descriptors: 1000 },
+      ...change.facts,
+    },
+    jvm: {
+      ...{ pid: 4711, user: 'shop', uid: 1000, version, vm: 'OpenJDK 64-Bit Server VM' },
+      ...{ mainClass: 'Main', command: 'Main', container: undefined, attachable: true },
+    },
+    client: change.client ?? OWNER,
+    circumstances: {
+      ...{ otherNamespaces: [], options: [], modules: new Set(MODULES), libraries: new Set(['libjvm.so']) },
+      ...{
+        threads: new Set(['main']),
+        threadCount: 20,
+        openFile: () => undefined,
+        clockSource: 'tsc',
+      },
+      ...change.circumstances,
+    },
+    places: {
+      ...{ jar: '/opt/jfluid.jar', jarSeen: true },
+      buffer: { path: '/dev/shm', isShared: true, isWritable: true, free: 64 * MIB, ...change.buffer },
+      ...change.places,
+    },
+  }
+}
+
+/** Findings that are not ok: `level check`, with the exit status of a problem. */
+function worries(change: Change): string[] {
+  return findingsOf(evidence(change))
+    .filter((it) => it.level !== 'ok')
+    .map(({ level, check, exitCode = '' }) => `${level} ${check} ${exitCode}`.trim())
+}
+
+const only = (check: Finding['check'], change: Change): Finding[] =>
+  findingsOf(evidence(change)).filter((it) => it.check === check)
+
+describe('a JVM that an attach would enter', () => {
+  it('on JDK 25 warns of the agent, and that is all there is to note', () => {
+    expect(worries({})).toEqual(['note agent loading'])
+    expect(worries({ circumstances: { options: ['-XX:+EnableDynamicAgentLoading'] } })).toEqual([])
+  })
+
+  it.each([
+    ['17.0.15', ['note redefinition']],
+    ['21.0.1', ['note agent loading', 'note redefinition']],
+    ['23', ['note agent loading']],
+    ['26', ['note jdk', 'note agent loading']],
+    [undefined, ['note jdk']],
+  ])('of version %s', (version, expected) => {
+    expect(worries({ version })).toEqual(expected)
+  })
+
+  it('says how many classes are loaded now, and from 6,000 on what that costs', () => {
+    expect(only('classes', {})).toEqual([{ check: 'classes', level: 'ok', text: '1,900 loaded' }])
+    const perf = { complete: true, attachSupported: true, loadedClasses: 6_000 }
+    expect(only('classes', { facts: { perf } })[0]).toMatchObject({ level: 'note' })
+    expect(only('classes', { facts: { perf: undefined } })[0]).toMatchObject({ level: 'note' })
+  })
+
+  it('says what is not to be seen, of another user or without counters, and guesses nothing', () => {
+    const circumstances = { otherNamespaces: undefined, modules: undefined, libraries: undefined }
+    const facts = { perf: undefined, hasPerfFile: true }
+    expect(worries({ version: undefined, facts, circumstances })).toEqual([
+      ...['note jdk', 'note container', 'note java.instrument', 'note other agents', 'note classes'],
+    ])
+    expect(only('classes', { facts })[0].text).toContain('not ours to read')
+    expect(only('classes', { facts: { perf: undefined, hasPerfFile: false } })[0].text).toContain('shares no')
+  })
+
+  it('says whether virtual threads are in use, where there can be any', () => {
+    const threads = new Set(['main', 'VirtualThread-u'])
+    expect(only('threads', { circumstances: { threads } })[0].text).toContain('are in use')
+    expect(only('threads', {})[0].text).toContain('no virtual ones')
+    expect(only('threads', { version: '17.0.1', circumstances: { threads } })[0].text).toBe(
+      '20 of the system',
+    )
+  })
+
+  it('names other agents, without their arguments', () => {
+    const options = ['-javaagent:/opt/apm.jar=key=secret', '-agentlib:jdwp=transport=dt_socket']
+    const [found] = only('other agents', { circumstances: { options } })
+    expect(found.text).toMatch(/^-javaagent:\/opt\/apm.jar, -agentlib:jdwp: /)
+    const libraries = new Set(['libjvm.so', 'libinstrument.so'])
+    expect(only('other agents', { circumstances: { libraries } })[0].text).toContain('loaded while it ran')
+  })
+
+  it('is noted where it is in a container, with a slow clock, or without a flight recorder', () => {
+    const circumstances = {
+      otherNamespaces: ['pid', 'mnt'] as const,
+      clockSource: 'hpet',
+      modules: new Set(['java.base', 'java.instrument']),
+    }
+    expect(worries({ version: '24', circumstances })).toEqual([
+      ...['note container', 'note agent loading', 'note clock', 'note sampling'],
+    ])
+  })
+})
+
+it('a JVM that shares neither files nor directories with us is given a copy of the agent, and a place of its own', () => {
+  const apart = { places: { jarSeen: false }, buffer: { isShared: false, path: '/tmp' } }
+  expect(worries(apart)).toEqual(['note agent loading'])
+  expect(only('agent jar', apart)[0].text).toContain('cannot read /opt/jfluid.jar: it is given a copy')
+  expect(only('buffer', apart)[0].text).toContain('in /tmp of the JVM, which is not ours')
+})
+
+describe('an attach that would fail', () => {
+  it.each<[string, Change, string]>([
+    ['runs on JDK 8', { version: '1.8.0_392' }, 'jdk 69'],
+    ['runs on JDK 11', { version: '11.0.21' }, 'jdk 69'],
+    ['runs on JDK 11, and belongs to others', { version: '11.0.21', client: { uid: 7, gid: 7 } }, 'jdk 69'],
+    ['belongs to others', { client: { uid: 7, gid: 7 } }, 'attach 77'],
+    [
+      'is switched off',
+      { facts: { perf: { complete: true, attachSupported: false, loadedClasses: 1 } } },
+      'attach 78',
+    ],
+    [
+      'may load no agent',
+      { circumstances: { options: ['-XX:-EnableDynamicAgentLoading'] } },
+      'agent loading 78',
+    ],
+    [
+      'has no java.instrument',
+      { circumstances: { modules: new Set(['java.base', 'jdk.jfr']) } },
+      'java.instrument 69',
+    ],
+    ['has no agent to load', { places: { jar: null } }, 'agent jar 72'],
+    ['has a guest already', { circumstances: { threads: new Set(['jfluid-agent']) } }, 'session 75'],
+    ['has no room for the buffer', { buffer: { free: 10 * MIB } }, 'buffer 73'],
+    ['has no place for the buffer that is ours', { buffer: { isWritable: false } }, 'buffer 73'],
+    ['has no directory that we may enter', { places: { buffer: undefined } }, 'buffer 73'],
+    ['has no /tmp that it could write', { facts: { tmp: 'read-only' } }, 'attach 78'],
+  ])('%s', (_, change, expected) => {
+    const problems = worries(change).filter((it) => it.startsWith('problem'))
+    expect(problems).toEqual([`problem ${expected}`])
+    expect(statusOf(findingsOf(evidence(change)))).toBe(Number(expected.split(' ').at(-1)))
+  })
+
+  it.each([
+    ['-Djava.security.manager', 'java.lang.SecurityManager'],
+    ['-Djava.security.manager=default', 'java.lang.SecurityManager'],
+    ['-Djava.security.manager=com.foo.Own', 'com.foo.Own'],
+  ])('%s keeps jfluid out, on JDKs that have one', (option, name) => {
+    const circumstances = { options: [option] }
+    const [found] = only('security manager', { version: '17.0.1', circumstances })
+    expect(found).toMatchObject({ level: 'problem', exitCode: 69 })
+    expect(found.text).toContain(name)
+    expect(only('security manager', { version: '24', circumstances })).toEqual([])
+  })
+
+  it('-Djava.security.manager=disallow does not, nor does a later option that takes it back', () => {
+    const options = ['-Djava.security.manager', '-Djava.security.manager=disallow']
+    expect(only('security manager', { version: '21', circumstances: { options } })[0].level).toBe('ok')
+  })
+
+  it('each problem says what to do', () => {
+    const all = findingsOf(
+      evidence({
+        client: { uid: 7, gid: 7 },
+        circumstances: { options: ['-XX:-EnableDynamicAgentLoading'], modules: new Set() },
+        buffer: { free: 0 },
+      }),
+    ).filter((it) => it.level === 'problem')
+    expect(all.length).toBe(4)
+    for (const { hint } of all) expect(hint).toMatch(/\S/)
+    // The first is the one that an attach would meet first.
+    expect(statusOf(all)).toBe(77)
+  })
+})
+
+it('an agent of an earlier session is seen, also where its jar has been replaced since', () => {
+  const told = (openFile: 'open' | 'deleted' | undefined) =>
+    only('session', { circumstances: { openFile: () => openFile } })[0]
+  expect(told(undefined).text).toBe('no jfluid has been in it')
+  expect(told('open').text).toBe('jfluid has been in it before: its agent sleeps there, and is woken')
+  expect(told('deleted')).toMatchObject({ level: 'ok' })
+  expect(told('deleted').text).toContain('removed or replaced since')
+
+  const jar = '/opt/jfluid/dist/agent/jfluid-agent.jar'
+  expect(openAs('jfluid-agent.jar', ['socket:[7]', jar])).toBe('open')
+  expect(openAs('jfluid-agent.jar', ['socket:[7]', `${jar} (deleted)`])).toBe('deleted')
+  expect(openAs('jfluid-agent.jar', [`${jar} (deleted)`, jar])).toBe('open')
+  expect(openAs('jfluid-agent.jar', ['/opt/my-jfluid-agent.jar', '/opt/app.jar (deleted)'])).toBe(undefined)
+})
+
+it('libraries are told by file name, also of files that have been replaced since', () => {
+  const maps = [
+    '7f00-7f01 r-xp 00000000 fe:00 1  /jdk/lib/server/libjvm.so',
+    '7f02-7f03 r-xp 00000000 fe:00 2  /jdk/lib/libinstrument.so (deleted)',
+    '7f04-7f05 r-xp 00000000 fe:00 3  /usr/lib/libc.so.6',
+    '7f06-7f07 rw-p 00000000 00:00 0  [heap]',
+  ].join('\n')
+  expect([...librariesIn(maps)]).toEqual(['libjvm.so', 'libinstrument.so', 'libc.so.6'])
+})

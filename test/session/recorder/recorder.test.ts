@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
+import { parseStartTicks } from '../../../src/attach/target-process.ts'
+import { CONTROL_ADJUST, CONTROL_ROOT } from '../../../src/events/event-layout.ts'
+import { createRing } from '../../../src/events/ring.ts'
+import {
+  CHUNK_BUSY,
+  CHUNK_EVENTS,
+  CHUNK_FREE,
+  CHUNK_FULL,
+  CHUNK_IDLE,
+} from '../../../src/events/ring-layout.ts'
+import { factsOf, type RecordedThread, Recorder } from '../../../src/session/recorder/recorder.ts'
+import { FREE, idOf, show } from '../../cct/notation.ts'
+import { controlWord, enterWord, exitWord, FakeTarget, threadWord } from '../../events/fake-target.ts'
+
+const CHUNKS = 8
+const PER_CHUNK = (4096 - CHUNK_EVENTS) / 8
+const MAIN = idOf('main')
+const WORK = idOf('work')
+const ROOT = controlWord(CONTROL_ROOT)
+
+// The worker is a file of its own, so it is compiled for these tests: below node_modules, where it
+// finds koffi and git does not look.
+const repository = join(import.meta.dirname, '../../..')
+let compiled: string
+let worker: URL
+beforeAll(() => {
+  const cache = join(repository, 'node_modules/.cache')
+  mkdirSync(cache, { recursive: true })
+  compiled = mkdtempSync(join(cache, 'recorder-'))
+  writeFileSync(
+    join(compiled, 'tsconfig.json'),
+    JSON.stringify({
+      extends: join(repository, 'tsconfig.json'),
+      compilerOptions: { outDir: compiled, rootDir: join(repository, 'src'), declaration: false },
+      include: [],
+      files: [join(repository, 'src/session/recorder/recorder-worker.ts')],
+    }),
+  )
+  writeFileSync(join(compiled, 'package.json'), '{"type":"module"}')
+  execFileSync(join(repository, 'node_modules/.bin/tsc'), ['-p', compiled], { cwd: repository })
+  worker = pathToFileURL(join(compiled, 'session/recorder/recorder-worker.js'))
+})
+afterAll(() => rmSync(compiled, { recursive: true, force: true }))
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 2000; i++) {
+    if (await holds()) return
+    await sleep(5)
+  }
+  throw new Error(`never: ${what}`)
+}
+
+describe.each([
+  ['mapped', '0'],
+  ['read as a file', '1'],
+])('the recorder, its buffer %s', (_way, noMmap) => {
+  let dir: string
+  let target: FakeTarget
+  let recorder: Recorder
+  beforeEach(async () => {
+    process.env.JFLUID_NO_MMAP = noMmap
+    dir = mkdtempSync(join(tmpdir(), 'jfluid-recorder-'))
+    const path = join(dir, 'ring')
+    createRing(path, { chunkBytes: 4096, chunkCount: CHUNKS })
+    target = new FakeTarget(path, 4096, CHUNKS)
+    recorder = await Recorder.start(path, worker)
+    rmSync(path)
+  })
+  afterEach(async () => {
+    await recorder.stop()
+    target.close()
+    rmSync(dir, { recursive: true, force: true })
+    delete process.env.JFLUID_NO_MMAP
+  })
+
+  const names = new Map<number, RecordedThread>([[2, { id: 31, name: 'http-1', virtual: false }]])
+  const snapshot = (threads: ReadonlyMap<number, RecordedThread> = names, nowTicks?: number) =>
+    recorder.snapshot({
+      calibration: FREE,
+      nsPerTick: 1,
+      threads,
+      ...(nowTicks !== undefined && { nowTicks }),
+    })
+  /** What would have been ten rounds: those of a recorder that is well. */
+  async function tenRoundsOfAnother(): Promise<void> {
+    const path = join(dir, 'another')
+    createRing(path, { chunkBytes: 4096, chunkCount: 1 })
+    const other = new FakeTarget(path, 4096, 1)
+    const well = await Recorder.start(path, worker)
+    const beat = other.heartbeat()
+    await until('ten rounds', () => other.heartbeat() > beat + 10)
+    await well.stop()
+    other.close()
+  }
+  const read = (events: number) =>
+    until(`${events} events`, async () => (await recorder.stats()).events === events)
+
+  it('tells what threads did lately and who is inside, and when methods were called first', async () => {
+    const begun = performance.timeOrigin + performance.now()
+    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 10), enterWord(WORK, 20), exitWord(WORK, 30)])
+    await read(3)
+    const inside = (await snapshot()).threads.map(({ activity }) => activity?.inside)
+    assert.deepEqual(inside, [1])
+    assert.deepEqual([...recorder.firstCalls.keys()].sort(), [MAIN, WORK].sort())
+    for (const at of recorder.firstCalls.values())
+      assert.ok(at >= begun - 1 && at <= performance.timeOrigin + performance.now() + 1, `${at - begun} ms`)
+    await until('the second is over', async () => {
+      const [thread] = (await snapshot()).threads
+      return thread?.activity?.perSecond.at(-1) === 3
+    })
+  })
+
+  it('sums up what roots have taken until it is asked, not until its last round', async () => {
+    target.put(0, CHUNK_BUSY, 2, 0, [ROOT])
+    for (let calls = 1; calls <= 60; calls++) {
+      const at = target.offset(0) + CHUNK_EVENTS + 8 * (2 * calls - 1)
+      target.store(at, ...enterWord(MAIN, calls * 10), ...exitWord(MAIN, calls * 10 + 4))
+      const sums = (await recorder.rootSums()).map((it) => [it.method, it.calls, it.ticks])
+      assert.deepEqual(sums, [[MAIN, calls, calls * 4]])
+    }
+  })
+
+  it('shows what is written while it is written, under the names of the threads', async () => {
+    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10)])
+    await read(2)
+    const open = await snapshot(names, 25)
+    assert.equal(show(open.merged), 'main 1x 10ns ( work 1x 15ns )')
+    target.store(target.offset(0) + CHUNK_EVENTS + 24, ...exitWord(WORK, 40), ...exitWord(MAIN, 100))
+    await read(4)
+    const { merged, threads, events, healed } = await snapshot()
+    assert.equal(show(merged), 'main 1x 70ns ( work 1x 30ns )')
+    assert.deepEqual(
+      threads.map((t) => [t.id, t.name, show(t.tree)]),
+      [[31, 'http-1', 'main 1x 70ns ( work 1x 30ns )']],
+    )
+    assert.deepEqual([events, healed], [4, 0])
+    assert.equal((await recorder.stats()).mapped, noMmap === '0')
+  })
+
+  it('knows which methods have been called, those that are open and those before a reset too', async () => {
+    const all = [MAIN, WORK, idOf('other'), 123_456]
+    assert.deepEqual(await recorder.called(all), [])
+    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
+    await read(1)
+    assert.deepEqual(await recorder.called(all), [MAIN])
+    target.store(target.offset(0) + CHUNK_EVENTS + 16, ...enterWord(WORK, 10), ...exitWord(WORK, 40))
+    await read(3)
+    recorder.reset(50)
+    assert.deepEqual(await recorder.called(all), [MAIN, WORK])
+  })
+
+  it('gives full chunks back by itself, and moves the heartbeat', async () => {
+    const calls = Array.from({ length: PER_CHUNK }, (_, i) =>
+      i % 2 === 0 ? enterWord(MAIN, i) : exitWord(MAIN, i),
+    )
+    const before = target.heartbeat()
+    for (let round = 0; round < 3; round++) {
+      for (let chunk = 0; chunk < CHUNKS; chunk++)
+        target.put(chunk, CHUNK_FULL, 2, round * CHUNKS + chunk, calls)
+      await until('all chunks are free', () => {
+        for (let chunk = 0; chunk < CHUNKS; chunk++) if (target.state(chunk) !== CHUNK_FREE) return false
+        return true
+      })
+    }
+    assert.equal((await recorder.stats()).events, 3 * CHUNKS * PER_CHUNK)
+    await until('the heart beats', () => target.heartbeat() > before + 3)
+  })
+
+  it('signs its buffer with the thread that reads it, for the target to look at', () => {
+    const [pid, thread, since] = target.reader()
+    assert.equal(pid, process.pid)
+    assert.notEqual(thread, pid) // the main thread's may be busy and the reader well
+    assert.equal(parseStartTicks(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')), since)
+  })
+
+  it('asks for names it does not have, and has one tree for virtual threads', async () => {
+    target.put(0, CHUNK_BUSY, 2, 0, [enterWord(MAIN, 0), exitWord(MAIN, 5)])
+    target.put(1, CHUNK_BUSY, 3, 0, [
+      enterWord(MAIN, 0),
+      threadWord(9, 0),
+      enterWord(WORK, 0),
+      exitWord(WORK, 2),
+    ])
+    await read(5)
+    assert.deepEqual(await recorder.unknownThreads(), [2, 3])
+    const { threads } = await snapshot()
+    assert.deepEqual(
+      threads.map((t) => t.name),
+      ['http-1', 'thread #3', 'virtual threads'],
+    )
+    assert.deepEqual(await recorder.unknownThreads(), [3])
+  })
+
+  it('takes out pauses, tells the warm-up apart, and starts anew', async () => {
+    target.put(0, CHUNK_BUSY, 2, 0, [
+      enterWord(MAIN, 0),
+      controlWord(CONTROL_ADJUST, 50_000),
+      enterWord(WORK, 250_000),
+    ])
+    await read(2)
+    recorder.pause(100_000, 130_000)
+    recorder.markWarmup()
+    const { merged, waitNs } = await snapshot()
+    assert.equal(show(merged), 'main 1x 170000ns ( work 1x 0ns )')
+    assert.equal(show(merged, 'warmupSelfNs', 'warmupCalls'), 'main 1x 170000ns ( work 1x 0ns )')
+    assert.equal(waitNs, 50_000)
+    recorder.reset()
+    target.store(target.offset(0) + CHUNK_EVENTS + 24, ...exitWord(WORK, 250_010))
+    await read(1)
+    assert.equal(show((await snapshot()).merged), 'main 0x 0ns ( work 0x 10ns )')
+  })
+
+  it('tells when chunks are scarce and idle ones could be taken back', async () => {
+    let told = 0
+    recorder.onScarce = () => told++
+    for (let chunk = 0; chunk < CHUNKS; chunk++) {
+      target.put(chunk, chunk < 2 ? CHUNK_IDLE : CHUNK_BUSY, chunk + 1, 0, [
+        enterWord(MAIN, 0),
+        exitWord(MAIN, 1),
+      ])
+    }
+    await until('told', () => told > 0)
+    target.reclaim()
+    await until('two are free', async () => (await recorder.stats()).freeChunks === 2)
+  })
+
+  it('tells when the target has stopped recording by itself, once', async () => {
+    let told = 0
+    recorder.onEnded = () => told++
+    target.end()
+    await until('told', () => told > 0)
+    const beat = target.heartbeat()
+    await until('ten rounds more', () => target.heartbeat() > beat + 10)
+    await recorder.stats() // what a round had to tell has come before this answer
+    assert.equal(told, 1)
+  })
+
+  it('finishes: reads what is left, and closes open frames', async () => {
+    target.put(0, CHUNK_IDLE, 2, 0, [enterWord(MAIN, 0), enterWord(WORK, 10)])
+    target.put(1, CHUNK_FULL, 3, 0, [enterWord(MAIN, 5)])
+    await recorder.finish(100)
+    assert.equal(show((await snapshot(names, 500)).merged), 'main 2x 105ns ( work 1x 90ns )')
+    await recorder.finish()
+    assert.deepEqual([(await recorder.stats()).healed, (await recorder.stats()).lastTicks], [0, 10])
+  })
+
+  it('ends with an error and what it had, when the buffer was overwritten; its heart stops', async () => {
+    const errors: Error[] = []
+    recorder.onError = (error) => errors.push(error)
+    target.put(0, CHUNK_BUSY, 2, 0, [enterWord(MAIN, 0), exitWord(MAIN, 8), [7, 7]])
+    await until('told', () => errors.length > 0)
+    assert.match(errors[0].message, /unknown event 0x0000000700000007 of writer 2/)
+    assert.equal(show((await snapshot()).merged), 'main 1x 8ns')
+    const beat = target.heartbeat()
+    await tenRoundsOfAnother()
+    assert.equal(target.heartbeat(), beat)
+    await recorder.finish()
+  })
+
+  it('never blocks the main thread, not with 300,000 contexts and snapshots of them', async () => {
+    const events: [number, number][] = []
+    let ticks = 0
+    for (let a = 1; a <= 300; a++) {
+      events.push(enterWord(a, ticks++))
+      for (let b = 1; b <= 1000; b++) events.push(enterWord(b, ticks++), exitWord(b, ticks++))
+      events.push(exitWord(a, ticks++))
+    }
+    let worst = 0
+    let last = performance.now()
+    const timer = setInterval(() => {
+      worst = Math.max(worst, performance.now() - last)
+      last = performance.now()
+    }, 1)
+    let sequence = 0
+    for (let from = 0; from < events.length; from += PER_CHUNK) {
+      const chunk = sequence % CHUNKS
+      while (target.state(chunk) !== CHUNK_FREE) await sleep(1)
+      target.put(chunk, CHUNK_FULL, 2, sequence++, events.slice(from, from + PER_CHUNK))
+      if (sequence % 400 === 0) await snapshot()
+    }
+    await read(events.length)
+    const { merged } = await snapshot()
+    clearInterval(timer)
+    assert.equal(merged.count, 300_300)
+    // On a machine of its own 10 ms; the ceiling allows for a busy one.
+    assert.ok(worst < 500, `the main thread stood still for ${worst} ms`)
+  })
+})
+
+describe('a recorder that cannot start, or has stopped', () => {
+  it('says why', async () => {
+    await assert.rejects(Recorder.start('/nowhere/ring', worker), /ENOENT/)
+  })
+
+  it('has run out of memory: what helps is said, and not where Node.js noticed', () => {
+    const gone = Object.assign(new Error('Worker terminated'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
+    assert.equal(factsOf(gone).message, 'the recording thread ran out of memory')
+    assert.match(factsOf(gone).hint, /--max-old-space-size/)
+  })
+
+  it('refuses questions, and can be stopped again', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'jfluid-recorder-'))
+    createRing(join(dir, 'ring'), { chunkBytes: 4096, chunkCount: 1 })
+    const recorder = await Recorder.start(join(dir, 'ring'), worker)
+    await recorder.stop()
+    await recorder.stop()
+    await assert.rejects(recorder.stats(), /has stopped/)
+    rmSync(dir, { recursive: true })
+  })
+})

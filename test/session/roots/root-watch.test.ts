@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { RootWatch } from '../../../src/session/roots/root-watch.ts'
+
+const METHODS = ['', 'app/Server.serve', 'app/Other.run', 'app/Other.run']
+
+describe('the watch over roots', () => {
+  let now: number
+  let called: number[]
+  let roots: { text: string; ids: Set<number>; failed: boolean }[]
+  let frames: string[]
+  let asked: number
+  let watch: RootWatch
+  const split = (name: string) => ({
+    class: name.slice(0, name.lastIndexOf('.')),
+    method: name.slice(name.lastIndexOf('.') + 1),
+  })
+  const root = (text: string, ...ids: number[]) => ({ text, ids: new Set(ids), failed: false })
+
+  beforeEach(() => {
+    now = 0
+    called = []
+    roots = [root('Server.serve', 1), root('Other.run', 2, 3)]
+    frames = []
+    asked = 0
+    watch = new RootWatch({
+      progress: () => roots,
+      method: (id) => {
+        const { class: className, method: name } = split(METHODS[id])
+        return { id, classId: id, methodIndex: 0, className, name, descriptor: '()V', root: true }
+      },
+      called: async (ids) => {
+        asked++
+        return ids.filter((it) => called.includes(it))
+      },
+      stacks: async () => [{ id: 1, name: 'main', frames: frames.map(split) }],
+      callees: async (ids) =>
+        [...ids].includes(1) ? ['handle', 'pause'].map((name) => ({ className: 'app/Server', name })) : [],
+      problemOf: (text) => `root '${text}' will not do. Try another`,
+      isJdk: (name) => name.startsWith('java.'),
+      nowMs: () => now,
+    })
+  })
+
+  /** Looks every half a second. */
+  async function until(ms: number): Promise<string[]> {
+    for (; now <= ms; now += 500) await watch.look()
+    return watch.notes
+  }
+
+  it('says nothing for five seconds, and then of each root that it has not been called', async () => {
+    assert.deepEqual(await until(4500), [])
+    assert.deepEqual(await until(5000), [
+      'root Server.serve has not been called yet; if others call them, its callees would do as roots: ' +
+        'app.Server.handle, app.Server.pause',
+      'root Other.run has not been called yet',
+    ])
+    assert.deepEqual(await watch.uncalled(), ['Server.serve', 'Other.run'])
+  })
+
+  it('says it of one while another is called, and takes it back when that one is called, too', async () => {
+    called = [3]
+    assert.match((await until(5000)).join('|'), /^root Server\.serve has not been called yet;[^|]*$/)
+    assert.deepEqual(await watch.uncalled(), ['Server.serve'])
+    called = [3, 1]
+    assert.deepEqual(await until(5500), [])
+    assert.deepEqual(await watch.uncalled(), [])
+    const before = asked
+    await until(9000)
+    assert.equal(asked, before)
+  })
+
+  it('tells of a root that is running its thread, and callees besides that of the moment', async () => {
+    frames = ['java.lang.Thread.sleep', 'app.Server.pause', 'app.Server.serve']
+    const said =
+      'app.Server.serve is running in thread "main" since before the attach: its next call is profiled'
+    assert.deepEqual(await until(1000), []) // it may have been called just now
+    assert.deepEqual(await until(1500), [
+      `${said}; its callees would do as roots: app.Server.pause, app.Server.handle`,
+    ])
+    frames = ['java.lang.Thread.sleep', 'app.Server.serve']
+    assert.match((await until(5000)).join('|'), /^app\.Server\.serve is running.*\|root Other\.run has not/)
+  })
+
+  it('names callees of a root that is inside the JDK itself', async () => {
+    frames = ['java.lang.Object.wait', 'app.Server.serve']
+    assert.match((await until(1500))[0], /would do as roots: app\.Server\.handle, app\.Server\.pause$/)
+  })
+
+  it('does not take a root that has just been called for one that was running before', async () => {
+    roots = [root('Server.serve', 1)]
+    frames = ['app.Server.serve']
+    await watch.look()
+    called = [1]
+    assert.deepEqual(await until(5000), [])
+  })
+
+  it('counts the five seconds of a root from when it has a method', async () => {
+    roots = [root('Server.serve')]
+    assert.equal(watch.armed, true)
+    assert.deepEqual(await until(8000), [])
+    roots = [root('Server.serve', 1)]
+    assert.equal(watch.armed, false)
+    assert.deepEqual(await until(13_000), [])
+    assert.equal((await until(13_500)).length, 1)
+  })
+
+  it('tells at once what is wrong with the class of a root, until another will do', async () => {
+    roots = [{ ...root('Server.serve'), failed: true }]
+    assert.deepEqual(await until(0), ["root 'Server.serve' will not do. Try another"])
+    assert.equal(watch.armed, false)
+    assert.deepEqual(await watch.uncalled(), [])
+    roots = [root('Server.serve', 1)]
+    assert.deepEqual(await until(1000), [])
+  })
+})

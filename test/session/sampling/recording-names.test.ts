@@ -1,0 +1,16 @@
+import { spawnSync } from 'node:child_process'
+import { expect, it } from 'vitest'
+import { isLeftover, recordingName } from '../../../src/session/sampling/recording-names.ts'
+
+it('a recording whose client has gone is left over, and so is an earlier one of our own; others are not ours to end', () => {
+  const ours = recordingName()
+  expect(recordingName()).not.toBe(ours)
+  expect(isLeftover(ours)).toBe(true)
+  const [, namespace] = ours.split('-')
+  const { pid: gone } = spawnSync('true')
+  expect(isLeftover(`jfluid-${namespace}-${gone}-abc123`)).toBe(true)
+  expect(isLeftover(`jfluid-${namespace}-${process.ppid}-abc123`)).toBe(false)
+  // In another container that number is somebody else's.
+  expect(isLeftover(`jfluid-1${namespace}-${gone}-abc123`)).toBe(false)
+  expect(isLeftover('others')).toBe(false)
+})

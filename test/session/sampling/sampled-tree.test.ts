@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { parseRoot } from '../../../src/reveal/patterns.ts'
+import { SampledTree } from '../../../src/session/sampling/sampled-tree.ts'
+
+const THREAD = { id: 7, name: 'main', virtual: false }
+
+/** Samples of `Class.method` lists, outermost first. */
+function treeOf(roots: readonly string[], ...stacks: readonly string[]): SampledTree {
+  const tree = new SampledTree(roots.map(parseRoot))
+  for (const stack of stacks) {
+    const ids = stack.split(' ').map((frame) => {
+      const dot = frame.lastIndexOf('.')
+      return tree.idOf({
+        class: frame.slice(0, dot),
+        method: frame.slice(dot + 1),
+        descriptor: '()V',
+        loader: '',
+      })
+    })
+    tree.sample(THREAD, Int32Array.from(ids))
+  }
+  return tree
+}
+
+/** `method samples`, indented by what it is below. */
+function shown(tree: SampledTree): string[] {
+  const { merged } = tree.snapshot(false)
+  const depths: number[] = []
+  return Array.from(merged.method, (id, node) => {
+    const above = merged.parent[node]!
+    depths[node] = above < 0 ? 0 : depths[above]! + 1
+    return `${'  '.repeat(depths[node]!)}${tree.methodNames[id]!.method} ${merged.metrics.totalSamples![node]}`
+  })
+}
+
+describe('samples of what is inside of roots', () => {
+  it('are kept from the outermost root on, and the others counted', () => {
+    const tree = treeOf(
+      ['A.serve'],
+      'M.main A.serve A.work A.serve',
+      'M.main A.serve',
+      'M.main B.other',
+      'A.serve A.work',
+    )
+    expect(shown(tree)).toEqual(['serve 3', '  work 2', '    serve 1'])
+    expect(tree).toMatchObject({ samples: 3, outside: 1, rootNames: ['A.serve'] })
+    tree.reset()
+    expect(tree).toMatchObject({ samples: 0, outside: 0 })
+  })
+
+  it('tell a thread that has left and come again as a call more', () => {
+    const tree = treeOf(['A.serve'], 'M.main A.serve', 'M.main A.serve', 'M.main B.other', 'M.main A.serve')
+    expect([...tree.snapshot(false).merged.metrics.calls!]).toEqual([2])
+  })
+
+  it('of several roots are below whichever is outermost; one that was not seen is called as it was written', () => {
+    const tree = treeOf(['A.serve', 'C.run', 'D.never'], 'C.run A.serve', 'A.serve C.run')
+    expect(shown(tree).toSorted()).toEqual(['  run 1', '  serve 1', 'run 1', 'serve 1'])
+    expect(tree.rootNames.toSorted()).toEqual(['A.serve', 'C.run', 'D.never'])
+  })
+
+  it('with wildcards are nothing of the JDK, nor of hidden classes; named ones are', () => {
+    const stack = 'java.lang.Thread.run com.acme.App$$Lambda.run com.acme.Task.run com.acme.Task.work'
+    expect(shown(treeOf(['*.run'], stack))).toEqual(['run 1', '  work 1'])
+    expect(shown(treeOf(['java.lang.Thread.run'], stack))).toEqual([
+      'run 1',
+      '  run 1',
+      '    run 1',
+      '      work 1',
+    ])
+  })
+
+  it('with wildcards are of classes by their loaders, where these are told, and no lambda of any JDK', () => {
+    const tree = new SampledTree([parseRoot('**.service')])
+    const id = (owner: string, loader: string) =>
+      tree.idOf({ class: owner, method: 'service', descriptor: '()V', loader })
+    const path = [
+      id('java.util.Timer', 'bootstrap'),
+      id('com.acme.Main$$Lambda$14', 'app'),
+      id('javax.servlet.http.HttpServlet', 'org.apache.Loader@7'),
+    ]
+    tree.sample(THREAD, Int32Array.from(path))
+    expect(tree.rootNames).toEqual(['javax.servlet.http.HttpServlet.service'])
+    expect(shown(tree)).toEqual(['service 1'])
+  })
+
+  it('need no frames above the root: a stack cut above it is whole', () => {
+    const tree = new SampledTree([parseRoot('A.serve')])
+    const [cut, serve] = [
+      tree.truncation,
+      tree.idOf({ class: 'A', method: 'serve', descriptor: '()V', loader: '' }),
+    ]
+    tree.sample(THREAD, Int32Array.of(cut, serve), true)
+    expect(tree).toMatchObject({ samples: 1, outside: 0, truncated: 0 })
+    tree.sample(THREAD, Int32Array.of(cut), true)
+    expect(tree).toMatchObject({ samples: 1, outside: 1, truncated: 1 })
+  })
+})
