@@ -3,8 +3,9 @@
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { BadPattern } from '../reveal/errors.ts'
+import { isContainerName } from './containers/name.ts'
 import type { JdwpFlag, SessionFlags } from './options.ts'
-import { jvmsNamed } from './target.ts'
+import { jvmsInside, jvmsNamed } from './target.ts'
 import type { WaitFlags } from './wait-for.ts'
 
 /** Each has a buffer for events, and a thread of ours that reads them. */
@@ -43,7 +44,11 @@ export class TooManyJvms extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint: string
   constructor(pattern: string, jvms: readonly Jvm[]) {
-    super(`'${pattern}' is the main class of ${jvms.length} JVMs, and --all takes ${MOST_JVMS} at most`)
+    super(
+      isContainerName(pattern)
+        ? `'${pattern}' has ${jvms.length} JVMs, and --all takes ${MOST_JVMS} at most`
+        : `'${pattern}' is the main class of ${jvms.length} JVMs, and --all takes ${MOST_JVMS} at most`,
+    )
     this.hint = `Say more of the name: ${[...new Set(jvms.map(({ mainClass }) => mainClass ?? '?'))].slice(0, 5).join(', ')}`
   }
 }
@@ -87,13 +92,24 @@ export function checkAll(
 }
 
 /**
- * Those that are there now.
+ * Those that are there now, by a container as well.
  *
+ * @throws what `allNamed` and `jvmsInside` do
+ */
+export async function allMeant(text: string): Promise<readonly Jvm[]> {
+  return isContainerName(text) ? notTooMany(text, await jvmsInside(text)) : allNamed(text)
+}
+
+/**
  * @throws NoJvmNamed, TooManyJvms
  */
 export function allNamed(pattern: string, jvms: readonly Jvm[] = listJvms()): readonly Jvm[] {
   const found = jvmsNamed(pattern, jvms)
   if (found.length === 0) throw new NoJvmNamed(pattern)
-  if (found.length > MOST_JVMS) throw new TooManyJvms(pattern, found)
-  return found
+  return notTooMany(pattern, found)
+}
+
+function notTooMany(pattern: string, jvms: readonly Jvm[]): readonly Jvm[] {
+  if (jvms.length > MOST_JVMS) throw new TooManyJvms(pattern, jvms)
+  return jvms
 }

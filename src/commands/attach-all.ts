@@ -8,7 +8,7 @@ import { type Leave, type LiveSource, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
 import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
 import { severalSource } from '../tui/several-source.ts'
-import { allNamed } from './all.ts'
+import { allMeant } from './all.ts'
 import type { AttachFlags } from './attach.ts'
 import { Group, GroupPlaces, nameOf } from './group.ts'
 import { sessionKeeper } from './keeper.ts'
@@ -25,7 +25,7 @@ export async function attachAll(pattern: string, flags: AttachFlags): Promise<vo
   const options = await commandOptions(flags)
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem
-  const jvms = allNamed(pattern)
+  const jvms = await allMeant(pattern)
   /** Once there is a view, what there is to say comes after it. */
   const later: string[] = []
   const places = out === undefined ? null : await GroupPlaces.at(out, jvms, flags, (line) => later.push(line))

@@ -44,7 +44,7 @@ const WAIT_HELP =
   "in place of a process id: the first JVM with that main class, a part of it or a pattern as 'com.shop.*', now or once it is started"
 
 const ALL_HELP =
-  'in place of a process id: all JVMs with that main class, a part of it or a pattern, together; 16 at most'
+  'in place of a process id: all JVMs with that main class, a part of it or a pattern, or in that container, together; 16 at most'
 
 /**
  * Commands are imported when they run: a picker's React must not slow down `attach`.

@@ -4,7 +4,7 @@ import { parseDuration } from '../base/duration.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { plural } from '../profile/text.ts'
 import { createProgress } from '../tui/progress.ts'
-import { allNamed } from './all.ts'
+import { allMeant } from './all.ts'
 import { NowhereToPut } from './destination.ts'
 import { Group, GroupPlaces, type Member, nameOf } from './group.ts'
 import { commandOptions } from './options.ts'
@@ -17,7 +17,7 @@ export async function recordAll(pattern: string, flags: RecordFlags): Promise<vo
   const { out } = flags
   if (out === undefined) throw new NowhereToPut()
   const durationMs = parseDuration(flags.duration)
-  const jvms = allNamed(pattern)
+  const jvms = await allMeant(pattern)
   const progress = createProgress(process.stderr)
   const places = await GroupPlaces.at(out, jvms, flags, (line) => progress.note(line))
   const stop = stopSignal()

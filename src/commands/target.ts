@@ -5,6 +5,7 @@ import { readCpuMs } from '../attach/target-process.ts'
 import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { JvmRow } from '../tui/jvm-list.ts'
 import type { IsInside } from './containers/inside.ts'
+import { isContainerName } from './containers/name.ts'
 import { BadPid, parsePid } from './options.ts'
 
 /** Where there is no terminal to ask on. */
@@ -76,18 +77,27 @@ export async function targetOf(text: string | undefined): Promise<number> {
 
 /** The JVM of a container; of several, the one that is picked on a terminal. */
 async function pidInside(name: string): Promise<number> {
-  const { insideContainer } = await import('./containers/named.ts')
-  const isInside = await insideContainer(name)
-  const [found, ...others] = listJvms().filter(({ pid }) => isInside(pid))
-  if (found === undefined) throw new NoJvmInside(name)
-  if (others.length === 0) return found.pid
+  const { isInside, jvms } = await lookInside(name)
+  if (jvms.length === 1) return jvms[0]!.pid
   if (isAsked()) return await picked(isInside)
-  throw new AmbiguousName(name, [found, ...others])
+  throw new AmbiguousName(name, jvms)
 }
 
-/** Whether it means a container, well written or not. */
-function isContainerName(text: string): boolean {
-  return /^(?:container|k8s):/.test(text)
+/**
+ * All JVMs of a container, or of several of that name: one at least.
+ *
+ * @throws NoJvmInside, and what `insideContainer` does
+ */
+export async function jvmsInside(name: string): Promise<readonly Jvm[]> {
+  return (await lookInside(name)).jvms
+}
+
+async function lookInside(name: string): Promise<{ isInside: IsInside; jvms: readonly Jvm[] }> {
+  const { insideContainer } = await import('./containers/named.ts')
+  const isInside = await insideContainer(name)
+  const jvms = listJvms().filter(({ pid }) => isInside(pid))
+  if (jvms.length === 0) throw new NoJvmInside(name)
+  return { isInside, jvms }
 }
 
 /**

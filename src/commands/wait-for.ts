@@ -6,6 +6,7 @@ import { parseDuration } from '../base/duration.ts'
 import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { BadPattern } from '../reveal/errors.ts'
 import { createProgress } from '../tui/progress.ts'
+import { isContainerName } from './containers/name.ts'
 import type { JdwpFlag } from './options.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { AmbiguousName, jvmsNamed, targetOf } from './target.ts'
@@ -50,6 +51,8 @@ export class WaitInterrupted extends JfluidError {
 }
 
 const PATTERN_HINT = "Write a main class, a part of one, or a pattern such as 'com.shop.*' or 'shop-*.jar'."
+const WAIT_INSIDE =
+  'Wait for its main class, which is seen in containers as well; one that runs is given in place of a process id.'
 const TICK_MS = 1000
 
 /** @throws BadPattern, BadDuration, WaitForWithPid, WaitTimeoutAlone: nothing has been looked at */
@@ -64,6 +67,8 @@ export function checkWait(
   }
   const named = pidText ?? (jdwp === undefined ? undefined : '--jdwp')
   if (named !== undefined) throw new WaitForWithPid(named)
+  if (isContainerName(waitFor))
+    throw new BadPattern('main class', waitFor, 'it names a container', WAIT_INSIDE)
   if (waitFor.trim() === '') throw new BadPattern('main class', waitFor, 'it is empty', PATTERN_HINT)
 }
 

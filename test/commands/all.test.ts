@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Jvm } from '../../src/attach/jvms.ts'
-import { type AllFlag, allNamed, checkAll } from '../../src/commands/all.ts'
+import { type AllFlag, allMeant, allNamed, checkAll } from '../../src/commands/all.ts'
 import { ownPath } from '../../src/commands/group.ts'
 import { DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+import { checkWait } from '../../src/commands/wait-for.ts'
 
 const FLAGS: AllFlag & SessionFlags = {
   ...{ all: 'shop.*', root: ['A.b'], scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD },
@@ -42,6 +43,15 @@ it('it takes all of that name, but not too many, and not none', () => {
   expect(allNamed('Shop', jvms(16, 'com.Shop'))).toHaveLength(16)
   expect(() => allNamed('Shop', jvms(17, 'com.Shop'))).toThrow("'Shop' is the main class of 17 JVMs")
   expect(() => allNamed('Other', jvms(1, 'com.Shop'))).toThrow("no JVM has the main class 'Other'")
+})
+
+it('it takes a container as well, of which the name must be one', async () => {
+  await expect(allMeant('container:')).rejects.toThrow("'container:' names no container")
+})
+
+it('a container is not waited for: its main class can be', () => {
+  for (const waitFor of ['container:shop', 'k8s:shop/orders-0'])
+    expect(() => checkWait(undefined, { waitFor })).toThrow('it names a container')
 })
 
 it.each([

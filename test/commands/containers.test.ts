@@ -1,16 +1,18 @@
 // Containers by name: clients of engines and of Kubernetes are scripts that say what those say. What they lead to is a process in
 // namespaces of its own.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { clientPath } from '../../src/commands/containers/client-path.ts'
 import { Clients } from '../../src/commands/containers/clients.ts'
 import { containersNamed } from '../../src/commands/containers/engines.ts'
 import { insideContainer } from '../../src/commands/containers/named.ts'
 import { cannotContain, innermost, PIDS } from '../support/contained.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { cli } from '../support/jfluid.ts'
 
 const ID = '3f2a91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
 const OTHER_ID = 'aaaa91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
@@ -21,6 +23,7 @@ const obstacle = cannotContain(...ROOTLESS)
 if (obstacle !== '')
   console.info(`not tried: this system lets nobody make a container without root: ${obstacle}`)
 
+const IS_ROOT = process.geteuid?.() === 0
 const { PATH } = process.env
 let bin = ''
 let boxes: JavaProcess[] = []
@@ -109,6 +112,12 @@ const criList = (...ids: string[]) => ({
   })),
 })
 
+const pidOf = (name: string): string => readFileSync(join(bin, `${name}.pid`), 'utf8').trim()
+
+async function hasEnded(name: string): Promise<void> {
+  await expect.poll(() => existsSync(`/proc/${pidOf(name)}`), { timeout: 30_000 }).toBe(false)
+}
+
 const NONE_OF_DOCKER = 'Error response from daemon: No such container: shop'
 const NONE_OF_PODMAN = 'Error: inspecting object: no such container shop'
 
@@ -119,12 +128,46 @@ describe.skipIf(obstacle !== '' && !FULL)('the processes of a container are foun
     expect([inside, other, process.pid].map(isInside)).toEqual([true, false, false])
   })
 
-  it('as the first client tells that knows it', async () => {
-    client('docker', { 'container inspect shop': NONE_OF_DOCKER })
+  it('as the one tells that knows it, or has it running', async () => {
     client('podman', { 'container inspect shop': inspected(other) })
     client('crictl', {})
+    for (const answer of [NONE_OF_DOCKER, inspected(0, 'exited'), inspected(2 ** 22 + 1)]) {
+      client('docker', { 'container inspect shop': answer })
+      const isInside = await insideContainer('container:shop')
+      expect([inside, other].map(isInside)).toEqual([false, true])
+    }
+  })
+
+  it('as all tell where several know one', async () => {
+    client('docker', { 'container inspect shop': inspected(inside) })
+    client('podman', { 'container inspect shop': inspected(other) })
+    const isInside = await insideContainer('container:shop')
+    expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
+  })
+
+  it('as the one tells that is meant, where it is called so', async () => {
+    client('docker', { 'container inspect shop': inspected(inside) })
+    client('podman', { 'container inspect shop': inspected(other) })
+    const isInside = await insideContainer('podman:shop')
+    expect([inside, other].map(isInside)).toEqual([false, true])
+    expect(asked('docker')).toEqual([])
+  })
+
+  it('while another client hangs, which is ended', async () => {
+    client('docker', { 'container inspect shop': 600 })
+    client('podman', { 'container inspect shop': inspected(other) })
     expect((await insideContainer('container:shop'))(other)).toBe(true)
-    expect(asked('crictl')).toEqual([])
+    await hasEnded('docker')
+  })
+
+  it('by a client that leaves a process behind which holds its output', async () => {
+    const file = join(bin, 'answer.json')
+    writeFileSync(file, JSON.stringify(inspected(inside)))
+    const script = `#!/bin/sh\n/bin/sleep 600 & echo $! > '${bin}/docker.pid'\nexec /bin/cat '${file}'\n`
+    writeFileSync(join(bin, 'docker'), script, { mode: 0o755 })
+    const isInside = await insideContainer('container:shop')
+    process.kill(Number(pidOf('docker')))
+    expect(isInside(inside)).toBe(true)
   })
 
   it('as crictl tells; several pods may have one of that name', async () => {
@@ -190,10 +233,12 @@ const CRASHED = status('app', ID, { waiting: { reason: 'CrashLoopBackOff', messa
 async function refusal(text: string, clients?: Clients) {
   const name = text.replace(/^container:/, '')
   const found = clients === undefined ? insideContainer(text) : containersNamed(name, clients)
-  return await found.then(
-    () => 'found',
-    (it) => ({ exit: it.exitCode, says: `${it.message}; ${it.hint}` }),
-  )
+  return await found
+    .finally(() => clients?.close())
+    .then(
+      () => 'found',
+      (it) => ({ exit: it.exitCode, says: `${it.message}; ${it.hint}` }),
+    )
 }
 
 describe('it is said why a container cannot be found', () => {
@@ -241,16 +286,60 @@ describe('it is said why a container cannot be found', () => {
     }
   })
 
-  it('a client hangs: it is ended, and nobody else is waited for', async () => {
+  it('a client hangs, which is ended, and no other knows it', async () => {
     client('docker', { 'container inspect shop': 600 })
     client('podman', { 'container inspect shop': NONE_OF_PODMAN })
-    expect(await refusal('container:shop', new Clients(500))).toMatchObject({
+    expect(await refusal('container:shop', new Clients(2_000))).toMatchObject({
       exit: STATUS.notNow,
-      says: expect.stringContaining('docker container inspect shop did not answer within 0.5 s'),
+      says: expect.stringContaining('docker container inspect shop did not answer within 2 s'),
     })
-    expect(asked('podman')).toEqual([])
-    const pid = readFileSync(join(bin, 'docker.pid'), 'utf8').trim()
-    await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false)
+    expect(asked('podman')).toHaveLength(1)
+    await hasEnded('docker')
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('%s while a client is asked ends that as well', async (signal) => {
+    client('docker', { 'container inspect shop': 600 })
+    const jfluid = startProcess(process.execPath, [cli, 'doctor', 'container:shop'], { env: { PATH: bin } })
+    await expect.poll(() => asked('docker'), { timeout: 30_000 }).toHaveLength(1)
+    jfluid.child.kill(signal)
+    expect((await jfluid.exit).code).not.toBe(0)
+    await hasEnded('docker')
+  })
+
+  it('a client that may be changed by others than root is not run as root', async () => {
+    client('docker', { 'container inspect shop': inspected(inside) })
+    const of = (isRoot: boolean) => clientPath('docker', bin, isRoot)
+    expect(of(false)).toBe(join(bin, 'docker'))
+    // What a user has is not root's.
+    if (!IS_ROOT) return expect(() => of(true)).toThrow(`others than root may change ${bin}`)
+    expect(of(true)).toBe(join(bin, 'docker'))
+    for (const path of [bin, join(bin, 'docker')]) {
+      chmodSync(path, 0o777)
+      expect(() => of(true)).toThrow(`others than root may change ${path}`)
+      chmodSync(path, 0o755)
+    }
+    chownSync(join(bin, 'docker'), 65534, 65534)
+    expect(() => of(true)).toThrow('others than root may change')
+    expect(of(false)).toBe(join(bin, 'docker'))
+  })
+
+  it('nothing is run that the PATH has relative to where one is', () => {
+    client('docker', {})
+    const cwd = process.cwd()
+    process.chdir(bin)
+    try {
+      expect(clientPath('docker', '.::bin:../bin')).toBeUndefined()
+    } finally {
+      process.chdir(cwd)
+    }
+  })
+
+  it('of what kubectl says, the sentence for people', async () => {
+    const log = 'E1124 04:33:03.102405 20525 memcache.go:265] "Unhandled Error" err="no group list"'
+    client('kubectl', { [GET_POD]: `${`${log}\n`.repeat(9)}The connection to the server was refused` })
+    expect(await refusal('k8s:shop/shop-0')).toMatchObject({
+      says: expect.stringMatching(/kubectl says: The connection to the server was refused; /),
+    })
   })
 
   it.each([
@@ -270,7 +359,7 @@ describe('it is said why a container cannot be found', () => {
     client('crictl', {})
     expect(await refusal('k8s:shop/shop-0')).toEqual({
       exit: STATUS.noSuchProcess,
-      says: `pod shop/shop-0 runs on the node worker-3, and jfluid on ${hostname()}; Run jfluid there, as root: jfluid attach container:${ID.slice(0, 12)}`,
+      says: `pod shop/shop-0 runs on the node worker-3, and jfluid on ${hostname()}; Run jfluid there, as root: jfluid attach container:${ID.slice(0, 12)} (app), or container:${OTHER_ID.slice(0, 12)} (log)`,
     })
     expect(asked('crictl')).toEqual([])
   })
@@ -304,7 +393,18 @@ describe('it is said why a container cannot be found', () => {
 
 it.each([
   ...['container:', 'container:--help', 'container:a b', 'container:a/b', 'container:$(id)'],
-  ...['k8s:', 'k8s:shop', 'k8s:shop/', 'k8s:/shop-0', 'k8s:-n/x', 'k8s:shop/-o', 'k8s:a/b/c/d', 'k8s:A/b'],
+  ...[
+    'docker:',
+    'lxc:-x',
+    'k8s:',
+    'k8s:shop',
+    'k8s:shop/',
+    'k8s:/shop-0',
+    'k8s:-n/x',
+    'k8s:shop/-o',
+    'k8s:a/b/c/d',
+    'k8s:A/b',
+  ],
 ])('%s names no container, and no client is asked', async (text) => {
   for (const name of ['docker', 'kubectl']) client(name, {})
   expect(await refusal(text)).toMatchObject({ exit: STATUS.usage })

@@ -1,15 +1,17 @@
 // The command-line clients of container runtimes and of Kubernetes, when they are there: run without a shell, in bounded time, and what they
-// say to people is passed on.
+// say to people is passed on. Which file it is that is run, `client-path.ts` says.
 
-import { spawn } from 'node:child_process'
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { endingSignals } from '../signals.ts'
+import { clientPath } from './client-path.ts'
 
 /** All of one question, whatever number of clients it takes. */
 export const CLIENTS_MS = 10_000
 const MOST_BYTES = 16 << 20
 const MOST_SAID = 500
+/** From the end of a client to that of what it says. */
+const LAST_WORDS_MS = 300
 
 /** None of those that could tell is on the PATH. */
 export class NoContainerClient extends JfluidError {
@@ -47,52 +49,52 @@ export interface Said {
   readonly stderr: string
 }
 
-/** The path of a client; undefined where there is none. */
-export function clientPath(name: string, path = process.env.PATH ?? ''): string | undefined {
-  for (const folder of path.split(delimiter)) {
-    if (folder === '') continue
-    const file = join(folder, name)
-    try {
-      accessSync(file, constants.X_OK)
-      if (statSync(file).isFile()) return file
-    } catch {
-      // Not there.
-    }
-  }
-  return undefined
-}
-
-/** Asks clients until a time is over that they share. */
+/**
+ * Asks clients until a time is over that they share. They have no terminal of ours, on which they could ask for a password, and so Ctrl-C
+ * does not reach them: those that are still asked are ended with us, and by `close`.
+ */
 export class Clients {
   readonly #until: number
   readonly #ms: number
+  readonly #asked = new Set<ChildProcess>()
+  readonly #names = endingSignals()
+  #isClosed = false
 
   constructor(ms = CLIENTS_MS) {
     this.#ms = ms
     this.#until = performance.now() + ms
+    process.on('exit', this.#end)
+    for (const name of this.#names) process.on(name, this.#leave)
   }
 
   /**
-   * Runs a client; undefined where there is none of that name.
+   * Runs a client; undefined where there is none of that name, or nobody waits any more.
    *
-   * @throws ContainerClientSilent, ContainerClientNotUnderstood where it says more than anybody would
+   * @throws ContainerClientSilent, ContainerClientNotUnderstood where it says more than anybody would, and as `clientPath` does
    */
   async ask(name: string, ...args: string[]): Promise<Said | undefined> {
-    const path = clientPath(name)
+    const path = this.#isClosed ? undefined : clientPath(name)
     if (path === undefined) return undefined
     const command = [name, ...args].join(' ')
     return await new Promise((resolve, reject) => {
       const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+      this.#asked.add(child)
       const out: Buffer[] = []
       const err: Buffer[] = []
       let size = 0
-      const end = (problem: JfluidError): void => {
+      let lastWords: NodeJS.Timeout | undefined
+      const over = (): void => {
+        this.#asked.delete(child)
         clearTimeout(timer)
-        reject(problem)
-        killGroup(child.pid)
+        clearTimeout(lastWords)
         // Whoever it has left behind may still hold them.
         child.stdout.destroy()
         child.stderr.destroy()
+      }
+      const end = (problem: JfluidError): void => {
+        over()
+        reject(problem)
+        killGroup(child)
       }
       const timer = setTimeout(
         () => end(new ContainerClientSilent(command, this.#ms)),
@@ -107,31 +109,65 @@ export class Clients {
       child.stdout.on('data', keep(out))
       child.stderr.on('data', keep(err))
       child.on('error', (problem) => end(new ContainerClientNotUnderstood(command, problem.message)))
-      child.on('close', (code) => {
-        clearTimeout(timer)
-        const said = Buffer.concat(err)
-          .toString('utf8')
-          .trim()
-          .split(/\s*\n\s*/)
-          .join(' ')
+      const said = (): void => {
+        over()
         resolve({
-          code: code ?? 1,
+          code: child.exitCode ?? 1,
           stdout: Buffer.concat(out).toString('utf8'),
-          stderr: said.slice(0, MOST_SAID),
+          stderr: sentence(Buffer.concat(err).toString('utf8')),
         })
+      }
+      // A master that its ssh leaves behind for later connections (ControlPersist) keeps its output open.
+      child.on('exit', () => {
+        lastWords = setTimeout(said, LAST_WORDS_MS)
       })
+      child.on('close', said)
     })
+  }
+
+  /** Ends those that nobody waits for any more. */
+  close(): void {
+    this.#isClosed = true
+    this.#end()
+    process.off('exit', this.#end)
+    for (const name of this.#names) process.off(name, this.#leave)
+  }
+
+  readonly #end = (): void => {
+    for (const child of this.#asked) killGroup(child)
+  }
+
+  /** What the signal would have done without us it does. */
+  readonly #leave = (signal: NodeJS.Signals): void => {
+    const isOursAlone = process.listenerCount(signal) === 1
+    this.#end()
+    if (!isOursAlone) return
+    process.off(signal, this.#leave)
+    process.kill(process.pid, signal)
   }
 }
 
 /** Of its own group, with what it has started. */
-function killGroup(pid: number | undefined): void {
+function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
     // It has ended.
   }
+}
+
+/** As klog, which clients of Kubernetes use, begins a line: for who develops them. */
+const LOGGED = /^[IWEF]\d{4} \d\d:\d\d:/
+
+/** What a client says, on one line: without what it logs, unless that is all. */
+function sentence(text: string): string {
+  const lines = text
+    .trim()
+    .split(/\s*\n\s*/)
+    .filter((line) => line !== '')
+  const meant = lines.filter((line) => !LOGGED.test(line))
+  return (meant.length > 0 ? meant : lines).join(' ').slice(0, MOST_SAID)
 }
 
 /** @throws ContainerClientNotUnderstood */

@@ -16,7 +16,7 @@ import {
   parseAnswer,
   textAt,
 } from './clients.ts'
-import { type IsInside, insideNamed, insideOf, isHere } from './inside.ts'
+import { anyOf, type IsInside, insideNamed, insideOf, isHere, isId } from './inside.ts'
 
 /** Who was asked does not know it, or does not tell. */
 export class ContainerUnknown extends JfluidError {
@@ -56,24 +56,35 @@ interface Found {
   readonly state: string
 }
 
-const LIKE_DOCKER = ['docker', 'podman', 'nerdctl'] as const
-const ENGINES: readonly string[] = [...LIKE_DOCKER, 'crictl']
+const ENGINES: readonly string[] = ['docker', 'podman', 'nerdctl', 'crictl']
+
+/** Once one has found it: so long the others may take to say that they have one of that name as well. */
+const OTHERS_MS = 1_000
 
 /**
- * The containers of that name or id; there may be several of a name in Kubernetes.
+ * The containers of that name or id: several engines may have one of a name, and Kubernetes several. One that a control group is called by
+ * is among them, and not instead of them, as anybody may have given it that name.
  *
+ * @param asked  the clients
  * @throws NoContainerClient, ContainerUnknown, ContainerNotRunning, ContainerElsewhere, and those of `Clients.ask`
  */
-export async function containersNamed(name: string, clients: Clients): Promise<IsInside> {
-  const what = `container ${name}`
-  return insideNamed(name) ?? (await askedFor(what, clients, [...LIKE_DOCKER.map(byName(name)), byCri(name)]))
+export async function containersNamed(
+  name: string,
+  clients: Clients,
+  asked: readonly string[] = ENGINES,
+): Promise<IsInside> {
+  const seen = insideNamed(name)
+  if (seen !== undefined && isId(name)) return seen
+  const asks = asked.map((client) => (client === 'crictl' ? byCri(name) : byName(name)(client)))
+  return await askedFor(`container ${name}`, clients, asked, asks, seen === undefined ? [] : [seen])
 }
 
 /** The same, of one that Kubernetes has on this machine. */
 export async function containerOfPod(what: string, id: string, clients: Clients): Promise<IsInside> {
   const nerdctl = (asked: Asked): Promise<readonly Found[] | undefined> =>
     inspected('nerdctl', ['--namespace', 'k8s.io'], id, asked)
-  return await askedFor(what, clients, [byCri(id), nerdctl, byName(id)('docker'), byName(id)('podman')])
+  const asks = [byCri(id), nerdctl, byName(id)('docker'), byName(id)('podman')]
+  return await askedFor(what, clients, ENGINES, asks)
 }
 
 interface Asked {
@@ -85,27 +96,79 @@ interface Asked {
 /** Undefined if the client is not there; empty if it does not know it. */
 type Ask = (asked: Asked) => Promise<readonly Found[] | undefined>
 
-async function askedFor(what: string, clients: Clients, asks: readonly Ask[]): Promise<IsInside> {
-  const asked: Asked = { clients, said: [] }
-  let isThere = false
-  for (const ask of asks) {
-    const found = await ask(asked)
-    if (found === undefined) continue
-    isThere = true
-    if (found.length > 0) return insideAll(what, found)
-  }
-  if (!isThere) throw new NoContainerClient(what, ENGINES)
-  throw new ContainerUnknown(what, asked.said)
+/** What one has answered. */
+interface Answer {
+  readonly found: readonly Found[]
+  readonly said: readonly string[]
+  readonly problem?: JfluidError
 }
 
-function insideAll(what: string, found: readonly Found[]): IsInside {
+/**
+ * Asks all of them at once: one that hangs keeps nobody from being asked.
+ *
+ * @param names  of those that are asked
+ * @param seen  what is known without them
+ */
+async function askedFor(
+  what: string,
+  clients: Clients,
+  names: readonly string[],
+  asks: readonly Ask[],
+  seen: readonly IsInside[] = [],
+): Promise<IsInside> {
+  const answers = (await answersOf(clients, asks, seen.length > 0)).filter((it) => it !== undefined)
+  const found = answers.flatMap((it) => it.found)
   const running = found.filter(({ state }) => isRunning(state))
-  if (running.length === 0) throw new ContainerNotRunning(what, found[0]!.state)
-  const all = running.map(({ client, id, pid }) => {
-    if (!isHere(pid, id)) throw new ContainerElsewhere(what, client, pid)
-    return insideOf(pid)
+  const here = running.filter(({ pid, id }) => isHere(pid, id))
+  const inside = [...seen, ...here.map(({ pid }) => insideOf(pid))]
+  if (inside.length > 0) return anyOf(inside)
+  const [elsewhere] = running
+  if (elsewhere !== undefined) throw new ContainerElsewhere(what, elsewhere.client, elsewhere.pid)
+  const [stopped] = found
+  if (stopped !== undefined) throw new ContainerNotRunning(what, stopped.state)
+  const problem = answers.find((it) => it.problem !== undefined)?.problem
+  if (problem !== undefined) throw problem
+  if (names.length === 0) throw new ContainerUnknown(what, ['no control group is called so'])
+  if (answers.length === 0) throw new NoContainerClient(what, names)
+  throw new ContainerUnknown(
+    what,
+    answers.flatMap((it) => it.said),
+  )
+}
+
+/** In the order of the questions; undefined where there is no such client, or no answer any more that is worth a wait. */
+async function answersOf(
+  clients: Clients,
+  asks: readonly Ask[],
+  isFound: boolean,
+): Promise<readonly (Answer | undefined)[]> {
+  const answers: (Answer | undefined)[] = asks.map(() => undefined)
+  const isHad = ({ state, pid, id }: Found): boolean => isRunning(state) && isHere(pid, id)
+  let grace: NodeJS.Timeout | undefined
+  await new Promise<void>((resolve, reject) => {
+    const enough = (): void => {
+      grace ??= setTimeout(resolve, OTHERS_MS)
+    }
+    if (isFound) enough()
+    const all = asks.map(async (ask, index) => {
+      answers[index] = await answerOf(clients, ask)
+      if (answers[index]?.found.some(isHad)) enough()
+    })
+    Promise.all(all).then(() => resolve(), reject)
   })
-  return (pid) => all.some((isInside) => isInside(pid))
+  clearTimeout(grace)
+  return [...answers]
+}
+
+async function answerOf(clients: Clients, ask: Ask): Promise<Answer | undefined> {
+  const said: string[] = []
+  try {
+    const found = await ask({ clients, said })
+    return found === undefined ? undefined : { found, said }
+  } catch (problem) {
+    if (problem instanceof JfluidError) return { found: [], said, problem }
+    throw problem
+  }
 }
 
 /** Docker and Podman say running, the CRI CONTAINER_RUNNING. What is paused would not answer. */
@@ -143,7 +206,7 @@ async function inspected(
 const byCri =
   (name: string): Ask =>
   async ({ clients, said }) => {
-    const listed = /^[0-9a-f]{12,64}$/.test(name) ? [name] : await namedByCri(name, clients, said)
+    const listed = isId(name) ? [name] : await namedByCri(name, clients, said)
     const found: Found[] = []
     for (const id of listed ?? []) {
       const answer = await clients.ask('crictl', 'inspect', '--output', 'json', id)

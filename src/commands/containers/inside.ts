@@ -7,7 +7,17 @@ import { containerOf } from '../../attach/container-of.ts'
 export type IsInside = (pid: number) => boolean
 
 /** Fewer digits of an id may be a name as well. */
-const SHORT_ID = 12
+const ID = /^[0-9a-f]{12,64}$/
+
+/** An id, or the beginning of one that everybody shows. */
+export function isId(name: string): boolean {
+  return ID.test(name)
+}
+
+export const anyOf =
+  (all: readonly IsInside[]): IsInside =>
+  (pid) =>
+    all.some((isInside) => isInside(pid))
 
 /**
  * By what the control groups say; undefined if there is no process with that id in its own.
@@ -15,10 +25,9 @@ const SHORT_ID = 12
  * @param name  an id, the first 12 of its digits or more, or a name where the control group has that
  */
 export function insideNamed(name: string): IsInside | undefined {
-  const isShort = name.length >= SHORT_ID && /^[0-9a-f]+$/.test(name)
   const isInside: IsInside = (pid) => {
     const id = containerOf(pid)?.id
-    return id !== undefined && (id === name || (isShort && id.startsWith(name)))
+    return id !== undefined && (id === name || (isId(name) && id.startsWith(name)))
   }
   const pids = readdirSync('/proc').filter((it) => /^\d+$/.test(it))
   return pids.some((pid) => isInside(Number(pid))) ? isInside : undefined

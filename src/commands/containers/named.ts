@@ -4,6 +4,7 @@ import { EX_USAGE, JfluidError } from '../../base/errors.ts'
 import { Clients } from './clients.ts'
 import { containersNamed } from './engines.ts'
 import type { IsInside } from './inside.ts'
+import { parseContainerName } from './name.ts'
 import { containersOfPod } from './pods.ts'
 
 export class BadContainerName extends JfluidError {
@@ -14,20 +15,19 @@ export class BadContainerName extends JfluidError {
   }
 }
 
-// What begins with - would be an option to the client that is asked.
-const CONTAINER = /^container:([a-z0-9][\w.-]*)$/i
-const POD = /^k8s:([a-z0-9][a-z0-9-]*)\/([a-z0-9][a-z0-9.-]*)(?:\/([a-z0-9][a-z0-9-]*))?$/
-
 /**
  * Asks whom it takes.
  *
  * @throws BadContainerName, and what `containersNamed` and `containersOfPod` do
  */
 export async function insideContainer(text: string): Promise<IsInside> {
+  const meant = parseContainerName(text)
+  if (meant === undefined) throw new BadContainerName(text)
   const clients = new Clients()
-  const [, name] = CONTAINER.exec(text) ?? []
-  if (name !== undefined) return await containersNamed(name, clients)
-  const [, namespace, pod, container] = POD.exec(text) ?? []
-  if (namespace === undefined || pod === undefined) throw new BadContainerName(text)
-  return await containersOfPod({ namespace, pod, container }, clients)
+  try {
+    if ('pod' in meant) return await containersOfPod(meant, clients)
+    return await containersNamed(meant.name, clients, meant.asked)
+  } finally {
+    clients.close()
+  }
 }

@@ -11,23 +11,23 @@ import { hostname, networkInterfaces } from 'node:os'
 import { EX_NOHOST, JfluidError } from '../../base/errors.ts'
 import { at, type Clients, listAt, NoContainerClient, parseAnswer, textAt } from './clients.ts'
 import { ContainerNotRunning, ContainerUnknown, containerOfPod } from './engines.ts'
-import { type IsInside, insideNamed } from './inside.ts'
+import { anyOf, type IsInside, insideNamed } from './inside.ts'
+import type { PodName } from './name.ts'
 
 /** It is to be profiled where it runs. */
 export class PodElsewhere extends JfluidError {
   readonly exitCode = EX_NOHOST
   readonly hint: string
-  constructor(what: string, node: string, id: string) {
+  constructor(what: string, node: string, containers: readonly ContainerOfPod[]) {
     super(`${what} runs on the node ${node}, and jfluid on ${hostname()}`)
-    this.hint = `Run jfluid there, as root: jfluid attach container:${id.slice(0, 12)}`
+    const each = containers.map(({ id, name }) => `container:${id.slice(0, 12)} (${name})`)
+    this.hint = `Run jfluid there, as root: jfluid attach ${each.join(', or ')}`
   }
 }
 
-export interface PodName {
-  readonly namespace: string
-  readonly pod: string
-  /** Undefined: any of its containers. */
-  readonly container: string | undefined
+interface ContainerOfPod {
+  readonly id: string
+  readonly name: string
 }
 
 const STATUSES = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses']
@@ -47,13 +47,13 @@ export async function containersOfPod(name: PodName, clients: Clients): Promise<
     const names = all.flatMap((it) => textAt(it, 'name') ?? [])
     throw new ContainerUnknown(`container ${container} of ${what}`, [`it has ${names.join(', ')}`])
   }
-  const ids = meant.filter((it) => at(it, 'state', 'running') !== undefined).flatMap(idOf)
-  const [first] = ids
-  if (first === undefined) throw new ContainerNotRunning(what, stateOf(told, meant))
+  const running = meant.filter((it) => at(it, 'state', 'running') !== undefined).flatMap(containerIn)
+  const ids = running.map(({ id }) => id)
+  if (ids.length === 0) throw new ContainerNotRunning(what, stateOf(told, meant))
   const seen = ids.flatMap((id) => insideNamed(id) ?? [])
   if (seen.length > 0) return anyOf(seen)
   const node = textAt(told, 'spec', 'nodeName') ?? '?'
-  if (!isThisNode(node, textAt(told, 'status', 'hostIP'))) throw new PodElsewhere(what, node, first)
+  if (!isThisNode(node, textAt(told, 'status', 'hostIP'))) throw new PodElsewhere(what, node, running)
   const asked: IsInside[] = []
   for (const id of ids) asked.push(await containerOfPod(what, id, clients))
   return anyOf(asked)
@@ -65,15 +65,10 @@ function stateOf(told: unknown, [status]: readonly unknown[]): string {
   return reason ?? textAt(told, 'status', 'phase') ?? 'not started'
 }
 
-const anyOf =
-  (all: readonly IsInside[]): IsInside =>
-  (pid) =>
-    all.some((isInside) => isInside(pid))
-
-/** Without the engine's name. */
-function idOf(status: unknown): string[] {
+/** Its id without the engine's name. */
+function containerIn(status: unknown): ContainerOfPod[] {
   const id = /^[a-z-]+:\/\/([0-9a-f]{64})$/.exec(textAt(status, 'containerID') ?? '')?.[1]
-  return id === undefined ? [] : [id]
+  return id === undefined ? [] : [{ id, name: textAt(status, 'name') ?? '?' }]
 }
 
 /** By its name or its address. */
