@@ -1,11 +1,16 @@
 // The way in over the debugger's port: JVMs that take no attach are profiled as others are, and what is in the way is said.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { granted, JdwpTarget, type TypeId } from '../../src/jdwp-client/index.ts'
+import { agentJar } from '../../src/session/doors/agent-jar.ts'
+import { CarriedJar } from '../../src/session/doors/carried-jar.ts'
+import { DebuggerCalls } from '../../src/session/doors/debugger-calls.ts'
 import { examineDebugged } from '../../src/session/doors/debugger-doctor.ts'
+import { standingThread } from '../../src/session/doors/debugger-stand.ts'
+import { foreseeThread, ownThread } from '../../src/session/doors/debugger-thread.ts'
 import { statusOf } from '../../src/session/doors/doctor.ts'
 import { jdwpDoor } from '../../src/session/doors/jdwp-door.ts'
 import { Preparation } from '../../src/session/preparation.ts'
@@ -37,9 +42,45 @@ const BEATING = `
     }
   }`
 
+/** The main class that is named, in a JVM whose own thread that can be made to come by has something else to do. */
+const OCCUPIED = `
+  package fix;
+  import java.lang.ref.Cleaner;
+  import java.util.Arrays;
+  import java.util.concurrent.CountDownLatch;
+  public class Occupied {
+    public static void main(String[] args) throws Exception {
+      CountDownLatch busy = new CountDownLatch(1);
+      Cleaner common = (Cleaner) Class.forName("jdk.internal.ref.CleanerFactory").getMethod("cleaner").invoke(null);
+      common.register(new Object(), () -> {
+        busy.countDown();
+        try {
+          new CountDownLatch(1).await();
+        } catch (InterruptedException e) {
+          System.out.println("interrupted");
+        }
+      });
+      while (busy.getCount() > 0) {
+        System.gc();
+        Thread.sleep(10);
+      }
+      String[] its = Arrays.copyOfRange(args, 1, args.length);
+      Class.forName(args[0]).getMethod("main", String[].class).invoke(null, (Object) its);
+    }
+  }`
+
 const FULL = process.env.JFLUID_FULL === '1'
 const KNOWN_TREE = readFileSync(new URL('../fixtures/KnownTree.java', import.meta.url), 'utf8')
-const classes = compileJava(oldest, { 'fix/Beating.java': BEATING, 'fix/KnownTree.java': KNOWN_TREE })
+const SOURCES = {
+  'fix/Beating.java': BEATING,
+  'fix/KnownTree.java': KNOWN_TREE,
+  'fix/Occupied.java': OCCUPIED,
+}
+const classes = compileJava(oldest, SOURCES)
+
+const occupied = (path: string): string[] => [
+  ...['--add-exports', 'java.base/jdk.internal.ref=ALL-UNNAMED', '-cp', path, 'fix.Occupied'],
+]
 
 const ROOT = ['--root', 'fix.KnownTree.task']
 
@@ -157,9 +198,10 @@ interface Way {
   close(): Promise<void>
 }
 
-async function forwarded(java: JavaProcess): Promise<Way> {
+/** @param before  debuggers that have been there */
+async function forwarded(java: JavaProcess, before = 0): Promise<Way> {
   const ways: Socket[] = []
-  let nth = 0
+  let nth = before
   let turns = 0
   let isOurs = false
   const server = createServer(async (near) => {
@@ -192,24 +234,43 @@ async function forwarded(java: JavaProcess): Promise<Way> {
   }
 }
 
-it('a thread stands for a few turns of the network', async () => {
-  await using java = await startBeating(newest)
-  await java.line(/ready/)
-  const way = await forwarded(java)
-  let before = 0
-  const door = await jdwpDoor({ host: '127.0.0.1', port: way.port }, undefined, () => {
-    before = way.turns
+/** As the system has their names; a JVM without the attach mechanism tells none. */
+function threadNames(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((it) => {
+    try {
+      return readFileSync(`/proc/${pid}/task/${it}/comm`, 'utf8').trim()
+    } catch {
+      return [] // it has just ended
+    }
   })
-  expect(door.elsewhere).toBeDefined()
-  expect(way.turns - before).toBeLessThan(40)
-  door.link.close()
-  await way.close()
+}
+
+const agentThreads = (pid: number): string[] => threadNames(pid).filter((it) => it.includes('jfluid'))
+
+forEachJdk((jdk) => {
+  it('a thread of the JDK stands for a few turns of the network, none of the program does, and ours has ended by then', async () => {
+    // No thread of this program passes a method.
+    await using java = startJdwp(jdk, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const turns: Record<string, number> = {}
+    const door = await jdwpDoor({ host: '127.0.0.1', port: way.port }, undefined, (phase) => {
+      turns[phase] = way.turns
+    })
+    expect(door.elsewhere).toBeDefined()
+    expect(turns['loading the agent']! - turns['starting a thread']!).toBeLessThan(5)
+    await until(async () => threadNames(java.pid).every((it) => it !== 'jfluid-door'))
+    door.link.close()
+    java.send('run 1')
+    await java.line(/done/)
+    await way.close()
+  })
 })
 
 it('a thread is not taken for whose monitors others would wait', async () => {
   const locked = BEATING.replace(/java\.util.*?;/, 'synchronized (fix.Beating.class) { $& }')
-  const path = await compileJava(newest, { 'fix/Beating.java': locked, 'fix/KnownTree.java': KNOWN_TREE })
-  await using java = startJdwp(newest, 'suspend=n', ['-cp', path, 'fix.Beating', '1', '1'])
+  const path = await compileJava(newest, { ...SOURCES, 'fix/Beating.java': locked })
+  await using java = startJdwp(newest, 'suspend=n', [...occupied(path), 'fix.Beating', '1', '1'])
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
   await expect(jdwpDoor(address, 700)).rejects.toThrow(
@@ -219,7 +280,7 @@ it('a thread is not taken for whose monitors others would wait', async () => {
   await java.line(/done/)
 })
 
-const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid\d+\.jar$/.test(it))
+const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid-carried-\d+\.jar$/.test(it))
 
 forEachJdk((jdk) => {
   it('a JVM with which nothing is shared gets the agent over the port, and its events come over the network: no call is lost', async () => {
@@ -273,17 +334,48 @@ forNewestJdk((jdk) => {
   )
 })
 
-/** As the system has their names; a JVM without the attach mechanism tells none. */
-function agentThreads(pid: number): string[] {
-  const names = readdirSync(`/proc/${pid}/task`).map((it) =>
-    readFileSync(`/proc/${pid}/task/${it}/comm`, 'utf8'),
-  )
-  return names.filter((it) => it.includes('jfluid'))
-}
-
 const OPTIONS = { scheme: 'b' as const, roots: [], include: [], exclude: [], jdk: false, lookAhead: 0 }
 
 describe.runIf(FULL)('where nothing is shared', () => {
+  forEachJdk((jdk) => {
+    it('a jar that a client has brought, and did not live to use, goes with the JVM, or with the next session', async () => {
+      const tmp = temporaryDirectory()
+      const left = () =>
+        readdirSync(tmp)
+          .filter((it) => it.startsWith('jfluid'))
+          .sort()
+      await using java = await startBeating(jdk, 'suspend=n', '50', `-Djava.io.tmpdir=${tmp}`)
+      await java.line(/ready/)
+      const jvm = await debug(java, 1)
+      const calls = new DebuggerCalls(jvm)
+      await foreseeThread(calls)
+      const bytes = await CarriedJar.bytesInto(jvm, calls, agentJar().path)
+      await ownThread(jvm, calls, await standingThread(jvm, { host: '127.0.0.1', port: 0 }, () => {}))
+      const carried = await CarriedJar.into(jvm, calls, bytes)
+      await jvm.dispose()
+      expect(left()).toEqual([basename(carried.path)])
+
+      const others = [
+        'jfluid-carried-1.jar',
+        'jfluid-carried-2.jar',
+        'jfluid-carried-x.jar',
+        'jfluid-carried-3.jar.txt',
+      ]
+      for (const name of others) writeFileSync(join(tmp, name), '')
+      symlinkSync(join(tmp, 'jfluid-carried-3.jar.txt'), join(tmp, 'jfluid-carried-4.jar'))
+      for (const name of others.filter((it) => it !== others[0])) utimesSync(join(tmp, name), 1, 1)
+      const kept = [...left().filter((it) => it !== others[1])]
+      const way = await forwarded(java, 1)
+      const door = await jdwpDoor({ host: '127.0.0.1', port: way.port })
+      expect(left()).toEqual(kept)
+      door.link.close()
+      java.send('quit')
+      await java.exit
+      expect(left()).toEqual(kept.filter((it) => it !== basename(carried.path)))
+      await way.close()
+    })
+  })
+
   forEachJdk((jdk) => {
     it('a client of which nothing is heard before it records is given up, and the next one comes in', async () => {
       await using java = await startBeating(jdk)
@@ -329,12 +421,12 @@ describe.runIf(FULL)('where nothing is shared', () => {
     await java.line(/ready/)
     const way = await forwarded(java)
     const entered = jdwpDoor({ host: '127.0.0.1', port: way.port }, undefined, (phase) => {
-      if (phase === 'loading the agent') way.cut()
+      if (phase === 'starting a thread') way.cut()
     })
     await expect(entered).rejects.toMatchObject({
       exitCode: 75,
       message: expect.stringMatching(
-        /^a thread of the JVM at 127.0.0.1:\d+ stood while it was to load the agent/,
+        /^a thread of the JVM at 127.0.0.1:\d+ stood while it was to start one of ours: /,
       ),
     })
     await way.close()
@@ -348,8 +440,8 @@ describe.runIf(FULL)('where nothing is shared', () => {
       java.util.concurrent.locks.LockSupport.parkNanos(3_000_000_000L);
       if (System.nanoTime() - begin < 2_500_000_000L) System.out.println("unparked");`
     const source = BEATING.replace(/while \(true\).*?;/, `while (true) { ${told} }`)
-    const path = await compileJava(newest, { 'fix/Beating.java': source, 'fix/KnownTree.java': KNOWN_TREE })
-    await using java = startJdwp(newest, 'suspend=n', ['-cp', path, 'fix.Beating', '1', '1'])
+    const path = await compileJava(newest, { ...SOURCES, 'fix/Beating.java': source })
+    await using java = startJdwp(newest, 'suspend=n', [...occupied(path), 'fix.Beating', '1', '1'])
     await java.line(/ready/)
     for (const nth of [1, 2]) {
       const door = await jdwpDoor({ host: '127.0.0.1', port: await portOf(java, nth) })
@@ -490,7 +582,7 @@ describe.runIf(FULL)('where nothing is shared', () => {
 })
 
 it('an idle JVM is told so, and is left as it was', async () => {
-  await using java = startJdwp(newest, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
+  await using java = startJdwp(newest, 'suspend=n', [...occupied(await classes), 'fix.KnownTree', '1', '1'])
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
   await expect(jdwpDoor(address, 300)).rejects.toThrow(

@@ -44,7 +44,7 @@ public final class Boot {
     }
 
     /**
-     * Called by a debugger, which has the JVM load the agent as its launcher would: without options.
+     * Called by a debugger, in a thread of its own, which has the JVM load the agent as its launcher would: without options.
      *
      * @return why the agent could not start; null if it has
      */
@@ -60,8 +60,6 @@ public final class Boot {
             if (options.contains(";peer=")) {
                 new java.io.File(option(options, "jar")).delete(); // a copy for us: the client may have gone by now
             }
-            // The thread may have stood just before it parked, and what has run in it may have taken its permit.
-            java.util.concurrent.locks.LockSupport.unpark(Thread.currentThread());
         }
     }
 

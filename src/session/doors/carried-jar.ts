@@ -1,5 +1,6 @@
 // The agent for a JVM that sees no file of ours: its bytes go over the debugger's port into a temporary file there, 0600, which is
-// removed as soon as the agent has been loaded from it.
+// removed as soon as the agent has been loaded from it. Where we do not live so long the JVM removes it at its end, and so does the next session
+// (CarriedJars.java).
 
 import { readFileSync } from 'node:fs'
 import {
@@ -21,22 +22,28 @@ const CREATE =
   'createTempFile(Ljava/lang/String;Ljava/lang/String;[Ljava/nio/file/attribute/FileAttribute;)Ljava/nio/file/Path;'
 const ATTRIBUTES = '[Ljava.nio.file.attribute.FileAttribute;'
 
+/** Before its digits. CarriedJars.java knows it. */
+const PREFIX = 'jfluid-carried-'
+
 export class CarriedJar {
   readonly #calls: DebuggerCalls
+  readonly #file: ObjectId
 
   private constructor(
     calls: DebuggerCalls,
     /** As the JVM calls it. */
     readonly path: string,
+    file: ObjectId,
   ) {
     this.#calls = calls
+    this.#file = file
   }
 
   /** The agent in the JVM's heap: what no thread has to stand for. @throws ThrownInTarget if it has no room there */
   static async bytesInto(jvm: JdwpTarget, calls: DebuggerCalls, jar: string): Promise<ArrayId> {
     await calls.foresee(
       [FILES, FILE, STREAM, 'java.lang.Object', 'java.lang.Class'],
-      ['jfluid', '.jar', ATTRIBUTES],
+      [PREFIX, '.jar', ATTRIBUTES],
     )
     const bytes = readFileSync(jar)
     const array = await arrayOf(jvm, calls, '[B', bytes.length)
@@ -57,22 +64,33 @@ export class CarriedJar {
     const files = await classOf(calls, FILES)
     const attributes = await newArray(jvm, calls, ATTRIBUTES, 0)
     const made = await calls.staticOf(files, CREATE, [
-      await calls.string('jfluid'),
+      await calls.string(PREFIX),
       await calls.string('.jar'),
       { tag: 'ARRAY', id: attributes },
     ])
-    const path =
-      'id' in made && made.id !== null
-        ? await calls.text(await calls.of(made.id, await classOf(calls, 'java.lang.Object'), TO_STRING))
-        : null
+    if (!('id' in made) || made.id === null) throw new ThrownInTarget(CREATE, 'there is no path')
+    const path = await calls.text(
+      await calls.of(made.id, await classOf(calls, 'java.lang.Object'), TO_STRING),
+    )
     if (path === null) throw new ThrownInTarget(CREATE, 'there is no path')
-    const carried = new CarriedJar(calls, path)
+    const type = await classOf(calls, FILE)
+    const file = await calls.create(type, '(Ljava/lang/String;)V', [await calls.string(path)])
+    const carried = new CarriedJar(calls, path, file)
     try {
+      await carried.#endWithJvm()
       await carried.#write(bytes)
       return carried
     } catch (problem) {
       await carried.remove()
       throw problem
+    }
+  }
+
+  async #endWithJvm(): Promise<void> {
+    try {
+      await this.#calls.of(this.#file, await classOf(this.#calls, FILE), 'deleteOnExit()V')
+    } catch (problem) {
+      if (!(problem instanceof ThrownInTarget)) throw problem // else the JVM ends just now, and takes no more
     }
   }
 
@@ -88,10 +106,7 @@ export class CarriedJar {
   }
 
   async remove(): Promise<void> {
-    const type = await classOf(this.#calls, FILE)
-    const path = await this.#calls.string(this.path)
-    const file: ObjectId = await this.#calls.create(type, '(Ljava/lang/String;)V', [path])
-    await this.#calls.of(file, type, 'delete()Z')
+    await this.#calls.of(this.#file, await classOf(this.#calls, FILE), 'delete()Z')
   }
 }
 

@@ -208,7 +208,10 @@ export class DebuggerCalls {
 
   async #value(what: string, result: Result<Invoked>): Promise<Value> {
     const { value, exception } = granted(result, `to run ${what}`)
-    if (exception === null) return value
+    if (exception === null) {
+      if ('id' in value && value.id !== null) this.keep(value.id)
+      return value
+    }
     throw new ThrownInTarget(what.replace(/\(.*/, '()'), await this.#described(exception.id))
   }
 

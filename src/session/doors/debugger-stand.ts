@@ -1,5 +1,6 @@
-// A thread that stands at an event. A debugger may have only such a thread run a method, so one has to come by: at a place where
-// threads are about to wait, if any is there, else where any enters a method of the program, else where any enters any.
+// A thread that stands at an event. A debugger may have only such a thread run a method, so one has to come by: one of the JDK's that can
+// be made to (`debugger-cleaner.ts`), else one of the program's at a place where threads are about to wait, else where any enters a method of
+// the program, else where any enters any.
 //
 // Only that thread is stopped; all others run all the time. Whatever comes of it, no request stays in the JVM, and no
 // thread of ours stays stopped.
@@ -9,14 +10,18 @@ import {
   granted,
   type JdwpTarget,
   type Modifier,
+  type ThreadGroupId,
   type ThreadId,
   type TypeId,
 } from '../../jdwp-client/index.ts'
+import { waitingCleaner } from './debugger-cleaner.ts'
 import { type DebuggerAddress, textOf } from './debugger-port.ts'
 
 /** How long a thread is waited for, unless the user says otherwise. */
 export const IDLE_MS = 5000
-/** So long only those are waited for that are about to wait: the rest of the program does not notice. */
+/** So long only the one that is made to is waited for, if it is there. */
+const CLEANER_MS = 1000
+/** Then for so long only those that are about to wait: the rest of the program does not notice. */
 const QUIETLY_MS = 500
 /** From then on any method of the JDK will do, too. */
 const ANYWHERE_MS = 1500
@@ -73,16 +78,26 @@ export async function standingThread(
   patienceMs = IDLE_MS,
 ): Promise<ThreadId> {
   const places = new Places(jvm)
-  const can = await jvm.virtualMachine.capabilities()
-  const tellsOwners = can.ok && can.value.canGetOwnedMonitorInfo
+  const [can, system, quiet, cleaner] = await Promise.all([
+    jvm.virtualMachine.capabilities(),
+    systemGroups(jvm),
+    quietPlaces(jvm),
+    waitingCleaner(jvm),
+  ])
+  const owners = can.ok && can.value.canGetOwnedMonitorInfo
   let ownersOnly = false
   let begin = performance.now()
+  const afterMs = cleaner === null ? 0 : CLEANER_MS
   const phases = [
-    { afterMs: 0, requests: await quietPlaces(jvm) },
-    { afterMs: QUIETLY_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: NOT_THE_JDKS }] },
-    { afterMs: ANYWHERE_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: [] }] },
+    { afterMs, requests: quiet },
+    { afterMs: afterMs + QUIETLY_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: NOT_THE_JDKS }] },
+    { afterMs: afterMs + ANYWHERE_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: [] }] },
   ]
   try {
+    if (cleaner !== null) {
+      await places.watch({ kind: 'BREAKPOINT', modifiers: cleaner.place })
+      await jvm.threadReference.interrupt(cleaner.thread) // it may have ended
+    }
     for (;;) {
       const passed = performance.now() - begin
       while (phases[0] !== undefined && passed >= phases[0].afterMs) {
@@ -99,7 +114,8 @@ export async function standingThread(
         begin = performance.now()
       }
       if (event.kind !== 'VM_START') {
-        const unfit = await whyUnfit(jvm, event.thread, tellsOwners)
+        if (event.thread === cleaner?.thread) return event.thread
+        const unfit = await whyUnfit(jvm, event.thread, { system, owners })
         if (unfit === null) return event.thread
         ownersOnly ||= unfit === 'owner'
       }
@@ -107,7 +123,8 @@ export async function standingThread(
       await places.watchAgain(event.request)
     }
   } finally {
-    await places.clear()
+    // Not waited for: a thread may stand by now, and the JVM carries out commands in their order.
+    places.clear()
     // Those that came to another place at the same moment.
     jvm.events.listen((set) => void jvm.resume(set).catch(() => {})) // the connection has ended, and they run
   }
@@ -137,21 +154,20 @@ class Places {
     await this.watch(request)
   }
 
-  async clear(): Promise<void> {
+  clear(): void {
     if (this.#jvm.connection.lost !== undefined) return // they have ended with it
-    await Promise.all([...this.#requests].map(([id, { kind }]) => this.#jvm.eventRequest.clear(kind, id)))
+    for (const [id, { kind }] of this.#requests) void this.#jvm.eventRequest.clear(kind, id).catch(() => {})
     this.#requests.clear()
   }
 }
 
 async function quietPlaces(jvm: JdwpTarget): Promise<Request[]> {
-  const requests: Request[] = []
-  for (const [signature, names] of QUIET) {
+  const requests = QUIET.map(async ([signature, names]) => {
     const types = await jvm.virtualMachine.classesBySignature(signature)
-    if (!types.ok) continue
-    for (const { id: type } of types.value) requests.push(...(await startsOf(jvm, type, names)))
-  }
-  return requests
+    const starts = (types.ok ? types.value : []).map(({ id: type }) => startsOf(jvm, type, names))
+    return (await Promise.all(starts)).flat()
+  })
+  return (await Promise.all(requests)).flat()
 }
 
 /** Breakpoints where methods begin that have code. */
@@ -169,15 +185,30 @@ async function startsOf(jvm: JdwpTarget, type: TypeId, names: RegExp): Promise<R
 /** Why a thread is let go again; null if it may stand. */
 type Unfit = 'not ordinary' | 'owner'
 
+async function systemGroups(jvm: JdwpTarget): Promise<ReadonlySet<ThreadGroupId>> {
+  const system = new Set<ThreadGroupId>()
+  const tops = await jvm.virtualMachine.topLevelThreadGroups()
+  for (const top of tops.ok ? tops.value : []) {
+    const name = await jvm.threadGroupReference.name(top)
+    if (name.ok && name.value === SYSTEM_GROUP) system.add(top)
+  }
+  return system
+}
+
+interface Known {
+  readonly system: ReadonlySet<ThreadGroupId>
+  /** Whether the JVM tells what monitors a thread owns. */
+  readonly owners: boolean
+}
+
 /** A platform thread of the program, for whose monitors nobody would wait while it stands. */
-async function whyUnfit(jvm: JdwpTarget, thread: ThreadId, owners: boolean): Promise<Unfit | null> {
+async function whyUnfit(jvm: JdwpTarget, thread: ThreadId, known: Known): Promise<Unfit | null> {
   const [virtual, group, owned] = await Promise.all([
     jvm.threadReference.isVirtual(thread),
     jvm.threadReference.threadGroup(thread),
-    owners ? jvm.threadReference.ownedMonitors(thread) : null,
+    known.owners ? jvm.threadReference.ownedMonitors(thread) : null,
   ])
   if ((virtual.ok && virtual.value) || !group.ok) return 'not ordinary'
   if (owned?.ok && owned.value.length > 0) return 'owner'
-  const name = await jvm.threadGroupReference.name(group.value)
-  return name.ok && name.value !== SYSTEM_GROUP ? null : 'not ordinary'
+  return known.system.has(group.value) ? 'not ordinary' : null
 }

@@ -1,5 +1,5 @@
-// The way in over the debugger's port, for JVMs that take no attach: a thread that stands at an event loads the agent, which
-// connects back as it does after an attach. Then the debugger leaves: the session needs it no more, and the port is free for the next.
+// The way in over the debugger's port, for JVMs that take no attach: a thread that stands at an event starts one of ours and goes on; ours loads
+// the agent, which connects back as it does after an attach. Then the debugger leaves: the session needs it no more, and the port is free for the next.
 //
 // A JVM of this machine that sees a directory of ours meets us there, as after an attach. Any other gets the agent over the port, connects
 // back over TCP to where the debugger came from, and sends its event buffer (events/mirror.ts).
@@ -25,11 +25,14 @@ import {
   textOf,
 } from './debugger-port.ts'
 import { standingThread } from './debugger-stand.ts'
+import { foreseeThread, giveBackPermit, ownThread } from './debugger-thread.ts'
 import { CONNECT_MS, launchLine, type OpenDoor, perfCounter, startProblem, withToken } from './door.ts'
 import { AGENT, makeSessionDirectory, ownerFor, type SessionDirectory, SOCKET } from './session-directory.ts'
 
 /** A thread of the JVM stands no longer than this, all in all. */
 const STANDING_MS = 5000
+/** And ours loads the agent no longer. */
+const LOADING_MS = 30_000
 
 /** While a thread of the JVM stood for it. */
 export class StoodTooLong extends JfluidError {
@@ -37,7 +40,17 @@ export class StoodTooLong extends JfluidError {
   readonly hint =
     'Its thread runs again as soon as the JVM hears that the debugger has gone. If the network is away that may take until it is back: see to it, or end that connection at the JVM (ss -K).'
   constructor(address: DebuggerAddress, problem: string) {
-    super(`a thread of the JVM at ${textOf(address)} stood while it was to load the agent: ${problem}`)
+    super(`a thread of the JVM at ${textOf(address)} stood while it was to start one of ours: ${problem}`)
+  }
+}
+
+/** In a thread of ours: no other waits for it. */
+export class LoadedTooSlowly extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint =
+    'The program goes on as it was. See whether the network is slow or away, or the machine busy, then try again.'
+  constructor(address: DebuggerAddress, problem: string) {
+    super(`the agent could not be loaded into the JVM at ${textOf(address)}: ${problem}`)
   }
 }
 
@@ -68,26 +81,32 @@ export async function jdwpDoor(
 ): Promise<OpenDoor> {
   const jar = agentJar()
   const debugged = await openDebuggerPort(address)
+  const { jvm } = debugged
   let entry: Entry | undefined
   try {
     const foreseen = await foresee(debugged, jar)
+    const { calls } = foreseen
     onPhase(`waiting for a thread of the JVM at ${textOf(address)} to come by`)
     const thread = await standingThread(
-      debugged.jvm,
+      jvm,
       address,
       () => onPhase('the JVM was waiting for a debugger at its start: it runs now'),
       patienceMs,
     )
+    onPhase('starting a thread')
+    const tooLong = (problem: string) => new StoodTooLong(address, problem)
+    const own = await within(STANDING_MS, tooLong, ownThread(jvm, calls, thread))
     onPhase('loading the agent')
-    foreseen.calls.standsIn(thread)
-    entry = await whileItStands(address, enter(debugged, foreseen, jar))
+    const tooSlow = (problem: string) => new LoadedTooSlowly(address, problem)
+    entry = await within(LOADING_MS, tooSlow, enter(debugged, foreseen, jar), (late) => late.abandon())
+    await giveBackPermit(calls, thread)
     // Leaving does so, too, but a moment after the JVM has said that we may go.
-    granted(await debugged.jvm.threadReference.resume(thread), 'to let the thread run')
+    granted(await jvm.threadReference.resume(own), 'to let the thread end')
   } catch (problem) {
     entry?.abandon()
     throw problem
   } finally {
-    await debugged.jvm.dispose()
+    await jvm.dispose()
   }
   return await entry.door({
     look: async () => await (await openDebuggerPort(address)).jvm.dispose(),
@@ -115,6 +134,7 @@ interface Foreseen {
 async function foresee(debugged: DebuggedJvm, jar: AgentJar): Promise<Foreseen> {
   const calls = new DebuggerCalls(debugged.jvm)
   const target = targetOf(debugged)
+  await foreseeThread(calls)
   const asleep = await foreseeLaunch(debugged, calls, jar.build)
   const carries = target === null && asleep === null
   return {
@@ -131,28 +151,34 @@ async function enter(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): 
   return near ?? (await FarEntry.into(debugged, foreseen, jar))
 }
 
-/** @throws StoodTooLong, as what is left undone; whatever `work` comes to then is given up */
-async function whileItStands(address: DebuggerAddress, work: Promise<Entry>): Promise<Entry> {
+/**
+ * @param late  what the work comes to when nobody wants it any more
+ * @throws what `tooLong` makes of it, also where the JVM is not heard of any more
+ */
+async function within<T>(
+  ms: number,
+  tooLong: (problem: string) => JfluidError,
+  work: Promise<T>,
+  late: (result: T) => void = () => {},
+): Promise<T> {
   let inTime = (): void => {}
-  const late = new Promise<null>((resolve) => {
-    inTime = afterOwnTime(STANDING_MS, () => resolve(null))
+  const over = new Promise<typeof OVER>((resolve) => {
+    inTime = afterOwnTime(ms, () => resolve(OVER))
   })
   try {
-    const entry = await Promise.race([work, late])
-    if (entry !== null) return entry
+    const result = await Promise.race([work, over])
+    if (result !== OVER) return result
   } catch (problem) {
-    if (problem instanceof JdwpLost || problem instanceof JdwpSilent)
-      throw new StoodTooLong(address, problem.message)
+    if (problem instanceof JdwpLost || problem instanceof JdwpSilent) throw tooLong(problem.message)
     throw problem
   } finally {
     inTime()
   }
-  work.then(
-    (entry) => entry.abandon(),
-    () => {}, // the debugger leaves
-  )
-  throw new StoodTooLong(address, `that took more than ${STANDING_MS / 1000} s`)
+  work.then(late, () => {}) // the debugger leaves
+  throw tooLong(`that took more than ${ms / 1000} s`)
 }
+
+const OVER = Symbol()
 
 /** The JVM's process here; null if it is no process of this machine that we may look at. */
 export function targetOf(debugged: DebuggedJvm): TargetProcess | null {

@@ -94,9 +94,6 @@ public final class Main {
                 return null;
             } catch (Exception | LinkageError e) {
                 return e.toString();
-            } finally {
-                // A debugger's: it may have stood just before it parked, and a permit be taken by what has run in it.
-                java.util.concurrent.locks.LockSupport.unpark(Thread.currentThread());
             }
         });
     }
@@ -147,7 +144,8 @@ public final class Main {
         refuseSecurityManager();
         String build = option(options, "build");
         Path dir = Path.of(option(options, "dir"));
-        Session session = option(options, "peer").isEmpty()
+        boolean near = option(options, "peer").isEmpty();
+        Session session = near
                 ? new Session(dir, build, token(options, dir))
                 : new Session(peer(options), build, option(options, "token"));
         running.set(session);
@@ -160,6 +158,9 @@ public final class Main {
             if (!started) {
                 session.abandon();
             }
+        }
+        if (!near) {
+            CarriedJars.sweep();
         }
         return session;
     }
