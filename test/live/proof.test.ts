@@ -12,7 +12,7 @@ import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
-import { type Recording, startRecording } from '../support/jfluid.ts'
+import { type Recording, startRecording, sumsAreExact } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
 /** The line about the target; colours and progress aside. */
@@ -176,6 +176,37 @@ forEachJdk((jdk) => {
     expect(instrumentation.redefinitions).toBeGreaterThanOrEqual(3)
     expect(merged.flatMap((it) => it.children.map(({ method }) => method))).toContain('nap')
   })
+
+  it.runIf(process.env.JFLUID_FULL === '1')(
+    'and with all that it goes with',
+    { timeout: 240_000 },
+    async () => {
+      const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'sleep'])
+      await java.line(/^ready/)
+      const others = [
+        ['--call-sites'],
+        ['--max-overhead', '5'],
+        ['--follow-threads'],
+        ['--waits'],
+        ['--error-bars'],
+        ['--slow', 'p99'],
+        ['--trace', '3'],
+        ['--mode', 'locks'],
+      ]
+      for (const options of others) {
+        const recording = startRecording(java.pid, '--root', 'fix.Ticker.work', '--proof', ...options)
+        await recording.started
+        const { detach, merged } = await recording.stop()
+        const { roots, problem } = detach!.proof!
+        expect([roots.map((it) => it.method), problem], options[0]).toEqual([['fix.Ticker.work(I)I'], ''])
+        for (const ns of [roots[0]!.beforeNs, roots[0]!.afterNs]) expect(ns).toBeGreaterThanOrEqual(1e6)
+        expect(line(recording), options[0]).toMatch(
+          /restored: \d+ class(es)? original, root call [\d.]+ ms before, [\d.]+ ms after \(±\d+ %\), nothing left$/,
+        )
+        expect(sumsAreExact(merged), options[0]).toBe(true)
+      }
+    },
+  )
 
   it('a root that is not called is not timed, and the line says so', async () => {
     const java = await startKeeper(jdk)
