@@ -179,18 +179,35 @@ export class RootHidden extends AttachError {
   }
 }
 
-/** Stopped by a signal or held by a debugger: it could not answer. */
+/** Stopped by a signal, held by a debugger, or paused with its container: it could not answer. */
 export class TargetStopped extends AttachError {
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
   /** As in: it is … */
   readonly how: string
-  constructor(pid: number, traced: boolean) {
-    const how = traced ? 'held by a debugger or tracer' : 'stopped (SIGSTOP)'
-    super(pid, traced ? 'is traced' : 'is stopped', `cannot attach to JVM ${pid}: it is ${how}`)
+  constructor(pid: number, state: StoppedState) {
+    const [reason, how, hint] = STOPS[state]
+    super(pid, reason, `cannot attach to JVM ${pid}: it is ${how}`)
     this.how = how
-    this.hint = traced ? 'Let the debugger continue it first.' : `Continue it first: kill -CONT ${pid}`
+    this.hint = state === 'T' ? `${hint}: kill -CONT ${pid}` : hint
   }
+}
+
+const STOPS = {
+  T: ['is stopped', 'stopped (SIGSTOP)', 'Continue it first'],
+  t: ['is traced', 'held by a debugger or tracer', 'Let the debugger continue it first.'],
+  F: [
+    'is paused',
+    'paused (its control group is frozen)',
+    'Let its container go on first: docker unpause, or what has paused it.',
+  ],
+} as const
+
+export type StoppedState = keyof typeof STOPS
+
+/** Whether a process in that state runs none of its threads, and will not by itself. */
+export function isStopped(state: string | undefined): state is StoppedState {
+  return state !== undefined && Object.hasOwn(STOPS, state)
 }
 
 /** No attach socket, and SIGQUIT, which would ask for one, would kill the process. */
@@ -306,7 +323,7 @@ export function attachProblem(facts: TargetFacts, client: Client): AttachError |
   if (process.lostRuntime) return new RuntimeReplaced(pid, process.vmLibrary?.path ?? 'libjvm.so')
   if (facts.tmp === 'hidden') return new RootHidden(pid)
   if (facts.tmp !== 'usable' && !facts.hasSocket) return new NoSocketPlace(pid, facts.tmp)
-  if (process.state === 'T' || process.state === 't') return new TargetStopped(pid, process.state === 't')
+  if (isStopped(process.state)) return new TargetStopped(pid, process.state)
   if (!facts.hasSocket && (!process.catchesSigquit || process.ignoresSigquit)) {
     return new SigquitNotCaught(pid)
   }

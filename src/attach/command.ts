@@ -20,7 +20,7 @@ import {
   JfluidError,
 } from '../base/errors.ts'
 import { afterOwnTime } from '../base/own-time.ts'
-import { NoSuchProcess, TargetStopped } from './admission.ts'
+import { isStopped, NoSuchProcess, TargetStopped } from './admission.ts'
 import type { AttachConnection } from './handshake.ts'
 import { connectToListener, isOurRoot } from './target-facts.ts'
 import { endsNow, readTargetProcess } from './target-process.ts'
@@ -377,7 +377,7 @@ export async function run(
       throw new NoSuchProcess(pid, 'has ended')
     }
     const state = problem instanceof CommandTimeout ? readTargetProcess(pid)?.state : undefined
-    if (state === 'T' || state === 't') throw new TargetStopped(pid, state === 't')
+    if (isStopped(state)) throw new TargetStopped(pid, state)
     throw problem
   }
 }

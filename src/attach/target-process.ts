@@ -6,6 +6,7 @@
 
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isFrozen } from './frozen.ts'
 
 /** Clock ticks a second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux that runs a JVM. */
 const USER_HZ = 100
@@ -14,7 +15,7 @@ const SIGQUIT_MASK = 1n << 2n // signal n is bit n - 1; SIGQUIT is 3
 
 export interface ProcessStatus {
   name: string
-  /** One letter: R running, S sleeping, D disk, T stopped, t traced, Z zombie, X dead. */
+  /** One letter: R running, S sleeping, D disk, T stopped, t traced, Z zombie, X dead. And a JVM's F: see `isFrozen`. */
   state: string
   /** Thread group: differs from the pid asked for when that is the id of a thread. */
   threadGroup: number
@@ -210,6 +211,8 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
   return {
     ...status,
     ...(now !== undefined && isLeaving(now) && { state: 'X' }),
+    // One that is stopped as well has to be continued after that.
+    ...(vmLibrary && isFrozen(pid) && { state: 'F' }),
     pid,
     startTicks,
     startedAt: bootedAt() + (startTicks * 1000) / USER_HZ,

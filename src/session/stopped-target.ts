@@ -1,6 +1,6 @@
-// A target that is stopped (SIGSTOP, a debugger) while something of it is waited for: it answers nothing, however long one waits.
+// A target that is stopped (SIGSTOP, a debugger, a container that is paused) while something of it is waited for: it answers nothing, however long one waits.
 
-import { TargetStopped } from '../attach/admission.ts'
+import { isStopped, TargetStopped } from '../attach/admission.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
 
 const LOOK_MS = 250
@@ -10,7 +10,7 @@ const STOPPED_MS = 10_000
 /** Why a process does not answer, null if it is not because it is stopped. */
 export function stopOf(pid: number): TargetStopped | null {
   const state = readTargetProcess(pid)?.state
-  return state === 'T' || state === 't' ? new TargetStopped(pid, state === 't') : null
+  return isStopped(state) ? new TargetStopped(pid, state) : null
 }
 
 /**

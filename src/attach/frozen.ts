@@ -1,0 +1,44 @@
+// Whether a process is held by its control group, as those of a container are that is paused (docker pause): it takes no signal and answers
+// nothing until it is let go on, and its state in /proc does not tell: D or S.
+//
+//   version 2   <group>/cgroup.events    populated 1
+//                                        frozen 1
+//   version 1   <group>/freezer.state    FROZEN, also where a group above has been frozen
+//
+// The kernel's Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/freezer-subsystem.rst. Where the groups are not to be seen, as from another
+// container, the function of the kernel tells that the process waits in.
+
+import { readFileSync } from 'node:fs'
+
+/** do_freezer_trap of version 2 may be part of get_signal, in which a process else waits only when it is stopped, and is told so. */
+const WAITS_FROZEN: readonly string[] = ['do_freezer_trap', 'get_signal']
+
+export function isFrozen(pid: number): boolean {
+  const told = frozenFiles(textOf(`/proc/${pid}/cgroup`) ?? '')
+    .map(textOf)
+    .filter((it) => it !== undefined)
+  if (told.length > 0) return told.some((it) => /^(?:FROZEN|FREEZING|frozen 1)$/m.test(it))
+  return waitsFrozen(pid)
+}
+
+/** By its first thread, and of version 2 only: the first leaves threads in most of the places in which they wait. */
+export function waitsFrozen(pid: number): boolean {
+  return WAITS_FROZEN.includes(textOf(`/proc/${pid}/wchan`) ?? '')
+}
+
+/** Files that may tell, by the text of /proc/<pid>/cgroup; with both versions at once, the second has a directory of its own. */
+export function frozenFiles(cgroup: string): string[] {
+  return [...cgroup.matchAll(/^\d+:([^:\n]*):(\/.*)$/gm)].flatMap(([, controllers, path]) => {
+    if (controllers === '')
+      return ['', '/unified'].map((below) => `/sys/fs/cgroup${below}${path}/cgroup.events`)
+    return controllers!.split(',').includes('freezer') ? [`/sys/fs/cgroup/freezer${path}/freezer.state`] : []
+  })
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined // none there, or not ours to read
+  }
+}
