@@ -48,6 +48,11 @@ export class HostedSession implements Hosted {
   /** By number, the oldest first. */
   readonly #soFar = new Map<number, Buffer>()
   #nextSoFar = 1
+  #tell: (reason: string) => void = () => {}
+  /** Why the proxy ends it. */
+  readonly #told = new Promise<string>((resolve) => {
+    this.#tell = resolve
+  })
 
   readonly operations: Operations = {
     find: async (args) => {
@@ -69,7 +74,14 @@ export class HostedSession implements Hosted {
       session.reset()
       return null
     },
-    ended: async () => await (await this.#session()).ended,
+    ended: async () => {
+      const session = await this.#session()
+      const [reason, isOfProxy] = await Promise.race([
+        session.ended.then((why) => [why, false] as const),
+        this.#told.then((why) => [why, true] as const),
+      ])
+      return [reason, isOfProxy]
+    },
     'so far': async (args) => {
       const { why } = args as { why: string }
       const session = await this.#session()
@@ -134,6 +146,12 @@ export class HostedSession implements Hosted {
   #finish(session: Session): Promise<Finished> {
     this.#finishing ??= finish(session)
     return this.#finishing
+  }
+
+  async end(reason: string): Promise<boolean> {
+    this.#tell(reason)
+    await this.close()
+    return this.#finishing !== undefined
   }
 
   async close(): Promise<void> {

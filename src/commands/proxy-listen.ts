@@ -1,19 +1,18 @@
 // jfluid proxy --listen: clients that have its key come by TLS, until it is ended.
 
-import { type AddressInfo, isIP, type Socket } from 'node:net'
+import { type AddressInfo, isIP } from 'node:net'
 import { createServer } from 'node:tls'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { errorFrame, ProxyCannotListen } from '../remote/errors.ts'
 import type { Host, HostOptions } from '../remote/host.ts'
 import { IDENTITY, keyInFile, keyOfEnvironment, newKey, TLS } from '../remote/key.ts'
+import { Strangers } from '../remote/strangers.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 const LOOPBACK = '127.0.0.1'
-/** Connections at a time whose other end has the key; each session has one. */
-const MOST_CONNECTIONS = 64
-/** Those that have not shown it yet: of more, the oldest goes. They hold no place of a client's. */
-const MOST_STRANGERS = 64
+/** Connections at a time whose other end has the key; each session has one, and for a moment a second. */
+const MOST_CONNECTIONS = 128
 const HANDSHAKE_MS = 10_000
 
 export class BadListenAddress extends JfluidError {
@@ -44,7 +43,7 @@ export async function listenForClients(
   const sessions = host({
     onProblem: (error) => say(`a session did not end as it should: ${errorFrame(error)[1]}`),
   })
-  const strangers = new Map<string, Socket>()
+  const strangers = new Strangers()
   let clients = 0
   const server = createServer(
     {
@@ -53,7 +52,7 @@ export async function listenForClients(
       handshakeTimeout: HANDSHAKE_MS,
     },
     (socket) => {
-      strangers.delete(endOf(socket))
+      strangers.leave(socket)
       clients++
       socket.once('close', () => clients--)
       socket.setNoDelay(true)
@@ -61,17 +60,7 @@ export async function listenForClients(
       else sessions.welcome(socket)
     },
   )
-  server.on('connection', (socket) => {
-    const end = endOf(socket)
-    strangers.set(end, socket)
-    socket.once('close', () => {
-      if (strangers.get(end) === socket) strangers.delete(end)
-    })
-    const [oldest] = strangers
-    if (strangers.size <= MOST_STRANGERS || oldest === undefined) return
-    strangers.delete(oldest[0])
-    oldest[1].destroy()
-  })
+  server.on('connection', (socket) => strangers.come(socket))
   server.on('tlsClientError', (_, socket) => socket.destroy()) // it has no key, or another one
   await new Promise<void>((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException): void =>
@@ -92,14 +81,14 @@ export async function listenForClients(
   const stop = stopSignal()
   const signal = await stop.fired
   server.close()
-  await sessions.close()
+  const waiting = sessions.clients
+  if (waiting > 0)
+    say(
+      `handing over what was recorded to ${waiting === 1 ? 'a client' : `${waiting} clients`}; once more ends it at once`,
+    )
+  await sessions.end(signal)
   stop.dispose()
   process.exit(signalStatus(signal))
-}
-
-/** The other end: one of a pair of sockets and of the TLS on it. */
-function endOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`
 }
 
 function keyFor(file: string | undefined): { readonly key: Buffer; readonly shown: string } {

@@ -96,9 +96,8 @@ function ticking(
   let isAsking = false
   return setInterval(async () => {
     const seconds = `${Math.round((performance.now() - begun) / 1000)}/${Math.round(durationMs / 1000)} s`
-    const { lostForMs } = session
-    if (lostForMs !== null)
-      show(`${seconds}  reconnecting by ${session.where}, for ${Math.round(lostForMs / 1000)} s`)
+    const lost = lostText(session)
+    if (lost !== null) show(`${seconds}  ${lost}`)
     if (isAsking) return
     isAsking = true
     const s = await session.status().catch(() => null) // `ended` tells
@@ -110,19 +109,41 @@ function ticking(
   }, LOOK_MS)
 }
 
-/** Leaves the target; the next signal does not wait for its roots to be timed. */
+/** Null while there is a connection. */
+function lostText({ lostForMs, problem, where }: RemoteSession): string | null {
+  if (lostForMs === null) return null
+  const why = problem === null ? '' : `: ${problem}`
+  return `reconnecting by ${where}, for ${Math.round(lostForMs / 1000)} s${why}`
+}
+
+/** Leaves the target; the next signal does not wait for its roots to be timed. Where a connection is waited for, that is told. */
 export async function left(
   session: RemoteSession,
   stop: ReturnType<typeof stopSignal>,
   tell: (line: string) => void,
 ): Promise<Awaited<ReturnType<RemoteSession['finish']>>> {
-  if (await session.mayTakeLong) {
-    tell('timing the roots without the probes of what they call, up to 2 s; Ctrl-C skips it')
-    stop.instead(() => session.hurry())
-  }
+  const quiet = tellOfLink(session, tell)
   try {
+    if (await session.mayTakeLong) {
+      tell('timing the roots without the probes of what they call, up to 2 s; Ctrl-C skips it')
+      stop.instead(() => session.hurry())
+    }
     return await session.finish()
   } finally {
+    quiet()
     stop.instead(null)
   }
+}
+
+/** Tells once that there is no connection, and once each reason that becomes known. Stop it with the result. */
+function tellOfLink(session: RemoteSession, tell: (line: string) => void): () => void {
+  let told = ''
+  const timer = setInterval(() => {
+    const { lostForMs, problem, where } = session
+    if (lostForMs === null) return
+    const line = `no connection by ${where}: trying again${problem === null ? '' : ` (${problem})`}`
+    if (line !== told) tell(line)
+    told = line
+  }, LOOK_MS)
+  return () => clearInterval(timer)
 }

@@ -1,5 +1,6 @@
 // A session that another machine's proxy has, as commands here see it.
 
+import { EX_IOERR, type JfluidError } from '../base/errors.ts'
 import { decodeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import { type RemoteAddress, remoteAddress } from '../remote/address.ts'
@@ -12,7 +13,7 @@ import type { SessionStatus } from '../session/session.ts'
 import type { Saved } from './autosave.ts'
 import type { Left, Started } from './hosted-session.ts'
 import type { SessionFlags } from './options.ts'
-import type { outcome } from './outcome.ts'
+import { type outcome, SessionCutShort } from './outcome.ts'
 import { packageVersion } from './package-version.ts'
 
 /** Pieces that are asked for before the first has come: distance costs nothing then. */
@@ -25,9 +26,18 @@ export function addressOf(target: string | undefined): RemoteAddress | null {
   return target === undefined ? null : remoteAddress(target)
 }
 
+/** All that was recorded, and how the target was left. */
+interface Finished {
+  readonly profile: Profile
+  readonly described: string
+}
+
 export class RemoteSession implements Saved {
   readonly #caller: Caller
   readonly #started: Started
+  /** Why, where it was the proxy. All that comes then is the profile. */
+  #proxyEnded: string | null = null
+  #finishing: Promise<Finished> | undefined
   /** Resolves when the session ends otherwise than by `finish`; rejects when nobody can be asked any more. */
   readonly ended: Promise<string>
 
@@ -35,9 +45,23 @@ export class RemoteSession implements Saved {
     this.#caller = caller
     this.#started = started
     this.ended = caller.ask('ended').then(
-      (reason) => String(reason),
+      (said) => this.#hasEnded(said),
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     )
+  }
+
+  #hasEnded(said: unknown): string {
+    const [reason, isOfProxy] = Array.isArray(said) ? said : []
+    // Not where we have ended it before.
+    if (isOfProxy === true && this.#finishing === undefined) {
+      this.#proxyEnded = String(reason)
+      // It does not wait for long, whatever the user looks at meanwhile.
+      this.finish().then(
+        () => this.#caller.leave(),
+        () => {}, // whoever asks for it is told
+      )
+    }
+    return String(reason)
   }
 
   /** @throws NoProxyKey, CannotReach, WrongProxyKey, NotAProxy, OtherProxyVersion */
@@ -74,7 +98,12 @@ export class RemoteSession implements Saved {
 
   /** For how long there has been no connection; null while there is one. */
   get lostForMs(): number | null {
-    return this.#caller.lostForMs
+    return this.#proxyEnded === null ? this.#caller.lostForMs : null
+  }
+
+  /** Why it does not come back, where that is known. */
+  get problem(): string | null {
+    return this.#caller.problem
   }
 
   get where(): string {
@@ -90,6 +119,7 @@ export class RemoteSession implements Saved {
   }
 
   async profileSoFar(why: string): Promise<Profile> {
+    if (this.#proxyEnded !== null) return (await this.finish()).profile
     const said = await this.#caller.ask('so far', { why })
     const [number, bytes] = Array.isArray(said) ? said : []
     if (typeof number !== 'number') throw new NotAProxy(this.where, 'a profile of no number')
@@ -97,6 +127,7 @@ export class RemoteSession implements Saved {
   }
 
   get mayTakeLong(): Promise<boolean> {
+    if (this.#finishing !== undefined) return Promise.resolve(false)
     return this.#caller.ask('takes long').then((it) => it === true)
   }
 
@@ -105,7 +136,12 @@ export class RemoteSession implements Saved {
   }
 
   /** The target is left there, and all that was recorded comes over. */
-  async finish(): Promise<{ readonly profile: Profile; readonly described: string }> {
+  finish(): Promise<Finished> {
+    this.#finishing ??= this.#finish()
+    return this.#finishing
+  }
+
+  async #finish(): Promise<Finished> {
     const { described, bytes } = parsed<Left>(this.#caller, await this.#caller.ask('finish'))
     return { profile: await this.#profile(FINISHED, bytes, PIECES_AT_ONCE), described }
   }
@@ -114,7 +150,9 @@ export class RemoteSession implements Saved {
   async outcome(
     signal: NodeJS.Signals | null,
     kept: Parameters<typeof outcome>[2],
-  ): Promise<ProxySays | null> {
+  ): Promise<JfluidError | null> {
+    const reason = this.#proxyEnded
+    if (reason !== null) return new SessionCutShort({ how: 'by itself', reason, exitCode: EX_IOERR }, kept)
     const said = await this.#caller.ask('outcome', { signal, kept })
     const error = Array.isArray(said) ? readErrorFrame(said) : null
     return error === null ? null : new ProxySays(error)

@@ -82,8 +82,8 @@ class RemoteView {
   }
 
   status(): LiveStatus {
-    const { where, lostForMs } = this.#session
-    return { ...this.#status, remote: { where, lostForMs, pending: this.#pending } }
+    const { where, lostForMs, problem } = this.#session
+    return { ...this.#status, remote: { where, lostForMs, problem, pending: this.#pending } }
   }
 
   /** One at a time: each goes on from the one before. One that is late is not waited for: the view would rest as long. */

@@ -30,6 +30,11 @@ export function remoteAddress(text: string): RemoteAddress | null {
   // ssh would take it for an option.
   if (host.startsWith('-') || user?.startsWith('-') === true)
     throw new BadAddress(text, "a name begins with '-'")
+  if (user?.includes(':') === true)
+    throw new BadAddress(
+      `${by}://${user.slice(0, user.indexOf(':'))}:…@${host}`,
+      'a password in it could be read by all users of this machine; ssh asks for it',
+    )
   if (user === '') throw new BadAddress(text, 'its user has no name')
   const port = portText === undefined ? null : Number(portText)
   if (port !== null && !(/^\d{1,5}$/.test(portText!) && port >= 1 && port <= 65535))

@@ -7,7 +7,16 @@ import { JfluidError } from '../base/errors.ts'
 import { encodeFrame, FrameReader } from '../wire/frame.ts'
 import { Malformed } from '../wire/unpack.ts'
 import type { Value } from './desk.ts'
-import { NotAProxy, OtherProxyVersion, ProxyLost, ProxySays, readErrorFrame, SessionGone } from './errors.ts'
+import {
+  CannotReach,
+  NotAProxy,
+  OtherProxyVersion,
+  ProxyLost,
+  ProxySays,
+  readErrorFrame,
+  SessionGone,
+  WrongProxyKey,
+} from './errors.ts'
 import {
   described,
   GRACE_MS,
@@ -71,6 +80,8 @@ export class Caller {
   #heardAt = performance.now()
   #over: JfluidError | null = null
   #bytes = 0
+  /** Of the last try to connect again. */
+  #problem: string | null = null
 
   private constructor(way: Way, version: string, giveUpMs: number) {
     this.#way = way
@@ -98,6 +109,11 @@ export class Caller {
     if (this.#lostAt !== null) return now - this.#lostAt
     const silentMs = now - this.#heardAt
     return silentMs > QUIET_MS ? silentMs : null
+  }
+
+  /** Why it has not come back so far; null if that is not known, or there is one. */
+  get problem(): string | null {
+    return this.#problem
   }
 
   /** Bytes that have come. */
@@ -254,6 +270,7 @@ export class Caller {
   #take(message: readonly unknown[]): void {
     const [id, isDone, ...rest] = message
     this.#lostAt = null
+    this.#problem = null
     this.#pauseMs = FIRST_PAUSE_MS
     if (id === 0) return
     const asked = typeof id === 'number' ? this.#asked.get(id) : undefined
@@ -283,7 +300,13 @@ export class Caller {
         return
       } catch (error) {
         if (!(error instanceof JfluidError)) throw error
-        if (error instanceof SessionGone || error instanceof OtherProxyVersion) this.#end(error)
+        this.#problem = error instanceof CannotReach ? error.reason : error.message
+        if (
+          error instanceof SessionGone ||
+          error instanceof OtherProxyVersion ||
+          error instanceof WrongProxyKey
+        )
+          this.#end(error) // it is not the same proxy any more
         else if (performance.now() - since > this.#giveUpMs)
           this.#end(new ProxyLost(this.where, error.message))
       }

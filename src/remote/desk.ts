@@ -67,10 +67,6 @@ export class Desk {
     }
   }
 
-  leave(): void {
-    this.#connection?.end()
-  }
-
   #take(message: readonly unknown[], connection: Duplex): void {
     const [id, open, operation, args] = message
     if (id === 0 && message.length === 1) {

@@ -6,6 +6,7 @@ import {
   EX_NOPERM,
   EX_PROTOCOL,
   EX_SOFTWARE,
+  EX_TEMPFAIL,
   EX_UNAVAILABLE,
   EX_USAGE,
   JfluidError,
@@ -35,8 +36,10 @@ export class NotFromAfar extends JfluidError {
 export class CannotReach extends JfluidError {
   readonly exitCode = EX_NOHOST
   readonly hint: string
+  readonly reason: string
   constructor(where: string, reason: string, hint: string) {
     super(`cannot reach a proxy by ${where}: ${reason}`)
+    this.reason = reason
     this.hint = hint
   }
 }
@@ -84,6 +87,15 @@ export class SessionGone extends JfluidError {
   readonly hint = 'Attach again. The JVM has its own code back: a session ends with its proxy.'
   constructor() {
     super('the proxy knows nothing of this session any more')
+  }
+}
+
+/** It has as many sessions as it takes, or is on its way out. */
+export class ProxyTakesNoMore extends JfluidError {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint = 'Try again in a minute, or end a session there.'
+  constructor(why: string) {
+    super(`the proxy takes no further session: ${why}`)
   }
 }
 

@@ -4,17 +4,27 @@ import type { Duplex } from 'node:stream'
 import { encodeFrame, FrameReader } from '../wire/frame.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { Desk, type Operations } from './desk.ts'
-import { errorFrame, SessionGone } from './errors.ts'
+import { type ErrorFrame, errorFrame, ProxyTakesNoMore, SessionGone } from './errors.ts'
 import { type Hello, MOST_HELLO_BYTES, PROTOCOL, readHello, refusal } from './protocol.ts'
 
 /** Whoever connects says by then what it wants. */
 const HELLO_MS = 10_000
+/** Sessions at a time, also those that wait for their client. */
+const MOST_SESSIONS = 64
+/** From the end of a session's recording to that of its client's taking it. Machines that are shut down wait for longer. */
+const HAND_OVER_MS = 30_000
 
 /** What a session can do, and how it is ended. */
 export interface Hosted {
   readonly operations: Operations
   /** Its target is left; once for all. */
   close(): Promise<void>
+  /**
+   * The same, where its client is told why.
+   *
+   * @returns whether there is something that it should still have
+   */
+  end(reason: string): Promise<boolean>
 }
 
 interface Entry {
@@ -39,6 +49,9 @@ export interface HostOptions {
 export class Host {
   readonly #options: HostOptions
   readonly #entries = new Map<string, Entry>()
+  #isEnding = false
+  /** Told when a client has gone. */
+  #onGone: () => void = () => {}
 
   constructor(options: HostOptions) {
     this.#options = options
@@ -75,7 +88,7 @@ export class Host {
       return
     }
     const { version } = this.#options
-    const wrong = refusal(hello, version) ?? (this.#isGone(hello) ? errorFrame(new SessionGone()) : null)
+    const wrong = refusal(hello, version) ?? this.#notNow(hello)
     if (wrong !== null) {
       connection.end(encodeFrame(['refused', ...wrong]))
       return
@@ -86,8 +99,13 @@ export class Host {
     entry.desk.join(connection, reader, others)
   }
 
-  #isGone({ session, again }: Hello): boolean {
-    return again && !this.#entries.has(session)
+  /** Null if there is, or can be, such a session. */
+  #notNow({ session, again }: Hello): ErrorFrame | null {
+    if (this.#entries.has(session)) return null
+    if (again) return errorFrame(new SessionGone())
+    if (this.#isEnding) return errorFrame(new ProxyTakesNoMore('it is about to end'))
+    const isFull = this.#entries.size >= MOST_SESSIONS
+    return isFull ? errorFrame(new ProxyTakesNoMore(`it has ${MOST_SESSIONS}`)) : null
   }
 
   #open(session: string): Entry {
@@ -105,6 +123,7 @@ export class Host {
         if (entry !== undefined)
           entry.grace = setTimeout(() => void this.#close(session), this.#options.graceMs)
         else this.#perhapsEmpty()
+        this.#onGone()
       },
     )
     const entry: Entry = { desk, hosted, grace: undefined }
@@ -131,8 +150,43 @@ export class Host {
     if (this.#entries.size === 0) this.#options.onEmpty?.()
   }
 
-  /** Ends all of them. */
-  async close(): Promise<void> {
+  /** Sessions whose client is there. */
+  get clients(): number {
+    return [...this.#entries.values()].filter(({ desk }) => !desk.isAlone).length
+  }
+
+  /**
+   * Ends all of them: targets are left at once, and clients that are there may take what was recorded.
+   *
+   * @param by        what ends the proxy, as clients are told
+   * @param withinMs  for those
+   */
+  async end(by: string, withinMs = HAND_OVER_MS): Promise<void> {
+    this.#isEnding = true
+    const desks = await Promise.all(
+      [...this.#entries.values()].map(async ({ desk, hosted }) => {
+        // `close` tells of a defect.
+        const isMore = await hosted.end(`the proxy was ended by ${by}`).catch(() => false)
+        return isMore ? desk : null
+      }),
+    )
+    await this.#gone(
+      desks.filter((desk) => desk !== null),
+      withinMs,
+    )
     await Promise.all([...this.#entries.keys()].map((session) => this.#close(session)))
+  }
+
+  /** Until the clients of all these have gone. */
+  #gone(desks: readonly Desk[], withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const late = setTimeout(resolve, withinMs)
+      this.#onGone = () => {
+        if (!desks.every(({ isAlone }) => isAlone)) return
+        clearTimeout(late)
+        resolve()
+      }
+      this.#onGone()
+    })
   }
 }

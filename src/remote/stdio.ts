@@ -47,7 +47,7 @@ export async function serveSession(
   session: string,
   host: (told: Pick<HostOptions, 'onOpen' | 'onEmpty'>) => Host,
   graceMs: number,
-  stopped: Promise<unknown>,
+  stopped: Promise<NodeJS.Signals>,
 ): Promise<void> {
   let close: () => void = () => {}
   const closed = new Promise<void>((resolve) => {
@@ -59,10 +59,10 @@ export async function serveSession(
   const server = createServer((socket) => sessions.welcome(socket))
   const path = await listen(server, session)
   process.stdout.end(READY)
-  await Promise.race([closed, stopped])
+  const signal = await Promise.race([closed, stopped])
   clearTimeout(unused)
   server.close()
-  await sessions.close()
+  if (signal !== undefined) await sessions.end(signal)
   removeSocket(path)
 }
 

@@ -2,6 +2,7 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { basename } from 'node:path'
 import { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
@@ -14,6 +15,10 @@ import { IDENTITY, TLS } from './key.ts'
 /** Of what ssh and the shell there say, the end. */
 const MOST_SAID = 2000
 const CONNECT_MS = 10_000
+/** By TLS, where the proxy hangs up. */
+const MOST_TRIES = 4
+/** After the first; after the others as many times as much. */
+const PAUSE_MS = 200
 /** From the end of ssh to that of what it says. */
 const LAST_WORDS_MS = 200
 /** Ctrl-C ends the recording, and not the way to its profile: ssh heeds that it is to be ignored. It keeps the terminal, to ask for a password. */
@@ -29,6 +34,8 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
   const program = env.JFLUID_SSH || 'ssh'
   const command = env.JFLUID_PROXY_COMMAND || REMOTE_COMMAND
   const { user, host, port, where } = address
+  const there = user === null ? host : `${user}@${host}`
+  const words = ['ssh', ...(port === null ? [] : ['-p', String(port)]), there]
   const said = new WeakMap<Duplex, () => Promise<JfluidError | null>>()
   return {
     where,
@@ -41,7 +48,7 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
           // Nobody could see what it asks while a view has the terminal.
           ...(isAgain ? ['-o', 'BatchMode=yes'] : []),
           ...(port === null ? [] : ['-p', String(port)]),
-          ...['--', user === null ? host : `${user}@${host}`, command],
+          ...['--', there, command],
         ],
         { stdio: ['pipe', 'pipe', 'pipe'], detached: isAgain },
       )
@@ -65,10 +72,10 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
         const last = text.trim().split('\n').slice(-3).join('; ')
         return new CannotReach(
           where,
-          `${program} ended with ${status}${last === '' ? '' : `: ${last}`}`,
+          `${basename(program)} ended with ${status}${last === '' ? '' : `: ${last}`}`,
           status === 127
             ? 'Install jfluid on that machine, or say by JFLUID_PROXY_COMMAND what starts it there; JFLUID_SSH names ssh itself.'
-            : `Try it by hand: ssh ${user === null ? host : `${user}@${host}`} ${command.replace('--stdio', '--help')}`,
+            : `Try it by hand: ${[...words, command.replace('--stdio', '--help')].join(' ')}`,
         )
       })
       return Promise.resolve(both)
@@ -112,54 +119,76 @@ class ChildStream extends Duplex {
 }
 
 /** By TLS with a key that both ends have, and no certificates. */
-export function tcpWay({ host, port, where }: RemoteAddress, key: Buffer): Way {
+export function tcpWay(address: RemoteAddress, key: Buffer): Way {
+  const { where } = address
   const problems = new WeakMap<Duplex, JfluidError>()
   return {
     where,
-    connect: () =>
-      new Promise((resolve, reject) => {
-        const socket: TLSSocket = connectTls({
-          ...TLS,
-          host,
-          port: port ?? 0,
-          // There is no certificate: who has the key is the one.
-          checkServerIdentity: () => undefined,
-          pskCallback: () => ({ psk: key, identity: IDENTITY }),
-        })
-        const timer = setTimeout(() => {
-          socket.destroy(
-            Object.assign(new Error(`no answer for ${CONNECT_MS / 1000} s`), { code: 'ETIMEDOUT' }),
-          )
-        }, CONNECT_MS)
-        socket.on('error', (error: NodeJS.ErrnoException) => {
-          const problem = /BAD_RECORD_MAC|DECRYPT|UNKNOWN_PSK/.test(error.code ?? '')
-            ? new WrongProxyKey(where)
-            : new CannotReach(
-                where,
-                reasonOf(error),
-                'Check the address, and that `jfluid proxy --listen` runs there.',
-              )
-          problems.set(socket, problem)
-          reject(problem)
-        })
-        socket.once('close', () => {
-          clearTimeout(timer)
-          reject(
-            new CannotReach(
-              where,
-              'it has closed the connection',
-              'Check that `jfluid proxy --listen` runs there. One that has 64 clients takes no more: try again.',
-            ),
-          )
-        })
-        socket.once('secureConnect', () => {
-          clearTimeout(timer)
-          socket.setNoDelay(true)
-          resolve(socket)
-        })
-      }),
+    async connect(isAgain) {
+      // A proxy that is called by too many hangs up on any that have not shown the key yet. Whoever comes again is tried again anyway.
+      for (let tries = 1; ; tries++) {
+        const connection = await connectOnce(address, key, problems)
+        if (connection !== null) return connection
+        if (isAgain || tries === MOST_TRIES) break
+        await sleep(tries * PAUSE_MS)
+      }
+      throw new CannotReach(
+        where,
+        'it has closed the connection',
+        'Check that `jfluid proxy --listen` runs there. One that is called by too many at a time hangs up: try again.',
+      )
+    },
     problem: (connection) => Promise.resolve(problems.get(connection) ?? null),
   }
+}
+
+/**
+ * @returns null if it was taken, and closed before the key could be shown
+ * @throws CannotReach, WrongProxyKey
+ */
+function connectOnce(
+  { host, port, where }: RemoteAddress,
+  key: Buffer,
+  problems: WeakMap<Duplex, JfluidError>,
+): Promise<Duplex | null> {
+  return new Promise((resolve, reject) => {
+    const socket: TLSSocket = connectTls({
+      ...TLS,
+      host,
+      port: port ?? 0,
+      // There is no certificate: who has the key is the one.
+      checkServerIdentity: () => undefined,
+      pskCallback: () => ({ psk: key, identity: IDENTITY }),
+    })
+    const timer = setTimeout(() => {
+      socket.destroy(Object.assign(new Error(`no answer for ${CONNECT_MS / 1000} s`), { code: 'ETIMEDOUT' }))
+    }, CONNECT_MS)
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      const problem = problemOf(error, where)
+      problems.set(socket, problem)
+      if (error.code === 'ECONNRESET') resolve(null)
+      else reject(problem)
+    })
+    socket.once('close', () => {
+      clearTimeout(timer)
+      resolve(null)
+    })
+    socket.once('secureConnect', () => {
+      clearTimeout(timer)
+      socket.setNoDelay(true)
+      resolve(socket)
+    })
+  })
+}
+
+function problemOf(error: NodeJS.ErrnoException, where: string): JfluidError {
+  const { code = '' } = error
+  if (/BAD_RECORD_MAC|DECRYPT|UNKNOWN_PSK/.test(code)) return new WrongProxyKey(where)
+  return new CannotReach(
+    where,
+    reasonOf(error),
+    'Check the address, and that `jfluid proxy --listen` runs there.',
+  )
 }
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {

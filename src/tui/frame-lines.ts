@@ -159,13 +159,12 @@ function isLost({ remote }: LiveStatus): boolean {
 function remoteLine({ columns, status }: FrameScene): Line | null {
   const { remote } = status
   if (remote === undefined) return null
-  const { where, lostForMs, pending } = remote
-  if (lostForMs !== null)
-    return say(
-      `no connection by ${where} for ${span(lostForMs)}: reconnecting; recording goes on`,
-      'error',
-      columns,
-    )
+  const { where, lostForMs, problem, pending } = remote
+  if (lostForMs !== null) {
+    const lost = `no connection by ${where} for ${span(lostForMs)}`
+    const what = problem === null ? ': reconnecting; recording goes on' : `, recording goes on: ${problem}`
+    return say(lost + what, 'error', columns)
+  }
   if (pending === 0) return null
   return say(
     `${count(pending)} contexts are behind: the link takes 1 MB/s, what changes most comes first`,

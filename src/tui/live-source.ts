@@ -52,6 +52,8 @@ export interface LiveStatus {
   readonly remote?: {
     readonly where: string
     readonly lostForMs: number | null
+    /** Why it does not come back, where that is known. */
+    readonly problem: string | null
     readonly pending: number
   }
 }

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { shellWord } from '../../src/base/shell-word.ts'
 import { newKey } from '../../src/remote/key.ts'
 import { FULL } from '../faults/trials.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
@@ -12,8 +13,9 @@ import { type JavaProcess, startJava, temporaryDirectory } from '../support/java
 import { forNewestJdk, type Jdk, jdks, oldest } from '../support/jdks.ts'
 import { callsByPath, lines, readProfileJson, stderrLine, sumsAreExact } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
-import { heldLink, type Machine, machine, startClient, startListener } from './proxy.ts'
+import { heldLink, machine, type Reached, startClient, startListener } from './proxy.ts'
 import { mappedFiles, threadNames, until } from './remains.ts'
+import { type SshMachine, sshMachine } from './sshd.ts'
 
 const ROOT = ['--root', 'fix.KnownTree.task']
 
@@ -33,10 +35,22 @@ async function expected(java: JavaProcess, rounds = 1): Promise<string[]> {
 /** Longer than a silent connection lives, by as much again. */
 const SILENT_MS = 32_000
 
+/** For a shell. */
+function exported(env: Readonly<Record<string, string>>): string {
+  return Object.entries(env)
+    .map(([name, value]) => `export ${name}=${shellWord(value)}`)
+    .join('; ')
+}
+
+/** That an sshd has taken. */
+function connections(there: SshMachine): number {
+  return there.log().match(/^Accepted publickey/gm)?.length ?? 0
+}
+
 const newFile = (): string => join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
 
 /** What another machine has of us once a session is over. */
-async function nothingIsLeft(there: Machine, java: JavaProcess): Promise<void> {
+async function nothingIsLeft(there: Reached, java: JavaProcess): Promise<void> {
   await until(() => there.sessions().length === 0)
   expect(readdirSync(there.tmp)).toEqual([])
   await until(() => mappedFiles(java.pid).every((file) => !file.includes('jfluid')))
@@ -68,14 +82,108 @@ describe.each(FULL ? jdks : [oldest])('on JDK $version', (jdk) => {
   })
 })
 
+// What is another's stands in for ssh above and below; this one is real.
+describe.runIf(FULL).each(jdks)('by an sshd of our own, on JDK $version', (jdk) => {
+  it('record has all calls, though the connection was cut, and sshd away for a while', async () => {
+    const there = await sshMachine()
+    const java = await knownTree(jdk)
+    const file = newFile()
+    const args = ['record', `ssh://there/${java.pid}`, ...ROOT, '--duration', '10m', '--out', file]
+    const client = startClient(there, ...args)
+    await stderrLine(client, /root fix.KnownTree.task: 1 method/)
+    java.send('run 1')
+    await java.line(/done/)
+    there.cut()
+    java.send('run 1')
+    await java.line(/done/, 2)
+    await until(() => connections(there) === 2)
+    there.goDown()
+    java.send('run 1')
+    await java.line(/done/, 3)
+    await there.comeUp()
+    client.child.kill('SIGINT')
+    expect((await client.exit).code, client.stderr()).toBe(0)
+    expect(client.stderr()).toMatch(/detached from \d+ in \d+ ms; restored: /)
+    const profile = await readProfileJson(file)
+    expect(lines(callsByPath(profile.merged))).toEqual(await expected(java, 3))
+    expect([sumsAreExact(profile.merged), profile.truncated]).toEqual([true, false])
+    expect(connections(there)).toBeGreaterThanOrEqual(3)
+    await nothingIsLeft(there, java)
+  }, 120_000)
+
+  it('attach draws the tree, says why it is not reached, and goes on with the same counts', async () => {
+    const there = await sshMachine()
+    const java = await knownTree(jdk)
+    const file = newFile()
+    const args = ['attach', `ssh://there/${java.pid}`, ...ROOT, '--out', file]
+    const terminal = Terminal.jfluid(args, { columns: 150, before: exported(there.env) })
+    await terminal.until((screen) => /waiting for root/.test(screen.join('\n')))
+    java.send('run 1')
+    await terminal.until((screen) => / 4 .*KnownTree\.task/.test(screen.join('\n')))
+    there.goDown()
+    await terminal.until((screen) =>
+      /no connection by ssh:\/\/there .*recording goes on: ssh ended with 255: .*refused/.test(
+        screen.join('\n'),
+      ),
+    )
+    java.send('run 2')
+    await java.line(/done/, 2)
+    await there.comeUp()
+    await terminal.until((screen) => / 12 .*KnownTree\.task/.test(screen.join('\n')))
+    terminal.send('q')
+    expect((await terminal.exit).code).toBe(0)
+    expect(lines(callsByPath((await readProfileJson(file)).merged))).toEqual(await expected(java, 3))
+    await nothingIsLeft(there, java)
+  }, 120_000)
+})
+
+// The newest has the view below.
+describe.each(FULL ? jdks : [oldest])('a proxy that is told to end, on JDK $version', (jdk) => {
+  it('leaves its JVM, and its client has what was recorded until then', async () => {
+    const there = machine()
+    const java = await knownTree(jdk)
+    const file = newFile()
+    const target = `ssh://there/${java.pid}`
+    const client = startClient(there, 'record', target, ...ROOT, '--duration', '10m', '--out', file)
+    await stderrLine(client, /root fix.KnownTree.task: 1 method/)
+    java.send('run 1')
+    await java.line(/done/)
+    process.kill(there.sessions()[0]!, 'SIGTERM')
+    expect((await client.exit).code, client.stderr()).toBe(74)
+    expect(client.stderr()).toMatch(/ended before its time: the proxy was ended by SIGTERM/)
+    expect(client.stderr()).toMatch(/detached from \d+ in \d+ ms; restored: /)
+    expect(lines(callsByPath((await readProfileJson(file)).merged))).toEqual(await expected(java))
+    await nothingIsLeft(there, java)
+  })
+})
+
 forNewestJdk((jdk) => {
+  it.runIf(FULL)(
+    'a view whose proxy is told to end has it all, however long the user looks at it',
+    async () => {
+      const there = machine()
+      const java = await knownTree(jdk)
+      const file = newFile()
+      const args = ['attach', `ssh://there/${java.pid}`, ...ROOT, '--out', file]
+      const terminal = Terminal.jfluid(args, { columns: 110, before: exported(there.env) })
+      await terminal.until((screen) => /waiting for root/.test(screen.join('\n')))
+      java.send('run 1')
+      await java.line(/done/)
+      process.kill(there.sessions()[0]!, 'SIGTERM')
+      await terminal.until((screen) => /the proxy was ended by SIGTERM: press q/.test(screen.join('\n')))
+      await nothingIsLeft(there, java)
+      terminal.send('q')
+      expect((await terminal.exit).code).toBe(74)
+      expect(lines(callsByPath((await readProfileJson(file)).merged))).toEqual(await expected(java))
+    },
+  )
+
   it('attach by ssh draws the tree, says that it reconnects, and goes on with the same counts', async () => {
     const there = machine()
     const java = await knownTree(jdk)
     const file = newFile()
-    const env = Object.entries(there.env).map(([name, value]) => `export ${name}='${value}'`)
     const args = ['attach', `ssh://there/${java.pid}`, ...ROOT, '--out', file]
-    const terminal = Terminal.jfluid(args, { columns: 110, before: env.join('; ') })
+    const terminal = Terminal.jfluid(args, { columns: 110, before: exported(there.env) })
     await terminal.until((screen) => /waiting for root/.test(screen.join('\n')))
     java.send('run 1')
     await terminal.until((screen) => /recording/.test(screen.join('\n')))

@@ -19,21 +19,25 @@ case "$host" in *nobody*) echo "Permission denied (publickey)." >&2; exit 255;; 
 exec sh -c "exec $*"
 `
 
-export interface Machine {
+/** What both kinds have: this one, and that of a real ssh (sshd.ts). */
+export interface Reached {
   /** For clients. */
   readonly env: Record<string, string>
   /** Where its proxies leave what they need. */
   readonly tmp: string
-  readonly directory: string
-  /** Processes of connections that have been made, also of those that have ended. */
-  connections(): number[]
-  /** Cuts them. */
+  /** Cuts all connections. */
   cut(): void
   /** From now on nobody gets there, and from then on again. */
   goDown(): void
-  comeUp(): void
+  comeUp(): void | Promise<void>
   /** Processes of its sessions that live. */
   sessions(): number[]
+}
+
+export interface Machine extends Reached {
+  readonly directory: string
+  /** Processes of connections that have been made, also of those that have ended. */
+  connections(): number[]
 }
 
 /** @param grace  how long a session waits for its client */
@@ -59,8 +63,13 @@ export function machine(grace = '20s'): Machine {
     },
     goDown: () => writeFileSync(join(directory, 'down'), ''),
     comeUp: () => rmSync(join(directory, 'down')),
-    sessions: () => processes().filter((pid) => isSession(pid, tmp)),
+    sessions: () => sessionsOf(tmp),
   }
+}
+
+/** Processes of sessions whose place for temporary files that is. */
+export function sessionsOf(tmp: string): number[] {
+  return processes().filter((pid) => isSession(pid, tmp))
 }
 
 function processes(): number[] {

@@ -71,7 +71,14 @@ it('all of them come, as they are, and those that have ended go; what is as befo
     bytes = frame.length
     return new FrameReader().push(frame)[0]![2]
   }
-  const session = { pid: 1, where: 'test://there', lostForMs: null, ended: new Promise(() => {}), ask }
+  const session = {
+    pid: 1,
+    where: 'test://there',
+    lostForMs: null,
+    problem: null,
+    ended: new Promise(() => {}),
+    ask,
+  }
   const source = remoteSource(session as unknown as RemoteSession)
   const seen = async () =>
     (await source.snapshot(true)).threads.map(({ id, name, tree: { metrics }, activity }) => ({

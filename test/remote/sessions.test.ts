@@ -7,7 +7,14 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { EX_PROTOCOL } from '../../src/base/errors.ts'
 import { Caller, type Way } from '../../src/remote/caller.ts'
 import type { Operations } from '../../src/remote/desk.ts'
-import { CannotReach, NotAProxy, OtherProxyVersion, ProxyLost, SessionGone } from '../../src/remote/errors.ts'
+import {
+  CannotReach,
+  NotAProxy,
+  OtherProxyVersion,
+  ProxyLost,
+  SessionGone,
+  WrongProxyKey,
+} from '../../src/remote/errors.ts'
 import { Host } from '../../src/remote/host.ts'
 import { MOST_HELLO_BYTES, MOST_OPEN, PROTOCOL } from '../../src/remote/protocol.ts'
 import { encodeFrame, FrameReader } from '../../src/wire/frame.ts'
@@ -16,6 +23,8 @@ import { inputs, mutated, seedOf } from '../security/mutate.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
 const SESSION = 'ab'.repeat(16)
+/** Longer than a test has. */
+const LONG_MS = 600_000
 
 interface Proxy {
   readonly way: Way
@@ -25,6 +34,7 @@ interface Proxy {
   readonly sessions: { opened: number; closed: number }
   /** Of sessions that could not be closed. */
   readonly problems: unknown[]
+  readonly host: Host
   isUp: boolean
 }
 
@@ -33,11 +43,13 @@ interface ProxyOptions {
   readonly version?: string
   /** What becomes of a session that is closed. */
   readonly close?: () => Promise<void>
+  /** Of one that is ended with its proxy. */
+  readonly end?: (reason: string) => Promise<boolean>
 }
 
 async function proxy(
   operations: Operations,
-  { graceMs = 30_000, version = '1.2.3', close = async () => {} }: ProxyOptions = {},
+  { graceMs = 30_000, version = '1.2.3', close = async () => {}, end = async () => false }: ProxyOptions = {},
 ): Promise<Proxy> {
   const path = join(temporaryDirectory('jfluid-desk-'), 's')
   const sessions = { opened: 0, closed: 0 }
@@ -55,6 +67,7 @@ async function proxy(
           sessions.closed++
           await close()
         },
+        end,
       }
     },
   })
@@ -67,9 +80,12 @@ async function proxy(
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy()
     server.close()
-    await host.close()
+    await host.end('the end of its test')
   })
-  const self: Proxy = { way: wayTo(path, () => self.isUp), path, sockets, sessions, problems, isUp: true }
+  const self: Proxy = {
+    way: wayTo(path, () => self.isUp),
+    ...{ path, sockets, sessions, problems, isUp: true, host },
+  }
   return self
 }
 
@@ -146,11 +162,12 @@ describe('a request', () => {
     const caller = await called(there)
     there.isUp = false
     there.sockets[0]!.destroy()
-    await expect.poll(() => caller.lostForMs).not.toBeNull()
+    await expect.poll(() => caller.problem).toBe('it is down')
+    expect(caller.lostForMs).not.toBeNull()
     const asked = [caller.ask('twice', 4), caller.ask('twice', 5)]
     there.isUp = true
     expect(await Promise.all(asked)).toEqual([8, 10])
-    expect(caller.lostForMs).toBeNull()
+    expect([caller.lostForMs, caller.problem]).toEqual([null, null])
   })
 
   it('is done also where more are made while there is no connection than a proxy takes at a time', async () => {
@@ -201,6 +218,15 @@ describe('a session', () => {
     await expect(caller.ask('status')).rejects.toBeInstanceOf(ProxyLost)
   })
 
+  it('is given up at once where another proxy answers, with another key', async () => {
+    const there = await proxy({ ended: () => new Promise(() => {}) })
+    const caller = await called(there)
+    const ended = caller.ask('ended')
+    there.way.connect = () => Promise.reject(new WrongProxyKey('test://there'))
+    there.sockets[0]!.destroy()
+    await expect(ended).rejects.toBeInstanceOf(WrongProxyKey)
+  })
+
   it('is closed when its client leaves', async () => {
     const there = await proxy({})
     await (await called(there)).leave()
@@ -227,6 +253,60 @@ describe('a session', () => {
     one.close()
     await expect.poll(() => there.problems).toEqual([defect])
     expect(await other.ask('works')).toBe('well')
+  })
+
+  it('whose proxy ends is over when its client has taken what was recorded, and the client hears why', async () => {
+    const told = deferred<string>()
+    const operations = { ended: () => told.promise, piece: async () => 'all of it' }
+    const end = async (reason: string) => {
+      told.resolve(reason)
+      return true
+    }
+    const there = await proxy(operations, { end })
+    const caller = await called(there)
+    const ended = caller.ask('ended')
+    let isOver = false
+    const over = there.host.end('SIGTERM').then(() => {
+      isOver = true
+    })
+    expect(await ended).toBe('the proxy was ended by SIGTERM')
+    expect(await caller.ask('piece')).toBe('all of it')
+    expect([isOver, there.sessions.closed]).toEqual([false, 0])
+    const late = await called(there).catch((it: unknown) => it)
+    expect(late).toMatchObject({
+      message: 'the proxy takes no further session: it is about to end',
+      exitCode: 75,
+    })
+    expect(await caller.leave()).toBe(true)
+    await over
+    expect(there.sessions).toEqual({ opened: 1, closed: 1 })
+  })
+
+  it('whose proxy ends is not kept for a client that takes nothing, or has nothing to take, or has gone', async () => {
+    const ending = (isMore: boolean) => proxy({}, { end: async () => isMore })
+    const [slow, idle, gone] = [await ending(true), await ending(false), await ending(true)]
+    for (const there of [slow, idle]) await called(there)
+    const caller = await called(gone)
+    caller.close()
+    await expect.poll(() => gone.host.clients).toBe(0)
+    await Promise.all([
+      slow.host.end('SIGTERM', 50),
+      idle.host.end('SIGTERM', LONG_MS),
+      gone.host.end('SIGTERM', LONG_MS),
+    ])
+    for (const { sessions } of [slow, idle, gone]) expect(sessions).toEqual({ opened: 1, closed: 1 })
+  })
+
+  it('is not opened where there are too many, and those that come back have theirs', async () => {
+    const there = await proxy({ works: async () => 'well' })
+    const callers: Caller[] = []
+    for (let i = 0; i < 64; i++) callers.push(await called(there))
+    const error = await called(there).catch((it: unknown) => it)
+    expect(error).toMatchObject({ message: 'the proxy takes no further session: it has 64', exitCode: 75 })
+    there.sockets[0]!.destroy()
+    expect(await callers[0]!.ask('works')).toBe('well')
+    await callers[1]!.leave()
+    await called(there)
   })
 
   it('is not opened for another version, which both are told', async () => {

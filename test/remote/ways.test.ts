@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { createServer } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -37,6 +37,7 @@ describe('an address', () => {
     ['ssh://-oProxyCommand=x/1', /begins with '-'/],
     ['ssh://-l@host/1', /begins with '-'/],
     ['ssh://@host/1', /no name/],
+    ['ssh://me:secret@host/1', /^'ssh:\/\/me:…@host' is no address of a JVM: a password in it could be read/],
     ['ssh://host:ssh/1', /'ssh' is no port/],
     ['tcp://host:65536/1', /'65536' is no port/],
     ['tcp://host/1', /tcp needs a port/],
@@ -106,6 +107,30 @@ describe('by TLS', () => {
   it('who has another one is told so', async () => {
     const address = await listener(newKey().key)
     await expect(tcpWay(address, newKey().key).connect(false)).rejects.toBeInstanceOf(WrongProxyKey)
+  })
+
+  it('who is hung up on before it has shown its key calls again, a few times', async () => {
+    const { key } = newKey()
+    const behind = await listener(key)
+    let [calls, hangUps] = [0, 2]
+    const server = createTcpServer((socket) => {
+      calls++
+      socket.on('error', () => {}) // it may be closed under our hands
+      if (hangUps-- > 0) socket.destroy()
+      else socket.pipe(connectTcp(behind.port!, '127.0.0.1')).pipe(socket)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const way = tcpWay(at(`tcp://127.0.0.1:${(server.address() as AddressInfo).port}/1`), key)
+    const socket = await way.connect(false)
+    socket.destroy()
+    expect(calls).toBe(3)
+    hangUps = Number.POSITIVE_INFINITY
+    await expect(way.connect(false)).rejects.toThrow(/it has closed the connection/)
+    expect(calls).toBe(7)
+    await expect(way.connect(true)).rejects.toThrow(/it has closed the connection/)
+    expect(calls).toBe(8)
   })
 
   it('nobody, and somebody who speaks no TLS, are told apart', async () => {
