@@ -39,15 +39,28 @@ export function agentOption(path: string): string {
 
 /** How the option is given, one a line. */
 export function waysToGive(option: string): string[] {
-  // The JVM splits the variable at blanks, but for those between quotes.
-  const word = /\s/.test(option) ? `"${option}"` : option
-  const value = `JAVA_TOOL_OPTIONS=${word}`
+  const value = `JAVA_TOOL_OPTIONS=${variableWord(option)}`
   return [
     `on a command line   java ${shellWord(option)} -jar app.jar`,
     `for all JVMs below  export ${shellWord(value)}`,
-    `in a unit           Environment=${/\s/.test(word) ? `'${value}'` : value}`,
+    `in a unit           Environment=${/[\s"'\\%]/.test(value) ? unitWord(value) : value}`,
     `in a container      docker run --env ${shellWord(value)} …, with the jar mounted at that path`,
   ]
+}
+
+/** As one word of JAVA_TOOL_OPTIONS: the JVM splits that at blanks, but between quotes, which it takes away wherever they stand. */
+function variableWord(option: string): string {
+  if (!/[\s"']/.test(option)) return option
+  return option
+    .split(/(")/)
+    .filter((part) => part !== '')
+    .map((part) => (part === '"' ? `'"'` : /[\s']/.test(part) ? `"${part}"` : part))
+    .join('')
+}
+
+/** As systemd reads it: with escapes, and `%` for what it fills in. */
+function unitWord(text: string): string {
+  return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`
 }
 
 const TEMPORARY = ['/tmp', '/var/tmp', '/dev/shm', '/run']
@@ -58,6 +71,16 @@ export function doubtsAbout(path: string, temporary: readonly string[] = [...TEM
   if (path.includes('/_npx/') || temporary.some((place) => path.startsWith(`${place}/`))) {
     doubts.push(
       'this jfluid is in a temporary place: a JVM does not start once the jar is gone. npm install -g',
+    )
+  }
+  if (/[^\x20-\x7e]/.test(path)) {
+    doubts.push(
+      'the path is not plain ASCII: a JVM does not start with it where the locale is C or POSIX, as in units, cron and images',
+    )
+  }
+  if (/[\s"']/.test(path)) {
+    doubts.push(
+      `the path has blanks or quotes, and has to be quoted: ${shellWord(`JAVA_TOOL_OPTIONS=${variableWord(`-javaagent:${path}`)}`)}`,
     )
   }
   const closed = closedToOthers(path)

@@ -1,11 +1,13 @@
 // What jfluid agent-path says besides the option: what may keep a JVM from starting with it, and how it is given.
 
-import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { AgentPathUnusable, agentOption, doubtsAbout, waysToGive } from '../../src/commands/agent-path.ts'
+import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
+import { newest } from '../support/jdks.ts'
 
 it('a path that a JVM would cut is refused', () => {
   expect(agentOption('/opt/jfluid/jfluid-agent.jar')).toBe('-javaagent:/opt/jfluid/jfluid-agent.jar')
@@ -38,6 +40,22 @@ it('so is the cache of npx', () => {
   expect(doubtsAbout(join(folder, 'jfluid-agent.jar'), [])[0]).toContain('temporary place')
 })
 
+it('a path is warned of that some JVMs cannot read, or that is no word as it is', () => {
+  const jar = (folder: string): string => {
+    const dir = join(temporaryDirectory(), folder)
+    mkdirSync(dir, { recursive: true })
+    const path = join(dir, 'jfluid-agent.jar')
+    writeFileSync(path, '')
+    return path
+  }
+  const doubts = (folder: string) => doubtsAbout(jar(folder), []).filter((it) => !it.includes('closed to'))
+  expect(doubts('lib')).toEqual([])
+  expect(doubts('Büro')).toEqual([expect.stringMatching(/^the path is not plain ASCII: .*locale is C/)])
+  expect(doubts('my files')).toEqual([
+    expect.stringMatching(/quoted: 'JAVA_TOOL_OPTIONS="-javaagent:.*\/my files\/jfluid-agent.jar"'$/),
+  ])
+})
+
 it('the variable is one word for a shell, and its option one for the JVM', () => {
   const variable = (option: string): string => {
     const line = waysToGive(option).find((it) => it.includes('export'))!
@@ -46,4 +64,30 @@ it('the variable is one word for a shell, and its option one for the JVM', () =>
   }
   expect(variable('-javaagent:/opt/a.jar')).toBe('-javaagent:/opt/a.jar')
   expect(variable('-javaagent:/my files/a.jar')).toBe('"-javaagent:/my files/a.jar"')
+  expect(variable(`-javaagent:/it's/a.jar`)).toBe(`"-javaagent:/it's/a.jar"`)
+  expect(variable(`-javaagent:/5" x/a.jar`)).toBe(`-javaagent:/5'"'" x/a.jar"`)
+})
+
+it('a unit has it as systemd reads it', () => {
+  const unit = (option: string) =>
+    waysToGive(option)
+      .find((it) => it.startsWith('in a unit'))
+      ?.replace(/^.*?(?=Environment)/, '')
+  expect(unit('-javaagent:/opt/a.jar')).toBe('Environment=JAVA_TOOL_OPTIONS=-javaagent:/opt/a.jar')
+  expect(unit('-javaagent:/my files/50%/a.jar')).toBe(
+    'Environment="JAVA_TOOL_OPTIONS=\\"-javaagent:/my files/50%%/a.jar\\""',
+  )
+})
+
+it('the JVM takes the variable for one option, and starts', () => {
+  for (const folder of [`it's`, `5" disk`]) {
+    const jar = join(temporaryDirectory(), folder, 'jfluid-agent.jar')
+    cpSync(agentJar().path, jar)
+    const line = waysToGive(agentOption(jar)).find((it) => it.includes('export'))!
+    const script = `${line.replace(/^.*?(?=export)/, '')}; exec "$0" -version`
+    const { status, stderr } = spawnSync('sh', ['-c', script, newest.java], { encoding: 'utf8' })
+    expect(status, stderr).toBe(0)
+    expect(stderr).toContain(`Picked up JAVA_TOOL_OPTIONS: `)
+    expect(stderr).not.toContain('jfluid: ')
+  }
 })
