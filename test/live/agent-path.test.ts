@@ -135,14 +135,15 @@ forEachJdk((jdk) => {
     },
   )
 
-  const pieces = (leftOut: RegExp): string => {
+  /** @param other  files with a digit more */
+  const pieces = (leftOut: RegExp, other = /^$/): string => {
     const dir = temporaryDirectory()
     const jar = join(dir, 'jfluid-agent.jar')
     const folder = join(dir, 'stage')
     const files = jarEntries(agentJar().path, /[^/]$/).filter(({ path }) => !leftOut.test(path))
     for (const { path, bytes } of files) {
       mkdirSync(join(folder, path, '..'), { recursive: true })
-      writeFileSync(join(folder, path), bytes)
+      writeFileSync(join(folder, path), other.test(path) ? `${Buffer.from(bytes)}0` : bytes)
     }
     const own = readdirSync(folder).filter((it) => it !== 'META-INF')
     execFileSync(join(jdk.home, 'bin/jar'), [
@@ -151,6 +152,30 @@ forEachJdk((jdk) => {
     ])
     return jar
   }
+
+  // With the same probes ours can be loaded beside it.
+  const builds: [string, RegExp, string[]][] = [
+    ['of another version', /^runtime\/(?:id|build)$/, []],
+    ['of another build, where none may be loaded', /^runtime\/build$/, ['-XX:-EnableDynamicAgentLoading']],
+  ]
+  it.runIf(newestOrAll.includes(jdk)).each(FULL ? builds : builds.slice(0, 1))(
+    'an agent %s is told by doctor, and by who attaches',
+    async (_, other, options) => {
+      const agent = `-javaagent:${pieces(/^nothing/, other)}`
+      const java = startJava(jdk, [...options, agent, '-cp', classes, 'fix.Host'])
+      await java.line(/ready/)
+      const said = `JVM ${java.pid} holds the agent of another jfluid build`
+      const out = join(temporaryDirectory(), 'p.jfluid')
+      const [found, attached] = await Promise.all([
+        jfluid('doctor', String(java.pid)),
+        jfluid('record', String(java.pid), '--root', 'fix.Host.work', '--duration', '200ms', '--out', out),
+      ])
+      expect([found.code, attached.code], attached.stderr).toEqual([69, 69])
+      expect(found.stdout.replace(/\s+/g, ' ')).toContain(said)
+      expect(attached.stderr).toContain(said)
+      await java.kill()
+    },
+  )
 
   it('whatever it meets, the program starts, with a line about it', async () => {
     const asleep = /^jfluid: the agent is not in place, and the program goes on without it: .+\n$/

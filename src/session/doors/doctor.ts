@@ -22,8 +22,9 @@ import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
 import { INVALIDATES_LITTLE } from '../beginning.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { ROOM_TO_BEGIN } from '../sampling/recording-room.ts'
+import { type AgentInside, agentInside } from './agent-inside.ts'
 import { agentJar } from './agent-jar.ts'
-import { AlreadyAttached, SecurityManagerPresent } from './door.ts'
+import { AlreadyAttached, OtherBuild, SecurityManagerPresent } from './door.ts'
 import { seesJar } from './seen-jar.ts'
 import { meetingPlace } from './session-directory.ts'
 
@@ -68,6 +69,8 @@ export interface Places {
   readonly jar: string | null
   /** The JVM can read it there; else it is given a copy. */
   readonly jarSeen: boolean
+  /** Which agent of ours sleeps in it, as far as that can be seen. */
+  readonly agentInside?: AgentInside | undefined
   readonly buffer: ReturnType<typeof meetingPlace>
 }
 
@@ -124,7 +127,7 @@ export function findingsOf(evidence: Evidence): Finding[] {
     ...securityManager(evidence, feature),
     ...session(evidence),
     buffer(evidence),
-    ...redefinition(feature),
+    ...redefinition(evidence, feature),
     otherAgents(evidence),
     classes(evidence),
     threads(evidence, feature),
@@ -182,9 +185,15 @@ function container({ facts: { process }, jvm, circumstances: { otherNamespaces }
   )
 }
 
-function loading({ facts, circumstances: { options, openFile } }: Evidence, feature: number | null): Finding {
-  if (openFile('jfluid-agent.jar') === 'open') return ok('agent loading', 'is not needed: the agent is in it')
+function loading(
+  { facts, circumstances: { options, openFile }, places }: Evidence,
+  feature: number | null,
+): Finding {
+  const { agentInside: inside = openFile('jfluid-agent.jar') === 'open' ? 'ours' : undefined } = places
+  if (inside === 'ours') return ok('agent loading', 'is not needed: the agent is in it')
   const flag = booleanFlag(options, 'EnableDynamicAgentLoading')
+  if (flag === false && inside !== undefined)
+    return refused('agent loading', new OtherBuild(facts.process.pid))
   if (flag === false) return refused('agent loading', new DynamicLoadingDisabled(facts.process.pid))
   if (flag === true || feature === null || feature < WARNS) return ok('agent loading', 'is allowed')
   return note(
@@ -233,13 +242,20 @@ function securityManager({ facts, circumstances }: Evidence, feature: number | n
 }
 
 /** The agent's thread is there during a session only; its jar stays open. */
-function session({ facts, circumstances }: Evidence): Finding[] {
+function session({ facts, circumstances, places }: Evidence): Finding[] {
   if (circumstances.threads.has('jfluid-agent')) {
     return [refused('session', new AlreadyAttached(facts.process.pid))]
   }
   const agent = circumstances.openFile('jfluid-agent.jar')
   if (agent === undefined) return [ok('session', 'no jfluid has been in it')]
-  if (agent === 'deleted') {
+  const { options } = circumstances
+  const how = options.some(isOwnAgent) ? 'it was started with jfluid' : 'jfluid has been in it before'
+  const { agentInside: inside } = places
+  if (inside === 'foreign') return [refused('session', new OtherBuild(facts.process.pid))]
+  if (inside === 'beside') {
+    return [ok('session', `${how}, of another build: its agent sleeps there, and ours is loaded beside it`)]
+  }
+  if (agent === 'deleted' && inside === undefined) {
     return [
       ok(
         'session',
@@ -247,8 +263,6 @@ function session({ facts, circumstances }: Evidence): Finding[] {
       ),
     ]
   }
-  const { options } = circumstances
-  const how = options.some(isOwnAgent) ? 'it was started with jfluid' : 'jfluid has been in it before'
   return [ok('session', `${how}: its agent sleeps there, and is woken`)]
 }
 
@@ -286,9 +300,10 @@ function buffer({ places: { buffer: place } }: Evidence): Finding {
   )
 }
 
-function redefinition(feature: number | null): Finding[] {
+function redefinition({ circumstances: { options } }: Evidence, feature: number | null): Finding[] {
   if (feature === null) return []
-  if (feature >= INVALIDATES_LITTLE) {
+  // With an agent that may redefine from the start on, the compilers have noted down what depends on what.
+  if (feature >= INVALIDATES_LITTLE || options.some(isOwnAgent)) {
     return [ok('redefinition', 'the first discards only compiled code that depends on it')]
   }
   return [
@@ -389,6 +404,7 @@ function placesOf({ process }: TargetFacts): Places {
   return {
     jar: path,
     jarSeen: path !== null && seesJar(process, path),
+    agentInside: path === null ? undefined : agentInside(process.pid, path),
     buffer: meetingPlace(process, BUFFER_BYTES),
   }
 }

@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { agentProperties, loadAgent, systemProperties } from '../../attach/command.ts'
+import { agentProperties, DynamicLoadingDisabled, loadAgent, systemProperties } from '../../attach/command.ts'
 import { compiledMethods } from '../../attach/compiled-methods.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
 import { refuseWithoutHeap } from '../../attach/heap-room.ts'
@@ -86,6 +86,16 @@ export class CannotWake extends JfluidError {
   }
 }
 
+/** That of another version, whose probes are not ours: they stay for the life of the JVM. */
+export class OtherBuild extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Use the jfluid that it was started with or that was in it before, or restart the program, with what jfluid agent-path prints now or without it.'
+  constructor(pid: number) {
+    super(`JVM ${pid} holds the agent of another jfluid build, which stays until the JVM ends`)
+  }
+}
+
 /** Where the JVM keeps its safepoint counter; '' and 0 if it keeps none. */
 export interface PerfCounter {
   readonly file: string
@@ -141,11 +151,19 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
       const isSeen = seesJar(target, built.path)
       const jar = isSeen ? built : { ...built, path: join(dir.path, AGENT) }
       const launch = launchLine(jar, dir)
-      const woken = await wake(connection, launch, token)
+      const answer = await wake(connection, launch, token)
+      const woken = answer === 'woken'
       if (!woken) {
         const copy = isSeen ? null : readFileSync(built.path)
         if (copy !== null) acting(() => dir.put(AGENT, copy, owner))
-        await loadAgent(connection, jar.path, withToken(launch, token))
+        try {
+          await loadAgent(connection, jar.path, withToken(launch, token))
+        } catch (error) {
+          // It may have been put there so that nothing has to be loaded.
+          throw answer === 'another build' && error instanceof DynamicLoadingDisabled
+            ? new OtherBuild(pid)
+            : error
+        }
       }
       const link = await connected(server, () => saidBy(dir, target.euid), pid)
       return {
@@ -274,19 +292,23 @@ const LAUNCH_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY |
  *
  * The attach command agentProperties makes it look for the launch file; see JFluid1.Wake.
  *
- * @returns false if there is none, or one of another build
+ * @returns whether there is one, of our build
  */
-async function wake(connection: AttachConnection, launch: string, token: string): Promise<boolean> {
+async function wake(
+  connection: AttachConnection,
+  launch: string,
+  token: string,
+): Promise<'woken' | 'another build' | 'none'> {
   const told = await tellAgent(connection, withToken(launch, token))
-  if (told === null) return false
+  if (told === null) return 'none'
   const started = told.properties.get('jfluid.started')
-  if (started === launch) return true
+  if (started === launch) return 'woken'
   if (started !== undefined) throw new AlreadyAttached(connection.pid) // by us, for a client that was faster
   const error = told.properties.get('jfluid.error')
-  if (error === 'another build') return false
+  if (error === 'another build') return 'another build'
   if (error !== undefined) throw startProblem(connection.pid, error)
   // Whoever asks for these properties has the agent read the line: another program may have done so in our place.
-  return told.isRead
+  return told.isRead ? 'woken' : 'none'
 }
 
 /** What an agent was told. */
@@ -412,6 +434,7 @@ export function startProblem(pid: number, reason: string | null): JfluidError {
   const manager = /security manager: (\S+)/.exec(reason ?? '')?.[1]
   if (manager !== undefined) return new SecurityManagerPresent(pid, manager)
   if (reason?.includes('another jfluid is attached') === true) return new AlreadyAttached(pid)
+  if (reason?.includes('the runtime of another jfluid build') === true) return new OtherBuild(pid)
   return ranOut(reason ?? '') ?? new AgentDidNotConnect(pid, CONNECT_MS, reason)
 }
 

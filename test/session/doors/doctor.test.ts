@@ -78,6 +78,38 @@ function worries(change: Change): string[] {
 const only = (check: Finding['check'], change: Change): Finding[] =>
   findingsOf(evidence(change)).filter((it) => it.check === check)
 
+describe('an agent that sleeps in it', () => {
+  const inside = (agentInside: Evidence['places']['agentInside'], ...options: string[]): Change => ({
+    circumstances: { openFile: () => 'open', options },
+    places: { agentInside },
+  })
+  const SHUT = '-XX:-EnableDynamicAgentLoading'
+
+  it('is woken if it is ours, and nothing is loaded', () => {
+    expect(worries(inside('ours', SHUT))).toEqual([])
+    expect(only('session', inside('ours'))[0].text).toContain('and is woken')
+  })
+
+  it('of another build is told: ours is loaded beside it, or cannot be', () => {
+    expect(only('session', inside('beside'))[0]).toMatchObject({
+      level: 'ok',
+      text: expect.stringContaining('ours is loaded beside it'),
+    })
+    expect(worries(inside('beside'))).toEqual(['note agent loading'])
+    expect(worries(inside('beside', SHUT))).toEqual(['problem agent loading 69'])
+    expect(worries(inside('foreign', '-XX:+EnableDynamicAgentLoading'))).toEqual(['problem session 69'])
+  })
+
+  it('since the start of the JVM spares it the loss of its compiled code', () => {
+    const circumstances = { options: ['-javaagent:/opt/jfluid-agent.jar'], openFile: () => 'open' as const }
+    const change: Change = { version: '17.0.15', circumstances, places: { agentInside: 'ours' } }
+    expect(worries(change)).toEqual([])
+    expect(worries({ ...change, circumstances: { ...circumstances, options: [] } })).toEqual([
+      'note redefinition',
+    ])
+  })
+})
+
 describe('a JVM that an attach would enter', () => {
   it('on JDK 25 warns of the agent, and that is all there is to note', () => {
     expect(worries({})).toEqual(['note agent loading'])
