@@ -40,6 +40,25 @@ public final class Boot {
             given = instrumentation; // as a launcher loads an agent, or a debugger in its place
         } else {
             start(options, instrumentation, "launch");
+            keepOpen(options);
+        }
+    }
+
+    /**
+     * The JVM has put the jar on the class path. If it goes, as a copy for a container does at once, whoever reads all manifests
+     * of the class path meets one that is not there, unless the JDK has it open: then that is what is read. The file is the one that the
+     * class path has open anyway.
+     */
+    private static void keepOpen(String options) {
+        try {
+            java.net.URL jar = new java.io.File(option(options, "jar")).toURI().toURL();
+            java.net.URLConnection manifest = new java.net.URL("jar:" + jar + "!/META-INF/MANIFEST.MF").openConnection();
+            if (manifest.getClass().getName().startsWith("sun.net.www.protocol.jar.")) {
+                manifest.setUseCaches(true);
+                manifest.connect();
+            }
+        } catch (Throwable none) {
+            // A program has its own ideas of URLs, or there is no memory: it is as without this.
         }
     }
 
@@ -57,6 +76,7 @@ public final class Boot {
         } catch (Throwable t) {
             return causeOf(t).toString();
         } finally {
+            keepOpen(options);
             if (options.contains(";peer=")) {
                 new java.io.File(option(options, "jar")).delete(); // a copy for us: the client may have gone by now
             }
