@@ -47,8 +47,10 @@ import {
   hasOwnSocket,
   openTmp,
   readTargetFacts,
+  removeSocket,
   socketOwner,
   socketPath,
+  tmpClosedTo,
 } from './target-facts.ts'
 import { readThreadNames, stillRuns, type TargetProcess } from './target-process.ts'
 import { actingAs, userToBe } from './target-user.ts'
@@ -57,11 +59,14 @@ import { actingAs, userToBe } from './target-user.ts'
 export class NotAnswering extends AttachError {
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
-  constructor(pid: number, waitedMs: number, signalled: boolean) {
+  /** @param closed  what may have kept it from making its socket */
+  constructor(pid: number, waitedMs: number, signalled: boolean, closed?: string) {
     super(pid, 'does not answer', `JVM ${pid} did not answer the attach request within ${waitedMs} ms`)
-    this.hint = signalled
-      ? 'Try again when it is less busy; once it wakes up it will print its threads to its own output.'
-      : 'Try again when it is less busy.'
+    const later = signalled ? '; once it wakes up it will print its threads to its own output' : ''
+    this.hint =
+      closed === undefined
+        ? `Try again when it is less busy${later}.`
+        : `It can make no attach socket, it seems: ${closed}. Let it write there, or mount a tmpfs on it.`
   }
 }
 
@@ -161,7 +166,7 @@ export async function openAttachSocket(
   }
   const giveUp = (signalled: boolean): never => {
     admitAgain(target, client, true) // stopped or ended meanwhile? Then that is the reason
-    throw new NotAnswering(pid, timeoutMs, signalled)
+    throw new NotAnswering(pid, timeoutMs, signalled, signalled ? tmpClosedTo(target) : undefined)
   }
 
   if ((await look()) === 'answers') return connection(false)
@@ -183,7 +188,7 @@ export async function openAttachSocket(
     admitAgain(target, client, false) // time has passed, and a signal cannot be taken back
     // While a dead socket file is there, a JVM that has a listener takes SIGQUIT as a wish to see
     // its threads; when it is gone, it starts the listener anew.
-    if (state === 'dead') unlinkQuietly(path)
+    if (state === 'dead') quietly(() => removeSocket(target))
     // A JVM of root's that had the same number has left it: what we may not remove, a JVM of our user may not either.
     const owner = socketOwner(target) ?? foreignAtSocketPath(target)
     if (owner !== undefined && owner !== target.euid) {
@@ -409,7 +414,7 @@ function writeTriggerIn(handle: number, target: TargetProcess): Trigger | 'of an
     if (removed) return
     removed = true
     process.off('exit', remove)
-    unlinkQuietly(path)
+    quietly(() => unlinkSync(path))
     closeSync(handle)
   }
   try {
@@ -459,9 +464,9 @@ function chownQuietly(file: number, owner: number): void {
   }
 }
 
-function unlinkQuietly(path: string): void {
+function quietly(unlink: () => void): void {
   try {
-    unlinkSync(path)
+    unlink()
   } catch {
     // Gone already, which is what we want.
   }

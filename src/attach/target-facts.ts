@@ -12,6 +12,7 @@ import {
   readlinkSync,
   type Stats,
   statSync,
+  unlinkSync,
 } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { dirname, isAbsolute, join } from 'node:path'
@@ -162,6 +163,31 @@ function inTmp<T>(process: TargetProcess, work: (tmp: string) => T): T {
     return work(`/proc/self/fd/${tmp}`)
   } finally {
     closeSync(tmp)
+  }
+}
+
+/**
+ * Removes what lies where it would bind its socket.
+ *
+ * @throws the system's errors
+ */
+export function removeSocket(process: TargetProcess): void {
+  inTmp(process, (tmp) => unlinkSync(join(tmp, socketName(process))))
+}
+
+/**
+ * What keeps it from making a socket in its /tmp, as far as owner and mode tell; undefined if they do not. A list of rights, or a capability,
+ * may say otherwise: not to be asked before it has failed to.
+ */
+export function tmpClosedTo(process: TargetProcess): string | undefined {
+  const { euid, egid } = process
+  try {
+    const { uid, gid, mode } = inTmp(process, (tmp) => statSync(tmp))
+    if (euid === 0 || (mode & 0o002) !== 0) return undefined
+    if (uid === euid ? (mode & 0o200) !== 0 : (mode & 0o020) !== 0) return undefined
+    return `its /tmp is of uid ${uid} and gid ${gid}, mode ${(mode & 0o7777).toString(8)}, and it runs as uid ${euid} and gid ${egid}`
+  } catch {
+    return undefined
   }
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'vitest'
-import { releaseValue } from '../../src/attach/target-facts.ts'
+import { releaseValue, tmpClosedTo } from '../../src/attach/target-facts.ts'
 import { readTargetProcess } from '../../src/attach/target-process.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
@@ -35,5 +35,27 @@ describe('the release file of a runtime', () => {
     const library = '/usr/lib/server/libjvm.so'
     assert.equal(told(library, { '/usr/release': 'NAME="Debian"\n' })('NAME'), undefined)
     assert.equal(told(library, {})('JAVA_VERSION'), undefined)
+  })
+})
+
+describe('a /tmp', () => {
+  const { uid, gid } = { uid: process.geteuid!(), gid: process.getegid!() }
+  const anybody = { euid: 4243, egid: 4243 }
+  it.each([
+    [0o1777, anybody, false],
+    [0o755, anybody, true],
+    [0o700, { euid: uid === 0 ? 4243 : uid, egid: gid }, uid === 0],
+    [0o775, { euid: 4243, egid: gid }, false],
+    // Groups that it has beside its own are not known.
+    [0o775, anybody, false],
+    [0o555, { euid: 0, egid: 0 }, false],
+  ])('of mode %o is closed to %o: %s', (mode, user, isClosed) => {
+    const root = temporaryDirectory()
+    mkdirSync(join(root, 'tmp'))
+    chmodSync(join(root, 'tmp'), mode)
+    const self = readTargetProcess(process.pid)
+    assert.ok(self !== undefined)
+    const closed = tmpClosedTo({ ...self, root, ...user })
+    assert.equal(closed !== undefined, isClosed, closed)
   })
 })

@@ -176,6 +176,14 @@ describe.runIf(FULL)('is refused', () => {
     const readOnly = { namespaces: MOUNT, setUp: 'mount -t tmpfs -o ro tmpfs /tmp' }
     refused('a /tmp that is read-only', readOnly, STATUS.attachDisabled, /its \/tmp is read-only/)
 
+    // Seen once it has not answered: nothing but the JVM knows all its rights.
+    refused(
+      'a /tmp that its user may not write',
+      { namespaces: MOUNT, setUp: 'mount -t tmpfs -o mode=755 tmpfs /tmp', as: APP },
+      STATUS.notNow,
+      /It can make no attach socket, it seems: its \/tmp is of uid 0 and gid 0, mode 755, and it runs as uid 1000/,
+    )
+
     const other = (java: Contained, ...words: string[]) => asClient(java, words)
     refused(
       'another user',

@@ -7,6 +7,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -24,13 +25,20 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findPerfData } from '../../src/attach/hsperfdata.ts'
-import { connectToListener, hasOwnSocket, openTmp, releaseValue } from '../../src/attach/target-facts.ts'
+import {
+  connectToListener,
+  hasOwnSocket,
+  openTmp,
+  releaseValue,
+  removeSocket,
+} from '../../src/attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../../src/attach/target-process.ts'
 import { createRing } from '../../src/events/ring.ts'
 import {
   makeSessionDirectory,
   removeLeftovers,
   removeLeftoversIn,
+  removeTriggers,
 } from '../../src/session/doors/session-directory.ts'
 import { type Link, LinkServer, newToken } from '../../src/wire/link.ts'
 
@@ -125,6 +133,25 @@ describe('a session directory that belongs to the user of the target', () => {
     ).toEqual([NOBODY.uid, NOBODY.uid, NOBODY.uid])
     session.remove()
     expect(existsSync(session.path)).toBe(false)
+  })
+})
+
+// Where root was another user to make it, that user may have put names there from the beginning.
+describe.skipIf(!IS_ROOT && !FULL)('what else has a name in a directory that is given away', () => {
+  it.each(['token', 'notes.txt'])('%s is not given away with it', (name) => {
+    const session = makeSessionDirectory(null)
+    // Links are made within a file system.
+    const elsewhere = `${session.path}-elsewhere`
+    writeFileSync(elsewhere, 'precious')
+    try {
+      linkSync(elsewhere, join(session.path, name))
+      session.giveTo(NOBODY)
+      expect(statSync(elsewhere).uid).toBe(self.uid)
+      expect(statSync(session.path).uid).toBe(NOBODY.uid)
+    } finally {
+      rmSync(elsewhere)
+      rmSync(session.path, { recursive: true })
+    }
   })
 })
 
@@ -246,6 +273,12 @@ describe('files of a target, in a root where its user may do anything', () => {
       symlinkSync(join(precious, 'tmp'), join(target.root, 'tmp'))
       expect(hasOwnSocket(target)).toBe(false)
       expect(() => connectToListener(target)).toThrow('ENOTDIR')
+      expect(() => removeSocket(target)).toThrow('ENOTDIR')
+      // A trigger file that is not the target's, where the link leads to.
+      const trigger = join(precious, 'tmp', `.attach_pid${target.nsPid}`)
+      writeFileSync(trigger, '')
+      removeTriggers(target)
+      expect(existsSync(trigger)).toBe(true)
     } finally {
       server.close()
     }

@@ -23,7 +23,6 @@ import {
   existsSync,
   fchownSync,
   fstatSync,
-  lchownSync,
   linkSync,
   lstatSync,
   mkdtempSync,
@@ -39,7 +38,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { O_PATH, openBelow, openDirectory, readRegular } from '../../attach/regular-file.ts'
-import { isOurRoot } from '../../attach/target-facts.ts'
+import { isOurRoot, openTmp } from '../../attach/target-facts.ts'
 import type { TargetProcess } from '../../attach/target-process.ts'
 import { actingAs, userToBe } from '../../attach/target-user.ts'
 import { EX_CANTCREAT, JfluidError } from '../../base/errors.ts'
@@ -209,8 +208,11 @@ class Directory implements SessionDirectory {
   }
 
   giveTo({ uid, gid }: Owner): void {
-    // The files first: they are ours alone until the directory is not.
-    for (const name of readdirSync(this.inside)) lchownSync(join(this.inside, name), uid, gid)
+    // The files first: they are ours alone until the directory is not. It may be the target's from the beginning, where root has been that
+    // user to make it: what else has that name, as a link to a file of ours that is elsewhere, is not given away.
+    for (const name of readdirSync(this.inside)) {
+      if (FILES.includes(name)) giveFile(join(this.inside, name), uid, gid)
+    }
     this.#isGiven = true
     chownSync(this.inside, uid, gid)
   }
@@ -242,6 +244,17 @@ class Directory implements SessionDirectory {
 }
 
 const NEW_FILE = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW
+
+/** As it is when it is looked at: nothing that takes its place, and none that has another name as well. */
+function giveFile(path: string, uid: number, gid: number): void {
+  const handle = openSync(path, O_PATH | constants.O_NOFOLLOW)
+  try {
+    const { nlink } = fstatSync(handle)
+    if (nlink === 1) chownSync(`/proc/self/fd/${handle}`, uid, gid)
+  } finally {
+    closeSync(handle)
+  }
+}
 
 /** Of a directory that may be another user's: the entries that ours have, whatever they are now. */
 function emptyKnown(inside: string): void {
@@ -483,7 +496,7 @@ export function removeLaunchFile(launchFile: string, believed: number[], root: s
 
 /** A trigger file has done its work once the attach socket answers, whoever wrote it. */
 export function removeTriggers(target: TargetProcess): void {
-  const { pid, root, nsPid } = target
+  const { pid, nsPid } = target
   const remove = (dir: string): void => {
     const trigger = join(dir, `.attach_pid${nsPid}`)
     try {
@@ -494,9 +507,16 @@ export function removeTriggers(target: TargetProcess): void {
     }
   }
   remove(`/proc/${pid}/cwd`)
-  const theirs = `${root}${TEMPORARY}`
-  if (bothSee(target, TEMPORARY)) remove(theirs)
-  else withHandle(target, TEMPORARY, remove)
+  try {
+    const tmp = openTmp(target)
+    try {
+      remove(`/proc/self/fd/${tmp}`)
+    } finally {
+      closeSync(tmp)
+    }
+  } catch {
+    // It has none, or it is not ours to enter.
+  }
 }
 
 function namesIn(dir: string): string[] {
