@@ -15,12 +15,23 @@ export interface AllFlag {
   readonly all?: string
 }
 
+interface Misplaced {
+  readonly what: string
+  readonly why: string
+  readonly instead: string
+}
+
+const ONE_BY_ONE = 'Leave it out, or record each JVM by itself: jfluid record <pid>'
+const AS_MANY = 'Leave one of the two out: start it when all are there.'
+const LATER = 'Leave it out, and push the file of each JVM afterwards: jfluid push <file> <url>'
+
 /** What is of one JVM, or has no sum. */
 export class NotWithAll extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Leave one of the two out.'
-  constructor(what: string) {
-    super(`--all is for several JVMs together, and ${what} is not`)
+  readonly hint: string
+  constructor({ what, why, instead }: Misplaced) {
+    super(`--all does not go with ${what}: ${why}`)
+    this.hint = instead
   }
 }
 
@@ -67,25 +78,28 @@ export function checkAll(
 ): void {
   const { all } = flags
   if (all === undefined) return
-  const given: readonly [string, boolean][] = [
-    [`'${pidText}'`, pidText !== undefined],
-    ['--jdwp', flags.jdwp !== undefined],
-    ['--wait-for', flags.waitFor !== undefined],
-    ['--region', flags.region !== undefined],
-    ['--sampler', flags.sampler !== undefined],
-    ['--stream', flags.stream === true],
-    ['--push', flags.push !== undefined],
-    ['--reproducible', flags.reproducible === true],
-    ['--call-sites', flags.callSites === true],
-    ['--error-bars', flags.errorBars === true],
-    ['--proof', flags.proof === true],
-    ['--max-overhead', flags.maxOverhead !== undefined],
-    ['--slow', flags.slow !== undefined],
-    ['--trace', flags.trace !== undefined],
-    ['--liveness', flags.liveness === true],
+  const given: readonly [what: string, isGiven: boolean, why: string, instead?: string][] = [
+    [`'${pidText}'`, pidText !== undefined, 'both say which JVM is meant', 'Leave one of the two out.'],
+    ['--jdwp', flags.jdwp !== undefined, "a debugger's port is that of one JVM"],
+    ['--wait-for', flags.waitFor !== undefined, 'it takes the JVMs that are there', AS_MANY],
+    ['--region', flags.region !== undefined, 'durations of regions are those of one JVM'],
+    ['--sampler', flags.sampler !== undefined, 'what is sampled is one JVM'],
+    ['--stream', flags.stream === true, 'a stream tells of one JVM'],
+    ['--push', flags.push !== undefined, 'what is handed over is profiles of one JVM each', LATER],
+    ['--reproducible', flags.reproducible === true, 'a profile that can be had again is that of one JVM'],
+    ['--call-sites', flags.callSites === true, 'call sites are not added up'],
+    ['--error-bars', flags.errorBars === true, 'error bars are not added up'],
+    ['--proof', flags.proof === true, 'how long a root took before and after is told of one JVM'],
+    ['--max-overhead', flags.maxOverhead !== undefined, 'each JVM would lose other probes'],
+    ['--slow', flags.slow !== undefined, 'what is slow in one JVM need not be so in another'],
+    ['--trace', flags.trace !== undefined, 'what is traced is the calls of one JVM'],
+    ['--liveness', flags.liveness === true, 'what is alive is so in one JVM'],
   ]
-  const misplaced = given.find(([, is]) => is)
-  if (misplaced !== undefined) throw new NotWithAll(misplaced[0])
+  const misplaced = given.find(([, isGiven]) => isGiven)
+  if (misplaced !== undefined) {
+    const [what, , why, instead = ONE_BY_ONE] = misplaced
+    throw new NotWithAll({ what, why, instead })
+  }
   if ((flags.root ?? []).length === 0) throw new AllNeedsRoot()
   if (all.trim() === '')
     throw new BadPattern('main class', all, 'it is empty', 'Write a main class, or a pattern.')

@@ -1,7 +1,7 @@
 // --wait-for: the JVM that a command is for may have to be started yet.
 
 import { appeared } from '../attach/appearing.ts'
-import { listJvms } from '../attach/jvms.ts'
+import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { parseDuration } from '../base/duration.ts'
 import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { BadPattern } from '../reveal/errors.ts'
@@ -82,10 +82,23 @@ export async function jvmFor(pidText: string | undefined, flags: WaitFlags): Pro
   checkWait(pidText, flags)
   const { waitFor: pattern, waitTimeout } = flags
   if (pattern === undefined) return await targetOf(pidText)
-  const meant = () => jvmsNamed(pattern, listJvms())
+  const meant = () => jvmsNamed(pattern, listJvms().filter(isOurs))
   const there = meant()
   if (there.length > 1) throw new AmbiguousName(pattern, there)
   return await waited(pattern, meant, waitTimeout)
+}
+
+/** On a machine that several use, the JVM of somebody else is not the one that is waited for. */
+function isOurs({ uid }: Pick<Jvm, 'uid'>): boolean {
+  const own = process.geteuid?.()
+  return own === 0 || uid === own
+}
+
+function ofOthers(pattern: string): readonly Jvm[] {
+  return jvmsNamed(
+    pattern,
+    listJvms().filter((it) => !isOurs(it)),
+  )
 }
 
 async function waited(
@@ -102,7 +115,10 @@ async function waited(
   const text = `waiting for a JVM whose main class is '${pattern}'`
   const bound = time === undefined ? '' : ` of ${time}`
   // Said if it has to be waited for.
-  const first = setTimeout(() => progress.phase(`${text}${time === undefined ? '' : `, for ${time}`}`))
+  const first = setTimeout(() => {
+    progress.phase(`${text}${time === undefined ? '' : `, for ${time}`}`)
+    for (const { pid, user } of ofOthers(pattern)) progress.note(`JVM ${pid} is not yours, but ${user}'s`)
+  })
   const ticker = setInterval(() => {
     progress.update(`${text}: ${Math.round((performance.now() - begun) / 1000)} s${bound}`)
   }, TICK_MS)

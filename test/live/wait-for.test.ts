@@ -1,11 +1,14 @@
 // --wait-for: a JVM is attached to that is there, or that comes; and the wait ends.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, newestOrAll } from '../support/jdks.ts'
 import {
   callsByPath,
+  cli,
   jfluid,
   readProfileJson,
   startDetached,
@@ -24,6 +27,7 @@ public class ${name} {
   static int step(int x) { return x + 1; }
   static int work(int x) { return step(step(x)); }
   public static void main(String[] args) throws Exception {
+    System.out.println("ready");
     for (;;) { work(1); Thread.sleep(1); }
   }
 }`
@@ -55,13 +59,33 @@ forEachJdk((jdk) => {
     expect(waiting.stderr()).toContain(`JVM ${java.pid}: fix.${name}\n`)
     const [calls = 0] = callsByPath((await readProfileJson(out)).merged).values()
     expect(calls).toBeGreaterThan(0)
-    expect(java.stdout()).toBe('') // no dump of its threads
+    expect(java.stdout()).toBe('ready\n') // no dump of its threads
     if (options.length > 0 || !newestOrAll.includes(jdk)) return
     // One that is there already is taken at once.
     const again = await jfluid(...record(name, name, out))
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toMatch(new RegExp(`^JVM ${java.pid}: fix\\.${name}\n`))
   })
+})
+
+// As root, which may be somebody else.
+it.runIf(FULL)('a JVM of another user is not the one that is waited for, and is told', async () => {
+  const name = nameOf('Theirs')
+  const [jdk] = newestOrAll
+  const classes = await compileJava(jdk!, { [`fix/${name}.java`]: sourceOf(name) })
+  const java = startJava(jdk!, ['-cp', classes, `fix.${name}`])
+  await java.line(/^ready/)
+  const wait = ['record', '--wait-for', name, '--wait-timeout', '1s', '--root', 'A.b', '--out', '/dev/null']
+  const nobody = { uid: 65534, gid: 65534, cwd: '/' }
+  const client = spawn(process.execPath, [cli, ...wait], nobody)
+  let said = ''
+  client.stderr.on('data', (text) => {
+    said += text
+  })
+  const [code] = await once(client, 'exit')
+  expect(code, said).toBe(68)
+  expect(said).toContain(`JVM ${java.pid} is not yours, but root's`)
+  expect(said).toContain(`no JVM whose main class is '${name}' has appeared in 1s`)
 })
 
 describe('the wait', () => {
