@@ -1,5 +1,5 @@
 // A user's own basic-block analysis: a module whose default export says of an instruction whether a block ends with
-// it (JP, section 4). README.md shows one.
+// it (JP, section 4). docs/measuring.md shows one.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

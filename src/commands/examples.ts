@@ -1,4 +1,4 @@
-// What `--help`, the manual and the README show of each command: lines that a reader can paste. A test parses each.
+// What `--help`, the manual page and the README show of each command: lines that a reader can paste. A test parses each.
 
 export interface Example {
   /** Without "jfluid". */

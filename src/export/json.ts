@@ -6,7 +6,7 @@ import type { ExportFormat } from './format.ts'
 export const json: ExportFormat = {
   name: 'json',
   extension: '.json',
-  description: 'everything, documented in the README; trees per thread and merged',
+  description: 'everything, documented in docs/profile-json.md; trees per thread and merged',
   saysRegions: true,
   pieces: jsonPieces,
 }

@@ -1,4 +1,4 @@
-// Two profiles compared, for programs: format `jfluid-compare` version 1, documented in the README.
+// Two profiles compared, for programs: format `jfluid-compare` version 1, documented in docs/comparing.md.
 
 import type { MethodName } from '../cct/tree.ts'
 import { type Changes, type ContextChange, contextChanges, contextNames, selfChange } from './changes.ts'

@@ -13,7 +13,7 @@ export interface DetachFacts {
   readonly restoredClasses: number
   readonly refusedClasses: number
   readonly code: CodeFacts
-  /** What of jfluid is still in and around the target, besides what stays for ever (README). */
+  /** What of jfluid is still in and around the target, besides what stays for ever (docs/target.md). */
   readonly left: readonly string[]
   /** What could not be looked at. */
   readonly unseen: readonly string[]

@@ -1,4 +1,4 @@
-// A profile as JSON, format `jfluid-profile` version 1: documented in the README and stable. Keys are
+// A profile as JSON, format `jfluid-profile` version 1: documented in docs/profile-json.md and stable. Keys are
 // only ever added.
 //
 // Produced in pieces and without recursion: a tree may be 100,000 nodes deep, where JSON.stringify

@@ -85,7 +85,7 @@ function* details(profile: Profile, region: RegionTimes, width: number, paint: P
   yield `${paint('dim', 'latest    ')}${cut(latest.join('  '), cells)}\n`
 }
 
-/** The regions of a profile for programs; keys as in the README. */
+/** The regions of a profile for programs; keys as in docs/profile-json.md. */
 export function regionFacts(profile: Profile): object[] {
   return (profile.regions ?? []).map((it) => {
     const { region, method, lines, buckets, lastNs, intervals, ...durations } = it

@@ -42,7 +42,7 @@ const NO_CALIBRATION: MeasuredCalibration = {
 export class BadProfiler extends JfluidError {
   readonly exitCode = EX_DATAERR
   readonly hint =
-    'It is a jar that the JVM can read, with a jfluid.api.Profiler that its manifest names: see the README.'
+    'It is a jar that the JVM can read, with a jfluid.api.Profiler that its manifest names: see docs/measuring.md.'
   constructor(reason: string) {
     super(`the profiler cannot be used: ${reason}`)
   }

@@ -1,5 +1,5 @@
-// What of ours is in and around a target, as Linux shows it. What stays for ever (README, "What it does to the target, and what
-// stays") is not named: the agent's jar, the attach socket, classes.
+// What of ours is in and around a target, as Linux shows it. What stays for ever (docs/target.md)
+// is not named: the agent's jar, the attach socket, classes.
 
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'

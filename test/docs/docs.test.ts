@@ -17,15 +17,26 @@ import { Methods, profileOf } from '../profile/trees.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
+const CHAPTERS = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.md'))
+  .map((file) => `docs/${file}`)
+  .sort()
 const DOCUMENTS = [
   'README.md',
+  ...CHAPTERS,
   'TROUBLESHOOTING.md',
   'CHANGELOG.md',
   'src/README.md',
   'backend-java/README.md',
   'examples/README.md',
-  'examples/01-shop/README.md',
+  ...['01-shop', '02-gate', '03-profiler', '04-library'].map((example) => `examples/${example}/README.md`),
+  'src/jdwp-client/README.md',
+  'SECURITY.md',
+  'DECISIONS.md',
+  ...['bench/RESULTS.md', 'faults/RESULTS.md', 'instrument/CORPUS.md'].map((figures) => `test/${figures}`),
 ]
+/** What stands in one of them is told to a user. */
+const MANUAL = ['README.md', ...CHAPTERS]
 const readme = read('README.md')
 const trouble = read('TROUBLESHOOTING.md')
 
@@ -53,10 +64,11 @@ const unquoted = (cell: string): string => cell.replaceAll('`', '')
 
 /** Lines of all code blocks of a document that run jfluid, in words. */
 function commandLines(document: string): string[][] {
-  return [...read(document).matchAll(/^```(?:sh)?\n([\s\S]*?)^```/gm)]
-    .flatMap((block) => block[1]!.split('\n'))
+  return [...read(document).matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
+    .filter(([, language]) => language === '' || language === 'sh')
+    .flatMap(([, , block]) => block!.split('\n'))
     .filter((line) => /^(?:npx )?jfluid /.test(line))
-    .map((line) => [...line.replace(/\s#.*/, '').matchAll(/'[^']*'|\S+/g)].map((word) => word[0]))
+    .map((line) => [...line.replace(/\s[#|].*/, '').matchAll(/'[^']*'|\S+/g)].map((word) => word[0]))
     .map((words) => words.slice(words.indexOf('jfluid') + 1))
 }
 
@@ -90,10 +102,11 @@ describe('commands', () => {
     expect(documented.sort()).toEqual([...commands].sort())
   })
 
-  it('have no option that the README does not mention', () => {
+  it('have no option that neither the README nor a chapter mentions', () => {
+    const told = MANUAL.map(read).join('\n')
     for (const command of commands) {
       for (const [option] of help(command).matchAll(/--[a-z-]+/g)) {
-        if (option !== '--help') expect(readme, `jfluid ${command}`).toContain(option)
+        if (option !== '--help') expect(told, `jfluid ${command}`).toContain(option)
       }
     }
   })
@@ -109,7 +122,10 @@ it('npm scripts that the documents name exist', () => {
 })
 
 it('the key table is that of the live view', () => {
-  const documented = table(readme, '| key | does |').map(([key, does]) => [unquoted(key!), does!])
+  const documented = table(read('docs/live-view.md'), '| key | does |').map(([key, does]) => [
+    unquoted(key!),
+    does!,
+  ])
   const actual = BINDINGS.filter((b) => b.label !== '').map((b) => [b.label, b.help])
   expect(documented).toEqual(actual)
 })
@@ -144,7 +160,7 @@ describe('errors', () => {
       if (path.endsWith('base/errors.ts') || !path.endsWith('.ts')) continue
       for (const [name] of text.matchAll(/\bEX_[A-Z]+\b/g)) used.add(codeOf.get(name) as number)
     }
-    const documented = table(readme, '| code | meaning |').map(([code]) => Number(code))
+    const documented = table(read('docs/exit-codes.md'), '| code | meaning |').map(([code]) => Number(code))
     expect(documented).toEqual([0, ...[...used].sort((a, b) => a - b)])
     expect(new Set(codeOf.values()).size).toBe(codeOf.size)
   })
@@ -238,9 +254,10 @@ it('the documented keys of the JSON are those of an export', () => {
     } else if (!path.endsWith('[]')) found.add(path)
   }
   visit(JSON.parse([...jsonPieces(full)].join('')), '')
+  const keys = read('docs/profile-json.md')
   const documented = [
-    ...table(readme, '| key | type |'),
-    ...table(readme.slice(readme.indexOf('A node of')), '| key | type |'),
+    ...table(keys, '| key | type |'),
+    ...table(keys.slice(keys.indexOf('A node of')), '| key | type |'),
   ].map(([key]) => unquoted(key!))
   // An array of objects needs no row of its own where its members have some.
   const objects =
@@ -249,32 +266,91 @@ it('the documented keys of the JSON are those of an export', () => {
   expect([...documented].sort()).toEqual(paths.sort())
 })
 
+/** A document without its code, in which `#` begins no heading and brackets are no links. */
+const prose = (text: string): string =>
+  text.replace(/^ *```[\s\S]*?^ *```$/gm, '').replace(/`[^`\n]*`\n?/g, (code) => code.replace(/[[\]()]/g, ''))
+
+/** Anchors of the headings of a document, as GitHub makes them: one that is there already gets a number. */
+function anchors(text: string): string[] {
+  const times = new Map<string, number>()
+  return [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => {
+    const slug = heading!
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-')
+    const before = times.get(slug) ?? 0
+    times.set(slug, before + 1)
+    return before === 0 ? slug : `${slug}-${before}`
+  })
+}
+
+/** Where the links of a document lead that stay in the repository: a file, and an anchor in it. */
+function links(document: string): { file: string; anchor: string | undefined }[] {
+  return [...prose(read(document)).matchAll(/\]\(([^)\s]+)\)/g)]
+    .filter(([, target]) => !/^https?:/.test(target!))
+    .map(([, target]) => {
+      const [path, anchor] = target!.split('#')
+      return { file: path === '' ? document : join(dirname(document), path!), anchor }
+    })
+}
+
 describe('links and files', () => {
-  const anchors = (text: string): string[] =>
-    [...text.matchAll(/^#+ (.+)$/gm)].map((match) =>
-      match[1]!
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    )
   const everyFile = new Set(
-    ['src', 'test', 'backend-java', 'examples']
+    ['src', 'test', 'backend-java', 'examples', 'docs']
       .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }))
       .flatMap((file) => [file, file.split('/').at(-1)!]),
   )
 
-  it.each(DOCUMENTS)('of %s resolve', (document) => {
-    const text = read(document)
-    for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (/^https?:/.test(target!)) continue
-      const [path, anchor] = target!.split('#')
-      const file = path === '' ? document : join(dirname(document), path!)
-      expect(existsSync(join(root, file)), `${document} → ${target}`).toBe(true)
-      if (anchor !== undefined) expect(anchors(read(file)), target).toContain(anchor)
-    }
-    for (const [, name] of text.matchAll(/`([\w./-]+\.(?:ts|java|mjs|md))`/g)) {
-      const there = existsSync(join(root, name!)) || everyFile.has(name!.replace(/^\.\//, ''))
-      expect(there, `${document} names ${name}`).toBe(true)
-    }
+  it.each(DOCUMENTS)('of %s lead to files and headings that are there', (document) => {
+    const lost = links(document).filter(
+      ({ file, anchor }) =>
+        !existsSync(join(root, file)) || (anchor !== undefined && !anchors(read(file)).includes(anchor)),
+    )
+    expect(lost).toEqual([])
+  })
+
+  it.each(DOCUMENTS)('that %s names are there', (document) => {
+    const names = [...read(document).matchAll(/`([\w./-]+\.(?:ts|java|mjs|md))`/g)].map(([, name]) => name!)
+    const lost = names.filter(
+      (name) =>
+        !existsSync(join(root, name)) &&
+        !existsSync(join(root, dirname(document), name)) &&
+        !everyFile.has(name.replace(/^\.\//, '')),
+    )
+    expect(lost).toEqual([])
+  })
+
+  it('of the manual that sources and tests name are there', () => {
+    const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => ({ path: `test/${file}`, text: read(`test/${file}`) }))
+    const named = [...sources, ...tests].flatMap(({ path, text }) =>
+      [...text.matchAll(/(?<![\w/])docs\/[\w-]+\.md\b/g)].map(([name]) => ({ path, name })),
+    )
+    expect(named.length).toBeGreaterThan(5)
+    expect(named.filter(({ name }) => !existsSync(join(root, name)))).toEqual([])
+  })
+})
+
+describe('the manual', () => {
+  const headings = (text: string): string[] => anchors(text).slice(1)
+
+  it('begins with a README that is read in five minutes', () => {
+    expect(readme.split('\n').length).toBeLessThan(400)
+  })
+
+  it('has no chapter to which the README does not lead', () => {
+    const led = new Set(links('README.md').map(({ file }) => file))
+    expect(CHAPTERS.filter((chapter) => !led.has(chapter))).toEqual([])
+  })
+
+  it('has an index of all chapters and their sections, in the order in which they are there', () => {
+    const index = links('docs/README.md').filter(({ file }) => dirname(file) === 'docs')
+    const chapters = [...new Set(index.map(({ file }) => file))]
+    expect([...chapters].sort()).toEqual(CHAPTERS.filter((chapter) => chapter !== 'docs/README.md'))
+    expect(index).toEqual(
+      chapters.flatMap((file) => [undefined, ...headings(read(file))].map((anchor) => ({ file, anchor }))),
+    )
   })
 })

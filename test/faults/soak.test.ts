@@ -111,7 +111,7 @@ interface Around {
 /** Threads of the shop's own requests, which come and go with them. */
 const POOLED = /^HttpClient-\d+-Worker-\d+$/
 
-/** The agent's jar stays open, as that of any agent does (README, "What it does to the target, and what stays"). */
+/** The agent's jar stays open, as that of any agent does (docs/target.md). */
 const OURS = /jfluid-(?!agent\.jar$)/
 
 /** The connection of who has just asked the JVM may be open for a moment yet. */

@@ -120,7 +120,7 @@ export class Witness {
     return new Witness(java, jvm)
   }
 
-  /** One session that comes and goes, so that what stays in a JVM for ever is there: see the list in the README. */
+  /** One session that comes and goes, so that what stays in a JVM for ever is there: see the list in docs/target.md. */
   async settle(): Promise<void> {
     const recording = startRecording(this.pid, '--root', 'fix.Witness.root')
     this.#clients.push(recording.process.pid)

@@ -7,7 +7,7 @@ import { chain, profileOf, profileOfTree } from './trees.ts'
 
 const textOf = (pieces: Iterable<string>): string => [...pieces].join('')
 
-describe('JSON of a profile (documented in the README)', () => {
+describe('JSON of a profile (documented in docs/profile-json.md)', () => {
   it('has the documented keys, and no others', () => {
     const profile = profileOf('main 2x 10ns ( Outer$Inner.work 3x -4ns )', {
       truncated: 'the target ended',

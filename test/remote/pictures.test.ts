@@ -13,7 +13,7 @@ import { encodeFrame, FrameReader } from '../../src/wire/frame.ts'
 
 const THREADS = 1000
 const SECONDS = 60
-/** README: for a live view. */
+/** docs/ways-in.md: for a live view. */
 const MOST_BYTES_PER_SECOND = 1_000_000
 /** What there may be at once, where nothing came before. */
 const MOST_SAVED = 200_000

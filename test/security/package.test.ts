@@ -86,3 +86,7 @@ it('the threat model goes with the package, and the README leads to it', () => {
   expect(manifest.files).toContain('SECURITY.md')
   expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(SECURITY.md)')
 })
+
+it('the manual goes with the package', () => {
+  expect(manifest.files).toContain('docs')
+})

@@ -4,7 +4,7 @@
 //   crictl ps --name '^NAME$' -o json    {"containers": [{"id": "<64 hex>", "metadata": {"name": "NAME"}, "state": "CONTAINER_RUNNING"}]}
 //   crictl inspect -o json ID            {"status": {"id": "<64 hex>", "state": "CONTAINER_RUNNING", …}, "info": {"pid": 4711, …}}
 //
-// Docker Engine API (ContainerInspect), podman-container-inspect(1), nerdctl docs/command-reference.md, cri-tools docs/crictl.md.
+// Docker Engine API (ContainerInspect), podman-container-inspect(1), command-reference.md of nerdctl, crictl.md of cri-tools.
 
 import { EX_NOHOST, EX_TEMPFAIL, JfluidError } from '../../base/errors.ts'
 import {

@@ -1,4 +1,4 @@
-// What the exit status says, for the manual. The README has the same table.
+// What the exit status says, for the manual page. docs/exit-codes.md has the same codes.
 
 /** By status. A signal that ends us is 128 and its number. */
 export const EXIT_STATUS: readonly (readonly [status: number, says: string])[] = [

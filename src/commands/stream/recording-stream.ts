@@ -1,5 +1,5 @@
 // jfluid record --stream: what is recorded, as it comes, for other programs. One JSON object a line on the standard output;
-// the keys are documented in the README, and are only ever added.
+// the keys are documented in docs/exports.md, and are only ever added.
 
 import { metricOf } from '../../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../../cct/snapshot.ts'
