@@ -107,11 +107,14 @@ describe.each(jdks)('at any moment, JDK $version', (jdk) => {
         await sleep(chance.between(0, 300))
       } else await anyMoment(client, chance)
       const saved = hasSaved(client)
+      // A client that lives may let threads wait for longer than one that has died: two numbers.
+      const living = await harmOf(witness)
       await client.process.kill()
       phases.note(phaseOf(client))
       const { harm, ms } = await aftermath(witness, performance.now())
       await loads
-      return { harm, profile: await profileOf(client, saved), left: null, ms }
+      ms['asleep before'] = living.asleep
+      return { harm: [...living.harm, ...harm], profile: await profileOf(client, saved), left: null, ms }
     })
     phases.tell('killed')
   })

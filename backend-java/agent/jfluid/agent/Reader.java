@@ -1,5 +1,6 @@
 package jfluid.agent;
 
+import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -18,9 +19,14 @@ final class Reader {
     private static final int FLAGS_FIELD = 9;
     private static final int START_FIELD = 22;
     private static final int PENDING_FIELD = 31;
-    /** It is on its way out: PF_EXITING of its flags, SIGKILL of its pending signals. */
-    private static final long EXITING = 0x4;
+    /**
+     * It is on its way out: PF_EXITING of its flags, PF_SIGNALED (a signal ends it, perhaps with a core dump first, which takes its
+     * time), SIGKILL of its pending signals, which each thread gets when any of them ends the process.
+     */
+    private static final long ENDING = 0x4 | 0x400;
     private static final long KILLED = 1L << 9 - 1;
+    /** One that is stopped is waited for as long in all as any that is silent: the first look comes that much later. */
+    private static final long STOPPED_NANOS = JFluid1Client.PATIENCE_NANOS - JFluid1Client.DOUBT_NANOS;
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
@@ -29,6 +35,8 @@ final class Reader {
     private int seenBeat;
     private long silentBeat = -1;
     private long silentSince;
+    /** We have seen the client's thread: where it is not any more, it has ended. */
+    private boolean isKnown;
 
     /**
      * @param ring     address of its first byte
@@ -39,7 +47,15 @@ final class Reader {
         this.ring = ring;
     }
 
-    /** Answers the doubt of a thread that waits for the client: see {@link JFluid1Client#excuse}. */
+    /** To be asked while the client lives: whether we see it decides what it means that we do not. */
+    void meet() {
+        fields();
+    }
+
+    /**
+     * Answers the doubt of a thread that waits for the client: see {@link JFluid1Client#excuse}. One that has died, or has been stopped
+     * for long enough, will not come back: the session ends here, however few looks a thread has had on a busy machine.
+     */
     void listen() {
         long now = System.nanoTime();
         long beat = header(JFluid1Layout.RING_HEARTBEAT) & 0xFFFFFFFFL;
@@ -47,7 +63,12 @@ final class Reader {
             silentBeat = beat;
             silentSince = now;
         }
-        boolean starving = mirrored || wantsProcessor();
+        String[] fields = fields();
+        if (fields == null ? hasVanished() : isDying(fields) || isStopped(fields) && now - silentSince > STOPPED_NANOS) {
+            JFluid1Client.abandon();
+            return;
+        }
+        boolean starving = mirrored || wantsProcessor(fields);
         boolean excused = starving && now - silentSince < JFluid1Client.STARVING_NANOS;
         JFluid1Client.excuse(excused ? now + EXCUSE_NANOS : now, starving);
     }
@@ -63,7 +84,7 @@ final class Reader {
             return false;
         }
         String[] fields = fields();
-        return fields != null && fields[0].equalsIgnoreCase("T");
+        return fields != null && isStopped(fields);
     }
 
     private int header(int offset) {
@@ -94,29 +115,46 @@ final class Reader {
                 : "the client did not answer for " + JFluid1Client.PATIENCE_NANOS / 1_000_000L + " ms";
     }
 
-    /** One that has been killed wants a processor, too: to end. On a machine without a free one that takes its time. */
     boolean wantsProcessor() {
-        String[] fields = fields();
-        return fields != null && fields[0].equals("R")
-                && (number(fields, FLAGS_FIELD) & EXITING) == 0 && (number(fields, PENDING_FIELD) & KILLED) == 0;
+        return wantsProcessor(fields());
+    }
+
+    /** One that has been killed wants a processor, too: to end. On a machine without a free one that takes its time. */
+    private static boolean wantsProcessor(String[] fields) {
+        return fields != null && fields[0].equals("R") && !isDying(fields);
+    }
+
+    private static boolean isStopped(String[] fields) {
+        return fields[0].equalsIgnoreCase("T");
+    }
+
+    private static boolean isDying(String[] fields) {
+        return (number(fields, FLAGS_FIELD) & ENDING) != 0 || (number(fields, PENDING_FIELD) & KILLED) != 0;
+    }
+
+    /** Whether it was there, and is not. That there is no descriptor to read about it says nothing. */
+    private boolean hasVanished() {
+        return isKnown && !new File(directory()).exists();
+    }
+
+    private String directory() {
+        return "/proc/" + process() + "/task/" + header(JFluid1Layout.RING_READER_THREAD);
     }
 
     /** Of the client's thread, as Linux has it (proc(5), stat), from the third on; null if it is not to be seen. */
     private String[] fields() {
-        int process = header(JFluid1Layout.RING_READER_PROCESS);
-        int thread = header(JFluid1Layout.RING_READER_THREAD);
         String stat;
-        try (FileInputStream file = new FileInputStream("/proc/" + process + "/task/" + thread + "/stat")) {
+        try (FileInputStream file = new FileInputStream(directory() + "/stat")) {
             stat = new String(file.readNBytes(1024), StandardCharsets.ISO_8859_1);
         } catch (IOException gone) {
             return null;
         }
         // The name in parentheses may hold blanks and parentheses: fields are counted from behind it, as number 3.
         String[] fields = stat.substring(stat.lastIndexOf(')') + 1).trim().split(" ");
-        return fields.length > PENDING_FIELD - 3
-                        && (int) number(fields, START_FIELD) == header(JFluid1Layout.RING_READER_SINCE)
-                ? fields
-                : null;
+        boolean isIt = fields.length > PENDING_FIELD - 3
+                && (int) number(fields, START_FIELD) == header(JFluid1Layout.RING_READER_SINCE);
+        isKnown |= isIt;
+        return isIt ? fields : null;
     }
 
     private static long number(String[] fields, int field) {

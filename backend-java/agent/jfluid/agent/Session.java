@@ -47,6 +47,8 @@ final class Session extends GuestThread {
     /** A client whose heart has stood still for so long, and that has said nothing, may be dismissed. */
     private static final long SILENT_NANOS = 1_000_000_000L;
     private static final long DISMISSAL_LOOK_MILLIS = 20;
+    /** While a redefinition runs that something has to wait for. */
+    private static final long SWAPPING_LOOK_MILLIS = 10;
 
     /** Null where the client is elsewhere, and nothing is shared with it. */
     private final Path dir;
@@ -392,6 +394,10 @@ final class Session extends GuestThread {
                 watching = true;
                 return null;
             case "enable":
+                if (ring == null) {
+                    throw new IOException("there is no buffer to record into");
+                }
+                ring.reader().meet();
                 JFluid1Session.enable();
                 recording = true;
                 return null;
@@ -691,7 +697,8 @@ final class Session extends GuestThread {
     private void awaitSwapping() {
         while (swapping != null && swapping.isRunning()) {
             try {
-                swapping.join();
+                swapping.join(SWAPPING_LOOK_MILLIS);
+                hear(); // who waits for this redefinition may wonder whether there is a client for whom to do so
             } catch (InterruptedException notPossible) {
                 // GuestThread.interrupt() does nothing.
             }

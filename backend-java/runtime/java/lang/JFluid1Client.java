@@ -19,9 +19,11 @@ public final class JFluid1Client {
     public static final long PATIENCE_NANOS = 250_000_000L;
     /** Unless it wants a processor and gets none: then no longer than this. */
     public static final long STARVING_NANOS = 2_000_000_000L;
-    /** So long before patience is over the agent is asked to look whether it does; then again and again. */
-    private static final long DOUBT_NANOS = 150_000_000L;
+    /** So long after the last beat of its heart, by the clock, the agent is asked to look at it; then again and again. */
+    public static final long DOUBT_NANOS = 50_000_000L;
     private static final long DOUBT_AGAIN_NANOS = 20_000_000L;
+    /** So long before an excuse is over, too. */
+    private static final long RENEWAL_NANOS = 150_000_000L;
     /**
      * As much of it passes, at most, between two looks of the waiting thread. Where even that thread gets no
      * processor for longer, the client may be alive and have got none either: schedulers share processors
@@ -74,6 +76,7 @@ public final class JFluid1Client {
         private final long longest;
         private final boolean mayHoldLocks;
         private long lastLook = since;
+        private long lastBeat = since;
         private long silence;
         private long paused;
         private int beat = heartbeat();
@@ -102,9 +105,10 @@ public final class JFluid1Client {
             long now = System.nanoTime();
             int seen = heartbeat();
             silence = seen == beat ? silence + Math.min(now - lastLook, longestLook(paused)) : 0;
+            lastBeat = seen == beat ? lastBeat : now;
             beat = seen;
             lastLook = now;
-            if (isLost(silence, now)) {
+            if (isLost(silence, lastBeat, now)) {
                 abandon();
                 return true;
             }
@@ -183,14 +187,17 @@ public final class JFluid1Client {
     }
 
     /**
-     * Whether a client that has been silent for so long has died or hangs. One that wants a processor and gets none is
+     * Whether a client that has been silent for so long hangs. One that wants a processor and gets none is
      * excused by the agent, who looks at it in time: on an overloaded machine a scheduler that shares processors
-     * between sessions first lets a thread that seldom runs wait for more than a second.
+     * between sessions first lets a thread that seldom runs wait for more than a second. One that has died the agent
+     * does not let us wait for: it ends the session itself.
      *
+     * @param silence of it, by looks of the waiting thread
+     * @param lastBeat when its heart was last seen to move, or the wait began: a System.nanoTime()
      * @param now a System.nanoTime()
      */
-    static boolean isLost(long silence, long now) {
-        if (silence < PATIENCE_NANOS - DOUBT_NANOS) {
+    static boolean isLost(long silence, long lastBeat, long now) {
+        if (now - lastBeat < DOUBT_NANOS) {
             return false;
         }
         if (doubted) {
@@ -199,7 +206,7 @@ public final class JFluid1Client {
         if (silence > PATIENCE_NANOS && excusedUntil - now < 0) {
             return true;
         }
-        if (excusedUntil - now < DOUBT_NANOS && now - answeredAt > DOUBT_AGAIN_NANOS) {
+        if (excusedUntil - now < RENEWAL_NANOS && now - answeredAt > DOUBT_AGAIN_NANOS) {
             doubted = true;
             wakeAgent();
         }

@@ -206,6 +206,7 @@ public final class JFluid1Ring {
         starving(1);
         long since = System.nanoTime();
         long lastLook = since;
+        long lastBeat = since;
         long silence = 0;
         int beat = U.getIntVolatile(null, ring + RING_HEARTBEAT);
         boolean claimed = false;
@@ -219,9 +220,10 @@ public final class JFluid1Ring {
                 long now = System.nanoTime();
                 int seen = U.getIntVolatile(null, ring + RING_HEARTBEAT);
                 silence = seen == beat ? silence + Math.min(now - lastLook, longestLook(nanos)) : 0;
+                lastBeat = seen == beat ? lastBeat : now;
                 beat = seen;
                 lastLook = now;
-                if (isLost(silence, now)) {
+                if (isLost(silence, lastBeat, now)) {
                     abandon();
                 }
                 if (!claimed && (now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && !anyFull())) {
