@@ -127,6 +127,22 @@ const UNWIND = `
       System.out.println("dead " + dead);
     }
 
+    // stopped while a probe waits for the client
+    static Method named;
+    static void reflect() { }
+    static void workByReflection() throws Exception { named.invoke(null); spin(); }
+
+    static void stopWaiting() throws Exception {
+      named = Unwind.class.getDeclaredMethod("reflect");
+      Thread t = new Thread(() -> { try { workByReflection(); } catch (Throwable x) { } });
+      t.setDaemon(true);
+      t.start();
+      while (t.getState() != Thread.State.TIMED_WAITING) Thread.onSpinWait();
+      Thread.class.getMethod("stop").invoke(t);
+      t.join(5000);
+      System.out.println("alive " + t.isAlive());
+    }
+
     public static void main(String[] args) throws Exception {
       System.out.println("ready");
       var in = new BufferedReader(new InputStreamReader(System.in));
@@ -135,6 +151,7 @@ const UNWIND = `
         int n = Integer.parseInt(line.split(" ")[1]);
         switch (what) {
           case "stop" -> stop(n);
+          case "waiting" -> stopWaiting();
           default -> { for (int i = 0; i < n; i++) root(what); }
         }
         System.out.println("done " + line);
@@ -646,5 +663,13 @@ describe.each(jdks.filter(({ version }) => version < 20))('Thread.stop() on JDK 
     expect(counts.get('fix.Unwind.work()V')).toBe(101)
     expect(counts.get('fix.Unwind.work()V;fix.Unwind.spin()V')).toBe(101)
     expect(profile.truncated).toBe(false)
+  })
+
+  it('ends one that waits for the client, which does not answer, before a call by reflection', async () => {
+    const { java, recording } = await start('fix.Unwind.workByReflection')
+    recording.process.child.kill('SIGSTOP')
+    java.send('waiting 1')
+    expect(await java.line(/^alive/)).toBe('alive false')
+    recording.process.child.kill('SIGCONT')
   })
 })

@@ -721,6 +721,8 @@ public final class JFluid1 {
             }
         } catch (Throwable e) {
             gap(); // the new thread is not followed; this one is, if it can
+            ti.guard = false;
+            passOn(e);
         }
         goOn(ti, virtual, on);
     }

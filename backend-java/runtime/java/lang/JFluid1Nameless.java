@@ -90,6 +90,8 @@ public final class JFluid1Nameless {
         } catch (Throwable t) {
             on = false;
             gap();
+            ti.guard = false;
+            passOn(t);
         }
         if (on && enabled) {
             if (virtual) {

@@ -35,6 +35,8 @@ public final class JFluid1Tasks {
             }
         } catch (Throwable t) {
             gap();
+            ti.guard = false;
+            passOn(t);
         }
         goOn(ti, virtual, on);
     }
@@ -65,6 +67,8 @@ public final class JFluid1Tasks {
             }
         } catch (Throwable t) {
             gap();
+            ti.guard = false;
+            passOn(t);
         }
         goOn(ti, virtual, on);
     }
@@ -100,6 +104,10 @@ public final class JFluid1Tasks {
             }
         } catch (Throwable t) {
             gap(); // the client forgets the oldest tokens by itself
+            if (ti != null) {
+                ti.guard = false;
+            }
+            passOn(t);
         }
         if (ti != null) {
             ti.guard = false;
@@ -125,6 +133,8 @@ public final class JFluid1Tasks {
             ti.site = 0;
         } catch (Throwable t) {
             gap();
+            ti.guard = false;
+            passOn(t);
         }
         goOn(ti, false, on);
     }
@@ -175,6 +185,7 @@ public final class JFluid1Tasks {
                 ti.guard = false;
                 ti.active = ti.virtualActive = false;
             }
+            passOn(t);
         }
     }
 
@@ -342,6 +353,7 @@ public final class JFluid1Tasks {
                 }
             } catch (Throwable t) {
                 gap();
+                passOn(t);
             }
         }
 

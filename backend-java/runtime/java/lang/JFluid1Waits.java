@@ -72,7 +72,7 @@ public final class JFluid1Waits {
                 }
             }
         } catch (Throwable t) {
-            gap();
+            gap(); // a Thread.stop() is not passed on from here: the monitor is held, perhaps without a handler to leave it
         }
         goOn(ti, virtual, on);
     }
@@ -115,6 +115,8 @@ public final class JFluid1Waits {
             }
         } catch (Throwable t) {
             gap();
+            ti.guard = false;
+            passOn(t);
         }
         goOn(ti, virtual, isOn);
     }
