@@ -2,6 +2,7 @@ package jfluid.agent;
 
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
+import java.lang.ref.WeakReference;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -60,6 +61,8 @@ final class HotSwap {
         private boolean overtaken;
         /** When a thread last was in the load hook with its bodies; 0 if it was redefined. */
         volatile long hookedAt;
+        /** Which it was. */
+        volatile WeakReference<Thread> hookedBy;
         /** While children are bare: the methods that keep their probes, the roots; null at other times. */
         private Set<Integer> roots;
         /** The class has its own code, as it should have at the moment. */
@@ -625,6 +628,7 @@ final class HotSwap {
         if (target == null) {
             return false;
         }
+        target.hookedBy = new WeakReference<>(Thread.currentThread());
         target.hookedAt = System.nanoTime();
         return !restoring; // restore() says so first, and then looks who was here
     }
@@ -703,11 +707,34 @@ final class HotSwap {
                 Pause.nanos(5_000_000L);
             }
         }
+        keptClasses += awaitComers();
         for (Target target : allTargets()) {
             target.forget();
         }
         targets.clear();
         return new int[] {restoredClasses, keptClasses + (stuck == null ? 0 : stuck.heldCount()), lambdas};
+    }
+
+    /** What has not come by now may come yet, with probes. @return how many, which are left to a thread that waits for them */
+    private int awaitComers() {
+        Comers comers = new Comers(instrumentation, later);
+        for (ClassLoader loader : targets.loaders()) {
+            for (Map.Entry<String, Target> it : targets.get(loader).entrySet()) {
+                Target target = it.getValue();
+                if (target.isTouched() && target.hookedBy != null) {
+                    comers.add(loader, it.getKey(), target.hookedBy);
+                }
+            }
+        }
+        int coming = comers.stillCome();
+        if (coming > 0) {
+            try {
+                comers.start();
+            } catch (OutOfMemoryError noThread) {
+                return coming; // they keep probes that do nothing, and the client is told
+            }
+        }
+        return coming;
     }
 
     /** Their own code, in one batch where the JVM lets us. */

@@ -74,6 +74,18 @@ final class PerLoader<V> {
         return new WeakReference<>(null);
     }
 
+    /** Of the loaders that live, but for the bootstrap loader. A copy. */
+    synchronized List<ClassLoader> loaders() {
+        List<ClassLoader> all = new ArrayList<>(values.size());
+        for (Key key : values.keySet()) {
+            ClassLoader loader = key.get();
+            if (loader != null) {
+                all.add(loader);
+            }
+        }
+        return all;
+    }
+
     /** A copy. */
     synchronized List<V> values() {
         List<V> all = new ArrayList<>(values.values());

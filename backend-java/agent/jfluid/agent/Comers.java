@@ -1,0 +1,120 @@
+package jfluid.agent;
+
+import java.lang.instrument.Instrumentation;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * Classes that have left the load hook with probes and are not there yet when the session ends. The JVM asks for the superclass in
+ * between, and a loader of the program may take its time to give it: nobody can redefine the class before. A thread of ours
+ * waits until they are there, for as long as whoever defines them is at it, and then has them given their own code.
+ */
+final class Comers extends GuestThread {
+    private static final long LOOK_NANOS = 20_000_000L;
+    private static final long LONGEST_LOOK_NANOS = 1_000_000_000L;
+    /** After its definition has ended, a class is to be found. */
+    private static final int LAST_LOOKS = 2;
+
+    /** One of them, and who has come through the load hook with it. */
+    private static final class Comer {
+        private final WeakReference<ClassLoader> loader;
+        private final String name;
+        private final WeakReference<Thread> by;
+
+        Comer(ClassLoader loader, String name, WeakReference<Thread> by) {
+            this.loader = new WeakReference<>(loader);
+            this.name = name;
+            this.by = by;
+        }
+
+        boolean is(Class<?> c) {
+            return loader.refersTo(c.getClassLoader()) && c.getName().equals(name);
+        }
+    }
+
+    private final List<Comer> comers = new ArrayList<>();
+    private final Instrumentation instrumentation;
+    private final Consumer<List<Class<?>>> restorer;
+
+    /** @param restorer gives classes their own code, on our thread */
+    Comers(Instrumentation instrumentation, Consumer<List<Class<?>>> restorer) {
+        super("jfluid-swap");
+        this.instrumentation = instrumentation;
+        this.restorer = restorer;
+    }
+
+    void add(ClassLoader loader, String name, WeakReference<Thread> by) {
+        comers.add(new Comer(loader, name, by));
+    }
+
+    /** Forgets those whose definition has failed: nobody is at it. @return how many are left */
+    int stillCome() {
+        Stacks all = comers.isEmpty() ? null : Stacks.take();
+        for (int i = comers.size() - 1; i >= 0; i--) {
+            if (!isDefining(comers.get(i).by.get(), all)) {
+                comers.remove(i);
+            }
+        }
+        return comers.size();
+    }
+
+    @Override
+    public void run() {
+        int last = 0;
+        for (long pause = LOOK_NANOS; last < LAST_LOOKS; pause = Math.min(pause + pause / 4, LONGEST_LOOK_NANOS)) {
+            Pause.nanos(last > 0 ? LOOK_NANOS : pause);
+            try {
+                Stacks all = Stacks.take();
+                boolean any = false;
+                for (Comer it : comers) {
+                    any |= isDefining(it.by.get(), all);
+                }
+                List<Class<?>> here = takeLoaded();
+                if (!here.isEmpty()) {
+                    restorer.accept(here);
+                }
+                last = comers.isEmpty() ? LAST_LOOKS : any ? 0 : last + 1;
+            } catch (OutOfMemoryError full) {
+                // It is looked again.
+            }
+        }
+    }
+
+    private List<Class<?>> takeLoaded() {
+        List<Class<?>> here = new ArrayList<>();
+        for (Class<?> c : ClassTable.loaded(instrumentation)) {
+            for (int i = comers.size() - 1; i >= 0; i--) {
+                if (comers.get(i).is(c)) {
+                    here.add(c);
+                    comers.remove(i);
+                }
+            }
+        }
+        return here;
+    }
+
+    /** Calls nothing that a subclass of Thread may override. */
+    private static boolean isDefining(Thread thread, Stacks all) {
+        if (thread == null || !thread.isAlive()) {
+            return false;
+        }
+        for (int t = 0; t < all.threads().length; t++) {
+            if (all.threads()[t] == thread) {
+                return all.traces()[t] != null && isDefining(all.traces()[t]);
+            }
+        }
+        return isDefining(thread.getStackTrace()); // a virtual one
+    }
+
+    private static boolean isDefining(StackTraceElement[] trace) {
+        for (StackTraceElement frame : trace) {
+            String of = frame.getClassName();
+            if (frame.getMethodName().startsWith("defineClass") && (of.equals("java.lang.ClassLoader") || of.equals("jdk.internal.misc.Unsafe"))) {
+                return true;
+            }
+        }
+        return false;
+    }
+}
