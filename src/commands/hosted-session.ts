@@ -7,7 +7,7 @@ import type { Operations, Value } from '../remote/desk.ts'
 import { errorFrame } from '../remote/errors.ts'
 import type { Hosted } from '../remote/host.ts'
 import { Pace } from '../remote/pace.ts'
-import { FINISHED, PIECE_BYTES } from '../remote/protocol.ts'
+import { BEFORE, FINISHED, PIECE_BYTES } from '../remote/protocol.ts'
 import { attachDoor } from '../session/doors/door.ts'
 import { Session } from '../session/session.ts'
 import { Malformed } from '../wire/unpack.ts'
@@ -18,6 +18,7 @@ import { describeMatches } from './matches.ts'
 import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { checkRemoteFlags } from './remote-flags.ts'
+import { sessionSteering } from './steering.ts'
 import { targetOf } from './target.ts'
 
 /** What the client is told once it records. */
@@ -48,6 +49,8 @@ export class HostedSession implements Hosted {
   /** By number, the oldest first. */
   readonly #soFar = new Map<number, Buffer>()
   #nextSoFar = 1
+  /** What the last change of the roots would have lost; undefined if it has lost nothing. */
+  #before: Buffer | undefined
   #tell: (reason: string) => void = () => {}
   /** Why the proxy ends it. */
   readonly #told = new Promise<string>((resolve) => {
@@ -74,6 +77,11 @@ export class HostedSession implements Hosted {
       session.reset()
       return null
     },
+    steer: async (args) => {
+      const { what, text, place } = partsOf(args)
+      return await this.#steer(await this.#session(), String(what), String(text), String(place))
+    },
+    before: async () => this.#before?.length ?? null,
     ended: async () => {
       const session = await this.#session()
       const [reason, isOfProxy] = await Promise.race([
@@ -102,7 +110,7 @@ export class HostedSession implements Hosted {
     },
     piece: async (args) => {
       const { of, at } = args as { of: number; at: number }
-      const file = of === FINISHED ? this.#finished : this.#soFar.get(of)
+      const file = of === FINISHED ? this.#finished : of === BEFORE ? this.#before : this.#soFar.get(of)
       const piece = file?.subarray(at, at + PIECE_BYTES) ?? Buffer.alloc(0)
       // What is looked at meanwhile comes first.
       if (of !== FINISHED) {
@@ -116,6 +124,30 @@ export class HostedSession implements Hosted {
       const problem = outcome(await this.#session(), signal, kept)
       return problem === null ? null : errorFrame(problem)
     },
+  }
+
+  /**
+   * @param place  where the client puts what was recorded before, if that would be lost: what follows says so
+   * @returns what to tell the user
+   */
+  async #steer(session: Session, what: string, text: string, place: string): Promise<string> {
+    const steering = sessionSteering(session, async (profile) => {
+      this.#before = encodeProfile(profile)
+      return place
+    })
+    switch (what) {
+      case 'root':
+        this.#before = undefined
+        return await steering.changeRoot(text, () => {})
+      case 'leave out':
+        return await steering.leaveOut(text)
+      case 'add':
+        return await steering.add(text)
+      case 'take back':
+        return await steering.takeBack(text)
+      default:
+        throw new Malformed(`to ${what} something`)
+    }
   }
 
   async #start(flags: SessionFlags): Promise<Session> {

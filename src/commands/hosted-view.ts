@@ -21,6 +21,7 @@ import type { Value } from '../remote/desk.ts'
 import type { Pace } from '../remote/pace.ts'
 import { TreeWriter } from '../remote/tree-writer.ts'
 import type { LiveSource } from '../tui/live-source.ts'
+import type { ByHandRow } from '../tui/steering.ts'
 
 export interface PictureFacts {
   readonly events: number
@@ -29,6 +30,8 @@ export interface PictureFacts {
   /** Absent where they are those of the picture before; null where there are none. */
   readonly rootCalls?: RootCallTimes | null
   readonly course?: CourseTail
+  /** Absent where it is that of the picture before. */
+  readonly byHand?: ByHandFacts
   /** Contexts that are not, or not as they are, in the trees. */
   readonly pending: number
 }
@@ -39,6 +42,13 @@ export interface CourseTail {
   readonly from: number
   readonly rootCalls: Readonly<Record<string, readonly number[]>> | null
   readonly others: Readonly<Record<string, readonly number[]>>
+}
+
+/** What is left out and added by hand. */
+export interface ByHandFacts {
+  readonly rows: readonly ByHandRow[]
+  /** Ids of methods that are left out, of those that have been sent. */
+  readonly leftOut: readonly number[]
 }
 
 export interface NameEntry {
@@ -52,6 +62,8 @@ export interface NameEntry {
 const OPEN_SECONDS = 3
 /** How long calls of roots took is asked for no more often. */
 const ROOT_CALLS_MS = 1000
+/** Which methods are left out is looked for no more often, while nobody changes it: classes that are loaded may have more. */
+const BY_HAND_MS = 1000
 /** Of what there is room for, where trees of threads are wanted, too. */
 const PART_MERGED = 0.5
 /** Of a thread whose turn it is. */
@@ -81,6 +93,10 @@ export class HostedView {
   #courseEnd = 0
   #rootCallsAt = Number.NEGATIVE_INFINITY
   #rootCalls = -1
+  #byHandAt = Number.NEGATIVE_INFINITY
+  /** What has been told, as JSON. */
+  #byHandRows = '[]'
+  #leftOut = '[]'
 
   constructor(session: { readonly generation: number }, source: LiveSource) {
     this.#session = session
@@ -115,8 +131,8 @@ export class HostedView {
     const threads =
       perThread === true ? this.#ofThreads(snapshot.threads, room - sizeOf(merged) - sizeOf(rest)) : null
     pending += threads?.pending ?? 0
-    const facts = jsonText({ ...this.#facts(snapshot), pending } satisfies PictureFacts)
     const names = jsonText(this.#names(snapshot))
+    const facts = jsonText({ ...this.#facts(snapshot), pending } satisfies PictureFacts)
     const status = jsonText(this.#source.status())
     const picture = [this.#generation, status, facts, names, merged, rest, threads?.told ?? null]
     pace.spend(sizeOf(picture))
@@ -130,7 +146,8 @@ export class HostedView {
     this.#collapsed = this.#writer()
     this.#threads.clear()
     this.#courseEnd = 0
-    this.#rootCallsAt = Number.NEGATIVE_INFINITY
+    this.#rootCallsAt = this.#byHandAt = Number.NEGATIVE_INFINITY
+    this.#byHandRows = this.#leftOut = '[]'
   }
 
   /** By turns, where there is no room for all. */
@@ -180,10 +197,12 @@ export class HostedView {
   #facts(snapshot: Snapshot): Omit<PictureFacts, 'pending'> {
     const { events, waitNs, healed, course } = snapshot
     const rootCalls = this.#newRootCalls(snapshot.rootCalls)
+    const byHand = this.#newByHand()
     return {
       ...{ events, waitNs, healed },
       ...(rootCalls !== undefined && { rootCalls }),
       ...(course !== undefined && { course: this.#tail(course) }),
+      ...(byHand !== undefined && { byHand }),
     }
   }
 
@@ -196,6 +215,23 @@ export class HostedView {
     this.#rootCallsAt = now
     this.#rootCalls = times.count
     return times
+  }
+
+  #newByHand(): ByHandFacts | undefined {
+    const { steering } = this.#source
+    if (steering === undefined) return undefined
+    const { byHand: rows } = steering
+    const rowsText = jsonText(rows)
+    const now = performance.now()
+    const isOld = rowsText === this.#byHandRows
+    if (isOld && (rows.length === 0 || now - this.#byHandAt < BY_HAND_MS)) return undefined
+    this.#byHandAt = now
+    const leftOut = rows.length === 0 ? [] : [...this.#sent].filter((id) => steering.isLeftOut(id))
+    const leftOutText = jsonText(leftOut)
+    if (isOld && leftOutText === this.#leftOut) return undefined
+    this.#byHandRows = rowsText
+    this.#leftOut = leftOutText
+    return { rows, leftOut }
   }
 
   #tail({ first, rootCalls, ...others }: CourseTimes): CourseTail {

@@ -6,7 +6,7 @@ import type { Session } from '../session/session.ts'
 import type { LiveSource, LiveStatus } from '../tui/app.ts'
 import type { RegionSource } from '../tui/region-app.ts'
 import { sessionKeeper } from './keeper.ts'
-import { sessionSteering } from './steering.ts'
+import { keptBeside, sessionSteering } from './steering.ts'
 
 /** The same for the view of regions. */
 export function regionSource(session: Session, out: string | null): RegionSource {
@@ -101,7 +101,7 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
     },
     reset: () => session.reset(),
     keeper: sessionKeeper(session),
-    steering: sessionSteering(session, out === null ? '.' : dirname(out)),
+    steering: sessionSteering(session, keptBeside(session.pid, out === null ? '.' : dirname(out))),
     instrumentation: () => session.instrumentation(),
     ended: session.ended,
   }

@@ -1,5 +1,6 @@
 // jfluid attach to a JVM on another machine: the proxy there records, and the view here draws what comes over.
 
+import { dirname } from 'node:path'
 import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import type { RemoteAddress } from '../remote/address.ts'
@@ -56,7 +57,7 @@ async function shown(
     place?.guard(session)
     let how: Leave
     try {
-      how = await runLiveView(remoteSource(session), screen)
+      how = await runLiveView(remoteSource(session, place === null ? '.' : dirname(place.path)), screen)
     } finally {
       screen.destroy()
     }

@@ -7,8 +7,9 @@ import { type RemoteAddress, remoteAddress } from '../remote/address.ts'
 import { Caller } from '../remote/caller.ts'
 import { NoProxyKey, NotAProxy, ProxySays, readErrorFrame } from '../remote/errors.ts'
 import { keyOfEnvironment } from '../remote/key.ts'
-import { FINISHED, PIECE_BYTES } from '../remote/protocol.ts'
+import { BEFORE, FINISHED, PIECE_BYTES } from '../remote/protocol.ts'
 import { sshWay, tcpWay } from '../remote/ways.ts'
+import type { KeepProfile } from '../session/changed-roots.ts'
 import type { SessionStatus } from '../session/session.ts'
 import type { Saved } from './autosave.ts'
 import type { Left, Started } from './hosted-session.ts'
@@ -124,6 +125,37 @@ export class RemoteSession implements Saved {
     const [number, bytes] = Array.isArray(said) ? said : []
     if (typeof number !== 'number') throw new NotAProxy(this.where, 'a profile of no number')
     return await this.#profile(number, bytes, 1)
+  }
+
+  /** @returns what to tell the user; @throws ProxySays: nothing has changed then, or the root, as with `changeRoot` */
+  async steer(what: 'root' | 'leave out' | 'add' | 'take back', text: string, place = ''): Promise<string> {
+    return String(await this.#caller.ask('steer', { what, text, place }))
+  }
+
+  /**
+   * Records another root from zero.
+   *
+   * @param place  where what was recorded before is to be, if it would be lost though the new root is not recorded
+   * @param keep   puts it there, or elsewhere
+   * @returns what to tell the user
+   */
+  async changeRoot(text: string, place: string, keep: KeepProfile): Promise<string> {
+    try {
+      return await this.steer('root', text, place)
+    } catch (error) {
+      if (!(error instanceof ProxySays)) throw error
+      const also = await this.#keepBefore(keep).then(
+        (path) => (path === null || path === place ? null : `it is in ${path} instead`),
+        (lost: unknown) => `it is lost: ${lost instanceof Error ? lost.message : String(lost)}`,
+      )
+      throw also === null ? error : new ProxySays(error.with(also))
+    }
+  }
+
+  /** @returns where what was recorded before is; null if it is not lost */
+  async #keepBefore(keep: KeepProfile): Promise<string | null> {
+    const bytes = await this.#caller.ask('before')
+    return bytes === null ? null : await keep(await this.#profile(BEFORE, bytes, PIECES_AT_ONCE))
   }
 
   get mayTakeLong(): Promise<boolean> {

@@ -1,17 +1,22 @@
 // The live view of a session that another machine's proxy has: what the view asks is answered from what has come over
 // (`hosted-view.ts` sends it). While there is no connection that is what there was last.
 
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Activity } from '../cct/activity.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { CollapsedMethods, MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
 import { NotAProxy } from '../remote/errors.ts'
 import { TreeMirror } from '../remote/tree-mirror.ts'
+import { SNAPSHOT } from '../tui/keeper.ts'
 import type { LiveSource, LiveStatus } from '../tui/live-source.ts'
+import type { Steering } from '../tui/steering.ts'
 import { Malformed } from '../wire/unpack.ts'
-import type { CourseTail, NameEntry, PictureFacts } from './hosted-view.ts'
-import { sessionKeeper } from './keeper.ts'
+import type { ByHandFacts, CourseTail, NameEntry, PictureFacts } from './hosted-view.ts'
+import { nameNow, sessionKeeper } from './keeper.ts'
+import { keepIn } from './place.ts'
 import { parsed, type RemoteSession } from './remote-session.ts'
+import { steeredText } from './steering.ts'
 
 /** From one picture to the next, at least: five a second. */
 const PERIOD_MS = 200
@@ -27,9 +32,11 @@ const MOST_THREADS = 2 ** 20
 /** A recording has fewer: 48 days. */
 const MOST_SECONDS = 2 ** 22
 
+const NOTHING_BY_HAND: ByHandFacts = { rows: [], leftOut: [] }
 const UNKNOWN: MethodName = { class: '', method: '(not told yet)', descriptor: '', loader: '' }
 
-export function remoteSource(session: RemoteSession): LiveSource {
+/** @param directory  where a profile goes that would be lost otherwise */
+export function remoteSource(session: RemoteSession, directory = '.'): LiveSource {
   const view = new RemoteView(session)
   return {
     snapshot: (perThread) => view.snapshot(perThread),
@@ -39,7 +46,32 @@ export function remoteSource(session: RemoteSession): LiveSource {
       session.ask('reset').catch(() => {}) // `ended` tells
     },
     keeper: sessionKeeper(session),
+    steering: remoteSteering(session, view, directory),
     ended: session.ended,
+  }
+}
+
+/** By the text of what is meant: ids may be others by the time it is heard there. */
+function remoteSteering(session: RemoteSession, view: RemoteView, directory: string): Steering {
+  return {
+    get generation() {
+      return view.generation
+    },
+    get byHand() {
+      return view.byHand
+    },
+    isLeftOut: (id) => view.isLeftOut(id),
+    textOf: (id, extent) => steeredText(view.nameOf(id), extent),
+    async changeRoot(text, onPhase) {
+      onPhase(`asked for by ${session.where}`)
+      const name = nameNow(session.pid, SNAPSHOT.extension)
+      return await session.changeRoot(text, join(directory, name), (profile) =>
+        keepIn(directory, name, profile),
+      )
+    },
+    leaveOut: (text) => session.steer('leave out', text),
+    add: (text) => session.steer('add', text),
+    takeBack: (text) => session.steer('take back', text),
   }
 }
 
@@ -64,6 +96,8 @@ class RemoteView {
   #course: CourseTimes | undefined
   #status: LiveStatus
   #pending = 0
+  #byHand: ByHandFacts = NOTHING_BY_HAND
+  #leftOut = new Set<number>()
   #last: Snapshot | undefined
   #asked: { readonly perThread: boolean; readonly picture: Promise<Snapshot> } | undefined
   #askedAt = Number.NEGATIVE_INFINITY
@@ -75,6 +109,19 @@ class RemoteView {
       ...{ instrumentedMethods: 0, calledMethods: 0, events: 0, eventsPerSecond: 0, waitPercent: 0 },
       ...{ elapsedMs: 0, phase: 'starting', warnings: [] },
     }
+  }
+
+  /** Of what is shown: ids of methods and nodes are those of one. */
+  get generation(): number {
+    return this.#generation
+  }
+
+  get byHand(): ByHandFacts['rows'] {
+    return this.#byHand.rows
+  }
+
+  isLeftOut(id: number): boolean {
+    return this.#leftOut.has(id)
   }
 
   nameOf(id: number): MethodName {
@@ -134,10 +181,14 @@ class RemoteView {
     if (typeof generation !== 'number') throw new Malformed('a picture of no generation')
     if (generation !== this.#generation) this.#begin(generation)
     this.#status = parsed<LiveStatus>(this.#session, status)
-    const { events, waitNs, healed, rootCalls, course, pending } = parsed<PictureFacts>(this.#session, facts)
+    const { events, waitNs, healed, rootCalls, course, byHand, pending } = parsed<PictureFacts>(
+      this.#session,
+      facts,
+    )
     for (const entry of parsed<NameEntry[]>(this.#session, names)) this.#name(entry)
     if (rootCalls !== undefined) this.#rootCalls = rootCalls ?? undefined
     if (course !== undefined) this.#course = grown(this.#course, course)
+    if (byHand !== undefined) this.#takeByHand(byHand)
     this.#pending = pending
     const tree = this.#withMethods(updated(this.#merged, merged))
     const rest = collapsed === null ? undefined : collapsedOf(updated(this.#collapsed, collapsed))
@@ -160,6 +211,12 @@ class RemoteView {
     this.#threads = new Map()
     this.#rootCalls = undefined
     this.#course = undefined
+    this.#takeByHand(NOTHING_BY_HAND)
+  }
+
+  #takeByHand(byHand: ByHandFacts): void {
+    this.#byHand = byHand
+    this.#leftOut = new Set(byHand.leftOut)
   }
 
   #name(entry: NameEntry): void {

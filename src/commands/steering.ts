@@ -1,17 +1,22 @@
 // What keys of the live view change in a session: its roots, what is left out, and what is added.
 
-import type { Profile } from '../profile/profile.ts'
+import type { MethodName } from '../cct/tree.ts'
 import { isWait } from '../profile/text.ts'
 import { parseRoot, readableParameters } from '../reveal/patterns.ts'
+import type { KeepProfile } from '../session/changed-roots.ts'
 import type { Session } from '../session/session.ts'
 import { SNAPSHOT } from '../tui/keeper.ts'
 import type { Extent, Steering } from '../tui/steering.ts'
 import { nameNow } from './keeper.ts'
 import { keepIn } from './place.ts'
 
-/** @param directory  where a profile goes that would be lost otherwise */
-export function sessionSteering(session: Session, directory: string): Steering {
-  const keep = (profile: Profile) => keepIn(directory, nameNow(session.pid, SNAPSHOT.extension), profile)
+/** @returns what keeps a profile that would be lost otherwise in a directory */
+export function keptBeside(pid: number, directory: string): KeepProfile {
+  return (profile) => keepIn(directory, nameNow(pid, SNAPSHOT.extension), profile)
+}
+
+/** @param keep  for a profile that would be lost otherwise */
+export function sessionSteering(session: Session, keep: KeepProfile): Steering {
   return {
     get generation() {
       return session.generation
@@ -24,7 +29,7 @@ export function sessionSteering(session: Session, directory: string): Steering {
       }))
     },
     isLeftOut: (id) => session.isLeftOut(id),
-    textOf: (id, extent) => textOf(session, id, extent),
+    textOf: (id, extent) => steeredText(session.methodName(id), extent),
     async changeRoot(text, onPhase) {
       await session.changeRoots([parseRoot(text)], onPhase, keep)
       return `recorded from zero: ${text}`
@@ -56,8 +61,8 @@ function counted(methods: number): string {
   return methods === 1 ? '1 method' : `${methods} methods`
 }
 
-function textOf(session: Session, id: number, extent: Extent): string | null {
-  const name = session.methodName(id)
+/** A method, its class or its package as it is steered by; null if it is none. */
+export function steeredText(name: MethodName, extent: Extent): string | null {
   // Rows of waiting and of what is allocated are no methods.
   if (isWait(name) || name.class === '' || !name.descriptor.startsWith('(')) return null
   switch (extent) {

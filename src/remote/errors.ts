@@ -124,6 +124,11 @@ export class ProxySays extends JfluidError {
   override get name(): string {
     return this.#name
   }
+
+  /** The same, where we have something to add. */
+  with(more: string): ErrorFrame {
+    return [this.#name, `${this.message}; ${more}`, this.hint, this.exitCode]
+  }
 }
 
 /** A proxy that cannot listen, or keep what it needs. */

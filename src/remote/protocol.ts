@@ -12,7 +12,7 @@
 
 import { type ErrorFrame, errorFrame, OtherProxyVersion } from './errors.ts'
 
-export const PROTOCOL = 2
+export const PROTOCOL = 3
 
 /** Of a hello: what is longer is something else, a greeting of a shell say. */
 export const MOST_HELLO_BYTES = 4096
@@ -23,6 +23,8 @@ export const MOST_ANSWER_BYTES = 64 << 20
 export const PIECE_BYTES = 64 << 10
 /** Of which pieces are asked for: this is the profile in the end, those so far are numbered from 1. */
 export const FINISHED = 0
+/** And this what was recorded before the roots were to be changed, where that would be lost otherwise. */
+export const BEFORE = -1
 /** Requests that have no answer, at a time: a client has further ones wait. */
 export const MOST_OPEN = 64
 

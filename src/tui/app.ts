@@ -231,13 +231,10 @@ export class LiveView extends Frame<Picture> implements Actions {
   #steering(): SteerDialog | undefined {
     this.model.pages.close()
     if (this.#steer === undefined) {
-      const { remote, jvms } = this.#source.status()
       this.say(
-        remote !== undefined
-          ? 'what has probes cannot be changed from another machine'
-          : jvms !== undefined
-            ? 'what has probes cannot be changed in several JVMs together'
-            : 'nothing can be changed here: no method has probes',
+        this.#source.status().jvms !== undefined
+          ? 'what has probes cannot be changed in several JVMs together'
+          : 'nothing can be changed here: no method has probes',
       )
     }
     return this.#steer

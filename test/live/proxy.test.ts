@@ -4,7 +4,6 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { shellWord } from '../../src/base/shell-word.ts'
 import { newKey } from '../../src/remote/key.ts'
 import { FULL } from '../faults/trials.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
@@ -13,7 +12,7 @@ import { type JavaProcess, startJava, temporaryDirectory } from '../support/java
 import { forNewestJdk, type Jdk, jdks, oldest } from '../support/jdks.ts'
 import { callsByPath, lines, readProfileJson, stderrLine, sumsAreExact } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
-import { heldLink, machine, type Reached, startClient, startListener } from './proxy.ts'
+import { exported, heldLink, machine, type Reached, startClient, startListener } from './proxy.ts'
 import { mappedFiles, threadNames, until } from './remains.ts'
 import { type SshMachine, sshMachine } from './sshd.ts'
 
@@ -34,13 +33,6 @@ async function expected(java: JavaProcess, rounds = 1): Promise<string[]> {
 
 /** Longer than a silent connection lives, by as much again. */
 const SILENT_MS = 32_000
-
-/** For a shell. */
-function exported(env: Readonly<Record<string, string>>): string {
-  return Object.entries(env)
-    .map(([name, value]) => `export ${name}=${shellWord(value)}`)
-    .join('; ')
-}
 
 /** That an sshd has taken. */
 function connections(there: SshMachine): number {

@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { shellWord } from '../../src/base/shell-word.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli, stderrLine } from '../support/jfluid.ts'
 
@@ -98,6 +99,13 @@ function isSession(pid: number, tmp: string): boolean {
   } catch {
     return false // it has ended meanwhile
   }
+}
+
+/** For a shell. */
+export function exported(env: Readonly<Record<string, string>>): string {
+  return Object.entries(env)
+    .map(([name, value]) => `export ${name}=${shellWord(value)}`)
+    .join('; ')
 }
 
 /** `jfluid …` for JVMs of that machine. */

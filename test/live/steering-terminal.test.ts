@@ -2,9 +2,10 @@
 
 import { expect, it } from 'vitest'
 import { compileJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { Terminal } from '../support/terminal.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
+import { exported, type Machine, machine } from './proxy.ts'
 import { filesOf, threadNames, until } from './remains.ts'
 
 /** root() calls middle() and other(), middle() calls only(), and only() a class that is left out. */
@@ -29,84 +30,103 @@ const PROGRAM = {
 }
 
 forEachJdk((jdk) => {
-  it('x, X, + and r from the keyboard: the screen says it, and the code is so', {
-    timeout: 90_000,
-  }, async () => {
-    const classes = await compileJava(jdk, PROGRAM)
-    const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Steady'])
-    const code = await liveCode(jvm, 'Lfix/')
-    const withProbes = async () =>
-      probed(await liveCode(jvm, 'Lfix/'))
-        .map((it) => /(\w+);\.(\w+)\(/.exec(it)!.slice(1).join('.'))
-        .sort()
-
-    const args = ['attach', `${java.pid}`, '--root', 'fix.Steady.root', '--exclude', 'fix.lib.*']
-    const terminal = Terminal.jfluid(args)
-    const clients = terminal.processes()
-    const shows = (...names: string[]) =>
-      terminal.until((lines) => names.every((name) => lines.some((it) => it.endsWith(` ${name}`))))
-    const says = (text: RegExp) => terminal.until((lines) => text.test(lines.slice(-2).join('\n')))
-    /** Keys that a dialog answers, which has to be there first. */
-    const select = async (method: string) => {
-      terminal.send(`/${method}\r`)
-      await terminal.until(() => terminal.selected()?.includes(`fix.Steady.${method}`))
-    }
-    await shows('fix.Steady.middle', 'fix.Steady.only', 'fix.Steady.other')
-    expect(await withProbes()).toEqual(['Steady.middle', 'Steady.only', 'Steady.other', 'Steady.root'])
-
-    await select('middle')
-    terminal.send('x')
-    await says(/ leave out fix\.Steady\.middle\(\) and what only it calls\?/)
-    terminal.send('\r')
-    await says(/left out: fix\.Steady\.middle\(\); with it 1 method that only it called/)
-    await shows('fix.Steady.middle (left out)', 'fix.Steady.only (left out)')
-    expect(await withProbes()).toEqual(['Steady.other', 'Steady.root'])
-
-    terminal.send('X')
-    await terminal.until((lines) =>
-      lines.some((it) => /^ +\S+ m?s +1 +1 {2}- fix\.Steady\.middle\(\)$/.test(it)),
-    )
-    terminal.send('\r')
-    await terminal.until((lines) => lines.some((it) => /Nothing is left out or added by hand/.test(it)))
-    await until(async () => (await withProbes()).length === 4)
-
-    terminal.send('+')
-    await says(/ add ▏/)
-    terminal.send('fix.lib.*\r')
-    await says(/added: 1 method of fix\.lib\.\*/)
-    // It may have been a leaf when the tree was opened for the last time: since a search it opens by hand only.
-    await select('only')
-    const calls = await terminal.until((lines) => lines.find((it) => / [▸▾] fix\.Steady\.only$/.test(it)))
-    if (calls.includes('▸')) terminal.send('\x1b[C')
-    await shows('fix.lib.Helper.help')
-    expect(await withProbes()).toEqual([
-      'Helper.help',
-      'Steady.middle',
-      'Steady.only',
-      'Steady.other',
-      'Steady.root',
-    ])
-
-    await select('middle')
-    terminal.send('r')
-    await says(/ record fix\.Steady\.middle\(\) as the root, from zero\?/)
-    terminal.send('\rp')
-    await says(/recorded from zero: fix\.Steady\.middle\(\)/)
-    await shows('▾ fix.Steady.middle', 'fix.Steady.only', 'fix.lib.Helper.help')
-    expect(terminal.screen().join('\n')).not.toMatch(/PAUSED|Steady\.root|Steady\.other/)
-    expect(await withProbes()).toEqual(['Helper.help', 'Steady.middle', 'Steady.only'])
-    expect((await liveCode(jvm, 'Lfix/Steady;')).get('Lfix/Steady;.root()V')).toBe(
-      code.get('Lfix/Steady;.root()V'),
-    )
-
-    terminal.send('q')
-    expect((await terminal.exit).code).toBe(0)
-    expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true, mouse: 'none' })
-    const left = terminal.scrollback().join('\n')
-    expect(left).toMatch(/added by hand, from the start: fix\.lib\.\*/)
-    expect(left).toMatch(/roots changed by hand, from fix\.Steady\.root/)
-    expect(await liveCode(jvm, 'Lfix/')).toEqual(code)
-    expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
-    expect(filesOf(java.pid, ...clients)).toEqual([`/tmp/.java_pid${java.pid}`])
-  })
+  it(
+    'x, X, + and r from the keyboard: the screen says it, and the code is so',
+    {
+      timeout: 90_000,
+    },
+    () => steered(jdk),
+  )
 })
+
+forNewestJdk((jdk) => {
+  it(
+    'x, X, + and r from the keyboard of another machine do the same',
+    {
+      timeout: 90_000,
+    },
+    () => steered(jdk, machine()),
+  )
+})
+
+/** @param there  the machine of the target; undefined: this one */
+async function steered(jdk: Jdk, there?: Machine): Promise<void> {
+  const classes = await compileJava(jdk, PROGRAM)
+  const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Steady'])
+  const code = await liveCode(jvm, 'Lfix/')
+  const withProbes = async () =>
+    probed(await liveCode(jvm, 'Lfix/'))
+      .map((it) => /(\w+);\.(\w+)\(/.exec(it)!.slice(1).join('.'))
+      .sort()
+
+  const target = there === undefined ? `${java.pid}` : `ssh://there/${java.pid}`
+  const args = ['attach', target, '--root', 'fix.Steady.root', '--exclude', 'fix.lib.*']
+  const terminal = Terminal.jfluid(args, there === undefined ? {} : { before: exported(there.env) })
+  const clients = terminal.processes()
+  const shows = (...names: string[]) =>
+    terminal.until((lines) => names.every((name) => lines.some((it) => it.endsWith(` ${name}`))))
+  const says = (text: RegExp) => terminal.until((lines) => text.test(lines.slice(-2).join('\n')))
+  /** Keys that a dialog answers, which has to be there first. */
+  const select = async (method: string) => {
+    terminal.send(`/${method}\r`)
+    await terminal.until(() => terminal.selected()?.includes(`fix.Steady.${method}`))
+  }
+  await shows('fix.Steady.middle', 'fix.Steady.only', 'fix.Steady.other')
+  expect(await withProbes()).toEqual(['Steady.middle', 'Steady.only', 'Steady.other', 'Steady.root'])
+
+  await select('middle')
+  terminal.send('x')
+  await says(/ leave out fix\.Steady\.middle\(\) and what only it calls\?/)
+  terminal.send('\r')
+  await says(/left out: fix\.Steady\.middle\(\); with it 1 method that only it called/)
+  await shows('fix.Steady.middle (left out)', 'fix.Steady.only (left out)')
+  expect(await withProbes()).toEqual(['Steady.other', 'Steady.root'])
+
+  terminal.send('X')
+  await terminal.until((lines) =>
+    lines.some((it) => /^ +\S+ m?s +1 +1 {2}- fix\.Steady\.middle\(\)$/.test(it)),
+  )
+  terminal.send('\r')
+  await terminal.until((lines) => lines.some((it) => /Nothing is left out or added by hand/.test(it)))
+  await until(async () => (await withProbes()).length === 4)
+
+  terminal.send('+')
+  await says(/ add ▏/)
+  terminal.send('fix.lib.*\r')
+  await says(/added: 1 method of fix\.lib\.\*/)
+  // It may have been a leaf when the tree was opened for the last time: since a search it opens by hand only.
+  await select('only')
+  const calls = await terminal.until((lines) => lines.find((it) => / [▸▾] fix\.Steady\.only$/.test(it)))
+  if (calls.includes('▸')) terminal.send('\x1b[C')
+  await shows('fix.lib.Helper.help')
+  expect(await withProbes()).toEqual([
+    'Helper.help',
+    'Steady.middle',
+    'Steady.only',
+    'Steady.other',
+    'Steady.root',
+  ])
+
+  await select('middle')
+  terminal.send('r')
+  await says(/ record fix\.Steady\.middle\(\) as the root, from zero\?/)
+  terminal.send('\rp')
+  await says(/recorded from zero: fix\.Steady\.middle\(\)/)
+  // From another machine the tree comes with the next picture.
+  await terminal.until((lines) => !/PAUSED|Steady\.root|Steady\.other/.test(lines.join('\n')))
+  await shows('▾ fix.Steady.middle', 'fix.Steady.only', 'fix.lib.Helper.help')
+  expect(await withProbes()).toEqual(['Helper.help', 'Steady.middle', 'Steady.only'])
+  expect((await liveCode(jvm, 'Lfix/Steady;')).get('Lfix/Steady;.root()V')).toBe(
+    code.get('Lfix/Steady;.root()V'),
+  )
+
+  terminal.send('q')
+  expect((await terminal.exit).code).toBe(0)
+  expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true, mouse: 'none' })
+  const left = terminal.scrollback().join('\n')
+  expect(left).toMatch(/added by hand, from the start: fix\.lib\.\*/)
+  expect(left).toMatch(/roots changed by hand, from fix\.Steady\.root/)
+  expect(await liveCode(jvm, 'Lfix/')).toEqual(code)
+  expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
+  expect(filesOf(java.pid, ...clients)).toEqual([`/tmp/.java_pid${java.pid}`])
+}
