@@ -883,6 +883,7 @@ final class Session extends GuestThread {
         }
         // First of all: what follows may be instrumented itself, and is not the application's doing.
         JFluid1Threads.ThreadInfo suspended = JFluid1Roots.suspend();
+        boolean isCounted = JFluid1Threads.enterHook();
         try {
             return !watchJdk && isRuntimeImage(loader, domain) || isGenerated(name) ? null : ask(loader, name, bytes);
         } catch (VirtualMachineError noMemoryNorStack) {
@@ -891,6 +892,9 @@ final class Session extends GuestThread {
         } finally {
             if (suspended != null) {
                 JFluid1Roots.resume(suspended);
+            }
+            if (isCounted) {
+                JFluid1Threads.leaveHook();
             }
         }
     }

@@ -59,7 +59,9 @@ public final class JFluid1Session {
     static final int COUNTER_STARVING = 3;
     /** Threads that keep their chunk between two executions of a region. */
     static final int COUNTER_KEEPERS = 4;
-    static final int[] counters = new int[5];
+    /** Virtual threads in the load hook: see {@link JFluid1Threads#enterHook}. */
+    static final int COUNTER_HOOKED = 5;
+    static final int[] counters = new int[6];
 
     // Together, as if they were one class: an application's thread, or the end of a session, may be short of stack or
     // memory, and an initialiser that fails for that is never tried again. None of them needs this class for its own.

@@ -324,10 +324,31 @@ public final class JFluid1Threads {
     }
 
     /**
-     * Whether a living thread of a session is in a slow path. Platform threads are looked at by their stacks,
-     * too.
+     * The calling thread is about to wait in the load hook, and looks into the buffer there. The stack of a virtual one cannot be
+     * looked at, and outside of roots it has no record that would say so: it is counted.
+     *
+     * @return whether it is to call {@link #leaveHook}
+     */
+    public static boolean enterHook() {
+        boolean counts = Carrier.isVirtual(Thread.currentThread());
+        if (counts) {
+            U.getAndAddInt(counters, INTS_AT + COUNTER_HOOKED * 4L, 1);
+        }
+        return counts;
+    }
+
+    public static void leaveHook() {
+        U.getAndAddInt(counters, INTS_AT + COUNTER_HOOKED * 4L, -1);
+    }
+
+    /**
+     * Whether a living thread of a session is in a slow path, or a virtual one in the load hook. Platform threads are looked at by
+     * their stacks, too.
      */
     public static boolean anyoneInside(Object threads) {
+        if (U.getIntVolatile(counters, INTS_AT + COUNTER_HOOKED * 4L) > 0) {
+            return true;
+        }
         for (ThreadInfo head : (ThreadInfo[]) threads) {
             for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
                 Thread t = ti.guard ? ti.thread.get() : null;
