@@ -46,18 +46,20 @@ const sources = ['src', 'backend-java'].flatMap((folder) =>
     .map((file) => ({ path: join(folder, file), text: read(join(folder, file)) })),
 )
 
-/** Rows of the table that follows a line which starts with `head`; cells without their padding. */
-function table(text: string, head: string): string[][] {
+/** Rows of all tables whose head starts with `head`, in the order of the text; cells without their padding. */
+function rows(text: string, head: string): string[][] {
   const lines = text.split('\n')
-  const from = lines.findIndex((line) => line.startsWith(head))
-  const rows = lines.slice(from + 2)
-  const end = rows.findIndex((line) => !line.startsWith('|'))
-  return rows.slice(0, end < 0 ? undefined : end).map((line) =>
-    line
-      .slice(1, -1)
-      .split('|')
-      .map((cell) => cell.trim()),
-  )
+  return lines.flatMap((line, at) => {
+    if (!line.startsWith(head)) return []
+    const below = lines.slice(at + 2)
+    const end = below.findIndex((row) => !row.startsWith('|'))
+    return below.slice(0, end < 0 ? undefined : end).map((row) =>
+      row
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim()),
+    )
+  })
 }
 
 const unquoted = (cell: string): string => cell.replaceAll('`', '')
@@ -98,7 +100,7 @@ describe('commands', () => {
   })
 
   it('are all in the table of the README', () => {
-    const documented = table(readme, '| command |').map(([cell]) => unquoted(cell!).split(' ')[0])
+    const documented = rows(readme, '| command |').map(([cell]) => unquoted(cell!).split(' ')[0])
     expect(documented.sort()).toEqual([...commands].sort())
   })
 
@@ -122,7 +124,7 @@ it('npm scripts that the documents name exist', () => {
 })
 
 it('the key table is that of the live view', () => {
-  const documented = table(read('docs/live-view.md'), '| key | does |').map(([key, does]) => [
+  const documented = rows(read('docs/live-view.md'), '| key | does |').map(([key, does]) => [
     unquoted(key!),
     does!,
   ])
@@ -160,7 +162,7 @@ describe('errors', () => {
       if (path.endsWith('base/errors.ts') || !path.endsWith('.ts')) continue
       for (const [name] of text.matchAll(/\bEX_[A-Z]+\b/g)) used.add(codeOf.get(name) as number)
     }
-    const documented = table(read('docs/exit-codes.md'), '| code | meaning |').map(([code]) => Number(code))
+    const documented = rows(read('docs/exit-codes.md'), '| code | meaning |').map(([code]) => Number(code))
     expect(documented).toEqual([0, ...[...used].sort((a, b) => a - b)])
     expect(new Set(codeOf.values()).size).toBe(codeOf.size)
   })
@@ -254,11 +256,7 @@ it('the documented keys of the JSON are those of an export', () => {
     } else if (!path.endsWith('[]')) found.add(path)
   }
   visit(JSON.parse([...jsonPieces(full)].join('')), '')
-  const keys = read('docs/profile-json.md')
-  const documented = [
-    ...table(keys, '| key | type |'),
-    ...table(keys.slice(keys.indexOf('A node of')), '| key | type |'),
-  ].map(([key]) => unquoted(key!))
+  const documented = rows(read('docs/profile-json.md'), '| key | type |').map(([key]) => unquoted(key!))
   // An array of objects needs no row of its own where its members have some.
   const objects =
     /^(instrumentation\.skipped|detach\.proof\.roots|jvms|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
