@@ -45,7 +45,7 @@ export const BOUNDS: Bounds = { idleMs: 10_000, wholeMs: 60_000 }
 /** Nobody reads more of what a store says; OTLP 1.11.0 has 4 MiB as the most. */
 const MOST_ANSWER_BYTES = 1 << 20
 /** Of what a store says, for the user. */
-const SAID_CHARACTERS = 300
+const SAID_CHARACTERS = 600
 /** Given to the socket at once, so that it can be seen whether they go. */
 const CHUNK_BYTES = 1 << 16
 

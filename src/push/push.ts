@@ -210,6 +210,14 @@ function refusal(
       'Record for a shorter time, or with a smaller --max-contexts; or raise what the store takes.',
     )
   }
+  // Pyroscope's validation.go; an hour, unless its limits say otherwise (reject_older_than).
+  if (/outside of ingestion window/.test(words)) {
+    return new PushRefused(
+      shown,
+      what,
+      'It takes no profile that was recorded so long ago: push sooner, or raise what it takes (reject_older_than of Pyroscope).',
+    )
+  }
   return new PushRefused(shown, what)
 }
 

@@ -82,8 +82,18 @@ describe('a store that says no', () => {
     expect(message).toMatch(
       `${name}: ${store.url}/ingest refused the profile: HTTP ${code}: outside of ?[31mthe?? window xxx`,
     )
-    expect(message.length).toBeLessThan(450)
+    expect(message.length).toBeLessThan(750)
     expect(store.received).toHaveLength(1)
+  })
+
+  // As Pyroscope says it of a file that has waited for two hours; the reason stands at the end.
+  it('because a profile is old: the reason is quoted, and what to do is told', async () => {
+    const labels = `{__delta__="false", __name__="time", mode="exact", pid="4711", service_name="${'m'.repeat(150)}"}`
+    const said = `pushing IngestInput-pprof failed push series with index 0 and id  failed: invalid_argument: profile with labels '${labels}'`
+    const store = await status(422, `${said} is outside of ingestion window (profile timestamp: 17:35:14)`)
+    const { error } = await tried(store.url)
+    expect(error!.message).toMatch(/is outside of ingestion window \(profile timestamp: 17:35:14\)$/)
+    expect(error!.hint).toMatch(/reject_older_than/)
   })
 
   it.each([401, 422])('and repeats what it was sent is not quoted with it: %i', async (code) => {
