@@ -46,7 +46,7 @@ export class NoSuchProcess extends AttachError {
       super(pid, reason, `cannot attach to ${pid}: ${what === 'has ended' ? 'it has ended' : reason}`)
       this.hint =
         what === 'never was' && isContained()
-          ? 'jfluid is in a container and sees the processes of that only: run it on the machine itself, or with docker run --pid=host'
+          ? 'jfluid is in a container and sees the processes of that only: run it on the machine itself, or with docker run --pid=host --cap-add=SYS_PTRACE'
           : 'List the JVMs that run: jfluid ps'
     }
   }
@@ -169,7 +169,7 @@ export class NoSocketPlace extends AttachError {
 export class RootHidden extends AttachError {
   readonly exitCode = EX_NOPERM
   readonly hint =
-    'Run jfluid as root of the machine; in a container of its own it needs the capability SYS_PTRACE besides --pid=host.'
+    'Run jfluid as root of the machine; in a container of its own: docker run --pid=host --cap-add=SYS_PTRACE.'
   constructor(pid: number) {
     super(
       pid,

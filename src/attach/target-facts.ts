@@ -96,7 +96,7 @@ function stateOfTmp(process: TargetProcess): TmpState {
       case 'ENOTDIR':
         return 'a link'
       case 'EACCES':
-        return process.nsPid === process.pid ? 'usable' : 'hidden'
+        return process.root === '' ? 'usable' : 'hidden'
       default:
         return 'usable'
     }

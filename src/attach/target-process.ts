@@ -173,7 +173,7 @@ export interface TargetProcess extends ProcessStatus {
   perfDataMapped: boolean | undefined
   /**
    * Prefix that turns the target's absolute paths into ours: `/proc/<pid>/root`, or the empty
-   * string when we may not go through that but share the pid namespace (and so, probably, /tmp).
+   * string when we may not go through that but have the same /tmp.
    */
   root: string
   /** In a user namespace that is not ours: it knows our users by other numbers, or not at all. */
@@ -221,7 +221,7 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
     vmLibrary,
     lostRuntime: maps !== undefined && hasLostRuntime(maps),
     perfDataMapped: maps === undefined ? undefined : mapsPerfData(maps, status.nsPid),
-    root: canEnter(`${itsRoot}/tmp`) || status.nsPid !== pid ? itsRoot : '',
+    root: canEnter(`${itsRoot}/tmp`) || status.nsPid !== pid || hasOtherTmp(pid) ? itsRoot : '',
     ownUsers: readProc(pid, 'uid_map') !== readFileSync('/proc/self/uid_map', 'utf8'),
   }
 }
@@ -232,6 +232,26 @@ function readLink(path: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/**
+ * What is mounted at /tmp, or above it, as /proc/<pid>/mountinfo has it: its number, which no other mount of the machine has, and where.
+ * `undefined` for a root that is no mount of its own (a chroot), where neither is listed.
+ */
+export function mountOfTmp(mountInfo: string): string | undefined {
+  const mounts = [...mountInfo.matchAll(/^(\d+) \d+ \d+:\d+ \S+ (\/|\/tmp) /gm)]
+  // The last one hides those that were mounted there before.
+  const its = mounts.findLast(([, , place]) => place === '/tmp') ?? mounts.at(-1)
+  return its && `${its[1]} ${its[2]}`
+}
+
+/**
+ * Whether the /tmp of a process is surely not ours: a container may show the processes of its machine (--pid=host), by the same numbers, and
+ * a service may have a /tmp of its own. Mounts may be read of processes whose root may not be entered.
+ */
+function hasOtherTmp(pid: number): boolean {
+  const [its, ours] = [readProc(pid, 'mountinfo'), readProc(process.pid, 'mountinfo')]
+  return its !== undefined && ours !== undefined && mountOfTmp(its) !== mountOfTmp(ours)
 }
 
 function canEnter(directory: string): boolean {

@@ -77,6 +77,8 @@ export interface RingOptions {
   chunkCount?: number
   /** Who may open the file, when the target runs as another user. */
   owner?: { readonly uid: number; readonly gid: number }
+  /** How a problem calls the file, where the path is one that only we have. */
+  name?: string
 }
 
 /**
@@ -86,7 +88,7 @@ export interface RingOptions {
  * @returns size of the file in bytes
  */
 export function createRing(path: string, options: RingOptions = {}): number {
-  const { chunkBytes = 32768, chunkCount = 512, owner } = options
+  const { chunkBytes = 32768, chunkCount = 512, owner, name = path } = options
   if (chunkBytes <= 0 || chunkBytes % 4096 !== 0 || chunkCount < 1) {
     throw new RangeError(`createRing: ${chunkCount} chunks of ${chunkBytes} bytes`)
   }
@@ -108,7 +110,7 @@ export function createRing(path: string, options: RingOptions = {}): number {
     if (owner !== undefined) fchownSync(fd, owner.uid, owner.gid)
   } catch (cause) {
     if (fd >= 0) unlinkSync(path)
-    throw new CannotCreateRing(path, bytes, { cause })
+    throw new CannotCreateRing(name, bytes, { cause })
   } finally {
     if (fd >= 0) closeSync(fd)
   }

@@ -157,7 +157,7 @@ export class Preparation {
     const ring = join(door.inside, RING)
     const { owner } = door
     try {
-      const layout = { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT }
+      const layout = { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, name: join(door.dir, RING) }
       door.acting(() => createRing(ring, { ...layout, ...(owner && { owner }) }))
     } catch (error) {
       await this.#whyNoRing(error, ring)

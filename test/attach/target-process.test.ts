@@ -6,6 +6,7 @@ import {
   hasLostRuntime,
   isLeaving,
   mapsPerfData,
+  mountOfTmp,
   parseCommandLine,
   parseCpuMs,
   parseEnvironment,
@@ -149,6 +150,26 @@ describe('/proc/<pid>/maps', () => {
     assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/7'), 7), true)
     assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/77'), 7), false)
     assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/7 (deleted)'), 7), false)
+  })
+})
+
+describe('what is mounted at /tmp', () => {
+  const mounts = (...lines: string[]): string => lines.map((it) => `${it} rw - tmpfs tmpfs rw\n`).join('')
+  const root = '27 1 254:0 / /'
+
+  it('is that, the last of several, or the root', () => {
+    assert.equal(mountOfTmp(mounts(root, '22 27 0:21 / /proc', '29 27 0:8 /tmp /mnt')), '27 /')
+    assert.equal(
+      mountOfTmp(mounts(root, '30 27 0:9 / /tmp', '31 30 0:9 / /tmp', '32 31 0:9 / /tmp/a')),
+      '31 /tmp',
+    )
+    // One that is a mount of the machine's further down.
+    assert.notEqual(mountOfTmp(mounts('31 27 0:9 / /')), mountOfTmp(mounts(root, '31 27 0:9 / /srv')))
+  })
+
+  it('is not to be seen in a chroot to a directory', () => {
+    assert.equal(mountOfTmp(''), undefined)
+    assert.equal(mountOfTmp(mounts('22 27 0:21 / /proc')), undefined)
   })
 })
 

@@ -16,7 +16,7 @@ import {
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
-import { cli, readProfileJson, startJfluid } from '../support/jfluid.ts'
+import { cli, readProfileJson } from '../support/jfluid.ts'
 import { FULL, type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 
 vi.setConfig({ testTimeout: 2 * TRIAL_MS })
@@ -54,27 +54,32 @@ const noSharedMemory = [
   'mount --rbind /tmp/dev /dev',
 ].join(' && ')
 
-const ENTERED: readonly (readonly [string, Surroundings])[] = [
-  ['a /tmp of its own', { namespaces: MOUNT, setUp: OWN_TMP }],
-  // In the machine's /tmp its counters would be taken for those of process 1.
-  ['processes of its own', { namespaces: [...MOUNT, ...PIDS], setUp: OWN_TMP }],
-  ['a network of its own', { namespaces: ['--net'] }],
-  ['a user namespace of root', { namespaces: ['--user', '--map-root-user'] }],
-  ['users of its own, its root', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS }],
-  ['users of its own, another of them', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS, as: APP }],
-  ['everything but users of its own', { namespaces: ALL, setUp: PRIVATE }],
-  ['everything of its own', { namespaces: ALL, setUp: PRIVATE, usersFrom: USERS, as: APP }],
+/** Words before a client: root without the right to look into processes that have more rights. */
+const MAY_NOT_LOOK = ['setpriv', '--bounding-set', '-sys_ptrace', '--inh-caps', '-sys_ptrace']
+
+const ENTERED: readonly (readonly [name: string, surroundings: Surroundings, client?: readonly string[]])[] =
   [
-    'everything of its own, made by no root',
-    { namespaces: ['--user', '--map-root-user', ...ALL], setUp: PRIVATE, user: OTHER },
-  ],
-  ['a read-only root', { namespaces: MOUNT, setUp: `${OWN_TMP} && mount -o remount,ro,bind /` }],
-  ['no /dev/shm', { namespaces: MOUNT, setUp: noSharedMemory }],
-  ['little shared memory', { namespaces: MOUNT, setUp: `${PRIVATE} && mount -o remount,size=4m /dev/shm` }],
-  ['another user, and a /tmp of its own', { namespaces: MOUNT, setUp: PRIVATE, as: APP }],
-  ['a chroot', { namespaces: MOUNT, setUp: minimal, as: ['chroot', ROOT] }],
-  ['an overlaid root', { namespaces: MOUNT, setUp: layered, as: ['chroot', `${ROOT}/root`] }],
-]
+    ['a /tmp of its own', { namespaces: MOUNT, setUp: OWN_TMP }],
+    // In the machine's /tmp its counters would be taken for those of process 1.
+    ['processes of its own', { namespaces: [...MOUNT, ...PIDS], setUp: OWN_TMP }],
+    ['a network of its own', { namespaces: ['--net'] }],
+    ['a user namespace of root', { namespaces: ['--user', '--map-root-user'] }],
+    ['users of its own, its root', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS }],
+    ['users of its own, another of them', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS, as: APP }],
+    ['everything but users of its own', { namespaces: ALL, setUp: PRIVATE }],
+    ['everything of its own', { namespaces: ALL, setUp: PRIVATE, usersFrom: USERS, as: APP }],
+    [
+      'everything of its own, made by no root',
+      { namespaces: ['--user', '--map-root-user', ...ALL], setUp: PRIVATE, user: OTHER },
+    ],
+    ['a read-only root', { namespaces: MOUNT, setUp: `${OWN_TMP} && mount -o remount,ro,bind /` }],
+    ['no /dev/shm', { namespaces: MOUNT, setUp: noSharedMemory }],
+    ['little shared memory', { namespaces: MOUNT, setUp: `${PRIVATE} && mount -o remount,size=4m /dev/shm` }],
+    ['another user, and a /tmp of its own', { namespaces: MOUNT, setUp: PRIVATE, as: APP }],
+    ['a chroot', { namespaces: MOUNT, setUp: minimal, as: ['chroot', ROOT] }],
+    ['an overlaid root', { namespaces: MOUNT, setUp: layered, as: ['chroot', `${ROOT}/root`] }],
+    ['the files of a root that may not look', { namespaces: ['--net'] }, MAY_NOT_LOOK],
+  ]
 
 const obstacle = FULL ? cannotContain(...ALL) : ''
 
@@ -85,22 +90,29 @@ it.skipIf(!FULL)('the trials of containers can make some', () => {
 
 describe.runIf(FULL)('a JVM with', () => {
   forEachJdk((jdk) => {
-    for (const [name, surroundings] of ENTERED) {
+    for (const [name, surroundings, client] of ENTERED) {
       it(name, async () => {
         const classes = await compileFixture(jdk, 'Ticker')
-        await trials(`container: ${name}`, jdk, times(1, 2), () => entered(jdk, classes, surroundings))
+        await trials(`container: ${name}`, jdk, times(1, 2), () =>
+          entered(jdk, classes, surroundings, client),
+        )
       })
     }
   })
 })
 
-async function entered(jdk: Jdk, classes: string, surroundings: Surroundings): Promise<Outcome> {
+async function entered(
+  jdk: Jdk,
+  classes: string,
+  surroundings: Surroundings,
+  client: readonly string[] = [],
+): Promise<Outcome> {
   const java = await startContained(jdk, classes, ['fix.Ticker', '1', 'tiny'], surroundings)
   const wrong: string[] = []
   const left: string[] = []
   for (const which of ['loaded', 'woken']) {
     const file = join(temporaryDirectory(), 'p.jfluid')
-    const ran = await record(java.pid, file)
+    const ran = await record(java.pid, file, client)
     left.push(...java.left(ran.pid))
     if (ran.code !== 0 || !ran.stderr.includes('nothing left')) {
       wrong.push(`${which}: ${ran.code}: ${ran.stderr}`)
@@ -112,8 +124,14 @@ async function entered(jdk: Jdk, classes: string, surroundings: Surroundings): P
   return { harm: await harmOf(java), wrong, left, profile: wrong.length === 0 ? 'kept' : 'lost' }
 }
 
-const record = (pid: number, out: string) =>
-  ended(startJfluid('record', `${pid}`, '--root', 'fix.Ticker.work', '--duration', '200ms', '--out', out))
+/** @param as  words before it: setpriv, unshare */
+const record = (pid: number, out: string, as: readonly string[] = []) =>
+  asClient(as, 'record', `${pid}`, '--root', 'fix.Ticker.work', '--duration', '200ms', '--out', out)
+
+function asClient(as: readonly string[], ...words: readonly string[]): Promise<Client> {
+  const [program, ...args] = [...as, process.execPath, cli, ...words] as [string, ...string[]]
+  return ended(startProcess(program, args, { cwd: '/' }))
+}
 
 async function ended(client: JavaProcess): Promise<Client> {
   const { code } = await client.exit
@@ -184,7 +202,7 @@ describe.runIf(FULL)('is refused', () => {
       /It can make no attach socket, it seems: its \/tmp is of uid 0 and gid 0, mode 755, and it runs as uid 1000/,
     )
 
-    const other = (java: Contained, ...words: string[]) => asClient(java, words)
+    const other = ({ pid }: Contained, ...words: string[]) => asClient(words, 'doctor', `${pid}`)
     refused(
       'another user',
       { namespaces: ALL, setUp: PRIVATE, usersFrom: USERS, as: APP },
@@ -204,7 +222,15 @@ describe.runIf(FULL)('is refused', () => {
       { namespaces: ALL, setUp: PRIVATE },
       STATUS.notOwner,
       /may not enter it/,
-      (java) => other(java, 'setpriv', '--bounding-set', '-sys_ptrace', '--inh-caps', '-sys_ptrace'),
+      (java) => other(java, ...MAY_NOT_LOOK),
+    )
+    // As a client in a container of its own, which is shown the processes of the machine: its own /tmp is another.
+    refused(
+      'root that may not look, though it has the same processes',
+      { namespaces: MOUNT, setUp: PRIVATE },
+      STATUS.notOwner,
+      /may not enter it/,
+      ({ pid }) => record(pid, join(temporaryDirectory(), 'p.jfluid'), MAY_NOT_LOOK),
     )
     let home = ''
     refused(
@@ -223,10 +249,3 @@ describe.runIf(FULL)('is refused', () => {
     )
   })
 })
-
-/** `jfluid doctor` of a JVM, by a client that is started so. */
-async function asClient({ pid }: Contained, words: readonly string[]) {
-  return await ended(
-    startProcess(words[0]!, [...words.slice(1), process.execPath, cli, 'doctor', `${pid}`], { cwd: '/' }),
-  )
-}

@@ -64,7 +64,11 @@ const DISKS: readonly Disk[] = [
       spoil: `${fill('/dev/shm')}; ${fill('/tmp')}`,
       mend: 'rm /dev/shm/fill /tmp/fill',
     },
-    ...{ fresh: 73, again: 73, says: /no room for the 17 MiB event buffer|could not be written/ },
+    ...{
+      fresh: 73,
+      again: 73,
+      says: /no place to meet the JVM: \/dev\/shm: 0 MiB are free; \/tmp: 0 MiB are free/,
+    },
   },
 ]
 

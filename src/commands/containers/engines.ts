@@ -41,7 +41,7 @@ export class ContainerNotRunning extends JfluidError {
 export class ContainerElsewhere extends JfluidError {
   readonly exitCode = EX_NOHOST
   readonly hint =
-    'Run jfluid on the machine of the engine (DOCKER_HOST and Docker Desktop have another); in a container: docker run --pid=host.'
+    'Run jfluid on the machine of the engine (DOCKER_HOST and Docker Desktop have another); in a container: docker run --pid=host --cap-add=SYS_PTRACE.'
   constructor(what: string, client: string, pid: number) {
     super(`${what} is none of the processes that are seen here: ${client} says that it is process ${pid}`)
   }

@@ -96,7 +96,7 @@ export function ownerFor(target: TargetProcess): Owner | undefined {
 export class NoMeetingPlace extends JfluidError {
   readonly exitCode = EX_CANTCREAT
   readonly hint =
-    'Make one of them writable for the user jfluid runs as, with room for 17 MiB; in a container: mount a tmpfs on its /tmp (docker run --tmpfs /tmp).'
+    'Make one of them writable for the user jfluid runs as, with room for 17 MiB; in a container: docker run --shm-size 128m, or --tmpfs /tmp.'
   constructor(problems: readonly string[], options: ErrorOptions) {
     super(`no place to meet the JVM: ${problems.join('; ')}`, options)
   }
@@ -119,12 +119,18 @@ export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): S
   const problems: string[] = []
   let cause: unknown
   for (const place of preferred(target, bytes)) {
+    const name = place.isShared ? place.path : `${place.path} of the JVM`
+    // Before the agent is loaded, which stays there. What is kept back for root may be had.
+    if (place.most < bytes) {
+      problems.push(`${name}: ${Math.floor(place.most / 2 ** 20)} MiB are free`)
+      continue
+    }
     try {
       return Directory.make(place, target)
     } catch (problem) {
       cause = problem
       const { code, message } = problem as NodeJS.ErrnoException
-      problems.push(`${place.isShared ? place.path : `${place.path} of the JVM`}: ${code ?? message}`)
+      problems.push(`${name}: ${code ?? message}`)
     }
   }
   throw new NoMeetingPlace(problems, { cause })
@@ -138,22 +144,28 @@ export interface Place {
   readonly isShared: boolean
   /** Bytes. */
   readonly free: number
+  /** The same for root, who may have some that others may not. */
+  readonly most: number
 }
 
 /** Best first: the nearest with room, then those without. */
 function preferred(target: TargetProcess | null, bytes: number): Place[] {
   const paths = [SHARED_MEMORY, TEMPORARY]
   const shared = paths.filter((path) => bothSee(target, path))
-  const places = shared.map((path) => ({ path, isShared: true, free: freeBytes(path) }))
+  const places = shared.map((path): Place => ({ path, isShared: true, ...roomIn(path) }))
   if (target !== null) {
     for (const path of paths) {
       if (shared.includes(path)) continue
-      const free = withHandle(target, path, freeBytes)
-      if (free !== undefined) places.push({ path, isShared: false, free })
+      const room = withHandle(target, path, roomIn)
+      if (room !== undefined) places.push({ path, isShared: false, ...room })
     }
   }
   const hasRoom = ({ free }: Place): boolean => free >= bytes
   return [...places.filter(hasRoom), ...places.filter((it) => !hasRoom(it))]
+}
+
+function roomIn(path: string): Pick<Place, 'free' | 'most'> {
+  return { free: freeBytes(path), most: freeBytes(path, 'bfree') }
 }
 
 /** Does something with a directory of the target's root, as we reach it; undefined where there is none, or it is not ours to enter. */

@@ -27,11 +27,13 @@ export class NoRoomForRecording extends JfluidError {
 /**
  * Bytes that are free where a file is; without an end where there is nothing, of which the recorder itself tells, and where the file
  * system has no size (a tmpfs of `size=0`).
+ *
+ * @param count  of blocks: those that anybody may have, or all, of which some may be kept back for root
  */
-export function freeBytes(path: string): number {
+export function freeBytes(path: string, count: 'bavail' | 'bfree' = 'bavail'): number {
   try {
-    const { bavail, blocks, bsize } = statfsSync(path)
-    return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize
+    const { blocks, bsize, [count]: free } = statfsSync(path)
+    return blocks === 0 ? Number.POSITIVE_INFINITY : free * bsize
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     return Number.POSITIVE_INFINITY

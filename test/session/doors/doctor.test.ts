@@ -62,7 +62,14 @@ function evidence(change: Change): Evidence {
     },
     places: {
       ...{ jar: '/opt/jfluid.jar', jarSeen: true },
-      buffer: { path: '/dev/shm', isShared: true, isWritable: true, free: 64 * MIB, ...change.buffer },
+      buffer: {
+        path: '/dev/shm',
+        isShared: true,
+        isWritable: true,
+        free: 64 * MIB,
+        most: 64 * MIB,
+        ...change.buffer,
+      },
       ...change.places,
     },
   }
