@@ -151,7 +151,7 @@ async function harmOf({ outer }: Boxed): Promise<string[]> {
 
 /** Of ours; nobody else's is there, unless processes are those of the machine, of which each has its own. */
 function leftIn({ pid }: Boxed): string[] {
-  const names = (place: string) => readdirSync(`/proc/${pid}/root/${place}`).map((it) => `${place}/${it}`)
+  const names = (place: string) => readdirSync(join(`/proc/${pid}/root`, place)).map((it) => `${place}/${it}`)
   return ['tmp', 'dev/shm'].flatMap(names).filter((it) => /\/(?:\.attach_pid|\.jfluid_pid|jfluid-)/.test(it))
 }
 
