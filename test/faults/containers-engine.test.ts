@@ -42,6 +42,7 @@ function rootWith(jdk?: Jdk): string {
   // Where an engine binds files of its own. A root of other users could not make them.
   for (const file of ['run/.containerenv', 'etc/resolv.conf', 'etc/hosts', 'etc/hostname'])
     writeFileSync(join(root, file), '')
+  writeFileSync(join(root, 'etc/group'), 'root:x:0:\napp:x:1000:\n')
   writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\napp:x:1000:1000::/:/bin/sh\n')
   for (const part of jdk === undefined ? [] : ['bin', 'lib', 'conf', 'release'])
     cpSync(join(jdk?.home ?? '', part), join(root, 'opt/jdk', part), {
