@@ -79,13 +79,20 @@ export class PushHostUnknown extends JfluidError {
 /** Not now: nobody listens, nobody answers, or the store is in trouble. */
 export class PushUnavailable extends JfluidError {
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'Check that the store runs, and try again.'
+  readonly hint: string
   /** Whether the same may go through in a moment. */
   readonly retry: boolean
   /** What the store asked us to wait before, in ms; null if it did not. */
   readonly afterMs: number | null
-  constructor(store: string, what: string, retry: boolean, afterMs: number | null = null) {
+  constructor(
+    store: string,
+    what: string,
+    retry: boolean,
+    afterMs: number | null = null,
+    hint = 'Check that the store runs, and try again.',
+  ) {
     super(`${store} did not take the profile: ${what}`)
+    this.hint = hint
     this.retry = retry
     this.afterMs = afterMs
   }

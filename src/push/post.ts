@@ -44,8 +44,9 @@ export const BOUNDS: Bounds = { idleMs: 10_000, wholeMs: 60_000 }
 
 /** Nobody reads more of what a store says; OTLP 1.11.0 has 4 MiB as the most. */
 const MOST_ANSWER_BYTES = 1 << 20
-/** Of what a store says, for the user. */
-const SAID_CHARACTERS = 600
+/** Of what a store says, for the user: how it begins, and how it ends. Where all labels are repeated in between, the reason comes last. */
+const SAID_FIRST = 100
+const SAID_LAST = 200
 /** Given to the socket at once, so that it can be seen whether they go. */
 const CHUNK_BYTES = 1 << 16
 
@@ -159,12 +160,14 @@ function retryAfter(text: string | undefined): number | null {
 }
 
 /**
- * The beginning of what a store says, as a terminal can have it, in one line.
+ * What a store says, as a terminal can have it, in one line; of a long text both ends.
  *
  * @param secrets  what the store was sent, and may repeat
  */
 export function saidIn(text: Uint8Array, secrets: readonly string[]): string {
-  return clean(without(secrets, new TextDecoder().decode(text)).trim()).slice(0, SAID_CHARACTERS)
+  const said = clean(without(secrets, new TextDecoder().decode(text)).trim())
+  if (said.length <= SAID_FIRST + SAID_LAST) return said
+  return `${said.slice(0, SAID_FIRST)} … ${said.slice(-SAID_LAST)}`
 }
 
 export function without(secrets: readonly string[], text: string): string {

@@ -3,18 +3,13 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
-import {
-  PushNotAllowed,
-  PushNotUnderstood,
-  type PushProblem,
-  PushRefused,
-  PushUnavailable,
-} from './errors.ts'
+import { PushNotUnderstood, PushUnavailable } from './errors.ts'
 import { type Identity, identityOf, identityText, type Naming } from './identity.ts'
 import { OTLP_TYPE, otlpAnswer, otlpRequest } from './otlp.ts'
-import { type Answer, BOUNDS, type Bounds, type Draft, post, type Request, saidIn, without } from './post.ts'
+import { type Answer, BOUNDS, type Bounds, type Draft, post, type Request, without } from './post.ts'
 import { pyroscopeRequest } from './pyroscope.ts'
-import type { Credentials, Protocol, Store } from './store.ts'
+import { refusal, wordsOf } from './refusal.ts'
+import type { Credentials, Store } from './store.ts'
 
 export interface Push {
   readonly store: Store
@@ -119,7 +114,7 @@ async function pushOnce(
       continue
     }
     if (status >= 200 && status < 300) return acknowledged(answer, store, secrets)
-    throw refusal(answer, wordsOf(answer, secrets), store, credentials)
+    throw refusal(answer, store, credentials, secrets)
   }
 }
 
@@ -170,59 +165,4 @@ function redirected(
     )
   }
   return to
-}
-
-/**
- * Where the same profile may be sent once more. A 500, 502 or 504 may come from a proxy while the store behind it goes on and takes
- * it: Pyroscope would sum it up twice. A profile by OTLP has an id, and its specification has these repeated (OTLP 1.11.0, "Retryable
- * Response Codes").
- */
-const AGAIN: Readonly<Record<Protocol, readonly number[]>> = {
-  pyroscope: [429, 503],
-  otlp: [429, 502, 503, 504],
-}
-
-function refusal(
-  answer: Answer,
-  words: string,
-  { shown, protocol }: Store,
-  { isTokenSet }: Credentials,
-): PushProblem {
-  const { status, afterMs } = answer
-  if (status === 401 || status === 403 || status === 407) {
-    return new PushNotAllowed(shown, status, words, isTokenSet)
-  }
-  const what = `HTTP ${status}${words}`
-  if (status >= 500 || status === 429) {
-    return new PushUnavailable(shown, what, AGAIN[protocol].includes(status), afterMs)
-  }
-  if (status === 404 || status === 405) {
-    return new PushRefused(
-      shown,
-      what,
-      'Check the address: a Pyroscope has /ingest, a receiver of OTLP profiles /v1development/profiles.',
-    )
-  }
-  if (status === 413) {
-    return new PushRefused(
-      shown,
-      what,
-      'Record for a shorter time, or with a smaller --max-contexts; or raise what the store takes.',
-    )
-  }
-  // Pyroscope's validation.go; an hour, unless its limits say otherwise (reject_older_than).
-  if (/outside of ingestion window/.test(words)) {
-    return new PushRefused(
-      shown,
-      what,
-      'It takes no profile that was recorded so long ago: push sooner, or raise what it takes (reject_older_than of Pyroscope).',
-    )
-  }
-  return new PushRefused(shown, what)
-}
-
-/** What the store says, behind a colon; empty if it says nothing that can be read. */
-function wordsOf({ body, type }: Answer, secrets: readonly string[]): string {
-  const text = type === 'text/html' || type.includes('protobuf') ? '' : saidIn(body, secrets)
-  return text === '' ? '' : `: ${text}`
 }

@@ -82,18 +82,69 @@ describe('a store that says no', () => {
     expect(message).toMatch(
       `${name}: ${store.url}/ingest refused the profile: HTTP ${code}: outside of ?[31mthe?? window xxx`,
     )
-    expect(message.length).toBeLessThan(750)
+    expect(message.length).toBeLessThan(450)
     expect(store.received).toHaveLength(1)
   })
 
-  // As Pyroscope says it of a file that has waited for two hours; the reason stands at the end.
-  it('because a profile is old: the reason is quoted, and what to do is told', async () => {
-    const labels = `{__delta__="false", __name__="time", mode="exact", pid="4711", service_name="${'m'.repeat(150)}"}`
-    const said = `pushing IngestInput-pprof failed push series with index 0 and id  failed: invalid_argument: profile with labels '${labels}'`
-    const store = await status(422, `${said} is outside of ingestion window (profile timestamp: 17:35:14)`)
-    const { error } = await tried(store.url)
-    expect(error!.message).toMatch(/is outside of ingestion window \(profile timestamp: 17:35:14\)$/)
-    expect(error!.hint).toMatch(/reject_older_than/)
+  // In the words of Pyroscope 2.2, which repeats all labels before it says why.
+  const LABELS = `{__name__="time", ${Array.from({ length: 20 }, (_, at) => `l${at}="value"`).join(', ')}}`
+  const escaped = (text: string) => text.replaceAll(/[()]/g, '\\$&')
+  const SERIES = 'push series with index 0 and id 7 failed'
+  it.each([
+    ['is outside of ingestion window (profile timestamp: 2026)', 422, '-validation.reject-older-than'],
+    ['exceeds the samples count limit (actual: 17000, limit: 16000)', 422, '--max-contexts'],
+    ['exceeds the size limit (actual: 9, limit: 8)', 400, '--max-contexts'],
+    ['has 37 label names; limit 30', 422, 'fewer labels'],
+  ])('says why at the end of a long text: %s', async (why, code, advice) => {
+    const text = `${SERIES}: invalid_argument: profile with labels '${LABELS}' ${why}`
+    const connect = await status(code, JSON.stringify({ code: 'unknown', message: text }))
+    const { error } = await tried(connect.url)
+    expect(error!.message).toMatch(new RegExp(`: HTTP ${code}: ${SERIES}: .+ … .+' ${escaped(why)}$`))
+    expect(error!.hint).toContain(advice)
+    const otlp = await tried((await status(code, text)).url + OTLP)
+    expect(otlp.error!.message).toMatch(new RegExp(`${escaped(why)}; it may have taken other values of it$`))
+    expect(otlp.error!.hint).toContain(`${advice}`)
+    expect(otlp.error!.hint).toMatch(/ By http:\/\/ it takes a profile whole, or not\.$/)
+  })
+
+  it('is quoted out of a message of OTLP', async () => {
+    // google.rpc.Status: 1 code, 2 message.
+    const said = Buffer.from('proto: wrong wireType = 2 for field LinkIndex')
+    const answer = Buffer.concat([Buffer.of(8, 3, 18, said.length), said])
+    const store = await startStore((response) =>
+      response.writeHead(400, { 'content-type': 'application/x-protobuf' }).end(answer),
+    )
+    const { error } = await tried(store.url + OTLP)
+    expect(error!.message).toMatch(
+      /refused the profile: HTTP 400: proto: wrong wireType = 2 for field LinkIndex$/,
+    )
+    expect(error!.hint).toContain('another version of OTLP profiles')
+  })
+
+  it.each([
+    ['application/x-protobuf', Buffer.of(255, 255)],
+    ['application/x-protobuf', Buffer.of(16, 3)],
+    ['text/html', Buffer.from('<p>')],
+  ])('need not be understood: %s', async (type, body) => {
+    const store = await startStore((response) => response.writeHead(400, { 'content-type': type }).end(body))
+    expect(await wrong(store.url + OTLP)).toBe(
+      `PushRefused 69: ${store.url}${OTLP} refused the profile: HTTP 400`,
+    )
+  })
+
+  it.each(['{"message":', '{"message":7}', '{}'])(
+    'is quoted as it is where that is no error of Connect: %s',
+    async (text) => {
+      const store = await status(400, text)
+      expect(await wrong(store.url)).toBe(
+        `PushRefused 69: ${store.url}/ingest refused the profile: HTTP 400: ${text}`,
+      )
+    },
+  )
+
+  it('has no path for profiles', async () => {
+    const { error } = await tried((await status(404, '404 page not found\n')).url + OTLP)
+    expect(error!.hint).toContain('--feature-gates=service.profilesSupport')
   })
 
   it.each([401, 422])('and repeats what it was sent is not quoted with it: %i', async (code) => {
@@ -142,6 +193,20 @@ describe('a store that is in trouble', () => {
       expect(store.received).toHaveLength(requests)
     },
   )
+
+  it('is not asked again by OTLP where it has a part: a Pyroscope counts that twice', async () => {
+    const text =
+      'push series with index 1 and id 7 failed: resource_exhausted: push rate limit (4.0 MiB) exceeded'
+    const parts = await status(429, text)
+    const { error } = await tried(parts.url + OTLP)
+    expect(error).toMatchObject({ name: 'PushUnavailable', exitCode: 75 })
+    expect(error!.message).toMatch(/it may have taken other values of it$/)
+    expect(error!.hint).toContain('-distributor.ingestion-rate-limit-mb')
+    expect(parts.received).toHaveLength(1)
+    const whole = await status(429, text)
+    await tried(whole.url)
+    expect(whole.received).toHaveLength(2)
+  })
 
   it('is waited for as long as it asks, unless that is long', async () => {
     const soon = await status(503, '', { 'retry-after': '0' })
@@ -227,7 +292,7 @@ describe('a store that keeps silent', () => {
   it('and takes little of a large profile', async () => {
     const url = await startTcp((socket) => socket.pause())
     const { body, asked } = large()
-    await expect(posted(url, body, BOUNDS)).rejects.toThrow(/no answer within 0\.15 s$/)
+    await expect(posted(url, body, { ...PATIENT, idleMs: 150 })).rejects.toThrow(/no answer within 0\.15 s$/)
     expect(asked()).toBeLessThan(60)
   })
 

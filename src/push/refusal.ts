@@ -1,0 +1,118 @@
+// What the no of a store means: its status, and its words as far as they are known. What can be done about a limit is not in what a
+// Pyroscope says; its messages are those of version 2.2 (pkg/validation/validate.go, pkg/distributor/distributor.go, pkg/pprof/pprof.go).
+
+import { PushNotAllowed, type PushProblem, PushRefused, PushUnavailable } from './errors.ts'
+import { type Answer, saidIn } from './post.ts'
+import { decode } from './protobuf.ts'
+import type { Credentials, Protocol, Store } from './store.ts'
+
+/**
+ * Where the same profile may be sent once more. A 500, 502 or 504 may come from a proxy while the store behind it goes on and takes
+ * it: Pyroscope would sum it up twice. A profile by OTLP has an id, and its specification has these repeated (OTLP 1.11.0, "Retryable
+ * Response Codes").
+ */
+const AGAIN: Readonly<Record<Protocol, readonly number[]>> = {
+  pyroscope: [429, 503],
+  otlp: [429, 502, 503, 504],
+}
+
+/**
+ * How a Pyroscope begins to say which kinds of value it has not taken. By OTLP each is a profile, which it takes or not by itself,
+ * under an id of its own: the same request once more counts twice what it had taken.
+ */
+const IN_PART = 'push series with index'
+
+const SMALLER = 'Record for a shorter time, or with a smaller --max-contexts; or raise what the store takes'
+
+const LIMITS: readonly (readonly [said: string, hint: string])[] = [
+  [
+    'is outside of ingestion window',
+    'A Pyroscope takes what began in the last hour, by its clock: record for less, push at once, or raise its -validation.reject-older-than.',
+  ],
+  [
+    'exceeds the samples count limit',
+    `${SMALLER} (-validation.max-profile-stacktrace-samples): each context is a sample.`,
+  ],
+  ['decompressed size exceeds', `${SMALLER} (-validation.max-profile-size-bytes).`],
+  ['exceeds the size limit', `${SMALLER} (-validation.max-profile-size-bytes).`],
+  [
+    'push rate limit',
+    `Try again in a moment. ${SMALLER} in a second (-distributor.ingestion-rate-limit-mb), if that is no use.`,
+  ],
+  [
+    'label names; limit',
+    'Push with fewer labels; or raise what the store takes (-validation.max-label-names-per-series).',
+  ],
+  [
+    'Maximum active series limit exceeded',
+    'Push with fewer labels: --label pid= leaves out the one that each process has anew.',
+  ],
+]
+
+/** Why `answer`, which is none of 2xx and 3xx, is no. */
+export function refusal(
+  answer: Answer,
+  { shown, protocol }: Store,
+  { isTokenSet }: Credentials,
+  secrets: readonly string[],
+): PushProblem {
+  const { status, afterMs } = answer
+  const words = wordsOf(answer, secrets)
+  if (status === 401 || status === 403 || status === 407) {
+    return new PushNotAllowed(shown, status, words, isTokenSet)
+  }
+  const said = Buffer.from(messageOf(answer)).toString()
+  const isPart = protocol === 'otlp' && said.includes(IN_PART)
+  const what = `HTTP ${status}${words}${isPart ? '; it may have taken other values of it' : ''}`
+  const limit = LIMITS.find(([text]) => said.includes(text))?.[1]
+  const hint = isPart && limit !== undefined ? `${limit} By http:// it takes a profile whole, or not.` : limit
+  if (status >= 500 || status === 429) {
+    return new PushUnavailable(shown, what, !isPart && AGAIN[protocol].includes(status), afterMs, hint)
+  }
+  return new PushRefused(shown, what, hint ?? HINTS[protocol][status])
+}
+
+const HERE = 'Check the address: a Pyroscope has /ingest'
+const NOT_HERE: Readonly<Record<Protocol, string>> = {
+  pyroscope: `${HERE}, a receiver of OTLP profiles /v1development/profiles.`,
+  otlp: `${HERE}, a receiver of OTLP /v1development/profiles: a Collector with a pipeline for profiles and --feature-gates=service.profilesSupport.`,
+}
+const OTHER_VERSION =
+  'See what the store says. It may expect another version of OTLP profiles: ours is that of opentelemetry-proto 1.11.0.'
+
+/** By status. */
+const HINTS: Readonly<Record<Protocol, Readonly<Record<number, string>>>> = {
+  pyroscope: { 404: NOT_HERE.pyroscope, 405: NOT_HERE.pyroscope, 413: `${SMALLER}.` },
+  otlp: { 400: OTHER_VERSION, 404: NOT_HERE.otlp, 405: NOT_HERE.otlp, 413: `${SMALLER}.` },
+}
+
+/** What the store says, behind a colon; empty if it says nothing that can be read. */
+export function wordsOf(answer: Answer, secrets: readonly string[]): string {
+  const text = saidIn(messageOf(answer), secrets)
+  return text === '' ? '' : `: ${text}`
+}
+
+/** What is meant for a reader: of errors as OTLP (google.rpc.Status, field 2) and Connect have them, their message alone. */
+function messageOf({ body, type }: Answer): Uint8Array {
+  if (type === 'text/html') return new Uint8Array(0)
+  if (type.includes('protobuf'))
+    return unless(RangeError, new Uint8Array(0), () => bytesIn(decode(body).get(2)))
+  const text = Buffer.from(body).toString().trim()
+  if (!text.startsWith('{')) return body
+  const said = unless(SyntaxError, null, () => JSON.parse(text) as { readonly message?: unknown })
+  return typeof said?.message === 'string' ? Buffer.from(said.message) : body
+}
+
+function bytesIn([value]: readonly (bigint | Uint8Array)[] = []): Uint8Array {
+  return value instanceof Uint8Array ? value : new Uint8Array(0)
+}
+
+/** What is no such text after all is `otherwise`: an answer may say what it likes of itself. */
+function unless<T>(problem: new () => Error, otherwise: T, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof problem) return otherwise
+    throw error
+  }
+}
