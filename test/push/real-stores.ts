@@ -1,0 +1,201 @@
+// Stores that are not ours: a Pyroscope and an OpenTelemetry Collector, where this machine has one. What they are and where to get
+// them: README.md beside this file. They listen at the loopback only, tell nobody of themselves, and keep what they have in a
+// directory that goes with the test.
+
+import { accessSync, constants, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { until } from '../live/remains.ts'
+import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
+
+/**
+ * The program that `variable` names, or else that of this name on PATH; undefined if there is none.
+ *
+ * @throws Error if `variable` names none that can be run: who asks for a store means it
+ */
+export function binary(variable: string, name: string): string | undefined {
+  const asked = process.env[variable]
+  if (asked !== undefined) {
+    if (!isExecutable(asked)) throw new Error(`${variable}=${asked} is no program that can be run`)
+    return asked
+  }
+  return (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false // there is none, or not for us: the one thing that it throws
+  }
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer())
+  const ports: number[] = []
+  for (const server of servers) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    ports.push((server.address() as AddressInfo).port)
+  }
+  for (const server of servers) await new Promise((resolve) => server.close(resolve))
+  return ports
+}
+
+/** Looks until `isSo`; a server that has ended is not waited for. */
+async function ready(server: JavaProcess, isSo: () => Promise<boolean>): Promise<void> {
+  await until(async () => {
+    const { exitCode, signalCode } = server.child
+    if (exitCode !== null || signalCode !== null)
+      throw new Error(`it has ended:\n${server.stderr().slice(-2000)}`)
+    return await isSo()
+  })
+}
+
+/** Methods from the top down, joined by `;`, and what was counted below that path. */
+export type Costs = ReadonlyMap<string, number>
+
+export interface Pyroscope {
+  readonly url: string
+  /** "time:calls:count::" and the like, which it has of a service. */
+  types(service: string): Promise<string[]>
+  costs(service: string, type: string): Promise<Costs>
+}
+
+export async function startPyroscope(program: string): Promise<Pyroscope> {
+  const [http, grpc, raft, gossip] = (await freePorts(4)) as [number, number, number, number]
+  const cwd = temporaryDirectory('jfluid-pyroscope-') // its directories are relative, unless told
+  const at = (port: number) => `127.0.0.1:${port}`
+  const options: Readonly<Record<string, string>> = {
+    // Its present layout alone: one that also has the old one reads that for some minutes after the first profile.
+    'architecture.storage': 'v2',
+    'usage-stats.enabled': 'false',
+    'self-profiling.disable-push': 'true',
+    'tracing.enabled': 'false',
+    'server.http-listen-address': '127.0.0.1',
+    'server.http-listen-port': `${http}`,
+    'server.grpc-listen-address': '127.0.0.1',
+    'server.grpc-listen-port': `${grpc}`,
+    'memberlist.bind-addr': '127.0.0.1',
+    'memberlist.bind-port': `${gossip}`,
+    'memberlist.advertise-addr': '127.0.0.1',
+    'memberlist.advertise-port': `${gossip}`,
+    'metastore.address': at(grpc),
+    'metastore.raft.bind-address': at(raft),
+    'metastore.raft.advertise-address': at(raft),
+    'metastore.raft.server-id': at(raft),
+    'query-backend.address': at(grpc),
+    // How long it stands back before it says that it is ready, for those that go on with the next of many.
+    'metastore.min-ready-duration': '0s',
+    'ingester.min-ready-duration': '0s',
+    'segment-writer.min-ready-duration': '0s',
+  }
+  for (const part of ['distributor.ring', 'compactor.ring', 'query-frontend', 'query-scheduler.ring']) {
+    Object.assign(options, { [`${part}.instance-addr`]: '127.0.0.1' })
+  }
+  for (const part of ['store-gateway.sharding-ring', 'overrides-exporter.ring']) {
+    Object.assign(options, { [`${part}.instance-addr`]: '127.0.0.1' })
+  }
+  for (const part of ['ingester', 'segment-writer'])
+    Object.assign(options, { [`${part}.lifecycler.addr`]: '127.0.0.1' })
+  const args = Object.entries(options).map(([name, value]) => `-${name}=${value}`)
+  const server = startProcess(program, args, { cwd })
+  const url = `http://${at(http)}`
+  await ready(server, async () => {
+    const answer = await fetch(`${url}/ready`).catch(() => null) // it does not listen yet
+    return (await answer?.text())?.trim() === 'ready'
+  })
+  return { url, types: (service) => types(url, service), costs: (service, type) => costs(url, service, type) }
+}
+
+/** What its API says (querier/v1/querier.proto), by Connect with JSON. */
+async function asked<T>(
+  url: string,
+  method: string,
+  question: Readonly<Record<string, unknown>>,
+): Promise<T> {
+  const now = Date.now()
+  const response = await fetch(`${url}/querier.v1.QuerierService/${method}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ start: now - 3_600_000, end: now + 60_000, ...question }),
+  })
+  if (!response.ok) throw new Error(`${method}: ${response.status} ${await response.text()}`)
+  return (await response.json()) as T
+}
+
+async function types(url: string, service: string): Promise<string[]> {
+  interface Series {
+    readonly labelsSet?: readonly { readonly labels: readonly { readonly value: string }[] }[]
+  }
+  const question = { matchers: [`{service_name="${service}"}`], labelNames: ['__profile_type__'] }
+  const { labelsSet = [] } = await asked<Series>(url, 'Series', question)
+  return labelsSet.flatMap(({ labels }) => labels.map(({ value }) => value)).sort()
+}
+
+async function costs(url: string, service: string, type: string): Promise<Costs> {
+  /** google/v1/profile.proto, whose numbers are texts in JSON. */
+  interface Merged {
+    readonly sample?: readonly { readonly locationId: readonly string[]; readonly value: readonly string[] }[]
+    readonly location?: readonly {
+      readonly id: string
+      readonly line: readonly { readonly functionId: string }[]
+    }[]
+    readonly function?: readonly { readonly id: string; readonly name: string }[]
+    readonly stringTable?: readonly string[]
+  }
+  const question = { profileTypeID: type, labelSelector: `{service_name="${service}"}` }
+  const merged = await asked<Merged>(url, 'SelectMergeProfile', question)
+  const names = new Map(merged.function?.map(({ id, name }) => [id, merged.stringTable![Number(name)]!]))
+  const frames = new Map(merged.location?.map(({ id, line }) => [id, names.get(line[0]!.functionId)!]))
+  return summed(
+    (merged.sample ?? []).map(({ locationId, value }) => [
+      locationId.map((id) => frames.get(id)!).reverse(),
+      Number(value[0]),
+    ]),
+  )
+}
+
+/** Of stacks that may recur; what costs nothing is left out, as stores do. */
+export function summed(samples: Iterable<readonly [stack: readonly string[], value: number]>): Costs {
+  const sums = new Map<string, number>()
+  for (const [stack, value] of samples) {
+    const path = stack.join(';')
+    if (value !== 0) sums.set(path, (sums.get(path) ?? 0) + value)
+  }
+  return new Map([...sums].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+export interface Collector {
+  /** "otlp+http://127.0.0.1:40123" */
+  readonly url: string
+}
+
+/** It reads what it is sent, and sends what it has understood on to `next`, in JSON of its own making. */
+export async function startCollector(program: string, next: string): Promise<Collector> {
+  const [port] = (await freePorts(1)) as [number]
+  const exporter = {
+    endpoint: next,
+    encoding: 'json',
+    compression: 'none',
+    sending_queue: { enabled: false },
+  }
+  const config = {
+    receivers: { otlp: { protocols: { http: { endpoint: `127.0.0.1:${port}` } } } },
+    exporters: { otlp_http: { ...exporter, retry_on_failure: { enabled: false } } },
+    service: {
+      telemetry: { metrics: { level: 'none' } },
+      pipelines: { profiles: { receivers: ['otlp'], exporters: ['otlp_http'] } },
+    },
+  }
+  const file = join(temporaryDirectory('jfluid-collector-'), 'config.json') // JSON is YAML
+  writeFileSync(file, JSON.stringify(config))
+  const args = ['--config', `file:${file}`, '--feature-gates=service.profilesSupport']
+  const server = startProcess(program, args)
+  const url = `http://127.0.0.1:${port}`
+  await ready(server, async () => (await fetch(url).catch(() => null)) !== null)
+  return { url: `otlp+${url}` }
+}
