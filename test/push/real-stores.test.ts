@@ -113,7 +113,7 @@ describe.runIf(PYROSCOPE !== undefined)('a Pyroscope', () => {
     )
     expect(await store.types(service)).toEqual(names.toSorted())
     for (const [at, name] of names.entries()) {
-      // Lines of call sites are not part of a name there.
+      // The reader puts a call site's line behind its name; here names are compared.
       const sent = profiles[at]!.samples.map(
         ({ stack, value }) => [stack.map((it) => it.replace(/:\d+$/, '')), value] as const,
       )
