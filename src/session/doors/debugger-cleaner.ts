@@ -5,7 +5,7 @@
 import {
   granted,
   type JdwpTarget,
-  type Location,
+  type MethodId,
   type Modifier,
   type ObjectId,
   type ThreadGroupId,
@@ -18,24 +18,25 @@ const ITS_CLASS = 'Ljdk/internal/misc/InnocuousThread;'
 const QUEUE = 'Ljava/lang/ref/ReferenceQueue;'
 const CLEANER = 'Ljdk/internal/ref/CleanerImpl;'
 const REMOVE = 'remove(J)Ljava/lang/ref/Reference;'
+/** Bci of a native method. */
+const NATIVE = -1
 
 export interface Cleaner {
   readonly thread: ThreadId
   /** Where it comes by, no other thread. */
   readonly place: readonly Modifier[]
+  /** Its stack where it waits, the methods at its end: what it waits in, and who has called that. */
+  readonly waiting: readonly [remove: MethodId, run: MethodId]
 }
 
-/** @returns null if there is none, or it is at work: it might have something in its hands then that takes an interrupt amiss */
-export async function waitingCleaner(jvm: JdwpTarget): Promise<Cleaner | null> {
+/** @returns null if there is none */
+export async function commonCleaner(jvm: JdwpTarget): Promise<Cleaner | null> {
   const [thread, at, by] = await Promise.all([
     cleanerThread(jvm),
     methodOf(jvm, QUEUE, REMOVE),
     methodOf(jvm, CLEANER, 'run()V'),
   ])
   if (thread === null || at === null || by === null) return null
-  const frames = await framesOf(jvm, thread)
-  const depth = frames.findIndex((it) => it.type === at.type && it.method === at.method)
-  if (depth < 0 || frames[depth + 1]?.method !== by.method) return null
   const location = { kind: 'CLASS', ...at, bci: 0 } as const
   return {
     thread,
@@ -43,18 +44,32 @@ export async function waitingCleaner(jvm: JdwpTarget): Promise<Cleaner | null> {
       { modifier: 'LocationOnly', location },
       { modifier: 'ThreadOnly', thread },
     ],
+    waiting: [at.method, by.method],
   }
 }
 
-/** It is stopped for as long as the JVM reads them. */
-async function framesOf(jvm: JdwpTarget, thread: ThreadId): Promise<Location[]> {
+/**
+ * Has it look after its queue. It stands while its stack is read and it is interrupted: else it might have begun to clean up in between, by what the
+ * program says (`MemorySegment.reinterpret` of an automatic arena), and that might take an interrupt amiss.
+ *
+ * @returns whether it waited, and so was interrupted; false if it is at work, or has ended
+ */
+export async function wakeIfWaiting(jvm: JdwpTarget, { thread, waiting }: Cleaner): Promise<boolean> {
   const threads = jvm.threadReference
-  const [, frames] = await Promise.all([
-    threads.suspend(thread),
-    threads.frames(thread),
-    threads.resume(thread),
-  ])
-  return frames.ok ? frames.value.map(({ location }) => location) : []
+  const suspended = threads.suspend(thread)
+  try {
+    const [stands, frames] = await Promise.all([suspended, threads.frames(thread)])
+    if (!stands.ok || !frames.ok) return false
+    const methods = frames.value.map(({ location }) => location.method)
+    const depth = methods.indexOf(waiting[0])
+    // What waits is native code, on all JDKs.
+    if (depth < 1 || methods[depth + 1] !== waiting[1] || frames.value[0]?.location.bci !== NATIVE)
+      return false
+    return (await threads.interrupt(thread)).ok
+  } finally {
+    // Not waited for: commands are carried out in their order. A connection that is lost resumes it, too.
+    void suspended.then(async (it) => it.ok && (await threads.resume(thread))).catch(() => {})
+  }
 }
 
 async function methodOf(jvm: JdwpTarget, signature: string, name: string) {

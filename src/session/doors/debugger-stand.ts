@@ -14,7 +14,7 @@ import {
   type ThreadId,
   type TypeId,
 } from '../../jdwp-client/index.ts'
-import { waitingCleaner } from './debugger-cleaner.ts'
+import { commonCleaner, wakeIfWaiting } from './debugger-cleaner.ts'
 import { type DebuggerAddress, textOf } from './debugger-port.ts'
 
 /** How long a thread is waited for, unless the user says otherwise. */
@@ -82,22 +82,23 @@ export async function standingThread(
     jvm.virtualMachine.capabilities(),
     systemGroups(jvm),
     quietPlaces(jvm),
-    waitingCleaner(jvm),
+    commonCleaner(jvm),
   ])
   const owners = can.ok && can.value.canGetOwnedMonitorInfo
   let ownersOnly = false
-  let begin = performance.now()
-  const afterMs = cleaner === null ? 0 : CLEANER_MS
-  const phases = [
+  const phasesFrom = (afterMs: number) => [
     { afterMs, requests: quiet },
     { afterMs: afterMs + QUIETLY_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: NOT_THE_JDKS }] },
     { afterMs: afterMs + ANYWHERE_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: [] }] },
   ]
   try {
+    let isWoken = false
     if (cleaner !== null) {
       await places.watch({ kind: 'BREAKPOINT', modifiers: cleaner.place })
-      await jvm.threadReference.interrupt(cleaner.thread) // it may have ended
+      isWoken = await wakeIfWaiting(jvm, cleaner) // one that is at work comes by when it is done
     }
+    let begin = performance.now()
+    const phases = phasesFrom(isWoken ? CLEANER_MS : 0)
     for (;;) {
       const passed = performance.now() - begin
       while (phases[0] !== undefined && passed >= phases[0].afterMs) {
