@@ -90,5 +90,34 @@ describe.runIf(guarded.length > 0)('a JVM with a security manager', () => {
       await java.line(/^done 2$/)
       expect(java.stderr()).not.toContain('StackOverflowError')
     })
+
+    it.each(ways)(
+      "%s is seen over a debugger's port, before anything runs in it",
+      async (_, options, manager) => {
+        const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
+        const java = startJava(jdk, [
+          '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0',
+          ...[...options, '-cp', classes, 'fix.Guarded', options[0].split('=')[1] ?? ''],
+        ])
+        await java.line(/^ready$/)
+        const port = async (nth: number) => /\d+$/.exec(await java.line(/^Listening for transport/, nth))![0]
+        const words = `has a security manager, ${manager}: jfluid does not enter`
+        const looked = await jfluid('doctor', '--jdwp', await port(1), '--json')
+        const found = JSON.parse(looked.stdout).findings.filter(
+          (it: { level: string }) => it.level === 'problem',
+        )
+        expect(found).toMatchObject([{ check: 'security manager', text: expect.stringContaining(words) }])
+        expect(looked.code).toBe(69)
+        const out = join(temporaryDirectory(), 'p.jfluid')
+        const told = await jfluid(
+          ...['record', '--jdwp', await port(2), '--root', 'fix.Guarded.work', '--out', out],
+        )
+        expect(told.stderr).toContain(words)
+        expect(told.stderr).not.toContain('starting a thread')
+        expect(told.code).toBe(69)
+        java.send('work')
+        await java.line(/^done 2$/)
+      },
+    )
   })
 })

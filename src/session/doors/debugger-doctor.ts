@@ -7,8 +7,10 @@ import { granted, type JdwpTarget } from '../../jdwp-client/index.ts'
 import { type ReachOptions, type RootReach, reachAmong } from '../roots/root-reach.ts'
 import { DebuggerClasses } from './debugger-classes.ts'
 import { NoInstrumentThere } from './debugger-launch.ts'
-import { type DebuggedJvm, type DebuggerAddress, openDebuggerPort } from './debugger-port.ts'
-import { type Check, examine, type Finding } from './doctor.ts'
+import { securityManager } from './debugger-manager.ts'
+import { type DebuggedJvm, type DebuggerAddress, openDebuggerPort, textOf } from './debugger-port.ts'
+import { type Check, examine, type Finding, LAST_MANAGER, refused } from './doctor.ts'
+import { SecurityManagerPresent } from './door.ts'
 import { targetOf } from './jdwp-door.ts'
 
 export interface DebuggedExamination {
@@ -27,7 +29,7 @@ export interface DebuggedExamination {
 /** What matters to an attach only, or is told by the port. */
 const NOT_OVER_PORT: ReadonlySet<Check> = new Set([
   ...(['jdk', 'attach', 'container', 'agent loading', 'java.instrument', 'agent jar'] as const),
-  ...(['classes', 'sampling'] as const),
+  ...(['classes', 'sampling', 'security manager'] as const),
 ])
 
 /**
@@ -58,6 +60,7 @@ export async function examineDebugged(
       container(pid, debugged),
       await instrument(jvm, address),
       agentLoading(),
+      ...(await manager(debugged)),
       ...(outside?.findings ?? []).filter(({ check }) => !NOT_OVER_PORT.has(check)),
       bytecodes(loaded.length, readable),
     ]
@@ -125,6 +128,13 @@ async function instrument(jvm: JdwpTarget, address: DebuggerAddress): Promise<Fi
 function agentLoading(): Finding {
   const text = "goes by the debugger's port: options of the JVM about attach and agents do not matter"
   return { check: 'agent loading', level: 'ok', text }
+}
+
+async function manager({ jvm, address, version }: DebuggedJvm): Promise<Finding[]> {
+  if (version.major > LAST_MANAGER) return []
+  const name = await securityManager(jvm)
+  if (name === null) return [{ check: 'security manager', level: 'ok', text: 'it has none' }]
+  return [refused('security manager', new SecurityManagerPresent(`the JVM at ${textOf(address)}`, name))]
 }
 
 function bytecodes(classes: number, readable: boolean): Finding {

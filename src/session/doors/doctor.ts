@@ -79,7 +79,7 @@ const NEWEST = 25
 const WARNS = 21
 const VIRTUAL_THREADS = 21
 /** The last with a security manager. */
-const LAST_MANAGER = 23
+export const LAST_MANAGER = 23
 /** A redefinition costs more, the more there are. */
 const MANY_CLASSES = 6_000
 const MIB = 1 << 20
@@ -149,7 +149,7 @@ function note(check: Check, text: string, hint?: string): Finding {
   return { check, level: 'note', text, ...(hint !== undefined && { hint }) }
 }
 
-function refused(check: Check, { message, hint, exitCode }: JfluidError): Finding {
+export function refused(check: Check, { message, hint, exitCode }: JfluidError): Finding {
   return { check, level: 'problem', text: message, hint, exitCode }
 }
 

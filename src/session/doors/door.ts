@@ -72,8 +72,10 @@ export class AlreadyAttached extends JfluidError {
 export class SecurityManagerPresent extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Run the program without a security manager to profile it.'
-  constructor(pid: number, className: string) {
-    super(`JVM ${pid} has a security manager, ${className}: jfluid does not enter`)
+  /** @param who  its process id, or what it is called where that is not known */
+  constructor(who: number | string, className: string) {
+    const jvm = typeof who === 'number' ? `JVM ${who}` : who
+    super(`${jvm} has a security manager, ${className}: jfluid does not enter`)
   }
 }
 

@@ -17,6 +17,7 @@ import { type AgentJar, agentJar } from './agent-jar.ts'
 import { CarriedJar } from './carried-jar.ts'
 import { DebuggerCalls, ThrownInTarget } from './debugger-calls.ts'
 import { foreseeLaunch, launch, type SleepingAgent } from './debugger-launch.ts'
+import { securityManager } from './debugger-manager.ts'
 import {
   type DebuggedJvm,
   type DebuggerAddress,
@@ -26,7 +27,15 @@ import {
 } from './debugger-port.ts'
 import { standingThread } from './debugger-stand.ts'
 import { foreseeThread, giveBackPermit, ownThread } from './debugger-thread.ts'
-import { CONNECT_MS, launchLine, type OpenDoor, perfCounter, startProblem, withToken } from './door.ts'
+import {
+  CONNECT_MS,
+  launchLine,
+  type OpenDoor,
+  perfCounter,
+  SecurityManagerPresent,
+  startProblem,
+  withToken,
+} from './door.ts'
 import { AGENT, makeSessionDirectory, ownerFor, type SessionDirectory, SOCKET } from './session-directory.ts'
 
 /** A thread of the JVM stands no longer than this, all in all. */
@@ -71,7 +80,7 @@ export class CannotCallBack extends JfluidError {
  *
  * @param patienceMs  how long a thread of the JVM is waited for
  * @param onPhase     told what is waited for
- * @throws those of `openDebuggerPort`, JvmIdle, CannotCallBack, NoInstrumentThere, AnotherAgentThere, ThrownInTarget, AlreadyAttached,
+ * @throws those of `openDebuggerPort`, SecurityManagerPresent, JvmIdle, CannotCallBack, NoInstrumentThere, AnotherAgentThere, ThrownInTarget, AlreadyAttached,
  *   AgentDidNotConnect: the JVM runs as before, and its port is free
  */
 export async function jdwpDoor(
@@ -84,6 +93,9 @@ export async function jdwpDoor(
   const { jvm } = debugged
   let entry: Entry | undefined
   try {
+    // Ours in the JVM could do nothing then: it may not even read the jar.
+    const manager = await securityManager(jvm)
+    if (manager !== null) throw new SecurityManagerPresent(`the JVM at ${textOf(address)}`, manager)
     const foreseen = await foresee(debugged, jar)
     const { calls } = foreseen
     onPhase(`waiting for a thread of the JVM at ${textOf(address)} to come by`)
