@@ -128,14 +128,20 @@ async function staticFields(jvm: JdwpTarget, type: ClassId, names: readonly stri
   return granted(await jvm.referenceType.getValues(type, ids), 'the agent')
 }
 
-/** A program that is made of modules may have started without it. */
+/**
+ * A program that is made of modules may have started without it. Those that a JVM starts with may load libraries; of one that comes later
+ * JDK 24 and newer warn on the program's error output, or refuse it, unless it is allowed to.
+ */
 async function afterItsModule(calls: DebuggerCalls): Promise<ClassId | null> {
   const modules = await calls.bootClass('jdk.internal.module.Modules')
-  if (modules === null) return null
+  const type = await calls.bootClass('java.lang.Module')
+  if (modules === null || type === null) return null
   try {
-    await calls.staticOf(modules, 'loadModule(Ljava/lang/String;)Ljava/lang/Module;', [
+    const module = await calls.staticOf(modules, 'loadModule(Ljava/lang/String;)Ljava/lang/Module;', [
       await calls.string('java.instrument'),
     ])
+    if ('id' in module && module.id !== null)
+      await calls.of(module.id, type, 'implAddEnableNativeAccess()Ljava/lang/Module;')
   } catch (problem) {
     if (problem instanceof ThrownInTarget) return null
     throw problem
