@@ -5,6 +5,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { connect as connectSocket, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { isStopped, TargetStopped } from '../../attach/admission.ts'
+import { readTargetProcess } from '../../attach/target-process.ts'
 import { EX_NOHOST, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { granted, JdwpTarget, type Version } from '../../jdwp-client/index.ts'
 
@@ -39,7 +41,7 @@ export class NobodyAtPort extends JfluidError {
 export class NotDebuggerPort extends JfluidError {
   readonly exitCode = EX_PROTOCOL
   readonly hint =
-    'Give the address from the option -agentlib:jdwp=… of the JVM; another debugger may be connected to it.'
+    'Give the address from the option -agentlib:jdwp=… of the JVM. Another debugger may be connected to it, or its allow=… leave this machine out.'
   constructor(address: DebuggerAddress, problem: string) {
     super(`no JVM shakes hands with a debugger at ${textOf(address)}: ${problem}`)
   }
@@ -77,7 +79,7 @@ export interface DebuggedJvm {
 /**
  * Connects as a debugger. Whoever gets the answer has to `dispose` of `jvm`: then its threads run, and the port takes the next.
  *
- * @throws NobodyAtPort, NotDebuggerPort, DebuggerConnected, UnfitJvm, and those of the protocol
+ * @throws NobodyAtPort, NotDebuggerPort, TargetStopped, DebuggerConnected, UnfitJvm, and those of the protocol
  */
 export async function openDebuggerPort(address: DebuggerAddress): Promise<DebuggedJvm> {
   const socket = await listening(address)
@@ -87,7 +89,7 @@ export async function openDebuggerPort(address: DebuggerAddress): Promise<Debugg
   try {
     jvm = await JdwpTarget.over(socket, { handshakeMs: CONNECT_MS, replyMs: REPLY_MS })
   } catch (problem) {
-    throw handshakeProblem(address, problem)
+    throw handshakeProblem(address, local.port, problem)
   }
   try {
     const version = granted(await jvm.virtualMachine.version(), 'its version')
@@ -140,17 +142,23 @@ function connected(address: DebuggerAddress): Promise<Socket> {
   })
 }
 
-/** Somebody took the connection, and has not said `JDWP-Handshake`. */
-function handshakeProblem(address: DebuggerAddress, problem: unknown): unknown {
+/** Somebody took the connection, or the system for somebody, and nobody has said `JDWP-Handshake`. */
+function handshakeProblem(address: DebuggerAddress, ours: number, problem: unknown): unknown {
   if (!(problem instanceof Error)) return problem
+  const pid = processCalled(address, ours)
+  const called = pid === null ? undefined : readTargetProcess(pid)
+  if (called?.vmLibrary != null && isStopped(called.state)) return new TargetStopped(called.pid, called.state)
   return new NotDebuggerPort(address, problem.message)
 }
 
 // /proc/net/tcp: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …`, an address as
-// hex of bytes and port. State 01 is ESTABLISHED.
+// hex of bytes and port. One that nobody has accepted yet has no inode.
 const ESTABLISHED = '01'
+const LISTEN = '0A'
 
 interface Row {
+  /** As there. */
+  readonly localAddress: string
   readonly local: number
   readonly remote: number
   readonly state: string
@@ -170,7 +178,8 @@ function connections(): Row[] {
       .slice(1, -1)
       .map((line) => {
         const [, local = '', remote = '', state = '', , , , , , inode = ''] = line.trim().split(/\s+/)
-        return { local: portOf(local), remote: portOf(remote), state, inode }
+        const localAddress = local.slice(0, local.indexOf(':'))
+        return { localAddress, local: portOf(local), remote: portOf(remote), state, inode }
       })
   })
 }
@@ -184,11 +193,26 @@ function isServed({ port }: DebuggerAddress): boolean {
 
 /** The process of this machine that has the other end of our connection; null if none has that we may look at. */
 export function processServing({ address, local }: DebuggedJvm): number | null {
-  const sockets = new Set(
-    connections()
-      .filter((it) => it.local === address.port && it.remote === local.port)
-      .map((it) => `socket:[${it.inode}]`),
-  )
+  return processWith(endsOf(address, local.port))
+}
+
+/** The same; or the one that listens there, if that has not accepted our connection. */
+function processCalled(address: DebuggerAddress, ours: number): number | null {
+  const ends = endsOf(address, ours)
+  const isListener = (it: Row): boolean =>
+    it.state === LISTEN &&
+    it.local === address.port &&
+    ends.some(({ localAddress }) => localAddress === it.localAddress || /^0+$/.test(it.localAddress))
+  return processWith(ends) ?? processWith(connections().filter(isListener))
+}
+
+/** Other ends of our connection on this machine, which has one if that leads there. */
+function endsOf({ port }: DebuggerAddress, ours: number): Row[] {
+  return connections().filter((it) => it.local === port && it.remote === ours)
+}
+
+function processWith(rows: readonly Row[]): number | null {
+  const sockets = new Set(rows.filter(({ inode }) => inode !== '0').map(({ inode }) => `socket:[${inode}]`))
   if (sockets.size === 0) return null
   const pids = namesIn('/proc').filter((name) => /^\d+$/.test(name))
   const found = pids.find((pid) =>
