@@ -3,11 +3,12 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { basename, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { granted, JdwpTarget, type TypeId } from '../../src/jdwp-client/index.ts'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { CarriedJar } from '../../src/session/doors/carried-jar.ts'
 import { DebuggerCalls } from '../../src/session/doors/debugger-calls.ts'
+import { commonCleaner, wakeIfWaiting } from '../../src/session/doors/debugger-cleaner.ts'
 import { examineDebugged } from '../../src/session/doors/debugger-doctor.ts'
 import { standingThread } from '../../src/session/doors/debugger-stand.ts'
 import { foreseeThread, ownThread } from '../../src/session/doors/debugger-thread.ts'
@@ -25,7 +26,14 @@ import {
   temporaryDirectory,
 } from '../support/java-process.ts'
 import { forEachJdk, forNewestJdk, type Jdk, newest, oldest } from '../support/jdks.ts'
-import { callsByPath, jfluid, lines, readProfileJson, startRecording } from '../support/jfluid.ts'
+import {
+  callsByPath,
+  jfluid,
+  lines,
+  readProfileJson,
+  startJfluid,
+  startRecording,
+} from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
 /** `fix.KnownTree`, whose main thread waits for input, and a thread that does something now and then. */
@@ -193,6 +201,8 @@ interface Way {
   readonly port: number
   /** How often we have said something after the JVM had: a network's delay has to be waited for as often. */
   readonly turns: number
+  /** Told of each. */
+  onTurn: (turns: number) => void
   /** From now on nothing comes through, and nobody is told. */
   cut(): void
   close(): Promise<void>
@@ -215,23 +225,25 @@ async function forwarded(java: JavaProcess, before = 0): Promise<Way> {
       from.pipe(to)
       ways.push(from)
       from.on('data', () => {
-        if (from === near && !isOurs) turns++
+        if (from === near && !isOurs) way.onTurn(++turns)
         isOurs = from === near
       })
     }
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const { port } = server.address() as { port: number }
-  return {
+  const way: Way = {
     port,
     get turns() {
       return turns
     },
+    onTurn: () => {},
     cut: () => {
       for (const it of ways) it.unpipe().resume()
     },
     close: () => new Promise((closed) => server.close(() => closed())),
   }
+  return way
 }
 
 /** As the system has their names; a JVM without the attach mechanism tells none. */
@@ -265,6 +277,74 @@ forEachJdk((jdk) => {
     await java.line(/done/)
     await way.close()
   })
+})
+
+forEachJdk((jdk) => {
+  it('the thread of the JDK is interrupted while it stands, and only where it waits: what it cleans up is not', async () => {
+    await using waits = startJdwp(jdk, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
+    await waits.line(/ready/)
+    const jvm = await debug(waits, 1)
+    const cleaner = (await commonCleaner(jvm))!
+    const threads = jvm.threadReference
+    const interrupt = threads.interrupt.bind(threads)
+    const stood: number[] = []
+    vi.spyOn(threads, 'interrupt').mockImplementation(async (thread) => {
+      stood.push(granted(await threads.suspendCount(thread), 'suspensions'))
+      return await interrupt(thread)
+    })
+    expect(await wakeIfWaiting(jvm, cleaner)).toBe(true)
+    expect(stood).toEqual([1])
+    expect(await suspensions(jvm)).toBe(0)
+    await jvm.dispose()
+
+    await using works = startJdwp(jdk, 'suspend=n', [
+      ...occupied(await classes),
+      ...['fix.KnownTree', '1', '1'],
+    ])
+    await works.line(/ready/)
+    const other = await debug(works, 1)
+    expect(await wakeIfWaiting(other, (await commonCleaner(other))!)).toBe(false)
+    expect(await suspensions(other)).toBe(0)
+    await other.dispose()
+    works.send('run 1')
+    await works.line(/done/)
+    expect(works.stdout()).not.toContain('interrupted')
+  })
+})
+
+forNewestJdk((jdk) => {
+  it('a program without java.instrument is given it, and no warning of it', async () => {
+    // The JVM refuses the module's library to whoever has not been allowed it, which is to become the rule.
+    const options = ['--limit-modules', 'java.base,jdk.jdwp.agent', '--illegal-native-access=deny']
+    await using java = await startBeating(
+      jdk,
+      'suspend=n',
+      '50',
+      ...(jdk.version < 24 ? options.slice(0, 2) : options),
+    )
+    await java.line(/ready/)
+    const door = await jdwpDoor({ host: '127.0.0.1', port: await portOf(java) })
+    door.link.close()
+    door.leave()
+    java.send('run 1')
+    await java.line(/done/)
+    expect(java.stderr()).toBe('')
+  })
+})
+
+it('a JVM that is stopped is told so, and takes the next debugger once it goes on', async () => {
+  await using java = startJdwp(newest, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
+  await java.line(/ready/)
+  const address = { host: '127.0.0.1', port: await portOf(java) }
+  process.kill(java.pid, 'SIGSTOP')
+  await expect(jdwpDoor(address)).rejects.toMatchObject({
+    exitCode: 75,
+    message: `cannot attach to JVM ${java.pid}: it is stopped (SIGSTOP)`,
+  })
+  process.kill(java.pid, 'SIGCONT')
+  await (await debug(java, 2)).dispose()
+  java.send('run 1')
+  await java.line(/done/)
 })
 
 it('a thread is not taken for whose monitors others would wait', async () => {
@@ -337,6 +417,37 @@ forNewestJdk((jdk) => {
 const OPTIONS = { scheme: 'b' as const, roots: [], include: [], exclude: [], jdk: false, lookAhead: 0 }
 
 describe.runIf(FULL)('where nothing is shared', () => {
+  forEachJdk((jdk) => {
+    it('a client that is killed at any turn leaves no thread standing, and the port to the next', async () => {
+      const tmp = temporaryDirectory()
+      // It does nothing, so that the JDK's thread is the one that comes by.
+      await using java = startJdwp(jdk, 'suspend=n', [
+        ...[`-Djava.io.tmpdir=${tmp}`, '-cp', await classes, 'fix.KnownTree', '1', '1'],
+      ])
+      await java.line(/ready/)
+      const out = ['--duration', '200ms', '--out', join(tmp, 'p.jfluid')]
+      let debuggers = 0
+      for (let at = 1, isKilled = true; isKilled; at += 3) {
+        const way = await forwarded(java, debuggers)
+        const client = startJfluid('record', '--jdwp', `${way.port}`, ...ROOT, ...out)
+        way.onTurn = (turns) => {
+          if (turns === at) process.kill(client.pid, 'SIGKILL')
+        }
+        isKilled = (await client.exit).signal === 'SIGKILL'
+        await way.close()
+        const jvm = await debug(java, debuggers + 2)
+        debuggers += 2
+        await until(async () => (await suspensions(jvm)) === 0)
+        await until(async () => threadNames(java.pid).every((it) => it !== 'jfluid-door'))
+        expect(await wakeIfWaiting(jvm, (await commonCleaner(jvm))!), `killed at turn ${at}`).toBe(true)
+        await jvm.dispose()
+      }
+      expect(debuggers).toBeGreaterThan(20)
+      java.send('run 1')
+      await java.line(/done/)
+    }, 300_000)
+  })
+
   forEachJdk((jdk) => {
     it('a jar that a client has brought, and did not live to use, goes with the JVM, or with the next session', async () => {
       const tmp = temporaryDirectory()
