@@ -60,7 +60,7 @@ export class HostedSession implements Hosted {
   readonly operations: Operations = {
     find: async (args) => {
       const { target } = partsOf(args)
-      this.#pid ??= targetOf(String(target))
+      this.#pid ??= targetOf(String(target), false)
       return await this.#pid
     },
     start: async (args) => {

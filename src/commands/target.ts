@@ -66,20 +66,21 @@ function described(jvms: readonly Jvm[]): string {
 }
 
 /**
- * @param text  a process id, a main class or a part of one, a container; undefined to ask for it
+ * @param text    a process id, a main class or a part of one, a container; undefined to ask for it
+ * @param isHere  whoever gave it is at our terminal, and can be asked which of several it is; not so for a client of a proxy
  * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmInside, and what `insideContainer` does
  */
-export async function targetOf(text: string | undefined): Promise<number> {
+export async function targetOf(text: string | undefined, isHere = true): Promise<number> {
   if (text === undefined) return await picked()
-  if (isContainerName(text)) return await pidInside(text)
+  if (isContainerName(text)) return await pidInside(text, isHere)
   return /^\d*$/.test(text) ? parsePid(text) : pidNamed(text, listJvms())
 }
 
 /** The JVM of a container; of several, the one that is picked on a terminal. */
-async function pidInside(name: string): Promise<number> {
+async function pidInside(name: string, isHere: boolean): Promise<number> {
   const { isInside, jvms } = await lookInside(name)
   if (jvms.length === 1) return jvms[0]!.pid
-  if (isAsked()) return await picked(isInside)
+  if (isHere && isAsked()) return await picked(isInside)
   throw new AmbiguousName(name, jvms)
 }
 

@@ -1,7 +1,15 @@
 // A session in a proxy whose client asks for what nobody can do.
 
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import type { Jvm } from '../../src/attach/jvms.ts'
 import { HostedSession } from '../../src/commands/hosted-session.ts'
+
+const { pickJvm } = vi.hoisted(() => ({ pickJvm: vi.fn(async () => ({ pid: 1 })) }))
+vi.mock('../../src/tui/jvm-picker.tsx', () => ({ pickJvm }))
+vi.mock('../../src/commands/containers/named.ts', () => ({ insideContainer: async () => () => true }))
+vi.mock('../../src/attach/jvms.ts', () => ({
+  listJvms: () => [1, 2].map((pid) => ({ pid, mainClass: 'com.shop.Server' }) as Jvm),
+}))
 
 it.each([null, {}, { flags: null }, { flags: { root: ['a.B.c'] } }])(
   'one that was to start with %j, and did not, can be closed',
@@ -11,3 +19,24 @@ it.each([null, {}, { flags: null }, { flags: { root: ['a.B.c'] } }])(
     await session.close()
   },
 )
+
+/** Whoever started the proxy is at a terminal. */
+function onTerminal(): void {
+  for (const stream of [process.stdin, process.stdout]) {
+    const had = Object.getOwnPropertyDescriptor(stream, 'isTTY')
+    Object.defineProperty(stream, 'isTTY', { configurable: true, value: true })
+    onTestFinished(() => {
+      if (had === undefined) Reflect.deleteProperty(stream, 'isTTY')
+      else Object.defineProperty(stream, 'isTTY', had)
+    })
+  }
+}
+
+it('of several JVMs in a container none is taken, and nobody at the terminal of the proxy is asked which', async () => {
+  onTerminal()
+  const session = new HostedSession()
+  await expect(session.operations.find!({ target: 'container:shop' })).rejects.toThrow(
+    "'container:shop' may be any of 2 JVMs",
+  )
+  expect(pickJvm).not.toHaveBeenCalled()
+})
