@@ -5,7 +5,7 @@ import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { BadPattern } from '../reveal/errors.ts'
 import { isContainerName } from './containers/name.ts'
 import type { JdwpFlag, SessionFlags } from './options.ts'
-import { jvmsInside, jvmsNamed } from './target.ts'
+import { checkHere, jvmsInside, jvmsNamed } from './target.ts'
 import type { WaitFlags } from './wait-for.ts'
 
 /** Each has a buffer for events, and a thread of ours that reads them. */
@@ -78,6 +78,7 @@ export function checkAll(
 ): void {
   const { all } = flags
   if (all === undefined) return
+  checkHere(all, '--all')
   const given: readonly [what: string, isGiven: boolean, why: string, instead?: string][] = [
     [`'${pidText}'`, pidText !== undefined, 'both say which JVM is meant', 'Leave one of the two out.'],
     ['--jdwp', flags.jdwp !== undefined, "a debugger's port is that of one JVM"],

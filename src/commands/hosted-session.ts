@@ -19,7 +19,7 @@ import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { checkRemoteFlags } from './remote-flags.ts'
 import { sessionSteering } from './steering.ts'
-import { targetOf } from './target.ts'
+import { targetFromAfar } from './target.ts'
 
 /** What the client is told once it records. */
 export interface Started {
@@ -60,7 +60,7 @@ export class HostedSession implements Hosted {
   readonly operations: Operations = {
     find: async (args) => {
       const { target } = partsOf(args)
-      this.#pid ??= targetOf(String(target), false)
+      this.#pid ??= targetFromAfar(String(target))
       return await this.#pid
     },
     start: async (args) => {

@@ -64,7 +64,7 @@ export async function listenForClients(
   server.on('tlsClientError', (_, socket) => socket.destroy()) // it has no key, or another one
   await new Promise<void>((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException): void =>
-      reject(new ProxyCannotListen(address, error.code ?? error.message))
+      reject(new ProxyCannotListen(address, reasonOf(error), 'Give --listen another address or port.'))
     server.once('error', onError)
     server.listen(at.port, at.host, () => {
       server.off('error', onError)
@@ -89,6 +89,19 @@ export async function listenForClients(
   await sessions.end(signal)
   stop.dispose()
   process.exit(signalStatus(signal))
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return 'another program has that port'
+    case 'EADDRNOTAVAIL':
+      return 'that is no address of this machine'
+    case 'EACCES':
+      return 'this user may not have that port'
+    default:
+      return code ?? message
+  }
 }
 
 function keyFor(file: string | undefined): { readonly key: Buffer; readonly shown: string } {

@@ -3,6 +3,8 @@
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { readCpuMs } from '../attach/target-process.ts'
 import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { loginTo, remoteAddress } from '../remote/address.ts'
+import { JvmElsewhere } from '../remote/errors.ts'
 import type { JvmRow } from '../tui/jvm-list.ts'
 import type { IsInside } from './containers/inside.ts'
 import { isContainerName } from './containers/name.ts'
@@ -27,6 +29,20 @@ export class AmbiguousName extends JfluidError {
   constructor(name: string, jvms: readonly Jvm[]) {
     super(`'${name}' may be any of ${jvms.length} JVMs`)
     this.hint = `Give the process id: ${described(jvms)}`
+  }
+}
+
+/** A client on another machine sees no list of our JVMs. */
+export class NoJvmThere extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor(text: string, jvms: readonly Jvm[]) {
+    super(text === '' ? 'the address names no JVM' : `'${text}' is no JVM of that machine`)
+    const some = described(jvms.filter((it) => it.attachable === true))
+    this.hint =
+      some === ''
+        ? 'Run the proxy as the user of the JVM, or as root: it sees none there that it could attach to.'
+        : `Give one of those that are there: ${some}`
   }
 }
 
@@ -68,12 +84,32 @@ function described(jvms: readonly Jvm[]): string {
 /**
  * @param text    a process id, a main class or a part of one, a container; undefined to ask for it
  * @param isHere  whoever gave it is at our terminal, and can be asked which of several it is; not so for a client of a proxy
- * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmInside, and what `insideContainer` does
+ * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmInside, JvmElsewhere, and what `insideContainer` does
  */
 export async function targetOf(text: string | undefined, isHere = true): Promise<number> {
   if (text === undefined) return await picked()
+  checkHere(text, 'this command')
   if (isContainerName(text)) return await pidInside(text, isHere)
   return /^\d*$/.test(text) ? parsePid(text) : pidNamed(text, listJvms())
+}
+
+/**
+ * The same for a client on another machine.
+ *
+ * @throws NoJvmThere, AmbiguousName, NoJvmInside, and what `insideContainer` does
+ */
+export async function targetFromAfar(text: string): Promise<number> {
+  try {
+    return await targetOf(text, false)
+  } catch (error) {
+    throw error instanceof BadPid ? new NoJvmThere(text, listJvms()) : error
+  }
+}
+
+/** @throws JvmElsewhere, BadAddress: what could as well be the pattern of a main class is an address */
+export function checkHere(text: string, what: string): void {
+  const address = remoteAddress(text)
+  if (address !== null) throw new JvmElsewhere(text, what, loginTo(address))
 }
 
 /** The JVM of a container; of several, the one that is picked on a terminal. */

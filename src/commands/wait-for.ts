@@ -9,7 +9,7 @@ import { createProgress } from '../tui/progress.ts'
 import { isContainerName } from './containers/name.ts'
 import type { JdwpFlag } from './options.ts'
 import { signalStatus, stopSignal } from './signals.ts'
-import { AmbiguousName, jvmsNamed, targetOf } from './target.ts'
+import { AmbiguousName, checkHere, jvmsNamed, targetOf } from './target.ts'
 
 export interface WaitFlags {
   readonly waitFor?: string
@@ -69,6 +69,7 @@ export function checkWait(
   if (named !== undefined) throw new WaitForWithPid(named)
   if (isContainerName(waitFor))
     throw new BadPattern('main class', waitFor, 'it names a container', WAIT_INSIDE)
+  checkHere(waitFor, '--wait-for')
   if (waitFor.trim() === '') throw new BadPattern('main class', waitFor, 'it is empty', PATTERN_HINT)
 }
 

@@ -50,3 +50,15 @@ export function remoteAddress(text: string): RemoteAddress | null {
     where: text.slice(0, text.indexOf('/', 6) < 0 ? undefined : text.indexOf('/', 6)),
   }
 }
+
+/** As ssh has it. */
+export function loginName({ user, host }: RemoteAddress): string {
+  return user === null ? host : `${user}@${host}`
+}
+
+/** Words that open a shell there; null where no ssh is known to lead there. */
+export function loginTo(address: RemoteAddress): string | null {
+  const { by, port } = address
+  if (by !== 'ssh') return null
+  return ['ssh', ...(port === null ? [] : ['-p', String(port)]), loginName(address)].join(' ')
+}

@@ -23,6 +23,21 @@ export class BadAddress extends JfluidError {
   }
 }
 
+/** Most commands look at JVMs of their own machine. */
+export class JvmElsewhere extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  /**
+   * @param what   the command or the option
+   * @param login  words that open a shell there; null if they are not known
+   */
+  constructor(text: string, what: string, login: string | null) {
+    super(`'${text}' is a JVM of another machine, and ${what} is for those of this one`)
+    const how = login === null ? '' : ` (${login})`
+    this.hint = `Run it on that machine${how}; from here, attach and record take the address in place of a process id.`
+  }
+}
+
 /** What needs files of this machine, or its processes, cannot be asked of another. */
 export class NotFromAfar extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -134,9 +149,14 @@ export class ProxySays extends JfluidError {
 /** A proxy that cannot listen, or keep what it needs. */
 export class ProxyCannotListen extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Choose another address and port, or make the directory of the socket your own, mode 0700.'
-  constructor(where: string, reason: string) {
+  readonly hint: string
+  constructor(
+    where: string,
+    reason: string,
+    hint = 'Make the directory of the socket your own, mode 0700, or set TMPDIR to one that is.',
+  ) {
     super(`the proxy cannot listen at ${where}: ${reason}`)
+    this.hint = hint
   }
 }
 

@@ -7,7 +7,7 @@ import { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import type { JfluidError } from '../base/errors.ts'
-import type { RemoteAddress } from './address.ts'
+import { loginName, loginTo, type RemoteAddress } from './address.ts'
 import type { Way } from './caller.ts'
 import { CannotReach, WrongProxyKey } from './errors.ts'
 import { IDENTITY, TLS } from './key.ts'
@@ -33,9 +33,8 @@ const REMOTE_COMMAND = 'jfluid proxy --stdio'
 export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
   const program = env.JFLUID_SSH || 'ssh'
   const command = env.JFLUID_PROXY_COMMAND || REMOTE_COMMAND
-  const { user, host, port, where } = address
-  const there = user === null ? host : `${user}@${host}`
-  const words = ['ssh', ...(port === null ? [] : ['-p', String(port)]), there]
+  const { port, where } = address
+  const there = loginName(address)
   const said = new WeakMap<Duplex, () => Promise<JfluidError | null>>()
   return {
     where,
@@ -75,7 +74,7 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
           `${basename(program)} ended with ${status}${last === '' ? '' : `: ${last}`}`,
           status === 127
             ? 'Install jfluid on that machine, or say by JFLUID_PROXY_COMMAND what starts it there; JFLUID_SSH names ssh itself.'
-            : `Try it by hand: ${[...words, command.replace('--stdio', '--help')].join(' ')}`,
+            : `Try it by hand: ${[loginTo(address), command.replace('--stdio', '--help')].join(' ')}`,
         )
       })
       return Promise.resolve(both)

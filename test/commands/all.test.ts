@@ -27,6 +27,7 @@ it.each([
   [undefined, { liveness: true }, 'not go with --liveness: '],
   [undefined, { root: [] }, 'there is no root'],
   [undefined, { all: ' ' }, 'it is empty'],
+  [undefined, { all: 'tcp://shop7:7071/*' }, 'and --all is for those of this one'],
 ])('%s with %o is refused', (pid, more, message) => {
   expect(() => checkAll(pid, { ...FLAGS, ...more })).toThrow(message)
   expect(() => checkAll(undefined, FLAGS)).not.toThrow()

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Jvm } from '../../src/attach/jvms.ts'
 import { jvmsNamed, NoPid, pidNamed, targetOf } from '../../src/commands/target.ts'
+import { BadAddress, JvmElsewhere } from '../../src/remote/errors.ts'
 
 const jvm = (pid: number, mainClass: string | undefined, attachable: true | string = true): Jvm => ({
   ...{ pid, user: 'shop', uid: 1, version: '25', vm: undefined, mainClass, command: mainClass },
@@ -50,6 +51,19 @@ it('a number is a process id, whatever runs', async () => {
   expect(await targetOf('4711')).toBe(4711)
   await expect(targetOf('0')).rejects.toThrow("'0' is not a process id")
   await expect(targetOf('')).rejects.toThrow("'' is not a process id")
+})
+
+it.each([
+  ['ssh://deploy@shop7:2222/4711', 'that machine (ssh -p 2222 deploy@shop7); from here'],
+  ['tcp://shop7:7071/4711', 'that machine; from here'],
+])('%s is of another machine', async (address, hint) => {
+  const error = await targetOf(address).catch((it: unknown) => it)
+  expect(error).toBeInstanceOf(JvmElsewhere)
+  expect((error as JvmElsewhere).message).toBe(
+    `'${address}' is a JVM of another machine, and this command is for those of this one`,
+  )
+  expect((error as JvmElsewhere).hint).toContain(hint)
+  await expect(targetOf('tcp://shop7/4711')).rejects.toBeInstanceOf(BadAddress)
 })
 
 it('who gives none, where nobody can be asked, is told what there is', () => {

@@ -8,7 +8,7 @@ const { pickJvm } = vi.hoisted(() => ({ pickJvm: vi.fn(async () => ({ pid: 1 }))
 vi.mock('../../src/tui/jvm-picker.tsx', () => ({ pickJvm }))
 vi.mock('../../src/commands/containers/named.ts', () => ({ insideContainer: async () => () => true }))
 vi.mock('../../src/attach/jvms.ts', () => ({
-  listJvms: () => [1, 2].map((pid) => ({ pid, mainClass: 'com.shop.Server' }) as Jvm),
+  listJvms: () => [1, 2].map((pid) => ({ pid, mainClass: 'com.shop.Server', attachable: true }) as Jvm),
 }))
 
 it.each([null, {}, { flags: null }, { flags: { root: ['a.B.c'] } }])(
@@ -19,6 +19,17 @@ it.each([null, {}, { flags: null }, { flags: { root: ['a.B.c'] } }])(
     await session.close()
   },
 )
+
+it.each([
+  ['', 'the address names no JVM'],
+  ['Shopp', "'Shopp' is no JVM of that machine"],
+])('a client that asks for %j is told what JVMs are there', async (target, message) => {
+  const asked = new HostedSession().operations.find!({ target })
+  await expect(asked).rejects.toMatchObject({
+    message,
+    hint: 'Give one of those that are there: 1 (com.shop.Server), 2 (com.shop.Server)',
+  })
+})
 
 /** Whoever started the proxy is at a terminal. */
 function onTerminal(): void {
