@@ -65,9 +65,13 @@ function remoteSteering(session: RemoteSession, view: RemoteView, directory: str
     async changeRoot(text, onPhase) {
       onPhase(`asked for by ${session.where}`)
       const name = nameNow(session.pid, SNAPSHOT.extension)
-      return await session.changeRoot(text, join(directory, name), (profile) =>
+      const { generation } = view
+      const told = await session.changeRoot(text, join(directory, name), (profile) =>
         keepIn(directory, name, profile),
       )
+      // The proxy says so before a picture has come: what is shown until then goes with the old root.
+      await view.notOf(generation)
+      return told
     },
     leaveOut: (text) => session.steer('leave out', text),
     add: (text) => session.steer('add', text),
@@ -114,6 +118,11 @@ class RemoteView {
   /** Of what is shown: ids of methods and nodes are those of one. */
   get generation(): number {
     return this.#generation
+  }
+
+  /** Until what is shown is of another generation. */
+  async notOf(generation: number): Promise<void> {
+    while (this.#generation === generation) await this.snapshot(false)
   }
 
   get byHand(): ByHandFacts['rows'] {

@@ -1,15 +1,22 @@
 // What a view elsewhere has of many threads: no more than the link is to bear, and all of them in the end.
 
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Snapshot, Tree } from '../../src/cct/tree.ts'
-import { HostedView } from '../../src/commands/hosted-view.ts'
+import { HostedView, type PictureFacts } from '../../src/commands/hosted-view.ts'
 import { RemoteSession } from '../../src/commands/remote-session.ts'
 import { remoteSource } from '../../src/commands/remote-source.ts'
+import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
 import type { Caller } from '../../src/remote/caller.ts'
-import { NotAProxy } from '../../src/remote/errors.ts'
+import { NotAProxy, ProxySays } from '../../src/remote/errors.ts'
 import { Pace } from '../../src/remote/pace.ts'
+import { BEFORE, PIECE_BYTES } from '../../src/remote/protocol.ts'
 import type { LiveSource } from '../../src/tui/live-source.ts'
+import type { ByHandRow } from '../../src/tui/steering.ts'
 import { encodeFrame, FrameReader } from '../../src/wire/frame.ts'
+import { profileOf } from '../profile/trees.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
 
 const THREADS = 1000
 const SECONDS = 60
@@ -94,6 +101,115 @@ it('all of them come, as they are, and those that have ended go; what is as befo
   const { threads, ...others } = snapshotOf(THREADS, 2)
   now = { ...others, threads: threads.slice(3) }
   await expect.poll(seen, { timeout: 30_000, interval: 0 }).toEqual(there())
+})
+
+/** What is left out by hand, over the wire. */
+function steered(rows: () => ByHandRow[], isLeftOut: (id: number) => boolean) {
+  const source = {
+    snapshot: async () => snapshotOf(0, 1),
+    status: () => ({ pid: 1 }),
+    methodName: () => ({ class: 'a.B', method: 'c', descriptor: '(I)V', loader: '' }),
+    steering: {
+      get byHand() {
+        return rows()
+      },
+      isLeftOut,
+    },
+  }
+  const there = { generation: 0 }
+  const view = new HostedView(there, source as unknown as LiveSource)
+  const pace = new Pace()
+  const facts: PictureFacts[] = []
+  const ask = async (operation: string, args: unknown): Promise<unknown> => {
+    if (operation !== 'picture') return await answers[operation]!(args)
+    const [picture] = new FrameReader().push(encodeFrame([await view.picture(args, pace)]))[0]!
+    facts.push(JSON.parse((picture as string[])[2]!))
+    return picture
+  }
+  const answers: { [operation: string]: (args: unknown) => Promise<unknown> } = {
+    start: async () => '{"pid":7,"timesRegions":false,"matches":[]}',
+    ended: () => new Promise(() => {}),
+  }
+  const caller = { where: 'test://there', lostForMs: null, problem: null, ask } as unknown as Caller
+  return { there, facts, answers, session: () => RemoteSession.start(caller, {} as never) }
+}
+
+it('what is left out by hand is told once, what comes of it as it changes, and all anew with another root', async () => {
+  const row = { what: 'exclude', text: 'a.B.c(int)', atMs: 5, methods: 1, below: 0 } as const
+  let rows: ByHandRow[] = []
+  let leftOut = new Set<number>()
+  const { there, facts, session } = steered(
+    () => rows,
+    (id) => leftOut.has(id),
+  )
+  const source = remoteSource(await session())
+  const seen = async () => {
+    await source.snapshot(false)
+    return [source.steering!.byHand, source.steering!.isLeftOut(1), source.steering!.generation]
+  }
+  expect(await seen()).toEqual([[], false, 0])
+  rows = [row]
+  leftOut = new Set([1])
+  expect(await seen()).toEqual([[row], true, 0])
+  expect(await seen()).toEqual([[row], true, 0])
+  expect(facts.map(({ byHand }) => byHand)).toEqual([undefined, { rows: [row], leftOut: [1] }, undefined])
+  leftOut = new Set()
+  await expect.poll(seen).toEqual([[row], false, 0])
+  there.generation++
+  leftOut = new Set([1])
+  expect(await seen()).toEqual([[row], true, 1])
+  rows = []
+  expect(await seen()).toEqual([[], false, 1])
+  expect(source.steering!.textOf(1, 'method')).toBe('a.B.c(int)')
+  expect(source.steering!.textOf(2, 'method')).toBe(null)
+})
+
+it('another root is said to be recorded once it is what is shown', async () => {
+  const { there, answers, session } = steered(
+    () => [],
+    () => false,
+  )
+  const source = remoteSource(await session())
+  await source.snapshot(false)
+  answers.steer = async (args) => {
+    expect(args).toMatchObject({ what: 'root', text: 'a.B.c(int)' })
+    there.generation++
+    return 'recorded from zero: a.B.c(int)'
+  }
+  const changed = source.steering!.changeRoot('a.B.c(int)', () => {})
+  expect(source.steering!.generation).toBe(0)
+  expect(await changed).toBe('recorded from zero: a.B.c(int)')
+  expect(source.steering!.generation).toBe(1)
+})
+
+it('what was recorded before a change of roots that failed comes over, and is where the proxy was told', async () => {
+  const { answers, session } = steered(
+    () => [],
+    () => false,
+  )
+  const directory = temporaryDirectory('jfluid-before-')
+  const source = remoteSource(await session(), directory)
+  const before = profileOf('main 1x 20ns')
+  const file = encodeProfile(before)
+  let place = ''
+  answers.steer = async (args) => {
+    place = (args as { place: string }).place
+    throw new ProxySays(['OldRootsAgain', `the old roots again (before: ${place}): oh`, 'Try again.', 69])
+  }
+  answers.piece = async (args) => {
+    const { of, at } = args as { of: number; at: number }
+    return of === BEFORE ? file.subarray(at, at + PIECE_BYTES) : Buffer.alloc(0)
+  }
+  answers.before = async () => file.length
+  const change = (): Promise<string> => source.steering!.changeRoot('a.B.c(int)', () => {})
+  await expect(change()).rejects.toThrow(/^the old roots again \(before: .*\.jfluid\): oh$/)
+  expect(readdirSync(directory).map((name) => join(directory, name))).toEqual([place])
+  expect(decodeProfile(readFileSync(place), place)).toEqual(before)
+  answers.before = async () => null // nothing was lost
+  await expect(change()).rejects.toThrow(/oh$/)
+  answers.before = async () => file.length + 1
+  await expect(change()).rejects.toThrow(/oh; it is lost: .*a piece of a profile that is none$/)
+  expect(readdirSync(directory)).toHaveLength(1)
 })
 
 it('a profile whose pieces are shorter or longer than they should be is none', async () => {
