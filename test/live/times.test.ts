@@ -89,11 +89,16 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     return recording
   }
 
-  async function finished(recording: Recording): Promise<JsonProfile> {
+  async function stopped(recording: Recording): Promise<JsonProfile> {
     const profile = await recording.stop()
     expect(profile.truncated).toBe(false)
-    expect(profile.instrumentation.gaps).toBe(0)
     expectExactSums(profile)
+    return profile
+  }
+
+  async function finished(recording: Recording): Promise<JsonProfile> {
+    const profile = await stopped(recording)
+    expect(profile.instrumentation.gaps).toBe(0)
     return profile
   }
 
@@ -190,7 +195,9 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const bare = Number(/^bare (\d+)$/m.exec(java.stdout())?.[1])
     const recording = await recorded(java)
     await command(java, 'loads 50 10')
-    const profile = await finished(recording)
+    // On a busy machine a client that has just begun answers a first call after its bound, and that is told
+    // as a gap. A round that met one is not the least of them, and it is charged no more for it.
+    const profile = await stopped(recording)
     const rounds = phases(java, 'loads')
     const charged = profile.threads.map((it) => nodeAt(it.roots, 'task', 'loads').totalNs)
     expect([rounds.length, charged.length]).toEqual([10, 10])
