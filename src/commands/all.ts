@@ -23,7 +23,7 @@ interface Misplaced {
 
 const ONE_BY_ONE = 'Leave it out, or record each JVM by itself: jfluid record <pid>'
 const AS_MANY = 'Leave one of the two out: start it when all are there.'
-const LATER = 'Leave it out, and push the file of each JVM afterwards: jfluid push <file> <url>'
+const LATER = 'Leave it out, and push the file of each JVM afterwards: jfluid push <file> --to <url>'
 
 /** What is of one JVM, or has no sum. */
 export class NotWithAll extends JfluidError {

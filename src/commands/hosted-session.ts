@@ -17,7 +17,7 @@ import { liveSource } from './live.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
-import { checkRemoteFlags } from './remote-flags.ts'
+import { checkRemoteFlags, flagsFromAfar } from './remote-flags.ts'
 import { sessionSteering } from './steering.ts'
 import { targetFromAfar } from './target.ts'
 
@@ -64,8 +64,8 @@ export class HostedSession implements Hosted {
       return await this.#pid
     },
     start: async (args) => {
-      const flags = partsOf(partsOf(args).flags)
-      this.#starting ??= this.#start(flags as unknown as SessionFlags)
+      const flags = flagsFromAfar(partsOf(partsOf(args).flags))
+      this.#starting ??= this.#start(flags)
       const session = await this.#starting
       const { pid, timesRegions } = session
       return jsonText({ pid, timesRegions, matches: describeMatches(session) } satisfies Started)

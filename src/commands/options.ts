@@ -216,10 +216,14 @@ export interface SessionFlags {
   readonly maxContexts?: number
 }
 
-const MOST_OVERHEAD = 10
-const LEAST_CONTEXTS = 1000
+/** 1000 %. */
+export const MOST_OVERHEAD = 10
+export const LEAST_CONTEXTS = 1000
 /** 2 GiB, and as much for pictures. */
-const MOST_CONTEXTS = 2 ** 24
+export const MOST_CONTEXTS = 2 ** 24
+/** As `count` and `every` take them: nine digits, and six. */
+export const MOST_COUNT = 999_999_999
+export const MOST_EVERY = 999_999
 const DEFAULT_EVERY = '1ms'
 /** As in Komorium's evaluation: programs are periodic, too. */
 const DEFAULT_RANDOM = 100

@@ -4,7 +4,6 @@ import { dirname } from 'node:path'
 import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import type { RemoteAddress } from '../remote/address.ts'
-import type { Caller } from '../remote/caller.ts'
 import { NotFromAfar } from '../remote/errors.ts'
 import { type Leave, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -16,6 +15,7 @@ import { checkRemoteFlags } from './remote-flags.ts'
 import { left } from './remote-record.ts'
 import { RemoteSession } from './remote-session.ts'
 import { remoteSource } from './remote-source.ts'
+import { startedFromAfar } from './remote-start.ts'
 import { say } from './say.ts'
 import { endingSignals, stopSignal } from './signals.ts'
 
@@ -29,19 +29,19 @@ export async function attachRemote(address: RemoteAddress, flags: AttachFlags): 
   if (problem !== null) throw problem
   preloadScreen()
   const progress = createProgress(process.stderr)
-  let caller: Caller | undefined
+  progress.phase(`connecting by ${address.where}`)
+  const caller = await RemoteSession.reach(address).finally(() => progress.close())
   try {
-    progress.phase(`connecting by ${address.where}`)
-    caller = await RemoteSession.reach(address)
-    const pid = await RemoteSession.find(caller, address.target)
-    progress.phase(`attaching to ${pid} by ${address.where}`)
     const { out: _, ...asked } = flags
-    const session = await RemoteSession.start(caller, asked)
-    progress.close()
-    await shown(session, place, later)
+    const stop = stopSignal()
+    // The screen listens itself, and asks who does.
+    const session = await startedFromAfar(caller, { address, flags: asked, stop, progress }).finally(() => {
+      progress.close()
+      stop.dispose()
+    })
+    if (session !== null) await shown(session, place, later)
   } finally {
-    progress.close()
-    await caller?.leave()
+    await caller.leave()
   }
 }
 

@@ -10,7 +10,8 @@ import { commandOptions } from './options.ts'
 import type { RecordFlags } from './record.ts'
 import { checkRemoteFlags } from './remote-flags.ts'
 import { RemoteSession } from './remote-session.ts'
-import { keepStatus, signalStatus, stopSignal } from './signals.ts'
+import { startedFromAfar } from './remote-start.ts'
+import { keepStatus, stopSignal } from './signals.ts'
 
 /** From one look to the next. */
 const LOOK_MS = 500
@@ -26,27 +27,13 @@ export async function recordRemote(address: RemoteAddress, flags: RecordFlags): 
   const caller = await RemoteSession.reach(address)
   const stop = stopSignal()
   try {
-    const pid = await Promise.race([RemoteSession.find(caller, address.target), stop.fired])
-    if (typeof pid === 'string') {
-      progress.done('interrupted before anything was touched')
-      process.exitCode = signalStatus(pid)
-      return
-    }
-    const place = await Destination.of(flags, to, pid, (line) => progress.note(line))
-    progress.phase(`attaching to ${pid} by ${address.where}`)
-    const { out: _, push: __, ...session } = flags
-    const starting = RemoteSession.start(caller, session)
-    const first = await Promise.race([starting, stop.fired])
-    if (typeof first === 'string') {
-      await starting.catch(() => {}) // it has not begun
-      const how = (await caller.leave())
-        ? 'the agent has left'
-        : 'the proxy did not say whether the agent has left'
-      progress.done(`interrupted before anything was recorded; ${how} JVM ${pid}`)
-      process.exitCode = signalStatus(first)
-      return
-    }
-    await recordStarted(first, durationMs, place, stop, progress)
+    const { out: _, push: __, ...asked } = flags
+    let place: Destination | undefined
+    const session = await startedFromAfar(caller, { address, flags: asked, stop, progress }, async (pid) => {
+      place = await Destination.of(flags, to, pid, (line) => progress.note(line))
+    })
+    if (session === null || place === undefined) return
+    await recordStarted(session, durationMs, place, stop, progress)
   } finally {
     await caller.leave()
     keepStatus()

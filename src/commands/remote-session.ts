@@ -9,7 +9,7 @@ import { NoProxyKey, NotAProxy, ProxySays, readErrorFrame } from '../remote/erro
 import { keyOfEnvironment } from '../remote/key.ts'
 import { BEFORE, FINISHED, PIECE_BYTES } from '../remote/protocol.ts'
 import { sshWay, tcpWay } from '../remote/ways.ts'
-import type { KeepProfile } from '../session/changed-roots.ts'
+import { type KeepProfile, OldRootsAgain } from '../session/changed-roots.ts'
 import type { SessionStatus } from '../session/session.ts'
 import type { Saved } from './autosave.ts'
 import type { Left, Started } from './hosted-session.ts'
@@ -39,6 +39,8 @@ export class RemoteSession implements Saved {
   /** Why, where it was the proxy. All that comes then is the profile. */
   #proxyEnded: string | null = null
   #finishing: Promise<Finished> | undefined
+  /** By where it was to be, where else what was recorded before a change of roots is; null if it is lost. */
+  readonly #elsewhere = new Map<string, string | null>()
   /** Resolves when the session ends otherwise than by `finish`; rejects when nobody can be asked any more. */
   readonly ended: Promise<string>
 
@@ -76,13 +78,20 @@ export class RemoteSession implements Saved {
   /** @throws ProxySays: BadPid, AmbiguousName, NoPid, there */
   static async find(caller: Caller, target: string): Promise<number> {
     const pid = await caller.ask('find', { target })
-    if (typeof pid !== 'number') throw new NotAProxy(caller.where, 'a process id that is no number')
+    if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid < 1)
+      throw new NotAProxy(caller.where, 'a process id that is no number')
     return pid
   }
 
-  /** @throws ProxySays: what an attach there says */
-  static async start(caller: Caller, flags: SessionFlags): Promise<RemoteSession> {
-    return new RemoteSession(caller, parsed<Started>(caller, await caller.ask('start', { flags })))
+  /**
+   * @param pid  of the JVM that `find` has told
+   * @throws ProxySays: what an attach there says
+   */
+  static async start(caller: Caller, pid: number, flags: SessionFlags): Promise<RemoteSession> {
+    const started = parsed<Started>(caller, await caller.ask('start', { flags }))
+    // It is in the names of files here.
+    if (started.pid !== pid) throw new NotAProxy(caller.where, 'a session of another JVM')
+    return new RemoteSession(caller, started)
   }
 
   get pid(): number {
@@ -143,13 +152,31 @@ export class RemoteSession implements Saved {
     try {
       return await this.steer('root', text, place)
     } catch (error) {
-      if (!(error instanceof ProxySays)) throw error
+      if (!(error instanceof ProxySays && error.name === OldRootsAgain.name)) throw error
       const also = await this.#keepBefore(keep).then(
-        (path) => (path === null || path === place ? null : `it is in ${path} instead`),
-        (lost: unknown) => `it is lost: ${lost instanceof Error ? lost.message : String(lost)}`,
+        (path) => (path === null || path === place ? null : this.#isNotIn(place, path)),
+        (lost: unknown) => this.#isNotIn(place, null, lost),
       )
       throw also === null ? error : new ProxySays(error.with(also))
     }
+  }
+
+  /** @returns what to tell the user */
+  #isNotIn(place: string, path: string | null, lost?: unknown): string {
+    this.#elsewhere.set(place, path)
+    if (path !== null) return `it is in ${path} instead`
+    return `it is lost: ${lost instanceof Error ? lost.message : String(lost)}`
+  }
+
+  /** The proxy has said where that is to be before it was there. */
+  #withRealPlaces(profile: Profile): Profile {
+    const warnings = profile.warnings.map((warning) => {
+      let right = warning
+      for (const [place, path] of this.#elsewhere)
+        right = right.replace(` is in ${place} (`, () => (path === null ? ' is lost (' : ` is in ${path} (`))
+      return right
+    })
+    return { ...profile, warnings }
   }
 
   /** @returns where what was recorded before is; null if it is not lost */
@@ -206,7 +233,7 @@ export class RemoteSession implements Saved {
         pieces.push(piece)
       }
     }
-    return decodeProfile(Buffer.concat(pieces), `the profile by ${this.where}`)
+    return this.#withRealPlaces(decodeProfile(Buffer.concat(pieces), `the profile by ${this.where}`))
   }
 }
 

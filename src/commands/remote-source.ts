@@ -73,9 +73,9 @@ function remoteSteering(session: RemoteSession, view: RemoteView, directory: str
       await view.notOf(generation)
       return told
     },
-    leaveOut: (text) => session.steer('leave out', text),
-    add: (text) => session.steer('add', text),
-    takeBack: (text) => session.steer('take back', text),
+    leaveOut: (text) => view.after(session.steer('leave out', text)),
+    add: (text) => view.after(session.steer('add', text)),
+    takeBack: (text) => view.after(session.steer('take back', text)),
   }
 }
 
@@ -103,6 +103,8 @@ class RemoteView {
   #byHand: ByHandFacts = NOTHING_BY_HAND
   #leftOut = new Set<number>()
   #last: Snapshot | undefined
+  /** Whether somebody looks at them. */
+  #perThread = false
   #asked: { readonly perThread: boolean; readonly picture: Promise<Snapshot> } | undefined
   #askedAt = Number.NEGATIVE_INFINITY
 
@@ -125,6 +127,15 @@ class RemoteView {
     while (this.#generation === generation) await this.snapshot(false)
   }
 
+  /** What is by hand goes with what was steered, where no picture is asked for, too: one that is frozen. */
+  async after(steered: Promise<string>): Promise<string> {
+    const told = await steered
+    // One that is on its way may be from before. Whoever draws it is told what is wrong with it.
+    await this.#asked?.picture.catch(() => {})
+    await this.snapshot(this.#perThread).catch(() => {})
+    return told
+  }
+
   get byHand(): ByHandFacts['rows'] {
     return this.#byHand.rows
   }
@@ -144,6 +155,7 @@ class RemoteView {
 
   /** One at a time: each goes on from the one before. One that is late is not waited for: the view would rest as long. */
   async snapshot(perThread: boolean): Promise<Snapshot> {
+    this.#perThread = perThread
     const late = performance.now() + LATE_MS
     for (;;) {
       const asked = this.#asked ?? this.#ask(perThread)

@@ -39,7 +39,7 @@ export class NoSuchTracedCall extends JfluidError {
   }
 }
 
-const MOST_CALLS = 1000
+export const MOST_CALLS = 1000
 
 export function traceCount(text: string): number {
   const number = /^\d{1,4}$/.test(text) ? Number(text) : 0

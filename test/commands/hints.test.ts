@@ -7,6 +7,7 @@ import { expect, it } from 'vitest'
 import { shellWord } from '../../src/base/shell-word.ts'
 import { outcome } from '../../src/commands/outcome.ts'
 import { ProfileOnlyAutosaved, ProfilePutElsewhere } from '../../src/commands/place.ts'
+import { commandLine } from '../../src/commands/program.ts'
 import { NoTreeInProfile } from '../../src/export/errors.ts'
 import { CannotWriteProfile } from '../../src/profile/errors.ts'
 import { OldRootsAgain } from '../../src/session/changed-roots.ts'
@@ -38,11 +39,28 @@ it('hints quote a path with blanks', () => {
   for (const hint of hints) expect(hint).toContain("jfluid report '/my files/p.jfluid'")
 })
 
-it('no command with a file is told without', () => {
+/** What a pattern finds in all of the source, by its first group. */
+function told(pattern: RegExp): string[] {
   const folder = join(import.meta.dirname, '../../src')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((it) => it.endsWith('.ts'))
-  const commands = files.flatMap((file) => [
-    ...readFileSync(join(folder, file), 'utf8').matchAll(/jfluid (?:report|open|export|compare) (\$\{\w+)/g),
+  return files.flatMap((file) => [
+    ...[...readFileSync(join(folder, file), 'utf8').matchAll(pattern)].map((it) => it[1]),
   ])
-  expect(new Set(commands.map((it) => it[1]))).toEqual(new Set(['$' + '{shellWord']))
+}
+
+it('no command with a file is told without', () => {
+  const commands = told(/jfluid (?:report|open|export|compare) (\$\{\w+)/g)
+  expect(new Set(commands)).toEqual(new Set(['$' + '{shellWord']))
+})
+
+// With a place for what only its reader knows, to the end of what is said: a command to be typed.
+const TO_BE_TYPED = /jfluid ((?:[\w./-]+ |<[^<>]+> )*<[^<>]+>(?: [\w./-]+| <[^<>]+>)*)(?=['`])/g
+
+it.each(told(TO_BE_TYPED))('jfluid %s is a command that there is', async (line) => {
+  const program = commandLine('1.2.3')
+  for (const command of program.commands) {
+    command.action(() => {}).exitOverride()
+    command.configureOutput({ writeErr: () => {} })
+  }
+  await program.parseAsync(line.replaceAll(/<[^<>]+>/g, '1').split(' '), { from: 'user' })
 })

@@ -35,7 +35,11 @@ forEachJdk((jdk) => {
     onTestFinished(async () => void (await caller.leave()))
     await RemoteSession.find(caller, String(java.pid))
     const plain = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, rare: 'arm' } as const
-    const session = await RemoteSession.start(caller, { ...plain, root: ['fix.KnownTree.task'], ...more })
+    const session = await RemoteSession.start(caller, java.pid, {
+      ...plain,
+      root: ['fix.KnownTree.task'],
+      ...more,
+    })
     const source = remoteSource(session)
     for (let round = 1; round <= 3; round++) {
       await source.snapshot(round === 2)

@@ -194,6 +194,26 @@ forNewestJdk((jdk) => {
     await nothingIsLeft(there, java)
   })
 
+  it.each(['attach', 'record'])(
+    'Ctrl-C while %s is on its way in: the JVM is left as it was',
+    async (command) => {
+      const there = machine()
+      const java = await knownTree(jdk)
+      const args = [command, `ssh://there/${java.pid}`, ...ROOT, '--out', newFile()]
+      const terminal = Terminal.jfluid(args, { columns: 110, before: exported(there.env) })
+      const attaching = new RegExp(`attaching to ${java.pid} by ssh://there`)
+      await terminal.until((screen) => attaching.test(screen.join('\n')))
+      terminal.send('\x03')
+      expect((await terminal.exit).code).toBe(130)
+      expect(terminal.scrollback().join('')).toContain(
+        `interrupted before anything was recorded; the agent has left JVM ${java.pid}`,
+      )
+      await nothingIsLeft(there, java)
+      java.send('run 1')
+      await java.line(/done/)
+    },
+  )
+
   it('a proxy that is killed: the client says so, what was autosaved stays, the JVM restores itself', async () => {
     const there = machine()
     const java = await knownTree(jdk)

@@ -131,7 +131,7 @@ function steered(rows: () => ByHandRow[], isLeftOut: (id: number) => boolean) {
     ended: () => new Promise(() => {}),
   }
   const caller = { where: 'test://there', lostForMs: null, problem: null, ask } as unknown as Caller
-  return { there, facts, answers, session: () => RemoteSession.start(caller, {} as never) }
+  return { there, facts, answers, session: () => RemoteSession.start(caller, 7, {} as never) }
 }
 
 it('what is left out by hand is told once, what comes of it as it changes, and all anew with another root', async () => {
@@ -162,6 +162,30 @@ it('what is left out by hand is told once, what comes of it as it changes, and a
   expect(await seen()).toEqual([[], false, 1])
   expect(source.steering!.textOf(1, 'method')).toBe('a.B.c(int)')
   expect(source.steering!.textOf(2, 'method')).toBe(null)
+})
+
+it('what was steered is known when it is said, though nobody asks for a picture', async () => {
+  const row = { what: 'exclude', text: 'a.B.c(int)', atMs: 5, methods: 1, below: 0 } as const
+  let rows: ByHandRow[] = []
+  const { answers, session } = steered(
+    () => rows,
+    () => rows.length > 0,
+  )
+  const { snapshot, steering } = remoteSource(await session())
+  await snapshot(false)
+  answers.steer = async (args) => {
+    rows = (args as { what: string }).what === 'take back' ? [] : [row]
+    return 'done'
+  }
+  const seen = () => [steering!.byHand, steering!.isLeftOut(1)]
+  const early = snapshot(false) // has been asked for before
+  expect(await steering!.leaveOut(row.text)).toBe('done')
+  expect(seen()).toEqual([[row], true])
+  await early
+  await steering!.takeBack(row.text)
+  expect(seen()).toEqual([[], false])
+  await steering!.add(row.text)
+  expect(seen()).toEqual([[row], true])
 })
 
 it('another root is said to be recorded once it is what is shown', async () => {
@@ -220,14 +244,28 @@ it('a profile whose pieces are shorter or longer than they should be is none', a
       piece: Buffer.alloc(length),
     }
     const caller = { where: 'test://there', ask: async (operation: string) => answers[operation] }
-    const session = await RemoteSession.start(caller as unknown as Caller, {} as never)
+    const session = await RemoteSession.start(caller as unknown as Caller, 1, {} as never)
     await expect(session.profileSoFar('a test')).rejects.toThrow(/a piece of a profile that is none/)
   }
 })
 
 it('an answer that is no object is that of no proxy', async () => {
   const caller = { where: 'test://there', ask: async () => 'null' }
-  await expect(RemoteSession.start(caller as unknown as Caller, {} as never)).rejects.toBeInstanceOf(
+  await expect(RemoteSession.start(caller as unknown as Caller, 1, {} as never)).rejects.toBeInstanceOf(
     NotAProxy,
   )
+})
+
+it.each([2, '1', '/../../etc/x', null, 1.5])(
+  'a session of JVM %j is not that of the one that was asked for',
+  async (pid) => {
+    const answer = JSON.stringify({ pid, timesRegions: false, matches: [] })
+    const caller = { where: 'test://there', ask: async () => answer } as unknown as Caller
+    await expect(RemoteSession.start(caller, 1, {} as never)).rejects.toThrow(/a session of another JVM$/)
+  },
+)
+
+it.each(['1', 0, -1, 1.5, Number.NaN, 2 ** 60])('a process id %j is that of no proxy', async (pid) => {
+  const caller = { where: 'test://there', ask: async () => pid } as unknown as Caller
+  await expect(RemoteSession.find(caller, 'Shop')).rejects.toBeInstanceOf(NotAProxy)
 })

@@ -10,28 +10,40 @@ import type { Profile } from '../../src/profile/profile.ts'
 import { Caller } from '../../src/remote/caller.ts'
 import { Host } from '../../src/remote/host.ts'
 import { BEFORE, PIECE_BYTES } from '../../src/remote/protocol.ts'
-import { OldRootsAgain } from '../../src/session/changed-roots.ts'
+import { CannotChangeRoots, type KeepProfile, OldRootsAgain } from '../../src/session/changed-roots.ts'
 import { profileOf } from '../profile/trees.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 
 const PLACE = 'out/jfluid-7.jfluid'
 const RECORDED = encodeProfile(profileOf('main 2x 10ns ( work 3x 4ns )'))
 
-/** A client of a session there that cannot record another root. @param before  what it would have lost; null: nothing */
-async function failing(before: Buffer | null): Promise<RemoteSession> {
+/**
+ * A client of a session there that cannot record another root.
+ *
+ * @param before  what it would have lost; null: nothing
+ * @param problem  of that, and where that is
+ */
+async function failing(
+  before: Buffer | null,
+  problem = (place: string | null): Error => new OldRootsAgain(new Error('no room'), place),
+): Promise<RemoteSession> {
+  let following = Buffer.alloc(0)
   const path = join(temporaryDirectory('jfluid-steered-'), 's')
   const operations = {
     start: async () => JSON.stringify({ pid: 7, timesRegions: false, matches: [] }),
     ended: () => new Promise<never>(() => {}),
     steer: async (args: unknown) => {
       const { place } = args as { place: string }
-      throw new OldRootsAgain(new Error('no room'), before === null ? null : place)
+      const error = problem(before === null ? null : place)
+      const warnings = error instanceof OldRootsAgain ? [error.warning] : []
+      following = Buffer.from(encodeProfile({ ...profileOf('main 1x 10ns'), warnings }))
+      throw error
     },
+    'so far': async () => [1, following.length],
     before: async () => before?.length ?? null,
     piece: async (args: unknown) => {
       const { of, at } = args as { of: number; at: number }
-      expect(of).toBe(BEFORE)
-      return before!.subarray(at, at + PIECE_BYTES)
+      return (of === BEFORE ? before! : following).subarray(at, at + PIECE_BYTES)
     },
   }
   const session = { operations, close: async () => {}, end: async () => false }
@@ -54,7 +66,7 @@ async function failing(before: Buffer | null): Promise<RemoteSession> {
     server.close()
     await host.end('the end of its test')
   })
-  return await RemoteSession.start(caller, { root: ['a.B.c'], scheme: 'b', lookAhead: 8 })
+  return await RemoteSession.start(caller, 7, { root: ['a.B.c'], scheme: 'b', lookAhead: 8 })
 }
 
 describe('a root that cannot be recorded there', () => {
@@ -87,5 +99,25 @@ describe('a root that cannot be recorded there', () => {
       throw new Error('there is nothing to keep')
     })
     await expect(changed).rejects.toThrow(/^the old roots again, from zero \(before: lost\): no room$/)
+  })
+
+  it('a proxy that says otherwise that nothing has changed is not asked for anything', async () => {
+    const session = await failing(RECORDED, () => new CannotChangeRoots('no room'))
+    const changed = session.changeRoot('a.B.d', PLACE, async () => {
+      throw new Error('there is nothing to keep')
+    })
+    await expect(changed).rejects.toThrow(/^cannot change the roots: no room$/)
+  })
+
+  const KEPT: readonly (readonly [string, KeepProfile, string])[] = [
+    ['elsewhere', async () => 'tmp/jfluid-7.jfluid', 'what came before is in tmp/jfluid-7.jfluid (no room)'],
+    ['nowhere', () => Promise.reject(new Error('full')), 'what came before is lost (no room)'],
+    ['there', async () => PLACE, `what came before is in ${PLACE} (no room)`],
+  ]
+  it.each(KEPT)('the profile that follows says that it is %s', async (_, keep, words) => {
+    const session = await failing(RECORDED)
+    await expect(session.changeRoot('a.B.d', PLACE, keep)).rejects.toThrow(/no room/)
+    const { warnings } = await session.profileSoFar('a test')
+    expect(warnings).toEqual([expect.stringContaining(words)])
   })
 })

@@ -1,0 +1,84 @@
+// What a client of a proxy may ask for: what the command line takes, whoever speaks.
+
+import { Command } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { type SessionFlags, withSessionFlags } from '../../src/commands/options.ts'
+import { flagsFromAfar } from '../../src/commands/remote-flags.ts'
+import { Malformed } from '../../src/wire/unpack.ts'
+
+/** As a command line has them, over the wire. */
+function sent(...words: string[]): Readonly<Record<string, unknown>> {
+  const command = withSessionFlags(new Command()).exitOverride()
+  return JSON.parse(JSON.stringify(command.parse(words, { from: 'user' }).opts<SessionFlags>()))
+}
+
+/** An option and what is at the ends of what it takes. */
+const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
+  ['--root', 'a.B.c'],
+  ['--region', 'a.B.c:1-2'],
+  ['--include', 'a.**'],
+  ['--exclude', 'a.**'],
+  ['--mode', 'exact', 'locks', 'bytecodes', 'count', 'alloc', 'sample'],
+  ['--waits'],
+  ['--bba', 'default', 'precise'],
+  ['--every', '10ms', '10000bc'],
+  ['--sampler', 'jfr', 'cpu', 'stacks'],
+  ['--random', '0', '999999999'],
+  ['--sample-every', '1', '999999'],
+  ['--liveness'],
+  ['--scheme', 'a', 'B'],
+  ['--jdk'],
+  ['--look-ahead', '0', '999999999'],
+  ['--rare', 'arm', 'watch'],
+  ['--profiler', 'a.jar'],
+  ['--error-bars'],
+  ['--proof'],
+  ['--max-overhead', '0.000001%', '1000%'],
+  ['--slow', 'p99', '1ns', '999999999m'],
+  ['--call-sites'],
+  ['--trace', '1', '1000'],
+  ['--max-contexts', '1000', '16777216'],
+  ['--reproducible'],
+  ['--follow-threads'],
+]
+
+describe('what a command line takes', () => {
+  it('is all tried', () => {
+    const options = withSessionFlags(new Command()).options.map(({ long }) => long)
+    expect(ENDS.map(([option]) => option).sort()).toEqual(options.toSorted())
+  })
+
+  it.each(ENDS)('%s goes over as it is', (option, ...values) => {
+    for (const words of values.length === 0 ? [[option]] : values.map((value) => [option, value])) {
+      const flags = sent(...words)
+      expect(flagsFromAfar(flags)).toEqual(flags)
+    }
+  })
+})
+
+it.each([
+  ['maxContexts', 1e15],
+  ['maxContexts', 999],
+  ['lookAhead', -1],
+  ['lookAhead', '8'],
+  ['trace', 1001],
+  ['random', 1e12],
+  ['sampleEvery', 0],
+  ['maxOverhead', 10.5],
+  ['maxOverhead', 0],
+  ['slow', -1],
+  ['slow', 'p98'],
+  ['scheme', 'c'],
+  ['mode', '__proto__'],
+  ['root', 'a.B.c'],
+  ['root', [1]],
+  ['include', Array(10_001).fill('a.**')],
+  ['jdk', 1],
+])('%s %j is none', (name, value) => {
+  expect(() => flagsFromAfar({ ...sent(), [name]: value })).toThrow(Malformed)
+})
+
+it('what is no option of a session does not matter, and those that a client must have are asked for', () => {
+  expect(flagsFromAfar({ ...sent(), duration: '5s', place: { x: 1 } })).toEqual(sent())
+  expect(() => flagsFromAfar({ root: ['a.B.c'] })).toThrow(Malformed)
+})

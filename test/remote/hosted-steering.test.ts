@@ -1,0 +1,97 @@
+// The proxy's part of a change of roots that fails, and the client's: what was recorded comes over whole.
+
+import { expect, it, vi } from 'vitest'
+import { HostedSession } from '../../src/commands/hosted-session.ts'
+import { RemoteSession } from '../../src/commands/remote-session.ts'
+import { encodeProfile } from '../../src/profile/file.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import type { Caller } from '../../src/remote/caller.ts'
+import { errorFrame, ProxySays } from '../../src/remote/errors.ts'
+import { PIECE_BYTES } from '../../src/remote/protocol.ts'
+import { type KeepProfile, OldRootsAgain } from '../../src/session/changed-roots.ts'
+import { profileOf } from '../profile/trees.ts'
+
+const { there } = vi.hoisted(() => ({ there: { session: {} } }))
+vi.mock('../../src/session/session.ts', () => ({ Session: { start: async () => there.session } }))
+vi.mock('../../src/session/doors/door.ts', () => ({ attachDoor: async () => ({}) }))
+vi.mock('../../src/commands/target.ts', () => ({ targetFromAfar: async () => 7 }))
+
+/** A client and a proxy without a wire between them. */
+async function hosted(session: object): Promise<RemoteSession> {
+  there.session = {
+    pid: 7,
+    timesRegions: false,
+    ended: new Promise(() => {}),
+    filterReport: () => [],
+    rootReport: () => [],
+    ...session,
+  }
+  const { operations } = new HostedSession()
+  const ask = async (operation: string, args: unknown = null): Promise<unknown> => {
+    try {
+      return await operations[operation]!(args as never)
+    } catch (error) {
+      throw new ProxySays(errorFrame(error as Error))
+    }
+  }
+  const caller = { where: 'test://there', lostForMs: null, problem: null, ask } as unknown as Caller
+  await RemoteSession.find(caller, '7')
+  return await RemoteSession.start(caller, 7, { root: ['a.B.c'], scheme: 'b', lookAhead: 8 })
+}
+
+/** More than one piece. */
+const LARGE = profileOf(
+  `main 2x 10ns ( ${Array.from({ length: 2000 }, (_, i) => `work${'-'.repeat(50)}${i} ${i + 1}x ${7 * i + 3}ns`).join(' ')} )`,
+)
+
+it('what a session would have lost is kept by the client, at the place that the proxy says', async () => {
+  expect(encodeProfile(LARGE).length).toBeGreaterThan(PIECE_BYTES)
+  let isLost = true
+  const session = await hosted({
+    changeRoots: async (_: unknown, __: unknown, keep: KeepProfile) => {
+      throw new OldRootsAgain(new Error('no room'), isLost ? await keep(LARGE) : null)
+    },
+  })
+  const kept: Profile[] = []
+  const change = (): Promise<string> =>
+    session.changeRoot('a.B.d', 'out/p.jfluid', async (profile) => {
+      kept.push(profile)
+      return 'out/p.jfluid'
+    })
+  await expect(change()).rejects.toThrow(
+    /^the old roots again, from zero \(before: out\/p\.jfluid\): no room$/,
+  )
+  expect(kept.map(encodeProfile)).toEqual([encodeProfile(LARGE)])
+  // And is not kept again with what loses nothing.
+  isLost = false
+  await expect(change()).rejects.toThrow(/\(before: lost\): no room$/)
+  expect(kept).toHaveLength(1)
+})
+
+it('what is steered is done there, and what it says is told', async () => {
+  const done: unknown[] = []
+  const steered = (what: string) => async (text: string) => {
+    done.push([what, text])
+    return { methods: new Set([1, 2]), below: new Set([3]) }
+  }
+  const session = await hosted({
+    byHand: [],
+    exclude: steered('exclude'),
+    add: steered('add'),
+    takeBack: async (text: string) => (await steered('take back')(text)).methods.size,
+    changeRoots: async ([root]: readonly { text: string }[]) => void done.push(['root', root!.text]),
+  })
+  expect(await session.steer('leave out', 'a.B')).toBe(
+    'left out: 2 methods of a.B; with it 1 method that only it called',
+  )
+  expect(await session.steer('add', 'a.C')).toBe('added: 2 methods of a.C')
+  expect(await session.steer('take back', 'a.B')).toBe('2 methods have probes again: a.B')
+  expect(await session.steer('root', 'a.B.d')).toBe('recorded from zero: a.B.d')
+  expect(done).toEqual([
+    ['exclude', 'a.B'],
+    ['add', 'a.C'],
+    ['take back', 'a.B'],
+    ['root', 'a.B.d'],
+  ])
+  await expect(session.steer('all' as 'add', 'x')).rejects.toThrow(/to all something/)
+})
