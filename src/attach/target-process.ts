@@ -235,14 +235,15 @@ function readLink(path: string): string | undefined {
 }
 
 /**
- * What is mounted at /tmp, or above it, as /proc/<pid>/mountinfo has it: its number, which no other mount of the machine has, and where.
- * `undefined` for a root that is no mount of its own (a chroot), where neither is listed.
+ * What is mounted at /tmp, or above it, as /proc/<pid>/mountinfo has it: the number of its file system, what of it, and where. Not the number of
+ * the mount: each namespace has copies, and they have numbers of their own. `undefined` for a root that is no mount of its own (a chroot),
+ * where neither is listed.
  */
 export function mountOfTmp(mountInfo: string): string | undefined {
-  const mounts = [...mountInfo.matchAll(/^(\d+) \d+ \d+:\d+ \S+ (\/|\/tmp) /gm)]
+  const mounts = [...mountInfo.matchAll(/^\d+ \d+ (\d+:\d+ \S+ (\/|\/tmp)) /gm)]
   // The last one hides those that were mounted there before.
   const its = mounts.findLast(([, , place]) => place === '/tmp') ?? mounts.at(-1)
-  return its && `${its[1]} ${its[2]}`
+  return its?.[1]
 }
 
 /**

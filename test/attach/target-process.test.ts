@@ -158,13 +158,22 @@ describe('what is mounted at /tmp', () => {
   const root = '27 1 254:0 / /'
 
   it('is that, the last of several, or the root', () => {
-    assert.equal(mountOfTmp(mounts(root, '22 27 0:21 / /proc', '29 27 0:8 /tmp /mnt')), '27 /')
+    assert.equal(mountOfTmp(mounts(root, '22 27 0:21 / /proc', '29 27 0:8 /tmp /mnt')), '254:0 / /')
     assert.equal(
-      mountOfTmp(mounts(root, '30 27 0:9 / /tmp', '31 30 0:9 / /tmp', '32 31 0:9 / /tmp/a')),
-      '31 /tmp',
+      mountOfTmp(mounts(root, '30 27 0:9 / /tmp', '31 30 0:9 /mine /tmp', '32 31 0:9 / /tmp/a')),
+      '0:9 /mine /tmp',
     )
     // One that is a mount of the machine's further down.
     assert.notEqual(mountOfTmp(mounts('31 27 0:9 / /')), mountOfTmp(mounts(root, '31 27 0:9 / /srv')))
+  })
+
+  it('is the same in a namespace of its own, whose mounts are copies', () => {
+    const tmp = '31 27 0:9 / /tmp'
+    assert.equal(mountOfTmp(mounts('527 501 254:0 / /')), mountOfTmp(mounts(root)))
+    assert.equal(mountOfTmp(mounts('527 501 254:0 / /', '531 527 0:9 / /tmp')), mountOfTmp(mounts(root, tmp)))
+    // As systemd's PrivateTmp mounts it, on a disk and in memory.
+    for (const own of ['531 527 254:0 /tmp/systemd-private-a/tmp /tmp', '531 527 0:77 / /tmp'])
+      assert.notEqual(mountOfTmp(mounts('527 501 254:0 / /', own)), mountOfTmp(mounts(root, tmp)))
   })
 
   it('is not to be seen in a chroot to a directory', () => {

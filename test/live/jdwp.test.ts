@@ -706,6 +706,27 @@ it('an idle JVM is told so, and is left as it was', async () => {
   await java.line(/done/)
 })
 
+it('Common-Cleaner is not taken where it is at work, for whoever may hold something', async () => {
+  const parks = `synchronized (Occupied.class) {
+          while (true) java.util.concurrent.locks.LockSupport.parkNanos(5_000_000L);
+        }`
+  const atWork = OCCUPIED.replace('new CountDownLatch(1).await();', `if (args != null) ${parks}`)
+    .replace('} catch (InterruptedException e) {', '} finally {')
+    .replace('"interrupted"', '"over"')
+  const path = await compileJava(newest, { ...SOURCES, 'fix/Occupied.java': atWork })
+  await using java = startJdwp(newest, 'suspend=n', [...occupied(path), 'fix.KnownTree', '1', '1'])
+  await java.line(/ready/)
+  const address = { host: '127.0.0.1', port: await portOf(java) }
+  // Long enough that methods of all classes are asked for as well.
+  await expect(jdwpDoor(address, 2000)).rejects.toThrow('is idle: no thread passed a method within 2 s')
+  const jvm = await debug(java, 2)
+  expect(await suspensions(jvm)).toBe(0)
+  await jvm.dispose()
+  java.send('run 1')
+  await java.line(/done/)
+  expect(java.stdout()).not.toContain('over')
+})
+
 it('a debugger that is connected stays so, and is named', async () => {
   await using java = startJdwp(newest, 'suspend=n', ['-cp', await classes, 'fix.KnownTree', '1', '1'])
   const port = await portOf(java)

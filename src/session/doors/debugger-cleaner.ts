@@ -3,6 +3,7 @@
 // comes by when we want it to, in a JVM that is idle as well, and no thread of the program has to.
 
 import {
+  type Frame,
   granted,
   type JdwpTarget,
   type MethodId,
@@ -50,26 +51,45 @@ export async function commonCleaner(jvm: JdwpTarget): Promise<Cleaner | null> {
 
 /**
  * Has it look after its queue. It stands while its stack is read and it is interrupted: else it might have begun to clean up in between, by what the
- * program says (`MemorySegment.reinterpret` of an automatic arena), and that might take an interrupt amiss.
+ * program says (`MemorySegment.reinterpret` of an automatic arena), and that might take an interrupt amiss. One that is given something in
+ * just that cleans it up with the interrupt still pending: nobody can tell from outside.
  *
  * @returns whether it waited, and so was interrupted; false if it is at work, or has ended
  */
-export async function wakeIfWaiting(jvm: JdwpTarget, { thread, waiting }: Cleaner): Promise<boolean> {
+export async function wakeIfWaiting(jvm: JdwpTarget, cleaner: Cleaner): Promise<boolean> {
+  // One that is at work does not stand for as long as the network takes, with the locks that it has.
+  if (!(await waitsNow(jvm, cleaner))) return false
+  const { thread } = cleaner
   const threads = jvm.threadReference
   const suspended = threads.suspend(thread)
+  let interrupted: ReturnType<typeof threads.interrupt>
   try {
     const [stands, frames] = await Promise.all([suspended, threads.frames(thread)])
-    if (!stands.ok || !frames.ok) return false
-    const methods = frames.value.map(({ location }) => location.method)
-    const depth = methods.indexOf(waiting[0])
-    // What waits is native code, on all JDKs.
-    if (depth < 1 || methods[depth + 1] !== waiting[1] || frames.value[0]?.location.bci !== NATIVE)
-      return false
-    return (await threads.interrupt(thread)).ok
+    if (!stands.ok || !frames.ok || !isWaiting(frames.value, cleaner)) return false
+    interrupted = threads.interrupt(thread)
   } finally {
-    // Not waited for: commands are carried out in their order. A connection that is lost resumes it, too.
+    // Nothing is waited for in between: commands are carried out in their order. A connection that is lost resumes it, too.
     void suspended.then(async (it) => it.ok && (await threads.resume(thread))).catch(() => {})
   }
+  return (await interrupted).ok
+}
+
+/** It stands for the moment that the JVM takes to look: all three commands are there at once. */
+async function waitsNow(jvm: JdwpTarget, cleaner: Cleaner): Promise<boolean> {
+  const threads = jvm.threadReference
+  const [, frames] = await Promise.all([
+    threads.suspend(cleaner.thread),
+    threads.frames(cleaner.thread),
+    threads.resume(cleaner.thread),
+  ])
+  return frames.ok && isWaiting(frames.value, cleaner)
+}
+
+function isWaiting(frames: readonly Frame[], { waiting }: Cleaner): boolean {
+  const methods = frames.map(({ location }) => location.method)
+  const depth = methods.indexOf(waiting[0])
+  // What waits is native code, on all JDKs.
+  return depth >= 1 && methods[depth + 1] === waiting[1] && frames[0]?.location.bci === NATIVE
 }
 
 async function methodOf(jvm: JdwpTarget, signature: string, name: string) {

@@ -93,8 +93,9 @@ export async function standingThread(
   ]
   try {
     let isWoken = false
+    let cleanersPlace: number | null = null
     if (cleaner !== null) {
-      await places.watch({ kind: 'BREAKPOINT', modifiers: cleaner.place })
+      cleanersPlace = await places.watch({ kind: 'BREAKPOINT', modifiers: cleaner.place })
       isWoken = await wakeIfWaiting(jvm, cleaner) // one that is at work comes by when it is done
     }
     let begin = performance.now()
@@ -115,10 +116,13 @@ export async function standingThread(
         begin = performance.now()
       }
       if (event.kind !== 'VM_START') {
-        if (event.thread === cleaner?.thread) return event.thread
-        const unfit = await whyUnfit(jvm, event.thread, { system, owners })
-        if (unfit === null) return event.thread
-        ownersOnly ||= unfit === 'owner'
+        if (event.request === cleanersPlace) return event.thread
+        // Anywhere else it is at work, for whoever has said what is to be cleaned up.
+        if (event.thread !== cleaner?.thread) {
+          const unfit = await whyUnfit(jvm, event.thread, { system, owners })
+          if (unfit === null) return event.thread
+          ownersOnly ||= unfit === 'owner'
+        }
       }
       granted(await jvm.resume(set), 'to let a thread run')
       await places.watchAgain(event.request)
@@ -140,12 +144,15 @@ class Places {
     this.#jvm = jvm
   }
 
-  async watch(request: Request): Promise<void> {
+  /** @returns its number; null if the JVM does not take it */
+  async watch(request: Request): Promise<number | null> {
     // A method entry of every class costs the JVM much: it is told once, and is over then.
     const modifiers: Modifier[] = [...request.modifiers, { modifier: 'Count', count: 1 }]
     const asked = await this.#jvm.eventRequest.set(request.kind, 'EVENT_THREAD', modifiers)
     // A class may have gone, a method may be native: others will do.
-    if (asked.ok) this.#requests.set(asked.value, request)
+    if (!asked.ok) return null
+    this.#requests.set(asked.value, request)
+    return asked.value
   }
 
   async watchAgain(id: number): Promise<void> {

@@ -110,8 +110,8 @@ export async function jdwpDoor(
     const own = await within(STANDING_MS, tooLong, ownThread(jvm, calls, thread))
     onPhase('loading the agent')
     const tooSlow = (problem: string) => new LoadedTooSlowly(address, problem)
-    entry = await within(LOADING_MS, tooSlow, enter(debugged, foreseen, jar), (late) => late.abandon())
-    await giveBackPermit(calls, thread)
+    const entering = giveBackPermit(calls, thread).then(() => enter(debugged, foreseen, jar))
+    entry = await within(LOADING_MS, tooSlow, entering, (late) => late.abandon())
     // Leaving does so, too, but a moment after the JVM has said that we may go.
     granted(await jvm.threadReference.resume(own), 'to let the thread end')
   } catch (problem) {

@@ -3,6 +3,7 @@ package jfluid.agent;
 import java.lang.instrument.Instrumentation;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -13,7 +14,7 @@ import java.util.function.Consumer;
  */
 final class Comers extends GuestThread {
     private static final long LOOK_NANOS = 20_000_000L;
-    private static final long LONGEST_LOOK_NANOS = 1_000_000_000L;
+    private static final long LONGEST_LOOK_NANOS = 10_000_000_000L;
     /** After its definition has ended, a class is to be found. */
     private static final int LAST_LOOKS = 2;
 
@@ -51,7 +52,7 @@ final class Comers extends GuestThread {
 
     /** Forgets those whose definition has failed: nobody is at it. @return how many are left */
     int stillCome() {
-        Stacks all = comers.isEmpty() ? null : Stacks.take();
+        Stacks all = stacks();
         for (int i = comers.size() - 1; i >= 0; i--) {
             if (!isDefining(comers.get(i).by.get(), all)) {
                 comers.remove(i);
@@ -66,14 +67,15 @@ final class Comers extends GuestThread {
         for (long pause = LOOK_NANOS; last < LAST_LOOKS; pause = Math.min(pause + pause / 4, LONGEST_LOOK_NANOS)) {
             Pause.nanos(last > 0 ? LOOK_NANOS : pause);
             try {
-                Stacks all = Stacks.take();
+                Stacks all = stacks();
                 boolean any = false;
                 for (Comer it : comers) {
                     any |= isDefining(it.by.get(), all);
                 }
-                List<Class<?>> here = takeLoaded();
+                List<Class<?>> here = loaded();
                 if (!here.isEmpty()) {
                     restorer.accept(here);
+                    forget(here); // not before: where memory ran out it is done again
                 }
                 last = comers.isEmpty() ? LAST_LOOKS : any ? 0 : last + 1;
             } catch (OutOfMemoryError full) {
@@ -82,17 +84,41 @@ final class Comers extends GuestThread {
         }
     }
 
-    private List<Class<?>> takeLoaded() {
+    /** Of whoever is at it. Not of all: there may be ten thousand others. */
+    private Stacks stacks() {
+        Thread[] at = new Thread[comers.size()];
+        int count = 0;
+        for (Comer it : comers) {
+            Thread thread = it.by.get();
+            if (thread != null && !JFluid1Threads.isVirtual(thread)) {
+                at[count++] = thread;
+            }
+        }
+        return Stacks.of(Arrays.copyOf(at, count));
+    }
+
+    private List<Class<?>> loaded() {
         List<Class<?>> here = new ArrayList<>();
         for (Class<?> c : ClassTable.loaded(instrumentation)) {
-            for (int i = comers.size() - 1; i >= 0; i--) {
-                if (comers.get(i).is(c)) {
+            for (Comer it : comers) {
+                if (it.is(c)) {
                     here.add(c);
-                    comers.remove(i);
                 }
             }
         }
         return here;
+    }
+
+    private void forget(List<Class<?>> here) {
+        for (int i = comers.size() - 1; i >= 0; i--) {
+            boolean is = false;
+            for (Class<?> c : here) {
+                is |= comers.get(i).is(c);
+            }
+            if (is) {
+                comers.remove(i);
+            }
+        }
     }
 
     /** Calls nothing that a subclass of Thread may override. */
@@ -100,12 +126,15 @@ final class Comers extends GuestThread {
         if (thread == null || !thread.isAlive()) {
             return false;
         }
+        if (JFluid1Threads.isVirtual(thread)) {
+            return isDefining(thread.getStackTrace());
+        }
         for (int t = 0; t < all.threads().length; t++) {
             if (all.threads()[t] == thread) {
                 return all.traces()[t] != null && isDefining(all.traces()[t]);
             }
         }
-        return isDefining(thread.getStackTrace()); // a virtual one
+        return false;
     }
 
     private static boolean isDefining(StackTraceElement[] trace) {

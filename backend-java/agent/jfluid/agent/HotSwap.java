@@ -210,6 +210,8 @@ final class HotSwap {
     private int restoredClasses;
     private int keptClasses;
     private volatile boolean restoring;
+    /** Their count is in `keptClasses`, and a thread waits for them. */
+    private boolean comersAwaited;
     private boolean removed;
     /** The last class that the JVM has shown to the thread which redefines; only that thread's. */
     private Class<?> shown;
@@ -630,7 +632,11 @@ final class HotSwap {
         }
         target.hookedBy = new WeakReference<>(Thread.currentThread());
         target.hookedAt = System.nanoTime();
-        return !restoring; // restore() says so first, and then looks who was here
+        if (restoring) { // restore() says so first, and then looks who was here
+            target.hookedBy = null;
+            return false;
+        }
+        return true;
     }
 
     /** A class that was to be defined with bodies is defined without. */
@@ -707,7 +713,10 @@ final class HotSwap {
                 Pause.nanos(5_000_000L);
             }
         }
-        keptClasses += awaitComers();
+        if (!comersAwaited) { // where memory runs out later we are called again
+            keptClasses += awaitComers();
+            comersAwaited = true;
+        }
         for (Target target : allTargets()) {
             target.forget();
         }

@@ -890,11 +890,14 @@ final class Session extends GuestThread {
             JFluid1Session.gap(); // the class is defined as it is
             return null;
         } finally {
-            if (suspended != null) {
-                JFluid1Roots.resume(suspended);
-            }
-            if (isCounted) {
-                JFluid1Threads.leaveHook();
+            try {
+                if (suspended != null) {
+                    JFluid1Roots.resume(suspended);
+                }
+            } finally {
+                if (isCounted) {
+                    JFluid1Threads.leaveHook();
+                }
             }
         }
     }

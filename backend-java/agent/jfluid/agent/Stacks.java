@@ -5,13 +5,19 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The stacks of all platform threads at one moment.
+ * The stacks of platform threads at one moment.
  *
  * @param traces in the order of `threads`; null where the thread has ended
  */
 record Stacks(Thread[] threads, StackTraceElement[][] traces) {
+    /** Of all. */
     static Stacks take() {
-        Object[] found = JFluid1Threads.stacks();
+        return of(null);
+    }
+
+    /** @param these null for all; on a JDK that does this otherwise all in any case */
+    static Stacks of(Thread[] these) {
+        Object[] found = JFluid1Threads.stacks(these);
         if (found != null) {
             return new Stacks((Thread[]) found[0], (StackTraceElement[][]) found[1]);
         }

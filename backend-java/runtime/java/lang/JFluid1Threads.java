@@ -376,14 +376,19 @@ public final class JFluid1Threads {
     }
 
     /**
-     * All platform threads and their stacks; a stack is null if its thread has ended. Unlike
+     * Platform threads and their stacks; a stack is null if its thread has ended. Unlike
      * Thread.getAllStackTraces() this calls no method of a thread, nor puts one into a map: subclasses
      * may override hashCode().
      *
+     * @param of whose; null for all
      * @return {Thread[], StackTraceElement[][]}, or null on a JDK that does this otherwise
      */
-    public static Object[] stacks() {
-        return Threads.stacks();
+    public static Object[] stacks(Thread[] of) {
+        return Threads.stacks(of);
+    }
+
+    public static boolean isVirtual(Thread t) {
+        return Carrier.isVirtual(t);
     }
 
     /** Private natives of Thread. */
@@ -418,13 +423,16 @@ public final class JFluid1Threads {
             }
         }
 
-        static Object[] stacks() {
+        static Object[] stacks(Thread[] of) {
             if (ALL == null || DUMP == null) {
                 return null;
             }
             try {
-                Thread[] all = (Thread[]) ALL.invokeExact();
-                return new Object[] {all, (StackTraceElement[][]) DUMP.invokeExact(all)};
+                Thread[] these = of == null ? (Thread[]) ALL.invokeExact() : of;
+                // The JVM does not take none.
+                StackTraceElement[][] traces =
+                        these.length == 0 ? new StackTraceElement[0][] : (StackTraceElement[][]) DUMP.invokeExact(these);
+                return new Object[] {these, traces};
             } catch (Error e) {
                 throw e;
             } catch (Throwable t) {

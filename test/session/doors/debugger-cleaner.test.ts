@@ -1,0 +1,67 @@
+// For how long Common-Cleaner stands: what is asked of the JVM, and what is waited for in between.
+
+import { expect, it } from 'vitest'
+import type { JdwpTarget } from '../../../src/jdwp-client/index.ts'
+import { type Cleaner, wakeIfWaiting } from '../../../src/session/doors/debugger-cleaner.ts'
+
+const REMOVE = 11n
+const RUN = 12n
+const frame = (method: bigint, bci: number) => ({
+  id: 0n,
+  location: { kind: 'CLASS', type: 1n, method, bci },
+})
+const WAITS = [frame(1n, -1), frame(2n, 30), frame(REMOVE, 20), frame(RUN, 90)]
+const CLEANS = [frame(1n, -1), frame(5n, 3), frame(RUN, 99)]
+/** It has the lock of its queue, and is about to wait or just woken. */
+const LOOKS = [frame(REMOVE, 20), frame(RUN, 90)]
+
+/** A JVM that answers when it is told to, with one stack after the other. */
+function jvmWith(...stacks: object[][]) {
+  const asked: string[] = []
+  let answers: (() => void)[] = []
+  const command = (name: string, value?: () => unknown) => () => {
+    asked.push(name)
+    return new Promise((resolve) => answers.push(() => resolve({ ok: true, value: value?.() })))
+  }
+  const threadReference = {
+    suspend: command('suspend'),
+    frames: command('frames', () => stacks.shift()),
+    resume: command('resume'),
+    interrupt: command('interrupt'),
+  }
+  /** A turn of the network. @returns what had been asked by then */
+  const turn = async (): Promise<string> => {
+    for (const answer of answers.splice(0)) answer()
+    await new Promise((resolve) => setImmediate(resolve))
+    return asked.splice(0).join(' ')
+  }
+  answers = []
+  const cleaner = { thread: 7n, place: [], waiting: [REMOVE, RUN] } as unknown as Cleaner
+  return { woken: wakeIfWaiting({ threadReference } as unknown as JdwpTarget, cleaner), turn }
+}
+
+it.each([
+  ['cleans up', CLEANS],
+  ['has the lock of its queue', LOOKS],
+])('one that %s goes on at once', async (_, stack) => {
+  const { woken, turn } = jvmWith(stack)
+  expect(await turn()).toBe('suspend frames resume')
+  expect(await woken).toBe(false)
+  expect(await turn()).toBe('')
+})
+
+it('one that waits stands for one turn of the network, and is interrupted before it goes on', async () => {
+  const { woken, turn } = jvmWith(WAITS, WAITS)
+  expect(await turn()).toBe('suspend frames resume suspend frames')
+  expect(await turn()).toBe('interrupt resume')
+  await turn()
+  expect(await woken).toBe(true)
+})
+
+it('one that has begun to clean up in between is let go', async () => {
+  const { woken, turn } = jvmWith(WAITS, CLEANS)
+  await turn()
+  expect(await turn()).toBe('resume')
+  await turn()
+  expect(await woken).toBe(false)
+})
