@@ -18,6 +18,7 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, onTestFinished } from 'vitest'
+import { compiledOnce } from './compiled.ts'
 import type { Jdk } from './jdks.ts'
 
 export interface JavaExit {
@@ -235,6 +236,11 @@ export interface CompileOptions {
   options?: readonly string[]
 }
 
+function sourcesIn(directory: string): Map<string, string> {
+  const names = (readdirSync(directory, { recursive: true }) as string[]).filter((it) => it.endsWith('.java'))
+  return new Map(names.map((name) => [name, readFileSync(join(directory, name), 'utf8')]))
+}
+
 /**
  * Compiles Java and returns the directory of class files.
  *
@@ -249,27 +255,24 @@ export async function compileJava(
 ): Promise<string> {
   const classes = outDir ?? temporaryDirectory('jfluid-classes-')
   mkdirSync(classes, { recursive: true })
-  let files: string[]
-  if (typeof sources === 'string') {
-    files = (readdirSync(sources, { recursive: true }) as string[])
-      .filter((name) => name.endsWith('.java'))
-      .map((name) => join(sources, name))
-  } else {
+  const given = typeof sources === 'string' ? sourcesIn(sources) : new Map(Object.entries(sources))
+  const level = release === null ? [] : ['--release', String(release)]
+  const all = [...level, ...options]
+  await compiledOnce({ jdk, options: all, sources: given }, classes, async (into) => {
     const dir = temporaryDirectory('jfluid-sources-')
-    files = Object.entries(sources).map(([name, text]) => {
+    const files = [...given].map(([name, text]) => {
       const file = join(dir, name.endsWith('.java') ? name : `${name}.java`)
       mkdirSync(dirname(file), { recursive: true })
       writeFileSync(file, text)
       return file
     })
-  }
-  const level = release === null ? [] : ['--release', String(release)]
-  const args = ['-nowarn', '-J-XX:TieredStopAtLevel=1', ...level, '-d', classes, ...options, ...files]
-  try {
-    await promisify(execFile)(jdk.javac, args, { maxBuffer: 16 << 20 })
-  } catch (problem) {
-    const output = problem as { stdout?: string; stderr?: string }
-    throw new Error(`javac ${jdk.full} refused:\n${output.stdout ?? ''}${output.stderr ?? problem}`)
-  }
+    const args = ['-nowarn', '-J-XX:TieredStopAtLevel=1', ...level, '-d', into, ...options, ...files]
+    try {
+      await promisify(execFile)(jdk.javac, args, { maxBuffer: 16 << 20 })
+    } catch (problem) {
+      const output = problem as { stdout?: string; stderr?: string }
+      throw new Error(`javac ${jdk.full} refused:\n${output.stdout ?? ''}${output.stderr ?? problem}`)
+    }
+  })
   return classes
 }

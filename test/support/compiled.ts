@@ -1,0 +1,69 @@
+// What javac has made is made once: many tests run the same program, and a javac takes as long as what they try. Kept
+// below node_modules by all that javac reads, so that a test that goes wrong gets the same class files as one that does not.
+
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Jdk } from './jdks.ts'
+
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/jfluid-classes', import.meta.url))
+
+export interface Compilation {
+  readonly jdk: Pick<Jdk, 'javac' | 'full'>
+  /** Without the directory that the class files go to. Sources may be among them. */
+  readonly options: readonly string[]
+  /** By name. */
+  readonly sources: ReadonlyMap<string, string>
+}
+
+/**
+ * Puts class files into a directory.
+ *
+ * @param compile  makes them in the directory that it is given
+ * @param cache    where they are kept
+ */
+export async function compiledOnce(
+  compilation: Compilation,
+  directory: string,
+  compile: (directory: string) => Promise<void>,
+  cache = CACHE,
+): Promise<void> {
+  const key = keyOf(compilation)
+  if (key === null) return await compile(directory)
+  const kept = join(cache, key)
+  if (!existsSync(kept)) {
+    mkdirSync(cache, { recursive: true })
+    const aside = mkdtempSync(join(cache, '.compiling-'))
+    try {
+      await compile(aside)
+      rename(aside, kept)
+    } finally {
+      rmSync(aside, { recursive: true, force: true })
+    }
+  }
+  cpSync(kept, directory, { recursive: true })
+}
+
+/** Another run may have been there first, with the same. */
+function rename(aside: string, kept: string): void {
+  try {
+    renameSync(aside, kept)
+  } catch (error) {
+    if (!existsSync(kept)) throw error
+  }
+}
+
+/** Null where javac reads something else, too: a class path, or a processor. */
+function keyOf({ jdk, options, sources }: Compilation): string | null {
+  const hash = createHash('sha256')
+  const add = (...parts: readonly string[]): void => void hash.update(JSON.stringify(parts))
+  add(jdk.javac, jdk.full)
+  for (const option of options) {
+    if (option.endsWith('.java')) add('source', basename(option), readFileSync(option, 'utf8'))
+    else if (/path$|^-cp$|^-proc|^@|^-d$|^-s$|^-h$/.test(option) || existsSync(option)) return null
+    else add('option', option)
+  }
+  for (const [name, text] of sources) add('source', name, text)
+  return hash.digest('hex')
+}
