@@ -74,7 +74,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.warnings).toEqual([])
   })
 
-  const kinds = jdk.version >= 21 ? ['platform', 'virtual'] : ['platform']
+  const kinds = process.env.JFLUID_FULL === '1' && jdk.version >= 21 ? ['platform', 'virtual'] : ['platform']
   it.each(kinds)(
     'leaves are only counted if that is enough, each call in its context: %s thread',
     async (kind) => {

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { stepThrough } from '../oracle/stepping.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -41,7 +41,7 @@ function addsUp(node: JsonNode): boolean {
   return node.totalBytecodes === node.selfBytecodes! + below && node.children.every(addsUp)
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   let steps: Sums
   /** `jfluid run` of a program that calls the root twice. */

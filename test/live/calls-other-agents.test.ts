@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { type Jdk, jdks } from '../support/jdks.ts'
+import { type Jdk, oldestOrAll } from '../support/jdks.ts'
 import { callsByMethod, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
 
 const SCHEMES = process.env.JFLUID_FULL === '1' ? ['a', 'b'] : ['b']
@@ -64,7 +64,7 @@ function transformations(profile: JsonProfile): number {
   return all.reduce((sum, [, calls]) => sum + calls, 0)
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(oldestOrAll)('JDK $version', (jdk) => {
   describe.each(SCHEMES)('scheme %s', (scheme) => {
     const record = (java: JavaProcess) =>
       startRecording(java.pid, '--root', 'fix.Other.root', '--scheme', scheme)

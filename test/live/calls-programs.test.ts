@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { CALLS, CALLS_21, compileCalls, counted, recorded } from '../fixtures/calls.ts'
 import { startJava } from '../support/java-process.ts'
-import { type Jdk, jdks } from '../support/jdks.ts'
+import { type Jdk, newestOrAll } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 
 const FULL = process.env.JFLUID_FULL === '1'
@@ -40,7 +40,7 @@ async function profile(jdk: Jdk, scheme: string, programs: readonly string[]): P
   expect(profile.instrumentation.healed).toBe(0)
 }
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   it.each(['a', 'b'])('scheme %s: every program below one attach is counted exactly', async (scheme) => {
     await profile(jdk, scheme, programsOf(jdk))
   })

@@ -6,7 +6,7 @@ import { CALLS, CALLS_21, compileCalls } from '../fixtures/calls.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture, compileLate, compileShop } from '../fixtures/fixtures.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { jdks, newestOrAll } from '../support/jdks.ts'
+import { jdks } from '../support/jdks.ts'
 import { callsByMethod, callsByPath, lines, startRecording, sumsAreExact } from '../support/jfluid.ts'
 
 describe.each(jdks)('JDK $version', (jdk) => {
@@ -146,7 +146,7 @@ describe.each(jdks)('the two schemes on JDK $version', (jdk) => {
 
   // The first run loads, reveals and instruments what the programs need; the second one links call sites of classes
   // that the first has redefined after it had used them; the third one is compared.
-  it.runIf(newestOrAll.includes(jdk))(
+  it.runIf(process.env.JFLUID_FULL === '1')(
     'agree on every path once warmed up: of a known tree, of the shop, of every way of being called',
     {
       timeout: 120_000,

@@ -9,7 +9,7 @@ import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, startProcess } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
@@ -21,7 +21,7 @@ const CLI = join(import.meta.dirname, '../../dist/cli.js')
 const NOBODY = { uid: 65534, gid: 65534, cwd: '/' }
 const ROOT = ['--root', 'fix.Ticker.work']
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let args: string[]
   beforeAll(async () => {
     args = ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'sleep']

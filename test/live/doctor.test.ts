@@ -10,7 +10,7 @@ import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { readThreadNames } from '../../src/attach/target-process.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson } from '../support/jfluid.ts'
 
 const FULL = process.env.JFLUID_FULL === '1'
@@ -46,7 +46,7 @@ async function doctor(java: JavaProcess, ...flags: string[]): Promise<Told> {
 const problems = ({ findings }: Told): string[] =>
   findings.filter((it) => it.level === 'problem').map((it) => it.check)
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('says go, and leaves no trace in the JVM', async () => {
     const java = await start(jdk)
     const told = await doctor(java)
@@ -106,7 +106,7 @@ forNewestJdk((jdk) => {
 })
 
 describe.runIf(FULL)('what takes longer, or needs tools', () => {
-  forEachJdk((jdk) => {
+  forNewestJdk((jdk) => {
     it('attach switched off, and a program of another user', async () => {
       const disabled = await start(jdk, '-XX:+DisableAttachMechanism')
       expect(await doctor(disabled)).toMatchObject({ exitCode: 78 })

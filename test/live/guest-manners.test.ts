@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forOldestJdk } from '../support/jdks.ts'
 import { callsByMethod, type JsonProfile, lines, readProfileJson, startRecording } from '../support/jfluid.ts'
 import { mappedFiles, threadNames, until } from './remains.ts'
 
@@ -184,7 +184,7 @@ const counted = (profile: JsonProfile, method: string, calls: number): void => {
   expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
 }
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, { 'fix/Touchy': HOST, 'fix/Full': FULL, 'fix/Crowd': CROWD })

@@ -3,9 +3,9 @@
 // here. Its output files must not change by a bit.
 //
 // The full run compiles the sources of a library from Maven Central and needs mvn once; the other one
-// compiles this repository's own programs and some that are generated.
+// compiles some programs of this repository and some that are generated.
 
-import { cpSync, mkdirSync, readdirSync } from 'node:fs'
+import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -20,20 +20,13 @@ import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts
 import { filesOf, threadNames } from './remains.ts'
 
 const full = process.env.JFLUID_FULL !== undefined
-const GENERATED = 20
+const GENERATED = 5
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Java files of this repository that need nothing but JDK 17, and generated ones. */
+/** Programs of this repository that need nothing but JDK 17, and generated ones. */
 function ownSources(): string {
   const sources = temporaryDirectory('jfluid-sources-')
-  for (const folder of ['examples', 'test/fixtures']) {
-    for (const name of readdirSync(join(root, folder), { recursive: true }) as string[]) {
-      // Two are the same plug-in for two loaders, some need JDK 21, one the profiler's API, one the agent's classes.
-      if (!name.endsWith('.java') || /^late\/|^calls-21\/|^Virtual\.java$|^03-profiler\/|^fuzz\//.test(name))
-        continue
-      cpSync(join(root, folder, name), join(sources, folder, name))
-    }
-  }
+  cpSync(join(root, 'test/fixtures/calls'), sources, { recursive: true })
   mkdirSync(join(sources, 'generated'))
   writeJavaSources(join(sources, 'generated'), GENERATED)
   return sources
@@ -43,7 +36,7 @@ const sourcesFor = (jdk: Jdk): Promise<string> | string =>
   full ? unpackedArtifact(jdk, COLLECTIONS_SOURCES) : ownSources()
 const title = full
   ? '326 sources of commons-collections4'
-  : `this repository's programs and ${GENERATED} generated sources`
+  : `programs of this repository and ${GENERATED} generated sources`
 
 forNewestJdk((jdk) => {
   // It takes a minute and a half each: scheme A, and other JDKs, where all is asked for.

@@ -87,7 +87,7 @@ forNewestJdk((jdk) => {
     )
   })
 
-  const TIMES = process.env.JFLUID_FULL === '1' ? 1000 : 250
+  const TIMES = FULL ? 1000 : 100
   describe(`a class of 200 methods, instrumented and restored ${TIMES} times`, () => {
     // 1000 times take 50 s on two idle cores.
     it('does what it did, has its own code and leaves no more behind than the second time', {

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk, newestOrAll } from '../support/jdks.ts'
+import { forNewestJdk, newestOrAll } from '../support/jdks.ts'
 import {
   callsByMethod,
   callsByPath,
@@ -85,7 +85,7 @@ function withoutRecursion(roots: readonly JsonNode[], method: string): { rest: J
   return { rest: roots.map(copy), deep }
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, { 'fix/Crowd': CROWD })

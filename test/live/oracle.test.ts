@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
 import { countCalls } from '../oracle/oracle.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forOldestJdk, type Jdk } from '../support/jdks.ts'
 import { callsByPath, lines, readProfileJson, startJfluid } from '../support/jfluid.ts'
 
 interface Program {
@@ -32,7 +32,7 @@ async function profiled(jdk: Jdk, program: Program, ...flags: string[]): Promise
   return callsByPath((await readProfileJson(file)).merged)
 }
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   const programs: [string, () => Promise<Program>, string[]][] = [
     [
       'KnownTree',

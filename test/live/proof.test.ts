@@ -11,7 +11,7 @@ import { named, remainsOf } from '../../src/session/remains.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forOldestJdk, type Jdk } from '../support/jdks.ts'
 import { type Recording, startRecording, sumsAreExact } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
@@ -71,7 +71,7 @@ async function tell(java: JavaProcess, what: string): Promise<void> {
   await java.line(/^done/)
 }
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   let witness: string
   beforeAll(async () => {
     witness = await compileFixture(jdk, 'Witness')

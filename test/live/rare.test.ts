@@ -6,7 +6,7 @@ import { jsonPieces } from '../../src/profile/json.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forOldestJdk } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
@@ -44,7 +44,7 @@ const PROGRAM = {
 }
 const ROOT = 'rare.Main.work'
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   async function started() {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, PROGRAM), 'rare.Main'])
     await java.line(/^ready$/)

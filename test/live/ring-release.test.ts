@@ -3,7 +3,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { callsByMethod, lines, startRecording } from '../support/jfluid.ts'
 import { mappedFiles, until } from './remains.ts'
 
@@ -89,7 +89,7 @@ const EXPORTS = ['--add-exports', 'java.base/jdk.internal.vm=ALL-UNNAMED']
 const rings = (pid: number): string[] => mappedFiles(pid).filter((name) => /\/jfluid-.*\/ring/.test(name))
 const KEPT = /a thread is still inside a probe, so the target keeps the buffer mapped/
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let classes: string
   let guest: string
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { oldestOrAll } from '../support/jdks.ts'
 import { callsByPath, lines, startRecording, sumsAreExact } from '../support/jfluid.ts'
 
 const FILTERS = [
@@ -12,7 +12,7 @@ const FILTERS = [
   ['--include', 'fix.Transparent'],
 ]
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(oldestOrAll)('JDK $version', (jdk) => {
   describe.each(['a', 'b'])('scheme %s', (scheme) => {
     it.each(FILTERS)(
       '%s %s: what it calls hangs under the nearest caller, and counts are exact',

@@ -3,7 +3,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, jdks } from '../support/jdks.ts'
+import { forNewestJdk, jdks } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
 
 /**
@@ -192,7 +192,7 @@ function full(short: string): string {
 
 const facts = ({ instrumentation: { gaps, healed }, truncated }: JsonProfile) => ({ gaps, healed, truncated })
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, { 'fix/Unwind': UNWIND, 'fix/Left': LEFT })

@@ -14,7 +14,7 @@ import { type AttachConnection, openAttachSocket } from '../../src/attach/handsh
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { type Jdk, jdks, newest, oldest } from '../support/jdks.ts'
+import { type Jdk, jdks, newest, newestOrAll, oldest } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -25,9 +25,7 @@ import {
   stderrLine,
 } from '../support/jfluid.ts'
 
-/** What does not depend on the JDK is shown on the newest, and with JFLUID_FULL=1 on all. */
 const FULL = process.env.JFLUID_FULL === '1'
-const onNewest = (jdk: Jdk) => it.runIf(FULL || jdk === jdks.at(-1))
 
 /** Its own end removes what its flight recorder has left; being killed does not. */
 async function quit(java: JavaProcess): Promise<void> {
@@ -71,7 +69,7 @@ function busyThread({ threads }: JsonProfile): JsonNode[] {
 const repositories = (pid: number): string[] =>
   readdirSync('/tmp').filter((name) => /^\d{4}_/.test(name) && name.endsWith(`_${pid}`))
 
-describe.each(jdks)('JDK $version', (jdk) => {
+describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   let java: JavaProcess
   let connection: AttachConnection
@@ -124,7 +122,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
   })
 
-  onNewest(jdk)("another's recording goes on, and the profile says that there is one", async () => {
+  it("another's recording goes on, and the profile says that there is one", async () => {
     const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
     await startAnother(connection, {
       name: 'others',
@@ -140,7 +138,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(await stopRecording(connection, 'others')).toBe(true)
   })
 
-  onNewest(jdk)(
+  it.runIf(FULL)(
     'one that begins later is told as well; ours, stopped by somebody else, is no silence',
     async () => {
       const recording = startRecording(java.pid, ...SAMPLE)
@@ -161,18 +159,15 @@ describe.each(jdks)('JDK $version', (jdk) => {
     },
   )
 
-  onNewest(jdk)(
-    'what a client that was killed has left is ended by the next, which has no word of it',
-    async () => {
-      const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-      const killed = startJfluid('record', `${java.pid}`, ...SAMPLE, '--out', file)
-      await stderrLine(killed, /^sampling/)
-      await killed.kill()
-      expect(await recordings(connection)).toEqual([expect.stringContaining(`-${killed.pid}-`)])
-      expect((await record('500ms')).warnings).toEqual([])
-      expect(await recordings(connection)).toEqual([])
-    },
-  )
+  it('what a client that was killed has left is ended by the next, which has no word of it', async () => {
+    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+    const killed = startJfluid('record', `${java.pid}`, ...SAMPLE, '--out', file)
+    await stderrLine(killed, /^sampling/)
+    await killed.kill()
+    expect(await recordings(connection)).toEqual([expect.stringContaining(`-${killed.pid}-`)])
+    expect((await record('500ms')).warnings).toEqual([])
+    expect(await recordings(connection)).toEqual([])
+  })
 
   it('of a root, what is inside of it is kept, and nothing is instrumented', async () => {
     const profile = await record('2s', '--sampler', 'jfr', '--root', 'Sampled.down')
@@ -190,14 +185,14 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
   })
 
-  onNewest(jdk)('a root that no thread was in is an empty profile that says so', async () => {
+  it('a root that no thread was in is an empty profile that says so', async () => {
     const profile = await record('1s', '--sampler', 'stacks', '--root', 'Sampled.nowhere')
     expect(profile).toMatchObject({ roots: ['Sampled.nowhere'], merged: [], events: { count: 0 } })
     expect(profile.sampling!.outside).toBeGreaterThan(0)
     expect(profile.warnings).toContainEqual(expect.stringContaining('found inside Sampled.nowhere'))
   })
 
-  onNewest(jdk)('dumps of all threads find the same', async () => {
+  it('dumps of all threads find the same', async () => {
     const profile = await record('1s', '--sampler', 'stacks')
     expect(profile.sampling).toEqual({ every: 10_000_000, unit: 'ns', by: 'stacks' })
     const busy = busyThread(profile)
@@ -227,7 +222,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     expect(often.warnings).toContainEqual(told)
   })
 
-  onNewest(jdk)('a JVM that is killed leaves what was recorded, and no repository', async () => {
+  it('a JVM that is killed leaves what was recorded, and no repository', async () => {
     const own = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
     await own.line(/^ready/)
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')

@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync } from 'node:fs'
 import { beforeAll, it } from 'vitest'
 import { compileShop } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { countCalls } from './oracle.ts'
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let classpath: string
   beforeAll(async () => {
     classpath = await compileShop(jdk)

@@ -89,12 +89,20 @@ export function forEachJdk(body: (jdk: Jdk) => void): void {
   describeFor(jdks, body)
 }
 
-/** For what is ours and not the JDK's: the newest, or every one where all is asked for. */
+/**
+ * For what is ours and not the JDK's: one, or every one where all is asked for. Some take the newest and some the oldest,
+ * so that each has its share; what a JVM may do otherwise is tried on all.
+ */
 export const newestOrAll: readonly Jdk[] = process.env.JFLUID_FULL === '1' ? jdks : [newest]
+export const oldestOrAll: readonly Jdk[] = process.env.JFLUID_FULL === '1' ? jdks : [oldest]
 
-/** The same as forEachJdk for those. */
+/** The same as forEachJdk for those of `newestOrAll`, or of `oldestOrAll`. */
 export function forNewestJdk(body: (jdk: Jdk) => void): void {
   describeFor(newestOrAll, body)
+}
+
+export function forOldestJdk(body: (jdk: Jdk) => void): void {
+  describeFor(oldestOrAll, body)
 }
 
 function describeFor(which: readonly Jdk[], body: (jdk: Jdk) => void): void {

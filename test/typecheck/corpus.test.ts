@@ -7,7 +7,7 @@ import { beforeAll, it } from 'vitest'
 import { type ClassFile, MAJOR_6, type MethodInfo, parseClassFile } from '../../src/classfile/class-file.ts'
 import { type Hierarchy, KNOWS_NOTHING, type TypeCheck, TypeChecker } from '../../src/typecheck/check.ts'
 import { compileTools, imageClasses, instrumentAll } from '../instrument/jvm.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { withoutFrames } from './frameless.ts'
 import { hierarchyOf } from './hierarchy.ts'
 
@@ -16,7 +16,7 @@ const FULL = process.env.JFLUID_FULL === '1'
 const SAMPLE = 4
 const LIMIT_MS = FULL ? 600_000 : 120_000
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let classes: ClassFile[]
   /** The same, or some of them, with frames that nobody sees. */
   let bare: ClassFile[]
