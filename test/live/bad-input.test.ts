@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import {
@@ -275,14 +275,11 @@ describe('no terminal', () => {
 })
 
 describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
-  let before: string[]
-  beforeEach(() => {
-    before = ours()
-  })
+  /** Others may have theirs at the same time. */
+  const targets: number[] = []
   afterEach(() => {
-    const left = ours().filter((path) => !before.includes(path))
-    // Other test files may run at the same time: only what stays counts.
-    for (const path of left) expect(path).not.toMatch(/_pid/)
+    const left = ours().filter((path) => targets.includes(Number(/_pid(\d+)$/.exec(path)?.[1])))
+    expect(left).toEqual([])
   })
 
   const out = join(temporaryDirectory(), 'p.jfluid')
@@ -290,6 +287,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     const classes = await compileFixture(jdk, 'Callbacks')
     chmodSync(classes, 0o755) // also for a JVM of another user
     const java = startJava(jdk, [...options, '-cp', classes, 'fix.Callbacks'], as)
+    targets.push(java.pid)
     await java.line(/ready/)
     return java
   }

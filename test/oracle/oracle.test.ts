@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'
 import { byMethod, parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { countCalls } from './oracle.ts'
 
 const send = ['run', 'expect', 'quit']
 const include = ['fix.*']
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let classpath: string
   beforeAll(async () => {
     const [knownTree, callbacks, throws] = await Promise.all([
