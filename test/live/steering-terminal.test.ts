@@ -53,7 +53,9 @@ forNewestJdk((jdk) => {
 async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   const classes = await compileJava(jdk, PROGRAM)
   const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Steady'])
-  const code = await liveCode(jvm, 'Lfix/')
+  let code = await liveCode(jvm, 'Lfix/')
+  // Its last class is loaded by the first call.
+  while (!code.has('Lfix/lib/Helper;.help()V')) code = await liveCode(jvm, 'Lfix/')
   const withProbes = async () =>
     probed(await liveCode(jvm, 'Lfix/'))
       .map((it) => /(\w+);\.(\w+)\(/.exec(it)!.slice(1).join('.'))
