@@ -5,6 +5,7 @@
 // Whether these facts allow an attach is `admission.ts`; what the JVM itself says is `hsperfdata.ts`.
 
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { posix } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isFrozen } from './frozen.ts'
 
@@ -235,15 +236,17 @@ function readLink(path: string): string | undefined {
 }
 
 /**
- * What is mounted at /tmp, or above it, as /proc/<pid>/mountinfo has it: the number of its file system, what of it, and where. Not the number of
- * the mount: each namespace has copies, and they have numbers of their own. `undefined` for a root that is no mount of its own (a chroot),
+ * Which directory /tmp is, by what is mounted there or above it in /proc/<pid>/mountinfo: the number of its file system, and the path in that. Not
+ * the number of the mount: each namespace has copies, and they have numbers of their own. Nor where it is mounted: /tmp may be on itself. `undefined` for a root that is no mount of its own (a chroot),
  * where neither is listed.
  */
 export function mountOfTmp(mountInfo: string): string | undefined {
-  const mounts = [...mountInfo.matchAll(/^\d+ \d+ (\d+:\d+ \S+ (\/|\/tmp)) /gm)]
+  const mounts = [...mountInfo.matchAll(/^\d+ \d+ (\d+:\d+) (\S+) (\/|\/tmp) /gm)]
   // The last one hides those that were mounted there before.
-  const its = mounts.findLast(([, , place]) => place === '/tmp') ?? mounts.at(-1)
-  return its?.[1]
+  const its = mounts.findLast(([, , , place]) => place === '/tmp') ?? mounts.at(-1)
+  if (its === undefined) return undefined
+  const [, device, of, place] = its
+  return `${device} ${place === '/tmp' ? of : posix.join(of!, 'tmp')}`
 }
 
 /**

@@ -158,10 +158,10 @@ describe('what is mounted at /tmp', () => {
   const root = '27 1 254:0 / /'
 
   it('is that, the last of several, or the root', () => {
-    assert.equal(mountOfTmp(mounts(root, '22 27 0:21 / /proc', '29 27 0:8 /tmp /mnt')), '254:0 / /')
+    assert.equal(mountOfTmp(mounts(root, '22 27 0:21 / /proc', '29 27 0:8 /tmp /mnt')), '254:0 /tmp')
     assert.equal(
       mountOfTmp(mounts(root, '30 27 0:9 / /tmp', '31 30 0:9 /mine /tmp', '32 31 0:9 / /tmp/a')),
-      '0:9 /mine /tmp',
+      '0:9 /mine',
     )
     // One that is a mount of the machine's further down.
     assert.notEqual(mountOfTmp(mounts('31 27 0:9 / /')), mountOfTmp(mounts(root, '31 27 0:9 / /srv')))
@@ -171,6 +171,8 @@ describe('what is mounted at /tmp', () => {
     const tmp = '31 27 0:9 / /tmp'
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /')), mountOfTmp(mounts(root)))
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /', '531 527 0:9 / /tmp')), mountOfTmp(mounts(root, tmp)))
+    // On itself, as ReadWritePaths=/tmp has it.
+    assert.equal(mountOfTmp(mounts('527 501 254:0 / /', '531 527 254:0 /tmp /tmp')), mountOfTmp(mounts(root)))
     // As systemd's PrivateTmp mounts it, on a disk and in memory.
     for (const own of ['531 527 254:0 /tmp/systemd-private-a/tmp /tmp', '531 527 0:77 / /tmp'])
       assert.notEqual(mountOfTmp(mounts('527 501 254:0 / /', own)), mountOfTmp(mounts(root, tmp)))

@@ -381,6 +381,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     '%s, of a class that comes later, is told as soon as it has come, and at the end',
     async (root, status, problem) => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Soon.java': SOON }), 'fix.Soon'])
+      targets.push(java.pid)
       await java.line(/ready/)
       const { process: p, started, file } = startRecording(java.pid, '--root', root)
       await started

@@ -10,7 +10,7 @@ import { MethodCounts } from '../../src/vmstructs/method-counts.ts'
 import { readStructs } from '../../src/vmstructs/structs.ts'
 import { Agent } from '../../src/wire/agent.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forOldestJdk } from '../support/jdks.ts'
+import { forEachJdk } from '../support/jdks.ts'
 
 const PROGRAM = {
   'calls/Main': `
@@ -45,7 +45,7 @@ const PROGRAM = {
     class D extends A { public int edges() { return 4; } }`,
 }
 
-forOldestJdk((jdk) => {
+forEachJdk((jdk) => {
   async function observed(options: readonly string[]) {
     const classes = await compileJava(jdk, PROGRAM)
     const java = startJava(jdk, [...options, '-cp', classes, 'calls.Main'])

@@ -4,7 +4,7 @@
 import { beforeAll, expect, it } from 'vitest'
 import type { JdwpTarget } from '../../src/jdwp-client/target.ts'
 import { compileJava } from '../support/java-process.ts'
-import { forNewestJdk } from '../support/jdks.ts'
+import { forEachJdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
@@ -65,7 +65,7 @@ const PROGRAM = {
     }`,
 }
 
-forNewestJdk((jdk) => {
+forEachJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, PROGRAM)

@@ -7,7 +7,7 @@ import { MethodCounts } from '../../src/vmstructs/method-counts.ts'
 import { readStructs } from '../../src/vmstructs/structs.ts'
 import { Agent } from '../../src/wire/agent.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forOldestJdk } from '../support/jdks.ts'
+import { forEachJdk } from '../support/jdks.ts'
 
 const LONG = `longer${'AndLonger'.repeat(12)}`
 
@@ -60,7 +60,7 @@ const RAN = {
   'past/Shape': ['corners()I'],
 }
 
-forOldestJdk((jdk) => {
+forEachJdk((jdk) => {
   async function attached(options: readonly string[]) {
     const classes = await compileJava(jdk, PROGRAM)
     const java = startJava(jdk, [...options, '-cp', classes, 'past.Ran'])

@@ -2,12 +2,26 @@
 // below node_modules by all that javac reads, so that a test that goes wrong gets the same class files as one that does not.
 
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Jdk } from './jdks.ts'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/jfluid-classes', import.meta.url))
+
+/** After a week without use. */
+const KEPT_MS = 7 * 24 * 3_600_000
 
 export interface Compilation {
   readonly jdk: Pick<Jdk, 'javac' | 'full'>
@@ -34,6 +48,7 @@ export async function compiledOnce(
   const kept = join(cache, key)
   if (!existsSync(kept)) {
     mkdirSync(cache, { recursive: true })
+    forgetUnused(cache)
     const aside = mkdtempSync(join(cache, '.compiling-'))
     try {
       await compile(aside)
@@ -42,7 +57,18 @@ export async function compiledOnce(
       rmSync(aside, { recursive: true, force: true })
     }
   }
+  const now = new Date()
+  utimesSync(kept, now, now)
   cpSync(kept, directory, { recursive: true })
+}
+
+/** Programs change, and some are other ones each time. */
+function forgetUnused(cache: string): void {
+  for (const name of readdirSync(cache)) {
+    const path = join(cache, name)
+    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: Number.POSITIVE_INFINITY }
+    if (Date.now() - mtimeMs > KEPT_MS) rmSync(path, { recursive: true, force: true })
+  }
 }
 
 /** Another run may have been there first, with the same. */
@@ -61,7 +87,8 @@ function keyOf({ jdk, options, sources }: Compilation): string | null {
   add(jdk.javac, jdk.full)
   for (const option of options) {
     if (option.endsWith('.java')) add('source', basename(option), readFileSync(option, 'utf8'))
-    else if (/path$|^-cp$|^-proc|^@|^-d$|^-s$|^-h$/.test(option) || existsSync(option)) return null
+    else if (/path$|^-cp$|^-proc|^@|^-d$|^-s$|^-h$|^--patch-module|=\//.test(option) || existsSync(option))
+      return null
     else add('option', option)
   }
   for (const [name, text] of sources) add('source', name, text)

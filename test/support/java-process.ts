@@ -257,16 +257,18 @@ export async function compileJava(
   mkdirSync(classes, { recursive: true })
   const given = typeof sources === 'string' ? sourcesIn(sources) : new Map(Object.entries(sources))
   const level = release === null ? [] : ['--release', String(release)]
-  const all = [...level, ...options]
+  const all = ['-nowarn', '-J-XX:TieredStopAtLevel=1', ...level, ...options]
   await compiledOnce({ jdk, options: all, sources: given }, classes, async (into) => {
-    const dir = temporaryDirectory('jfluid-sources-')
+    // Options may name the directory that was given.
+    const dir = typeof sources === 'string' ? sources : temporaryDirectory('jfluid-sources-')
     const files = [...given].map(([name, text]) => {
       const file = join(dir, name.endsWith('.java') ? name : `${name}.java`)
+      if (dir === sources) return file
       mkdirSync(dirname(file), { recursive: true })
       writeFileSync(file, text)
       return file
     })
-    const args = ['-nowarn', '-J-XX:TieredStopAtLevel=1', ...level, '-d', into, ...options, ...files]
+    const args = [...all, '-d', into, ...files]
     try {
       await promisify(execFile)(jdk.javac, args, { maxBuffer: 16 << 20 })
     } catch (problem) {

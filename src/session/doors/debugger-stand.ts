@@ -116,7 +116,9 @@ export async function standingThread(
         begin = performance.now()
       }
       if (event.kind !== 'VM_START') {
-        if (event.request === cleanersPlace) return event.thread
+        // With what is asked of any method it may come in one set.
+        const isAtItsPlace = set.events.some((it) => 'request' in it && it.request === cleanersPlace)
+        if (isAtItsPlace) return event.thread
         // Anywhere else it is at work, for whoever has said what is to be cleaned up.
         if (event.thread !== cleaner?.thread) {
           const unfit = await whyUnfit(jvm, event.thread, { system, owners })
