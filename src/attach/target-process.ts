@@ -236,9 +236,9 @@ function readLink(path: string): string | undefined {
 }
 
 /**
- * Which directory /tmp is, by what is mounted there or above it in /proc/<pid>/mountinfo: the number of its file system, and the path in that. Not
- * the number of the mount: each namespace has copies, and they have numbers of their own. Nor where it is mounted: /tmp may be on itself. `undefined` for a root that is no mount of its own (a chroot),
- * where neither is listed.
+ * Which directory /tmp is, by what is mounted there or above it in /proc/<pid>/mountinfo: the number of its file system, and the
+ * path in that. Not the number of the mount: each namespace has copies, and they have numbers of their own. Nor where it is
+ * mounted: /tmp may be on itself. `undefined` for a root that is no mount of its own (a chroot), where neither is listed.
  */
 export function mountOfTmp(mountInfo: string): string | undefined {
   const mounts = [...mountInfo.matchAll(/^\d+ \d+ (\d+:\d+) (\S+) (\/|\/tmp) /gm)]

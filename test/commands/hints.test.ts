@@ -56,7 +56,13 @@ it('no command with a file is told without', () => {
 // With a place for what only its reader knows, to the end of what is said: a command to be typed.
 const TO_BE_TYPED = /jfluid ((?:[\w./-]+ |<[^<>]+> )*<[^<>]+>(?: [\w./-]+| <[^<>]+>)*)(?=['`])/g
 
-it.each(told(TO_BE_TYPED))('jfluid %s is a command that there is', async (line) => {
+const typed = told(TO_BE_TYPED)
+
+it('commands to be typed are found', () => {
+  expect(typed).toContain('push <file> --to <url>')
+})
+
+it.each(typed)('jfluid %s is a command that there is', async (line) => {
   const program = commandLine('1.2.3')
   for (const command of program.commands) {
     command.action(() => {}).exitOverride()

@@ -68,7 +68,7 @@ export async function wakeIfWaiting(jvm: JdwpTarget, cleaner: Cleaner): Promise<
     if (!stands.ok || !frames.ok || !isWaiting(frames.value, cleaner)) return false
     interrupted = threads.interrupt(thread)
   } finally {
-    // Nothing is waited for in between: commands are carried out in their order. A connection that is lost resumes it, too.
+    // Nothing is waited for in between: commands are carried out in their order. A connection that ends resumes it, too.
     void suspended.then(async (it) => it.ok && (await threads.resume(thread))).catch(() => {})
   }
   return (await interrupted).ok
