@@ -1,13 +1,47 @@
+// The lanes of the tests, read off the names of the files (CONTRIBUTING.md says what each lane is for).
+//
+//   foo.test.ts              unit    starts no JVM and no javac; many at a time
+//   foo.jvm.test.ts          live    starts JVMs; two files at a time, so it asserts no times
+//   foo.smoke.jvm.test.ts    smoke   the same, and short: `npm test` runs it too, on the newest JDK only
+//   foo.alone.jvm.test.ts    alone   starts JVMs and asserts times: nothing else runs beside it
+//   foo.full.test.ts         full    takes long or needs tools; with or without `.jvm` before `.test`
+//
+// `test/lanes/run.mjs` sets JFLUID_LANE and runs them one after the other. Without it (`npx vitest run some-file`) a file runs
+// in its own lane.
+
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+
+const lane = process.env.JFLUID_LANE
+
+const FULL = ['test/**/*.full.test.{ts,tsx}', 'test/**/*.full.jvm.test.ts']
+const ALONE = ['test/**/*.alone.jvm.test.ts']
+const JVM = ['test/**/*.jvm.test.ts']
+
+const projects = [
+  {
+    name: 'unit',
+    include: ['test/**/*.test.{ts,tsx}'],
+    exclude: [...JVM, ...FULL],
+    globalSetup: ['test/lanes/path-without-java.ts'],
+    setupFiles: ['test/lanes/no-java.ts'],
+    maxWorkers: availableParallelism(),
+  },
+  { name: 'smoke', include: ['test/**/*.smoke.jvm.test.ts'], maxWorkers: 2 },
+  { name: 'live', include: JVM, exclude: [...ALONE, ...FULL], maxWorkers: 2 },
+  { name: 'alone', include: ALONE, exclude: FULL, maxWorkers: 1 },
+  { name: 'full', include: FULL, maxWorkers: 1 },
+]
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
-    // A JVM start and an attach fit in a second; 30 s is the liveness ceiling, not a figure.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // One file at a time: a live test is a JVM, a client and its recorder already. On two cores a second
-    // file beside it makes the target wait for its client, and what it waited for too long is a gap.
-    fileParallelism: false,
+    reporters: [lane === undefined ? 'default' : 'dot', './test/lanes/reporter.ts'],
+    projects: projects
+      // A smoke test is a live test. Only `npm test` asks for that lane by name.
+      .filter(({ name }) => (lane === undefined ? name !== 'smoke' : name === lane))
+      .map((project, groupOrder) => ({
+        // A JVM start and an attach fit in a second; 30 s is the liveness ceiling, not a figure.
+        test: { ...project, testTimeout: 30_000, hookTimeout: 60_000, sequence: { groupOrder } },
+      })),
   },
 })

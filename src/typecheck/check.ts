@@ -4,7 +4,7 @@
 // HotSpot does not verify classes of the boot loader, not even when they are redefined: code that pops
 // an empty stack is accepted there, and crashes the JVM when it runs. So nothing is sent to such a class that
 // has not passed here. The rules are those of HotSpot's ClassVerifier (verifier.cpp), which differ from the
-// specification in places; the test `hotspot.test.ts` compares verdicts.
+// specification in places; the test `hotspot.jvm.test.ts` compares verdicts.
 //
 // No recursion; time grows with the code and its frames, and a method made to take longer is `unchecked`.
 // Whatever the bytes are, the answer is a value.

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { commandLine } from '../../src/commands/program.ts'
 import { commandRows } from '../../src/commands/shell/table.ts'
 import { jfluid } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 
 /** No process has that number (PID_MAX_LIMIT is 2^22), so whoever comes that far says so with 68. */
 const NOBODY = '2147483646'
@@ -48,8 +49,6 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
 /** Any text may be the name of a file or of a method; what is wrong with it shows when it is looked for. */
 const FREE = ['--out', '--output', '--record', '--profiler', '--html', '--back-traces', '--key-file']
 
-const ALL = process.env.JFLUID_FULL === '1'
-
 const rows = commandRows(commandLine('1.2.3'))
 const cases = rows.flatMap(({ name, options }) =>
   options
@@ -90,7 +89,7 @@ describe.each(rows.map(({ name }) => name).filter((name) => cases.some((it) => i
       // Commands share what reads an option: all of its values are tried with one of them.
       const first = cases.find((it) => it.long === long)?.name === name
       await Promise.all(
-        (ALL || first ? values : values.slice(-1)).map(async (value) => {
+        (FULL || first ? values : values.slice(-1)).map(async (value) => {
           const line = [...before(name, long), ...own, `${long}=${value}`, ...program]
           const { code, stdout, stderr } = await jfluid(...line)
           const told = `jfluid ${line.join(' ')}\n${stderr}`

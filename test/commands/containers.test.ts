@@ -13,12 +13,12 @@ import { cannotContain, innermost, PIDS } from '../support/contained.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 
 const ID = '3f2a91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
 const OTHER_ID = 'aaaa91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
 const ROOTLESS = ['--user', '--map-root-user', ...PIDS]
 /** There it fails, rather than say nothing. */
-const FULL = process.env.JFLUID_FULL === '1'
 const obstacle = cannotContain(...ROOTLESS)
 if (obstacle !== '')
   console.info(`not tried: this system lets nobody make a container without root: ${obstacle}`)

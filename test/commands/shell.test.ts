@@ -12,6 +12,7 @@ import { complete, type Known } from '../../src/commands/shell/complete.ts'
 import { manual } from '../../src/commands/shell/manual.ts'
 import { SCRIPTS, SHELLS } from '../../src/commands/shell/scripts.ts'
 import { commandRows } from '../../src/commands/shell/table.ts'
+import { FULL } from '../support/lane.ts'
 
 const cli = join(import.meta.dirname, '../../dist/cli.js')
 const rows = commandRows(commandLine('1.2.3'))
@@ -132,7 +133,7 @@ describe('in a shell', () => {
     expect(inBash('record', '1', '--out', 'p.').sort()).toEqual(['p.jfluid', 'p.json'])
   })
 
-  it.skipIf(process.env.JFLUID_FULL !== '1')('zsh does', () => {
+  it.skipIf(!FULL)('zsh does', () => {
     const script = `
       autoload -U compinit; compinit -u -d ${join(bin, 'dump')}
       eval "$(jfluid completion zsh)"
@@ -147,7 +148,7 @@ describe('in a shell', () => {
     expect(inZsh('record', '1', '--mode', 'b')).toBe('bytecodes:\n')
   })
 
-  it.skipIf(process.env.JFLUID_FULL !== '1')('fish does', () => {
+  it.skipIf(!FULL)('fish does', () => {
     const inFish = (line: string): string =>
       execFileSync('fish', ['-N', '-c', `jfluid completion fish | source; complete -C '${line}'`], {
         ...{ cwd: files, env: env(), encoding: 'utf8' },
@@ -195,7 +196,7 @@ describe('the manual', () => {
     for (const line of page.split('\n')) if (/^[.']/.test(line)) expect(line).toMatch(macros)
   })
 
-  it.skipIf(process.env.JFLUID_FULL !== '1')('renders without a warning', () => {
+  it.skipIf(!FULL)('renders without a warning', () => {
     const { stdout, stderr, status } = spawnSync('groff', ['-man', '-ww', '-Tutf8'], {
       input: page,
       encoding: 'utf8',

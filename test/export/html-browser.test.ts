@@ -14,6 +14,7 @@ import type { Profile } from '../../src/profile/profile.ts'
 import { Methods, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
 import { startBrowser } from '../support/browser.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
+import { FULL } from '../support/lane.ts'
 
 interface Frame {
   readonly name: string
@@ -22,7 +23,7 @@ interface Frame {
   readonly width: number
 }
 
-describe.runIf(process.env.JFLUID_FULL === '1')('the HTML page in a browser', () => {
+describe.runIf(FULL)('the HTML page in a browser', () => {
   let browser: Browser
   let page: Page
   /** What should not be. */

@@ -11,6 +11,7 @@ import { writeProfile } from '../../src/profile/file.ts'
 import { profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 
 const CONTEXTS = 1_000_000
 const METHODS = 3000
@@ -47,7 +48,7 @@ it('a terminal is told at once that much is written, and nothing of that is left
   assert.ok(statSync(join(dirname(file), 'out.csv')).size > 1e6)
 })
 
-describe.runIf(process.env.JFLUID_FULL === '1')('of 1,000,000 contexts', () => {
+describe.runIf(FULL)('of 1,000,000 contexts', () => {
   let file = ''
 
   beforeAll(async () => {

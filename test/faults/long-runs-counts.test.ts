@@ -18,7 +18,7 @@ import { enter, exit } from '../events/sinks.ts'
 import { exported, exportedBytes } from '../export/exported.ts'
 import { Methods, profileOfTree, treeOf as treeFrom } from '../profile/trees.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
-import { FULL } from './trials.ts'
+import { FULL } from '../support/lane.ts'
 
 const TWO_32 = 2 ** 32
 /** More than 32 bits hold, and no round number. */

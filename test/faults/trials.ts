@@ -6,9 +6,9 @@ import { appendFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { expect } from 'vitest'
 import type { Jdk } from '../support/jdks.ts'
+import { FULL } from '../support/lane.ts'
 
 /** All of them take long: `npm test` tries each fault once or twice, `npm run test:full` many times. */
-export const FULL = process.env.JFLUID_FULL === '1'
 
 /** Something hangs that takes longer. */
 export const TRIAL_MS = 15 * 60_000
@@ -63,7 +63,7 @@ export class Chance {
 
 /** A row of the table, one a fault and JDK. */
 export interface Row {
-  /** The test file, without its `.test.ts`. */
+  /** The test file, up to its first dot. */
   readonly section: string
   readonly fault: string
   readonly jdk: string
@@ -86,7 +86,7 @@ export interface Row {
 
 /** The test file that runs. */
 export function section(): string {
-  return basename(expect.getState().testPath ?? '', '.test.ts')
+  return basename(expect.getState().testPath ?? '').replace(/\..*/, '')
 }
 
 /** Appends it to the file that `JFLUID_FAULTS` names, if it names one. */

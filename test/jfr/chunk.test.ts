@@ -1,4 +1,4 @@
-// A chunk is read while the JVM writes it: what a moment may show of its header. Whole files are in live/flight-recording.test.ts.
+// A chunk is read while the JVM writes it: what a moment may show of its header. Whole files are in live/flight-recording.jvm.test.ts.
 
 import { describe, expect, it } from 'vitest'
 import { Chunk, type SampleSink } from '../../src/jfr/chunk.ts'

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 
 const NODES = 1_000_000
@@ -15,6 +16,7 @@ const BOUNDED = { NODE_OPTIONS: '--max-old-space-size=256' }
 /** Writes a tree of so many nodes: a root with `wide` siblings below it, each of which is a chain. Node i has i calls. */
 const WRITER = `
 import { writeProfile } from ${JSON.stringify(new URL('../../dist/profile/file.js', import.meta.url).href)}
+import { FULL } from '../support/lane.ts'
 const [path, wideText] = process.argv.slice(2)
 const count = ${NODES}
 const wide = Number(wideText)
@@ -53,11 +55,9 @@ await writeProfile({
 }, path)
 `
 
-const isFull = process.env.JFLUID_FULL === '1'
-
 describe.each([
   ['of chains 100,000 long', 10],
-  ...(isFull ? ([['100,000 wide', 100_000]] as const) : []),
+  ...(FULL ? ([['100,000 wide', 100_000]] as const) : []),
 ] as const)('%s', { timeout: 120_000 }, (_, wide) => {
   let file: string
   beforeAll(() => {
@@ -79,7 +79,7 @@ describe.each([
     expect(await run('report', file)).toMatch(/^ *1[,.]?000(?:\.0+)?\b.* com\.acme\.Large\.m1$/m)
   })
 
-  it.runIf(isFull).each([
+  it.runIf(FULL).each([
     ['json', '"calls":999999,', 1],
     ['callgrind', '^fn=', 1001],
   ] as const)('export as %s', async (format, line, least) => {

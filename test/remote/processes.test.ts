@@ -16,6 +16,7 @@ import { encodeFrame } from '../../src/wire/frame.ts'
 import { startListener } from '../live/proxy.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 
 const NAME = 'cd'.repeat(16)
 /** More than a listener has places for. */
@@ -76,7 +77,6 @@ it('the process of a session that is told to end does, though its client is ther
 })
 
 /** There it fails without root, rather than say nothing. */
-const FULL = process.env.JFLUID_FULL === '1'
 
 it.skipIf(process.getuid?.() !== 0 && !FULL)("a file of somebody else's has no key for us", () => {
   const directory = temporaryDirectory('jfluid-key-')

@@ -41,10 +41,10 @@ import {
   removeTriggers,
 } from '../../src/session/doors/session-directory.ts'
 import { type Link, LinkServer, newToken } from '../../src/wire/link.ts'
+import { FULL } from '../support/lane.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
 /** There it fails without root, rather than say nothing. */
-const FULL = process.env.JFLUID_FULL === '1'
 const NOBODY = { uid: 65534, gid: 65534 }
 const self = { uid: process.geteuid!(), gid: process.getegid!() }
 

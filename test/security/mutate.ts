@@ -1,7 +1,8 @@
 // Bytes that are nearly right: what a hostile or damaged other side sends. And what is asked of those who read them: an
 // answer, or an error of theirs, soon, and with bounded memory.
 
-import { type Chance, type Figure, FULL, keepRow, section } from '../faults/trials.ts'
+import { type Chance, type Figure, keepRow, section } from '../faults/trials.ts'
+import { FULL } from '../support/lane.ts'
 
 /** Inputs that are tried: in `npm test`, and in `npm run test:full`; `JFLUID_TRIES` says otherwise. */
 export function inputs(short: number, long: number): number {

@@ -24,10 +24,10 @@ import { until } from '../live/remains.ts'
 import { profileOf } from '../profile/trees.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
 /** There it fails without root, rather than say nothing. */
-const FULL = process.env.JFLUID_FULL === '1'
 const OTHER = 65533
 const OWNER = 65534
 

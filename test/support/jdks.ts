@@ -1,11 +1,12 @@
 // The JDKs that live tests run on: looked for on this machine, never downloaded.
 //
-// Each feature version counts once, whatever symbolic links and variables lead to it. `jdks` is
-// sorted, so `oldest` and `newest` are the two ends a test wants when it cannot afford all.
+// Each feature version counts once, whatever symbolic links and variables lead to it. The smoke lane takes the newest, the
+// live lane the oldest and the newest, `test:full` all of them. JFLUID_TEST_JDK=17 takes that version only.
 
 import { accessSync, constants, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { describe } from 'vitest'
+import { FULL, LANE } from './lane.ts'
 
 export interface Jdk {
   /** Directory above `bin`, symbolic links resolved. */
@@ -64,6 +65,9 @@ function jdkAt(home: string): Jdk | undefined {
 }
 
 function findJdks(): Jdk[] {
+  if (LANE === 'unit') {
+    throw new Error('the unit lane has no JDK: a test that needs one is named *.jvm.test.ts')
+  }
   const byVersion = new Map<number, Jdk>()
   for (const home of candidates()) {
     const jdk = jdkAt(home)
@@ -75,7 +79,23 @@ function findJdks(): Jdk[] {
   return [...byVersion.values()].sort((a, b) => a.version - b.version)
 }
 
-export const jdks: readonly Jdk[] = findJdks()
+function ofThisLane(found: readonly Jdk[]): readonly Jdk[] {
+  const wanted = process.env.JFLUID_TEST_JDK
+  if (wanted !== undefined) {
+    const jdk = found.find(({ version }) => String(version) === wanted)
+    if (jdk === undefined) {
+      throw new Error(
+        `no JDK ${wanted} on this machine; there are ${found.map((it) => it.version).join(', ')}`,
+      )
+    }
+    return [jdk]
+  }
+  if (LANE === 'smoke') return found.slice(-1)
+  return FULL || found.length < 3 ? found : [found[0], found[found.length - 1]]
+}
+
+/** Sorted by version. */
+export const jdks: readonly Jdk[] = ofThisLane(findJdks())
 export const oldest: Jdk = jdks[0]
 export const newest: Jdk = jdks[jdks.length - 1]
 
@@ -93,8 +113,8 @@ export function forEachJdk(body: (jdk: Jdk) => void): void {
  * For what is ours and not the JDK's: one, or every one where all is asked for. Some take the newest and some the oldest,
  * so that each has its share; what a JVM may do otherwise is tried on all.
  */
-export const newestOrAll: readonly Jdk[] = process.env.JFLUID_FULL === '1' ? jdks : [newest]
-export const oldestOrAll: readonly Jdk[] = process.env.JFLUID_FULL === '1' ? jdks : [oldest]
+export const newestOrAll: readonly Jdk[] = FULL ? jdks : [newest]
+export const oldestOrAll: readonly Jdk[] = FULL ? jdks : [oldest]
 
 /** The same as forEachJdk for those of `newestOrAll`, or of `oldestOrAll`. */
 export function forNewestJdk(body: (jdk: Jdk) => void): void {

@@ -1,4 +1,4 @@
-// What `jfluid doctor` makes of facts. That it finds them is shown on real JVMs, in test/live/doctor.test.ts.
+// What `jfluid doctor` makes of facts. That it finds them is shown on real JVMs, in test/live/doctor.jvm.test.ts.
 
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../../../src/attach/admission.ts'

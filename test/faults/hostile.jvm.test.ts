@@ -1,0 +1,216 @@
+// Others at the socket of a session, and both of its ends speaking nonsense: the target goes on, and the session goes on or ends.
+
+import { existsSync, readdirSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { Duplex } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { it } from 'vitest'
+import { JfluidError } from '../../src/base/errors.ts'
+import { sessionOptions } from '../../src/commands/options.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
+import { Session } from '../../src/session/session.ts'
+import { Agent } from '../../src/wire/agent.ts'
+import { encodeFrame } from '../../src/wire/frame.ts'
+import { Link } from '../../src/wire/link.ts'
+import { mutated } from '../security/mutate.ts'
+import type { JavaProcess } from '../support/java-process.ts'
+import { forEachJdk, type Jdk, newest } from '../support/jdks.ts'
+import { startRecording } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+import { type Chance, type Outcome, times, trials } from './trials.ts'
+import { Witness } from './witness.ts'
+
+/** A session that has not begun, or ended, by then would keep its user waiting. */
+const SOON_MS = 30_000
+
+/** What a client asks that changes nothing: garbage that happens to be a command is one that its user may give. */
+const COMMANDS: readonly (readonly unknown[])[] = [
+  ...[['hello'], ['status'], ['loadedClasses'], ['classBytes', [1, 2, 3]], ['stackTraces', 64], ['inside']],
+  ...[
+    ['watch', false],
+    ['mirrorWords', 8, [1, 2]],
+    ['peek', 8, Buffer.alloc(16, 1)],
+    ['reclaim'],
+    ['no such command'],
+  ],
+]
+
+const socketOf = (link: Link): Socket => (link as unknown as { socket: Socket }).socket
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not within ${SOON_MS} ms`)), SOON_MS)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+/** Waits until nothing of a session is in the target, and says what became of that. */
+async function outcome(witness: Witness, profile: Outcome['profile']): Promise<Outcome> {
+  const gone = await inTime(witness.withoutThreads())
+  await inTime(witness.ownCode())
+  const { harm, longest } = await witness.harm()
+  return { harm, profile, left: await witness.left(), ms: { 'stood still': longest, 'own again': gone } }
+}
+
+/** A client that has been let in and speaks nonsense, at once or while it records. */
+async function garbage(witness: Witness, chance: Chance): Promise<Outcome> {
+  const door = await attachDoor(witness.pid)
+  if (chance.next() < 0.5) {
+    door.leave()
+    await new Agent(door.link).hello()
+    speakNonsense(socketOf(door.link), chance)
+    socketOf(door.link).end()
+    await inTime(door.link.closed)
+    return await outcome(witness, 'none')
+  }
+  try {
+    const session = await inTime(Session.start(door, optionsOf(chance)))
+    await witness.rate(50)
+    if (!(await witness.hasProbes())) throw new Error('there are no probes')
+    speakNonsense(socketOf(door.link), chance)
+    await witness.rate(50)
+    await inTime(session.detach())
+    await inTime(session.profile())
+    await session.close()
+  } catch (error) {
+    if (!(error instanceof JfluidError)) throw error
+  } finally {
+    door.link.close()
+    door.leave()
+  }
+  return await outcome(witness, 'none')
+}
+
+const optionsOf = (chance: Chance) =>
+  sessionOptions({ root: ['fix.Witness.root'], scheme: chance.of(['a', 'b']), lookAhead: 32 })
+
+function speakNonsense(socket: Socket, chance: Chance): void {
+  for (let i = 0; i < 40 && !socket.destroyed; i++) {
+    const frame = encodeFrame([1 + Math.floor(chance.next() * 100), ...chance.of(COMMANDS)])
+    const whole = chance.next() < 0.8 && frame.length > 4
+    const body = mutated(whole ? frame.subarray(4) : frame, chance)
+    const header = Buffer.alloc(4)
+    header.writeUInt32LE(body.length)
+    socket.write(whole ? Buffer.concat([header, body]) : body)
+  }
+}
+
+/** The same connection, with now and then a wrong byte in what the agent says; to whom it says it is left alone. */
+function damaged(link: Link, chance: Chance, often: number): Link {
+  const socket = socketOf(link)
+  socket.removeAllListeners('data')
+  let read = Buffer.alloc(0)
+  const between = new Duplex({
+    allowHalfOpen: false,
+    read() {},
+    write: (chunk: Buffer, _encoding, done) => {
+      socket.write(chunk)
+      done()
+    },
+    destroy: (error, done) => {
+      socket.destroy()
+      done(error)
+    },
+  })
+  socket.on('close', () => between.destroy())
+  socket.on('data', (chunk: Buffer) => {
+    read = Buffer.concat([read, chunk])
+    while (read.length >= 4 && read.length >= 4 + read.readUInt32LE(0)) {
+      const frame = Buffer.from(read.subarray(0, 4 + read.readUInt32LE(0)))
+      read = read.subarray(frame.length)
+      const from = 4 + 8
+      if (frame.length > from && chance.next() < often) {
+        for (let i = 0; i < 3; i++)
+          frame[from + Math.floor(chance.next() * (frame.length - from))] = chance.next() * 256
+      }
+      between.push(frame)
+    }
+  })
+  return new Link(between as unknown as Socket)
+}
+
+/** An agent that now and then says what it does not mean. */
+async function nonsense(witness: Witness, chance: Chance): Promise<Outcome> {
+  const door = await attachDoor(witness.pid)
+  const link = damaged(door.link, chance, chance.of([0.02, 0.1, 0.5]))
+  const session = Session.start({ ...door, link }, optionsOf(chance))
+  try {
+    const begun = await inTime(session)
+    await witness.rate(100)
+    await inTime(begun.detach())
+    await inTime(begun.profile())
+    await begun.close()
+  } catch (error) {
+    if (!(error instanceof JfluidError)) throw error
+  } finally {
+    link.close()
+    door.leave()
+  }
+  return await outcome(witness, 'none')
+}
+
+/** Seen as soon as it is there: it is gone when the agent has connected. */
+async function socketOfSession(client: JavaProcess): Promise<string> {
+  const mine = new RegExp(`^jfluid-\\d+-${client.pid}-`)
+  for (;;) {
+    const dir = readdirSync('/dev/shm').find((name) => mine.test(name))
+    const link = dir && join('/dev/shm', dir, 'link')
+    if (link !== undefined && existsSync(link)) return link
+    if (/recording/.test(client.stderr()) || client.child.exitCode !== null)
+      throw new Error(`the socket was not seen:\n${client.stderr()}`)
+    await setImmediate()
+  }
+}
+
+/** Others of the same user who are at the socket before the agent. */
+async function strangers(witness: Witness, chance: Chance): Promise<Outcome> {
+  const recording = startRecording(witness.pid, '--root', 'fix.Witness.root')
+  const link = await socketOfSession(recording.process)
+  const sockets: Socket[] = []
+  let connected = 0
+  for (let i = 0; i < 50; i++) {
+    const socket = connect(link, () => {
+      connected++
+      socket.write(chance.of(['', 'x'.repeat(32), '0'.repeat(200)]))
+    })
+    socket.on('error', () => socket.destroy()) // it listens no more, or has sent us away
+    sockets.push(socket)
+  }
+  await inTime(recording.started)
+  await witness.rate(100)
+  const profile = await inTime(recording.stop())
+  for (const socket of sockets) socket.destroy()
+  if (connected === 0) throw new Error('nobody has connected')
+  const kept = profile.merged.some((it) => it.method === 'root')
+  return await outcome(witness, kept ? 'kept' : 'lost')
+}
+
+const FAULTS: readonly [
+  what: string,
+  trial: (witness: Witness, chance: Chance) => Promise<Outcome>,
+  long: number,
+][] = [
+  ['a client that has been let in sends garbage', garbage, 30],
+  ['an agent says what it does not mean', nonsense, 30],
+  ['50 others connect to the socket of a session', strangers, 20],
+]
+
+forEachJdk((jdk: Jdk) => {
+  // One of the JDKs is enough for `npm test`: what differs between them is not what is tried here.
+  it.skipIf(!FULL && jdk !== newest)(
+    'who speaks at the socket of a session does no harm',
+    {
+      timeout: FULL ? 3_600_000 : 120_000,
+    },
+    async () => {
+      const witness = await Witness.start(jdk)
+      await witness.settle()
+      for (const [what, trial, long] of FAULTS) {
+        await trials(what, jdk, times(1, long), (chance) => trial(witness, chance))
+      }
+      await witness.end()
+    },
+  )
+})

@@ -1,0 +1,314 @@
+// What long runs come to: a clock that has gone on for weeks, more methods than 16 bits can number, a recursion as deep as a
+// large stack, and threads by the ten thousand. All is counted exactly, and nothing grows that need not.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, it } from 'vitest'
+import { liveObjects, remainsOf, until } from '../live/remains.ts'
+import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forNewestJdk } from '../support/jdks.ts'
+import {
+  callsByMethod,
+  type JsonNode,
+  jfluid,
+  lines,
+  type Recording,
+  startRecording,
+} from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+import { type Outcome, times, trials } from './trials.ts'
+
+/** More than two bytes can number, in classes of a thousand. */
+const CLASSES = FULL ? 70 : 4
+const METHODS = 1000
+
+function manyMethods(nth: number): string {
+  const all = Array.from({ length: METHODS }, (_, i) => i)
+  return `package fix; final class Many${nth} {
+    ${all.map((i) => `static int m${i}(int x) { return x + ${i}; }`).join('\n')}
+    static int all(int x) { ${all.map((i) => `x = m${i}(x);`).join('\n')} return x; }
+  }`
+}
+
+/** Ticks that fit an event: how long they are told to be says how long a tick is in the profile. */
+const RULE = 2 ** 39
+/** So often: a call that loses its processor just when it looks at the clock counts for little. */
+const RULES = 64
+
+/** Fields of the runtime: as if it had been so long since the session's start, for this thread at least. */
+const MOVE = `
+      start.setLong(null, start.getLong(null) - ticks);
+      for (Object info : (Object[]) table.get(null)) {
+        if (info != null && tid.getLong(info) == Thread.currentThread().getId()) base.setLong(info, base.getLong(info) - ticks);
+      }`
+
+/**
+ * methods:       calls every method of the classes fix.Many… once
+ * deep n:        a recursion n deep, on a thread with a stack for it, which returns; then one whose last call throws, and is
+ *                caught by the first
+ * threads n:     n threads, 16 at a time, call the root once each
+ * frequency:     "<n> Hz, rule <n>", of the clock, and how long rule() took by itself in ns
+ * leap n:        the clock goes on by n ticks inside of leap(), whose thread is silent meanwhile; and by RULE in each of RULES calls of rule()
+ */
+const LONG = `
+  package fix;
+  import java.lang.reflect.Field;
+  import java.util.concurrent.Semaphore;
+  public class Long {
+    static volatile int sink;
+    static final RuntimeException BOTTOM = new RuntimeException(null, null, false, false) {};
+    static int step(int x) { return x * 31 + 7; }
+    static void visit() { sink = step(sink); }
+    static void methods() {
+      int x = sink;
+      ${Array.from({ length: CLASSES }, (_, i) => `x = Many${i}.all(x);`).join('\n')}
+      sink = x;
+    }
+    static int down(int n) { return n == 0 ? step(1) : down(n - 1) + 1; }
+    static int fall(int n) { if (n == 0) throw BOTTOM; return fall(n - 1) + 1; }
+    static void deep(int n) {
+      sink = down(n);
+      try { sink = fall(n); } catch (RuntimeException e) { sink = step(2); }
+      step(3);
+    }
+    static void leaps(long ticks) throws Exception {
+      step(1);
+      leap(ticks);
+      step(2);
+      for (int i = 0; i < ${RULES} && ticks != 0; i++) rule(${RULE}L);
+    }
+    static void leap(long ticks) throws IllegalAccessException {
+      ${MOVE}
+    }
+    static long ruleNanos;
+    static void rule(long ticks) throws IllegalAccessException {
+      long begun = System.nanoTime();
+      ${MOVE}
+      ruleNanos += System.nanoTime() - begun;
+    }
+    static Field start, table, tid, base;
+    static Field field(String owner, String name) throws Exception {
+      Field field = Class.forName("java.lang.JFluid1" + owner).getDeclaredField(name);
+      field.setAccessible(true);
+      return field;
+    }
+    static void threads(int n) throws InterruptedException {
+      Semaphore inside = new Semaphore(16);
+      for (int i = 0; i < n; i++) {
+        inside.acquire();
+        new Thread(null, () -> { try { visit(); } finally { inside.release(); } }, "one of many", 64 << 10).start();
+      }
+      inside.acquire(16);
+    }
+    /** Ticks a second of the clock that the runtime reads. */
+    static long frequency() throws Exception {
+      if (!Class.forName("java.lang.JFluid1Session").getDeclaredField("FAST_CLOCK").getBoolean(null)) return 1_000_000_000L;
+      var jfr = Class.forName("jdk.jfr.internal.JVM").getMethod("getTicksFrequency");
+      boolean isStatic = java.lang.reflect.Modifier.isStatic(jfr.getModifiers());
+      return (long) jfr.invoke(isStatic ? null : jfr.getDeclaringClass().getMethod("getJVM").invoke(null));
+    }
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready");
+      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        String[] word = line.split(" ");
+        switch (word[0]) {
+          case "methods" -> methods();
+          case "threads" -> threads(Integer.parseInt(word[1]));
+          case "deep" -> {
+            Thread t = new Thread(null, () -> deep(Integer.parseInt(word[1])), "deep", 1L << 30);
+            t.start();
+            t.join();
+          }
+          case "leap" -> {
+            start = field("Session", "start");
+            table = field("Threads", "table");
+            tid = field("Threads$ThreadInfo", "tid");
+            base = field("Threads$ThreadInfo", "base");
+            leaps(java.lang.Long.parseLong(word[1]));
+          }
+          case "frequency" -> System.out.println(frequency() + " Hz, rule " + ruleNanos);
+        }
+        System.out.println("done " + line);
+      }
+    }
+  }`
+
+/** Others need a trace, or have a line of 512 frames for each level: more than a gigabyte of it. */
+const FORMATS = ['json', 'html', 'pprof', 'nps', 'callgrind', 'firefox', 'markdown']
+
+/** Levels of calls of `method` below each other. */
+function depthOf(nodes: readonly JsonNode[], method: string): { depth: number; calls: Set<number> } {
+  const calls = new Set<number>()
+  let depth = 0
+  for (let at = nodes.find((it) => it.method === method); at !== undefined; depth++) {
+    calls.add(at.calls)
+    at = at.children.find((it) => it.method === method)
+  }
+  return { depth, calls }
+}
+
+const residentMib = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+
+forNewestJdk((jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    const many = Array.from({ length: CLASSES }, (_, i) => [`fix/Many${i}`, manyMethods(i)])
+    classes = await compileJava(jdk, { 'fix/Long': LONG, ...Object.fromEntries(many) })
+  }, 300_000)
+
+  async function start(...vm: string[]): Promise<JavaProcess> {
+    const opens = ['java.base/java.lang', 'jdk.jfr/jdk.jfr.internal'].flatMap((it) => [
+      '--add-opens',
+      `${it}=ALL-UNNAMED`,
+    ])
+    const java = startJava(jdk, ['-Xmx512m', ...opens, ...vm, '-cp', classes, 'fix.Long'])
+    await java.line(/^ready/)
+    return java
+  }
+
+  async function run(java: JavaProcess, line: string): Promise<void> {
+    const nth =
+      java
+        .stdout()
+        .split('\n')
+        .filter((it) => it === `done ${line}`).length + 1
+    java.send(line)
+    await java.line(new RegExp(`^done ${line}$`), nth)
+  }
+
+  /** With what is left of the recording that has ended; ends the program. */
+  async function outcome(
+    java: JavaProcess,
+    recording: Recording,
+    more: Pick<Outcome, 'wrong' | 'ms' | 'figures'>,
+  ): Promise<Outcome> {
+    const left = await remainsOf(java.pid, [recording.process.pid])
+    await java.kill()
+    return { harm: [], profile: 'kept', left, ...more }
+  }
+
+  it(`${CLASSES * METHODS} methods are counted one by one`, { timeout: 900_000 }, async () => {
+    await trials(`${(CLASSES * METHODS).toLocaleString('en')} methods`, jdk, times(1, 3), async () => {
+      const java = await start()
+      await run(java, 'methods') // or they would be loaded in the root, a thousand methods at once
+      const begun = performance.now()
+      const recording = startRecording(java.pid, '--root', 'fix.Long.methods', '--scheme', 'a')
+      await recording.started
+      const ms = { attached: performance.now() - begun }
+      await run(java, 'methods')
+      await run(java, 'methods')
+      const profile = await recording.stop()
+      const { gaps, healed, instrumentedMethods } = profile.instrumentation
+      expect(instrumentedMethods).toBe(CLASSES * (METHODS + 1) + 1)
+      const found = callsByMethod(profile)
+      const wrong = [...found].filter(([, calls]) => calls !== 2)
+      expect([found.size, wrong, gaps, healed]).toEqual([CLASSES * (METHODS + 1) + 1, [], 0, 0])
+      return await outcome(java, recording, { ms })
+    })
+  })
+
+  const DEEP = FULL ? 100_000 : 20_000
+  it(`a recursion ${DEEP} deep, that returns and that throws`, { timeout: 900_000 }, async () => {
+    await trials(`a recursion ${DEEP.toLocaleString('en')} deep`, jdk, times(1, 5), async () => {
+      const java = await start()
+      const recording = startRecording(java.pid, '--root', 'fix.Long.deep', '--scheme', 'a')
+      await recording.started
+      await run(java, `deep ${DEEP}`)
+      const profile = await recording.stop()
+      const [root] = profile.merged
+      const each = new Set([1])
+      for (const method of ['down', 'fall'])
+        expect(depthOf(root!.children, method), method).toEqual({ depth: DEEP + 1, calls: each })
+      // Both that follow are called by the root: nothing of the recursions was left open.
+      expect(root!.children.find(({ method }) => method === 'step')?.calls).toBe(2)
+      const { gaps, healed } = profile.instrumentation
+      expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
+      const wrong: string[] = []
+      for (const name of FULL ? FORMATS : []) {
+        const out = join(temporaryDirectory(), `p.${name}`)
+        const { code, stderr } = await jfluid('export', recording.file, '--format', name, '--out', out)
+        if (code !== 0) wrong.push(`export to ${name} ended with ${code}: ${stderr}`)
+      }
+      for (const more of [[], ['--json'], ['--threads']]) {
+        const { code, stderr } = await jfluid('report', recording.file, ...more)
+        if (code !== 0) wrong.push(`report ${more.join(' ')} ended with ${code}: ${stderr}`)
+      }
+      return await outcome(java, recording, { wrong })
+    })
+  })
+
+  const THREADS = FULL ? 10_000 : 1000
+  it(`${THREADS} threads come and go`, { timeout: 900_000 }, async () => {
+    await trials(`${THREADS.toLocaleString('en')} threads come and go`, jdk, times(1, 3), async () => {
+      const java = await start()
+      const recording = startRecording(java.pid, '--root', 'fix.Long.visit', '--scheme', 'a')
+      await recording.started
+      const some = Math.floor(THREADS / 10)
+      await run(java, `threads ${some}`)
+      const before = residentMib(recording.process.pid)
+      await run(java, `threads ${THREADS - some}`)
+      const grown = residentMib(recording.process.pid) - before
+      // Records of threads that have ended go with the next status; one is the agent's own.
+      const records = async () =>
+        [...(await liveObjects(java.pid, /JFluid1Threads\$ThreadInfo$/)).values()].reduce((a, b) => a + b, 0)
+      await until(async () => (await records()) <= 2)
+      const profile = await recording.stop()
+      expect(lines(callsByMethod(profile))).toEqual([
+        `fix.Long.step(I)I ${THREADS}`,
+        `fix.Long.visit()V ${THREADS}`,
+      ])
+      expect([profile.instrumentation.gaps, profile.instrumentation.healed]).toEqual([0, 0])
+      expect(profile.threads.length).toBe(THREADS)
+      return await outcome(java, recording, {
+        wrong: grown < 100 ? [] : [`the client grew by ${grown.toFixed(0)} MiB`],
+        figures: { [`the client grew for the last ${THREADS - some} by`]: [grown, 'MiB'] },
+      })
+    })
+  })
+
+  // 40 bits of ticks in an event are 7 minutes of a 2.5 GHz clock; 2^53 are 41 days.
+  it.each(
+    FULL ? [2 ** 39, 2 ** 40, 3 * 2 ** 40 + 5, 2 ** 46, 2 ** 53 + 2 ** 20, 2 ** 57] : [3 * 2 ** 40 + 5],
+  )('a thread is silent for %d ticks', { timeout: 300_000 }, async (ticks) => {
+    await trials(
+      `a thread that is silent for 2^${Math.log2(ticks).toFixed(1)} ticks`,
+      jdk,
+      times(1, 5),
+      async () => {
+        const java = await start()
+        const recording = startRecording(java.pid, '--root', 'fix.Long.leaps', '--scheme', 'a')
+        await recording.started
+        await run(java, 'leap 0')
+        await run(java, `leap ${ticks}`)
+        await run(java, 'leap 0')
+        const profile = await recording.stop()
+        expect(lines(callsByMethod(profile))).toEqual([
+          'fix.Long.leap(J)V 3',
+          'fix.Long.leaps(J)V 3',
+          `fix.Long.rule(J)V ${RULES}`,
+          'fix.Long.step(I)I 6',
+        ])
+        const { gaps, healed } = profile.instrumentation
+        expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
+        const selfNs = (name: string) => profile.methods.find(({ method }) => method === name)!.selfNs
+        const others = profile.methods.filter(({ method }) => method !== 'leap' && method !== 'rule')
+        await run(java, 'frequency')
+        const [hz, ruleNanos] = (await java.line(/Hz, rule/)).match(/\d+/g)!.map(Number)
+        const nsPerTick = (selfNs('rule') - ruleNanos!) / (RULES * RULE)
+        expect(Math.abs((nsPerTick * hz!) / 1e9 - 1)).toBeLessThan(1e-3)
+        const leapNs = selfNs('leap')
+        const expected = ticks * nsPerTick
+        console.info(
+          `JDK ${jdk.version}: ${ticks} ticks are ${expected / 1e9} s, and told as ${leapNs / 1e9}`,
+        )
+        // Of all that was told, nothing but these two went on for minutes; an overflow that was lost is seven of them.
+        const wrong = others.some((it) => Math.abs(it.selfNs) > 60e9) ? ['others took minutes'] : []
+        if (Math.abs(leapNs - expected) > 60e9)
+          wrong.push(`leap() took ${leapNs} ns of ${ticks} ticks, which are ${expected}`)
+        return await outcome(java, recording, { wrong })
+      },
+    )
+  })
+})

@@ -1,0 +1,281 @@
+// A storm of classes while a session runs: many threads and loaders, each class used at once. Every class works, none is waited for
+// longer than its bound, calls are counted exactly, and a class that could not be waited for gets its probes afterwards.
+
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { ClassFormatProblem } from '../../src/classfile/class-file.ts'
+import type { JdwpTarget } from '../../src/jdwp-client/target.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { liveCode, probed, startDebuggable } from '../live/live-code.ts'
+import { threadNames, until } from '../live/remains.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { type JavaProcess, startProcess, stop, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, newest } from '../support/jdks.ts'
+import { callsByMethod, cli, type JsonProfile, readProfileJson, stderrLine } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+import { joined } from './lost-clients.ts'
+import { type Outcome, times, trials } from './trials.ts'
+import { HELD_MS } from './witness.ts'
+
+/** Two classes each; where the client has trouble, the storm is as long as that takes. */
+const PAIRS = FULL ? 10_000 : 100
+const PAIRS_IN_TROUBLE = FULL ? 500 : 100
+/** One of so many is used inside the root; of those in trouble, each. */
+const EVERY = 20
+const THREADS = 8
+const LOADERS = FULL ? 100 : 12
+/** What the program does with each pair in the storm, and once more below `again`. */
+const CALLS = 3
+/** So long the client's main thread hangs, while its heart beats: longer than its threads wait for it, which is two seconds in all. */
+const HANG_MS = 2_500
+
+/**
+ * From the load of a pair to the results of its calls, a thread waits for the client at two loads, at a call by reflection, and at first
+ * calls, of which one may lead on; each time no longer than a second.
+ */
+const PAIR_MS = 4_000 + HELD_MS
+
+/** By then the last class of a storm that a client could not follow has its probes, also where it takes long to look at all of them. */
+const AFTERWARDS_MS = FULL ? 300_000 : 60_000
+/** A session that has ended by itself shows nothing of what comes afterwards: another is tried then. */
+const SESSIONS_A_TRIAL = 3
+
+/** SIGUSR2: the client's main thread hangs. */
+const HANG = `
+const { isMainThread } = require('node:worker_threads')
+if (isMainThread)
+  process.on('SIGUSR2', () => { for (const end = Date.now() + ${HANG_MS}; Date.now() < end; ); })
+`
+const hanging = join(temporaryDirectory('jfluid-faults-'), 'hang.cjs')
+writeFileSync(hanging, HANG)
+
+/** What happens to the client in the middle of it. */
+interface Weather {
+  readonly what: string
+  readonly pairs: number
+  readonly every: number
+  strike(client: JavaProcess): Promise<void> | void
+}
+
+const CALM: Weather = { what: 'a client that is well', pairs: PAIRS, every: EVERY, strike() {} }
+const HANGS: Weather = {
+  what: `the client hangs for ${HANG_MS / 1000} s`,
+  pairs: PAIRS_IN_TROUBLE,
+  every: 1,
+  strike: (client) => {
+    client.child.kill('SIGUSR2')
+  },
+}
+const STOPS: Weather = {
+  what: 'the client is stopped five times for 0.1 s',
+  pairs: PAIRS_IN_TROUBLE,
+  every: 1,
+  async strike(client) {
+    for (let i = 0; i < 5; i++) {
+      await stop(client)
+      await sleep(100)
+      client.child.kill('SIGCONT')
+      await sleep(100)
+    }
+  },
+}
+
+interface Stormed {
+  readonly ms: number
+  readonly longestMs: number
+  readonly harm: string[]
+}
+
+async function storm(java: JavaProcess, pairs: number, every: number, nth: number): Promise<Stormed> {
+  java.send(`storm ${pairs} ${THREADS} ${every}`)
+  const line = await java.line(/^stormed/, nth)
+  const [, ms, longest, wrong, thrown] = (line.match(/\d+/g) ?? []).map(Number)
+  return { ms: ms!, longestMs: longest! / 1000, harm: wrong! + thrown! === 0 ? [] : [line] }
+}
+
+const PREFIX = 'Lfix/Storm$'
+const number = (n: number): string => String(n).padStart(5, '0')
+
+interface Counted {
+  /** Pairs with a method that was called more often than is told. */
+  readonly missing: number
+  /** What is told too often. */
+  readonly tooOften: readonly string[]
+  /** Pairs that had no probes when they were called in the end. What they call may have none in time, which is told as a gap. */
+  readonly withoutProbes: readonly string[]
+}
+
+/** Of all pairs. */
+function counted(profile: JsonProfile, { pairs, every }: Weather): Counted {
+  const found = callsByMethod(profile)
+  const [tooOften, withoutProbes]: [string[], string[]] = [[], []]
+  let missing = 0
+  for (let n = 1; n <= pairs; n++) {
+    const due = n % every === 0 ? CALLS + 1 : 0
+    const [derived, base] = [`fix.Storm$Derv${number(n)}`, `fix.Storm$Base${number(n)}`]
+    const each = [`${derived}.of(I)I`, `${base}.of(I)I`, `${base}.helped(I)I`, `${base}.inherited(I)I`]
+    const calls = each.map((name) => found.get(name) ?? 0)
+    if (calls.some((it) => it > due)) tooOften.push(`pair ${n} has ${calls} calls, not ${due}`)
+    if (calls[0]! < Math.min(1, due))
+      withoutProbes.push(`pair ${n} was called once more in the end, and not counted`)
+    if (calls.some((it) => it < due)) missing++
+  }
+  return { missing, tooOften: few(tooOften), withoutProbes: few(withoutProbes) }
+}
+
+const few = (said: string[]): string[] =>
+  said.length > 10 ? [...said.slice(0, 10), `${said.length} such`] : said
+
+/** Which of these have no probes. One that is redefined while it is read may be read half before it and half after: again then. */
+async function withoutProbes(
+  jvm: JdwpTarget,
+  classes: string,
+  methods: readonly string[],
+): Promise<string[]> {
+  try {
+    const there = new Set(probed(await liveCode(jvm, classes)))
+    return methods.filter((it) => !there.has(it))
+  } catch (problem) {
+    if (problem instanceof ClassFormatProblem) return [...methods]
+    throw problem
+  }
+}
+
+/**
+ * What had no probes in the storm gets them: it is waited for, as long as the session lasts. All are looked at until none is
+ * without, and in between the first that is.
+ *
+ * @returns what had none when that was given up
+ */
+async function afterwards(jvm: JdwpTarget, client: JavaProcess, { pairs }: Weather): Promise<string[]> {
+  const begun = performance.now()
+  const isOver = () => client.child.exitCode !== null || performance.now() - begun > AFTERWARDS_MS
+  const all = Array.from({ length: pairs }, (_, i) => `${PREFIX}Derv${number(i + 1)};.of(I)I`)
+  let missing = await withoutProbes(jvm, `${PREFIX}Derv`, all)
+  while (missing.length > 0 && !isOver()) {
+    const [first] = missing as [string]
+    const itsClass = first.slice(0, first.indexOf('.'))
+    await until(async () => (await withoutProbes(jvm, itsClass, [first])).length === 0 || isOver())
+    missing = await withoutProbes(jvm, `${PREFIX}Derv`, missing)
+  }
+  return client.child.exitCode === null ? missing : []
+}
+
+forEachJdk((jdk) => {
+  /** @returns whether the session lasted until it was told to end */
+  async function stormed(
+    scheme: string,
+    weather: Weather,
+    alone: Stormed,
+  ): Promise<{ lasted: boolean; outcome: Outcome }> {
+    const { java, jvm } = await start()
+    const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
+    const roots = ['--root', 'fix.Storm.use', '--root', 'fix.Storm.again']
+    const options = ['--duration', '20m', '--out', file, '--scheme', scheme, ...roots]
+    const client = startProcess(process.execPath, [cli, 'record', String(java.pid), ...options], {
+      env: { NODE_OPTIONS: `--require ${hanging}` },
+    })
+    await stderrLine(client, /recording/)
+    const storming = storm(java, weather.pairs, weather.every, 1)
+    await java.line(/^half/)
+    await weather.strike(client)
+    const { ms, longestMs, harm } = await storming
+    const missing = await afterwards(jvm, client, weather)
+    java.send('again')
+    expect(await java.line(/^again/)).toBe(`again ${weather.pairs / weather.every} wrong 0`)
+    client.child.kill('SIGINT')
+    const { code } = await client.exit
+    const lasted = code !== STATUS.notNow || weather === CALM // a busy machine may make it longer
+    const wrong = lasted && code !== 0 ? [`the client ended with ${code}, saying:\n${client.stderr()}`] : []
+    const profile = existsSync(file) ? await readProfileJson(file) : null
+    if (profile !== null) wrong.push(...wrongIn(profile, weather, lasted))
+    if (lasted && missing.length > 0)
+      wrong.push(`${missing.length} classes had no probes ${AFTERWARDS_MS} ms later: ${few(missing)}`)
+    if (longestMs > alone.longestMs + PAIR_MS) harm.push(`a class was there after ${longestMs.toFixed(0)} ms`)
+    const left: string[] = []
+    await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
+    const probes = probed(await liveCode(jvm, PREFIX))
+    if (probes.length > 0) left.push(`probes in ${few(probes)}`)
+    if ((profile?.detach?.refusedClasses ?? 0) > 0) left.push(`${profile!.detach!.refusedClasses} classes`)
+    java.send('again')
+    expect(await java.line(/^again/, 2)).toBe(`again ${weather.pairs / weather.every} wrong 0`)
+    harm.push(...(await storm(java, 10, 1, 2)).harm)
+    const said = java.stderr().replaceAll(/^WARNING: .*\n/gm, '')
+    if (said !== '') harm.push(`it said: ${said}`)
+    await jvm.dispose()
+    await java.kill()
+    const outcome: Outcome = {
+      harm,
+      wrong,
+      profile: profile === null ? 'lost' : 'kept',
+      left,
+      ms: {
+        'the storm': ms,
+        'one class': longestMs,
+        'the storm without us': alone.ms,
+        'one class without us': alone.longestMs,
+      },
+    }
+    return { lasted, outcome }
+  }
+
+  /** What the profile says and should not. */
+  function wrongIn(profile: JsonProfile, weather: Weather, lasted: boolean): string[] {
+    const { gaps, healed } = profile.instrumentation
+    const { missing, tooOften, withoutProbes } = counted(profile, weather)
+    const used = Math.max(0, ...profile.merged.filter((it) => it.method === 'use').map((it) => it.calls))
+    const wrong = [...tooOften]
+    // Half of the storm was over when anything happened to the client.
+    if (used === 0) wrong.push('no class of the storm is in it')
+    if (!lasted) return wrong
+    wrong.push(...withoutProbes)
+    if (used !== weather.pairs / weather.every) wrong.push(`${used} classes were used in it`)
+    if (missing > gaps) wrong.push(`${missing} pairs have calls that are missing, and ${gaps} gaps are told`)
+    if (weather === HANGS && missing === 0) wrong.push('no class has outrun a client that hung')
+    if (healed > 0) wrong.push(`${healed} exits were healed`)
+    if (weather === CALM && gaps > 0)
+      console.info(`JDK ${jdk.version}: ${gaps} gaps, ${missing} pairs outrun`)
+    return wrong
+  }
+
+  /** One session that lasts. */
+  async function tried(scheme: string, weather: Weather, alone: Stormed): Promise<Outcome> {
+    let { lasted, outcome } = await stormed(scheme, weather, alone)
+    for (let n = 1; !lasted && n < SESSIONS_A_TRIAL; n++) {
+      console.info(`JDK ${jdk.version}: ${weather.what}: the session ended by itself`)
+      const next = await stormed(scheme, weather, alone)
+      lasted = next.lasted
+      outcome = joined(next.outcome, outcome)
+    }
+    return lasted ? outcome : joined(outcome, { wrong: ['each session ended by itself'] })
+  }
+
+  const start = async () =>
+    await startDebuggable(jdk, ['-cp', await compileFixture(jdk, 'Storm'), 'fix.Storm', String(LOADERS)])
+
+  const trialsOf = ['a', 'b'].flatMap((scheme) =>
+    [CALM, HANGS, STOPS].map((weather) => ({ scheme, weather, what: weather.what })),
+  )
+  for (const { scheme, weather, what } of trialsOf) {
+    const isShort = jdk === newest && scheme === 'b' && weather === HANGS
+    it.runIf(FULL || isShort)(
+      `${2 * weather.pairs} classes, scheme ${scheme}: ${what}`,
+      { timeout: 3_600_000 },
+      async () => {
+        const { java, jvm } = await start()
+        const alone = await storm(java, weather.pairs, weather.every, 1)
+        expect(alone.harm).toEqual([])
+        await jvm.dispose()
+        await java.kill()
+        await trials(
+          `${2 * weather.pairs} classes in a storm, scheme ${scheme.toUpperCase()}: ${what}`,
+          jdk,
+          times(1, weather === CALM ? 2 : 5),
+          () => tried(scheme, weather, alone),
+        )
+      },
+    )
+  }
+})

@@ -1,0 +1,67 @@
+// npm test, npm run test:live, npm run test:full: installs and builds what is missing, then runs lanes one after the other.
+//
+//   node test/lanes/run.mjs <lane>… [what vitest takes: parts of file names, -t 'a title', …]
+//
+// Each lane is run, whatever those before it found. Exits with 1 if one of them failed.
+
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { prepare } from '../support/prepare.mjs'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Node versions of `test:full`, beside the one that runs. The oldest that jfluid supports runs everything else in CI. */
+const NODES = ['22', '24']
+
+const LANES = {
+  java: () => command('node', ['backend-java/test.mjs']),
+  unit: (args) => vitest('unit', args),
+  nodes: (args) =>
+    NODES.every((node) => command('npx', ['-y', '-p', `node@${node}`, ...unitWith(args)], 'unit')),
+  smoke: (args) => vitest('smoke', args),
+  live: (args) => vitest('live', args),
+  alone: (args) => vitest('alone', args),
+  full: (args) => vitest('full', args),
+}
+
+const unitWith = (args) => ['node', 'node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', ...args]
+
+function vitest(lane, args) {
+  return command(process.execPath, unitWith(args).slice(1), lane)
+}
+
+function command(program, args, lane) {
+  const env = lane === undefined ? process.env : { ...process.env, JFLUID_LANE: lane }
+  return spawnSync(program, args, { cwd: root, stdio: 'inherit', env }).status === 0
+}
+
+const args = process.argv.slice(2)
+const first = args.findIndex((arg) => !Object.hasOwn(LANES, arg))
+const lanes = first === -1 ? args : args.slice(0, first)
+const rest = args.slice(lanes.length)
+if (lanes.length === 0) {
+  console.error(
+    `usage: node test/lanes/run.mjs <lane>… [vitest's arguments]; lanes: ${Object.keys(LANES).join(', ')}`,
+  )
+  process.exit(64)
+}
+
+const begun = performance.now()
+prepare()
+const results = lanes.map((lane) => {
+  console.log(`\n== ${lane} (${seconds()} s since the start)`)
+  return { lane, passed: LANES[lane](rest) }
+})
+console.log(
+  `\n${results.map(({ lane, passed }) => `${lane}: ${passed ? 'passed' : 'FAILED'}`).join(', ')} in ${seconds()} s`,
+)
+if (lanes.includes('smoke')) {
+  console.log(
+    'The other tests: npm run test:live (all that start a JVM), npm run test:full (corpora, soaks, browsers).',
+  )
+}
+process.exit(results.every(({ passed }) => passed) ? 0 : 1)
+
+function seconds() {
+  return ((performance.now() - begun) / 1000).toFixed(0)
+}

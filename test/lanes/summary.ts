@@ -1,0 +1,59 @@
+// The text at the end of a lane, made of what its files took and skipped.
+
+export interface TestFile {
+  readonly lane: string
+  /** From the root of the checkout. */
+  readonly file: string
+  /** Its imports, hooks and tests. */
+  readonly seconds: number
+  readonly passed: number
+  /** A file that could not be imported counts as one. */
+  readonly failed: number
+  readonly skipped: number
+  /** The reason of each. */
+  readonly skips: readonly string[]
+}
+
+/** Of a file in the unit lane. */
+const NAMED_SECONDS = 3
+const FAILED_SECONDS = 10
+const SLOWEST = 10
+
+/** @returns `isTooSlow` if a unit file took so long that the lane fails. */
+export function sayLane(
+  files: readonly TestFile[],
+  laneSeconds: number,
+): { text: string; isTooSlow: boolean } {
+  const bySeconds = files.toSorted((a, b) => b.seconds - a.seconds)
+  const unit = bySeconds.filter(({ lane }) => lane === 'unit')
+  const tooSlow = unit.filter(({ seconds }) => seconds > FAILED_SECONDS)
+  const slow = unit.filter(({ seconds }) => seconds > NAMED_SECONDS && seconds <= FAILED_SECONDS)
+  const row = ({ file, seconds }: TestFile): string => `  ${seconds.toFixed(1).padStart(6)} s  ${file}`
+  const lines: string[] = []
+  const section = (title: string, rows: readonly string[]): void => {
+    if (rows.length > 0) lines.push(title, ...rows)
+  }
+  section('slowest files:', bySeconds.slice(0, SLOWEST).map(row))
+  section(`unit files above ${NAMED_SECONDS} s:`, slow.map(row))
+  section(`unit files above ${FAILED_SECONDS} s, which fails the lane:`, tooSlow.map(row))
+  section('skipped:', skipsByReason(files))
+  const sum = (key: 'passed' | 'failed' | 'skipped'): number => files.reduce((n, it) => n + it[key], 0)
+  const lanes = [...new Set(files.map((it) => it.lane))].join(', ')
+  lines.push(`${lanes}: ${files.length} files in ${laneSeconds.toFixed(0)} s`)
+  lines.push(`${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`)
+  return { text: lines.join('\n'), isTooSlow: tooSlow.length > 0 }
+}
+
+function skipsByReason(files: readonly TestFile[]): string[] {
+  const reasons = new Map<string, Map<string, number>>()
+  for (const { file, skips } of files) {
+    for (const reason of skips) {
+      const counts = reasons.get(reason) ?? new Map<string, number>()
+      reasons.set(reason, counts.set(file, (counts.get(file) ?? 0) + 1))
+    }
+  }
+  return [...reasons].flatMap(([reason, counts]) => [
+    `  ${reason}:`,
+    ...[...counts].map(([file, n]) => `    ${n} in ${file}`),
+  ])
+}

@@ -1,0 +1,230 @@
+// A JVM that is started with the option of `jfluid agent-path`: the agent is asleep, an attach wakes it and loads nothing, and no
+// program is hindered.
+
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, it } from 'vitest'
+import { agentJar } from '../../src/session/doors/agent-jar.ts'
+import { jarEntries } from '../support/jar.ts'
+import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, newestOrAll } from '../support/jdks.ts'
+import { callsByPath, cli, jfluid, lines, readProfileJson } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+
+const ATTACHES = FULL ? 5 : 1
+
+/** Those of the JVM, and of the program. */
+const THREADS = new Set([
+  ...['Attach Listener', 'Common-Cleaner', 'Finalizer', 'Notification Thread', 'Reference Handler'],
+  ...['Signal Dispatcher', 'main', 'worker'],
+])
+
+/** "look" says what can be seen from inside, which needs the packages opened. */
+const HOST = `
+package fix;
+import java.lang.instrument.Instrumentation;
+import java.lang.reflect.Field;
+import { FULL } from '../support/lane.ts'
+public class Host {
+  static int step(int x) { return x + 1; }
+  static int work(int x) { return step(step(x)); }
+  public static void main(String[] args) throws Exception {
+    if (args.length > 0) { work(1); return; }
+    Thread worker = new Thread(() -> {
+      for (;;) try { work(1); Thread.sleep(1); } catch (InterruptedException ended) { return; }
+    }, "worker");
+    worker.setDaemon(true);
+    worker.start();
+    System.out.println("ready");
+    var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+    for (String line; (line = in.readLine()) != null; ) System.out.println("seen " + threads() + " " + transformers());
+  }
+  static String threads() {
+    return Thread.getAllStackTraces().keySet().stream().map(Thread::getName).sorted().toList().toString();
+  }
+  static int transformers() throws Exception {
+    Object jvm = field(Class.forName("java.lang.JFluid1$Setup"), "instrumentation").get(null);
+    int count = 0;
+    for (String name : new String[] {"mTransformerManager", "mRetransfomableTransformerManager"}) {
+      Object manager = field(jvm.getClass(), name).get(jvm);
+      if (manager != null) count += ((Object[]) field(manager.getClass(), "mTransformerList").get(manager)).length;
+    }
+    return count;
+  }
+  static Field field(Class<?> c, String name) throws Exception {
+    Field f = c.getDeclaredField(name);
+    f.setAccessible(true);
+    return f;
+  }
+}`
+
+const OPENED = ['java.base/java.lang', 'java.instrument/sun.instrument'].flatMap((it) => [
+  '--add-opens',
+  `${it}=ALL-UNNAMED`,
+])
+
+it('the option is all that is printed', async () => {
+  const { code, stdout } = await jfluid('agent-path')
+  expect(code).toBe(0)
+  expect(stdout).toBe(`-javaagent:${agentJar().path}\n`)
+})
+
+it('what the JVM loads first has the format of JDK 8, which must start with it too', () => {
+  const boot = jarEntries(agentJar().path, /^jfluid\//).filter(({ path }) => path.endsWith('.class'))
+  expect(boot.map(({ path, bytes }) => `${path} ${Buffer.from(bytes).readUInt16BE(6)}`).sort()).toEqual([
+    'jfluid/Boot$Loader.class 52',
+    'jfluid/Boot.class 52',
+  ])
+})
+
+forEachJdk((jdk) => {
+  const agent = `-javaagent:${agentJar().path}`
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, { 'fix/Host.java': HOST })
+  })
+
+  it('it sleeps: no thread, transformer or redefinition; an attach wakes it, and loads nothing', async () => {
+    const java = startJava(jdk, [
+      ...[agent, '-XX:-EnableDynamicAgentLoading', '-Xlog:redefine+class+load=info:stderr', ...OPENED],
+      ...['-cp', classes, 'fix.Host'],
+    ])
+    /** Threads of others, and how many transformers there are. */
+    const look = async (nth: number): Promise<[string[], number]> => {
+      java.send('look')
+      const [, names = '', count] = /^seen \[(.*)\] (\d+)$/.exec(await java.line(/^seen/, nth)) ?? []
+      return [names.split(', ').filter((name) => !THREADS.has(name)), Number(count)]
+    }
+    await java.line(/ready/)
+    expect(await look(1)).toEqual([[], 0])
+    expect(java.stderr()).toBe('') // a redefinition would be told there
+
+    const found = await jfluid('doctor', String(java.pid))
+    expect(found.code, found.stdout).toBe(0)
+    expect(found.stdout).toMatch(/agent loading +is not needed/)
+    expect(found.stdout).toMatch(/it was started with jfluid: its agent sleeps there/)
+    expect(found.stdout).toMatch(/other agents +none/)
+
+    for (let nth = 2; nth < 2 + ATTACHES; nth++) {
+      const out = join(temporaryDirectory(), 'p.jfluid')
+      const { code, stderr } = await jfluid(
+        ...['record', String(java.pid), '--root', 'fix.Host.work', '--duration', '200ms', '--out', out],
+      )
+      expect(code, stderr).toBe(0)
+      expect(stderr).toContain('nothing left')
+      const profile = await readProfileJson(out)
+      const [calls = 0] = callsByPath(profile.merged).values()
+      expect(calls).toBeGreaterThan(0)
+      expect(await look(nth)).toEqual([[], 0])
+    }
+    expect(java.stderr()).toContain('redefined name=fix.Host')
+    expect(java.stderr()).not.toMatch(/WARNING|jfluid/)
+    await java.kill()
+  })
+
+  it.runIf(newestOrAll.includes(jdk))(
+    'where attach is switched off it sleeps on, and what is left is said',
+    async () => {
+      const java = startJava(jdk, [agent, '-XX:+DisableAttachMechanism', '-cp', classes, 'fix.Host'])
+      await java.line(/ready/)
+      const { code, stderr } = await jfluid('roots', String(java.pid))
+      expect(code, stderr).toBe(78)
+      expect(stderr).toContain('it was started with -XX:+DisableAttachMechanism\n')
+      expect(stderr).toMatch(/Restart the program .* --jdwp <host:port>\n/)
+      await java.kill()
+    },
+  )
+
+  /** @param other  files with a digit more */
+  const pieces = (leftOut: RegExp, other = /^$/): string => {
+    const dir = temporaryDirectory()
+    const jar = join(dir, 'jfluid-agent.jar')
+    const folder = join(dir, 'stage')
+    const files = jarEntries(agentJar().path, /[^/]$/).filter(({ path }) => !leftOut.test(path))
+    for (const { path, bytes } of files) {
+      mkdirSync(join(folder, path, '..'), { recursive: true })
+      writeFileSync(join(folder, path), other.test(path) ? `${Buffer.from(bytes)}0` : bytes)
+    }
+    const own = readdirSync(folder).filter((it) => it !== 'META-INF')
+    execFileSync(join(jdk.home, 'bin/jar'), [
+      ...['cfm', jar, join(folder, 'META-INF/MANIFEST.MF')],
+      ...own.flatMap((it) => ['-C', folder, it]),
+    ])
+    return jar
+  }
+
+  // With the same probes ours can be loaded beside it.
+  const builds: [string, RegExp, string[]][] = [
+    ['of another version', /^runtime\/(?:id|build)$/, []],
+    ['of another build, where none may be loaded', /^runtime\/build$/, ['-XX:-EnableDynamicAgentLoading']],
+  ]
+  it.runIf(newestOrAll.includes(jdk)).each(FULL ? builds : builds.slice(0, 1))(
+    'an agent %s is told by doctor, and by who attaches',
+    async (_, other, options) => {
+      const agent = `-javaagent:${pieces(/^nothing/, other)}`
+      const java = startJava(jdk, [...options, agent, '-cp', classes, 'fix.Host'])
+      await java.line(/ready/)
+      const said = `JVM ${java.pid} holds the agent of another jfluid build`
+      const out = join(temporaryDirectory(), 'p.jfluid')
+      const [found, attached] = await Promise.all([
+        jfluid('doctor', String(java.pid)),
+        jfluid('record', String(java.pid), '--root', 'fix.Host.work', '--duration', '200ms', '--out', out),
+      ])
+      expect([found.code, attached.code], attached.stderr).toEqual([69, 69])
+      expect(found.stdout.replace(/\s+/g, ' ')).toContain(said)
+      expect(attached.stderr).toContain(said)
+      await java.kill()
+    },
+  )
+
+  it('whatever it meets, the program starts, with a line about it', async () => {
+    const asleep = /^jfluid: the agent is not in place, and the program goes on without it: .+\n$/
+    const options: [string[], RegExp][] = [
+      [[`${agent}=fast`], /^jfluid: the agent has no options, and 'fast' is none\n$/],
+      [[agent, agent], /^$/],
+      [[`-javaagent:${pieces(/agent\/Main\.class/)}`], asleep],
+      [[`-javaagent:${pieces(/^runtime\//)}`], asleep],
+      [[`-javaagent:${pieces(/^nothing/)}`, agent], /^$/],
+      [[agent, '-Xmx8m', '-Xss256k'], /^$/],
+    ]
+    if (jdk.version < 24) options.push([['-Djava.security.manager', agent], new RegExp(asleep, 'm')])
+    const told = options.map(async ([words, said]) => {
+      const java = startJava(jdk, [...words, '-cp', classes, 'fix.Host', 'once'])
+      expect((await java.exit).code, `${words.join(' ')}\n${java.stderr()}`).toBe(0)
+      const own = java.stderr().replaceAll(/^WARNING: .*\n/gm, '')
+      expect(own, words.join(' ')).toMatch(said)
+    })
+    await Promise.all(told)
+  })
+
+  it.runIf(newestOrAll.includes(jdk))('JAVA_TOOL_OPTIONS gives it to JVMs that are no servers', async () => {
+    const out = temporaryDirectory()
+    const source = join(out, 'A.java')
+    writeFileSync(source, 'class A {}')
+    const env = { JAVA_TOOL_OPTIONS: agent }
+    const compiler = startJava(jdk, ['-m', 'jdk.compiler/com.sun.tools.javac.Main', '-d', out, source], {
+      env,
+    })
+    expect((await compiler.exit).code, compiler.stderr()).toBe(0)
+    expect(readdirSync(out)).toContain('A.class')
+    expect(compiler.stderr()).toBe(`Picked up JAVA_TOOL_OPTIONS: ${agent}\n`)
+  })
+
+  const both: [string, string | undefined, string[]] = ['in both', agent, [agent]]
+  it.each(
+    FULL ? [['on the command line', undefined, [agent]], ['in JAVA_TOOL_OPTIONS', agent, []], both] : [both],
+  )('run profiles a JVM that has it %s', async (_, variable, option) => {
+    const out = join(temporaryDirectory(), 'p.jfluid')
+    const program = [jdk.java, ...option, '-cp', classes, 'fix.Host', 'once']
+    const script = variable === undefined ? program : ['sh', '-c', program.map((it) => `'${it}'`).join(' ')]
+    const words = ['run', '--root', 'fix.Host.work', '--record', out, '--', ...script]
+    const ran = startProcess(process.execPath, [cli, ...words], { env: { JAVA_TOOL_OPTIONS: variable } })
+    expect((await ran.exit).code, ran.stderr()).toBe(0)
+    const profile = await readProfileJson(out)
+    expect(lines(callsByPath(profile.merged))).toEqual([
+      'fix.Host.work(I)I 1',
+      'fix.Host.work(I)I;fix.Host.step(I)I 2',
+    ])
+  })
+})

@@ -1,0 +1,223 @@
+// --mode alloc: every allocation in its context, by class, against arithmetic and against the JVM's own account of a thread.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { newestOrAll } from '../support/jdks.ts'
+import {
+  type JsonNode,
+  type JsonProfile,
+  jfluid,
+  readProfileJson,
+  startRecording,
+} from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+
+const ROOT = 'fix.Allocs.root'
+const N = 12
+
+type Counts = Record<string, readonly [objects: number, bytes: number]>
+
+/** What the sites of one method have allocated, over all its contexts whose path ends with these methods. */
+function allocatedIn({ merged }: JsonProfile, ...path: readonly string[]): Counts {
+  const counts: Record<string, [number, number]> = {}
+  const visit = (node: JsonNode, above: readonly string[]): void => {
+    const here = [...above, `${node.class.replace('fix.', '')}.${node.method}`]
+    if (here.slice(-path.length).join() === path.join()) {
+      for (const { class: name, objects, bytes } of node.allocated!) {
+        const known = counts[name] ?? [0, 0]
+        counts[name] = [known[0] + objects, known[1] + bytes]
+      }
+    }
+    for (const child of node.children) visit(child, here)
+  }
+  for (const node of merged) visit(node, [])
+  return counts
+}
+
+function addsUp(node: JsonNode): boolean {
+  const own = node.allocated!.reduce((sum, it) => sum + it.bytes, 0)
+  const below = node.children.reduce((sum, it) => sum + it.totalBytes!, 0)
+  return node.bytes === own && node.totalBytes === own + below && node.children.every(addsUp)
+}
+
+// One call of the root with n = 12. An object is 12 bytes of header and its fields, an array 16 and its elements, all
+// in multiples of 8: the sum of 16 + 4 i over i < 12, so rounded, is 480.
+const INSTANCES: Counts = {
+  'fix.Allocs$Point': [12, 12 * 24],
+  'fix.Allocs$Fragile': [12, 12 * 24], // those whose constructor fails, too
+  'fix.Allocs$Late': [12, 12 * 16],
+  'java.lang.StringBuilder': [8, 8 * 24],
+  'java.lang.Object': [4, 4 * 16],
+}
+const ARRAYS: Counts = {
+  'byte[]': [12, 16 + 8 * 24 + 3 * 32],
+  'boolean[]': [12, 12 * 24],
+  'char[]': [12, 16 + 4 * 24 + 4 * 32 + 3 * 40],
+  'short[]': [12, 12 * 24],
+  'int[]': [12 + 72, 12 * 48 + 6 * 480],
+  'float[]': [12, 12 * 40],
+  'long[]': [12, 12 * 16 + 8 * 66],
+  'double[]': [12, 12 * 88],
+  'fix.Allocs$Point[]': [12, 480],
+  'int[][]': [12 + 24, 36 * 32],
+  'int[][][]': [12, 12 * 24],
+  'java.lang.Object[][]': [12, 12 * 16],
+}
+const CALLS: Counts = {
+  'fix.Allocs$Point': [24, 24 * 24],
+  'fix.Allocs$Point[]': [12, 12 * 40],
+  'int[]': [12 + 12 + 12 + 24, 36 * 24 + 24 * 48], // one, its clone, the dimensions, and the two arrays of these
+  'int[][]': [12, 12 * 24],
+  'java.lang.Class[]': [12, 12 * 16],
+  'java.lang.Object[]': [12, 12 * 16],
+  'java.lang.Integer': [12, 12 * 16],
+  'java.lang.Long': [12, 12 * 24],
+  'java.lang.Double': [12, 12 * 24],
+  'java.lang.Character': [12, 12 * 16],
+  'fix.Allocs$$Lambda': [12, 12 * 16],
+  'java.lang.String': [12, 12 * 24],
+  'byte[]': [12, 12 * 32],
+}
+
+/** A text of n characters is a String of 24 bytes with 16 + n of an array, rounded; "" + text has none of its own. */
+const TEXTS: Counts = {
+  'java.lang.String': [36, 36 * 24],
+  'byte[]': [24, 24 * 24], // "100", "text0!"
+  'fix.Allocs$Pair': [12, 12 * 24],
+  'fix.Allocs$Nothing': [12, 12 * 16],
+}
+
+describe.each(newestOrAll)('JDK $version', (jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Allocs')
+  })
+  const serve = async (...flags: string[]) => {
+    const java = startJava(jdk, [...flags, '-cp', classes, 'fix.Allocs', 'serve'])
+    await java.line(/ready/)
+    return java
+  }
+
+  it('each kind of site, in its context', async () => {
+    const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
+    const program = [jdk.java, '-cp', classes, 'fix.Allocs', 'root', String(N), '1']
+    const ran = await jfluid('run', '--root', ROOT, '--record', file, '--mode', 'alloc', '--', ...program)
+    expect(ran.code, ran.stderr).toBe(0)
+    const profile = await readProfileJson(file)
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+    const root = 'Allocs.root'
+    expect(allocatedIn(profile, root, 'Allocs.instances')).toEqual(INSTANCES)
+    expect(allocatedIn(profile, root, 'Allocs.arrays')).toEqual(ARRAYS)
+    expect(allocatedIn(profile, root, 'Allocs.calls')).toEqual(CALLS)
+    expect(allocatedIn(profile, 'Allocs.calls', 'Allocs$Point.clone')).toEqual({
+      'fix.Allocs$Point': [12, 12 * 24],
+    })
+    expect(allocatedIn(profile, root, 'Allocs.texts')).toEqual(TEXTS)
+    expect(allocatedIn(profile, 'Allocs.texts', 'Allocs$Pair.toString')).toEqual({
+      'java.lang.String': [12, 12 * 24],
+      'byte[]': [12, 12 * 40], // "Pair[a=10, b=text]"
+    })
+    expect(allocatedIn(profile, 'Allocs.texts', 'Allocs$Nothing.toString')).toEqual({})
+    // The clone is told where it is made, and once.
+    const copy = 'Allocs$Origin.copy'
+    expect(allocatedIn(profile, root, copy)).toEqual({ 'fix.Allocs$Origin': [12, 12 * 16] })
+    expect(allocatedIn(profile, copy, 'Allocs$Derived.clone')).toEqual({
+      'fix.Allocs$Derived': [12, 12 * 16],
+    })
+    expect(allocatedIn(profile, 'Allocs.deeper', 'Allocs.arrays')['boolean[]']).toEqual([6, 6 * 24])
+    // Run by the first `new`, and once.
+    expect(allocatedIn(profile, 'Allocs.instances', 'Allocs$Late.<clinit>')).toEqual({ 'long[]': [1, 96] })
+    expect(allocatedIn(profile, 'Allocs$Fragile.<init>', 'Allocs$Fragile.checked')).toEqual({
+      'java.lang.IllegalArgumentException': [4, 4 * 40],
+    })
+    expect(profile.merged.every(addsUp)).toBe(true)
+    expect(profile.classes!.reduce((sum, it) => sum + it.bytes, 0)).toBe(profile.allocation!.siteBytes)
+    expect(profile.methods.every((it) => it.descriptor !== '')).toBe(true)
+    // The JVM has linked and loaded meanwhile, and we have measured.
+    expect(profile.allocation!.jvmBytes).toBeGreaterThan(profile.allocation!.siteBytes)
+  })
+
+  it('--reproducible: two runs of a program are one file', async () => {
+    const files = ['a', 'b'].map((it) => join(temporaryDirectory('jfluid-alloc-'), `${it}.jfluid`))
+    for (const file of files) {
+      const program = [jdk.java, '-cp', classes, 'fix.Allocs', 'root', String(N), '2']
+      const flags = ['--mode', 'alloc', '--reproducible', '--record', file]
+      const ran = await jfluid('run', '--root', ROOT, ...flags, '--', ...program)
+      expect(ran.code, ran.stderr).toBe(0)
+    }
+    const [one, other] = files.map((it) => readFileSync(it))
+    expect(one!.equals(other!)).toBe(true)
+  })
+
+  // All of the JDK takes a minute on a busy machine; these packages are where the library's allocations are.
+  const packages = ['java.lang.*', 'java.lang.reflect.*', 'java.util.*', 'jdk.internal.reflect.*']
+  const most = FULL ? [] : packages.flatMap((it) => ['--include', it])
+  it('--jdk without escape analysis: as much as the JVM says, within 1 %', async () => {
+    const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
+    const roots = ['--root', ROOT, '--root', 'fix.Allocs.library']
+    const program = [jdk.java, '-XX:-DoEscapeAnalysis', '-cp', classes, 'fix.Allocs', 'both', '1000', '8']
+    const flags = ['--record', file, '--mode', 'alloc', '--jdk', ...most]
+    const ran = await jfluid('run', ...roots, ...flags, '--', ...program)
+    expect(ran.code, ran.stderr).toBe(0)
+    const { allocation, merged } = await readProfileJson(file)
+    const told: Record<string, number> = { root: 0, library: 0 }
+    for (const [, what, bytes] of ran.stdout.matchAll(/(\w+): jvm (\d+)/g)) told[what!]! += Number(bytes)
+    expect(allocation!.jvmBytes! / (told.root! + told.library!)).toBeCloseTo(1, 2)
+    for (const node of merged) {
+      const { [node.method]: jvm = Number.NaN } = told
+      expect(Math.abs(node.totalBytes! / jvm - 1), `${node.method} ${node.totalBytes} ${jvm}`).toBeLessThan(
+        0.01,
+      )
+    }
+    expect(merged).toHaveLength(2)
+  }, 120_000)
+
+  it('a JVM that has been told not to count says nothing, rather than nought', async () => {
+    const java = await serve()
+    java.send('uncounted 0')
+    await java.line(/done/)
+    const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
+    await recording.started
+    java.send(`root ${N}`)
+    await java.line(/done/, 2)
+    const { allocation } = await recording.stop()
+    expect(allocation!.siteBytes).toBeGreaterThan(0)
+    expect(allocation).not.toHaveProperty('jvmBytes')
+  })
+
+  it('--sample-every: as much in all, within what chance allows', async () => {
+    const java = await serve()
+    const flags = ['--mode', 'alloc', '--sample-every', '16']
+    const recording = startRecording(java.pid, '--root', ROOT, ...flags)
+    await recording.started
+    for (let call = 1; call <= 300; call++) java.send(`root ${N}`)
+    await java.line(/done/, 300)
+    const profile = await recording.stop()
+    expect(profile.allocation).toMatchObject({ sampleEvery: 16 })
+    const points = allocatedIn(profile, 'Allocs.root', 'Allocs.instances')['fix.Allocs$Point']!
+    // 3,600, of which 225 are recorded: 15 of them up or down are one standard deviation.
+    expect(points[0] % 16).toBe(0)
+    expect(Math.abs(points[0] / 3600 - 1)).toBeLessThan(0.35)
+    expect(points[1]).toBe(points[0] * 24)
+    const each = profile.merged[0]!
+    expect(each.calls).toBe(300) // methods are all counted
+  })
+
+  it.runIf(jdk.version >= 21)(
+    'virtual threads count as others do; the JVM does not account for them',
+    async () => {
+      const java = await serve()
+      const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
+      await recording.started
+      java.send(`virtual ${N}`)
+      await java.line(/done/)
+      const profile = await recording.stop()
+      expect(profile.instrumentation.gaps).toBe(0)
+      expect(allocatedIn(profile, 'Allocs.root', 'Allocs.arrays')).toEqual(ARRAYS)
+      expect(profile.allocation).not.toHaveProperty('jvmBytes')
+    },
+  )
+})

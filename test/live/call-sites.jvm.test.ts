@@ -1,0 +1,196 @@
+// --call-sites, in all modes: the profiled program says itself, by its own stack, what called what from where, and how often.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { readProfile, writeProfile } from '../../src/profile/file.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { newest, newestOrAll } from '../support/jdks.ts'
+import {
+  type JsonNode,
+  type JsonProfile,
+  jfluid,
+  readProfileJson,
+  startRecording,
+} from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+
+const ROOT = 'fix.Sites.root'
+
+/** "caller line bci callee" to how often, as the program itself writes it. */
+type Calls = ReadonlyMap<string, number>
+
+function callsIn(profile: JsonProfile): Calls {
+  const calls = new Map<string, number>()
+  const add = (node: JsonNode, caller: string): void => {
+    // What the program does not note: where it would note itself, and what has no caller.
+    if (node.method !== 'note' && node.method !== '<clinit>') {
+      const key = `${caller} ${node.line ?? '-'} ${node.bci ?? '-'} ${node.method}`
+      calls.set(key, (calls.get(key) ?? 0) + node.calls)
+    }
+    for (const child of node.children) add(child, node.method)
+  }
+  for (const node of profile.merged) add(node, '-')
+  return calls
+}
+
+const sorted = (calls: Calls) => [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
+
+describe.each(newestOrAll)('JDK $version', (jdk) => {
+  let classes: string
+  let expected: Calls
+
+  const asNoted = async (classes: string): Promise<Calls> => {
+    const oracle = startProcess(jdk.java, ['-cp', classes, 'fix.Sites', 'oracle'])
+    await oracle.exit
+    const lines = oracle.stdout().trim().split('\n')
+    return new Map(
+      lines.map((line) => {
+        const at = line.lastIndexOf(' ')
+        return [line.slice(0, at), Number(line.slice(at + 1))]
+      }),
+    )
+  }
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Sites')
+    expected = await asNoted(classes)
+  })
+
+  const profile = async (program: readonly string[], ...flags: string[]): Promise<string> => {
+    const file = join(temporaryDirectory('jfluid-sites-'), 'p.jfluid')
+    const java = [jdk.java, '-cp', classes, 'fix.Sites', ...program]
+    const ran = await jfluid('run', '--call-sites', '--record', file, ...flags, '--', ...java)
+    expect(ran.code, ran.stderr).toBe(0)
+    return file
+  }
+  const profileOf = async (program: readonly string[], ...flags: string[]) =>
+    await readProfileJson(await profile(program, '--root', ROOT, ...flags))
+
+  it('the program knows its own calls', () => {
+    expect(expected.size).toBeGreaterThan(50)
+    // fib(6) is 25 calls, of which 13 are of 0 or 1; two of the others' calls are in one line.
+    const fib = [...expected].filter(([call]) => /^fib \d+ \d+ (fib|leaf)$/.test(call))
+    expect(fib.map(([, times]) => times)).toEqual([12, 12, 13])
+  })
+
+  const modes = [
+    { name: 'exact', flags: ['--mode', 'exact'], on: 'oldest' },
+    { name: 'bytecodes', flags: ['--mode', 'bytecodes'], on: 'oldest' },
+    { name: 'exact with waits', flags: ['--waits'], on: 'newest' },
+    { name: 'alloc', flags: ['--mode', 'alloc'], on: 'newest' },
+    { name: 'count, scheme A', flags: ['--mode', 'count', '--scheme', 'a'], on: 'newest' },
+  ].filter(({ on }) => FULL || (on === 'newest') === (jdk === newest))
+  it.each(modes)('$name: every call has its place', async ({ flags }) => {
+    const recorded = await profileOf(['run'], ...flags)
+    expect(recorded.callSites).toBe(true)
+    expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+    expect(sorted(callsIn(recorded))).toEqual(sorted(expected))
+    // Each method is one, wherever it is called from.
+    const leaf = recorded.methods.filter((it) => it.method === 'leaf')
+    const all = sorted(expected).filter(([call]) => call.endsWith(' leaf'))
+    expect(leaf.map((it) => it.calls)).toEqual([all.reduce((sum, [, times]) => sum + times, 0)])
+  })
+
+  it('samples by bytecodes: after each of them all places are seen', async () => {
+    const recorded = await profileOf(['run'], '--mode', 'sample', '--every', '1bc', '--random', '0')
+    expect(recorded.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
+    expect(sorted(callsIn(recorded)).map(([call]) => call)).toEqual(sorted(expected).map(([call]) => call))
+    expect(recorded.warnings).toEqual([])
+  })
+
+  it('samples by time: a method that is busy has two callers in one method', async () => {
+    const file = await profile(
+      ['spin', '700'],
+      '--root',
+      'fix.Sites.spin',
+      '--mode',
+      'sample',
+      '--every',
+      '0.5ms',
+    )
+    const { merged } = await readProfileJson(file)
+    const work = merged[0]!.children.filter((it) => it.method === 'work')
+    const lines = work.map(({ line }) => line!).sort((a, b) => a - b)
+    expect(lines).toEqual([lines[0], lines[0]! + 2])
+    const samples = work.map((it) => it.totalSamples!)
+    expect(Math.min(...samples) / Math.max(...samples)).toBeGreaterThan(0.5)
+    expect(Math.max(...samples)).toBeGreaterThan(50)
+    // Their own callee has one place in each.
+    const mixed = work.flatMap((it) => it.children).filter((it) => it.method === 'mixed')
+    expect(new Set(mixed.map((it) => it.line)).size).toBe(1)
+  })
+
+  it.runIf(FULL || jdk === newest)('a task has no place, whatever its worker has called before', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Hands'), 'fix.Hands'])
+    await java.line(/^ready/)
+    const flags = ['--root', 'fix.Hands.root', '--follow-threads', '--call-sites', '--mode', 'count']
+    const recording = startRecording(java.pid, ...flags)
+    await recording.started
+    // The worker is made, and then given more to do.
+    java.send('fresh 20')
+    await java.line(/^done fresh/)
+    const { merged, instrumentation } = await recording.stop()
+    expect(instrumentation).toMatchObject({ gaps: 0 })
+    const below = (nodes: readonly JsonNode[]): JsonNode[] =>
+      nodes.flatMap((it) => [it, ...below(it.children)])
+    const calls = below(merged).filter((it) => it.method === 'call')
+    expect(calls.map(({ line, bci, calls }) => [line, bci, calls])).toEqual([[undefined, undefined, 20]])
+    // What a task calls itself has one.
+    expect(calls[0]!.children.map((it) => [it.method, typeof it.line, it.calls])).toEqual([
+      ['work', 'number', 20],
+    ])
+  })
+
+  it.runIf(jdk === newest)('without line numbers there is the bytecode index', async () => {
+    const full = classes
+    classes = await compileFixture(jdk, 'Sites', ['-g:none'])
+    try {
+      const noted = await asNoted(classes)
+      const wanted: Calls = new Map(
+        [...noted].map(([call, times]) => [call.replace(/^(\S+) -1 /, '$1 - '), times]),
+      )
+      expect(wanted.size).toBeGreaterThan(50)
+      const file = await profile(['run'], '--root', ROOT, '--mode', 'count')
+      expect(sorted(callsIn(await readProfileJson(file)))).toEqual(sorted(wanted))
+      expect((await jfluid('report', file)).stdout).toMatch(/fix\.Sites\.fib@\d+\n/)
+    } finally {
+      classes = full
+    }
+  })
+
+  it.runIf(FULL || jdk === newest)('with --jdk, methods of texts and numbers have their places', async () => {
+    const file = await profile(['texts'], '--root', 'fix.Sites.texts', '--mode', 'count', '--jdk')
+    const { merged } = await readProfileJson(file)
+    const source = readFileSync(join(import.meta.dirname, '../fixtures/Sites.java'), 'utf8').split('\n')
+    const lineOf = (text: string) => source.findIndex((line) => line.includes(text)) + 1
+    const places = new Map(merged[0]!.children.map((it) => [it.method, it.line]))
+    const wanted = {
+      repeat: '.repeat(3)',
+      parseInt: 'parseInt("12")',
+      reverse: '.reverse()',
+      strip: '.strip()',
+    }
+    const lines = Object.entries(wanted).map(([method, text]) => [method, lineOf(text)])
+    expect(lines.map(([method]) => [method, places.get(String(method))])).toEqual(lines)
+  })
+
+  it.runIf(jdk === newest)(
+    'a virtual thread tells, too; reports show lines; a gate wants both alike',
+    async () => {
+      const file = await profile(['virtual'], '--root', ROOT, '--mode', 'count')
+      expect(sorted(callsIn(await readProfileJson(file)))).toEqual(sorted(expected))
+      const report = await jfluid('report', file)
+      expect(report.stdout).toMatch(/ 20 .*fix\.Sites\.leaf:\d+\n/)
+      expect(report.stdout).toMatch(/fix\.Sites\.fib:\d+@17\n/)
+      const stacks = await jfluid('export', file, '--format', 'collapsed')
+      expect(stacks.stdout).toMatch(/^fix\.Sites\.root;fix\.Sites\.loops:\d+;fix\.Sites\.leaf:\d+ 20$/m)
+      const { callSites: _, ...rest } = await readProfile(file)
+      const plain = join(temporaryDirectory('jfluid-sites-'), 'plain.jfluid')
+      await writeProfile(rest, plain)
+      const gate = await jfluid('gate', file, plain)
+      expect(gate.code).toBe(65)
+      expect(gate.stderr).toContain('the baseline tells call sites apart, the other profile does not')
+    },
+  )
+})

@@ -1,0 +1,53 @@
+// A JVM in a container, and jfluid outside of it: no directory, file or user is shared that an attach would need.
+// More of them are tried, where there is root, in test/faults/containers.jvm.test.ts.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { cannotContain, PIDS, PRIVATE, startContained } from '../support/contained.ts'
+import { startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, newest } from '../support/jdks.ts'
+import { cli, readProfileJson } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+
+const ROOTLESS = ['--user', '--map-root-user', '--mount', ...PIDS]
+/** There it fails, rather than say nothing. */
+const obstacle = cannotContain(...ROOTLESS)
+if (obstacle !== '')
+  console.info(`not tried: this system lets nobody make a container without root: ${obstacle}`)
+
+describe.skipIf(obstacle !== '' && !FULL)('a JVM in a container without root', () => {
+  forEachJdk((jdk) => {
+    it('is given the agent and a place to meet, woken the next time, and nothing stays there', async () => {
+      const classes = await compileFixture(jdk, 'Ticker')
+      const java = await startContained(jdk, classes, ['fix.Ticker', '1', 'tiny'], {
+        namespaces: ROOTLESS,
+        setUp: PRIVATE,
+      })
+      const file = join(temporaryDirectory(), 'p.jfluid')
+      const record = ['--root', 'fix.Ticker.work', '--duration', '200ms', '--out', file]
+      // An engine's client that knows it by a name.
+      const bin = temporaryDirectory()
+      const State = { Status: 'running', Pid: java.pid }
+      const answer = JSON.stringify([{ Id: 'f'.repeat(64), State }])
+      writeFileSync(join(bin, 'docker'), `#!/bin/sh\necho '${answer}'\n`, { mode: 0o755 })
+      const sessions = jdk === newest ? 2 : 1
+      for (let session = 0; session < sessions; session++) {
+        const target = session === 0 ? `${java.pid}` : 'container:shop'
+        const client = startProcess(process.execPath, [cli, 'record', target, ...record], {
+          env: { PATH: bin },
+        })
+        const { code } = await client.exit
+        const stderr = client.stderr()
+        expect(code, stderr).toBe(0)
+        expect(stderr).toMatch(/restored: \d+ class\w* original, nothing left/)
+        expect(java.left(client.pid)).toEqual([])
+      }
+      const [root] = (await readProfileJson(file)).merged
+      expect(root?.method).toBe('work')
+      expect(root?.calls).toBeGreaterThan(0)
+      expect(java.runs()).toBe(true)
+    })
+  })
+})

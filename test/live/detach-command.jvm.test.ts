@@ -1,0 +1,166 @@
+// jfluid detach: a session ends that its own client cannot end, and one that nobody wants to end goes on.
+
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { agentProperties } from '../../src/attach/command.ts'
+import { openAttachSocket } from '../../src/attach/handshake.ts'
+import { agentJar } from '../../src/session/doors/agent-jar.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava, startProcess } from '../support/java-process.ts'
+import { forNewestJdk } from '../support/jdks.ts'
+import { jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+import { liveCode, probed, startDebuggable } from './live-code.ts'
+import { threadNames, until } from './remains.ts'
+
+const IS_ROOT = process.getuid?.() === 0
+/** There it fails without root, rather than say nothing. */
+const CLI = join(import.meta.dirname, '../../dist/cli.js')
+const NOBODY = { uid: 65534, gid: 65534, cwd: '/' }
+const ROOT = ['--root', 'fix.Ticker.work']
+
+forNewestJdk((jdk) => {
+  let args: string[]
+  beforeAll(async () => {
+    args = ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'sleep']
+  })
+
+  async function startTicker(): Promise<JavaProcess> {
+    const java = startJava(jdk, args)
+    await java.line(/^ready/)
+    return java
+  }
+
+  it('a target whose client is stopped leaves it, also where nothing waits for it; the client keeps its profile', async () => {
+    const { java, jvm } = await startDebuggable(jdk, args)
+    const recording = startRecording(java.pid, ...ROOT)
+    await recording.started
+    recording.process.child.kill('SIGSTOP')
+    const stopped = performance.now()
+    await until(async () => !(await threadNames(java.pid)).some((it) => /jfluid/.test(it)))
+    console.info(
+      `JDK ${jdk.version}: left ${Math.round(performance.now() - stopped)} ms after its client was stopped`,
+    )
+    expect(probed(await liveCode(jvm, 'Lfix/'))).toEqual([])
+    recording.process.child.kill('SIGCONT')
+    expect((await recording.process.exit).code).toBe(75)
+    const { merged, warnings } = await readProfileJson(recording.file)
+    expect(merged.map((it) => it.method)).toEqual(['work'])
+    expect(warnings).toContain('the session ended by itself: the client did not answer for 250 ms')
+    await jvm.dispose()
+  })
+
+  it('a target whose client is stopped gets its own code back at once by jfluid detach', async () => {
+    const { java, jvm } = await startDebuggable(jdk, args)
+    const recording = startRecording(java.pid, ...ROOT)
+    await recording.started
+    expect(probed(await liveCode(jvm, 'Lfix/'))).not.toEqual([])
+    recording.process.child.kill('SIGSTOP')
+
+    const { code, stdout, stderr } = await jfluid('detach', String(java.pid))
+    expect([code, stderr]).toEqual([0, ''])
+    // Where jfluid itself comes late, the target may have left it already.
+    const ended = new RegExp(`^detached from ${java.pid} in \\d+ ms; restored: 1 class, nothing left\n`)
+    const over = new RegExp(`^nothing of jfluid runs in JVM ${java.pid}; nothing left\n`)
+    expect(stdout).toMatch(new RegExp(`${ended.source}|${over.source}`))
+    expect(probed(await liveCode(jvm, 'Lfix/'))).toEqual([])
+    expect((await threadNames(java.pid)).filter((it) => /jfluid/.test(it))).toEqual([])
+
+    recording.process.child.kill('SIGCONT')
+    expect((await recording.process.exit).code).toBe(75)
+    const { merged, warnings } = await readProfileJson(recording.file)
+    expect(merged.map((it) => it.method)).toEqual(['work'])
+    // It may have begun to leave when it was told to.
+    const reasons = ['the client did not answer for 250 ms']
+    if (ended.test(stdout)) reasons.push('somebody has ended it by jfluid detach')
+    const said = reasons.map((it) => `the session ended by itself: ${it}`)
+    expect(warnings.filter((it) => said.includes(it))).toHaveLength(1)
+    await jvm.dispose()
+  })
+
+  it('a client that lives is asked first, unless it is to be by force', async () => {
+    const java = await startTicker()
+    const recording = startRecording(java.pid, ...ROOT)
+    await recording.started
+    const refused = await jfluid('detach', String(java.pid))
+    expect([refused.code, refused.stdout]).toEqual([75, ''])
+    expect(refused.stderr).toContain(
+      `JVM ${java.pid} is being profiled by a jfluid that lives, process ${recording.process.pid}`,
+    )
+    expect(await threadNames(java.pid)).toContain('jfluid-agent')
+
+    const { code, stdout } = await jfluid('detach', String(java.pid), '--force', '--json')
+    expect(code).toBe(0)
+    const { removed: _, ...said } = JSON.parse(stdout)
+    expect(said).toEqual({
+      pid: java.pid,
+      ended: {
+        ...{ restoredClasses: 1, refusedClasses: 0, lambdaClasses: 0, ms: expect.any(Number) },
+        ...{ released: true, transformerGone: true },
+      },
+      ...{ left: [], unseen: [] },
+    })
+    expect((await recording.process.exit).code).toBe(75)
+    // The next one finds the agent asleep, as after any detach.
+    const next = startRecording(java.pid, ...ROOT)
+    await next.started
+    expect((await next.stop()).merged).toHaveLength(1)
+  })
+
+  it('a line that a killed `jfluid detach` has left ends the session that was meant, and no other', async () => {
+    const java = await startTicker()
+    const recording = startRecording(java.pid, ...ROOT)
+    await recording.started
+    const own = /\/(jfluid-\d+-\d+-\w{6})\//.exec(readFileSync(`/proc/${java.pid}/maps`, 'utf8'))![1]
+    const connection = await openAttachSocket(java.pid)
+    /** As any program has it read that asks for these properties. */
+    const read = async (session: string): Promise<string | undefined> => {
+      const line = `detach=force;build=${agentJar().build};sessions=${session}`
+      writeFileSync(`/tmp/.jfluid_pid${java.pid}`, line, { mode: 0o600 })
+      return (await agentProperties(connection)).get('jfluid.detached')
+    }
+    expect(await read('jfluid-1-1-aaaaaa,jfluid-1-2-bbbbbb')).toBe('none')
+    expect(await threadNames(java.pid)).toContain('jfluid-agent')
+    expect(await read(`jfluid-1-1-aaaaaa,${own}`)).toMatch(/^ended 1 0 /)
+    expect((await recording.process.exit).code).toBe(75)
+  })
+
+  it('a JVM that nobody has attached to is not touched; what dead clients have left goes', async () => {
+    const dead = startProcess(process.execPath, ['-e', ''])
+    await dead.exit
+    const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]
+    const left = `/dev/shm/jfluid-${namespace}-${dead.pid}-abcdef`
+    mkdirSync(left)
+    onTestFinished(() => rmSync(left, { recursive: true, force: true }))
+    writeFileSync(join(left, 'ring'), '')
+    const java = await startTicker()
+    const { code, stdout } = await jfluid('detach', String(java.pid))
+    expect(code).toBe(0)
+    expect(stdout).toContain(`nothing of jfluid runs in JVM ${java.pid}; nothing left\n`)
+    // Another session that begins meanwhile may have removed it.
+    expect(existsSync(left)).toBe(false)
+    expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
+  })
+
+  it.skipIf(!IS_ROOT && !FULL)("somebody else's JVM is theirs", async () => {
+    const java = await startTicker()
+    const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
+      execFile(process.execPath, [CLI, 'detach', String(java.pid)], NOBODY, (error, _, said) =>
+        resolve({ code: error?.code, stderr: said }),
+      )
+    })
+    expect(code).toBe(77)
+    expect(stderr).toContain(`cannot attach to JVM ${java.pid}: it belongs to uid 0`)
+  })
+})
+
+it('no process, and one that is no JVM', async () => {
+  const sleeping = startProcess('sleep', ['60'])
+  const { code, stderr } = await jfluid('detach', String(sleeping.pid))
+  expect(code).toBe(69)
+  expect(stderr).toContain('is not a JVM')
+  await sleeping.kill()
+  expect((await jfluid('detach', String(sleeping.pid))).code).toBe(68)
+})

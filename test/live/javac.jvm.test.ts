@@ -1,0 +1,141 @@
+// A compiler in a long-lived JVM, attached to between two compilations and left after one: hundreds of
+// first invocations, classes of the JDK itself, trees of millions of nodes. What breaks at all breaks
+// here. Its output files must not change by a bit.
+//
+// The full run compiles the sources of a library from Maven Central and needs mvn once; the other one
+// compiles some programs of this repository and some that are generated.
+
+import { cpSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { JdwpTarget } from '../../src/jdwp-client/target.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { writeJavaSources } from '../fixtures/sources.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { jfluid, startRecording } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+import { COLLECTIONS_SOURCES, unpackedArtifact } from '../support/maven.ts'
+import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
+import { filesOf, threadNames } from './remains.ts'
+
+const GENERATED = 5
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Programs of this repository that need nothing but JDK 17, and generated ones. */
+function ownSources(): string {
+  const sources = temporaryDirectory('jfluid-sources-')
+  cpSync(join(root, 'test/fixtures/calls'), sources, { recursive: true })
+  mkdirSync(join(sources, 'generated'))
+  writeJavaSources(join(sources, 'generated'), GENERATED)
+  return sources
+}
+
+const sourcesFor = (jdk: Jdk): Promise<string> | string =>
+  FULL ? unpackedArtifact(jdk, COLLECTIONS_SOURCES) : ownSources()
+const title = FULL
+  ? '326 sources of commons-collections4'
+  : `programs of this repository and ${GENERATED} generated sources`
+
+forNewestJdk((jdk) => {
+  // It takes a minute and a half each: scheme A, and other JDKs, where all is asked for.
+  const schemes = FULL ? ['a', 'b'] : ['b']
+  describe(`javac and the JDK below it compile ${title}`, () => {
+    it.each(schemes)(
+      'under scheme %s: to the same class files before, while and after',
+      {
+        timeout: 600_000,
+      },
+      async (scheme) => {
+        const dir = temporaryDirectory('jfluid-javac-')
+        const classes = await compileFixture(jdk, 'Compiler')
+        const { java, jvm } = await startDebuggable(jdk, [
+          ...['-cp', classes, 'fix.Compiler', await sourcesFor(jdk), '--release', '17'],
+        ])
+        let compilations = 0
+        const compile = async (name: string): Promise<{ output: string; ms: number }> => {
+          java.send(`compile ${join(dir, name)}`)
+          const line = await java.line(/^(?:compiled|failed)/, ++compilations)
+          const [, output = line, ms = ''] = /^(.*) (\d+) ms$/.exec(line) ?? []
+          return { output, ms: Number(ms) }
+        }
+        const before = await compile('before')
+        expect(before.output).toMatch(/^compiled \d+ sources \d+ classes [0-9a-f]{64}$/)
+        const threads = await threadNames(java.pid)
+        const codeBefore = await codeOf(jvm)
+        expect(codeBefore.size).toBeGreaterThan(3000)
+
+        const recording = startRecording(
+          java.pid,
+          ...['--root', 'com.sun.tools.javac.main.JavaCompiler.compile', '--jdk', '--scheme', scheme],
+        )
+        await recording.started
+        const during = await compile('while')
+        expect(during.output).toBe(before.output)
+        const probes = probed(await liveCode(jvm, 'Lcom/sun/tools/javac/comp/'))
+        expect(probes.length, recording.process.stderr()).toBeGreaterThan(100)
+        recording.process.child.kill('SIGINT')
+        expect((await recording.process.exit).code).toBe(0)
+        const after = await compile('after')
+        expect(after.output).toBe(before.output)
+
+        // What was profiled has its own code again, classes loaded meanwhile have no probe, and there is no
+        // thread or file of ours.
+        const codeAfter = await codeOf(jvm)
+        expect(differing(codeBefore, codeAfter)).toEqual([])
+        expect(probed(codeAfter)).toEqual([])
+        expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
+        expect(threads.filter((name) => /jfluid/.test(name))).toEqual([])
+        expect(filesOf(java.pid, recording.process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
+        await jvm.dispose()
+
+        const { stdout } = await jfluid('report', recording.file, '--json', '--top', '100000')
+        const report = JSON.parse(stdout) as Report
+        const called = new Map(report.methods.map((it) => [`${it.class}.${it.method}`, it.calls]))
+        const { gaps, healed, ...how } = report.instrumentation
+        const { skipped, ...figures } = how
+        console.info(
+          `javac on JDK ${jdk.full}, scheme ${scheme}: ${before.output.slice(0, -65)}, ${before.ms} ms before, ` +
+            `${during.ms} ms while, ${after.ms} ms after, ${skipped.length} skipped, ` +
+            JSON.stringify({ ...figures, gaps, healed, ...report.events, warnings: report.warnings }),
+        )
+        expect([report.truncated, healed]).toEqual([false, 0])
+        expect(report.events.count).toBeGreaterThan(1e6)
+        expect(figures.calledMethods).toBeGreaterThan(3000)
+        expect(called.get('com.sun.tools.javac.main.JavaCompiler.generate')).toBeGreaterThan(0)
+        expect(called.get('java.util.HashMap.getNode')).toBeGreaterThan(1000)
+        // Neither the rewriter nor the JVM has refused one.
+        expect(skipped.filter(({ reason }) => /Error|Exception|verif/i.test(reason))).toEqual([])
+      },
+    )
+  })
+})
+
+/** Code of the compiler's largest package, and of what it uses most. */
+async function codeOf(jvm: JdwpTarget): Promise<LiveCode> {
+  return new Map([
+    ...(await liveCode(jvm, 'Lcom/sun/tools/javac/comp/')),
+    ...(await liveCode(jvm, 'Ljava/util/')),
+  ])
+}
+
+/** Methods whose code is another, or is gone: their names say more than megabytes of a failed comparison. */
+function differing(before: LiveCode, after: LiveCode): string[] {
+  return [...before].filter(([name, text]) => after.get(name) !== text).map(([name]) => name)
+}
+
+interface Report {
+  truncated: boolean
+  warnings: string[]
+  events: { count: number; waitMs: number }
+  instrumentation: {
+    calledMethods: number
+    instrumentedMethods: number
+    redefinitions: number
+    gaps: number
+    healed: number
+    skipped: { method: string; reason: string }[]
+  }
+  methods: { class: string; method: string; calls: number }[]
+}

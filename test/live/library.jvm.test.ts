@@ -1,0 +1,192 @@
+// import … from 'jfluid': the built package, as a program uses it.
+
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Writable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import type * as library from '../../src/index.ts'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
+import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { newest, newestOrAll } from '../support/jdks.ts'
+import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+
+const root = join(import.meta.dirname, '../..')
+/** As built, and under its own name. */
+const packageName: string = 'jfluid'
+const jfluid = (await import(packageName)) as typeof library
+
+async function asJson(profile: library.Profile): Promise<JsonProfile> {
+  let text = ''
+  const out = new Writable({
+    write(chunk, _, done) {
+      text += chunk
+      done()
+    },
+  })
+  await jfluid.exportProfile(profile, jfluid.formatNamed('json'), out)
+  return JSON.parse(text) as JsonProfile
+}
+
+describe.each(newestOrAll)('JDK $version', (jdk) => {
+  it('counts every call, tells pictures meanwhile, and leaves the target to itself', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '4', '50'])
+    await java.line(/ready/)
+    const phases: string[] = []
+    const attachment = await jfluid.attach(java.pid, {
+      root: 'fix.KnownTree.task',
+      onPhase: (phase) => phases.push(phase),
+    })
+    expect(phases).toContain('recording')
+    expect(attachment.target.command).toMatch(/^fix\.KnownTree 4 50/)
+    java.send('run 1')
+    await java.line(/done/)
+    const picture = await attachment.picture()
+    expect(picture.tree.count).toBeGreaterThan(4)
+    const [hottest] = picture.hottest(1)
+    expect(hottest?.name.class).toBe('fix.KnownTree')
+    const profile = await attachment.detach()
+    expect(await attachment.detach()).toBe(profile)
+    java.send('expect')
+    await java.line(/^end/)
+    expect(lines(callsByPath((await asJson(profile)).merged))).toEqual(lines(parseExpectation(java.stdout())))
+    // Nobody is there any more: another may come.
+    await using again = await jfluid.attach(java.pid, { root: ['fix.KnownTree.task'], mode: 'count' })
+    expect((await again.status()).phase).toBe('waiting for root')
+  })
+})
+
+describe('errors', () => {
+  it('are those of the command', async () => {
+    const refused = jfluid.attach(2 ** 31 - 1, { root: 'A.b' })
+    await expect(refused).rejects.toBeInstanceOf(jfluid.JfluidError)
+    await expect(refused).rejects.toMatchObject({ exitCode: 68 })
+    await expect(jfluid.attach(1, {})).rejects.toMatchObject({
+      exitCode: 64,
+      hint: expect.stringContaining('--root'),
+    })
+    await expect(jfluid.attach(1, { root: 'A.b', every: '1ms' })).rejects.toMatchObject({ exitCode: 64 })
+  })
+})
+
+it('a JVM that ends is told, ends the pictures, and leaves a profile', async () => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+  await java.line(/ready/)
+  const attachment = await jfluid.attach(java.pid, { root: 'fix.Ticker.work' })
+  const ended = once(attachment, 'ended')
+  let pictures = 0
+  for await (const { status } of attachment.pictures(50)) {
+    pictures++
+    if (status.events > 1000) await java.kill()
+  }
+  expect(pictures).toBeGreaterThan(0)
+  expect(`${await ended}`).toMatch(/ended/)
+  const profile = await attachment.detach()
+  expect(profile.truncated).not.toBe(false)
+  expect(profile.events.count).toBeGreaterThan(1000)
+})
+
+it('a listener that throws is an uncaught exception, and the profile is there all the same', async () => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+  await java.line(/ready/)
+  const program = `
+    import { once } from 'node:events'
+    import { attach } from 'jfluid'
+    process.on('uncaughtException', ({ message }, origin) => console.log(origin, message))
+    const attachment = await attach(${java.pid}, { root: 'fix.Ticker.work' })
+    attachment.on('ended', () => { throw new Error('of ended') })
+    while ((await attachment.status()).events < 1000);
+    const ended = once(process, 'uncaughtException')
+    process.kill(${java.pid}, 'SIGKILL')
+    await ended
+    console.log('profile of', (await attachment.detach()).events.count >= 1000)`
+  const p = startProcess(process.execPath, ['--input-type=module', '--eval', program], { cwd: root })
+  const { code } = await p.exit
+  expect([code, p.stderr()]).toEqual([0, ''])
+  expect(p.stdout().trim().split('\n')).toEqual([...['uncaughtException of ended', 'profile of true']])
+})
+
+it.each([
+  ['what holds for the whole process', ['--expose-gc', '--max-old-space-size=512'], ''],
+  ['that, and by the environment what goes with --eval only', ['--stack-size=900'], '--input-type=module'],
+])('records in a program of node that was started with %s', async (_what, options, NODE_OPTIONS) => {
+  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+  await java.line(/ready/)
+  const program = `
+    import('jfluid').then(async ({ attach }) => {
+      const attachment = await attach(${java.pid}, { root: 'fix.Ticker.work' })
+      while ((await attachment.status()).events < 1000);
+      console.log('profile of', (await attachment.detach()).events.count >= 1000)
+    })`
+  const env = { NODE_OPTIONS: NODE_OPTIONS || undefined }
+  const p = startProcess(process.execPath, [...options, '--eval', program], { cwd: root, env })
+  expect([(await p.exit).code, p.stderr(), p.stdout()]).toEqual([0, '', 'profile of true\n'])
+})
+
+it('a listener of warnings that throws does not throw at whoever asks for the status', async () => {
+  const program = `
+    import { Attachment } from '${join(root, 'dist/library/attachment.js')}'
+    process.on('uncaughtException', ({ message }, origin) => console.log(origin, message))
+    const session = { ended: new Promise(() => {}), status: async () => ({ warnings: ['one'], events: 7 }) }
+    const attachment = new Attachment(session)
+    attachment.on('warning', (text) => { throw new Error('of ' + text) })
+    const { events } = await attachment.status()
+    setImmediate(() => console.log('status of', events))`
+  const p = startProcess(process.execPath, ['--input-type=module', '--eval', program])
+  expect([(await p.exit).code, p.stderr()]).toEqual([0, ''])
+  expect(p.stdout()).toBe('uncaughtException of one\nstatus of 7\n')
+})
+
+it('examples/04-library runs as its README says', async () => {
+  const java = startJava(newest, ['-cp', await compileShop(newest), 'shop.Main'])
+  await java.line(/./)
+  const cwd = temporaryDirectory('jfluid-library-')
+  const example = join(root, 'examples/04-library/slowest.mjs')
+  const p = startProcess(process.execPath, [example, `${java.pid}`, 'OrderService.process', '1'], { cwd })
+  const { code } = await p.exit
+  expect([code, p.stderr()]).toEqual([0, expect.not.stringContaining('Error')])
+  expect(p.stdout()).toMatch(/ms\nprofile written to slowest\.jfluid\n$/)
+  const { mainClass } = (await jfluid.readProfile(join(cwd, 'slowest.jfluid'))).target
+  expect(mainClass).toBe('shop.Main')
+})
+
+describe('npm pack', () => {
+  // It installs the package, which takes as long as ten others.
+  it.runIf(FULL)(
+    'gives a package that installs, and profiles where there is no JDK to build with',
+    async () => {
+      const place = temporaryDirectory('jfluid-package-')
+      const npm = (...args: string[]) => {
+        const ran = spawnSync('npm', [...args, '--silent', '--no-audit', '--no-fund', '--prefer-offline'], {
+          ...{ cwd: root, encoding: 'utf8', timeout: 120_000 },
+        })
+        expect(ran.status, ran.stderr).toBe(0)
+        return ran.stdout
+      }
+      // What was built for the tests, which others use at the same time, is packed as it is.
+      npm('pack', '--ignore-scripts', '--pack-destination', place)
+      const [file = ''] = readdirSync(place)
+      expect(file).toBe('jfluid-0.1.0.tgz')
+      npm('install', '--global', '--prefix', join(place, 'prefix'), join(place, file))
+      const installed = join(place, 'prefix/lib/node_modules/jfluid')
+      expect(existsSync(join(installed, 'dist/agent/jfluid-agent.jar'))).toBe(true)
+      expect(existsSync(join(place, 'prefix/share/man/man1/jfluid.1'))).toBe(true)
+
+      const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+      await java.line(/ready/)
+      const out = join(place, 'p.jfluid')
+      const command = ['record', `${java.pid}`, '--root', 'fix.Ticker.work', '--duration', '1s', '--out', out]
+      const { JAVA_HOME: _, JFLUID_JDKS: __, ...env } = process.env
+      const p = startProcess(join(place, 'prefix/bin/jfluid'), command, {
+        env: { ...env, JAVA_HOME: undefined, PATH: dirname(process.execPath) },
+      })
+      const { code } = await p.exit
+      expect(code, p.stderr()).toBe(0)
+      expect((await jfluid.readProfile(out)).events.count).toBeGreaterThan(0)
+    },
+    180_000,
+  )
+})

@@ -1,0 +1,54 @@
+// A JVM is picked from a list, on a terminal; elsewhere one is asked for.
+
+import { expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava } from '../support/java-process.ts'
+import { forNewestJdk } from '../support/jdks.ts'
+import { jfluid } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+import { Terminal } from '../support/terminal.ts'
+
+forNewestJdk((jdk) => {
+  it('the one that is typed in part, and the command goes on with it', { timeout: 60_000 }, async () => {
+    const classes = await compileFixture(jdk, 'Ticker')
+    const java = startJava(jdk, ['-cp', classes, 'fix.Ticker'])
+    await java.line(/^ready/)
+    const terminal = Terminal.jfluid(['attach', '--root', 'fix.Ticker.work'])
+    await terminal.until((lines) => lines.some((it) => it.startsWith('Which JVM?')))
+    terminal.send(`${java.pid}`)
+    await terminal.until((lines) => lines.some((it) => it.startsWith(`> ${java.pid} `)))
+    terminal.send('\r')
+    await terminal.until((lines) => lines.some((it) => /▾ fix\.Ticker\.work$/.test(it)))
+    // The list has left nothing on the screen that was there before.
+    expect(terminal.scrollback().join('\n')).not.toContain('Which JVM?')
+    terminal.send('q')
+    expect((await terminal.exit).code).toBe(0)
+    expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true, mouse: 'none' })
+  })
+
+  const leaving = [
+    ['Ctrl-C', '\x03'],
+    ['Esc', '\x1b'],
+  ] as const
+  it.each(FULL ? leaving : leaving.slice(0, 1))(
+    '%s leaves, and the terminal is as before',
+    { timeout: 60_000 },
+    async (_, key) => {
+      // What the terminal does with a line that is typed then is what it did before.
+      const terminal = Terminal.jfluid(['doctor'], { after: 'stty -a | grep -q " echo " && echo echoes' })
+      await terminal.until((lines) => lines.some((it) => it.startsWith('Which JVM?')))
+      terminal.send(key)
+      expect((await terminal.exit).code).toBe(68)
+      const shown = terminal.scrollback().join('\n')
+      expect(shown).toContain('jfluid: no JVM was chosen')
+      expect(shown).toContain('echoes')
+      expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true })
+    },
+  )
+
+  it('without a terminal one is asked for', async () => {
+    const { code, stderr } = await jfluid('record', '--root', 'a.B.c', '--out', '/dev/null')
+    expect(code).toBe(64)
+    expect(stderr).toContain('no process id was given')
+  })
+})

@@ -1,0 +1,248 @@
+// Proof of detach: what jfluid says of a target that it has left is seen there, and a restoration that fails is found.
+
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { commandOptions, DEFAULT_LOOK_AHEAD } from '../../src/commands/options.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
+import { compareCode } from '../../src/session/proof.ts'
+import { named, remainsOf } from '../../src/session/remains.ts'
+import { Session } from '../../src/session/session.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forOldestJdk, type Jdk } from '../support/jdks.ts'
+import { type Recording, startRecording, sumsAreExact } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+import { until } from './remains.ts'
+
+/** The line about the target; colours and progress aside. */
+function line({ process }: Recording): string {
+  return /detached from .*/.exec(process.stderr())?.[0] ?? ''
+}
+
+/**
+ * An agent beside the program that it changes, before jfluid and only when it is told to: when the JVM next transforms Kept, as
+ * it does when jfluid leaves, it gets a class with other code (other), or none that a JVM takes (broken).
+ */
+const KEEPER = (plus: number) => ({
+  'fix/Keeper': `
+    package fix;
+    import java.lang.instrument.*;
+    import java.security.ProtectionDomain;
+    public class Keeper implements ClassFileTransformer {
+      static volatile byte[] instead;
+      public static void premain(String options, Instrumentation jvm) { jvm.addTransformer(new Keeper(), true); }
+      public byte[] transform(ClassLoader l, String name, Class<?> c, ProtectionDomain d, byte[] bytes) {
+        return "fix/Kept".equals(name) && c != null ? instead : null;
+      }
+      static volatile int sum;
+      public static void main(String[] args) throws Exception {
+        Thread busy = new Thread(() -> { while (true) { sum += root(sum); sleep(); } });
+        busy.setDaemon(true);
+        busy.start();
+        System.out.println("ready");
+        var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+        for (String line; (line = in.readLine()) != null; ) {
+          if (line.equals("broken")) instead = new byte[] {0};
+          else instead = java.nio.file.Files.readAllBytes(java.nio.file.Path.of(line));
+          System.out.println("done");
+        }
+      }
+      static int root(int x) { return Kept.step(x) + Plain.step(x); }
+      static void sleep() { try { Thread.sleep(1); } catch (InterruptedException e) { throw new AssertionError(e); } }
+    }`,
+  'fix/Kept': `package fix; class Kept { static int step(int x) { return x + ${plus}; } static int other(int x) { return -x; } }`,
+  'fix/Plain': 'package fix; class Plain { static int step(int x) { return x - 1; } }',
+})
+
+async function startKeeper(jdk: Jdk): Promise<JavaProcess> {
+  const classes = await compileJava(jdk, KEEPER(1))
+  const dir = temporaryDirectory('jfluid-keeper-')
+  const [jar, manifest] = [join(dir, 'keeper.jar'), join(dir, 'manifest')]
+  writeFileSync(manifest, 'Premain-Class: fix.Keeper\nCan-Retransform-Classes: true\n')
+  execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
+  const java = startJava(jdk, [`-javaagent:${jar}`, '-cp', jar, 'fix.Keeper'])
+  await java.line(/^ready/)
+  return java
+}
+
+async function tell(java: JavaProcess, what: string): Promise<void> {
+  java.send(what)
+  await java.line(/^done/)
+}
+
+forOldestJdk((jdk) => {
+  let witness: string
+  beforeAll(async () => {
+    witness = await compileFixture(jdk, 'Witness')
+  })
+
+  it('a target that was left as it was found is said to be so, and what stays for ever is counted', async () => {
+    const java = startJava(jdk, ['-cp', witness, 'fix.Witness', '1'])
+    await java.line(/^ready/)
+    const recording = startRecording(java.pid, '--root', 'fix.Witness.root')
+    await recording.started
+    const { detach, instrumentation, warnings } = await recording.stop()
+    const n = instrumentation.redefinedClasses
+    expect(n).toBeGreaterThan(2)
+    expect(line(recording)).toMatch(
+      new RegExp(`^detached from ${java.pid} in \\d+ ms; restored: ${n} classes original, nothing left$`),
+    )
+    expect(detach).toMatchObject({ restoredClasses: n, refusedClasses: 0, left: [], unseen: [] })
+    expect(detach!.code).toMatchObject({
+      checkedClasses: n,
+      originalClasses: n,
+      different: [],
+      unchecked: '',
+    })
+    expect(detach!.code.checkedMethods).toBeGreaterThan(instrumentation.instrumentedMethods)
+    expect(detach!.proofMs).toBeGreaterThan(detach!.ms)
+    // Of its one lambda expression, in Witness.root.
+    expect(detach!.lambdaClasses).toBeGreaterThan(0)
+    expect(warnings).toEqual([])
+  })
+
+  it('what is compared is the code the JVM has: with probes it is another', async () => {
+    const java = startJava(jdk, ['-cp', witness, 'fix.Witness', '1'])
+    await java.line(/^ready/)
+    const options = await commandOptions({
+      root: ['fix.Witness.root'],
+      scheme: 'a',
+      lookAhead: DEFAULT_LOOK_AHEAD,
+    })
+    const session = await Session.start(await attachDoor(java.pid), options)
+    const { agent, instrumenter } = session.engine
+    const during = await compareCode(agent, instrumenter.classesBefore())
+    expect(during.different).toEqual(
+      expect.arrayContaining(['fix.Witness.root(I)I', 'fix.Witness.mix(II)I', 'fix.Witness$1.of(I)I']),
+    )
+    expect(during.different).not.toContain('fix.Witness.main([Ljava/lang/String;)V') // nothing of it has changed
+    expect(during.originalClasses).toBe(0)
+    const there = named(remainsOf(java.pid)!.traces)
+    expect(there).toContain('thread jfluid-agent')
+    expect(there.filter((it) => it.startsWith('mapping'))).toHaveLength(1)
+    await session.detach()
+    expect(session.detachFacts?.code.different).toEqual([])
+    await session.close()
+  })
+
+  describe('a restoration that fails is found', () => {
+    it('where another agent has put other code in its place', async () => {
+      const java = await startKeeper(jdk)
+      const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
+      await recording.started
+      // Another constant is another instruction (iconst_1, bipush): only that method differs.
+      await tell(java, join(await compileJava(jdk, KEEPER(100)), 'fix', 'Kept.class'))
+      const { detach, warnings } = await recording.stop()
+      expect(line(recording)).toContain('restored: 1 of 3 classes NOT original, nothing left')
+      expect(detach?.code).toMatchObject({ checkedClasses: 3, originalClasses: 2 })
+      expect(detach?.code.different).toEqual(['fix.Kept.step(I)I'])
+      expect(warnings).toContain(
+        'after detach 1 of 3 classes did not have the code from before: fix.Kept.step(I)I',
+      )
+    })
+
+    it('where the JVM has refused the class, which keeps its probes', async () => {
+      const java = await startKeeper(jdk)
+      const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
+      await recording.started
+      await tell(java, 'broken')
+      const { detach } = await recording.stop()
+      expect(line(recording)).toContain(
+        'restored: 1 of 3 classes NOT original, nothing left; 1 class kept its probes',
+      )
+      expect(detach).toMatchObject({ restoredClasses: 2, refusedClasses: 1 })
+      expect(detach?.code.different).toEqual(['fix.Kept.step(I)I'])
+    })
+  })
+
+  it('with --proof a root is timed by itself before and after, and those calls are in no tree', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'sleep'])
+    await java.line(/^ready/)
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work', '--proof')
+    await recording.started
+    const { detach, instrumentation, merged } = await recording.stop()
+    const { roots, problem } = detach!.proof!
+    expect([roots.map((it) => it.method), problem]).toEqual([['fix.Ticker.work(I)I'], ''])
+    const [root] = roots
+    // It sleeps for a millisecond; a busy machine may let it sleep for longer.
+    for (const ns of [root!.beforeNs, root!.afterNs]) expect(ns).toBeGreaterThanOrEqual(1e6)
+    for (const ns of [root!.beforeNs, root!.afterNs]) expect(ns).toBeLessThan(100e6)
+    for (const calls of [root!.beforeCalls, root!.afterCalls]) expect(calls).toBeGreaterThanOrEqual(5)
+    expect(line(recording)).toMatch(
+      /restored: 1 class original, root call [\d.]+ ms before, [\d.]+ ms after \(±\d+ %\), nothing left$/,
+    )
+    // The root, what it calls, and all but the root out again.
+    expect(instrumentation.redefinitions).toBeGreaterThanOrEqual(3)
+    expect(merged.flatMap((it) => it.children.map(({ method }) => method))).toContain('nap')
+  })
+
+  it.runIf(FULL)('and with all that it goes with', { timeout: 240_000 }, async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'sleep'])
+    await java.line(/^ready/)
+    const others = [
+      ['--call-sites'],
+      ['--max-overhead', '5'],
+      ['--follow-threads'],
+      ['--waits'],
+      ['--error-bars'],
+      ['--slow', 'p99'],
+      ['--trace', '3'],
+      ['--mode', 'locks'],
+    ]
+    for (const options of others) {
+      const recording = startRecording(java.pid, '--root', 'fix.Ticker.work', '--proof', ...options)
+      await recording.started
+      const { detach, merged } = await recording.stop()
+      const { roots, problem } = detach!.proof!
+      expect([roots.map((it) => it.method), problem], options[0]).toEqual([['fix.Ticker.work(I)I'], ''])
+      for (const ns of [roots[0]!.beforeNs, roots[0]!.afterNs]) expect(ns).toBeGreaterThanOrEqual(1e6)
+      expect(line(recording), options[0]).toMatch(
+        /restored: \d+ class(es)? original, root call [\d.]+ ms before, [\d.]+ ms after \(±\d+ %\), nothing left$/,
+      )
+      expect(sumsAreExact(merged), options[0]).toBe(true)
+    }
+  })
+
+  it('a root that is not called is not timed, and the line says so', async () => {
+    const java = await startKeeper(jdk)
+    const recording = startRecording(java.pid, '--root', 'fix.Keeper.main', '--proof')
+    await recording.started
+    const { detach } = await recording.stop()
+    expect(detach?.proof).toEqual({ roots: [], problem: 'it was called fewer than 5 times in 1.5 s' })
+    expect(line(recording)).toContain('root not timed (it was called fewer than 5 times in 1.5 s)')
+  })
+
+  it('what is still there is told by what it is', async () => {
+    const dir = `/dev/shm/jfluid-1-${process.pid}-abcdef` // of another pid namespace: nobody removes it
+    mkdirSync(dir)
+    onTestFinished(() => rmSync(dir, { recursive: true }))
+    writeFileSync(join(dir, 'ring'), 'x'.repeat(4096))
+    const classes = await compileJava(jdk, {
+      'fix/Remains': `
+        package fix;
+        public class Remains {
+          public static void main(String[] args) throws Exception {
+            var file = java.nio.channels.FileChannel.open(java.nio.file.Path.of(args[0]));
+            var mapped = file.map(java.nio.channels.FileChannel.MapMode.READ_ONLY, 0, 4096);
+            Thread thread = new Thread(() -> { try { Thread.sleep(600_000); } catch (InterruptedException e) { } }, "jfluid-left");
+            thread.setDaemon(true);
+            thread.start();
+            System.out.println("ready");
+            System.in.read();
+            System.out.println(mapped.get(0) + file.position());
+          }
+        }`,
+    })
+    const java = startJava(jdk, ['-cp', classes, 'fix.Remains', join(dir, 'ring')])
+    await java.line(/^ready/)
+    const launch = `/tmp/.jfluid_pid${java.pid}`
+    writeFileSync(launch, 'build=0;dir=/dev/shm/of-one-that-was-killed;')
+    onTestFinished(() => rmSync(launch, { force: true }))
+    const told = [`thread jfluid-left`, `mapping ${dir}/ring`, `descriptor of ${dir}/ring`, `file ${launch}`]
+    // The thread has its name a moment after it runs.
+    await until(() => remainsOf(java.pid)?.threads.length === 1)
+    expect(named(remainsOf(java.pid)!.traces)).toEqual(told)
+  })
+})

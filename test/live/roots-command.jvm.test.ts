@@ -1,0 +1,121 @@
+// jfluid roots: what it finds in a program whose loops and tasks are known.
+
+import { existsSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { agentProperties } from '../../src/attach/command.ts'
+import { recorderSetup, recordings } from '../../src/attach/flight-recorder.ts'
+import { openAttachSocket } from '../../src/attach/handshake.ts'
+import { searchRoots } from '../../src/session/roots/root-search.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava } from '../support/java-process.ts'
+import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { jfluid, startJfluid, stderrLine } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+
+interface Root {
+  root: string
+  share: number
+  threads: string[]
+  command: string
+}
+interface Told {
+  sampler: string
+  samples: number
+  roots: Root[]
+  stays: Root[]
+}
+
+async function start(jdk: Jdk, ...options: string[]) {
+  const java = startJava(jdk, [...options, '-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
+  await java.line(/^ready/)
+  return java
+}
+
+forEachJdk((jdk) => {
+  it('finds the task in a loop that never ends, and leaves nothing running', async () => {
+    const java = await start(jdk)
+    const { code, stdout, stderr } = await jfluid('roots', `${java.pid}`, '--duration', '2s', '--json')
+    expect(code, stderr).toBe(0)
+    const { sampler, samples, roots, stays } = JSON.parse(stdout) as Told
+    expect(sampler).toBe('jfr')
+    expect(samples).toBeGreaterThan(20)
+    const names = roots.map((it) => it.root)
+    // Three quarters, and a quarter below 100 calls of down().
+    expect(names).toEqual(
+      expect.arrayContaining(['fix.Sampled.heavy', 'fix.Sampled.light', 'fix.Sampled.down']),
+    )
+    expect(roots.find((it) => it.root === 'fix.Sampled.heavy')).toMatchObject({
+      threads: ['busy'],
+      command: `jfluid attach ${java.pid} --root fix.Sampled.heavy`,
+    })
+    expect(roots.find((it) => it.root === 'fix.Sampled.heavy')!.share).toBeGreaterThan(0.5)
+    // It fills its thread: whether it was seen to return is a matter of luck.
+    expect([...names, ...stays.map((it) => it.root)]).toContain('fix.Sampled.serve')
+    expect(names).not.toContain('fix.Sampled.lambda$main$0')
+    expect(names.filter((it) => it.startsWith('java.'))).toEqual([])
+    const connection = await openAttachSocket(java.pid)
+    expect(await recordings(connection)).toEqual([])
+    expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
+  })
+})
+
+forNewestJdk((jdk) => {
+  it('does without a flight recorder, and says so', async () => {
+    const java = await start(jdk, '-XX:-FlightRecorder')
+    const { code, stdout, stderr } = await jfluid('roots', `${java.pid}`, '--duration', '1s')
+    expect(code, stderr).toBe(0)
+    expect(stdout).toContain('by dumps of threads: it has no flight recorder for us')
+    expect(stdout).toContain('fix.Sampled.')
+  })
+
+  it('Ctrl-C is heard before it samples: nothing has begun in the JVM', async () => {
+    const java = await start(jdk)
+    const phases: string[] = []
+    const found = await searchRoots(java.pid, {
+      ...{ durationMs: 60_000, withNames: true, stop: Promise.resolve() },
+      onPhase: (phase) => phases.push(phase),
+    })
+    expect(found).toBeNull()
+    expect(phases).toEqual([`attaching to ${java.pid}`, `leaving ${java.pid}`])
+    const connection = await openAttachSocket(java.pid)
+    expect((await recorderSetup(connection)).repository).toBeNull()
+
+    const interrupted = startJfluid('roots', `${java.pid}`, '--duration', '60s')
+    await stderrLine(interrupted, /^attaching/)
+    interrupted.child.kill('SIGINT')
+    expect((await interrupted.exit).code).toBe(130)
+    expect(interrupted.stdout()).toBe('')
+    expect(interrupted.stderr()).toContain(`interrupted before anything was sampled; JVM ${java.pid} runs`)
+    expect(await recordings(connection)).toEqual([])
+  })
+
+  it('Ctrl-C is heard while another client asks the JVM for its socket', async () => {
+    const java = await start(jdk)
+    const theirs = `/tmp/.attach_pid${java.pid}`
+    writeFileSync(theirs, '')
+    onTestFinished(() => rmSync(theirs, { force: true }))
+    utimesSync(theirs, Date.now() / 1000 + 60, Date.now() / 1000 + 60) // it does not become old
+    const interrupted = startJfluid('roots', `${java.pid}`, '--duration', '60s')
+    await stderrLine(interrupted, /^attaching/)
+    interrupted.child.kill('SIGINT')
+    expect((await interrupted.exit).code).toBe(130)
+    expect(interrupted.stderr()).toContain(`interrupted before anything was sampled; JVM ${java.pid} runs`)
+    expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
+  })
+
+  it.runIf(FULL)('a JVM that ends meanwhile, and Ctrl-C, leave what has been seen', async () => {
+    const java = await start(jdk)
+    const interrupted = startJfluid('roots', `${java.pid}`, '--duration', '60s')
+    await stderrLine(interrupted, /^sampling/)
+    await setTimeout(2_000) // so that there is something to show
+    interrupted.child.kill('SIGINT')
+    expect((await interrupted.exit).code).toBe(0)
+    expect(interrupted.stdout()).toContain('fix.Sampled.')
+    const cut = startJfluid('roots', `${java.pid}`, '--duration', '60s')
+    await stderrLine(cut, /^sampling/)
+    await java.kill()
+    expect((await cut.exit).code).toBe(68)
+    expect(cut.stderr()).toContain('it has ended')
+  })
+})

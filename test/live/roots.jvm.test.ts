@@ -1,0 +1,313 @@
+// What a user may write as a root, and what each kind of root comes to.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
+import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
+import { newest, newestOrAll } from '../support/jdks.ts'
+import {
+  callsByMethod,
+  callsByPath,
+  type JsonProfile,
+  lines,
+  startRecording,
+  stderrLine,
+} from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+
+const NAMES = `
+package fix;
+public class Names {
+  static int over() { return 1; }
+  static int over(int i) { return i; }
+  static int over(String s, int[] a) { return s.length() + a.length; }
+  static int never() { return over(7); }
+  static class Inner {
+    static int deep() { return Deeper.down(2); }
+    static class Deeper { static int down(int n) { return n == 0 ? 0 : over(n) + down(n - 1); } }
+  }
+  public static void main(String[] args) throws Exception {
+    Inner.deep();
+    System.out.println("ready");
+    while (System.in.read() >= 0) {
+      if (System.in.available() > 0) continue;
+      int sum = over() + over(1) + over("two", new int[3]) + Inner.deep();
+      System.out.println("done " + sum);
+    }
+  }
+}`
+
+const OVER = 'fix.Names.over'
+const DOWN = 'fix.Names$Inner$Deeper.down(I)I'
+const DEEP = 'fix.Names$Inner.deep()I'
+
+describe.each(newestOrAll)('JDK $version', (jdk) => {
+  let names: string
+  beforeAll(async () => {
+    names = await compileJava(jdk, { 'fix/Names.java': NAMES })
+  })
+
+  /** One run of Names under the roots: what was counted, and what was said. */
+  async function counted(
+    ...roots: string[]
+  ): Promise<{ calls: string[]; said: string; profile: JsonProfile }> {
+    const java = startJava(jdk, ['-cp', names, 'fix.Names'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, ...roots.flatMap((it) => ['--root', it]))
+    await recording.started
+    java.send('run')
+    await java.line(/done/)
+    const profile = await recording.stop()
+    return { calls: lines(callsByPath(profile.merged)), said: recording.process.stderr(), profile }
+  }
+
+  it('a bare name means all its overloads, and how many is told', async () => {
+    const { calls, said } = await counted('Names.over')
+    // over(I) once from main, and twice from down, outside any other root
+    expect(calls).toEqual([`${OVER}()I 1`, `${OVER}(I)I 3`, `${OVER}(Ljava/lang/String;[I)I 1`])
+    expect(said).toMatch(/^root Names\.over: 3 methods$/m)
+  })
+
+  // How roots may be spelt is not the JDK's affair.
+  const spellings = it.runIf(FULL || jdk === newest)
+  spellings.each([
+    ['fix.Names.over(int)', [`${OVER}(I)I 3`]],
+    ['Names.over(I)I', [`${OVER}(I)I 3`]],
+    ['Names.over()', [`${OVER}()I 1`]],
+    ['fix/Names.over(String, int[])', [`${OVER}(Ljava/lang/String;[I)I 1`]],
+  ])('%s is one of them', async (root, expected) => {
+    const { calls, said } = await counted(root)
+    expect(calls).toEqual(expected)
+    expect(said).toContain(`root ${root}: 1 method\n`)
+  })
+
+  spellings.each([
+    'Names.Inner.deep',
+    'fix.Names$Inner.deep',
+    'fix/Names/Inner.deep',
+    'Inner.deep',
+    'Names$Inner#deep',
+  ])('%s is a method of a nested class', async (root) => {
+    const { calls } = await counted(root)
+    expect(calls).toEqual([
+      `${DEEP} 1`,
+      `${DEEP};${DOWN} 1`,
+      `${DEEP};${DOWN};${DOWN} 1`,
+      `${DEEP};${DOWN};${DOWN};${DOWN} 1`,
+      `${DEEP};${DOWN};${DOWN};${OVER}(I)I 1`,
+      `${DEEP};${DOWN};${OVER}(I)I 1`,
+    ])
+  })
+
+  it('a root inside a root is an ordinary node: nothing is counted twice', async () => {
+    const { calls, profile } = await counted('Inner.deep', 'Deeper.down', 'Names.over(int)')
+    expect(calls).toEqual([
+      `${DEEP} 1`,
+      `${DEEP};${DOWN} 1`,
+      `${DEEP};${DOWN};${DOWN} 1`,
+      `${DEEP};${DOWN};${DOWN};${DOWN} 1`,
+      `${DEEP};${DOWN};${DOWN};${OVER}(I)I 1`,
+      `${DEEP};${DOWN};${OVER}(I)I 1`,
+      `${OVER}(I)I 1`,
+    ])
+    const total = profile.merged.reduce((sum, it) => sum + it.totalNs, 0)
+    const self = profile.methods.reduce((sum, it) => sum + it.selfNs, 0)
+    expect(Math.abs(total - self)).toBeLessThan(1)
+  })
+
+  it('a root whose class is not loaded is armed, and counted from its first call', async () => {
+    const { classes, a, b } = await compileLate(jdk)
+    const java = startJava(jdk, ['-cp', classes, 'fix.Late', a, b])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', 'fix.late.Greeter.greet')
+    await recording.started
+    java.send('inside a')
+    await java.line(/done/)
+    const profile = await recording.stop()
+    expect(recording.process.stderr()).toMatch(
+      /^root fix\.late\.Greeter\.greet: its class is not loaded yet/m,
+    )
+    java.send('expect')
+    await java.line(/^end/)
+    const expected = [...parseExpectation(java.stdout())].filter(([it]) => /Greeter\.(greet|word)/.test(it))
+    expect(lines(callsByMethod(profile))).toEqual(
+      lines(new Map(expected.map(([name, calls]) => [name.replace('@late-a', ''), calls]))),
+    )
+  })
+
+  it('a root that runs already is reported with its thread, and callees that would do', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocker'), 'fix.Blocker'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', 'fix.Blocker.serve')
+    await recording.started
+    // What it is in at the moment comes first; pause is inside the JDK nearly all the time, and handle is not.
+    const callees = '(?=.*\\bfix\\.Blocker\\.handle\\b)fix\\.Blocker\\.\\w+(, fix\\.Blocker\\.\\w+)+'
+    await stderrLine(
+      recording.process,
+      new RegExp(
+        `^fix\\.Blocker\\.serve is running in thread "server" since before the attach: its next call is profiled; its callees would do as roots: ${callees}$`,
+      ),
+    )
+    java.send('stop')
+    await java.line(/stopped/)
+    java.send('start')
+    await java.line(/started/)
+    const handled = async (than: number): Promise<number> => {
+      const before = java.stdout().length
+      java.send('handled')
+      while (!/handled (\d+)\n/.test(java.stdout().slice(before))) await new Promise((r) => setTimeout(r, 5))
+      const now = Number(/handled (\d+)\n/.exec(java.stdout().slice(before))?.[1])
+      return now > than ? now : handled(than)
+    }
+    await handled(await handled(0))
+    const profile = await recording.stop()
+    expect(callsByMethod(profile).get('fix.Blocker.handle(I)V')).toBeGreaterThan(0)
+    expect(profile.merged.map((it) => it.method)).toEqual(['serve'])
+  })
+
+  /** Starts a recording; `reported` resolves with the time since then when the line is said. */
+  async function watched(...roots: string[]) {
+    const java = startJava(jdk, ['-cp', names, 'fix.Names'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, ...roots.flatMap((it) => ['--root', it]))
+    await recording.started
+    const begun = performance.now()
+    const reported = async (line: RegExp): Promise<number> => {
+      await stderrLine(recording.process, line)
+      return performance.now() - begun
+    }
+    return { java, recording, reported }
+  }
+  // Reports come with the next look, twice a second; a busy machine looks late, and never early.
+  const EARLY = 3000
+  const LATE = 20_000
+
+  it('a root that nobody calls is reported after five seconds, with what it calls', async () => {
+    const { recording, reported } = await watched('Inner.deep', 'Names.over()')
+    const said = await reported(
+      /^root Inner\.deep has not been called yet; if others call them, its callees would do as roots: fix\.Names\$Inner\$Deeper\.down$/,
+    )
+    expect(said).toBeGreaterThan(EARLY)
+    expect(said).toBeLessThan(LATE)
+    await reported(/^root Names\.over\(\) has not been called yet$/)
+    const profile = await recording.stop()
+    expect(recording.process.stderr()).toMatch(/^warning: no root was called$/m)
+    expect(recording.process.stderr()).not.toMatch(/is running in thread/)
+    expect(profile.warnings).toEqual(['no root was called'])
+  })
+
+  it.runIf(FULL)('a root that nobody calls is reported beside one that is called', async () => {
+    const { java, recording, reported } = await watched('Inner.deep', 'Names.never')
+    java.send('run')
+    await java.line(/done/)
+    const said = await reported(
+      /^root Names\.never has not been called yet; if others call them, its callees would do as roots: fix\.Names\.over$/,
+    )
+    expect(said).toBeGreaterThan(EARLY)
+    expect(said).toBeLessThan(LATE)
+    const profile = await recording.stop()
+    expect(recording.process.stderr()).not.toMatch(/deep has not been called|no root/)
+    expect(profile.warnings).toEqual(['root Names.never was not called'])
+    expect(profile.merged.map((it) => it.method)).toEqual(['deep'])
+  })
+
+  it('a root that waits inside the JDK is reported with its thread and the callees in its code', async () => {
+    const { java, recording, reported } = await watched('Names.main', 'Inner.deep')
+    java.send('run')
+    await java.line(/done/)
+    const said = await reported(
+      /^fix\.Names\.main is running in thread "main" since before the attach: its next call is profiled; its callees would do as roots: fix\.Names\$Inner\.deep, fix\.Names\.over$/,
+    )
+    expect(said).toBeLessThan(LATE)
+    expect((await recording.stop()).warnings).toEqual(['root Names.main was not called'])
+  })
+
+  it('--include and --exclude choose classes', async () => {
+    const java = startJava(jdk, ['-cp', names, 'fix.Names'])
+    await java.line(/ready/)
+    const run = async (...flags: string[]): Promise<string[]> => {
+      const recording = startRecording(java.pid, '--root', 'Inner.deep', ...flags)
+      await recording.started
+      const before = java.stdout().length
+      java.send('run')
+      while (!/done/.test(java.stdout().slice(before))) await new Promise((r) => setTimeout(r, 5))
+      return lines(callsByPath((await recording.stop()).merged))
+    }
+    // The pattern of an outer class takes its nested ones with it, so the patterns name one of them.
+    // What excluded code calls hangs below the nearest instrumented caller.
+    expect(await run('--exclude', 'fix.Names.Inner.Deeper')).toEqual([`${DEEP} 1`, `${DEEP};${OVER}(I)I 2`])
+    expect(await run('--include', 'fix.Names.Inner.Deeper')).toEqual([
+      `${DEEP} 1`,
+      `${DEEP};${DOWN} 1`,
+      `${DEEP};${DOWN};${DOWN} 1`,
+      `${DEEP};${DOWN};${DOWN};${DOWN} 1`,
+    ])
+  })
+
+  // The JDK's own methods below a program's: whatever the probes need must not be among them.
+  // Scheme A takes the whole JDK at once, and half a minute.
+  describe.each(FULL ? ['a', 'b'] : ['b'])('--jdk, scheme %s', { timeout: 60_000 }, (scheme) => {
+    async function withJdk(name: 'KnownTree' | 'Callbacks' | 'Throws', root: string, ...args: string[]) {
+      const classes = await compileFixture(jdk, name)
+      // Its classes are there before the session: a class-load hook may have to go on without an answer,
+      // and what that loses is not the question here.
+      const start = async (): Promise<JavaProcess> => {
+        const java = startJava(jdk, ['-cp', classes, `fix.${name}`, ...args])
+        await java.line(/ready/)
+        await ran(java)
+        return java
+      }
+      const ran = async (java: JavaProcess): Promise<string> => {
+        const before = java.stdout().length
+        java.send('run')
+        for (;;) {
+          const done = /^done.*\n/m.exec(java.stdout().slice(before))
+          if (done !== null) return done[0]
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+      }
+      const answer = await ran(await start())
+      const java = await start()
+      const recording = startRecording(java.pid, '--root', `fix.${name}.${root}`, '--scheme', scheme, '--jdk')
+      await recording.started
+      expect(await ran(java)).toBe(answer)
+      const profile = await recording.stop()
+      java.send('expect')
+      await java.line(/^end/)
+      const calls = callsByMethod(profile)
+      const own = new Map([...calls].filter(([method]) => method.startsWith('fix.')))
+      return { own, calls, profile, expected: parseExpectation(java.stdout()) }
+    }
+
+    it('a program of threads keeps its counts', async () => {
+      const { profile, expected } = await withJdk('KnownTree', 'task', '4', '50')
+      expect(profile.instrumentation.gaps).toBe(0)
+      // Only frames of its own: a path through the JDK has the same ones, in the same order.
+      expect(lines(callsByPath(profile.merged))).toEqual(expect.arrayContaining(lines(expected)))
+    })
+
+    it.runIf(FULL)('a program of callbacks keeps its result and its counts; JDK methods appear', async () => {
+      const { own, calls, profile, expected } = await withJdk('Callbacks', 'root')
+      expect(calls.get('java.util.ArrayList.forEach(Ljava/util/function/Consumer;)V') ?? 0).toBe(0)
+      expect([...calls.keys()].some((it) => it.startsWith('java.util.HashMap.'))).toBe(true)
+      expect(profile.truncated).toBe(false)
+      // Hundreds of first calls through the JDK: where one of them waits for too long, that is a gap, and
+      // then calls may be missing. None may be there that was not made.
+      if (profile.instrumentation.gaps === 0) expect(lines(own)).toEqual(lines(expected))
+      for (const [method, calls] of own) expect(calls, method).toBeLessThanOrEqual(expected.get(method) ?? 0)
+    })
+
+    it('exceptions through frames of the JDK keep the tree in order', async () => {
+      const { own, profile, expected } = await withJdk('Throws', 'root', '20')
+      const byMethod = new Map<string, number>()
+      for (const [path, count] of expected) {
+        const method = path.slice(path.lastIndexOf(';fix.') + 1)
+        byMethod.set(method, (byMethod.get(method) ?? 0) + count)
+      }
+      expect(profile.instrumentation.gaps).toBe(0)
+      expect(lines(own)).toEqual(lines(byMethod))
+      // An exception out of super() leaves a constructor where no handler may be: 20 / 4 of them.
+      expect(profile.instrumentation.healed).toBeLessThanOrEqual(5)
+    })
+  })
+})

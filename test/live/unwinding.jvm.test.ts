@@ -1,0 +1,676 @@
+// Methods that do not return: whatever is thrown, from wherever and through whatever, the next call hangs
+// where it belongs, and an exit that nobody could see is counted.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileJava, startJava } from '../support/java-process.ts'
+import { forNewestJdk, jdks } from '../support/jdks.ts'
+import { callsByPath, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+
+/**
+ * `<what> n`: enters the root n times for this, and once each calls after(), which must stay right under it.
+ * `stop n`:   n threads that work inside the root are stopped, one after the other.
+ */
+const UNWIND = `
+  package fix;
+  import java.io.*;
+  import java.lang.reflect.*;
+  public class Unwind {
+    static volatile int sum;
+    static volatile boolean inside;
+    static class Fault extends Exception {}
+    static final Fault FAULT = new Fault();
+    static final InitFailure FAILURE = new InitFailure();
+    static class InitFailure extends RuntimeException {}
+
+    static void after() { sum++; }
+
+    static void root(String what) throws Exception {
+      switch (what) {
+        case "left" -> left();
+        case "reflection" -> reflection();
+        case "natives" -> natives();
+        case "initialiser" -> initialiser();
+        case "supers" -> supers();
+        case "memory" -> memory();
+        case "interrupt" -> interrupt();
+        case "deep" -> deep();
+      }
+      after();
+    }
+
+    static void raise() throws Fault { throw FAULT; }
+
+    // through code that is left out
+    static class Thrower implements Left.Job {
+      public void run() throws Exception { before(); raise(); }
+      static void before() { sum++; }
+    }
+    static final Thrower THROWER = new Thrower();
+    static void left() throws Exception {
+      try { Left.through(THROWER); } catch (Fault expected) { sum++; }
+    }
+
+    // out of Method.invoke and Constructor.newInstance
+    public static class Made { public Made() throws Fault { raise(); } }
+    public static void mirrored() throws Fault { raise(); }
+    static void reflection() throws Exception {
+      try { Unwind.class.getMethod("mirrored").invoke(null); } catch (InvocationTargetException expected) { sum++; }
+      try { Made.class.getConstructor().newInstance(); } catch (InvocationTargetException expected) { sum++; }
+    }
+
+    // thrown by native code, and by the JVM
+    static void natives() {
+      try { copy(); } catch (ArrayStoreException expected) { sum++; }
+      try { find(); } catch (ClassNotFoundException expected) { sum++; }
+      try { cast(THROWER); } catch (ClassCastException expected) { sum++; }
+    }
+    static void copy() { System.arraycopy(new int[1], 0, new long[1], 0, 1); }
+    static void find() throws ClassNotFoundException { Class.forName("fix.Nowhere"); }
+    static String cast(Object o) { return (String) o; }
+
+    // an initialiser fails once, and is not run again
+    static class Broken {
+      static { fail(); }
+      static void fail() { throw FAILURE; }
+      static void use() { sum++; }
+    }
+    static void initialiser() {
+      try { Broken.use(); } catch (ExceptionInInitializerError | NoClassDefFoundError expected) { sum++; }
+    }
+
+    // two constructors whose super() throws: no handler can see it
+    static class Grandparent { Grandparent() throws Fault { raise(); } }
+    static class Parent extends Grandparent { Parent() throws Fault { super(); } }
+    static class Child extends Parent { Child() throws Fault { super(); } }
+    static void supers() {
+      try { new Child(); } catch (Fault expected) { sum++; }
+      after();
+    }
+
+    static void memory() {
+      try { huge(); } catch (OutOfMemoryError expected) { sum++; }
+    }
+    static void huge() { grab(Integer.MAX_VALUE); }
+    static Object grab(int n) { return new long[n]; }
+
+    static void interrupt() {
+      Thread.currentThread().interrupt();
+      try { nap(); } catch (InterruptedException expected) { sum++; }
+    }
+    static void nap() throws InterruptedException { Thread.sleep(60_000); }
+
+    // ten frames at once
+    static void deep() {
+      try { down(9); } catch (Fault expected) { sum++; }
+    }
+    static void down(int n) throws Fault { if (n == 0) raise(); down(n - 1); }
+
+    // stopped from outside
+    static void spin() { while (true) step(); }
+    static void step() { for (int i = 0; i < 300; i++) sum += i; inside = true; }
+    static void work() { spin(); }
+
+    static void stop(int n) throws Exception {
+      Method stop = Thread.class.getMethod("stop");
+      int dead = 0;
+      for (int i = 0; i < n; i++) {
+        inside = false;
+        Throwable[] end = new Throwable[1];
+        Thread t = new Thread(() -> { try { work(); } catch (Throwable x) { end[0] = x; } });
+        t.start();
+        while (!inside) Thread.onSpinWait();
+        Thread.sleep(i % 5);
+        stop.invoke(t);
+        t.join();
+        if (end[0].getClass().getSimpleName().equals("ThreadDeath")) dead++;
+      }
+      System.out.println("dead " + dead);
+    }
+
+    // stopped while a probe waits for the client
+    static Method named;
+    static void reflect() { }
+    static void workByReflection() throws Exception { named.invoke(null); spin(); }
+
+    static void stopWaiting() throws Exception {
+      named = Unwind.class.getDeclaredMethod("reflect");
+      Thread t = new Thread(() -> { try { workByReflection(); } catch (Throwable x) { } });
+      t.setDaemon(true);
+      t.start();
+      while (t.getState() != Thread.State.TIMED_WAITING) Thread.onSpinWait();
+      Thread.class.getMethod("stop").invoke(t);
+      t.join(5000);
+      System.out.println("alive " + t.isAlive());
+    }
+
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready");
+      var in = new BufferedReader(new InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        String what = line.split(" ")[0];
+        int n = Integer.parseInt(line.split(" ")[1]);
+        switch (what) {
+          case "stop" -> stop(n);
+          case "waiting" -> stopWaiting();
+          default -> { for (int i = 0; i < n; i++) root(what); }
+        }
+        System.out.println("done " + line);
+      }
+    }
+  }`
+
+const LEFT = `
+  package fix;
+  public class Left {
+    interface Job { void run() throws Exception; }
+    static void through(Job job) throws Exception { again(job); }
+    static void again(Job job) throws Exception { job.run(); }
+  }`
+
+const N = 20
+const ROOT = 'fix.Unwind.root(Ljava/lang/String;)V'
+
+/** Lines of the tree from short ones: `left/raise n`; `after` under the root comes by itself. */
+function tree(...paths: string[]): string[] {
+  const long = paths.map((path) => {
+    const [, names, calls] = /^(\S+) (.*)$/.exec(path)!
+    return `${[ROOT, ...names.split('/').map(full)].join(';')} ${calls}`
+  })
+  return [`${ROOT} ${N}`, `${ROOT};fix.Unwind.after()V ${N}`, ...long].sort()
+}
+
+function full(short: string): string {
+  const signature = {
+    grab: '(I)Ljava/lang/Object;',
+    cast: '(Ljava/lang/Object;)Ljava/lang/String;',
+    down: '(I)V',
+  }
+  const [owner, name] = short.includes('.') ? short.split('.') : ['', short]
+  const descriptor = signature[name as keyof typeof signature] ?? '()V'
+  return `fix.Unwind${owner === '' ? '' : `$${owner}`}.${name}${descriptor}`
+}
+
+const facts = ({ instrumentation: { gaps, healed }, truncated }: JsonProfile) => ({ gaps, healed, truncated })
+
+forNewestJdk((jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, { 'fix/Unwind': UNWIND, 'fix/Left': LEFT })
+  })
+  const start = async (...args: string[]) => {
+    const java = startJava(jdk, ['-Xmx64m', '-cp', classes, 'fix.Unwind'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, ...args)
+    await recording.started
+    const ask = async (line: string): Promise<string> => {
+      java.send(line)
+      await java.line(new RegExp(`^done ${line}$`))
+      return java.stdout()
+    }
+    return { java, recording, ask }
+  }
+
+  describe('the tree stays in order when an exception leaves', () => {
+    const tens = Array.from(
+      { length: 10 },
+      (_, i) =>
+        `deep/${Array(i + 1)
+          .fill('down')
+          .join('/')} ${N}`,
+    )
+    it.each<[string, string, number, string[]]>([
+      [
+        'frames that are left out',
+        'left',
+        0,
+        tree(
+          `left ${N}`,
+          `left/Thrower.run ${N}`,
+          `left/Thrower.run/Thrower.before ${N}`,
+          `left/Thrower.run/raise ${N}`,
+        ),
+      ],
+      [
+        'Method.invoke and Constructor.newInstance',
+        'reflection',
+        0,
+        tree(
+          `reflection ${N}`,
+          `reflection/mirrored ${N}`,
+          `reflection/mirrored/raise ${N}`,
+          `reflection/Made.<init> ${N}`,
+          `reflection/Made.<init>/raise ${N}`,
+        ),
+      ],
+      [
+        'native code and the JVM itself',
+        'natives',
+        0,
+        tree(`natives ${N}`, `natives/copy ${N}`, `natives/find ${N}`, `natives/cast ${N}`),
+      ],
+      [
+        'a class initialiser',
+        'initialiser',
+        0,
+        tree(
+          `initialiser ${N}`,
+          `initialiser/Broken.<clinit> 1`,
+          `initialiser/Broken.<clinit>/Broken.fail 1`,
+        ),
+      ],
+      [
+        'super(), twice',
+        'supers',
+        0,
+        tree(
+          `supers ${N}`,
+          `supers/Child.<init> ${N}`,
+          `supers/Child.<init>/Parent.<init> ${N}`,
+          `supers/Child.<init>/Parent.<init>/Grandparent.<init> ${N}`,
+          `supers/Child.<init>/Parent.<init>/Grandparent.<init>/raise ${N}`,
+          `supers/after ${N}`,
+        ),
+      ],
+      [
+        'an allocation that does not fit',
+        'memory',
+        0,
+        tree(`memory ${N}`, `memory/huge ${N}`, `memory/huge/grab ${N}`),
+      ],
+      ['a sleep that is interrupted', 'interrupt', 0, tree(`interrupt ${N}`, `interrupt/nap ${N}`)],
+      [
+        'ten frames at once',
+        'deep',
+        0,
+        tree(`deep ${N}`, ...tens, `deep/${Array(10).fill('down').join('/')}/raise ${N}`),
+      ],
+    ])('%s', async (_, what, healed, expected) => {
+      const { recording, ask } = await start('--root', 'fix.Unwind.root', '--exclude', 'fix.Left')
+      await ask(`${what} ${N}`)
+      const profile = await recording.stop()
+      expect(lines(callsByPath(profile.merged))).toEqual(expected)
+      expect(facts(profile)).toEqual({ gaps: 0, healed, truncated: false })
+    })
+  })
+})
+
+/** `<what> n`: enters the root n times for this. */
+const CAUGHT = `
+  package fix;
+  import java.io.*;
+  import java.util.*;
+  public class Caught {
+    static volatile int sum;
+
+    static class Base { Base(int n) { if (n < 0) throw new IllegalArgumentException(); } }
+    static class Price extends Base {
+      Price(int n) { super(n); }
+      Price() { super(-1); }
+      Price(long n) { this((int) n); }
+    }
+    /** Has a handler of its own. */
+    static class Offer {
+      Offer(int n) {
+        try { new Price(n); } catch (IllegalArgumentException e) { report(); }
+        after();
+      }
+    }
+
+    static void root(String what) {
+      switch (what) {
+        case "loop" -> loop();
+        case "chained" -> chained();
+        case "above" -> above();
+        case "supplier" -> supplier();
+        case "own" -> new Offer(-1);
+        case "recursion" -> recursion(3);
+        case "finally" -> outside();
+        case "monitor" -> monitor(new Object());
+        case "lambda" -> lambda();
+        case "overflow" -> overflow();
+        case "many" -> many();
+        default -> {
+          try { new Price(-1); } catch (IllegalArgumentException e) { report(); }
+        }
+      }
+    }
+
+    static void price(Price price) { sum++; }
+    static void report() { sum++; }
+    static void after() { sum++; }
+
+    static void loop() {
+      for (int s : new int[] {1, -2, 3, -4, 5}) {
+        try { price(new Price(s)); } catch (IllegalArgumentException e) { report(); }
+      }
+    }
+    static void chained() {
+      for (long s : new long[] {-1, 2, -3}) {
+        try { price(new Price(s)); } catch (IllegalArgumentException e) { report(); }
+      }
+    }
+
+    static void above() {
+      try { between(); } catch (IllegalArgumentException e) { report(); }
+      after();
+    }
+    static void between() { make(); after(); }
+    static void make() { new Price(-1); after(); }
+
+    static void supplier() {
+      for (int i = 0; i < 2; i++) {
+        try { Optional.<Price>empty().orElseGet(Price::new); } catch (IllegalArgumentException e) { report(); }
+      }
+      after();
+    }
+
+    static void recursion(int n) {
+      try {
+        if (n == 0) new Price(-1);
+        else recursion(n - 1);
+      } catch (IllegalArgumentException e) {
+        report();
+        if (n < 2) throw e;
+      }
+      after();
+    }
+
+    static void outside() {
+      try { last(); } catch (IllegalArgumentException e) { after(); }
+    }
+    static void last() {
+      try { new Price(-1); } finally { report(); }
+    }
+
+    static void monitor(Object lock) {
+      synchronized (lock) {
+        try {
+          synchronized (what(lock)) { new Price(-1); }
+        } catch (IllegalArgumentException e) {
+          report();
+        }
+        after();
+      }
+    }
+    static Object what(Object o) { return o; }
+
+    static void lambda() {
+      Runnable run = () -> {
+        try { new Price(-1); } catch (IllegalArgumentException e) { report(); }
+        after();
+      };
+      run.run();
+    }
+
+    static void tidy(Object lock) {
+      synchronized (lock) {
+        try { tidy(lock); } finally { report(); }
+      }
+    }
+    static int over(int n) { return over(n + 1) + 1; }
+    static void overflow() {
+      for (int i = 0; i < 2; i++) {
+        try { over(0); } catch (StackOverflowError e) { sum++; }
+        after();
+        try { tidy(new Object()); } catch (StackOverflowError e) { sum++; }
+        after();
+      }
+    }
+
+    static void many() {
+      for (int i = 0; i < 200_000; i++) {
+        try { price(new Price(i % 2 == 0 ? i : -i)); } catch (IllegalArgumentException e) { report(); }
+      }
+    }
+
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready");
+      var in = new BufferedReader(new InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        String what = line.split(" ")[0];
+        int n = Integer.parseInt(line.split(" ")[1]);
+        if (what.equals("virtual")) virtual(n);
+        else for (int i = 0; i < n; i++) root(what);
+        System.out.println("done " + line);
+      }
+    }
+
+    static void virtual(int n) throws Exception {
+      Thread t = (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class)
+          .invoke(null, (Runnable) () -> { for (int i = 0; i < n; i++) root("loop"); });
+      t.join();
+    }
+  }`
+
+const CAUGHT_ROOT = 'fix.Caught.root(Ljava/lang/String;)V'
+const SIGNATURES: Readonly<Record<string, string>> = {
+  'Base.<init>': '(I)V',
+  'Price.<init>': '(I)V',
+  'Offer.<init>': '(I)V',
+  price: '(Lfix/Caught$Price;)V',
+  recursion: '(I)V',
+  what: '(Ljava/lang/Object;)Ljava/lang/Object;',
+  monitor: '(Ljava/lang/Object;)V',
+}
+
+/** `loop/price 3` for a line; a name may have a descriptor. */
+function caughtTree(calls: number, ...paths: string[]): string[] {
+  const long = paths.map((path) => {
+    const [, names, count] = /^(\S+) (.*)$/.exec(path)!
+    const methods = names.split('/').map((name) => {
+      const [short, descriptor] = name.split(/(?=\()/)
+      const owner = short.includes('.') ? '$' : '.'
+      return `fix.Caught${owner}${short}${descriptor ?? SIGNATURES[short] ?? '()V'}`
+    })
+    return `${[CAUGHT_ROOT, ...methods].join(';')} ${count}`
+  })
+  return [`${CAUGHT_ROOT} ${calls}`, ...long].sort()
+}
+
+// What is left open does not depend on how methods are found.
+const SCHEMES = FULL ? ['a', 'b'] : ['b']
+
+describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => {
+  forNewestJdk((jdk) => {
+    let classes: string
+    beforeAll(async () => {
+      classes = await compileJava(jdk, { 'fix/Caught': CAUGHT })
+    })
+    const record = async (...asked: string[]): Promise<JsonProfile> => {
+      const java = startJava(jdk, ['-Xss512k', '-cp', classes, 'fix.Caught'])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', 'fix.Caught.root', '--scheme', scheme)
+      await recording.started
+      for (const line of asked) {
+        java.send(line)
+        await java.line(new RegExp(`^done ${line}$`))
+      }
+      return recording.stop()
+    }
+    const failed = (path: string, n: number) => [
+      `${path}/Price.<init> ${n}`,
+      `${path}/Price.<init>/Base.<init> ${n}`,
+    ]
+
+    it.each<[string, string, string[]]>([
+      [
+        'in a loop of the same frame',
+        'loop',
+        [`loop ${N}`, ...failed('loop', 5 * N), `loop/price ${3 * N}`, `loop/report ${2 * N}`],
+      ],
+      [
+        'by this(), in a loop of the same frame',
+        'chained',
+        [
+          `chained ${N}`,
+          `chained/Price.<init>(J)V ${3 * N}`,
+          `chained/Price.<init>(J)V/Price.<init> ${3 * N}`,
+          `chained/Price.<init>(J)V/Price.<init>/Base.<init> ${3 * N}`,
+          `chained/price ${N}`,
+          `chained/report ${2 * N}`,
+        ],
+      ],
+      ['by the root itself', 'root', [`Price.<init> ${N}`, `Price.<init>/Base.<init> ${N}`, `report ${N}`]],
+      [
+        'by a caller further up',
+        'above',
+        [
+          `above ${N}`,
+          `above/between ${N}`,
+          `above/between/make ${N}`,
+          ...failed('above/between/make', N),
+          `above/report ${N}`,
+          `above/after ${N}`,
+        ],
+      ],
+      [
+        'by a caller behind code of the JDK',
+        'supplier',
+        [
+          `supplier ${N}`,
+          `supplier/Price.<init>()V ${2 * N}`,
+          `supplier/Price.<init>()V/Base.<init> ${2 * N}`,
+          `supplier/report ${2 * N}`,
+          `supplier/after ${N}`,
+        ],
+      ],
+      [
+        'in a constructor',
+        'own',
+        [
+          `Offer.<init> ${N}`,
+          ...failed('Offer.<init>', N),
+          `Offer.<init>/report ${N}`,
+          `Offer.<init>/after ${N}`,
+        ],
+      ],
+      [
+        'in recursion, at the nearest level',
+        'recursion',
+        [
+          `recursion ${N}`,
+          `recursion/after ${N}`,
+          `recursion/recursion ${N}`,
+          `recursion/recursion/report ${N}`,
+          `recursion/recursion/after ${N}`,
+          `recursion/recursion/recursion ${N}`,
+          `recursion/recursion/recursion/report ${N}`,
+          `recursion/recursion/recursion/recursion ${N}`,
+          ...failed('recursion/recursion/recursion/recursion', N),
+          `recursion/recursion/recursion/recursion/report ${N}`,
+        ],
+      ],
+      [
+        'in a finally',
+        'finally',
+        [
+          `outside ${N}`,
+          `outside/last ${N}`,
+          ...failed('outside/last', N),
+          `outside/last/report ${N}`,
+          `outside/after ${N}`,
+        ],
+      ],
+      [
+        'where monitors are held',
+        'monitor',
+        [
+          `monitor ${N}`,
+          `monitor/what ${N}`,
+          ...failed('monitor', N),
+          `monitor/report ${N}`,
+          `monitor/after ${N}`,
+        ],
+      ],
+      [
+        'in a lambda',
+        'lambda',
+        [
+          `lambda ${N}`,
+          `lambda/lambda$lambda$0 ${N}`,
+          ...failed('lambda/lambda$lambda$0', N),
+          `lambda/lambda$lambda$0/report ${N}`,
+          `lambda/lambda$lambda$0/after ${N}`,
+        ],
+      ],
+    ])('is closed when it is caught %s', async (_, what, expected) => {
+      // `make` has no handler: what its exit closes is counted.
+      const healed = what === 'above' ? N : 0
+      const profile = await record(`${what} ${N}`)
+      expect(lines(callsByPath(profile.merged))).toEqual(caughtTree(N, ...expected))
+      expect(facts(profile)).toEqual({ gaps: 0, healed, truncated: false })
+    })
+
+    it('stays flat in one frame, however often', async () => {
+      const profile = await record('many 1')
+      const half = 100_000
+      expect(lines(callsByPath(profile.merged))).toEqual(
+        caughtTree(1, 'many 1', ...failed('many', 2 * half), `many/price ${half}`, `many/report ${half}`),
+      )
+      expect(facts(profile)).toEqual({ gaps: 0, healed: 0, truncated: false })
+    })
+
+    it('and what a full stack leaves open, too', async () => {
+      const { merged } = await record('overflow 3')
+      const calls = callsByPath(merged)
+      const overflow = `${CAUGHT_ROOT};fix.Caught.overflow()V`
+      expect([...calls].filter(([path]) => path.endsWith(';fix.Caught.after()V'))).toEqual([
+        [`${overflow};fix.Caught.after()V`, 12],
+      ])
+      expect(calls.get(`${overflow};fix.Caught.over(I)I`)).toBe(6)
+      expect(calls.get(`${overflow};fix.Caught.tidy(Ljava/lang/Object;)V`)).toBe(6)
+    })
+
+    it.runIf(jdk.version >= 21)('on a virtual thread', async () => {
+      const { merged } = await record(`virtual ${N}`)
+      const expected = caughtTree(
+        N,
+        `loop ${N}`,
+        ...failed('loop', 5 * N),
+        `loop/price ${3 * N}`,
+        `loop/report ${2 * N}`,
+      )
+      expect(lines(callsByPath(merged))).toEqual(expected)
+    })
+  })
+})
+
+/** Thread.stop() refuses to work from JDK 20 on. */
+describe.each(jdks.filter(({ version }) => version < 20))('Thread.stop() on JDK $version', (jdk) => {
+  const start = async (root: string) => {
+    const classes = await compileJava(jdk, { 'fix/Unwind': UNWIND, 'fix/Left': LEFT })
+    const java = startJava(jdk, ['-cp', classes, 'fix.Unwind'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', root)
+    await recording.started
+    return { java, recording }
+  }
+
+  it('ends threads wherever they are, probes included, and no other notices', async () => {
+    const { java, recording } = await start('fix.Unwind.work')
+    java.send('stop 100')
+    await java.line(/^done stop/)
+    expect(java.stdout()).toMatch(/^dead 100$/m)
+    java.send('stop 1')
+    await java.line(/^done stop 1$/)
+    const profile = await recording.stop()
+    const counts = callsByPath(profile.merged)
+    expect([...counts.keys()].sort()).toEqual([
+      'fix.Unwind.work()V',
+      'fix.Unwind.work()V;fix.Unwind.spin()V',
+      'fix.Unwind.work()V;fix.Unwind.spin()V;fix.Unwind.step()V',
+    ])
+    expect(counts.get('fix.Unwind.work()V')).toBe(101)
+    expect(counts.get('fix.Unwind.work()V;fix.Unwind.spin()V')).toBe(101)
+    expect(profile.truncated).toBe(false)
+  })
+
+  it('ends one that waits for the client, which does not answer, before a call by reflection', async () => {
+    const { java, recording } = await start('fix.Unwind.workByReflection')
+    recording.process.child.kill('SIGSTOP')
+    java.send('waiting 1')
+    expect(await java.line(/^alive/)).toBe('alive false')
+    recording.process.child.kill('SIGCONT')
+  })
+})

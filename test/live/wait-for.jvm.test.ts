@@ -1,0 +1,105 @@
+// --wait-for: a JVM is attached to that is there, or that comes; and the wait ends.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, newestOrAll } from '../support/jdks.ts'
+import {
+  callsByPath,
+  cli,
+  jfluid,
+  readProfileJson,
+  startDetached,
+  startJfluid,
+  stderrLine,
+} from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+
+/** No other test, and no other run of this one, has a JVM of that name. */
+const nameOf = (what: string): string => `Awaited${what}${process.pid}`
+
+const sourceOf = (name: string): string => `
+package fix;
+public class ${name} {
+  static int step(int x) { return x + 1; }
+  static int work(int x) { return step(step(x)); }
+  public static void main(String[] args) throws Exception {
+    System.out.println("ready");
+    for (;;) { work(1); Thread.sleep(1); }
+  }
+}`
+
+forEachJdk((jdk) => {
+  async function starter(what: string): Promise<{ name: string; start(...options: string[]): JavaProcess }> {
+    const name = `${nameOf(what)}${jdk.version}`
+    const classes = await compileJava(jdk, { [`fix/${name}.java`]: sourceOf(name) })
+    return { name, start: (...options) => startJava(jdk, [...options, '-cp', classes, `fix.${name}`]) }
+  }
+
+  const record = (name: string, pattern: string, out: string) => [
+    ...['record', '--wait-for', pattern, '--wait-timeout', '30s', '--root', `fix.${name}.work`],
+    ...['--duration', '200ms', '--out', out],
+  ]
+
+  // The one on all JDKs; what does not depend on them so much, if all is to be tried.
+  const ways: [string, string[]][] = [
+    ['as soon as it is there', []],
+    ['also if it shares no performance data', ['-XX:-UsePerfData']],
+  ]
+  it.each(FULL ? ways : ways.slice(0, 1))('one that comes is attached to, %s', async (_, options) => {
+    const { name, start } = await starter(`Later${options.length}`)
+    const out = join(temporaryDirectory(), 'p.jfluid')
+    const waiting = startJfluid(...record(name, `fix.${name.slice(0, -2)}*`, out))
+    await stderrLine(waiting, /^waiting for a JVM whose main class is 'fix\.Awaited.*', for 30s$/)
+    const java = start(...options)
+    expect((await waiting.exit).code, waiting.stderr()).toBe(0)
+    expect(waiting.stderr()).toContain(`JVM ${java.pid}: fix.${name}\n`)
+    const [calls = 0] = callsByPath((await readProfileJson(out)).merged).values()
+    expect(calls).toBeGreaterThan(0)
+    expect(java.stdout()).toBe('ready\n') // no dump of its threads
+    if (options.length > 0 || !newestOrAll.includes(jdk)) return
+    // One that is there already is taken at once.
+    const again = await jfluid(...record(name, name, out))
+    expect(again.code, again.stderr).toBe(0)
+    expect(again.stderr).toMatch(new RegExp(`^JVM ${java.pid}: fix\\.${name}\n`))
+  })
+})
+
+// As root, which may be somebody else.
+it.runIf(FULL)('a JVM of another user is not the one that is waited for, and is told', async () => {
+  const name = nameOf('Theirs')
+  const [jdk] = newestOrAll
+  const classes = await compileJava(jdk!, { [`fix/${name}.java`]: sourceOf(name) })
+  const java = startJava(jdk!, ['-cp', classes, `fix.${name}`])
+  await java.line(/^ready/)
+  const wait = ['record', '--wait-for', name, '--wait-timeout', '1s', '--root', 'A.b', '--out', '/dev/null']
+  const nobody = { uid: 65534, gid: 65534, cwd: '/' }
+  const client = spawn(process.execPath, [cli, ...wait], nobody)
+  let said = ''
+  client.stderr.on('data', (text) => {
+    said += text
+  })
+  const [code] = await once(client, 'exit')
+  expect(code, said).toBe(68)
+  expect(said).toContain(`JVM ${java.pid} is not yours, but root's`)
+  expect(said).toContain(`no JVM whose main class is '${name}' has appeared in 1s`)
+})
+
+describe('the wait', () => {
+  const line = (...more: string[]) => [
+    ...['record', '--root', 'A.b', '--out', join(temporaryDirectory(), 'p.jfluid'), ...more],
+  ]
+
+  it('ends when its time is over, and with a signal', async () => {
+    const late = jfluid(...line('--wait-for', nameOf('Never'), '--wait-timeout', '50ms'))
+    const waiting = startDetached(...line('--wait-for', nameOf('Never')))
+    await stderrLine(waiting, /^waiting for a JVM/)
+    waiting.child.kill('SIGINT')
+    expect((await waiting.exit).code, waiting.stderr()).toBe(130)
+    const { code, stderr } = await late
+    expect(code).toBe(68)
+    expect(stderr).toContain(`no JVM whose main class is '${nameOf('Never')}' has appeared in 50ms`)
+  })
+})

@@ -1,0 +1,344 @@
+// --mode sample without a root: the whole JVM, by its own flight recorder or by dumps of its threads, and nothing is left
+// running in it.
+
+import { existsSync, readdirSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { agentProperties, attachCommand } from '../../src/attach/command.ts'
+import {
+  recordings,
+  startRecording as startAnother,
+  stopRecording,
+} from '../../src/attach/flight-recorder.ts'
+import { type AttachConnection, openAttachSocket } from '../../src/attach/handshake.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { type Jdk, jdks, newest, newestOrAll, oldest } from '../support/jdks.ts'
+import {
+  type JsonNode,
+  type JsonProfile,
+  jfluid,
+  readProfileJson,
+  startJfluid,
+  startRecording,
+  stderrLine,
+} from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
+
+/** Its own end removes what its flight recorder has left; being killed does not. */
+async function quit(java: JavaProcess): Promise<void> {
+  java.child.stdin?.end()
+  await java.exit
+}
+
+const SAMPLE = ['--mode', 'sample'] as const
+/** Of a recording that is not ours. */
+const KEPT = { durationSeconds: 60, keptSeconds: 60, keptMib: 32 } as const
+
+/** Samples below all nodes of that name, and of their own. */
+function samplesIn(nodes: readonly JsonNode[], method: string): number {
+  return nodes.reduce(
+    (sum, it) => sum + (it.method === method ? it.totalSamples! : samplesIn(it.children, method)),
+    0,
+  )
+}
+
+function depthOf(nodes: readonly JsonNode[], method: string): number {
+  return Math.max(0, ...nodes.map((it) => (it.method === method ? 1 : 0) + depthOf(it.children, method)))
+}
+
+/** The recursion is 101 deep; of one that is inlined the JVM tells a frame twice now and then. */
+function expectWhole(depth: number): void {
+  expect(depth).toBeGreaterThanOrEqual(101)
+  expect(depth).toBeLessThanOrEqual(102)
+}
+
+function addsUp(node: JsonNode): boolean {
+  const below = node.children.reduce((sum, child) => sum + child.totalSamples!, 0)
+  return node.totalSamples === node.selfSamples! + below && node.children.every(addsUp)
+}
+
+function busyThread({ threads }: JsonProfile): JsonNode[] {
+  const found = threads.filter(({ name }) => name === 'busy')
+  expect(found.length).toBe(1)
+  return found[0].roots
+}
+
+const repositories = (pid: number): string[] =>
+  readdirSync('/tmp').filter((name) => /^\d{4}_/.test(name) && name.endsWith(`_${pid}`))
+
+describe.each(newestOrAll)('JDK $version', (jdk) => {
+  let classes: string
+  let java: JavaProcess
+  let connection: AttachConnection
+  const record = async (duration: string, ...flags: string[]): Promise<JsonProfile> => {
+    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+    const ran = await jfluid(
+      'record',
+      `${java.pid}`,
+      ...SAMPLE,
+      '--duration',
+      duration,
+      '--out',
+      file,
+      ...flags,
+    )
+    expect(ran.code, ran.stderr).toBe(0)
+    return readProfileJson(file)
+  }
+
+  beforeAll(async () => {
+    classes = await compileFixture(jdk, 'Sampled')
+    java = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
+    await java.line(/^ready/)
+    connection = await openAttachSocket(java.pid)
+  })
+  afterAll(() => quit(java))
+
+  it('the flight recorder finds where the time goes, and its recording ends with ours', async () => {
+    const profile = await record('2s')
+    expect(profile).toMatchObject({
+      mode: 'sample',
+      sampling: { every: 10_000_000, unit: 'ns', by: 'jfr' },
+      roots: [],
+      target: { pid: java.pid, jdk: jdk.full, mainClass: 'fix.Sampled' },
+      instrumentation: { instrumentedMethods: 0, redefinitions: 0, gaps: 0, healed: 0 },
+      truncated: false,
+      warnings: [],
+    })
+    const busy = busyThread(profile)
+    const all = samplesIn(busy, 'serve')
+    expect(all).toBeGreaterThan(20)
+    expect(profile.merged.every(addsUp)).toBe(true)
+    expect(profile.merged.reduce((sum, it) => sum + it.totalSamples!, 0)).toBe(profile.events.count)
+    // Three quarters, of some hundred samples.
+    expect(samplesIn(busy, 'heavy') / all).toBeGreaterThan(0.5)
+    expect(samplesIn(busy, 'light') / all).toBeGreaterThan(0.05)
+    expectWhole(depthOf(busy, 'down'))
+    expect(await recordings(connection)).toEqual([])
+    // No agent of ours has come in.
+    expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
+  })
+
+  it("another's recording goes on, and the profile says that there is one", async () => {
+    const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
+    await startAnother(connection, {
+      name: 'others',
+      settings,
+      durationSeconds: 60,
+      keptSeconds: 60,
+      keptMib: 32,
+    })
+    const profile = await record('1s')
+    expect(profile.warnings).toEqual([expect.stringContaining('records for others, too (others)')])
+    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
+    expect(await recordings(connection)).toEqual(['others'])
+    expect(await stopRecording(connection, 'others')).toBe(true)
+  })
+
+  it.runIf(FULL)(
+    'one that begins later is told as well; ours, stopped by somebody else, is no silence',
+    async () => {
+      const recording = startRecording(java.pid, ...SAMPLE)
+      await stderrLine(recording.process, /^sampling/)
+      const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
+      await startAnother(connection, { name: 'later', settings, ...KEPT })
+      const [ours = ''] = (await recordings(connection)).filter((it) => it.startsWith('jfluid-'))
+      await stopRecording(connection, ours)
+      const { code } = await recording.process.exit
+      expect(recording.process.stderr()).toContain(
+        'the flight recording of jfluid was stopped by somebody else',
+      )
+      expect(code).toBe(STATUS.notNow)
+      const profile = await readProfileJson(recording.file)
+      expect(profile.warnings).toContainEqual(expect.stringContaining('records for others, too (later)'))
+      expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
+      expect(await stopRecording(connection, 'later')).toBe(true)
+    },
+  )
+
+  it('what a client that was killed has left is ended by the next, which has no word of it', async () => {
+    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+    const killed = startJfluid('record', `${java.pid}`, ...SAMPLE, '--out', file)
+    await stderrLine(killed, /^sampling/)
+    await killed.kill()
+    expect(await recordings(connection)).toEqual([expect.stringContaining(`-${killed.pid}-`)])
+    expect((await record('500ms')).warnings).toEqual([])
+    expect(await recordings(connection)).toEqual([])
+  })
+
+  it('of a root, what is inside of it is kept, and nothing is instrumented', async () => {
+    const profile = await record('2s', '--sampler', 'jfr', '--root', 'Sampled.down')
+    expect(profile).toMatchObject({ roots: ['fix.Sampled.down'], warnings: [], truncated: false })
+    expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
+    expect(profile.merged.map(({ method }) => method)).toEqual(['down'])
+    expectWhole(depthOf(profile.merged, 'down'))
+    expect(samplesIn(profile.merged, 'light')).toBeGreaterThan(0)
+    expect(samplesIn(profile.merged, 'heavy')).toBe(0)
+    expect(profile.merged.every(addsUp)).toBe(true)
+    const { count } = profile.events
+    expect(profile.merged[0]!.totalSamples).toBe(count)
+    // Three quarters are in heavy().
+    expect(profile.sampling!.outside).toBeGreaterThan(count)
+    expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
+  })
+
+  it('a root that no thread was in is an empty profile that says so', async () => {
+    const profile = await record('1s', '--sampler', 'stacks', '--root', 'Sampled.nowhere')
+    expect(profile).toMatchObject({ roots: ['Sampled.nowhere'], merged: [], events: { count: 0 } })
+    expect(profile.sampling!.outside).toBeGreaterThan(0)
+    expect(profile.warnings).toContainEqual(expect.stringContaining('found inside Sampled.nowhere'))
+  })
+
+  it('dumps of all threads find the same', async () => {
+    const profile = await record('1s', '--sampler', 'stacks')
+    expect(profile.sampling).toEqual({ every: 10_000_000, unit: 'ns', by: 'stacks' })
+    const busy = busyThread(profile)
+    expect(samplesIn(busy, 'serve')).toBeGreaterThan(5)
+    expect(depthOf(profile.merged, 'waitForReferencePendingList')).toBe(0)
+  })
+
+  it('CPU time is sampled where the JDK can', async () => {
+    if (jdk.version < 25) {
+      const ran = await jfluid('record', `${java.pid}`, ...SAMPLE, '--sampler', 'cpu', '--out', '/dev/null')
+      expect(ran.code).toBe(69)
+      expect(ran.stderr).toContain(
+        `cannot sample by CPU time: that came with JDK 25, and this is ${jdk.full}`,
+      )
+      return
+    }
+    const profile = await record('2s', '--sampler', 'cpu', '--every', '5ms')
+    expect(profile.sampling).toEqual({ every: 5_000_000, unit: 'ns', by: 'cpu' })
+    const all = samplesIn(busyThread(profile), 'serve')
+    expect(all).toBeGreaterThan(20)
+    expect(samplesIn(busyThread(profile), 'heavy') / all).toBeGreaterThan(0.5)
+    // No system's clock ticks that often.
+    const often = await record('1s', '--sampler', 'cpu', '--every', '0.1ms')
+    const told = expect.stringMatching(
+      /^samples came every [\d.]+ ms of CPU time on average, not every 0\.1 ms/,
+    )
+    expect(often.warnings).toContainEqual(told)
+  })
+
+  it('a JVM that is killed leaves what was recorded, and no repository', async () => {
+    const own = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
+    await own.line(/^ready/)
+    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+    const recording = startRecording(own.pid, ...SAMPLE, '--out', file)
+    await stderrLine(recording.process, /^sampling/)
+    expect(repositories(own.pid).length).toBe(1)
+    await own.kill()
+    const { code } = await recording.process.exit
+    expect(code).toBe(STATUS.jvmEnded)
+    expect(recording.process.stderr()).toContain(`JVM ${own.pid} ended before the recording did`)
+    expect(existsSync(file)).toBe(true)
+    expect(repositories(own.pid)).toEqual([])
+  })
+
+  it('a recorder that was asked what it does, and did nothing, has another place when it begins, open to nobody else', async () => {
+    const own = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
+    await own.line(/^ready/)
+    const { socketPath } = await openAttachSocket(own.pid)
+    await attachCommand(socketPath, 'jcmd', ['JFR.check'])
+    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+    const ran = await jfluid('record', `${own.pid}`, ...SAMPLE, '--duration', '1s', '--out', file)
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(5)
+    const [place = ''] = repositories(own.pid)
+    expect(statSync(join('/tmp', place)).mode & 0o777).toBe(0o700)
+    await quit(own)
+  })
+
+  it('run samples a program until it ends, and passes its status on', async () => {
+    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+    const program = [jdk.java, '-cp', classes, 'fix.Sampled', '3']
+    const ran = await jfluid('run', ...SAMPLE, '--record', file, '--', ...program)
+    expect(ran.code, ran.stderr).toBe(0)
+    const profile = await readProfileJson(file)
+    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(5)
+    expect(profile.truncated).toBe(false)
+    const report = await jfluid('report', file)
+    expect(report.stdout).toMatch(/^recorded {2}.*nothing is instrumented$/m)
+    expect(report.stdout).toMatch(
+      /^measured {2}a sample every 10 ms, of the whole JVM, by its flight recorder$/m,
+    )
+    expect(report.stdout).not.toMatch(/^(root|calls|removed|overhead|memory)/m)
+  })
+})
+
+it('without a flight recorder there is an error with advice, and dumps', async () => {
+  const [jdk] = jdks.slice(-1)
+  const classes = await compileFixture(jdk, 'Sampled')
+  const java = startJava(jdk, ['-XX:-FlightRecorder', '-cp', classes, 'fix.Sampled'])
+  await java.line(/^ready/)
+  const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+  const ran = await jfluid('record', `${java.pid}`, ...SAMPLE, '--out', file)
+  expect(ran.code).toBe(78)
+  expect(ran.stderr).toContain(`JVM ${java.pid} has no flight recorder: Flight Recorder is disabled.`)
+  const dumps = await jfluid(
+    'record',
+    `${java.pid}`,
+    ...SAMPLE,
+    '--sampler',
+    'stacks',
+    '--duration',
+    '500ms',
+    '--out',
+    file,
+  )
+  expect(dumps.code, dumps.stderr).toBe(0)
+})
+
+it('run says what a JVM cannot do that it has started', async () => {
+  const out = ['--record', join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')]
+  const program = (jdk: Jdk, ...options: string[]) => [jdk.java, ...options, '-version']
+  const off = await jfluid('run', ...SAMPLE, ...out, '--', ...program(newest, '-XX:-FlightRecorder'))
+  expect(off.code, off.stderr).toBe(STATUS.notAJvm)
+  expect(off.stdout).toContain('Flight Recorder is disabled.')
+  expect(off.stderr).toMatch(
+    /ended without starting a JVM .*\n.*where it has no flight recorder .*--sampler stacks/,
+  )
+  if (oldest.version >= 25) return
+  const classes = await compileFixture(oldest, 'Sampled')
+  const cpu = [...SAMPLE, '--sampler', 'cpu']
+  const old = await jfluid('run', ...cpu, ...out, '--', oldest.java, '-cp', classes, 'fix.Sampled', '60')
+  expect(old.code, old.stderr).toBe(STATUS.notAJvm)
+  expect(old.stderr).toContain(`cannot sample by CPU time: that came with JDK 25, and this is ${oldest.full}`)
+  expect(old.stdout).not.toContain('[jfr]')
+})
+
+// A full disk ends a JVM that records: where there is little room none is begun, and one is ended while there is some.
+it.runIf(process.getuid?.() === 0)('a disk that fills up ends the recording, and not the JVM', async () => {
+  const classes = await compileFixture(newest, 'Sampled')
+  const mount = temporaryDirectory('jfluid-jvm-')
+  const java = [newest.java, `-Djava.io.tmpdir=${mount}`, '-cp', classes, 'fix.Sampled']
+  // In a mount namespace of its own: to us the directory stays what it was.
+  const script = 'mount -t tmpfs -o size=100m tmpfs "$0" && exec "$@"'
+  const own = startProcess('unshare', ['-m', 'sh', '-c', script, mount, ...java])
+  await own.line(/^ready/)
+  const seen = `/proc/${own.pid}/root${mount}`
+  const fill = (leftMib: number): void => {
+    const { bavail, bsize } = statfsSync(seen)
+    writeFileSync(join(seen, 'ballast'), Buffer.alloc(bavail * bsize - leftMib * 2 ** 20))
+  }
+  const recording = startRecording(own.pid, ...SAMPLE)
+  await stderrLine(recording.process, /^sampling/)
+  fill(20)
+  const { code } = await recording.process.exit
+  expect(recording.process.stderr()).toMatch(
+    /ended before its time: too little room for a flight recording in .* MiB are free/,
+  )
+  expect(code).toBe(STATUS.cannotWrite)
+  expect(existsSync(recording.file)).toBe(true)
+  const connection = await openAttachSocket(own.pid)
+  expect(await recordings(connection)).toEqual([])
+
+  truncateSync(join(seen, 'ballast'), 0)
+  fill(50)
+  const ran = await jfluid('record', `${own.pid}`, ...SAMPLE, '--out', recording.file)
+  expect(ran.code, ran.stderr).toBe(STATUS.cannotWrite)
+  expect(ran.stderr).toMatch(/too little room for a flight recording in \S+: 50 MiB are free/)
+  expect(await recordings(connection)).toEqual([])
+  await quit(own)
+})

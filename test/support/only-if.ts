@@ -1,0 +1,29 @@
+// Tests that run only under a condition. A skipped one carries the reason in its title, where the lane's summary finds it.
+
+import { describe, it } from 'vitest'
+
+/** `it` where the condition holds; else `it.skip`, with the reason in brackets behind the title. */
+export function itOnlyIf(holds: boolean, reason: string): typeof it {
+  return holds ? it : withReason(it.skip as typeof it, reason)
+}
+
+/** The same for `describe`. */
+export function describeOnlyIf(holds: boolean, reason: string): typeof describe {
+  return holds ? describe : withReason(describe.skip as typeof describe, reason)
+}
+
+type Titled = (title: string, ...rest: unknown[]) => unknown
+
+function withReason<T extends object>(skip: T, reason: string): T {
+  const titled = (inner: Titled): Titled => {
+    return (title, ...rest) => inner(`${title} [${reason}]`, ...rest)
+  }
+  return new Proxy(skip, {
+    apply: (target, _, [title, ...rest]) => titled(target as unknown as Titled)(title, ...rest),
+    get(target, name) {
+      if (name !== 'each') return Reflect.get(target, name)
+      const each = Reflect.get(target, 'each') as (...cases: unknown[]) => Titled
+      return (...cases: unknown[]) => titled(each(...cases))
+    },
+  })
+}
