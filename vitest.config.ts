@@ -18,6 +18,8 @@ const FULL = ['test/**/*.full.test.{ts,tsx}', 'test/**/*.full.jvm.test.ts']
 const ALONE = ['test/**/*.alone.jvm.test.ts']
 const JVM = ['test/**/*.jvm.test.ts']
 
+const FIXTURES = ['test/lanes/compile-fixtures.ts']
+
 const projects = [
   {
     name: 'unit',
@@ -27,15 +29,15 @@ const projects = [
     setupFiles: ['test/lanes/no-java.ts'],
     maxWorkers: availableParallelism(),
   },
-  { name: 'smoke', include: ['test/**/*.smoke.jvm.test.ts'], maxWorkers: 2 },
-  { name: 'live', include: JVM, exclude: [...ALONE, ...FULL], maxWorkers: 2 },
-  { name: 'alone', include: ALONE, exclude: FULL, maxWorkers: 1 },
-  { name: 'full', include: FULL, maxWorkers: 1 },
+  { name: 'smoke', include: ['test/**/*.smoke.jvm.test.ts'], globalSetup: FIXTURES, maxWorkers: 2 },
+  { name: 'live', include: JVM, exclude: [...ALONE, ...FULL], globalSetup: FIXTURES, maxWorkers: 2 },
+  { name: 'alone', include: ALONE, exclude: FULL, globalSetup: FIXTURES, maxWorkers: 1 },
+  { name: 'full', include: FULL, globalSetup: FIXTURES, maxWorkers: 1 },
 ]
 
 export default defineConfig({
   test: {
-    reporters: [lane === undefined ? 'default' : 'dot', './test/lanes/reporter.ts'],
+    reporters: ['default', './test/lanes/reporter.ts'],
     projects: projects
       // A smoke test is a live test. Only `npm test` asks for that lane by name.
       .filter(({ name }) => (lane === undefined ? name !== 'smoke' : name === lane))

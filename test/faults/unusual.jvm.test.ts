@@ -156,7 +156,7 @@ async function session(jdk: Jdk, pid: number, run: () => Promise<string>): Promi
 forEachJdk((jdk) => {
   const program = async (): Promise<string> => {
     const classes = await compileFixture(jdk, 'KnownTree')
-    return compileJava(jdk, { 'fix/Pressed': PRESSED }, { outDir: classes, options: ['-cp', classes] })
+    return `${await compileJava(jdk, { 'fix/Pressed': PRESSED }, { options: ['-cp', classes] })}:${classes}`
   }
   const possible = UNUSUAL.filter(({ from = 0 }) => jdk.version >= from)
   const tried = possible.filter(({ short }) => FULL || short === jdk)

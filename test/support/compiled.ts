@@ -1,5 +1,5 @@
-// What javac has made is made once: many tests run the same program, and a javac takes as long as what they try. Kept
-// below node_modules by all that javac reads, so that a test that goes wrong gets the same class files as one that does not.
+// A cache of what javac makes: many tests run the same program, and javac takes as long as what they try. It lies outside the
+// checkout, so that it survives `npm ci`, under a hash of all that javac reads. An entry never changes.
 
 import { createHash } from 'node:crypto'
 import {
@@ -15,10 +15,10 @@ import {
   utimesSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { cacheDirectory } from './cache.ts'
 import type { Jdk } from './jdks.ts'
 
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/jfluid-classes', import.meta.url))
+const CACHE = join(cacheDirectory(), 'classes')
 
 /** After a week without use. */
 const KEPT_MS = 7 * 24 * 3_600_000
@@ -43,8 +43,23 @@ export async function compiledOnce(
   compile: (directory: string) => Promise<void>,
   cache = CACHE,
 ): Promise<void> {
+  const kept = await compiledClasses(compilation, compile, cache)
+  if (kept === null) await compile(directory)
+  else cpSync(kept, directory, { recursive: true })
+}
+
+/**
+ * The same without a copy.
+ *
+ * @returns their directory in the cache, to be read only; null if javac reads something that the key does not cover
+ */
+export async function compiledClasses(
+  compilation: Compilation,
+  compile: (directory: string) => Promise<void>,
+  cache = CACHE,
+): Promise<string | null> {
   const key = keyOf(compilation)
-  if (key === null) return await compile(directory)
+  if (key === null) return null
   const kept = join(cache, key)
   if (!existsSync(kept)) {
     mkdirSync(cache, { recursive: true })
@@ -59,7 +74,7 @@ export async function compiledOnce(
   }
   const now = new Date()
   utimesSync(kept, now, now)
-  cpSync(kept, directory, { recursive: true })
+  return kept
 }
 
 /** Programs change, and some are other ones each time. */

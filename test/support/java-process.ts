@@ -18,7 +18,7 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, onTestFinished } from 'vitest'
-import { compiledOnce } from './compiled.ts'
+import { type Compilation, compiledClasses, compiledOnce } from './compiled.ts'
 import type { Jdk } from './jdks.ts'
 
 export interface JavaExit {
@@ -256,9 +256,8 @@ export async function compileJava(
   const classes = outDir ?? temporaryDirectory('jfluid-classes-')
   mkdirSync(classes, { recursive: true })
   const given = typeof sources === 'string' ? sourcesIn(sources) : new Map(Object.entries(sources))
-  const level = release === null ? [] : ['--release', String(release)]
-  const all = ['-nowarn', '-J-XX:TieredStopAtLevel=1', ...level, ...options]
-  await compiledOnce({ jdk, options: all, sources: given }, classes, async (into) => {
+  const compilation = { jdk, options: javacOptions(release, options), sources: given }
+  await compiledOnce(compilation, classes, async (into) => {
     // Options may name the directory that was given.
     const dir = typeof sources === 'string' ? sources : temporaryDirectory('jfluid-sources-')
     const files = [...given].map(([name, text]) => {
@@ -268,13 +267,37 @@ export async function compileJava(
       writeFileSync(file, text)
       return file
     })
-    const args = [...all, '-d', into, ...files]
-    try {
-      await promisify(execFile)(jdk.javac, args, { maxBuffer: 16 << 20 })
-    } catch (problem) {
-      const output = problem as { stdout?: string; stderr?: string }
-      throw new Error(`javac ${jdk.full} refused:\n${output.stdout ?? ''}${output.stderr ?? problem}`)
-    }
+    await javac(compilation, files, into)
   })
   return classes
+}
+
+/**
+ * Compiles files of the checkout and returns the directory of class files in the cache: tests read it and never write to it.
+ *
+ * @throws Error with javac's output
+ */
+export async function compiledFiles(jdk: Jdk, files: readonly string[], release: number): Promise<string> {
+  const compilation = { jdk, options: [...javacOptions(release, []), ...files], sources: new Map() }
+  const classes = await compiledClasses(compilation, (into) => javac(compilation, [], into))
+  if (classes === null) throw new Error(`not cached: ${compilation.options.join(' ')}`)
+  return classes
+}
+
+function javacOptions(release: number | null, options: readonly string[]): string[] {
+  const level = release === null ? [] : ['--release', String(release)]
+  return ['-nowarn', '-J-XX:TieredStopAtLevel=1', ...level, ...options]
+}
+
+async function javac(
+  { jdk, options }: Compilation,
+  files: readonly string[],
+  directory: string,
+): Promise<void> {
+  try {
+    await promisify(execFile)(jdk.javac, [...options, '-d', directory, ...files], { maxBuffer: 16 << 20 })
+  } catch (problem) {
+    const output = problem as { stdout?: string; stderr?: string }
+    throw new Error(`javac ${jdk.full} refused:\n${output.stdout ?? ''}${output.stderr ?? problem}`)
+  }
 }
