@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { startJava } from '../support/java-process.ts'
+import { compiledFiles, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 
 export interface OracleRequest {
@@ -60,7 +60,7 @@ export async function countCalls(request: OracleRequest): Promise<OracleCounts> 
     options = [],
   } = request
   const oracle = startJava(jdk, [
-    program,
+    ...['-cp', await compiledFiles(jdk, [program], 17), 'Oracle'],
     ...['--root', root],
     ...include.flatMap((filter) => ['--include', filter]),
     ...exclude.flatMap((filter) => ['--exclude', filter]),
