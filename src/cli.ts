@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { CommanderError } from 'commander'
+import { beginDebugLog, debugLogProblem, noteInDebugLog } from './base/debug-log.ts'
 import { EX_SOFTWARE, EX_USAGE, JfluidError } from './base/errors.ts'
 import { closeLostTerminals } from './commands/lost-terminals.ts'
 import { commandLine } from './commands/program.ts'
@@ -15,9 +16,16 @@ const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.me
 
 const program = commandLine(packageJson.version)
 
+program.hook('preAction', (_, command) => {
+  if (command.name() !== '__complete') beginLog(command.name())
+})
+
 neverWaitFor(process.stdout)
 neverWaitFor(process.stderr)
-process.on('exit', closeLostTerminals)
+process.on('exit', (code) => {
+  endLog(code)
+  closeLostTerminals()
+})
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader such as `head` has seen enough.
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0)
@@ -30,16 +38,37 @@ function ignoreHangUp(error: NodeJS.ErrnoException, terminal: { readonly isTTY?:
   if (error.code !== 'EPIPE' && (error.code !== 'EIO' || terminal.isTTY !== true)) throw error
 }
 
+/** @throws UnknownDebugTopic, NoDebugLog */
+function beginLog(command: string): void {
+  const path = beginDebugLog(process.env)
+  if (path === null) return
+  // Not its arguments: those of a program may be secrets.
+  const { arch, pid, platform, version } = process
+  noteInDebugLog(
+    `jfluid ${packageJson.version} ${command}, process ${pid}, Node.js ${version}, ${platform} ${arch}, ${new Date().toISOString()}`,
+  )
+  process.stderr.write(`jfluid: debug log in ${cleanLines(path)}\n`)
+}
+
+/** A log that ends early must not look like a session that did. */
+function endLog(code: number): void {
+  noteInDebugLog(`ends with ${code}`)
+  const problem = debugLogProblem()
+  if (problem !== null) process.stderr.write(`jfluid: the debug log is not complete: ${problem}\n`)
+}
+
 try {
   await program.parseAsync()
 } catch (error) {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : EX_USAGE
   } else if (error instanceof JfluidError) {
+    noteInDebugLog(`${error.name}: ${error.message}`)
     process.stderr.write(`jfluid: ${cleanLines(error.message)}\n  ${cleanLines(error.hint)}\n`)
     process.exitCode = error.exitCode
   } else {
     const what = String(error instanceof Error ? error.stack : error)
+    noteInDebugLog(what)
     process.stderr.write(`jfluid: internal error, please report it\n${cleanLines(what)}\n`)
     process.exitCode = EX_SOFTWARE
   }

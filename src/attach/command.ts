@@ -10,6 +10,7 @@
 import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { debug, msText } from '../base/debug.ts'
 import {
   EX_CONFIG,
   EX_PROTOCOL,
@@ -131,10 +132,18 @@ export async function attachCommand(
 ): Promise<AttachReply> {
   signal?.throwIfAborted()
   const request = encodeRequest(operation, args)
-  const giveUp = performance.now() + timeoutMs
+  const begun = performance.now()
+  const giveUp = begun + timeoutMs
   for (;;) {
     const bytes = await exchange(to, operation, request, timeoutMs, signal)
-    if (bytes !== null) return decodeReply(operation, bytes)
+    if (bytes !== null) {
+      const reply = decodeReply(operation, bytes)
+      // Arguments of others may have the token of a session.
+      debug.attach?.(
+        `command ${operation}${operation === 'jcmd' ? ` ${args[0]?.split(' ', 1)}` : ''}: code ${reply.code}, ${bytes.length} bytes after ${msText(performance.now() - begun)}`,
+      )
+      return reply
+    }
     if (performance.now() > giveUp) throw new CommandTimeout(operation, timeoutMs)
     await sleep(QUEUE_MS)
   }
@@ -322,6 +331,7 @@ export async function loadAgent(
   const giveUp = performance.now() + (limits?.timeoutMs ?? COMMAND_MS)
   let reply = await load()
   while (TOO_YOUNG.test(reply.text) && performance.now() < giveUp) {
+    debug.attach?.('the JVM is too young to load an agent: trying again')
     await sleep(20)
     reply = await load()
   }

@@ -25,6 +25,7 @@ import {
 } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { debug, msText } from '../base/debug.ts'
 import { EX_CANTCREAT, EX_NOPERM, EX_TEMPFAIL, EX_UNAVAILABLE } from '../base/errors.ts'
 import {
   AttachError,
@@ -150,17 +151,21 @@ export async function openAttachSocket(
   const deadline = begin + timeoutMs
   const target = await admit(pid, client, begin + timeoutMs / 2, signal)
   const path = socketPath(target)
-  const connection = (signalled: boolean): AttachConnection => ({
-    pid,
-    socketPath: path,
-    target,
-    signalled,
-    firstContactMs: performance.now() - begin,
-  })
+  debug.attach?.(
+    `JVM ${pid}: process ${target.nsPid} of its own namespace, user ${target.euid}, group ${target.egid}, attach socket ${path}`,
+  )
+  const connection = (signalled: boolean): AttachConnection => {
+    const firstContactMs = performance.now() - begin
+    debug.attach?.(
+      `the attach socket answers, ${signalled ? 'after a signal' : 'without a signal'}, after ${msText(firstContactMs)}`,
+    )
+    return { pid, socketPath: path, target, signalled, firstContactMs }
+  }
 
   let isSignalled = false
   const look = async () => {
     const state = await probe(target, deadline, isSignalled ? undefined : signal)
+    debug.attach?.(`attach socket: ${state}`)
     if (state === 'busy') giveUp(false)
     return state
   }
@@ -177,6 +182,7 @@ export async function openAttachSocket(
   // The file is also the lock between clients: had two of them signalled, the JVM would print its
   // threads for the second. So while another client's is fresh, wait for the socket it asked for.
   while (trigger === 'of another client') {
+    debug.attach?.('another client has written the trigger file: waiting for the socket that it asked for')
     await sleep(5, undefined, { signal })
     if ((await look()) === 'answers') return connection(false)
     if (performance.now() >= deadline) giveUp(false)
@@ -198,6 +204,7 @@ export async function openAttachSocket(
     sendSigquit(target, client)
     // From here on there is no leaving: a JVM that finds no trigger file when it gets to the signal prints its threads.
     isSignalled = true
+    debug.attach?.('SIGQUIT sent')
     for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
       await sleep(pause)
       if ((await look()) === 'answers') return connection(true)
@@ -361,7 +368,11 @@ function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
   ]
   for (const [where, open] of places) {
     try {
-      return writeTriggerIn(open(), target)
+      const trigger = writeTriggerIn(open(), target)
+      debug.attach?.(
+        `trigger file in the JVM's ${where}: ${trigger === 'of another client' ? trigger : 'written'}`,
+      )
+      return trigger
     } catch (problem) {
       note(where, problem)
     }

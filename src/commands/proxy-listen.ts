@@ -2,6 +2,7 @@
 
 import { type AddressInfo, isIP } from 'node:net'
 import { createServer } from 'node:tls'
+import { debug } from '../base/debug.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { errorFrame, ProxyCannotListen } from '../remote/errors.ts'
 import type { Host, HostOptions } from '../remote/host.ts'
@@ -54,6 +55,7 @@ export async function listenForClients(
     (socket) => {
       strangers.leave(socket)
       clients++
+      debug.remote?.(`a client has connected with the key; there are ${clients}`)
       socket.once('close', () => clients--)
       socket.setNoDelay(true)
       if (clients > MOST_CONNECTIONS) socket.destroy()
@@ -61,7 +63,10 @@ export async function listenForClients(
     },
   )
   server.on('connection', (socket) => strangers.come(socket))
-  server.on('tlsClientError', (_, socket) => socket.destroy()) // it has no key, or another one
+  server.on('tlsClientError', ({ message }, socket) => {
+    debug.remote?.(`a connection without the key: ${message}`)
+    socket.destroy()
+  })
   await new Promise<void>((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException): void =>
       reject(new ProxyCannotListen(address, reasonOf(error), 'Give --listen another address or port.'))

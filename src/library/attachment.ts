@@ -2,6 +2,7 @@
 
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { beginDebugLog } from '../base/debug-log.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { finish } from '../commands/finish.ts'
@@ -63,6 +64,7 @@ const STATUS_MS = 250
  * @throws JfluidError, with `exitCode` and `hint`, when it cannot be done; the target is then as it was
  */
 export async function attach(pid: number, options: AttachOptions): Promise<Attachment> {
+  beginDebugLog(process.env)
   const { onPhase = () => {}, ...given } = options
   const session = await commandOptions(flagsOf(given))
   onPhase(`attaching to ${pid}`)

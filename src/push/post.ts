@@ -3,6 +3,7 @@
 
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { debug, msText } from '../base/debug.ts'
 import { clean } from '../profile/text.ts'
 import {
   PushHostUnknown,
@@ -64,6 +65,7 @@ export function post(
   until = performance.now() + bounds.wholeMs,
 ): Promise<Answer> {
   const { url, headers, body } = request
+  const begun = performance.now()
   return new Promise((resolve, reject) => {
     const isSecure = url.protocol === 'https:'
     const send = isSecure ? httpsRequest : httpRequest
@@ -73,14 +75,16 @@ export function post(
       agent: false, // a connection of its own, that is over with the answer
       headers: { 'user-agent': 'jfluid', accept: '*/*', ...headers, 'content-length': length },
     })
-    const over = (): void => {
+    debug.push?.(`POST to ${shown}: ${length} bytes in ${body.length} pieces`)
+    const over = (how: string): void => {
+      debug.push?.(`${shown}: ${how} after ${msText(performance.now() - begun)}`)
       clearTimeout(deadline)
       clearTimeout(connecting)
       stop.removeEventListener('abort', stopped)
       outgoing.destroy()
     }
     const fail = (problem: Error): void => {
-      over()
+      over(problem.message)
       reject(problem)
     }
     const tooLong = (ms: number, what: string): void =>
@@ -101,7 +105,7 @@ export function post(
     })
     outgoing.on('response', (incoming) => {
       readAnswer(incoming, shown).then((answer) => {
-        over()
+        over(`HTTP ${answer.status}, ${answer.body.length} bytes`)
         resolve(answer)
       }, fail)
     })

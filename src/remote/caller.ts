@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { debug, msText } from '../base/debug.ts'
 import { JfluidError } from '../base/errors.ts'
 import { encodeFrame, FrameReader } from '../wire/frame.ts'
 import { Malformed } from '../wire/unpack.ts'
@@ -47,6 +48,8 @@ interface Asked {
   readonly id: number
   readonly operation: string
   readonly args: string
+  /** As `performance.now()` has it. */
+  readonly askedMs: number
   resolve(value: unknown): void
   reject(error: unknown): void
 }
@@ -130,7 +133,8 @@ export class Caller {
     if (this.#over !== null) return Promise.reject(this.#over)
     const id = this.#next++
     return new Promise((resolve, reject) => {
-      const asked = { id, operation, args: JSON.stringify(args), resolve, reject }
+      const askedMs = performance.now()
+      const asked = { id, operation, args: JSON.stringify(args), askedMs, resolve, reject }
       if (this.#asked.size < MOST_OPEN) this.#begin(asked)
       else this.#waiting.push(asked)
     })
@@ -167,10 +171,13 @@ export class Caller {
   }
 
   #send(connection: Duplex, { id, operation, args }: Asked): void {
-    connection.write(encodeFrame([id, [...this.#asked.keys()], operation, args] satisfies Value[]))
+    const frame = encodeFrame([id, [...this.#asked.keys()], operation, args] satisfies Value[])
+    debug.remote?.(`→ #${id} ${operation}, ${frame.length} bytes`)
+    connection.write(frame)
   }
 
   async #connect(isAgain: boolean): Promise<void> {
+    debug.remote?.(`connecting to ${this.where}${isAgain ? ' again' : ''}`)
     const connection = await this.#way.connect(isAgain)
     const reader = new FrameReader(MOST_HELLO_BYTES)
     let messages: unknown[][]
@@ -186,6 +193,7 @@ export class Caller {
       connection.destroy()
       return
     }
+    debug.remote?.(`the proxy has accepted the session; ${this.#asked.size} requests without an answer`)
     this.#connection = connection
     this.#listen(connection, reader, messages)
     for (const asked of this.#asked.values()) this.#send(connection, asked)
@@ -259,6 +267,7 @@ export class Caller {
     connection.once('close', () => {
       clearInterval(pulse)
       if (this.#connection !== connection) return
+      debug.remote?.(`the connection is closed; ${this.#asked.size} requests without an answer`)
       this.#connection = null
       if (this.#over === null) void this.#again()
     })
@@ -279,6 +288,9 @@ export class Caller {
     const error = isDone ? null : readErrorFrame(rest)
     if (!isDone && error === null) throw new Malformed('no error')
     this.#asked.delete(id)
+    debug.remote?.(
+      `← #${id} ${asked.operation} after ${msText(performance.now() - asked.askedMs)}${error === null ? '' : `: refused, ${error[1]}`}`,
+    )
     const next = this.#waiting.shift()
     if (next !== undefined) this.#begin(next)
     if (error === null) asked.resolve(rest[0])
@@ -301,6 +313,7 @@ export class Caller {
       } catch (error) {
         if (!(error instanceof JfluidError)) throw error
         this.#problem = error instanceof CannotReach ? error.reason : error.message
+        debug.remote?.(`not connected: ${this.#problem}`)
         if (
           error instanceof SessionGone ||
           error instanceof OtherProxyVersion ||
@@ -316,6 +329,7 @@ export class Caller {
   #end(error: JfluidError): void {
     if (this.#over !== null) return
     this.#over = error
+    debug.remote?.(`the session with ${this.where} is over: ${error.message}`)
     for (const asked of [...this.#asked.values(), ...this.#waiting]) asked.reject(error)
     this.#asked.clear()
     this.#waiting.length = 0

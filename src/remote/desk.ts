@@ -1,6 +1,7 @@
 // The proxy's end of one session: each request is done once, whatever becomes of the connection that it came by.
 
 import type { Duplex } from 'node:stream'
+import { debug, msText } from '../base/debug.ts'
 import { encodeFrame, type FrameReader } from '../wire/frame.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { errorFrame } from './errors.ts'
@@ -32,6 +33,9 @@ export class Desk {
 
   /** The client is here now; the connection before is of no use any more. What has come behind the hello is in `reader`. */
   join(connection: Duplex, reader: FrameReader, messages: readonly unknown[][]): void {
+    debug.remote?.(
+      `a client has joined the session${this.#connection === null ? '' : ', by another connection'}`,
+    )
     this.#connection?.destroy()
     this.#connection = connection
     let heard = performance.now()
@@ -56,6 +60,7 @@ export class Desk {
     connection.on('close', () => {
       clearInterval(watch)
       if (this.#connection !== connection) return
+      debug.remote?.(`the client's connection is closed; ${this.#running} requests go on`)
       this.#connection = null
       this.#onAlone()
     })
@@ -95,6 +100,13 @@ export class Desk {
   }
 
   async #answer(id: number, operation: string, args: string): Promise<Buffer> {
+    const begun = performance.now()
+    const frame = await this.#frameOf(id, operation, args)
+    debug.remote?.(`#${id} ${operation}: ${frame.length} bytes after ${msText(performance.now() - begun)}`)
+    return frame
+  }
+
+  async #frameOf(id: number, operation: string, args: string): Promise<Buffer> {
     try {
       const run = Object.hasOwn(this.#operations, operation) ? this.#operations[operation] : undefined
       if (run === undefined) throw new Malformed(`an operation ${operation}`)

@@ -1,6 +1,7 @@
 // The sessions of a proxy, and who comes for which.
 
 import type { Duplex } from 'node:stream'
+import { debug } from '../base/debug.ts'
 import { encodeFrame, FrameReader } from '../wire/frame.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { Desk, type Operations } from './desk.ts'
@@ -90,6 +91,7 @@ export class Host {
     const { version } = this.#options
     const wrong = refusal(hello, version) ?? this.#notNow(hello)
     if (wrong !== null) {
+      debug.remote?.(`a client is refused: ${wrong[1]}`)
       connection.end(encodeFrame(['refused', ...wrong]))
       return
     }
@@ -128,6 +130,7 @@ export class Host {
     )
     const entry: Entry = { desk, hosted, grace: undefined }
     this.#entries.set(session, entry)
+    debug.remote?.(`a session begins; there are ${this.#entries.size}`)
     this.#options.onOpen?.()
     return entry
   }
@@ -136,6 +139,7 @@ export class Host {
     const entry = this.#entries.get(session)
     if (entry === undefined) return
     this.#entries.delete(session)
+    debug.remote?.(`a session ends; there are ${this.#entries.size}`)
     clearTimeout(entry.grace)
     try {
       await entry.hosted.close()

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { lstatSync, mkdirSync, rmdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { encodeFrame, FrameReader } from '../wire/frame.ts'
 import { Malformed } from '../wire/unpack.ts'
@@ -154,12 +154,18 @@ async function readFirst(
   })
 }
 
+/** Where our own debug log is: the process of a session has another current folder. */
+function debugDirectory(): string {
+  return resolve(process.env.JFLUID_DEBUG_DIR || '.')
+}
+
 /** @throws ProxyCannotListen, with what the process says */
 async function startSession(session: string, start: readonly string[]): Promise<void> {
   const child = spawn(process.execPath, [...start, session], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: '/',
+    ...(process.env.JFLUID_DEBUG && { env: { ...process.env, JFLUID_DEBUG_DIR: debugDirectory() } }),
   })
   let said = ''
   let problem = ''

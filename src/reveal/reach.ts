@@ -21,6 +21,7 @@
 // behind the gate: the target asks when it happens (`Revealer.reflectiveTarget`).
 
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.ts'
+import { debug } from '../base/debug.ts'
 import { isJdkName } from '../base/jdk-names.ts'
 import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { classNames } from '../classfile/descriptor.ts'
@@ -359,7 +360,10 @@ export class Reach {
   }
 
   openGate(level: number): void {
-    if (level > this.#gate) this.#gate = level
+    if (level > this.#gate) {
+      this.#gate = level
+      debug.reveal?.(`code that is not read may call back from now on: gate level ${level} of ${GATE_FULL}`)
+    }
     if (level >= GATE_FULL) this.#reflection = true
   }
 

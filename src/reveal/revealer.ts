@@ -18,6 +18,7 @@ import {
   CLASS_UNINITIALISED,
   type ClassInfo,
 } from '../base/class-info.ts'
+import { debug, some } from '../base/debug.ts'
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
 import { type Chosen, touches } from './chosen.ts'
 import { deniedClass } from './deny-list.ts'
@@ -33,6 +34,7 @@ import { type Evidence, ObservedCalls, type Place } from './observed.ts'
 import { NO_PAST, type Past, type RareMethod, type Rarity } from './past.ts'
 import { type ClassPattern, matchesClass, type RootPattern } from './patterns.ts'
 import { type MethodFilter, Reach, type Skipped } from './reach.ts'
+import { methodText, revelationText } from './revelation-text.ts'
 import { type RootProgress, type RootReport, Roots } from './roots.ts'
 
 export interface RevealOptions {
@@ -180,7 +182,8 @@ export class Revealer {
    * @throws RootNeverInstrumented if a root names nothing that may be changed
    */
   async start(): Promise<Revelation> {
-    return await this.#answer(async () => {
+    const cause = () => `roots, scheme ${this.#options.scheme}`
+    return await this.#answer(cause, async () => {
       this.#started = true
       await this.#roots.match(this.#hierarchy.nodes(), true)
       // Without --jdk, what a thread runs is called back by code that is left out, like a task.
@@ -203,9 +206,14 @@ export class Revealer {
     while (level.length > 0) {
       const entered: number[] = []
       const step = level
-      const revelation = await this.#answer(async () => {
-        level = await this.#enterLevel(step, entered)
-      }, entered)
+      const cause = () => `${step.length} methods that will run with the roots`
+      const revelation = await this.#answer(
+        cause,
+        async () => {
+          level = await this.#enterLevel(step, entered)
+        },
+        entered,
+      )
       taken.push(...revelation.instrument)
       yield revelation
     }
@@ -217,7 +225,8 @@ export class Revealer {
     const found = taken.length
     for (let at = 0; at < found; at += METHODS_A_STEP) {
       const step = taken.slice(at, Math.min(found, at + METHODS_A_STEP))
-      const revelation = await this.#answer(() => this.#reach.openGateFor(step))
+      const cause = () => `callbacks behind ${step.length} methods`
+      const revelation = await this.#answer(cause, () => this.#reach.openGateFor(step))
       taken.push(...revelation.instrument)
       yield revelation
     }
@@ -225,7 +234,8 @@ export class Revealer {
     let budget = bold.budget
     for (let at = 0; at < taken.length && budget > 0; at += METHODS_A_STEP) {
       const step = taken.slice(at, at + METHODS_A_STEP)
-      const revelation = await this.#answer(() =>
+      const cause = () => `look-ahead behind ${step.length} methods`
+      const revelation = await this.#answer(cause, () =>
         lookAhead(this.#reach, { ...bold, budget }, this.#backlog, step),
       )
       budget -= revelation.instrument.length
@@ -272,7 +282,8 @@ export class Revealer {
 
   /** From now on these methods are left out; of those that were, and are not any more, what is to be instrumented. */
   async leaveOut(isLeftOut: MethodFilter): Promise<Revelation> {
-    return await this.#answer(async () => {
+    const cause = () => 'what is left out by hand has changed'
+    return await this.#answer(cause, async () => {
       this.#reach.leaveOut(isLeftOut)
     })
   }
@@ -287,7 +298,8 @@ export class Revealer {
    * been taken of others keeps its id; it is the caller's to leave it out.
    */
   async add(added: readonly Chosen[]): Promise<Revelation> {
-    return await this.#answer(async () => {
+    const cause = () => 'what is added by hand has changed'
+    return await this.#answer(cause, async () => {
       const opened = this.#include(added)
       if (opened.length > 0) await this.#reach.opened(opened)
     })
@@ -375,9 +387,14 @@ export class Revealer {
   /** Methods that were left alone have run: they get their probes, and what they call is found. */
   async wake(methods: readonly RareMethod[]): Promise<Revelation> {
     const entered: number[] = []
-    return await this.#answer(async () => {
-      await this.#wake(methods, entered)
-    }, entered)
+    const cause = () => `rare methods have run: ${some(methods, methodText)}`
+    return await this.#answer(
+      cause,
+      async () => {
+        await this.#wake(methods, entered)
+      },
+      entered,
+    )
   }
 
   /** Profiles do not show what is called by reflection. What is rare is noticed when it runs; the rest is woken here. */
@@ -413,7 +430,8 @@ export class Revealer {
 
   /** Looks for methods to watch in some of those classes. */
   async lookIntoDormant(): Promise<Revelation> {
-    return await this.#answer(() => this.#reach.lookIntoDormant(CLASSES_A_STEP))
+    const cause = () => 'classes that were passed over as dormant'
+    return await this.#answer(cause, () => this.#reach.lookIntoDormant(CLASSES_A_STEP))
   }
 
   /**
@@ -445,16 +463,21 @@ export class Revealer {
   async firstInvocation(methodId: number): Promise<Revelation> {
     const target = this.#ids.get(methodId)
     const entered: number[] = []
-    return await this.#answer(async () => {
-      entered.push(methodId)
-      if (this.#options.scheme === 'a' || this.#invoked.has(methodId)) return
-      await this.#enter([target], entered)
-      await this.#observeFrom(target, entered)
-      const cautious = this.#past.isKnown ? KNOWING_STEPS : 0
-      const bold = boldness(this.#options.lookAhead, Math.max(0, this.#steps - cautious))
-      await lookAhead(this.#reach, bold, this.#backlog)
-      if (this.#reach.fresh.length > 0) this.#steps++
-    }, entered)
+    const cause = () => `first call of ${methodText(target)}`
+    return await this.#answer(
+      cause,
+      async () => {
+        entered.push(methodId)
+        if (this.#options.scheme === 'a' || this.#invoked.has(methodId)) return
+        await this.#enter([target], entered)
+        await this.#observeFrom(target, entered)
+        const cautious = this.#past.isKnown ? KNOWING_STEPS : 0
+        const bold = boldness(this.#options.lookAhead, Math.max(0, this.#steps - cautious))
+        await lookAhead(this.#reach, bold, this.#backlog)
+        if (this.#reach.fresh.length > 0) this.#steps++
+      },
+      entered,
+    )
   }
 
   /**
@@ -462,7 +485,8 @@ export class Revealer {
    * of this very class may be returned; the hook rewrites them.
    */
   async classLoading(info: LoadingClass, bytes: Uint8Array): Promise<Revelation> {
-    return await this.#answer(async () => {
+    const cause = () => `class ${info.name.replaceAll('/', '.')} is being loaded`
+    return await this.#answer(cause, async () => {
       const flags = info.flags ?? this.#guessFlags(info)
       const mirror = this.#mirrors.put(info.id, bytes, (flags & CLASS_JDK) !== 0)
       const { node, waiters } = this.#hierarchy.loading(
@@ -483,27 +507,33 @@ export class Revealer {
 
   /** After `addClasses` of a delta: classes that did not pass the hook, lambda proxies among them. */
   async classesAppeared(): Promise<Revelation> {
-    return await this.#answer(async () => {})
+    const cause = () => 'classes have appeared'
+    return await this.#answer(cause, async () => {})
   }
 
   /** A method is about to be invoked by reflection. Nothing is revealed if it is excluded. */
   async reflectiveTarget(classId: number, name: string, descriptor: string): Promise<Revelation> {
     const entered: number[] = []
-    return await this.#answer(async () => {
-      const node = this.#hierarchy.get(classId)
-      if (node === undefined) {
-        this.#gaps++
-        return
-      }
-      const member = { owner: node.name, name, descriptor }
-      const sites: LoadedSite[] = [
-        { site: { kind: name === '<init>' ? 'exact' : 'virtual', ...member }, loader: node.loader },
-        { site: { kind: 'init', owner: node.name }, loader: node.loader },
-      ]
-      await this.#reach.reach(sites.filter((it) => !this.#reach.isReached(it)))
-      await this.#reach.expand([])
-      await this.#wakeUsual(sites, entered)
-    }, entered)
+    const cause = () => `${name}${descriptor} of class ${classId} is called by reflection or a handle`
+    return await this.#answer(
+      cause,
+      async () => {
+        const node = this.#hierarchy.get(classId)
+        if (node === undefined) {
+          this.#gaps++
+          return
+        }
+        const member = { owner: node.name, name, descriptor }
+        const sites: LoadedSite[] = [
+          { site: { kind: name === '<init>' ? 'exact' : 'virtual', ...member }, loader: node.loader },
+          { site: { kind: 'init', owner: node.name }, loader: node.loader },
+        ]
+        await this.#reach.reach(sites.filter((it) => !this.#reach.isReached(it)))
+        await this.#reach.expand([])
+        await this.#wakeUsual(sites, entered)
+      },
+      entered,
+    )
   }
 
   /**
@@ -513,7 +543,8 @@ export class Revealer {
    * @param hostId  class in whose name it is defined: the loader and the nest are this one's
    */
   async hiddenClass(hostId: number, bytes: Uint8Array): Promise<Revelation> {
-    return await this.#answer(async () => {
+    const cause = () => `a hidden class is being defined for class ${hostId}`
+    return await this.#answer(cause, async () => {
       const host = this.#hierarchy.get(hostId)
       if (host?.followed !== true) return
       const found = sitesOf(bytes)
@@ -528,7 +559,8 @@ export class Revealer {
 
   /** Another agent has given the classes other code: what has been looked at in them is looked at again. */
   async classesChanged(classIds: readonly number[]): Promise<Revelation> {
-    return await this.#answer(async () => {
+    const cause = () => `another agent has redefined ${classIds.length} classes`
+    return await this.#answer(cause, async () => {
       const again: MethodRef[] = []
       for (const id of classIds) {
         const node = this.#hierarchy.get(id)
@@ -663,8 +695,16 @@ export class Revealer {
     }
   }
 
-  /** Runs one event, with what has appeared since the last one, and packs what was taken. */
-  async #answer(event: () => Promise<void>, settled: readonly number[] = []): Promise<Revelation> {
+  /**
+   * Runs one event, with what has appeared since the last one, and packs what was taken.
+   *
+   * @param cause  names the event in the debug log
+   */
+  async #answer(
+    cause: () => string,
+    event: () => Promise<void>,
+    settled: readonly number[] = [],
+  ): Promise<Revelation> {
     const started = performance.now()
     try {
       if (this.#appeared.size > 0) {
@@ -695,7 +735,9 @@ export class Revealer {
       this.#reach.skipped = []
       const reflection = this.#reach.reflection && !this.#reflectionTold
       this.#reflectionTold ||= reflection
-      return { instrument, ready, skipped, reflection }
+      const revelation = { instrument, ready, skipped, reflection }
+      debug.reveal?.(revelationText(cause(), performance.now() - started, revelation))
+      return revelation
     } finally {
       this.#mirrors.trim()
       this.#analysisMs += performance.now() - started

@@ -1,6 +1,7 @@
 // How a session begins: what there is to instrument is found, and put in, and threads are let into the roots. In a server
 // this is by far its largest step.
 
+import { debug, some } from '../base/debug.ts'
 import { NO_PAST, type Past } from '../reveal/past.ts'
 import type { Revelation } from '../reveal/revealer.ts'
 import { handOverTasks } from './code/hand-over-points.ts'
@@ -8,7 +9,7 @@ import { taskOf } from './code/instrumenter.ts'
 import { waitRecipe, waitTasks } from './code/wait-points.ts'
 import type { Engine } from './engine.ts'
 import type { Pulse } from './pulse.ts'
-import { looksAhead, tellsWaits } from './session-options.ts'
+import { looksAhead, modeOf, tellsWaits } from './session-options.ts'
 import { compiledPast } from './target-past.ts'
 
 /** Methods that are known before the first call. */
@@ -44,6 +45,7 @@ export class Beginning {
       await installation.refreshClasses()
       this.#onPhase(this.#instrumentingPhase())
       const roots = await turns.ask(() => revealer.start())
+      debug.reveal?.(this.#foundText())
       await this.#checkRegions(roots)
       await classLoads.beforeRecording(async () => {
         // A redefinition is timed in ticks of which the length must be known.
@@ -64,6 +66,14 @@ export class Beginning {
       recording()
     })
     rareWatch.lookFurther().catch(() => {}) // the turns have told
+  }
+
+  #foundText(): string {
+    const { options, revealer } = this.#engine
+    const roots = revealer
+      .roots()
+      .map(({ text, methods, armed }) => `${text} ${armed ? 'not yet loaded' : `matches ${methods}`}`)
+    return `mode ${modeOf(options)}, scheme ${options.scheme}, filters ${options.include.length} in and ${options.exclude.length} out${options.jdk ? ', with the JDK' : ''}; ${some(roots)}`
   }
 
   /** With --proof, the roots alone get their probes, and are timed. @returns what is left to be put in */

@@ -1,6 +1,7 @@
 // How a session ends: we leave, or the target leaves us, or goes.
 
 import { readTargetProcess, stillRuns, type TargetProcess } from '../attach/target-process.ts'
+import { debug, msText, some } from '../base/debug.ts'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { ENDED_DISMISSED, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
 import type { DetachFacts } from '../profile/detach-facts.ts'
@@ -115,6 +116,7 @@ export class SessionEnd {
   /** The target goes on without us. */
   byTarget(reason: string, exitCode?: number): void {
     if (this.#isStopping || this.#ending !== null) return
+    debug.end?.(`the target ends the session: ${reason}`)
     this.#noteEndedByItself(reason, exitCode)
     this.#lost(reason)
   }
@@ -152,6 +154,7 @@ export class SessionEnd {
     if (this.#isStopping) return this.#report
     this.#isStopping = true
     const { agent, budget, door, installation, options, recorder, turns } = this.#engine
+    debug.end?.(isLast ? 'detach begins' : 'detach begins, another recording follows')
     this.#pulse.stop()
     budget?.stop()
     await this.#timeRootsAtLast(isLast)
@@ -162,11 +165,13 @@ export class SessionEnd {
       this.#isOver = true
       door.leave()
       if (this.#report !== null) this.#facts = (await proof?.left(this.#report)) ?? null
+      if (this.#facts !== null) debug.end?.(factsText(this.#facts))
     } finally {
       agent.close() // whatever has gone wrong: the agent leaves once it sees us gone
     }
     installation.settle()
     const isWhole = await recorder.finish(tellsTime(options) ? this.#span.endTicks : 0)
+    debug.end?.(`the recorder has read ${isWhole ? 'all events' : 'the events that have come'}`)
     if (!isWhole) this.#noteMissing()
     return this.#report
   }
@@ -187,10 +192,12 @@ export class SessionEnd {
     const patienceMs = door.elsewhere === undefined ? undefined : FAR_DETACH_MS
     try {
       await answerInTime(turns.idle(), pid)
+      debug.end?.('questions of the target are answered')
       await answerInTime(this.#pulse.readStatus(), pid)
       this.#span.end()
       await answerInTime(rareWatch.lastLook(), pid)
       const restored = proof === null ? null : await answerInTime(agent.restore(), pid, patienceMs)
+      debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
       await proof?.restored()
       this.#report = await answerInTime(agent.detach(), pid, patienceMs).catch((error: unknown) => {
         // An agent that waits in vain for us to look (we may have been stopped) goes by itself: it has given all back.
@@ -203,10 +210,12 @@ export class SessionEnd {
           return restored
         throw error
       })
+      debug.end?.(reportText('detached', this.#report))
       this.#ending = { how: 'detached' }
       const { profilerFailure } = this.#report
       if (profilerFailure !== undefined) warnings.add(`the profiler failed: ${profilerFailure}`)
     } catch (error) {
+      debug.end?.(`detach has failed: ${String(error)}`)
       if (error instanceof TargetSilent) {
         // What was recorded is worth more than the answer; the agent leaves once it sees us gone.
         warnings.add(error.message)
@@ -235,6 +244,7 @@ export class SessionEnd {
     // As it should, or during a detach, which sees it, too: nobody is to wait for what the process does.
     if (reason === CLOSED_BY_US || this.#isStopping || this.#ending !== null) return
     const why = await this.#whyItEnded(reason)
+    debug.end?.(`the link was closed (${reason}): ${why ?? 'the JVM has ended'}`)
     if (why !== null) this.byTarget(why)
     if (this.#isStopping || this.#ending !== null) return
     this.#noteTargetEnded()
@@ -289,4 +299,14 @@ export class SessionEnd {
     this.#pulse.stop()
     this.#endWith(reason)
   }
+}
+
+function reportText(what: string, { restoredClasses, refusedClasses, ms, ...rest }: DetachReport): string {
+  return `${what}: ${restoredClasses} classes, ${refusedClasses} refused, ${msText(ms)}; buffer ${rest.released ? 'released' : 'kept'}, transformer ${rest.transformerGone ? 'gone' : 'there'}, ${rest.lambdaClasses} lambda classes`
+}
+
+function factsText({ code, left, unseen, proofMs }: DetachFacts): string {
+  const { checkedClasses, checkedMethods, originalClasses, different, unchecked } = code
+  const compared = `${originalClasses} of ${checkedClasses} classes (${checkedMethods} methods) have their own code`
+  return `proof, ${msText(proofMs)}: ${compared}; different: ${some(different)}; unchecked: ${unchecked || 'none'}; left: ${some(left)}; unseen: ${some(unseen)}`
 }

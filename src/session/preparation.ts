@@ -4,6 +4,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { debug } from '../base/debug.ts'
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import { createRing } from '../events/ring.ts'
@@ -97,6 +98,10 @@ export class Preparation {
     const options = this.#options
     const agent = this.#agent
     const facts = await this.#heard(agent.hello())
+    // Not its command: arguments may be secrets.
+    debug.attach?.(
+      `agent ${facts.build.slice(0, 12)} in process ${facts.pid}: ${facts.vm} ${facts.version}, clock ${facts.clock}`,
+    )
     const { elsewhere } = this.#door
     const { recorder, configured } = await (elsewhere === undefined
       ? this.#shareRing(facts)
@@ -110,6 +115,9 @@ export class Preparation {
       this.#options.maxOverhead === undefined ? 0 : await agent.calibrateCounts(CALIBRATION_MS)
     const clock = new TargetClock(configured.clock, facts.clock)
     const { pausesKnown } = configured
+    debug.attach?.(
+      `prepared: t_I ${calibration.innerTicks.toFixed(1)}, t_O ${calibration.outerTicks.toFixed(1)} ticks, pauses ${pausesKnown ? 'known' : 'unknown'}, buffer ${elsewhere === undefined ? 'shared' : 'sent over TCP'}`,
+    )
     return {
       door,
       options,

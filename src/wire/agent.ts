@@ -3,6 +3,7 @@
 // Everything that comes over the wire is checked here, once; the rest of the client works with types.
 
 import type { ClassInfo } from '../base/class-info.ts'
+import { debug } from '../base/debug.ts'
 import { bytes, count, integer, list, methodId, number, string, threadNumber } from './checked.ts'
 import type { EventHandler, Link } from './link.ts'
 import type {
@@ -272,6 +273,7 @@ export class Agent {
     this.swapped = swap.catch(() => {})
     this.swapping = classIds
     const timer = setTimeout(() => {
+      debug.redefine?.(`${op} takes more than ${SLOW_SWAP_MS} ms: class loads are answered first`)
       this.slow = true
       this.onSlowSwap()
     }, SLOW_SWAP_MS)

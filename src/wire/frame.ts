@@ -32,10 +32,11 @@ export class FrameReader {
   }
 
   /**
+   * @param sizes  gets the bytes of each message's frame
    * @returns the messages completed by `chunk`, in order
    * @throws Malformed if the bytes are no frames of ours
    */
-  push(chunk: Buffer): unknown[][] {
+  push(chunk: Buffer, sizes?: number[]): unknown[][] {
     this.chunks.push(chunk)
     this.buffered += chunk.length
     const messages: unknown[][] = []
@@ -52,6 +53,7 @@ export class FrameReader {
       const message = unpack(Uint8Array.prototype.slice.call(all, 4, this.wanted))
       this.chunks = all.length > this.wanted ? [all.subarray(this.wanted)] : []
       this.buffered -= this.wanted
+      sizes?.push(this.wanted)
       this.wanted = 0
       if (!Array.isArray(message)) throw new Malformed('a message that is not an array')
       messages.push(message)

@@ -2,9 +2,11 @@
 
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
+import { debug, msText } from '../base/debug.ts'
 import { EX_IOERR, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { afterOwnTime } from '../base/own-time.ts'
 import { encodeFrame, FrameReader, MAX_FRAME } from './frame.ts'
+import { messageText } from './message-text.ts'
 import { Malformed } from './unpack.ts'
 
 /** Why a link ended that the other side closed without a word. */
@@ -97,6 +99,8 @@ export type EventHandler = (event: string, args: readonly unknown[]) => void
 
 interface Waiting {
   readonly op: string
+  /** As `performance.now()` has it; 0 unless the debug log wants it. */
+  readonly sentMs: number
   resolve(value: unknown): void
   reject(error: Error): void
 }
@@ -249,6 +253,7 @@ export class Link {
     })
     socket.on('close', () => {
       const reason = this.farewell ?? this.reason ?? LINK_CLOSED
+      debug.wire?.(`closed: ${reason}; ${this.waiting.size} requests without a reply`)
       for (const w of this.waiting.values()) w.reject(new LinkLost(reason))
       this.waiting.clear()
       this.reason = reason
@@ -272,14 +277,20 @@ export class Link {
     if (this.reason !== null) return Promise.reject(new LinkLost(this.reason))
     const id = ++this.lastId
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { op, resolve, reject })
-      this.socket.write(encodeFrame([id, op, ...args]))
+      const sentMs = debug.wire === undefined ? 0 : performance.now()
+      this.waiting.set(id, { op, sentMs, resolve, reject })
+      const frame = encodeFrame([id, op, ...args])
+      debug.wire?.(`→ #${id} ${messageText(op, frame.length, args)}`)
+      this.socket.write(frame)
     })
   }
 
   /** A command without a reply. Lost silently if the connection has ended: `closed` tells. */
   send(op: string, ...args: unknown[]): void {
-    if (this.reason === null) this.socket.write(encodeFrame([0, op, ...args]))
+    if (this.reason !== null) return
+    const frame = encodeFrame([0, op, ...args])
+    debug.wire?.(`→ ${messageText(op, frame.length, args)}`)
+    this.socket.write(frame)
   }
 
   close(): void {
@@ -289,7 +300,8 @@ export class Link {
 
   private receive(chunk: Buffer): void {
     try {
-      for (const message of this.reader.push(chunk)) this.take(message)
+      const sizes = debug.wire === undefined ? undefined : []
+      for (const [i, message] of this.reader.push(chunk, sizes).entries()) this.take(message, sizes?.[i] ?? 0)
       if (this.early.length === 0) return
       this.earlyBytes += chunk.length
       if (this.early.length > MOST_EARLY || this.earlyBytes > MAX_FRAME) {
@@ -302,8 +314,10 @@ export class Link {
     }
   }
 
-  private take([id, second, ...rest]: unknown[]): void {
+  /** @param size  of its frame; 0 unless the debug log wants it */
+  private take([id, second, ...rest]: unknown[], size: number): void {
     if (id === 0) {
+      debug.wire?.(`← ${messageText(String(second), size, rest)}`)
       if (second === 'ended') this.farewell = String(rest[0])
       this.onEvent(String(second), rest)
       return
@@ -311,7 +325,11 @@ export class Link {
     const waiting = this.waiting.get(id as number)
     if (waiting === undefined) return
     this.waiting.delete(id as number)
+    const { op, sentMs } = waiting
+    debug.wire?.(
+      `← #${id} after ${msText(performance.now() - sentMs)}: ${second === true ? messageText(op, size, rest) : `${op} refused: ${rest[0]}`}`,
+    )
     if (second === true) waiting.resolve(rest[0])
-    else waiting.reject(refusal(waiting.op, String(rest[0])))
+    else waiting.reject(refusal(op, String(rest[0])))
   }
 }

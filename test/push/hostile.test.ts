@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import { debug } from '../../src/base/debug.ts'
 import { parseNaming } from '../../src/push/identity.ts'
 import { post, problemOf } from '../../src/push/post.ts'
 import { push } from '../../src/push/push.ts'
@@ -16,6 +17,9 @@ const BOUNDS = { idleMs: 150, wholeMs: 600, pauseMs: 1 }
 const PATIENT = { idleMs: 20_000, wholeMs: 20_000, pauseMs: 1 }
 const SECRET = 'ey-secret'
 const OTLP = '/v1development/profiles'
+/** Lines of the debug log. */
+const logged: string[] = []
+debug.push = (text) => logged.push(text)
 
 interface Outcome {
   readonly filed?: string
@@ -48,6 +52,8 @@ async function tried(
     expect(known.exitCode, String(known.stack)).toBeTypeOf('number')
     expect(`${known.message} ${known.hint} ${told.join()}`).not.toContain(SECRET)
     return { error: known, told }
+  } finally {
+    expect(logged.join()).not.toContain(SECRET)
   }
 }
 
@@ -61,6 +67,18 @@ async function wrong(...args: Parameters<typeof tried>): Promise<string> {
 
 const status = (code: number, text = '', headers: Record<string, string> = {}) =>
   startStore((response) => response.writeHead(code, { 'content-type': 'text/plain', ...headers }).end(text))
+
+it('the debug log has what is sent and what comes back', async () => {
+  const store = await status(503, `no room, ${SECRET}`)
+  logged.length = 0
+  await wrong(store.url)
+  expect(logged.map((it) => it.replace(/after [\d.]+ ms/, 'after a while'))).toEqual(
+    [1, 2].flatMap(() => [
+      expect.stringMatching(`^POST to ${store.url}/ingest: \\d+ bytes in \\d+ pieces$`),
+      expect.stringMatching(`^${store.url}/ingest: HTTP 503, \\d+ bytes after a while$`),
+    ]),
+  )
+})
 
 describe('a store that says no', () => {
   it.each([401, 403])('is not asked again: %i', async (code) => {

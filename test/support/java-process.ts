@@ -18,8 +18,12 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, onTestFinished } from 'vitest'
+import { beginDebugLog } from '../../src/base/debug-log.ts'
 import { type Compilation, compiledClasses, compiledOnce } from './compiled.ts'
 import type { Jdk } from './jdks.ts'
+
+/** For sessions in this process: a command that is started begins its own. */
+beginDebugLog(process.env)
 
 export interface JavaExit {
   code: number | null

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { debug } from '../../src/base/debug.ts'
 import { encodeFrame, FrameReader } from '../../src/wire/frame.ts'
 import { AgentRefused, type Link, LinkLost, LinkServer, newToken } from '../../src/wire/link.ts'
 
@@ -39,6 +40,32 @@ describe('the link to the agent', () => {
       for (const [id, op] of held.reverse()) peer.write(encodeFrame([id, true, `${op}!`]))
     }
     expect(await Promise.all([link.request('a'), link.request('b')])).toEqual(['a!', 'b!'])
+  })
+
+  it('tells the debug log of each message: its size, how long the reply took, and its fields', async () => {
+    const told: string[] = []
+    debug.wire = (text) => told.push(text)
+    onTestFinished(() => {
+      delete debug.wire
+    })
+    asked = ([id, op]) => {
+      if (op === 'classBytes') peer.write(encodeFrame([id, true, [new Uint8Array(40)]]))
+      if (op === 'configure') peer.write(encodeFrame([id, false, 'no room']))
+      if (op === 'reflected') peer.write(encodeFrame([0, 'first', 4711]))
+    }
+    const first = new Promise<void>((resolve) => link.listen(() => resolve()))
+    await link.request('classBytes', [7])
+    await expect(link.request('configure', 'token=secret', 3)).rejects.toThrow('no room')
+    link.send('reflected', 5)
+    await first
+    expect(told.map((it) => it.replace(/after [\d.]+ ms/, 'after a while'))).toEqual([
+      '→ #1 classBytes, 19 bytes: [7]',
+      '← #1 after a while: classBytes, 50 bytes: [(40 bytes)]',
+      '→ #2 configure, 30 bytes: (12 characters) 3',
+      '← #2 after a while: configure refused: no room',
+      '→ reflected, 17 bytes: 5',
+      '← first, 15 bytes: 4711',
+    ])
   })
 
   it('turns an error of the agent into AgentRefused with the command', async () => {

@@ -1,5 +1,6 @@
 // The manual page, in the man macros of roff (man(7)), from the table of the command line.
 
+import { TOPICS } from '../../base/debug.ts'
 import { EXAMPLES, type Example } from '../examples.ts'
 import { EXIT_STATUS } from './exit-status.ts'
 import type { CommandRow, OptionRow } from './table.ts'
@@ -43,6 +44,11 @@ export function manual({ version, description, commands }: ManualFacts): string 
     '.TP',
     '.B JAVA_TOOL_OPTIONS',
     text('set by run for a command that is not java itself'),
+    '.TP',
+    '.B JFLUID_DEBUG',
+    text(
+      `topics of a log, with commas between them, or all: ${Object.keys(TOPICS).join(', ')}. It is jfluid-debug-<pid>.log in the current folder, or in that of JFLUID_DEBUG_DIR`,
+    ),
     '.SH SEE ALSO',
     '.BR java (1),',
     '.BR jcmd (1),',

@@ -9,6 +9,7 @@
 // room than would be used, and a method that had to be folded again waits twice as long the next time: so nothing swings.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { debug } from '../../base/debug.ts'
 import type { Calibration } from '../../cct/compensation.ts'
 import type { FoldChange, MethodSums } from '../../cct/folding.ts'
 import { LinkLost } from '../../wire/link.ts'
@@ -319,6 +320,9 @@ export class Budget {
       for (const method of counted) this.#note(method, 'counted', rate(method))
       for (const method of timed) this.#narrowed.delete(method)
       this.#changes++
+      debug.redefine?.(
+        `budget: ${folded.length} methods folded, ${counted.length} only counted, ${timed.length} timed again, ${refused.size} refused`,
+      )
     })
     this.codeChanged()
   }

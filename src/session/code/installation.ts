@@ -2,6 +2,7 @@
 // loaded and threads that wait for an answer follow each other.
 
 import { performance } from 'node:perf_hooks'
+import { debug, msText, some } from '../../base/debug.ts'
 import type { FoldChange } from '../../cct/folding.ts'
 import type { Revealer, Revelation } from '../../reveal/revealer.ts'
 import type { Agent } from '../../wire/agent.ts'
@@ -268,6 +269,9 @@ export class Installation {
     const ms = clock.toNs(endTicks - startTicks) / 1e6
     this.#hotSwapMs += ms
     const pauseMs = pauseNs === null ? null : pauseNs / 1e6
+    debug.redefine?.(
+      `${classes} classes, ${methods} bodies, ${calls} calls: ${msText(ms)}, stopped for ${pauseMs === null ? 'an unknown time' : msText(pauseMs)}`,
+    )
     this.swaps.add({ at: performance.now(), classes, methods, ms, pauseMs })
     if (pauseNs === null) return
     // The stop-the-world part is at the end of the call; the rest runs beside the application.
@@ -282,6 +286,9 @@ export class Installation {
 
   async noteRefused(refusals: readonly Refusal[]): Promise<void> {
     if (refusals.length === 0) return
+    debug.redefine?.(
+      `${refusals.length} methods refused: ${some(refusals, ({ task, reason }) => `${sourceName(task.className)}.${task.name} (${reason})`)}`,
+    )
     const { revealer, turns } = this.#workshop
     await turns.ask(() => {
       for (const { task, reason } of refusals) {
@@ -293,11 +300,13 @@ export class Installation {
 
   /** A class went on before what it leads to was in. */
   noteLate(): void {
+    debug.redefine?.('a class was defined before what it calls had probes: calls may be missing')
     this.#lateClasses++
   }
 
   /** A class was defined without these, and the JVM has counted the gap. */
   deferLate(tasks: readonly Task[]): void {
+    debug.redefine?.(`a class was defined without its ${tasks.length} probes, which go in later`)
     for (const t of tasks) this.#answeredLate.add(t.id)
     this.#defer(tasks)
   }

@@ -2,6 +2,7 @@
 // one batch, and deal with what the rewriter or the JVM refuses.
 
 import { crc32 } from 'node:zlib'
+import { debug } from '../../base/debug.ts'
 import type { FoldChange } from '../../cct/folding.ts'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../classfile/class-file.ts'
 import { parseCode } from '../../classfile/code.ts'
@@ -21,6 +22,7 @@ import type { MethodTarget } from '../../reveal/method-ids.ts'
 import { refusedBodies } from '../../typecheck/rewritten.ts'
 import type { Agent, Body, LoadAnswer } from '../../wire/agent.ts'
 import type { RedefineResult } from '../../wire/messages.ts'
+import { sourceName } from '../target-classes.ts'
 
 /** Base bytes kept for classes that may be rewritten again; beyond it the oldest are fetched anew. */
 const CACHE_BYTES = 96 << 20
@@ -182,6 +184,7 @@ export class Instrumenter {
       if (reason === undefined) {
         this.installed.set(classId, [...(this.installed.get(classId) ?? []), ...list])
       } else if (mayTryAgain && reason.includes('have changed')) {
+        debug.redefine?.(`class ${classId} is read again: ${reason}`)
         this.forget(classId)
         again.push(...(this.installed.get(classId) ?? []), ...list)
         this.installed.delete(classId)
@@ -203,6 +206,9 @@ export class Instrumenter {
     results: RedefineResult[],
     refusals: Refusal[],
   ): Promise<void> {
+    debug.redefine?.(
+      `${sourceName(tasks[0]?.className ?? '')} was refused: its ${tasks.length} methods are tried one by one`,
+    )
     for (const task of tasks) {
       const { bodies } = await this.rewrite([task], refusals)
       if (bodies.length === 0) continue
@@ -251,6 +257,9 @@ export class Instrumenter {
     const { poolBytes, poolEntries, bodies, done } = this.rewriteClass(classId, bytes, tasks, refusals, true)
     for (const task of tasks) this.highestId = Math.max(this.highestId, task.id)
     if (bodies.length > 0) {
+      debug.redefine?.(
+        `${sourceName(tasks[0]?.className ?? '')} is defined with ${bodies.length} bodies of ours`,
+      )
       this.options.onTasks?.(tasks)
       // From now on these are the base bytes: HotSpot keeps what the hook was shown.
       this.remember(classId, bytes)

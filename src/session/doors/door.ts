@@ -26,6 +26,7 @@ import { readRegular } from '../../attach/regular-file.ts'
 import { openTmp } from '../../attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../../attach/target-process.ts'
 import { actingAs, userToBe } from '../../attach/target-user.ts'
+import { debug } from '../../base/debug.ts'
 import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { AgentDidNotConnect, type Link, LinkServer, type Meeting, newToken, ranOut } from '../../wire/link.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
@@ -145,6 +146,9 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
   const owner = ownerFor(target)
   const acting = <T>(work: () => T): T => actingAs(userToBe(target), work)
   const dir = makeSessionDirectory(target, BUFFER_BYTES)
+  debug.attach?.(
+    `way in: attach; directory ${dir.path}${owner === undefined ? '' : `, given to ${owner.uid}`}`,
+  )
   try {
     const token = newToken()
     const server = await acting(() => LinkServer.listen(join(dir.inside, SOCKET), token))
@@ -155,6 +159,9 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
       const launch = launchLine(jar, dir)
       const answer = await wake(connection, launch, token)
       const woken = answer === 'woken'
+      debug.attach?.(
+        `agent of an earlier session: ${answer}; the JVM ${isSeen ? `can read ${jar.path}` : 'cannot read our jar, and gets a copy'}`,
+      )
       if (!woken) {
         const copy = isSeen ? null : readFileSync(built.path)
         if (copy !== null) acting(() => dir.put(AGENT, copy, owner))
@@ -217,6 +224,7 @@ export interface StartDoor {
 export async function startDoor(): Promise<StartDoor> {
   const jar = agentJar()
   const dir = makeSessionDirectory(null, BUFFER_BYTES)
+  debug.attach?.(`way in: -javaagent at the start of a JVM; directory ${dir.path}`)
   try {
     // A command line can be read by everybody, a file in there cannot.
     const token = newToken()
@@ -233,7 +241,11 @@ export async function startDoor(): Promise<StartDoor> {
           const written = statSync(join(dir.inside, ERROR), { throwIfNoEntry: false })?.mtimeMs ?? 0
           if (written === seen) return
           seen = written
-          if (isJvm(readTargetProcess(pid))) failed.abort()
+          const isTarget = isJvm(readTargetProcess(pid))
+          debug.attach?.(
+            `an agent could not start in ${isTarget ? 'the process' : 'a JVM below the process'}`,
+          )
+          if (isTarget) failed.abort()
           else refused(startProblem(pid, said()))
         }, LOOK_MS)
         try {

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readTargetProcess, type TargetProcess } from '../../attach/target-process.ts'
 import { actingAs, userToBe } from '../../attach/target-user.ts'
+import { debug } from '../../base/debug.ts'
 import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { afterOwnTime } from '../../base/own-time.ts'
 import { type ArrayId, granted, JdwpLost, JdwpSilent } from '../../jdwp-client/index.ts'
@@ -97,7 +98,10 @@ export async function jdwpDoor(
     const manager = await securityManager(jvm)
     if (manager !== null) throw new SecurityManagerPresent(`the JVM at ${textOf(address)}`, manager)
     const foreseen = await foresee(debugged, jar)
-    const { calls } = foreseen
+    const { calls, target } = foreseen
+    debug.attach?.(
+      `way in: debugger's port ${textOf(address)}; ${target === null ? 'no process of this machine that can be looked at' : `process ${target.pid}`}; agent of an earlier session: ${foreseen.asleep === null ? 'none' : 'asleep'}`,
+    )
     onPhase(`waiting for a thread of the JVM at ${textOf(address)} to come by`)
     const thread = await standingThread(
       jvm,
@@ -105,13 +109,16 @@ export async function jdwpDoor(
       () => onPhase('the JVM was waiting for a debugger at its start: it runs now'),
       patienceMs,
     )
+    debug.attach?.('a thread is suspended at an event')
     onPhase('starting a thread')
     const tooLong = (problem: string) => new StoodTooLong(address, problem)
     const own = await within(STANDING_MS, tooLong, ownThread(jvm, calls, thread))
+    debug.attach?.('that thread has started one of ours')
     onPhase('loading the agent')
     const tooSlow = (problem: string) => new LoadedTooSlowly(address, problem)
     const entering = giveBackPermit(calls, thread).then(() => enter(debugged, foreseen, jar))
     entry = await within(LOADING_MS, tooSlow, entering, (late) => late.abandon())
+    debug.attach?.('the agent has our address')
     // Leaving does so, too, but a moment after the JVM has said that we may go.
     granted(await jvm.threadReference.resume(own), 'to let the thread end')
   } catch (problem) {
@@ -119,6 +126,7 @@ export async function jdwpDoor(
     throw problem
   } finally {
     await jvm.dispose()
+    debug.attach?.('debugger disconnected')
   }
   return await entry.door({
     look: async () => await (await openDebuggerPort(address)).jvm.dispose(),

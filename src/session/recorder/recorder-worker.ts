@@ -8,6 +8,8 @@
 import { readFileSync } from 'node:fs'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { parseStartTicks } from '../../attach/target-process.ts'
+import { debug, msText } from '../../base/debug.ts'
+import { joinDebugLog } from '../../base/debug-log.ts'
 import { CctBuilder, MOST_SAMPLED } from '../../cct/builder.ts'
 import { Course, MOST_SECONDS } from '../../cct/course.ts'
 import { Folding } from '../../cct/folding.ts'
@@ -38,6 +40,10 @@ const CHUNKS_A_ROUND = 16
 const CHUNKS_BETWEEN = 64
 const REST_MS = 2
 const SCARCE_EVERY_MS = 50
+/** The debug log has each round and answer that takes longer. */
+const LONG_MS = 5
+/** Between two lines of rates in the debug log. */
+const RATES_EVERY_MS = 1000
 /** Of the course, what a live view may show. */
 const LIVE_SECONDS = 1200
 
@@ -63,6 +69,8 @@ class RecordingThread {
   #ended = 0
   #scarceAt = Number.NEGATIVE_INFINITY
   #eventsBeforeReset = 0
+  /** When the debug log last got rates, and how many events there were. */
+  #rates = { at: performance.now(), events: 0 }
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
 
@@ -84,6 +92,9 @@ class RecordingThread {
     this.#tracer = trace > 0 ? new Tracer(this.#builder, trace) : undefined
     const sink = this.#regions ?? this.#tracer ?? this.#builder
     this.#reader = new RingReader(this.#ring, sink, () => this.#beat())
+    debug.recorder?.(
+      `reads ${ring.chunkCount} chunks, ${feed !== null ? 'sent over TCP' : ring.mapped ? 'mapped' : 'as a file'}`,
+    )
     const stat = readFileSync('/proc/thread-self/stat', 'utf8')
     this.#ring.sign({
       process: process.pid,
@@ -93,13 +104,18 @@ class RecordingThread {
   }
 
   round(): void {
+    const begun = debug.recorder === undefined ? 0 : performance.now()
     if (!this.#poll(CHUNKS_A_ROUND)) return
+    if (debug.recorder !== undefined) this.#logRound(begun)
     const { chunkCount } = this.#ring
     const { freeChunks, idleChunks, returnedChunks, complete } = this.#reader
     if (idleChunks > 0 && freeChunks <= chunkCount / 16) this.#tellScarce()
     if (this.#ended === 0) {
       this.#ended = this.#ring.ended()
-      if (this.#ended !== 0) send({ kind: 'ended', why: this.#ended })
+      if (this.#ended !== 0) {
+        debug.recorder?.(`the target has stopped recording, code ${this.#ended}`)
+        send({ kind: 'ended', why: this.#ended })
+      }
     }
     const wereFree = freeChunks - returnedChunks
     if (!complete || returnedChunks > chunkCount / 8 || (returnedChunks > 0 && wereFree < chunkCount / 4)) {
@@ -180,13 +196,18 @@ class RecordingThread {
         this.#eventsBeforeReset = this.#reader.events - this.#builder.siteWords
         this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
         return
-      case 'request':
+      case 'request': {
+        const begun = debug.recorder === undefined ? 0 : performance.now()
         try {
           this.#answer(command.id, command.request)
         } catch (error) {
+          debug.recorder?.(`${command.request.kind} has failed: ${String(error)}`)
           send({ kind: 'refused', id: command.id, error: factsOf(error) })
         }
+        if (debug.recorder !== undefined && performance.now() - begun > LONG_MS)
+          debug.recorder(`${command.request.kind} took ${msText(performance.now() - begun)}`)
         for (const later of this.#aside.splice(0)) this.command(later)
+      }
     }
   }
 
@@ -248,6 +269,9 @@ class RecordingThread {
         return
       case 'finish':
         if (this.#running) this.#readTheRest()
+        debug.recorder?.(
+          `finished: ${this.#reader.events} events, ${this.#builder.contexts} contexts, ${this.#ring.gaps()} gaps`,
+        )
         this.#builder.closeOpen(request.endTicks ?? this.#reader.lastTicks)
         send({ kind: 'reply', id, value: this.#feed?.ring.isWhole ?? true })
         return
@@ -326,10 +350,27 @@ class RecordingThread {
     this.#course.tick(now, this.#events(), this.#waitTicks)
   }
 
+  #logRound(begun: number): void {
+    const now = performance.now()
+    if (now - begun > LONG_MS) debug.recorder?.(`a round took ${msText(now - begun)}`)
+    const sinceMs = now - this.#rates.at
+    if (sinceMs < RATES_EVERY_MS) return
+    const events = this.#reader.events
+    const rate = ((events - this.#rates.events) * 1000) / sinceMs
+    this.#rates = { at: now, events }
+    const { freeChunks, idleChunks } = this.#reader
+    debug.recorder?.(
+      `${rate.toFixed(0)} events/s, ${freeChunks} chunks of ${this.#ring.chunkCount} free, ${idleChunks} idle; ${this.#builder.contexts} contexts, ${this.#ring.gaps()} gaps, ${this.#waitTicks} ticks waited`,
+    )
+  }
+
   #tellScarce(): void {
     const now = performance.now()
     if (now - this.#scarceAt < SCARCE_EVERY_MS) return
     this.#scarceAt = now
+    debug.recorder?.(
+      `${this.#reader.freeChunks} chunks free, ${this.#reader.idleChunks} idle: the agent is asked to take those back`,
+    )
     send({ kind: 'scarce' })
   }
 
@@ -344,6 +385,7 @@ class RecordingThread {
   }
 
   #break(error: unknown): void {
+    debug.recorder?.(`broken: ${String(error)}`)
     this.#halt()
     send({ kind: 'broken', error: factsOf(error) })
   }
@@ -373,6 +415,7 @@ function addBuffers(tree: Tree, into: Set<ArrayBuffer>): void {
 
 try {
   const data = workerData as RecorderData
+  if (data.debugLog !== undefined) joinDebugLog(data.debugLog)
   let recording: RecordingThread
   let mirrorPort = 0
   if (typeof data.ring === 'string') recording = new RecordingThread(data, openRing(data.ring), null)

@@ -3,6 +3,7 @@
 // for the worker except through a promise.
 
 import { Worker, type WorkerOptions } from 'node:worker_threads'
+import { type DebugLogShare, debugLogShare } from '../../base/debug-log.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import type { Activity } from '../../cct/activity.ts'
 import { type CallTable, leastOfMethod } from '../../cct/call-ids.ts'
@@ -120,6 +121,8 @@ export interface RecorderData {
   readonly trace: number
   /** Null: any number. */
   readonly bound: ContextBound | null
+  /** Undefined: there is no debug log. */
+  readonly debugLog: DebugLogShare | undefined
 }
 
 export type RecorderRequest =
@@ -232,7 +235,10 @@ export class Recorder {
     trace = 0,
     bound: ContextBound | null = null,
   ): Promise<Recorder> {
-    const workerData: RecorderData = { ring, executed, firstMethod, regions, firstPlaced, trace, bound }
+    const workerData: RecorderData = {
+      ...{ ring, executed, firstMethod, regions, firstPlaced, trace, bound },
+      debugLog: debugLogShare(),
+    }
     const worker = new Worker(workerUrl, { workerData, ...ownOptions(), name: 'jfluid-recorder' })
     const recorder = new Recorder(worker)
     await new Promise<void>((resolve, reject) => {

@@ -1,0 +1,169 @@
+// The log of JFLUID_DEBUG: `jfluid-debug-<pid>.log` in the current folder, one line an entry.
+//
+//     milliseconds since the log began   topic     text
+//           1023.482                     redefine  35 classes, 80 bodies, 1 calls: 25.785 ms, stopped for 11.901 ms
+//
+// Call sites leave secrets out. `redacted` hides what has the form of one all the same. Each line is written at once: after a
+// SIGKILL none is missing. The recording thread writes to the same file, by the same descriptor.
+
+import { constants, openSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { getSystemErrorName } from 'node:util'
+import { debug, TOPICS, type Topic } from './debug.ts'
+import { EX_CANTCREAT, EX_USAGE, JfluidError } from './errors.ts'
+
+/** The log ends there, with a line that says so. */
+export const MOST_BYTES = 256 << 20
+const MOST_CHARACTERS = 2048
+const TOPIC_WIDTH = Math.max(...Object.keys(TOPICS).map((it) => it.length))
+/** O_EXCL also means that no link is followed. */
+const FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_APPEND
+
+export class UnknownDebugTopic extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = `Give some of ${Object.keys(TOPICS).join(', ')}, with commas between them; or all.`
+  constructor(topic: string) {
+    super(`JFLUID_DEBUG has no topic '${topic}'`)
+  }
+}
+
+export class NoDebugLog extends JfluidError {
+  readonly exitCode = EX_CANTCREAT
+  readonly hint: string
+  constructor(path: string, code: string) {
+    super(`the debug log ${path} cannot be created (${code})`)
+    this.hint =
+      code === 'EEXIST'
+        ? 'An earlier process with the same id has left it: move it away, or run jfluid in another folder.'
+        : 'Run jfluid in a folder in which you may create files, or unset JFLUID_DEBUG.'
+  }
+}
+
+/** What a thread needs to write to the log. */
+export interface DebugLogShare {
+  readonly topics: readonly Topic[]
+  readonly descriptor: number
+  /** Of `process.hrtime`, which all threads share. */
+  readonly begunNs: bigint
+  /** Shared memory: bytes so far, and the first error number of a write. */
+  readonly state: Int32Array
+}
+
+const BYTES = 0
+const ERROR = 1
+
+let share: DebugLogShare | undefined
+let write: (topic: string, text: string) => void = () => {}
+
+/** Of the running log, for a thread that is started; undefined while there is none. */
+export function debugLogShare(): DebugLogShare | undefined {
+  return share
+}
+
+/** A line of no topic, if there is a log: what begins, what ends. */
+export function noteInDebugLog(text: string): void {
+  write('jfluid', text)
+}
+
+/** Why lines are missing; null if none are. */
+export function debugLogProblem(): string | null {
+  const error = share === undefined ? 0 : Atomics.load(share.state, ERROR)
+  return error === 0 ? null : `it could not be written (${getSystemErrorName(error)})`
+}
+
+/**
+ * @returns none if the text is empty
+ * @throws UnknownDebugTopic
+ */
+export function topicsOf(text: string): Topic[] {
+  const names = text
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '')
+  const all = Object.keys(TOPICS) as Topic[]
+  const unknown = names.find((name) => name !== 'all' && !Object.hasOwn(TOPICS, name))
+  if (unknown !== undefined) throw new UnknownDebugTopic(unknown)
+  return names.includes('all') ? all : all.filter((topic) => names.includes(topic))
+}
+
+/**
+ * Begins the log that the environment asks for, in the folder of JFLUID_DEBUG_DIR or else in the current one. A second call does nothing.
+ *
+ * @returns its path; null if none is asked for, or there is one already
+ * @throws UnknownDebugTopic, NoDebugLog
+ */
+export function beginDebugLog(env: NodeJS.ProcessEnv): string | null {
+  const topics = topicsOf(env.JFLUID_DEBUG ?? '')
+  if (topics.length === 0 || share !== undefined) return null
+  const path = join(env.JFLUID_DEBUG_DIR || '.', `jfluid-debug-${process.pid}.log`)
+  let descriptor: number
+  try {
+    descriptor = openSync(path, FLAGS, 0o600)
+  } catch (error) {
+    throw new NoDebugLog(path, (error as NodeJS.ErrnoException).code ?? String(error))
+  }
+  const state = new Int32Array(new SharedArrayBuffer(8))
+  share = { topics, descriptor, begunNs: process.hrtime.bigint(), state }
+  joinDebugLog(share)
+  return path
+}
+
+/** Has the topics of this thread written to a log. */
+export function joinDebugLog({ topics, descriptor, begunNs, state }: DebugLogShare): void {
+  write = (topic, text) => {
+    if (Atomics.load(state, ERROR) !== 0 || Atomics.load(state, BYTES) > MOST_BYTES) return
+    const ms = Number(process.hrtime.bigint() - begunNs) / 1e6
+    let line = lineOf(ms, topic, text)
+    const bytes = Buffer.byteLength(line)
+    const before = Atomics.add(state, BYTES, bytes)
+    if (before > MOST_BYTES) return // another thread has ended it just now
+    if (before + bytes > MOST_BYTES)
+      line = lineOf(ms, 'jfluid', `the log ends here, at ${MOST_BYTES >> 20} MiB`)
+    try {
+      writeFileSync(descriptor, line)
+    } catch (error) {
+      // The session goes on. `debugLogProblem` has the reason at its end.
+      Atomics.compareExchange(state, ERROR, 0, (error as NodeJS.ErrnoException).errno ?? -1)
+    }
+  }
+  for (const topic of topics) debug[topic] = (text) => write(topic, text)
+}
+
+/** Whatever the text holds, it is one line, and shows no secret that has the form of one. */
+export function lineOf(ms: number, topic: string, text: string): string {
+  const clean = redacted(bounded(text)).replace(UNSHOWN, escaped)
+  const cut = clean.length > MOST_CHARACTERS ? `${clean.slice(0, MOST_CHARACTERS)}…` : clean
+  return `${ms.toFixed(3).padStart(12)}  ${topic.padEnd(TOPIC_WIDTH)}  ${cut}\n`
+}
+
+/** Bounds what the patterns read. Ends with a whole word: half a word might be half a secret. */
+function bounded(text: string): string {
+  if (text.length <= 4 * MOST_CHARACTERS) return text
+  return `${text.slice(0, text.lastIndexOf(' ', 4 * MOST_CHARACTERS) + 1)}…`
+}
+
+/** Control characters, and those that turn the direction of what is read. */
+const UNSHOWN = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+const HIDDEN = '[hidden]'
+
+/** Tokens and names of sessions are 32 hexadecimal digits. */
+const TOKEN = /\b[0-9a-f]{32,}\b/gi
+const USER_OF_URL = /(?<=:\/\/)[^/?#\s@]+@/g
+const QUERY_OF_URL = /(?<=:\/\/[^?\s]*\?)[^\s#]+/g
+const AUTHORIZATION = /\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/g
+/** `db.password=…`, `"api_key": "…"`. */
+const NAMED =
+  /((?:passw(?:or)?d|passphrase|secret|token|credential|authorization|(?:api|access|private|proxy)[-_.]?key)[\w.-]{0,40}["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;]+)/gi
+
+/** Hides what has the form of a secret. */
+export function redacted(text: string): string {
+  return text
+    .replace(USER_OF_URL, `${HIDDEN}@`)
+    .replace(QUERY_OF_URL, HIDDEN)
+    .replace(AUTHORIZATION, `$1 ${HIDDEN}`)
+    .replace(NAMED, `$1${HIDDEN}`)
+    .replace(TOKEN, HIDDEN)
+}

@@ -1,0 +1,35 @@
+// What JFLUID_DEBUG switches on: one function a topic, undefined while the topic is off. So
+//
+//     debug.wire?.(`sent ${bytes} bytes`)
+//
+// reads one property when it is off, and makes no text. The log that these write is `debug-log.ts`.
+
+/** Topics, and what each writes. */
+export const TOPICS = {
+  attach: 'the way into the JVM and each step of it, up to a calibrated agent',
+  wire: 'each message between jfluid and its agent: size, round trip, a summary of its fields',
+  reveal: 'roots, which call or class led to which methods, and what was left out and why',
+  redefine: 'each redefinition: classes, methods, durations, refusals; what --max-overhead narrows',
+  recorder: 'the thread that reads events: rates, long rounds, gaps, pictures',
+  remote: 'connections and requests between a client and a proxy',
+  push: 'requests to a store of profiles',
+  end: 'each step of a detach, and what was seen of the JVM after it',
+} as const
+
+export type Topic = keyof typeof TOPICS
+
+export const debug: { [topic in Topic]?: (text: string) => void } = {}
+
+const MOST_LISTED = 8
+
+/** "a, b and 17 more"; "none". */
+export function some<T>(items: readonly T[], show: (item: T) => string = String): string {
+  if (items.length === 0) return 'none'
+  const shown = items.slice(0, MOST_LISTED).map(show).join(', ')
+  return items.length > MOST_LISTED ? `${shown} and ${items.length - MOST_LISTED} more` : shown
+}
+
+/** "3.142 ms". */
+export function msText(ms: number): string {
+  return `${ms.toFixed(3)} ms`
+}

@@ -1,0 +1,206 @@
+// The log of JFLUID_DEBUG: topics, lines, what is kept out, and what becomes of it where it cannot be written.
+
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { some } from '../../src/base/debug.ts'
+import { lineOf, redacted, topicsOf, UnknownDebugTopic } from '../../src/base/debug-log.ts'
+import { newToken } from '../../src/wire/link.ts'
+
+describe('topics', () => {
+  it('are named with commas between them; none is off, and all is all', () => {
+    expect(topicsOf('wire,reveal')).toEqual(['wire', 'reveal'])
+    expect(topicsOf(' Reveal , wire,,wire')).toEqual(['wire', 'reveal'])
+    expect(topicsOf('')).toEqual([])
+    expect(topicsOf('all')).toEqual(topicsOf('attach,wire,reveal,redefine,recorder,remote,push,end'))
+    expect(topicsOf('wire,all')).toHaveLength(8)
+  })
+
+  it.each(['wires', 'constructor', 'all,1'])(
+    '%s has an unknown one: exit code 64, and what there is',
+    (text) => {
+      expect(() => topicsOf(text)).toThrow(UnknownDebugTopic)
+      const error = new UnknownDebugTopic('wires')
+      expect([error.message, error.exitCode]).toEqual(["JFLUID_DEBUG has no topic 'wires'", 64])
+      expect(error.hint).toBe(
+        'Give some of attach, wire, reveal, redefine, recorder, remote, push, end, with commas between them; or all.',
+      )
+    },
+  )
+})
+
+describe('a line', () => {
+  it('has milliseconds to the microsecond, the topic, and the text', () => {
+    expect(lineOf(1023.4821, 'wire', '→ #12 hello, 12 bytes')).toBe(
+      '    1023.482  wire      → #12 hello, 12 bytes\n',
+    )
+  })
+
+  it('is one line, whatever a class is called, and nothing that a terminal obeys', () => {
+    expect(lineOf(0, 'reveal', 'class a\nb\x1b[31m\u202ec\u2028')).toBe(
+      '       0.000  reveal    class a\\u000ab\\u001b[31m\\u202ec\\u2028\n',
+    )
+  })
+
+  it('ends after 2,048 characters, and shows no half of a secret there', () => {
+    expect(lineOf(0, 'wire', 'x '.repeat(3000))).toHaveLength(24 + 2048 + 2)
+    // What is hidden makes a line shorter, and brings a token to its end that lay across the last character looked at.
+    const token = newToken()
+    const text = `secret=${'x'.repeat(8160)} ${token}`
+    expect(text.indexOf(token)).toBeLessThan(4 * 2048)
+    expect(lineOf(0, 'wire', text)).toBe('       0.000  wire      secret=[hidden] …\n')
+  })
+})
+
+describe('secrets', () => {
+  it.each([
+    ['token=0123456789abcdef0123456789abcdef;x', 'token=[hidden];x'],
+    ['peer 0123456789ABCDEF0123456789ABCDEF said', 'peer [hidden] said'],
+    ['-Djavax.net.ssl.keyStorePassword=changeit -Da=b', '-Djavax.net.ssl.keyStorePassword=[hidden] -Da=b'],
+    ['{"db.passwd": "a b", "n": 1}', '{"db.passwd": [hidden], "n": 1}'],
+    ['JFLUID_PROXY_KEY=abc_def-123', 'JFLUID_PROXY_KEY=[hidden]'],
+    ['Authorization: Bearer abcdefgh.ijkl', 'Authorization: [hidden] [hidden]'],
+    ['it says Basic dXNlcjpwYXNz', 'it says Basic [hidden]'],
+    ['at https://ann:secret@host:4040/a?sig=xyz#f', 'at https://[hidden]@host:4040/a?[hidden]#f'],
+    ['ssh://deploy@shop7/Server', 'ssh://[hidden]@shop7/Server'],
+  ])('%s', (text, shown) => {
+    expect(redacted(text)).toBe(shown)
+  })
+
+  it('does not take names and figures for some', () => {
+    const plain =
+      'first call of com.acme.TokenStore.find(Ljava/lang/String;)V, 3.1 ms: 12 methods, build 6b82ed8a7463'
+    expect(redacted(plain)).toBe(plain)
+  })
+
+  it('takes no longer for a hostile name than for another', () => {
+    const begun = performance.now()
+    for (const text of ['token', '://', '?', 'a', '=', '"']) lineOf(0, 'wire', text.repeat(60_000))
+    expect(performance.now() - begun).toBeLessThan(500)
+  })
+})
+
+describe('the file', () => {
+  let dir: string
+  let path: string
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'jfluid-debug-'))
+    path = join(dir, `jfluid-debug-${process.pid}.log`)
+    onTestFinished(() => rmSync(dir, { recursive: true }))
+  })
+
+  /** As in a process that has just been started. */
+  async function begin(topics: string | undefined, folder = dir) {
+    vi.resetModules()
+    const log = await import('../../src/base/debug-log.ts')
+    const { debug } = await import('../../src/base/debug.ts')
+    const begun = log.beginDebugLog({ JFLUID_DEBUG: topics, JFLUID_DEBUG_DIR: folder })
+    const share = log.debugLogShare()
+    let isOpen = share !== undefined
+    const close = () => {
+      if (isOpen) closeSync(share!.descriptor)
+      isOpen = false
+    }
+    onTestFinished(close)
+    return { ...log, debug, begun, share, close }
+  }
+
+  const lines = () =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .map((line) => line.slice(14))
+
+  it.each([undefined, '', ' , '])(
+    'is not there where JFLUID_DEBUG is %j, and no topic is on',
+    async (topics) => {
+      const { debug, begun } = await begin(topics)
+      expect(begun).toBeNull()
+      expect(debug).toEqual({})
+      expect(existsSync(path)).toBe(false)
+    },
+  )
+
+  it("is its owner's alone whatever the umask, and has the topics asked for and no others", async () => {
+    const before = process.umask(0)
+    const { debug, begun, debugLogProblem, noteInDebugLog } = await begin('wire,end').finally(() =>
+      process.umask(before),
+    )
+    expect(begun).toBe(path)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    noteInDebugLog('record')
+    debug.wire?.('hello')
+    debug.reveal?.('never')
+    debug.end?.('bye')
+    expect(lines()).toEqual(['jfluid    record', 'wire      hello', 'end       bye', ''])
+    expect(debugLogProblem()).toBeNull()
+  })
+
+  it('is begun once, and written to by other threads with the same clock', async () => {
+    const { beginDebugLog, debug, joinDebugLog, share } = await begin('wire')
+    expect(beginDebugLog({ JFLUID_DEBUG: 'all', JFLUID_DEBUG_DIR: dir })).toBeNull()
+    for (const topic of share!.topics) delete debug[topic]
+    joinDebugLog(share!)
+    debug.wire?.('from elsewhere')
+    expect(lines()).toEqual(['wire      from elsewhere', ''])
+    expect(Number.parseFloat(readFileSync(path, 'utf8'))).toBeLessThan(5_000)
+  })
+
+  it('that is there already is left alone: exit code 73', async () => {
+    writeFileSync(path, 'of somebody')
+    chmodSync(path, 0o644)
+    await expect(begin('wire')).rejects.toMatchObject({
+      message: `the debug log ${path} cannot be created (EEXIST)`,
+      hint: 'An earlier process with the same id has left it: move it away, or run jfluid in another folder.',
+      exitCode: 73,
+    })
+    expect(readFileSync(path, 'utf8')).toBe('of somebody')
+  })
+
+  it('is not made through a link', async () => {
+    symlinkSync(join(dir, 'victim'), path)
+    await expect(begin('wire')).rejects.toMatchObject({ exitCode: 73 })
+    expect(existsSync(join(dir, 'victim'))).toBe(false)
+  })
+
+  it('needs a folder: exit code 73', async () => {
+    await expect(begin('wire', join(dir, 'none'))).rejects.toMatchObject({
+      hint: 'Run jfluid in a folder in which you may create files, or unset JFLUID_DEBUG.',
+      exitCode: 73,
+    })
+  })
+
+  it('ends at 256 MiB, and says so', async () => {
+    const { debug, share, MOST_BYTES } = await begin('wire')
+    debug.wire?.('one')
+    share!.state[0] = MOST_BYTES - 10
+    for (const text of ['two', 'three', 'four']) debug.wire?.(text)
+    expect(lines()).toEqual(['wire      one', 'jfluid    the log ends here, at 256 MiB', ''])
+  })
+
+  it('that cannot be written any more ends, and nothing else does', async () => {
+    const { debug, debugLogProblem, close } = await begin('wire')
+    debug.wire?.('one')
+    close()
+    for (const text of ['two', 'three']) debug.wire?.(text)
+    expect(debugLogProblem()).toBe('it could not be written (EBADF)')
+    expect(lines()).toEqual(['wire      one', ''])
+  })
+})
+
+it('lists name the first of many', () => {
+  expect(some([])).toBe('none')
+  expect(some([1, 2, 3], (it) => `m${it}`)).toBe('m1, m2, m3')
+  expect(some(Array.from({ length: 25 }, (_, i) => i))).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 17 more')
+})
