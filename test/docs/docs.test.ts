@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { TOPICS } from '../../src/base/debug.ts'
 import * as codes from '../../src/base/errors.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
 import { jvmFacts } from '../../src/profile/together.ts'
@@ -32,6 +33,7 @@ const DOCUMENTS = [
   ...['01-shop', '02-gate', '03-profiler', '04-library'].map((example) => `examples/${example}/README.md`),
   'src/jdwp-client/README.md',
   'SECURITY.md',
+  'CONTRIBUTING.md',
   'DECISIONS.md',
   ...['bench/RESULTS.md', 'faults/RESULTS.md', 'instrument/CORPUS.md'].map((figures) => `test/${figures}`),
 ]
@@ -130,6 +132,13 @@ it('the key table is that of the live view', () => {
   ])
   const actual = BINDINGS.filter((b) => b.label !== '').map((b) => [b.label, b.help])
   expect(documented).toEqual(actual)
+})
+
+it('the table of debug topics is that of the program', () => {
+  const documented = rows(read('CONTRIBUTING.md'), '| topic | tells |')
+  expect(documented.map(([topic, tells]) => [unquoted(topic!), tells!.replaceAll('`', '')])).toEqual(
+    Object.entries(TOPICS),
+  )
 })
 
 describe('errors', () => {
