@@ -1,9 +1,14 @@
-// Builds dist/agent/jfluid-agent.jar with javac and jar of whatever JDK >= 17 there is.
+// Builds dist/agent/jfluid-agent.jar with javac and jar of whatever JDK >= 17 there is. An argument names
+// another folder than dist/agent.
 //
 // Three parts, three class paths: the runtime is compiled as if it were part of java.base; the agent
 // against java.base with the runtime in it; boot against nothing. In the jar the agent lies under
 // agent/ and the runtime under runtime/, so that no class loader finds them by accident: Boot defines
 // the former in a loader of its own, the agent defines the latter in the bootstrap loader.
+//
+// Agent and runtime have the language level and the class file version of Java 11; Boot, which the option that
+// names it may bring into JVMs of any version, those of Java 8. Not `--release`: javac then refuses --patch-module
+// and --add-exports for java.base.
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,7 +19,7 @@ import { fileURLToPath } from 'node:url'
 import { findJdk } from './jdk.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const out = join(here, '..', 'dist', 'agent')
+const out = process.argv[2] ?? join(here, '..', 'dist', 'agent')
 
 function filesUnder(dir, extension) {
   return readdirSync(dir, { recursive: true, encoding: 'utf8' })
@@ -32,28 +37,15 @@ if (jdk === null) {
 
 const work = mkdtempSync(join(tmpdir(), 'jfluid-build-'))
 try {
-  const javac = (...args) => {
-    execFileSync(
-      jdk.javac,
-      [
-        '-nowarn',
-        '-g',
-        '-Xlint:-options',
-        '-XDstringConcat=inline',
-        '-source',
-        '17',
-        '-target',
-        '17',
-        ...args,
-      ],
-      {
-        stdio: ['ignore', 'inherit', 'pipe'],
-      },
-    )
+  // -Xlint:-options: javac warns that `-source` alone does not choose the classes of the older JDK.
+  const javac = (level, ...args) => {
+    const options = ['-g', '-Xlint:-options', '-XDstringConcat=inline', '-source', level, '-target', level]
+    execFileSync(jdk.javac, [...options, ...args], { stdio: ['ignore', 'inherit', 'inherit'] })
   }
   const stage = join(work, 'stage')
   const runtime = join(work, 'runtime')
   javac(
+    '11',
     '--patch-module',
     `java.base=${join(here, 'runtime')}${delimiter}${join(here, 'runtime-stubs')}`,
     '-d',
@@ -63,6 +55,7 @@ try {
   )
   rmSync(join(runtime, 'jdk'), { recursive: true })
   javac(
+    '11',
     '--patch-module',
     `java.base=${runtime}`,
     '--add-exports',
@@ -71,8 +64,7 @@ try {
     join(stage, 'agent'),
     ...filesUnder(join(here, 'agent'), '.java'),
   )
-  // The option that names it may reach JVMs of any version, which must start all the same.
-  javac('-source', '8', '-target', '8', '-d', stage, ...filesUnder(join(here, 'boot'), '.java'))
+  javac('8', '-d', stage, ...filesUnder(join(here, 'boot'), '.java'))
   cpSync(runtime, join(stage, 'runtime'), { recursive: true })
 
   // The identity of a runtime is its code: two builds with equal probes can share a JVM.
@@ -109,7 +101,8 @@ try {
   const api = ['-C', join(stage, 'agent'), 'jfluid/api']
   execFileSync(jdk.jar, ['--create', '--file', join(out, 'jfluid-api.jar'), '--no-manifest', ...api])
 } catch (error) {
-  process.stderr.write(error.stderr ?? `${error}\n`)
+  // javac and jar have printed their own errors. A command that could not be started has not.
+  if (!error.status) console.error(`${error}`)
   console.error('jfluid: the agent did not compile')
   process.exitCode = 70
 } finally {

@@ -51,8 +51,9 @@ public final class Boot {
      */
     private static void keepOpen(String options) {
         try {
-            java.net.URL jar = new java.io.File(option(options, "jar")).toURI().toURL();
-            java.net.URLConnection manifest = new java.net.URL("jar:" + jar + "!/META-INF/MANIFEST.MF").openConnection();
+            java.net.URI jar = new java.io.File(option(options, "jar")).toURI();
+            java.net.URI entry = java.net.URI.create("jar:" + jar + "!/META-INF/MANIFEST.MF");
+            java.net.URLConnection manifest = entry.toURL().openConnection();
             if (manifest.getClass().getName().startsWith("sun.net.www.protocol.jar.")) {
                 manifest.setUseCaches(true);
                 manifest.connect();

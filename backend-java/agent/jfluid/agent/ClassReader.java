@@ -136,7 +136,8 @@ final class ClassReader {
 
     /** By the transformer: whether the present thread reads this class, and has now got it. */
     boolean takes(Class<?> shown, byte[] bytes, boolean isAgent) {
-        Reading reading = isAgent ? own : Thread.currentThread() instanceof Aside a ? a.reading : null;
+        Thread thread = Thread.currentThread();
+        Reading reading = isAgent ? own : thread instanceof Aside ? ((Aside) thread).reading : null;
         if (reading == null || reading.of != shown || shown == null) {
             return false;
         }

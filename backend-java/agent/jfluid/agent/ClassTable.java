@@ -50,11 +50,15 @@ final class ClassTable {
 
     private static final long REF_BYTES = 48;
 
-    /**
-     * @param coming numbers of classes that the load hook has announced and the JVM has not defined yet,
-     *               by name
-     */
-    private record Loader(int id, Map<String, Integer> coming) {}
+    private static final class Loader {
+        final int id;
+        /** Numbers of classes that the load hook has announced and the JVM has not defined yet, by name. */
+        final Map<String, Integer> coming = new HashMap<>();
+
+        Loader(int id) {
+            this.id = id;
+        }
+    }
 
     private final Instrumentation instrumentation;
     /**
@@ -287,7 +291,7 @@ final class ClassTable {
         if (known != null) {
             return known;
         }
-        Loader fresh = new Loader(loader == null ? 0 : ++lastLoader, new HashMap<>());
+        Loader fresh = new Loader(loader == null ? 0 : ++lastLoader);
         loaders.put(loader, fresh);
         if (loader == null) {
             return fresh;

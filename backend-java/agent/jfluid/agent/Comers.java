@@ -129,9 +129,9 @@ final class Comers extends GuestThread {
         if (JFluid1Threads.isVirtual(thread)) {
             return isDefining(thread.getStackTrace());
         }
-        for (int t = 0; t < all.threads().length; t++) {
-            if (all.threads()[t] == thread) {
-                return all.traces()[t] != null && isDefining(all.traces()[t]);
+        for (int t = 0; t < all.threads.length; t++) {
+            if (all.threads[t] == thread) {
+                return all.traces[t] != null && isDefining(all.traces[t]);
             }
         }
         return false;

@@ -126,14 +126,17 @@ final class Feeder extends GuestThread {
     /** As jdk.net.ExtendedSocketOptions has them, in seconds; by name, as a runtime image may be without the module. */
     @SuppressWarnings("unchecked")
     private static void keepAlive(SocketChannel opened, SocketOption<?> option) throws IOException {
-        int value = switch (option.name()) {
-            case "TCP_KEEPIDLE" -> 10;
-            case "TCP_KEEPINTERVAL" -> 5;
-            case "TCP_KEEPCOUNT" -> 3;
-            default -> 0;
-        };
-        if (value > 0) {
-            opened.setOption((SocketOption<Integer>) option, value);
+        switch (option.name()) {
+            case "TCP_KEEPIDLE":
+                opened.setOption((SocketOption<Integer>) option, 10);
+                break;
+            case "TCP_KEEPINTERVAL":
+                opened.setOption((SocketOption<Integer>) option, 5);
+                break;
+            case "TCP_KEEPCOUNT":
+                opened.setOption((SocketOption<Integer>) option, 3);
+                break;
+            default: // keeps its value
         }
     }
 

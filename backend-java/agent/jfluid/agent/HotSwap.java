@@ -546,14 +546,14 @@ final class HotSwap {
         } catch (Throwable t) {
             Class<?> suspect = shown;
             shown = null;
-            if (restoring && t instanceof OutOfMemoryError full) {
-                throw full;
+            if (restoring && t instanceof OutOfMemoryError) {
+                throw (OutOfMemoryError) t;
             }
             if (restoring && t instanceof InternalError && t.getMessage() == null && !hasRoom()) {
                 throw new OutOfMemoryError(); // the JVM has had no memory to say so
             }
             if (t instanceof VirtualMachineError && !(t instanceof InternalError)) {
-                String why = t instanceof OutOfMemoryError full && isMetaspace(full) ? NO_METASPACE : t.toString();
+                String why = t instanceof OutOfMemoryError && isMetaspace((OutOfMemoryError) t) ? NO_METASPACE : t.toString();
                 for (Class<?> c : batch) {
                     failed.put(c, why);
                 }

@@ -176,8 +176,8 @@ final class Link implements AutoCloseable {
                     if (in.capacity() > USUAL && in.position() < USUAL) {
                         shrink();
                     }
-                    if (message instanceof Object[] items) {
-                        return items;
+                    if (message instanceof Object[]) {
+                        return (Object[]) message;
                     }
                     throw new MessagePack.Malformed("array expected");
                 }

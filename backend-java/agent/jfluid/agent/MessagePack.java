@@ -30,35 +30,39 @@ final class MessagePack {
     private static void write(ByteArrayOutputStream out, Object value) {
         if (value == null) {
             out.write(0xc0);
-        } else if (value instanceof Boolean b) {
-            out.write(b ? 0xc3 : 0xc2);
+        } else if (value instanceof Boolean) {
+            out.write((Boolean) value ? 0xc3 : 0xc2);
         } else if (value instanceof Integer || value instanceof Long || value instanceof Short) {
             integer(out, ((Number) value).longValue());
-        } else if (value instanceof Double d) {
+        } else if (value instanceof Double) {
             out.write(0xcb);
-            big(out, Double.doubleToLongBits(d), 8);
-        } else if (value instanceof String s) {
-            byte[] utf8 = s.getBytes(StandardCharsets.UTF_8);
+            big(out, Double.doubleToLongBits((Double) value), 8);
+        } else if (value instanceof String) {
+            byte[] utf8 = ((String) value).getBytes(StandardCharsets.UTF_8);
             if (utf8.length < 32) {
                 out.write(0xa0 | utf8.length);
             } else {
                 header(out, utf8.length, 0xd9, 0xda, 0xdb);
             }
             out.write(utf8, 0, utf8.length);
-        } else if (value instanceof byte[] bytes) {
+        } else if (value instanceof byte[]) {
+            byte[] bytes = (byte[]) value;
             header(out, bytes.length, 0xc4, 0xc5, 0xc6);
             out.write(bytes, 0, bytes.length);
-        } else if (value instanceof int[] ints) {
+        } else if (value instanceof int[]) {
+            int[] ints = (int[]) value;
             array(out, ints.length);
             for (int i : ints) {
                 integer(out, i);
             }
-        } else if (value instanceof Object[] items) {
+        } else if (value instanceof Object[]) {
+            Object[] items = (Object[]) value;
             array(out, items.length);
             for (Object item : items) {
                 write(out, item);
             }
-        } else if (value instanceof List<?> items) {
+        } else if (value instanceof List) {
+            List<?> items = (List<?>) value;
             array(out, items.size());
             for (Object item : items) {
                 write(out, item);
@@ -118,8 +122,8 @@ final class MessagePack {
     }
 
     static long asLong(Object value) {
-        if (value instanceof Number n) {
-            return n.longValue();
+        if (value instanceof Number) {
+            return ((Number) value).longValue();
         }
         throw new Malformed("number expected");
     }

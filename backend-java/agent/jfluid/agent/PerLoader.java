@@ -28,7 +28,7 @@ final class PerLoader<V> {
                 return true; // all that is left of a loader that has gone
             }
             ClassLoader loader = get();
-            return loader != null && o instanceof Key k && k.refersTo(loader);
+            return loader != null && o instanceof Key && ((Key) o).refersTo(loader);
         }
 
         @Override

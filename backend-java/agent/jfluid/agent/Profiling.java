@@ -84,8 +84,8 @@ final class Profiling extends JFluid1Contexts.Reporter {
     /** A thread short of stack or memory tries again later; a Thread.stop() was meant for the application. */
     @SuppressWarnings("removal")
     private int failed(Throwable t) {
-        if (t instanceof ThreadDeath stop) {
-            throw stop;
+        if (t instanceof ThreadDeath) {
+            throw (ThreadDeath) t;
         }
         if (t instanceof VirtualMachineError) {
             return SOON;

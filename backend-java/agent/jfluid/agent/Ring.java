@@ -204,10 +204,10 @@ final class Ring {
                 inside |= ring.threads != null && JFluid1Threads.anyoneInside(ring.threads);
             }
             Stacks all = Stacks.take();
-            for (int t = 0; t < all.threads().length; t++) {
+            for (int t = 0; t < all.threads.length; t++) {
                 // One of ours that the session has left behind may yet write; the present one does not.
-                boolean isOther = all.threads()[t] != Thread.currentThread();
-                inside |= isOther && all.traces()[t] != null && isInside(all.traces()[t]);
+                boolean isOther = all.threads[t] != Thread.currentThread();
+                inside |= isOther && all.traces[t] != null && isInside(all.traces[t]);
             }
             if (!inside) {
                 return true;

@@ -49,6 +49,16 @@ final class Session extends GuestThread {
     private static final long DISMISSAL_LOOK_MILLIS = 20;
     /** While a redefinition runs that something has to wait for. */
     private static final long SWAPPING_LOOK_MILLIS = 10;
+    /**
+     * What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. Answers to a load hook come behind
+     * names and frames, and the redefinition may wait for that hook.
+     */
+    private static final Set<String> WHILE_SWAPPING = Set.of(
+            "loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "bareTimes", "restore", "detach");
+    /** What may still be asked once every method has its own code back. */
+    private static final Set<String> WHILE_LEAVING = Set.of(
+            "restore", "detach", "status", "loadedClasses", "vmLibrary", "mirrorWords", "peek", "loadHook", "reflected",
+            "bareTimes", "inside", "names", "frames");
 
     /** Null where the client is elsewhere, and nothing is shared with it. */
     private final Path dir;
@@ -342,10 +352,10 @@ final class Session extends GuestThread {
                         : hotSwap.prepareBack(ints(message[2]))));
                 return;
             }
-            if (swapping != null && !mayInterrupt(op)) {
+            if (swapping != null && !WHILE_SWAPPING.contains(op)) {
                 finishSwapping(); // the client knows to wait before it asks
             }
-            if (left && !mayFollow(op)) {
+            if (left && !WHILE_LEAVING.contains(op)) {
                 throw new IOException("the session is over");
             }
             reply = command(op, message);
@@ -669,24 +679,6 @@ final class Session extends GuestThread {
         }
     }
 
-    /** What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. */
-    private static boolean mayInterrupt(String op) {
-        return switch (op) {
-            // Answers to a load hook come behind names and frames, and the redefinition may wait for that hook.
-            case "loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "bareTimes", "restore", "detach" -> true;
-            default -> false;
-        };
-    }
-
-    /** What may still be asked once every method has its own code back. */
-    private static boolean mayFollow(String op) {
-        return switch (op) {
-            case "restore", "detach", "status", "loadedClasses", "vmLibrary", "mirrorWords", "peek", "loadHook", "reflected",
-                "bareTimes", "inside", "names", "frames" -> true;
-            default -> false;
-        };
-    }
-
     private void finishSwapping() throws IOException {
         if (swapping != null) {
             awaitSwapping();
@@ -710,8 +702,8 @@ final class Session extends GuestThread {
         Swapping it = swapping;
         Map<Integer, String> refused = hotSwap.conclude(it.swap); // with no memory for it: restore() drops it
         swapping = null;
-        if (it.failure instanceof Error e) {
-            throw e;
+        if (it.failure instanceof Error) {
+            throw (Error) it.failure;
         }
         if (it.swap.isOutOfMetaspace) {
             problem = HotSwap.NO_METASPACE;
@@ -804,38 +796,29 @@ final class Session extends GuestThread {
         }
         for (JFluid1Requests.Request r = inOrder; r != null; r = r.next) {
             switch (r.kind) {
-                case JFluid1Requests.Request.FIRST_INVOCATION -> link.send(new Object[] {0, "first", r.value});
-                case JFluid1Requests.Request.REFLECTION -> {
-                    int number = ++nextHook;
-                    openReflections.put(number, r);
-                    if (r.subject instanceof java.lang.reflect.Executable e) {
-                        link.send(new Object[] {
-                            0, "reflect", number, classes.id(e.getDeclaringClass()),
-                            e instanceof java.lang.reflect.Constructor ? "<init>" : e.getName(), descriptor(e)
-                        });
-                    } else {
-                        String selector = (String) r.extra;
-                        int at = selector.indexOf('(');
-                        link.send(new Object[] {
-                            0, "reflect", number, classes.id((Class<?>) r.subject),
-                            selector.substring(0, at), selector.substring(at)
-                        });
-                    }
-                }
-                case JFluid1Requests.Request.HIDDEN_CLASS -> {
+                case JFluid1Requests.Request.FIRST_INVOCATION:
+                    link.send(new Object[] {0, "first", r.value});
+                    break;
+                case JFluid1Requests.Request.REFLECTION:
+                    askReflected(r);
+                    break;
+                case JFluid1Requests.Request.HIDDEN_CLASS: {
                     int number = ++nextHook;
                     openReflections.put(number, r);
                     link.send(new Object[] {0, "hiddenClass", number, classes.id((Class<?>) r.subject), r.extra});
+                    break;
                 }
-                case JFluid1Requests.Request.CHANGED_CLASS ->
+                case JFluid1Requests.Request.CHANGED_CLASS:
                     link.send(new Object[] {0, "changed", classes.id((Class<?>) r.subject)});
-                case JFluid1Requests.Request.WAITED_CLASS -> {
+                    break;
+                case JFluid1Requests.Request.WAITED_CLASS: {
                     JFluid1Waits.Waited it = (JFluid1Waits.Waited) r.subject;
                     String name = it.named.getName();
                     it.named = null;
                     link.send(new Object[] {0, "waited", it.id, it.kind, it.itself, name});
+                    break;
                 }
-                case JFluid1Requests.Request.CLASS_LOADING -> {
+                case JFluid1Requests.Request.CLASS_LOADING: {
                     Loading loading = (Loading) r.subject;
                     int number = ++nextHook;
                     openHooks.put(number, r);
@@ -843,9 +826,30 @@ final class Session extends GuestThread {
                         0, "classLoading", number, classes.announced(loading.loader, loading.name),
                         classes.loaderId(loading.loader), loading.name, loading.bytes, loading.urgent
                     });
+                    break;
                 }
-                default -> throw new IllegalStateException("request " + r.kind);
+                default:
+                    throw new IllegalStateException("request " + r.kind);
             }
+        }
+    }
+
+    private void askReflected(JFluid1Requests.Request r) throws IOException {
+        int number = ++nextHook;
+        openReflections.put(number, r);
+        if (r.subject instanceof java.lang.reflect.Executable) {
+            java.lang.reflect.Executable e = (java.lang.reflect.Executable) r.subject;
+            link.send(new Object[] {
+                0, "reflect", number, classes.id(e.getDeclaringClass()),
+                e instanceof java.lang.reflect.Constructor ? "<init>" : e.getName(), descriptor(e)
+            });
+        } else {
+            String selector = (String) r.extra;
+            int at = selector.indexOf('(');
+            link.send(new Object[] {
+                0, "reflect", number, classes.id((Class<?>) r.subject),
+                selector.substring(0, at), selector.substring(at)
+            });
         }
     }
 
@@ -855,9 +859,8 @@ final class Session extends GuestThread {
             text.append(p.descriptorString());
         }
         text.append(')');
-        return e instanceof java.lang.reflect.Method m
-                ? text.append(m.getReturnType().descriptorString()).toString()
-                : text.append('V').toString();
+        Class<?> returned = e instanceof java.lang.reflect.Method ? ((java.lang.reflect.Method) e).getReturnType() : void.class;
+        return text.append(returned.descriptorString()).toString();
     }
 
     /** Another agent is at work: its thread does not wait, so until the client has answered calls may be missed. */
@@ -873,8 +876,20 @@ final class Session extends GuestThread {
 
     // ---- the class-load hook (report, sections 6.1 step 3 and 6.2 step 5) ----
 
-    /** @param urgent on the thread of a redefinition */
-    private record Loading(ClassLoader loader, String name, byte[] bytes, boolean urgent) {}
+    private static final class Loading {
+        final ClassLoader loader;
+        final String name;
+        final byte[] bytes;
+        /** On the thread of a redefinition. */
+        final boolean urgent;
+
+        Loading(ClassLoader loader, String name, byte[] bytes, boolean urgent) {
+            this.loader = loader;
+            this.name = name;
+            this.bytes = bytes;
+            this.urgent = urgent;
+        }
+    }
 
     /** Runs on the loading thread: asks the client, for a bounded time, what to do with the class. */
     private byte[] loading(ClassLoader loader, String name, ProtectionDomain domain, byte[] bytes) {

@@ -10,6 +10,12 @@ import java.util.SortedMap;
 final class Splicer {
     private Splicer() {}
 
+    private static final int UTF8 = 1;
+    private static final int LONG = 5;
+    private static final int DOUBLE = 6;
+    /** Bytes of a constant by its tag (JVMS 4.4), the tag included; of a text without its characters. 0: there is no such tag. */
+    private static final byte[] SIZES = {0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3};
+
     /**
      * @param base        the class file
      * @param poolEntries constant-pool slots that `pool` takes
@@ -22,24 +28,20 @@ final class Splicer {
         int code = 0;
         for (int i = 1; i < count; i++) {
             int tag = base[poolEnd] & 0xff;
-            switch (tag) {
-                case 1 -> {
-                    int length = u2(base, poolEnd + 1);
-                    if (length == 4 && base[poolEnd + 3] == 'C' && base[poolEnd + 4] == 'o'
-                            && base[poolEnd + 5] == 'd' && base[poolEnd + 6] == 'e') {
-                        code = i;
-                    }
-                    poolEnd += 3 + length;
-                }
-                case 3, 4, 9, 10, 11, 12, 17, 18 -> poolEnd += 5;
-                case 5, 6 -> {
-                    poolEnd += 9;
-                    i++;
-                }
-                case 7, 8, 16, 19, 20 -> poolEnd += 3;
-                case 15 -> poolEnd += 4;
-                default -> throw new IllegalArgumentException("constant pool tag " + tag);
+            int size = tag < SIZES.length ? SIZES[tag] : 0;
+            if (size == 0) {
+                throw new IllegalArgumentException("constant pool tag " + tag);
             }
+            if (tag == UTF8) {
+                int length = u2(base, poolEnd + 1);
+                if (length == 4 && base[poolEnd + 3] == 'C' && base[poolEnd + 4] == 'o' && base[poolEnd + 5] == 'd'
+                        && base[poolEnd + 6] == 'e') {
+                    code = i;
+                }
+                size += length;
+            }
+            i += tag == LONG || tag == DOUBLE ? 1 : 0; // these take two places
+            poolEnd += size;
         }
         if (count + poolEntries > 65535) {
             throw new IllegalArgumentException("constant pool would pass 65535 entries");

@@ -4,12 +4,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/**
- * The stacks of platform threads at one moment.
- *
- * @param traces in the order of `threads`; null where the thread has ended
- */
-record Stacks(Thread[] threads, StackTraceElement[][] traces) {
+/** The stacks of platform threads at one moment. */
+final class Stacks {
+    final Thread[] threads;
+    /** In the order of `threads`; null where the thread has ended. */
+    final StackTraceElement[][] traces;
+
+    private Stacks(Thread[] threads, StackTraceElement[][] traces) {
+        this.threads = threads;
+        this.traces = traces;
+    }
+
     /** Of all. */
     static Stacks take() {
         return of(null);

@@ -511,7 +511,7 @@ public final class JFluid1 {
     /** Follows Array.newInstance(Class, int[]). */
     public static void allocatedArraysOf(Object array) {
         int dimensions = 0;
-        for (Object a = array; a != null; a = a instanceof Object[] inner && inner.length > 0 ? inner[0] : null) {
+        for (Object a = array; a != null; a = ((Object[]) a)[0]) {
             dimensions++;
             if (lengthOf(a) == 0 || !(a instanceof Object[])) {
                 break;

@@ -172,33 +172,33 @@ public final class JFluid1Allocations {
 
     /** -1 if it is no array. */
     static int lengthOf(Object o) {
-        if (o instanceof Object[] a) {
-            return a.length;
+        if (o instanceof Object[]) {
+            return ((Object[]) o).length;
         }
-        if (o instanceof byte[] a) {
-            return a.length;
+        if (o instanceof byte[]) {
+            return ((byte[]) o).length;
         }
         return o.getClass().isArray() ? lengthOfOther(o) : -1;
     }
 
     private static int lengthOfOther(Object o) {
-        if (o instanceof int[] a) {
-            return a.length;
+        if (o instanceof int[]) {
+            return ((int[]) o).length;
         }
-        if (o instanceof char[] a) {
-            return a.length;
+        if (o instanceof char[]) {
+            return ((char[]) o).length;
         }
-        if (o instanceof long[] a) {
-            return a.length;
+        if (o instanceof long[]) {
+            return ((long[]) o).length;
         }
-        if (o instanceof double[] a) {
-            return a.length;
+        if (o instanceof double[]) {
+            return ((double[]) o).length;
         }
-        if (o instanceof boolean[] a) {
-            return a.length;
+        if (o instanceof boolean[]) {
+            return ((boolean[]) o).length;
         }
-        if (o instanceof float[] a) {
-            return a.length;
+        if (o instanceof float[]) {
+            return ((float[]) o).length;
         }
         return ((short[]) o).length;
     }

@@ -14,6 +14,7 @@ public final class JFluid1Memory {
     static final long OBJECTS_AT = base("ARRAY_OBJECT_BASE_OFFSET");
     static final long OBJECT_BYTES = base("ARRAY_OBJECT_INDEX_SCALE");
     private static final long LOADER_NAME = U.objectFieldOffset(ClassLoader.class, "name");
+    private static final long BUFFER_ADDRESS = U.objectFieldOffset(java.nio.Buffer.class, "address");
 
     /** These constants are int up to JDK 24 and long from 25 on: one class file must do for both. */
     static long base(String constant) {
@@ -40,7 +41,7 @@ public final class JFluid1Memory {
     }
 
     public static long address(java.nio.ByteBuffer mapped) {
-        return ((sun.nio.ch.DirectBuffer) mapped).address();
+        return U.getLong(mapped, BUFFER_ADDRESS);
     }
 
     public static void unmap(java.nio.ByteBuffer mapped) {

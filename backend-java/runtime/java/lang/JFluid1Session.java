@@ -134,8 +134,8 @@ public final class JFluid1Session {
     /** A failure of ours ends here, but a Thread.stop() (up to JDK 19) was meant for the application. */
     @SuppressWarnings("removal")
     static void passOn(Throwable t) {
-        if (t instanceof ThreadDeath stop) {
-            throw stop;
+        if (t instanceof ThreadDeath) {
+            throw (ThreadDeath) t;
         }
     }
 
