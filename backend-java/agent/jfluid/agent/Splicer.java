@@ -25,7 +25,7 @@ final class Splicer {
     static byte[] splice(byte[] base, int poolEntries, byte[] pool, SortedMap<Integer, byte[]> bodies) {
         int count = u2(base, 8);
         int poolEnd = 10;
-        int code = 0;
+        boolean[] isCode = new boolean[count]; // the name may be in the pool more than once
         for (int i = 1; i < count; i++) {
             int tag = base[poolEnd] & 0xff;
             int size = tag < SIZES.length ? SIZES[tag] : 0;
@@ -34,10 +34,8 @@ final class Splicer {
             }
             if (tag == UTF8) {
                 int length = u2(base, poolEnd + 1);
-                if (length == 4 && base[poolEnd + 3] == 'C' && base[poolEnd + 4] == 'o' && base[poolEnd + 5] == 'd'
-                        && base[poolEnd + 6] == 'e') {
-                    code = i;
-                }
+                isCode[i] = length == 4 && base[poolEnd + 3] == 'C' && base[poolEnd + 4] == 'o' && base[poolEnd + 5] == 'd'
+                        && base[poolEnd + 6] == 'e';
                 size += length;
             }
             i += tag == LONG || tag == DOUBLE ? 1 : 0; // these take two places
@@ -76,7 +74,7 @@ final class Splicer {
             at += 8;
             for (int a = 0; a < attributes; a++) {
                 int length = u4(base, at + 2);
-                if (u2(base, at) == code) {
+                if (isCode[u2(base, at)]) {
                     out.copy(base, copied, at + 2);
                     out.u4(body.length);
                     out.copy(body, 0, body.length);

@@ -78,7 +78,7 @@ final class VmMemory implements AutoCloseable {
             if (address <= 0) {
                 continue;
             }
-            if (address < begin || address + length > end) {
+            if (address < begin || end - address < length) { // their sum might be too large
                 begin = address & -PAGE;
                 end = begin + readWindow(begin, (int) Math.max(WINDOW, address - begin + length));
             }

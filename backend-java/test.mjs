@@ -1,0 +1,87 @@
+// Tests the Java parts that need no target: one javac of agent, runtime and their tests, and one JVM.
+//
+// The runtime and what tests it are a part of java.base there (--patch-module), as in a target; the agent and its
+// tests lie on the class path. The harness is seen by both.
+
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findJdk, javaSources } from './jdk.mjs'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const jdk = findJdk()
+if (jdk === null) {
+  console.error('jfluid: cannot test the agent: no JDK 17 or newer found')
+  console.error('  Install a JDK, or point JAVA_HOME at one.')
+  process.exit(72) // EX_OSFILE, src/base/errors.ts
+}
+
+const folders = ['runtime', 'runtime-stubs', 'agent', 'test/check', 'test/runtime', 'test/agent']
+const dirs = folders.map((folder) => join(here, folder))
+const tests = dirs.flatMap((dir) =>
+  javaSources(dir)
+    .filter((file) => file.endsWith('Test.java'))
+    .map((file) => relative(dir, file).slice(0, -'.java'.length).split(sep).join('.')),
+)
+
+/** @returns the exit status; output goes where ours does */
+function run(command, args) {
+  const { status, signal, error } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+  if (error) throw error
+  if (signal !== null) console.error(`jfluid: ${command} was ended by ${signal}`)
+  return status ?? 70 // EX_SOFTWARE
+}
+
+const work = mkdtempSync(join(tmpdir(), 'jfluid-java-tests-'))
+try {
+  const [base, path] = [join(work, 'base'), join(work, 'path')]
+  // The agent is compiled as a part of java.base only here, so that one javac is enough.
+  const modules = 'java.instrument,java.management,jdk.management'
+  const options = [
+    '-g',
+    '-proc:none',
+    '-Xlint:-options',
+    '-XDstringConcat=inline',
+    '-source',
+    '11',
+    '-target',
+    '11',
+  ]
+  const access = ['--add-modules', modules, '--add-reads', `java.base=${modules}`]
+  const patch = ['--patch-module', `java.base=${dirs.join(delimiter)}`]
+  const quick = ['-J-XX:TieredStopAtLevel=1', '-J-XX:+UseSerialGC']
+  process.exitCode = run(jdk.javac, [
+    ...quick,
+    ...options,
+    ...access,
+    ...patch,
+    '-d',
+    base,
+    ...dirs.flatMap(javaSources),
+  ])
+  if (process.exitCode === 0) {
+    rmSync(join(base, 'jdk'), { recursive: true })
+    mkdirSync(join(path, 'jfluid'), { recursive: true })
+    for (const name of ['agent', 'api']) renameSync(join(base, 'jfluid', name), join(path, 'jfluid', name))
+    const exported = ['jdk.internal.misc', 'jfluid.check'].flatMap((name) => [
+      '--add-exports',
+      `java.base/${name}=ALL-UNNAMED`,
+    ])
+    process.exitCode = run(jdk.java, [
+      '-XX:TieredStopAtLevel=1',
+      '-XX:+UseSerialGC',
+      '-Xmx256m',
+      '--patch-module',
+      `java.base=${base}`,
+      ...exported,
+      '-cp',
+      path,
+      'jfluid.check.Main',
+      ...tests,
+    ])
+  }
+} finally {
+  rmSync(work, { recursive: true, force: true })
+}

@@ -1,0 +1,199 @@
+package jfluid.agent;
+
+import java.lang.instrument.ClassDefinition;
+import java.lang.instrument.ClassFileTransformer;
+import java.lang.instrument.Instrumentation;
+import java.lang.instrument.UnmodifiableClassException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.jar.JarFile;
+
+/**
+ * The part of a JVM that the agent's classes use, as HotSpot does it: a retransformation shows one class after the other,
+ * beginning with its base bytes, refuses all of them for the first that it does not take, and shows none behind that one.
+ * Its classes are real ones; what it makes of them is only written down.
+ */
+final class FakeJvm implements Instrumentation {
+    /** In the order in which they were loaded, with their base bytes. */
+    private final Map<Class<?>, byte[]> base = new LinkedHashMap<>();
+    /** What was made of them. */
+    private final Map<Class<?>, byte[]> present = new IdentityHashMap<>();
+    private final List<ClassFileTransformer> transformers = new ArrayList<>();
+    /** Refused when their bytes have been shown and are not the base bytes. */
+    final Set<Class<?>> rejected = new HashSet<>();
+    /** Refused before they are shown, as JDK 25 does with a class that it cannot link. */
+    final Set<Class<?>> unseen = new HashSet<>();
+    final Set<Class<?>> unmodifiable = new HashSet<>();
+    /** Thrown by the next retransformation, once. */
+    Error next;
+    /** Retransformations so far. */
+    int calls;
+    /** Classes in them, all together. */
+    int handed;
+
+    /** Loads it: from now on it is there. */
+    Class<?> load(ClassBytes.Loader loader, byte[] bytes) {
+        Class<?> c = loader.define(bytes);
+        base.put(c, bytes);
+        return c;
+    }
+
+    void add(Class<?> c, byte[] bytes) {
+        base.put(c, bytes);
+    }
+
+    void unload(Class<?> c) {
+        base.remove(c);
+    }
+
+    /** Another agent has changed it for good. */
+    void changeBase(Class<?> c, byte[] bytes) {
+        base.put(c, bytes);
+    }
+
+    /** Its bytes as they are now. */
+    byte[] bytesOf(Class<?> c) {
+        return present.getOrDefault(c, base.get(c));
+    }
+
+    boolean hasOwnCode(Class<?> c) {
+        return bytesOf(c) == base.get(c);
+    }
+
+    @Override
+    public void addTransformer(ClassFileTransformer transformer, boolean canRetransform) {
+        transformers.add(transformer);
+    }
+
+    @Override
+    public void addTransformer(ClassFileTransformer transformer) {
+        transformers.add(transformer);
+    }
+
+    @Override
+    public boolean removeTransformer(ClassFileTransformer transformer) {
+        return transformers.remove(transformer);
+    }
+
+    @Override
+    public void retransformClasses(Class<?>... classes) throws UnmodifiableClassException {
+        synchronized (this) {
+            calls++;
+            handed += classes.length;
+        }
+        if (next != null) {
+            Error thrown = next;
+            next = null;
+            throw thrown;
+        }
+        Map<Class<?>, byte[]> made = new IdentityHashMap<>();
+        for (Class<?> c : classes) {
+            if (unmodifiable.contains(c)) {
+                throw new UnmodifiableClassException();
+            }
+        }
+        for (Class<?> c : classes) {
+            if (unseen.contains(c)) {
+                throw new NoClassDefFoundError("what " + c.getName() + " needs");
+            }
+            byte[] bytes = base.get(c);
+            for (ClassFileTransformer transformer : transformers) {
+                byte[] changed = transform(transformer, c, bytes);
+                bytes = changed == null ? bytes : changed;
+            }
+            if (bytes.length < 10) {
+                throw new ClassFormatError();
+            }
+            if (rejected.contains(c) && bytes != base.get(c)) {
+                throw new VerifyError(c.getName());
+            }
+            made.put(c, bytes);
+        }
+        synchronized (this) {
+            present.putAll(made);
+        }
+    }
+
+    /** A transformer's exception is swallowed. */
+    private static byte[] transform(ClassFileTransformer transformer, Class<?> c, byte[] bytes) {
+        try {
+            return transformer.transform(c.getClassLoader(), c.getName().replace('.', '/'), c, null, bytes);
+        } catch (Throwable swallowed) {
+            return null;
+        }
+    }
+
+    @Override
+    public boolean isModifiableClass(Class<?> c) {
+        return !unmodifiable.contains(c);
+    }
+
+    @Override
+    public Class<?>[] getAllLoadedClasses() {
+        return base.keySet().toArray(new Class<?>[0]);
+    }
+
+    @Override
+    public boolean isRetransformClassesSupported() {
+        return true;
+    }
+
+    // What the agent's tested classes do not ask for.
+
+    @Override
+    public boolean isRedefineClassesSupported() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void redefineClasses(ClassDefinition... definitions) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Class<?>[] getInitiatedClasses(ClassLoader loader) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public long getObjectSize(Object o) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void appendToBootstrapClassLoaderSearch(JarFile jar) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void appendToSystemClassLoaderSearch(JarFile jar) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public boolean isNativeMethodPrefixSupported() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void setNativeMethodPrefix(ClassFileTransformer transformer, String prefix) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void redefineModule(
+            Module module, Set<Module> reads, Map<String, Set<Module>> exports, Map<String, Set<Module>> opens,
+            Set<Class<?>> uses, Map<Class<?>, List<Class<?>>> provides) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public boolean isModifiableModule(Module module) {
+        throw new UnsupportedOperationException();
+    }
+}

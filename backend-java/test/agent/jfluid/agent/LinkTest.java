@@ -1,0 +1,228 @@
+package jfluid.agent;
+
+import static jfluid.check.Check.equal;
+import static jfluid.check.Check.raises;
+import static jfluid.check.Check.that;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Frames of a client: whole, in pieces, and malformed. */
+final class LinkTest {
+    private static final int USUAL = 64 << 10;
+
+    /** A link, and the client's end of it. */
+    private static final class Pair implements AutoCloseable {
+        private final Path dir = Files.createTempDirectory("jfluid-link-");
+        private final Path socket = dir.resolve("link");
+        private final ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        final Link link;
+        final SocketChannel client;
+
+        Pair() throws IOException {
+            server.bind(UnixDomainSocketAddress.of(socket));
+            link = new Link(socket, "token");
+            client = server.accept();
+            ByteBuffer token = ByteBuffer.allocate(5);
+            while (token.hasRemaining()) {
+                client.read(token);
+            }
+            equal("token", new String(token.array(), StandardCharsets.US_ASCII));
+        }
+
+        void send(ByteBuffer bytes) throws IOException {
+            while (bytes.hasRemaining()) {
+                client.write(bytes);
+            }
+        }
+
+        /** The next message; null if there is none although all has arrived. */
+        Object[] receive() throws IOException {
+            link.await(200);
+            return link.receive();
+        }
+
+        @Override
+        public void close() throws IOException {
+            link.close();
+            client.close();
+            server.close();
+            Files.delete(socket);
+            Files.delete(dir);
+        }
+    }
+
+    private static ByteBuffer frame(Object message) {
+        byte[] body = MessagePack.pack(message);
+        return length(body.length, body);
+    }
+
+    private static ByteBuffer length(int length, byte[] body) {
+        return ByteBuffer.allocate(4 + body.length).order(ByteOrder.LITTLE_ENDIAN).putInt(length).put(body).flip();
+    }
+
+    static void messagesComeOutWholeAndInOrder() throws IOException {
+        try (Pair pair = new Pair()) {
+            ByteBuffer three = ByteBuffer.allocate(1000);
+            three.put(frame(new Object[] {1, "a"})).put(frame(new Object[0])).put(frame(new Object[] {2, new byte[] {9}}));
+            pair.send(three.flip());
+            equal(new Object[] {1L, "a"}, pair.receive());
+            equal(new Object[0], pair.link.receive());
+            equal(new Object[] {2L, new byte[] {9}}, pair.link.receive());
+            equal(null, pair.link.receive());
+        }
+    }
+
+    static void aMessageInPiecesIsReadWhenComplete() throws IOException {
+        try (Pair pair = new Pair()) {
+            ByteBuffer whole = frame(new Object[] {1, "text", new byte[10]});
+            while (whole.remaining() > 1) {
+                pair.send(ByteBuffer.wrap(new byte[] {whole.get()}));
+                equal(null, pair.receive());
+            }
+            pair.send(whole);
+            equal(new Object[] {1L, "text", new byte[10]}, pair.receive());
+        }
+    }
+
+    static void theBufferShrinksAfterALargeMessage() throws Exception {
+        try (Pair pair = new Pair()) {
+            equal((long) USUAL, pair.link.heapBytes());
+            byte[] large = new byte[5 << 20];
+            large[large.length - 1] = 7;
+            ByteBuffer two = ByteBuffer.allocate(large.length + 1000);
+            two.put(frame(new Object[] {large})).put(frame(new Object[] {"next"})).flip();
+            Thread speaking = new Thread(() -> {
+                try {
+                    pair.send(two);
+                } catch (IOException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            speaking.start();
+            Object[] message = null;
+            while (message == null) {
+                message = pair.receive();
+            }
+            equal(new Object[] {large}, message);
+            speaking.join();
+            equal(new Object[] {"next"}, pair.receive());
+            equal((long) USUAL, pair.link.heapBytes());
+        }
+    }
+
+    static void aFalseLengthAllocatesNothing() throws IOException {
+        try (Pair pair = new Pair()) {
+            pair.send(length(200 << 20, new byte[1000]));
+            equal(null, pair.receive());
+            equal((long) USUAL, pair.link.heapBytes());
+        }
+    }
+
+    static void anImpossibleLengthIsMalformed() throws IOException {
+        for (int length : new int[] {-1, Integer.MIN_VALUE, Integer.MAX_VALUE, (256 << 20) + 1}) {
+            try (Pair pair = new Pair()) {
+                pair.send(length(length, new byte[4]));
+                raises(MessagePack.Malformed.class, pair::receive, String.valueOf(length));
+            }
+        }
+    }
+
+    static void aFrameWithoutAnArrayIsMalformed() throws IOException {
+        Object[] others = {"text", 5, null};
+        for (Object other : others) {
+            try (Pair pair = new Pair()) {
+                pair.send(frame(other));
+                raises(MessagePack.Malformed.class, pair::receive, String.valueOf(other));
+            }
+        }
+        try (Pair pair = new Pair()) {
+            pair.send(length(0, new byte[0]));
+            raises(MessagePack.Malformed.class, pair::receive, "an empty frame");
+        }
+    }
+
+    static void aClosedConnectionIsAnEndOfFile() throws IOException {
+        try (Pair pair = new Pair()) {
+            pair.send(frame(new Object[] {"last"}));
+            pair.client.close();
+            equal(new Object[] {"last"}, pair.receive());
+            raises(EOFException.class, pair::receive);
+        }
+    }
+
+    static void messagesAreSentAsFrames() throws IOException {
+        try (Pair pair = new Pair()) {
+            pair.link.send(new Object[] {3, true, "done"});
+            ByteBuffer in = ByteBuffer.allocate(frame(new Object[] {3, true, "done"}).remaining());
+            while (in.hasRemaining()) {
+                pair.client.read(in);
+            }
+            equal(frame(new Object[] {3, true, "done"}).array(), in.array());
+            that(!pair.link.hasUnsent(), "all was sent");
+        }
+    }
+
+    /** Nor may it fill the application's heap. */
+    static void aClientThatDoesNotReadDoesNotBlockTheAgent() throws IOException {
+        try (Pair pair = new Pair()) {
+            List<Object> sent = new ArrayList<>();
+            byte[] megabyte = new byte[1 << 20];
+            raises(IOException.class, () -> {
+                for (int i = 0; i < 100; i++) {
+                    pair.link.send(new Object[] {i, megabyte});
+                    sent.add(i);
+                }
+            });
+            that(sent.size() > 30 && sent.size() < 70, sent.size() + " MiB were sent or kept");
+            that(pair.link.hasUnsent(), "some of it waits");
+        }
+    }
+
+    static void unsentFramesFollowInOrder() throws Exception {
+        try (Pair pair = new Pair()) {
+            for (int i = 0; i < 20; i++) {
+                pair.link.send(new Object[] {i, new byte[100_000]});
+            }
+            that(pair.link.hasUnsent(), "some of it waits");
+            ByteBuffer in = ByteBuffer.allocate(20 * frame(new Object[] {0, new byte[100_000]}).remaining());
+            Thread reading = new Thread(() -> {
+                try {
+                    while (in.hasRemaining() && pair.client.read(in) >= 0) {
+                        // Until all is there.
+                    }
+                } catch (IOException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            reading.start();
+            while (pair.link.hasUnsent()) {
+                pair.link.await(1000);
+            }
+            reading.join();
+            in.flip();
+            for (int i = 0; i < 20; i++) {
+                ByteBuffer expected = frame(new Object[] {i, new byte[100_000]});
+                byte[] next = new byte[expected.remaining()];
+                in.get(next);
+                equal(expected.array(), next, "frame " + i);
+            }
+        }
+    }
+
+    static void aMissingSocketIsAnError() throws IOException {
+        Path none = Path.of(System.getProperty("java.io.tmpdir"), "jfluid-no-such-socket");
+        raises(IOException.class, () -> new Link(none, "token"));
+    }
+}

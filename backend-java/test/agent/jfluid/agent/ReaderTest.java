@@ -1,0 +1,118 @@
+package jfluid.agent;
+
+import static jfluid.check.Check.equal;
+import static jfluid.check.Check.that;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
+import jdk.internal.misc.Unsafe;
+
+/** What /proc says of the client's thread: here it is a thread of this JVM, with a name that is hard to read. */
+final class ReaderTest {
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final int START_FIELD = 22;
+
+    /** A thread that waits, or works, until it is let go. */
+    private static final class Client implements AutoCloseable {
+        final long ring = U.allocateMemory(JFluid1Layout.RING_STATES);
+        private final CountDownLatch ready = new CountDownLatch(1);
+        private volatile boolean works;
+        private volatile boolean over;
+        private volatile Path self;
+        private final Thread thread = new Thread("x) R 1 (Z) ") {
+            @Override
+            public void run() {
+                Thread.currentThread().setName(getName()); // the system knows it from here on
+                try {
+                    self = Path.of("/proc").resolve(Files.readSymbolicLink(Path.of("/proc/thread-self")));
+                } catch (IOException e) {
+                    throw new IllegalStateException(e);
+                }
+                ready.countDown();
+                while (!over) {
+                    if (!works) {
+                        java.util.concurrent.locks.LockSupport.parkNanos(1_000_000_000L);
+                    }
+                }
+            }
+        };
+
+        Client() throws IOException, InterruptedException {
+            thread.start();
+            ready.await();
+            String stat = Files.readString(self.resolve("stat"));
+            that(stat.contains("(x) R 1 (Z) )"), stat);
+            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+            U.setMemory(ring, JFluid1Layout.RING_STATES, (byte) 0);
+            U.putInt(ring + JFluid1Layout.RING_READER_PROCESS, Integer.parseInt(self.getName(1).toString()));
+            U.putInt(ring + JFluid1Layout.RING_READER_THREAD, Integer.parseInt(self.getFileName().toString()));
+            U.putInt(ring + JFluid1Layout.RING_READER_SINCE, Integer.parseInt(fields[START_FIELD - 3]));
+        }
+
+        /** Whether it comes to that, within a few seconds: the system may take a moment. */
+        static boolean becomes(java.util.function.BooleanSupplier what) {
+            long until = System.nanoTime() + 10_000_000_000L;
+            while (!what.getAsBoolean() && System.nanoTime() < until) {
+                Thread.onSpinWait();
+            }
+            return what.getAsBoolean();
+        }
+
+        void work(boolean on) {
+            works = on;
+            java.util.concurrent.locks.LockSupport.unpark(thread);
+        }
+
+        @Override
+        public void close() throws InterruptedException {
+            over = true;
+            work(false);
+            thread.join();
+            U.freeMemory(ring);
+        }
+    }
+
+    static void aRunningThreadWantsAProcessorAndAParkedOneDoesNot() throws Exception {
+        try (Client client = new Client()) {
+            Reader reader = new Reader(client.ring, false);
+            that(Client.becomes(() -> !reader.wantsProcessor()), "it waits");
+            client.work(true);
+            that(Client.becomes(reader::wantsProcessor), "it works");
+        }
+    }
+
+    static void aReusedThreadIdIsNotTheClient() throws Exception {
+        try (Client client = new Client()) {
+            client.work(true);
+            Reader reader = new Reader(client.ring, false);
+            that(Client.becomes(reader::wantsProcessor), "it works");
+            U.putInt(client.ring + JFluid1Layout.RING_READER_SINCE, 1);
+            that(!reader.wantsProcessor(), "it has begun at another time");
+            that(!reader.hasStopped(), "of another nothing is known");
+        }
+    }
+
+    static void aClientWithAHeartbeatIsNotStopped() throws Exception {
+        try (Client client = new Client()) {
+            Reader reader = new Reader(client.ring, false);
+            U.putInt(client.ring + JFluid1Layout.RING_HEARTBEAT, 5);
+            equal(5, reader.beat());
+            that(!reader.hasStopped(), "the first look");
+            that(!reader.hasStopped(), "it only waits");
+        }
+    }
+
+    static void theReasonOfAnEndIsInTheRing() throws Exception {
+        try (Client client = new Client()) {
+            Reader reader = new Reader(client.ring, false);
+            equal("the client did not answer for 250 ms", reader.whyEnded());
+            U.putInt(client.ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_STARVED);
+            equal("the client got no processor for 2 s", reader.whyEnded());
+            equal("nothing came from the client for some seconds", new Reader(client.ring, true).whyEnded());
+            reader.tellDismissed();
+            equal(JFluid1Layout.ENDED_DISMISSED, U.getInt(client.ring + JFluid1Layout.RING_ENDED));
+        }
+    }
+}

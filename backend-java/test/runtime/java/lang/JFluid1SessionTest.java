@@ -1,0 +1,67 @@
+package java.lang;
+
+import static java.lang.JFluid1Layout.*;
+import static jfluid.check.Check.equal;
+import static jfluid.check.Check.that;
+
+/** The states of methods and the counters of a session; each session resets them. */
+final class JFluid1SessionTest {
+    static void statesOfMethodsGrowWithTheirNumbers() {
+        try (TestSession session = new TestSession(10, 1)) {
+            session.ready(5);
+            JFluid1Session.methods(1_000_000);
+            equal(JFluid1Session.READY, JFluid1Session.state[5]);
+            equal(JFluid1Session.NEW, JFluid1Session.state[1_000_000]);
+            that(!JFluid1Session.isReady(1_000_000), "it was not asked for");
+            that(JFluid1Session.isReady(100_000_000), "of old code: nothing is to be asked");
+            that(!JFluid1Session.isOfAnother(1_000_000) && JFluid1Session.isOfAnother(1_000_001), "ids of this session");
+            JFluid1Session.methods(7);
+            that(!JFluid1Session.isOfAnother(1_000_000), "they do not become fewer");
+            JFluid1Session.ready(1_000_000);
+            that(JFluid1Session.isReady(1_000_000), "it is ready");
+        }
+        try (TestSession session = new TestSession(10, 1)) {
+            that(JFluid1Session.state.length > 1_000_000, "old code may ask of its ids");
+            equal(JFluid1Session.NEW, JFluid1Session.state[5]);
+            that(JFluid1Session.isOfAnother(101), "its ids are not of this session");
+        }
+    }
+
+    static void gapsAreCountedHereAndInTheRing() {
+        try (TestSession session = new TestSession(10, 1)) {
+            equal(0, JFluid1Session.gaps());
+            JFluid1Session.gap();
+            JFluid1Session.gap();
+            equal(2, JFluid1Session.gaps());
+            equal(2, session.header(RING_GAPS));
+        }
+        JFluid1Session.gap(); // without a ring
+    }
+
+    static void withoutAClientRootsStayClosed() {
+        try (TestSession session = new TestSession(10, 1)) {
+            JFluid1Session.disable();
+            JFluid1Session.open();
+            that(!JFluid1Session.isOpen(), "not enabled");
+            JFluid1Session.enable();
+            that(!JFluid1Session.isOpen(), "not opened");
+            JFluid1Session.open();
+            that(JFluid1Session.isOpen(), "both");
+        }
+        that(!JFluid1Session.isOpen() && !JFluid1Session.isEnabled(), "over");
+    }
+
+    static void onlyTheRedefiningThreadEndsARedefinition() throws InterruptedException {
+        try (TestSession session = new TestSession(10, 1)) {
+            Thread other = new Thread(() -> JFluid1Session.swapping(true));
+            other.start();
+            other.join();
+            that(JFluid1Session.swapping, "it runs");
+            JFluid1Session.swapping(false); // by one of an earlier session
+            that(JFluid1Session.swapping, "it still runs");
+            JFluid1Session.swapping(true);
+            JFluid1Session.swapping(false);
+            that(!JFluid1Session.swapping, "over");
+        }
+    }
+}

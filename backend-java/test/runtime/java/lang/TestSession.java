@@ -1,0 +1,263 @@
+package java.lang;
+
+import static java.lang.JFluid1Layout.*;
+
+import java.util.ArrayList;
+import java.util.List;
+import jdk.internal.misc.Unsafe;
+
+/**
+ * A session in this JVM, with the test as its client and its agent: the ring lies in the JVM's own memory, and what threads
+ * ask is answered at once, on the thread that asks. Threads count what they execute, so a test decides what their times are.
+ */
+final class TestSession implements AutoCloseable {
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final int CHUNKS_AT = RING_STATES + 4096;
+    /** Bits of a word above those of its ticks, without its kind. */
+    private static final int METHOD_MASK = 0x3fffff;
+
+    final int chunkBytes;
+    final int chunkCount;
+    final long ring;
+    /** All that has been asked, oldest first. */
+    final List<JFluid1Requests.Request> requests = new ArrayList<>();
+    /** Whether questions are answered. */
+    volatile boolean answers = true;
+    private final List<long[]> collected = new ArrayList<>();
+    private volatile Thread living;
+    private volatile boolean over;
+
+    /** @param words that a chunk has room for */
+    TestSession(int words, int chunkCount) {
+        this(words, chunkCount, true);
+    }
+
+    /** @param counts false for the clock of the machine */
+    TestSession(int words, int chunkCount, boolean counts) {
+        chunkBytes = CHUNK_EVENTS + words * EVENT_BYTES;
+        this.chunkCount = chunkCount;
+        long bytes = CHUNKS_AT + (long) chunkBytes * chunkCount;
+        ring = U.allocateMemory(bytes);
+        U.setMemory(ring, bytes, (byte) 0);
+        JFluid1Session.begin(ring, chunkBytes, chunkCount, CHUNKS_AT, this::woken, counts);
+        JFluid1Session.methods(100);
+        JFluid1Session.enable();
+        JFluid1Session.open();
+    }
+
+    private synchronized void woken() {
+        if (JFluid1Client.isDoubted()) {
+            // A client whose thread gets no processor for its heartbeat is excused, as by the agent; a silent one is not.
+            long excused = living == null ? 0 : 500_000_000L;
+            JFluid1Client.excuse(System.nanoTime() + excused, living != null);
+        }
+        if (!answers) {
+            return;
+        }
+        JFluid1Requests.Request inOrder = null;
+        for (JFluid1Requests.Request it = JFluid1Requests.takeRequests(); it != null; ) {
+            JFluid1Requests.Request next = it.next;
+            it.next = inOrder;
+            inOrder = it;
+            it = next;
+        }
+        for (JFluid1Requests.Request it = inOrder; it != null; it = it.next) {
+            requests.add(it);
+            if (it.kind == JFluid1Requests.Request.FIRST_INVOCATION) {
+                JFluid1Session.ready(it.value);
+            }
+            it.done = true;
+        }
+    }
+
+    /** These need not be asked for. */
+    void ready(int... ids) {
+        for (int id : ids) {
+            JFluid1Session.ready(id);
+        }
+    }
+
+    JFluid1Threads.ThreadInfo self() {
+        return JFluid1Threads.current();
+    }
+
+    int state(int chunk) {
+        return U.getIntVolatile(null, ring + RING_STATES + 4L * chunk);
+    }
+
+    void state(int chunk, int state) {
+        U.putIntVolatile(null, ring + RING_STATES + 4L * chunk, state);
+    }
+
+    int header(int offset) {
+        return U.getIntVolatile(null, ring + offset);
+    }
+
+    /** Moves the heartbeat once. */
+    void beat() {
+        U.getAndAddInt(null, ring + RING_HEARTBEAT, 1);
+    }
+
+    /** The heartbeat moves until the session ends. */
+    void live() {
+        living = new Thread(() -> {
+            while (!over) {
+                beat();
+                java.util.concurrent.locks.LockSupport.parkNanos(1_000_000L);
+            }
+        });
+        living.start();
+    }
+
+    private long chunk(int chunk) {
+        return ring + CHUNKS_AT + (long) chunk * chunkBytes;
+    }
+
+    int writer(int chunk) {
+        return U.getInt(chunk(chunk) + CHUNK_WRITER);
+    }
+
+    int sequence(int chunk) {
+        return U.getInt(chunk(chunk) + CHUNK_SEQUENCE);
+    }
+
+    long epoch(int chunk) {
+        return U.getLong(chunk(chunk) + CHUNK_EPOCH);
+    }
+
+    long[] words(int chunk) {
+        int count = 0;
+        int most = (chunkBytes - CHUNK_EVENTS) / EVENT_BYTES;
+        while (count < most && U.getLong(chunk(chunk) + CHUNK_EVENTS + count * 8L) != 0) {
+            count++;
+        }
+        long[] words = new long[count];
+        for (int i = 0; i < count; i++) {
+            words[i] = U.getLong(chunk(chunk) + CHUNK_EVENTS + i * 8L);
+        }
+        return words;
+    }
+
+    /** As the client gives it back: empty. */
+    void free(int chunk) {
+        U.setMemory(chunk(chunk), chunkBytes, (byte) 0);
+        state(chunk, CHUNK_FREE);
+    }
+
+    /** Reads the chunks that are full, oldest first for each writer, and gives them back. @return how many there were */
+    int collect() {
+        int count = 0;
+        for (int c = 0; c < chunkCount; c++) {
+            if (state(c) == CHUNK_FULL) {
+                long[] words = words(c);
+                long[] row = new long[words.length + 2];
+                row[0] = writer(c);
+                row[1] = sequence(c);
+                System.arraycopy(words, 0, row, 2, words.length);
+                collected.add(row);
+                free(c);
+                count++;
+            }
+        }
+        return count;
+    }
+
+    /** All words of one writer, those of chunks that were collected and those that are still there. */
+    long[] wordsOf(int writer) {
+        List<long[]> rows = new ArrayList<>(collected);
+        for (int c = 0; c < chunkCount; c++) {
+            if (state(c) != CHUNK_FREE) {
+                long[] words = words(c);
+                long[] row = new long[words.length + 2];
+                row[0] = writer(c);
+                row[1] = sequence(c);
+                System.arraycopy(words, 0, row, 2, words.length);
+                rows.add(row);
+            }
+        }
+        rows.removeIf(row -> row[0] != writer);
+        rows.sort((a, b) -> Long.compare(a[1], b[1]));
+        int count = 0;
+        for (long[] row : rows) {
+            count += row.length - 2;
+        }
+        long[] all = new long[count];
+        int at = 0;
+        for (long[] row : rows) {
+            System.arraycopy(row, 2, all, at, row.length - 2);
+            at += row.length - 2;
+        }
+        return all;
+    }
+
+    /** What this thread has written: {@code root 1>0 2>5 2<7 1<9}, method, kind and time. */
+    String written() {
+        return text(wordsOf(self().number));
+    }
+
+    static String text(long[] words) {
+        StringBuilder text = new StringBuilder();
+        for (long word : words) {
+            text.append(text.length() == 0 ? "" : " ").append(text(word));
+        }
+        return text.toString();
+    }
+
+    private static String text(long word) {
+        long kind = word & KIND_CONTROL;
+        long method = word >>> TICK_BITS & METHOD_MASK;
+        long rest = word & TICK_MASK;
+        if (kind == KIND_ENTER) {
+            return method + ">" + rest;
+        }
+        if (kind == KIND_EXIT) {
+            return method + "<" + rest;
+        }
+        if (kind == KIND_CATCH) {
+            return method + "!" + rest;
+        }
+        long control = word & ~TICK_MASK;
+        return control == CONTROL_ROOT ? "root"
+                : control == CONTROL_ADJUST ? "adjust"
+                : (control == CONTROL_EPOCH ? "epoch:"
+                : control == CONTROL_THREAD ? "thread:"
+                : control == CONTROL_SUSPEND ? "suspend:"
+                : control == CONTROL_RESUME ? "resume:"
+                : control == CONTROL_SUBMIT ? "submit:"
+                : control == CONTROL_BEGIN ? "begin:"
+                : control == CONTROL_DROP ? "drop:"
+                : control == CONTROL_UNWIND ? "unwind:"
+                : control == CONTROL_SAMPLE ? "sample:"
+                : control == CONTROL_NAME ? "name:"
+                : control == CONTROL_ALLOCATED ? "allocated:"
+                : control == CONTROL_TRACK ? "track:"
+                : control == CONTROL_COUNTED ? "counted:"
+                : control == CONTROL_SITE ? "site:" : "?" + Long.toHexString(control) + ":") + rest;
+    }
+
+    /** The thread is inside the graph of root 1 while this runs. */
+    void inside(Runnable body) {
+        ready(1);
+        JFluid1.countRootEntry(1);
+        try {
+            body.run();
+        } finally {
+            JFluid1.countRootExit(0, 1);
+        }
+    }
+
+    @Override
+    public void close() {
+        JFluid1Session.disable();
+        JFluid1Session.end(true);
+        over = true;
+        try {
+            if (living != null) {
+                living.join();
+            }
+        } catch (InterruptedException never) {
+            throw new IllegalStateException(never);
+        }
+        U.freeMemory(ring); // no thread writes into it any more
+    }
+}
