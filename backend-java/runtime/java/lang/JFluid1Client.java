@@ -201,7 +201,8 @@ public final class JFluid1Client {
             return false;
         }
         if (doubted) {
-            return silence > STARVING_NANOS; // the agent is busy; a redefinition or a thousand class files may take its time
+            // The agent is busy: a redefinition or a thousand class files may take its time.
+            return silence > STARVING_NANOS;
         }
         if (silence > PATIENCE_NANOS && excusedUntil - now < 0) {
             return true;
