@@ -25,7 +25,6 @@ const HOST = `
 package fix;
 import java.lang.instrument.Instrumentation;
 import java.lang.reflect.Field;
-import { FULL } from '../support/lane.ts'
 public class Host {
   static int step(int x) { return x + 1; }
   static int work(int x) { return step(step(x)); }

@@ -16,7 +16,6 @@ const BOUNDED = { NODE_OPTIONS: '--max-old-space-size=256' }
 /** Writes a tree of so many nodes: a root with `wide` siblings below it, each of which is a chain. Node i has i calls. */
 const WRITER = `
 import { writeProfile } from ${JSON.stringify(new URL('../../dist/profile/file.js', import.meta.url).href)}
-import { FULL } from '../support/lane.ts'
 const [path, wideText] = process.argv.slice(2)
 const count = ${NODES}
 const wide = Number(wideText)

@@ -6,6 +6,7 @@ import { compileJava, startJava } from '../support/java-process.ts'
 import { forNewestJdk, jdks } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 
 /**
  * `<what> n`: enters the root n times for this, and once each calls after(), which must stay right under it.
@@ -622,7 +623,7 @@ describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => 
       expect(calls.get(`${overflow};fix.Caught.tidy(Ljava/lang/Object;)V`)).toBe(6)
     })
 
-    it.runIf(jdk.version >= 21)('on a virtual thread', async () => {
+    itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')('on a virtual thread', async () => {
       const { merged } = await record(`virtual ${N}`)
       const expected = caughtTree(
         N,

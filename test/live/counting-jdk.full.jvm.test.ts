@@ -1,4 +1,4 @@
-// With --jdk the classes of the JDK are counted like the rest. Held against the counting agent (counting-agent.jvm.test.ts),
+// With --jdk the classes of the JDK are counted like the rest. Held against the counting agent (counting-agent.full.jvm.test.ts),
 // which rewrites them as well.
 //
 // Both JVMs run interpreted: compiled code replaces intrinsics, and with them what those call, when it pleases. A
@@ -24,7 +24,6 @@ import { withoutSalt } from '../oracle/salt.ts'
 import { startJava } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 
 const BEFORE = 2
 const RUNS = 6
@@ -128,65 +127,62 @@ function isDenied(method: string): boolean {
   return deniedClass(className) !== null || deniedMethod(className, name) !== null
 }
 
-if (!FULL) it.todo('programs are counted with the JDK: in test:full')
-else {
-  forEachJdk((jdk) => {
-    let built: Promise<CountingAgent> | undefined
-    let saltless: Promise<string[]> | undefined
-    const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
-    it.each(programs.map((it) => [it.title, it] as const))(
-      '%s is counted call by call, the JDK included',
-      { timeout: 900_000 },
-      async (_, program) => {
-        built ??= buildCountingAgent(jdk)
-        const classpath = await compileProgram(jdk, program)
-        const agent = await built
-        saltless ??= withoutSalt(jdk)
-        const vmOptions = [...OPTIONS, ...(await saltless), ...optionsOf(program)]
-        const count = () =>
-          countCallsByAgent(agent, {
-            ...{ jdk, classpath, mainClass: DRIVER, args: [`programs.${program.name}`], root: ROOT },
-            vmOptions,
-            send: [...Array<string>(RUNS).fill('apart'), 'quit'],
-            jdkClasses: true,
-          })
-        const { runs, intrinsics, failed } = await count()
-        const other = await count()
-        expect(failed).toEqual([])
-        const cuts = [...CUTS, ...(program.cutWithJdk ?? [])]
-        const cut = (method: string, caller = '') =>
-          cuts.some(({ methods, callers }) => methods.test(method) && callers.test(caller))
-        for (const scheme of ['a', 'b']) {
-          const profile = await profiled(jdk, classpath, program, scheme, vmOptions)
-          const { skipped, gaps, instrumentedMethods } = profile.instrumentation
-          const without = new Set(skipped.map(({ method }) => method))
-          const skip = (method: string) =>
-            intrinsics.has(method) ||
-            without.has(method) ||
-            isDenied(method) ||
-            SPUN.test(method) ||
-            CROWDED.test(method) ||
-            ADDED.test(method)
-          const tree = (rows: readonly Row[]) => treeOf(rows, skip, cut)
-          const expected = tree(runs[RUNS - 1])
-          expect(differences(tree(other.runs[RUNS - 1]), expected), 'the program varies').toEqual([])
-          const thread = profile.threads.find(({ name }) => name === `apart ${RUNS}`)
-          const found = tree(thread === undefined ? [] : rowsOfTree(profile.methodNames, thread.tree))
-          const called = methodsOf(expected).size
-          console.info(
-            `JDK ${jdk.version} scheme ${scheme} ${program.title}: ${called} methods in ${sizeOf(expected)} contexts, ` +
-              `${instrumentedMethods} instrumented, ${gaps} gaps`,
-          )
-          const unknown = skipped.filter(({ method, reason }) => !REASON.test(reason) && !isDenied(method))
-          const [ours, calls] = [methodsOf(found), methodsOf(expected)]
-          const missed = [...calls.keys()].filter((method) => !ours.has(method))
-          const extra = [...ours.keys()].filter((method) => !calls.has(method))
-          const contexts = differences(expected, found)
-          expect
-            .soft({ scheme, truncated: profile.truncated, unknown, missed, extra, contexts })
-            .toEqual({ scheme, truncated: false, unknown: [], missed: [], extra: [], contexts: [] })
-        }
-      },
-    )
-  })
-}
+forEachJdk((jdk) => {
+  let built: Promise<CountingAgent> | undefined
+  let saltless: Promise<string[]> | undefined
+  const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
+  it.each(programs.map((it) => [it.title, it] as const))(
+    '%s is counted call by call, the JDK included',
+    { timeout: 900_000 },
+    async (_, program) => {
+      built ??= buildCountingAgent(jdk)
+      const classpath = await compileProgram(jdk, program)
+      const agent = await built
+      saltless ??= withoutSalt(jdk)
+      const vmOptions = [...OPTIONS, ...(await saltless), ...optionsOf(program)]
+      const count = () =>
+        countCallsByAgent(agent, {
+          ...{ jdk, classpath, mainClass: DRIVER, args: [`programs.${program.name}`], root: ROOT },
+          vmOptions,
+          send: [...Array<string>(RUNS).fill('apart'), 'quit'],
+          jdkClasses: true,
+        })
+      const { runs, intrinsics, failed } = await count()
+      const other = await count()
+      expect(failed).toEqual([])
+      const cuts = [...CUTS, ...(program.cutWithJdk ?? [])]
+      const cut = (method: string, caller = '') =>
+        cuts.some(({ methods, callers }) => methods.test(method) && callers.test(caller))
+      for (const scheme of ['a', 'b']) {
+        const profile = await profiled(jdk, classpath, program, scheme, vmOptions)
+        const { skipped, gaps, instrumentedMethods } = profile.instrumentation
+        const without = new Set(skipped.map(({ method }) => method))
+        const skip = (method: string) =>
+          intrinsics.has(method) ||
+          without.has(method) ||
+          isDenied(method) ||
+          SPUN.test(method) ||
+          CROWDED.test(method) ||
+          ADDED.test(method)
+        const tree = (rows: readonly Row[]) => treeOf(rows, skip, cut)
+        const expected = tree(runs[RUNS - 1])
+        expect(differences(tree(other.runs[RUNS - 1]), expected), 'the program varies').toEqual([])
+        const thread = profile.threads.find(({ name }) => name === `apart ${RUNS}`)
+        const found = tree(thread === undefined ? [] : rowsOfTree(profile.methodNames, thread.tree))
+        const called = methodsOf(expected).size
+        console.info(
+          `JDK ${jdk.version} scheme ${scheme} ${program.title}: ${called} methods in ${sizeOf(expected)} contexts, ` +
+            `${instrumentedMethods} instrumented, ${gaps} gaps`,
+        )
+        const unknown = skipped.filter(({ method, reason }) => !REASON.test(reason) && !isDenied(method))
+        const [ours, calls] = [methodsOf(found), methodsOf(expected)]
+        const missed = [...calls.keys()].filter((method) => !ours.has(method))
+        const extra = [...ours.keys()].filter((method) => !calls.has(method))
+        const contexts = differences(expected, found)
+        expect
+          .soft({ scheme, truncated: profile.truncated, unknown, missed, extra, contexts })
+          .toEqual({ scheme, truncated: false, unknown: [], missed: [], extra: [], contexts: [] })
+      }
+    },
+  )
+})

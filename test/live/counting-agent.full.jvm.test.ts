@@ -1,19 +1,11 @@
 // jfluid attaches to real programs and counts them. So does an agent that was there from their start, rewrote every
 // class and knows nothing of jfluid. Not one call may differ, in any context.
 //
-// The full run takes the programs, and ASM for that agent, from Maven Central. What is compared, and how, is tested
-// in every run.
+// The programs, and ASM for that agent, come from Maven Central. How trees are compared is tested in
+// test/oracle/call-tree.test.ts.
 
 import { afterAll, describe, expect, it } from 'vitest'
-import {
-  type Context,
-  differences,
-  methodsOf,
-  type Row,
-  rowsOf,
-  sizeOf,
-  treeOf,
-} from '../oracle/call-tree.ts'
+import { type Context, differences, methodsOf, rowsOf, sizeOf, treeOf } from '../oracle/call-tree.ts'
 import {
   buildCountingAgent,
   type Counted,
@@ -24,34 +16,6 @@ import { compileProgram, DRIVER, PROGRAMS, type Program, ROOT, vmOptions } from 
 import { startJava } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { type JsonProfile, startRecording } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
-
-describe('two trees of calls', () => {
-  const rows = (...all: [number, string, number][]): Row[] =>
-    all.map(([caller, method, calls]) => ({ caller, method, calls }))
-
-  it('differ where a context has other calls, and are not followed where one has none', () => {
-    const one = treeOf(rows([-1, 'r', 1], [0, 'a', 2], [1, 'b', 4], [0, 'c', 1], [3, 'd', 9]))
-    const other = treeOf(rows([-1, 'r', 1], [0, 'a', 2], [1, 'b', 5]))
-    expect(differences(one, other)).toEqual([
-      { path: 'r > c', expected: 1, found: 0 },
-      { path: 'r > a > b', expected: 4, found: 5 },
-    ])
-    expect(differences(one, one)).toEqual([])
-  })
-
-  it('give what a skipped method calls to its caller', () => {
-    // r calls a, and a' in between twice more: a has 1 + 2 calls below r.
-    const tree = treeOf(rows([-1, 'r', 1], [0, 's', 2], [1, 'a', 2], [0, 'a', 1]), (it) => it === 's')
-    expect(methodsOf(tree)).toEqual(
-      new Map([
-        ['r', 1],
-        ['a', 3],
-      ]),
-    )
-    expect(sizeOf(tree)).toBe(2)
-  })
-})
 
 interface Figures {
   readonly program: Program
@@ -97,65 +61,63 @@ async function profiled(jdk: Jdk, classpath: string, program: Program, the: Case
   return { profile, said }
 }
 
-if (FULL) {
-  forEachJdk((jdk) => {
-    let built: Promise<CountingAgent> | undefined
+forEachJdk((jdk) => {
+  let built: Promise<CountingAgent> | undefined
 
-    const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
-    describe.each(programs.map((it) => [it.title, it] as const))('%s', (_, program) => {
-      let classpath: string
-      let counted: Promise<[Counted, Counted]> | undefined
-      const count = async (): Promise<Counted> => {
-        built ??= buildCountingAgent(jdk)
-        return countCallsByAgent(await built, {
-          ...{ jdk, classpath, mainClass: DRIVER, args: [`programs.${program.name}`], root: ROOT },
-          vmOptions: vmOptions(program),
-          send: ['run', 'run', 'quit'],
-        })
-      }
-      const countTwice = async (): Promise<[Counted, Counted]> => [await count(), await count()]
+  const programs = PROGRAMS.filter(({ newestJdk }) => newestJdk === undefined || jdk.version <= newestJdk)
+  describe.each(programs.map((it) => [it.title, it] as const))('%s', (_, program) => {
+    let classpath: string
+    let counted: Promise<[Counted, Counted]> | undefined
+    const count = async (): Promise<Counted> => {
+      built ??= buildCountingAgent(jdk)
+      return countCallsByAgent(await built, {
+        ...{ jdk, classpath, mainClass: DRIVER, args: [`programs.${program.name}`], root: ROOT },
+        vmOptions: vmOptions(program),
+        send: ['run', 'run', 'quit'],
+      })
+    }
+    const countTwice = async (): Promise<[Counted, Counted]> => [await count(), await count()]
 
-      const cases = CASES.filter((it) => it.before > 0 || program.firstRunVaries === undefined)
-      it.each(cases.map((it) => [it.title, it] as const))(
-        'is counted call by call, %s',
-        { timeout: 600_000 },
-        async (_, the) => {
-          classpath ??= await compileProgram(jdk, program)
-          counted ??= countTwice()
-          const [one, two] = await counted
-          expect(one.failed).toEqual([])
-          const whole = treeOf(one.runs[the.before])
-          expect(differences(whole, treeOf(two.runs[the.before]))).toEqual([])
-          const figures: Figures = {
-            ...{
-              program,
-              jdk,
-              when: the.title,
-              instrumented: {},
-              redefinitions: {},
-              gaps: {},
-              differing: {},
-            },
-            ...{ called: methodsOf(whole).size, contexts: sizeOf(whole) },
-          }
-          const skip = (method: string) => program.notCompared?.methods.test(method) ?? false
-          for (const scheme of ['a', 'b']) {
-            const { profile, said } = await profiled(jdk, classpath, program, the, scheme)
-            expect(one.stdout).toContain(said)
-            const found = treeOf(rowsOf(profile.merged), skip)
-            const expected = treeOf(one.runs[the.before], skip)
-            compare(expected, found, profile, the.mayMiss)
-            figures.gaps[scheme] = profile.instrumentation.gaps
-            figures.differing[scheme] = differences(expected, found).length
-            figures.instrumented[scheme] = profile.instrumentation.instrumentedMethods
-            figures.redefinitions[scheme] = profile.instrumentation.redefinitions
-          }
-          table.push(figures)
-        },
-      )
-    })
+    const cases = CASES.filter((it) => it.before > 0 || program.firstRunVaries === undefined)
+    it.each(cases.map((it) => [it.title, it] as const))(
+      'is counted call by call, %s',
+      { timeout: 600_000 },
+      async (_, the) => {
+        classpath ??= await compileProgram(jdk, program)
+        counted ??= countTwice()
+        const [one, two] = await counted
+        expect(one.failed).toEqual([])
+        const whole = treeOf(one.runs[the.before])
+        expect(differences(whole, treeOf(two.runs[the.before]))).toEqual([])
+        const figures: Figures = {
+          ...{
+            program,
+            jdk,
+            when: the.title,
+            instrumented: {},
+            redefinitions: {},
+            gaps: {},
+            differing: {},
+          },
+          ...{ called: methodsOf(whole).size, contexts: sizeOf(whole) },
+        }
+        const skip = (method: string) => program.notCompared?.methods.test(method) ?? false
+        for (const scheme of ['a', 'b']) {
+          const { profile, said } = await profiled(jdk, classpath, program, the, scheme)
+          expect(one.stdout).toContain(said)
+          const found = treeOf(rowsOf(profile.merged), skip)
+          const expected = treeOf(one.runs[the.before], skip)
+          compare(expected, found, profile, the.mayMiss)
+          figures.gaps[scheme] = profile.instrumentation.gaps
+          figures.differing[scheme] = differences(expected, found).length
+          figures.instrumented[scheme] = profile.instrumentation.instrumentedMethods
+          figures.redefinitions[scheme] = profile.instrumentation.redefinitions
+        }
+        table.push(figures)
+      },
+    )
   })
-}
+})
 
 function compare(expected: Context, found: Context, profile: JsonProfile, mayMiss: boolean): void {
   const [calls, ours] = [methodsOf(expected), methodsOf(found)]

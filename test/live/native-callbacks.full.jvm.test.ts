@@ -9,7 +9,6 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { callsByMethod, lines, startRecording } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 
 const HOST = `
   package fix;
@@ -57,50 +56,47 @@ const NATIVE = `
     return sum + (*env)->CallStaticIntMethod(env, other, found, 1);
   }`
 
-if (!FULL) it.todo('native code calls back: in test:full, which has a C compiler')
-else {
-  forEachJdk((jdk) => {
-    let classes: string
-    let library: string
-    beforeAll(async () => {
-      classes = await compileJava(jdk, { 'fix/Foreign': HOST })
-      const dir = temporaryDirectory()
-      writeFileSync(join(dir, 'foreign.c'), NATIVE)
-      library = join(dir, 'libforeign.so')
-      const include = join(jdk.home, 'include')
-      const headers = [`-I${include}`, `-I${join(include, 'linux')}`]
-      execFileSync('gcc', ['-shared', '-fPIC', ...headers, '-o', library, join(dir, 'foreign.c')])
-    })
-    describe.each(['a', 'b'])('scheme %s', (scheme) => {
-      it('native code calls back by name, and throws', async () => {
-        const java = startJava(jdk, ['-cp', classes, 'fix.Foreign', library])
-        await java.line(/ready/)
-        const recording = startRecording(java.pid, '--root', 'fix.Foreign.root', '--scheme', scheme)
-        await recording.started
-        java.send('Eager')
-        java.send('Late')
-        await java.line(/^done/, 2)
-        const profile = await recording.stop()
-        const found = lines(callsByMethod(profile)).filter((line) => !line.includes('Elsewhere'))
-        const { skipped, healed, gaps } = profile.instrumentation
-        expect(found).toEqual([
-          'fix.Foreign$Eager.<init>()V 2',
-          'fix.Foreign$Eager.heard(I)I 10',
-          'fix.Foreign$Late.<init>()V 2',
-          'fix.Foreign$Late.heard(I)I 10',
-          'fix.Foreign.<init>()V 4',
-          'fix.Foreign.own(I)I 20',
-          'fix.Foreign.root(Ljava/lang/String;)I 2',
-          'fix.Foreign.step(I)I 44',
-        ])
-        expect(skipped).toEqual([
-          {
-            method: 'fix.Foreign.work(Lfix/Foreign$Listener;I)I',
-            reason: 'native: what it calls by name, in classes that it is not handed, may be missing',
-          },
-        ])
-        expect([healed, gaps, profile.truncated]).toEqual([0, 0, false])
-      })
+forEachJdk((jdk) => {
+  let classes: string
+  let library: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, { 'fix/Foreign': HOST })
+    const dir = temporaryDirectory()
+    writeFileSync(join(dir, 'foreign.c'), NATIVE)
+    library = join(dir, 'libforeign.so')
+    const include = join(jdk.home, 'include')
+    const headers = [`-I${include}`, `-I${join(include, 'linux')}`]
+    execFileSync('gcc', ['-shared', '-fPIC', ...headers, '-o', library, join(dir, 'foreign.c')])
+  })
+  describe.each(['a', 'b'])('scheme %s', (scheme) => {
+    it('native code calls back by name, and throws', async () => {
+      const java = startJava(jdk, ['-cp', classes, 'fix.Foreign', library])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', 'fix.Foreign.root', '--scheme', scheme)
+      await recording.started
+      java.send('Eager')
+      java.send('Late')
+      await java.line(/^done/, 2)
+      const profile = await recording.stop()
+      const found = lines(callsByMethod(profile)).filter((line) => !line.includes('Elsewhere'))
+      const { skipped, healed, gaps } = profile.instrumentation
+      expect(found).toEqual([
+        'fix.Foreign$Eager.<init>()V 2',
+        'fix.Foreign$Eager.heard(I)I 10',
+        'fix.Foreign$Late.<init>()V 2',
+        'fix.Foreign$Late.heard(I)I 10',
+        'fix.Foreign.<init>()V 4',
+        'fix.Foreign.own(I)I 20',
+        'fix.Foreign.root(Ljava/lang/String;)I 2',
+        'fix.Foreign.step(I)I 44',
+      ])
+      expect(skipped).toEqual([
+        {
+          method: 'fix.Foreign.work(Lfix/Foreign$Listener;I)I',
+          reason: 'native: what it calls by name, in classes that it is not handed, may be missing',
+        },
+      ])
+      expect([healed, gaps, profile.truncated]).toEqual([0, 0, false])
     })
   })
-}
+})

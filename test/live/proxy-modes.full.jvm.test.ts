@@ -9,7 +9,6 @@ import { remoteAddress } from '../../src/remote/address.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
-import { FULL } from '../support/lane.ts'
 import { machine } from './proxy.ts'
 
 const MODES: readonly (readonly [string, Partial<SessionFlags>])[] = [
@@ -24,7 +23,7 @@ const MODES: readonly (readonly [string, Partial<SessionFlags>])[] = [
 ]
 
 forEachJdk((jdk) => {
-  it.runIf(FULL).each(MODES)('%s', async (_, more) => {
+  it.each(MODES)('%s', async (_, more) => {
     const { env } = machine()
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
     onTestFinished(() => void vi.unstubAllEnvs())
