@@ -6,7 +6,7 @@ import { type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
 
-export interface Told {
+interface Told {
   go: boolean
   exitCode: number
   findings: { check: string; level: string; text: string }[]

@@ -47,7 +47,7 @@ export const OCCUPIED = `
     }
   }`
 
-export const KNOWN_TREE = readFileSync(new URL('../fixtures/KnownTree.java', import.meta.url), 'utf8')
+const KNOWN_TREE = readFileSync(new URL('../fixtures/KnownTree.java', import.meta.url), 'utf8')
 export const SOURCES = {
   'fix/Beating.java': BEATING,
   'fix/KnownTree.java': KNOWN_TREE,
@@ -102,7 +102,7 @@ export async function codeOfTask(jvm: JdwpTarget): Promise<string> {
 }
 
 /** A port on the way to the JVM's, as `ssh -L` or `kubectl port-forward` have it: behind it the JVM is no process that we know. */
-export interface Way {
+interface Way {
   readonly port: number
   /** How often we have said something after the JVM had: a network's delay has to be waited for as often. */
   readonly turns: number

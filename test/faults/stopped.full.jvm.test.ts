@@ -6,7 +6,6 @@ import { it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
 import { stop } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { FULL } from '../support/lane.ts'
 import { hadBegun, momentOf, PHASES, type RecordingClient, recordInto, verdictOf } from './clients.ts'
 import { type Chance, type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 import { HELD_MS, Witness } from './witness.ts'
@@ -63,18 +62,14 @@ forNewestJdk((jdk) => {
   }
 
   // What is said, and when it is given up: stopped-target.test.ts.
-  it.runIf(FULL)(
-    'a target that is stopped for a while, and goes on',
-    { timeout: 1_800_000 + TRIAL_MS },
-    async () => {
-      const witness = await Witness.start(jdk)
-      await witness.settle()
-      await trials('SIGSTOP of the target, 1.5 s', jdk, times(1, 24), (chance, n) =>
-        goesOn(witness, PHASE(n), chance),
-      )
-      await witness.end()
-    },
-  )
+  it('a target that is stopped for a while, and goes on', { timeout: 1_800_000 + TRIAL_MS }, async () => {
+    const witness = await Witness.start(jdk)
+    await witness.settle()
+    await trials('SIGSTOP of the target, 1.5 s', jdk, times(24), (chance, n) =>
+      goesOn(witness, PHASE(n), chance),
+    )
+    await witness.end()
+  })
 
   async function staysStopped(witness: Witness, phase: RegExp, chance: Chance): Promise<Outcome> {
     const client = recordWitness(witness, '2s')
@@ -95,16 +90,14 @@ forNewestJdk((jdk) => {
     }
   }
 
-  it.runIf(FULL)(
-    'a target that is stopped for good, until the client has gone',
-    { timeout: 1_800_000 + TRIAL_MS },
-    async () => {
-      const witness = await Witness.start(jdk)
-      await witness.settle()
-      await trials('SIGSTOP of the target until the client has given up', jdk, times(1, 12), (chance, n) =>
-        staysStopped(witness, PHASE(n), chance),
-      )
-      await witness.end()
-    },
-  )
+  it('a target that is stopped for good, until the client has gone', {
+    timeout: 1_800_000 + TRIAL_MS,
+  }, async () => {
+    const witness = await Witness.start(jdk)
+    await witness.settle()
+    await trials('SIGSTOP of the target until the client has given up', jdk, times(12), (chance, n) =>
+      staysStopped(witness, PHASE(n), chance),
+    )
+    await witness.end()
+  })
 })

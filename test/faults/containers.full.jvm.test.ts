@@ -17,7 +17,6 @@ import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { cli, readProfileJson } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 
 vi.setConfig({ testTimeout: 2 * TRIAL_MS })
@@ -82,21 +81,17 @@ const ENTERED: readonly (readonly [name: string, surroundings: Surroundings, cli
     ['the files of a root that may not look', { namespaces: ['--net'] }, MAY_NOT_LOOK],
   ]
 
-const obstacle = FULL ? cannotContain(...ALL) : ''
-
-it.skipIf(!FULL)('the trials of containers can make some', () => {
+it('the trials of containers can make some', () => {
   expect(process.geteuid?.()).toBe(0)
-  expect(obstacle).toBe('')
+  expect(cannotContain(...ALL)).toBe('')
 })
 
-describe.runIf(FULL)('a JVM with', () => {
+describe('a JVM with', () => {
   forEachJdk((jdk) => {
     for (const [name, surroundings, client] of ENTERED) {
       it(name, async () => {
         const classes = await compileFixture(jdk, 'Ticker')
-        await trials(`container: ${name}`, jdk, times(1, 2), () =>
-          entered(jdk, classes, surroundings, client),
-        )
+        await trials(`container: ${name}`, jdk, times(2), () => entered(jdk, classes, surroundings, client))
       })
     }
   })
@@ -166,7 +161,7 @@ function copyOf(jdk: Jdk): string {
   return home
 }
 
-describe.runIf(FULL)('is refused', () => {
+describe('is refused', () => {
   forEachJdk((jdk) => {
     const refused = (
       name: string,
@@ -179,7 +174,7 @@ describe.runIf(FULL)('is refused', () => {
     ) =>
       it(name, async () => {
         const classes = await compileFixture(jdk, 'Ticker')
-        await trials(`container: refused, ${name}`, jdk, times(1, 2), async () => {
+        await trials(`container: refused, ${name}`, jdk, times(2), async () => {
           const java = await startContained(runtime(), classes, ['fix.Ticker', '1', 'tiny'], surroundings)
           const { code, stderr, pid } = await ask(java)
           const wrong = code === expected && says.test(stderr) ? [] : [`${code}: ${stderr}`]

@@ -11,7 +11,6 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { cli } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { type Outcome, times, trials } from './trials.ts'
 
 const IS_ROOT = process.getuid?.() === 0
@@ -78,10 +77,10 @@ const inside = async (pid: number, line: string): Promise<void> => {
   await promisify(execFile)('nsenter', ['-t', String(pid), '-m', 'sh', '-c', line])
 }
 
-it.skipIf(!FULL)('the trials of disks have their mount namespaces', () => expect(IS_ROOT).toBe(true))
+it('the trials of disks have their mount namespaces', () => expect(IS_ROOT).toBe(true))
 
 forEachJdk((jdk: Jdk) => {
-  it.skipIf(!FULL).each(DISKS)(
+  it.each(DISKS)(
     '$name: refused in words or profiled, and nothing stays',
     { timeout: 900_000 },
     async (disk) => {
@@ -89,7 +88,7 @@ forEachJdk((jdk: Jdk) => {
         await trials(
           `${disk.name}, ${when === 'fresh' ? 'first attach' : 'attached before'}`,
           jdk,
-          times(1, 10),
+          times(10),
           async () => {
             // Neither class files nor profile lie in the /tmp that is covered.
             const home = temporaryDirectory()

@@ -1,16 +1,14 @@
-// The harness itself: a harmed target, a lost profile and something left behind make a red row, and a witness notices.
+// The harness itself: a harmed target, a lost profile and something left behind make a red row.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
 import { temporaryDirectory } from '../support/java-process.ts'
-import { newest } from '../support/jdks.ts'
-import { startRecording } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import type { Jdk } from '../support/jdks.ts'
 import { type Chance, Harmed, type Outcome, type Row, trials } from './trials.ts'
-import { Witness } from './witness.ts'
 
+/** Rows name it, and nothing starts it. */
+const jdk: Jdk = { home: '/jdk', java: 'java', javac: 'javac', version: 17, full: '17.0.15' }
 const UNHARMED: Outcome = { harm: [], profile: 'kept', left: [] }
 
 /** The row of some outcomes, and what `trials` threw. */
@@ -24,7 +22,7 @@ async function tried(outcomes: readonly (Outcome | Error)[]): Promise<{ row: Row
       if (outcome instanceof Error) throw outcome
       return outcome
     }
-    const said = await trials('a fault', newest, outcomes.length, trial).then(
+    const said = await trials('a fault', jdk, outcomes.length, trial).then(
       () => '',
       (problem: Error & { actual?: string[] }) => problem.actual?.join('\n') ?? problem.message,
     )
@@ -38,7 +36,7 @@ it('outcomes without harm make a row and no failure', async () => {
   const { row, said } = await tried([UNHARMED, { ...UNHARMED, profile: 'none', ms: { waited: 3 } }])
   expect(said).toBe('')
   expect(row).toEqual({
-    ...{ section: 'trials', fault: 'a fault', jdk: newest.full },
+    ...{ section: 'trials', fault: 'a fault', jdk: jdk.full },
     ...{ tried: 2, failed: 0, harmed: 0, wrong: 0, profilesDue: 1, profilesKept: 1, leftBehind: 0 },
     ...{ ms: { waited: 3 }, figures: {} },
   })
@@ -79,41 +77,3 @@ it('a trial that throws anything else has failed, which is no harm, and red', as
   expect(row).toMatchObject({ tried: 2, failed: 1, harmed: 0, wrong: 0, profilesDue: 1 })
   expect(said).toBe('trial 2, JFLUID_SEED=7: the trial failed: Error: no such fixture')
 })
-
-it.runIf(FULL)(
-  'a witness notices what is done to it, and what of ours is there',
-  { timeout: 60_000 },
-  async () => {
-    const witness = await Witness.start(newest)
-    await witness.settle()
-    expect(await witness.left()).toEqual([])
-    expect((await witness.harm()).harm).toEqual([])
-
-    // Stopped, it neither runs nor wants a processor.
-    witness.java.child.kill('SIGSTOP')
-    await sleep(400)
-    witness.java.child.kill('SIGCONT')
-    let seen = await witness.harm(300)
-    while (seen.harm.length === 0) seen = await witness.harm(300) // once a thread has ended the call in which it was stopped
-    expect(seen.harm.join()).toMatch(/^a thread stood still for \d+ ms$/)
-    expect(seen.asleep).toBeGreaterThan(300)
-
-    // One thread of two, which does not come back.
-    await witness.ask('block 600000', 'blocked')
-    do seen = await witness.harm(300)
-    while (seen.harm.length === 0)
-    expect(seen.harm.join()).toMatch(/^a thread stood still for \d+ ms$/)
-    expect(await witness.rate(50)).toBeGreaterThan(0)
-
-    const recording = startRecording(witness.pid, '--root', 'fix.Witness.root')
-    await recording.started
-    const left = (await witness.left()).join('\n')
-    expect(left).toMatch(/^thread jfluid-agent$/m)
-    expect(left).toMatch(/^mapping .*ring/m)
-    await recording.end()
-    expect(await witness.miscounted()).toEqual([])
-    await witness.ownCode()
-    expect(await witness.left()).toEqual([])
-    await witness.end()
-  },
-)

@@ -7,7 +7,7 @@ import { added, descriptors, filesOf, mappedFiles, threadNames } from '../live/r
 import { compileJava, startJava } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import { describeOnlyIf } from '../support/only-if.ts'
 import { times, trials } from './trials.ts'
 
 /** work n: n calls of the root: "worked <their sum>" */
@@ -45,8 +45,9 @@ const SUM = (CALLS * (CALLS + 1)) / 2
 
 // JDK 24 has none any more.
 const guarded = jdks.filter(({ version }) => version < 24)
+const describeGuarded = describeOnlyIf(guarded.length > 0, 'security managers need JDK 23 or older')
 
-describe.runIf(FULL && guarded.length > 0)('a security manager', () => {
+describeGuarded('a security manager', () => {
   describe.each(guarded)('on JDK $version', (jdk) => {
     it.each(WAYS)('%s', { timeout: 3_600_000 }, async (way, options) => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
@@ -65,7 +66,7 @@ describe.runIf(FULL && guarded.length > 0)('a security manager', () => {
       })
       let worked = 0
       let before: Awaited<ReturnType<typeof look>> | null = null
-      await trials(`a security manager, ${way}`, jdk, times(1, 30), async (chance, n) => {
+      await trials(`a security manager, ${way}`, jdk, times(30), async (chance, n) => {
         // It goes farthest, and comes first: what the JDK itself keeps open from then on is there for the others.
         const record = ['record', '--root', 'fix.Guarded.work', '--duration', '1s', '--out', '/dev/null']
         const command = chance.of([record, ['doctor', '--root', 'fix.Guarded.work'], ['detach']])

@@ -12,7 +12,6 @@ import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { cli, readProfileJson } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { type Outcome, TRIAL_MS, times, trials } from './trials.ts'
 
 vi.setConfig({ testTimeout: 2 * TRIAL_MS, hookTimeout: TRIAL_MS })
@@ -74,9 +73,12 @@ function whyNoContainers(): string {
   return said.join('\n')
 }
 
-const obstacle = FULL ? whyNoContainers() : ''
+let obstacle = ''
+beforeAll(() => {
+  obstacle = whyNoContainers()
+})
 
-it.skipIf(!FULL)('the trials of an engine have one: apt-get install podman runc', () => {
+it('the trials of an engine have one: apt-get install podman runc', () => {
   expect(process.geteuid?.()).toBe(0)
   expect(obstacle).toBe('')
 })
@@ -174,7 +176,7 @@ const ENTERED: readonly (readonly [name: string, options: readonly string[]])[] 
   ['little in /tmp, where nothing is run', LITTLE_TMP],
 ]
 
-describe.runIf(FULL)('containers of an engine', () => {
+describe('containers of an engine', () => {
   forEachJdk((jdk) => {
     let root = ''
     let classes = ''
@@ -191,7 +193,7 @@ describe.runIf(FULL)('containers of an engine', () => {
       profile: Outcome['profile'],
     ) =>
       it(name, async () => {
-        await trials(`engine: ${name}`, jdk, times(1, 2), () =>
+        await trials(`engine: ${name}`, jdk, times(2), () =>
           boxed(root, classes, options, async (box) => {
             const wrong = await work(box)
             const isLost = profile === 'kept' && wrong.length > 0
@@ -289,7 +291,7 @@ describe.runIf(FULL)('containers of an engine', () => {
 
     // Nothing may be sent: the JVM looks for a request in its own /tmp, finds none, and prints all its threads.
     it('a JVM outside of them is entered from one that may look, and else left alone', async () => {
-      await trials('engine: a JVM outside, a client inside', jdk, times(1, 2), async () => {
+      await trials('engine: a JVM outside, a client inside', jdk, times(2), async () => {
         const outer = startJava(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'])
         await outer.line(/^ready/)
         const words = recording(`${outer.pid}`, '/tmp/p.jfluid')

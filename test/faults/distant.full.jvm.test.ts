@@ -11,7 +11,6 @@ import { threadNames } from '../live/remains.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { cli, type JsonNode, readProfileJson, stderrLine, sumsAreExact } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 import { type Link, type LinkOptions, link } from './distant-link.ts'
 import { type Chance, type Outcome, TRIAL_MS, times, trials } from './trials.ts'
@@ -30,21 +29,18 @@ const LINKS: readonly (LinkOptions & { readonly name: string })[] = [
   { name: '40 ms each way, 1 % lost', delayMs: 40, loss: 0.01 },
 ]
 
-it.skipIf(!FULL)('the trials of distant JVMs can make a network', () => {
+it('the trials of distant JVMs can make a network', () => {
   expect(process.geteuid?.()).toBe(0)
   expect(existsSync('/dev/net/tun')).toBe(true)
   expect(spawnSync('ip', ['netns', 'list']).status).toBe(0)
 })
 
-describe.runIf(FULL)('a JVM beyond', { timeout: TRIAL_MS }, () => {
+describe('a JVM beyond', { timeout: TRIAL_MS }, () => {
   forEachJdk((jdk) => {
     it.each(LINKS)('$name', async ({ name, ...options }) => {
       const classes = await compileFixture(jdk, 'Broad')
-      await trials(
-        `another machine, all of ${CONTEXTS} contexts change: ${name}`,
-        jdk,
-        times(1, 2),
-        (chance) => seen(jdk, classes, options, chance),
+      await trials(`another machine, all of ${CONTEXTS} contexts change: ${name}`, jdk, times(2), (chance) =>
+        seen(jdk, classes, options, chance),
       )
     })
   })

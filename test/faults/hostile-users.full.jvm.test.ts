@@ -23,13 +23,11 @@ import { until } from '../live/remains.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { cli } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { type Chance, type Outcome, times, trials } from './trials.ts'
 
 const OWNER = { uid: 65534, gid: 65534 }
 const OTHER = { uid: 65533, gid: 65533 }
 const ROOT = { uid: 0, gid: 0 }
-const IS_ROOT = process.geteuid?.() === 0
 
 /** A file of root's, and what may be told of it: that it is as it was. */
 function precious(): { path: string; isTouched(): boolean } {
@@ -127,16 +125,16 @@ async function trial(jdk: Jdk, chance: Chance): Promise<Outcome> {
   }
 }
 
-describe.skipIf(!IS_ROOT && !FULL)('another user of the machine', () => {
-  // In `npm test` another user tries the directory and the socket of a session: live/owner-only.jvm.test.ts.
+describe('another user of the machine', () => {
+  // In `npm run test:live` another user tries the directory and the socket of a session: live/owner-only.jvm.test.ts.
   forEachJdk((jdk) => {
-    it.skipIf(!FULL)('plants files, links and sockets', { timeout: 3_600_000 }, async () => {
-      await trials('another user plants files, links, sockets', jdk, times(1, 30), (chance) =>
+    it('plants files, links and sockets', { timeout: 3_600_000 }, async () => {
+      await trials('another user plants files, links, sockets', jdk, times(30), (chance) =>
         trial(jdk, chance),
       )
     })
 
-    it.skipIf(!FULL)('neither attaches nor reads', { timeout: 120_000 }, async () => {
+    it('neither attaches nor reads', { timeout: 120_000 }, async () => {
       const java = await ticker(jdk)
       const { code, said } = await record(java.pid, OTHER)
       expect([code, said]).toEqual([

@@ -1,7 +1,7 @@
 // Long uses of one JVM: a thousand sessions, and one of an hour. What it and the client take is flat afterwards, but for
 // the lambda classes of methods that were redefined, which HotSpot never unloads: these are counted.
 //
-//   JFLUID_SOAK_CYCLES=1000 JFLUID_SOAK_MINUTES=60 JFLUID_FULL=1 npx vitest run test/faults/soak.jvm.test.ts
+//   JFLUID_SOAK_CYCLES=1000 JFLUID_SOAK_MINUTES=60 npx vitest run test/faults/soak.full.jvm.test.ts
 //
 // 25 sessions of other kinds, each looked at, are in test/live/lifecycle-repeat.jvm.test.ts.
 
@@ -15,7 +15,6 @@ import { added, descriptors, filesOf, mappedFiles, threadNames } from '../live/r
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { readProfileJson, startJfluid, stderrLine, sumsAreExact } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { type Footprint, footprint, moreClasses, moreObjects, residentKib } from './footprint.ts'
 import { isBelow, Throughput } from './throughput.ts'
 import { keepRow, section, trials } from './trials.ts'
@@ -145,7 +144,7 @@ const told = (name: string, it: Footprint): string =>
   `resident ${mib(it.residentKib)}, ${it.classes.size} names of classes`
 
 forEachJdk((jdk) => {
-  describe.runIf(FULL)(`${CYCLES} sessions on one JVM`, () => {
+  describe(`${CYCLES} sessions on one JVM`, () => {
     it('leave lambda classes of what was redefined, and nothing else', { timeout: 7_200_000 }, async () => {
       const [witness, control, other] = [await start(jdk), await start(jdk), await start(jdk)]
       const throughput = await Throughput.before(witness, control, other)
@@ -228,7 +227,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  describe.runIf(FULL)(`a recording of ${MINUTES} minutes of a shop that serves`, () => {
+  describe(`a recording of ${MINUTES} minutes of a shop that serves`, () => {
     it('takes no more at its end than at its beginning', {
       timeout: MINUTES * 60_000 + 600_000,
     }, async () => {
