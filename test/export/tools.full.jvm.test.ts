@@ -1,4 +1,4 @@
-// The tools that formats are made for, reading what we write. They are part of `npm run test:full` and have to be there.
+// The tools that formats are made for, reading what we write.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -14,7 +14,6 @@ import { fullName, signature } from '../../src/profile/text.ts'
 import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
-import { FULL } from '../support/lane.ts'
 import { mavenArtifact } from '../support/maven.ts'
 import { PROFILES, traced, twoThreads } from './exported.ts'
 
@@ -78,7 +77,7 @@ function ours(profile: Profile, nameBy: typeof signature): Map<string, Sums> {
   )
 }
 
-describe.runIf(FULL)('go tool pprof', () => {
+describe('go tool pprof', () => {
   /** `pprof -top`: flat is self, cum is total, which counts recursion once. */
   async function top(file: string): Promise<Map<string, Sums>> {
     const flags = ['-top', '-unit=nanoseconds', '-nodefraction=0', '-edgefraction=0', '-nodecount=1000000']
@@ -105,7 +104,7 @@ describe.runIf(FULL)('go tool pprof', () => {
   })
 })
 
-describe.runIf(FULL)('callgrind_annotate', () => {
+describe('callgrind_annotate', () => {
   async function annotated(file: string, inclusive: 'yes' | 'no'): Promise<Map<string, number>> {
     const flags = ['--auto=no', '--threshold=100', '--show-percs=no', `--inclusive=${inclusive}`]
     const { stdout, stderr } = await ran('callgrind_annotate', ...flags, file)
@@ -142,7 +141,7 @@ describe.runIf(FULL)('callgrind_annotate', () => {
 })
 
 /** Its own command line, which loads a file and sums it up with the code of profiler.firefox.com. */
-describe.runIf(FULL)('the Firefox Profiler', () => {
+describe('the Firefox Profiler', () => {
   const CLI = createRequire(import.meta.url).resolve('@firefox-devtools/profiler-cli/dist/profiler-cli.js')
 
   interface Function {
@@ -232,7 +231,7 @@ describe.runIf(FULL)('the Firefox Profiler', () => {
   })
 })
 
-describe.runIf(FULL)('the NetBeans profiler', () => {
+describe('the NetBeans profiler', () => {
   /** The part of it that is published; VisualVM's is the same under other names. */
   const PROFILER = {
     coordinates: 'org.netbeans.modules:org-netbeans-lib-profiler:RELEASE220',

@@ -10,7 +10,6 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { jarEntries } from '../support/jar.ts'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { FULL } from '../support/lane.ts'
 import { inputs, keepInputs, LONG_MS, mostMs, SOON_MS, seedOf } from './mutate.ts'
 
 const JAR = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
@@ -76,49 +75,45 @@ const MESSAGES: readonly (readonly unknown[])[] = [
   [17, 'detach'],
 ]
 
-// In `npm test` a client that has been let in speaks nonsense: faults/hostile.jvm.test.ts.
+// In `npm run test:live` a client that has been let in speaks nonsense: faults/hostile.jvm.test.ts.
 forNewestJdk((jdk) => {
-  it.runIf(FULL)(
-    'a client that is nearly right is answered or refused by the agent',
-    { timeout: LONG_MS },
-    async () => {
-      const dir = temporaryDirectory()
-      for (const { path, bytes } of jarEntries(JAR, /^agent\/.*\.class$/)) {
-        mkdirSync(join(dir, dirname(path)), { recursive: true })
-        writeFileSync(join(dir, path), bytes)
-      }
-      const agent = join(dir, 'agent')
-      const driver = await compileJava(jdk, {}, { options: ['-cp', agent, DRIVER] })
-      const frames = join(dir, 'frames')
-      writeFileSync(frames, Buffer.concat(MESSAGES.map((it) => encodeFrame(it))))
-      const ticker = join(await compileFixture(jdk, 'Ticker'), 'fix/Ticker.class')
-      const seed = seedOf()
-      const times = [inputs(100_000, 10_000_000), inputs(1000, 500_000), inputs(20_000, 2_000_000)]
-      const args = [frames, seed, ...times, ticker, dir, mostMs(times.length)].map(String)
-      const java = startJava(jdk, ['-Xmx64m', '-cp', `${agent}:${driver}`, 'jfluid.agent.FuzzAgent', ...args])
-      const { code } = await java.exit
-      const told = `JFLUID_SEED=${seed}\n${java.stdout()}${java.stderr()}`
-      console.info(`JDK ${jdk.version}, ${told}`)
-      expect(code, told).toBe(0)
-      const rows = java
-        .stdout()
-        .trim()
-        .split('\n')
-        .map((it) => it.split(' '))
-      expect(rows.map(([what]) => what)).toEqual(['messages', 'connections', 'splices'])
-      rows.forEach(([what, ...numbers], i) => {
-        const [tried, refused, micros, most] = numbers.map(Number)
-        const longestMs = micros! / 1000
-        const isRight = longestMs < SOON_MS && most! < 1 << 20
-        const figures = { 'heap of one': [most! / 1024, 'KiB'] } as const
-        keepInputs(WHAT[what!]!, jdk.full, { tried: tried!, refused: refused!, longestMs, isRight }, figures)
-        expect(tried).toBeGreaterThan(0)
-        expect(tried).toBeLessThanOrEqual(times[i]!)
-        expect(refused).toBeGreaterThan(0)
-        expect(refused).toBeLessThan(tried!)
-        expect(longestMs, told).toBeLessThan(SOON_MS)
-        expect(most, told).toBeLessThan(1 << 20)
-      })
-    },
-  )
+  it('a client that is nearly right is answered or refused by the agent', { timeout: LONG_MS }, async () => {
+    const dir = temporaryDirectory()
+    for (const { path, bytes } of jarEntries(JAR, /^agent\/.*\.class$/)) {
+      mkdirSync(join(dir, dirname(path)), { recursive: true })
+      writeFileSync(join(dir, path), bytes)
+    }
+    const agent = join(dir, 'agent')
+    const driver = await compileJava(jdk, {}, { options: ['-cp', agent, DRIVER] })
+    const frames = join(dir, 'frames')
+    writeFileSync(frames, Buffer.concat(MESSAGES.map((it) => encodeFrame(it))))
+    const ticker = join(await compileFixture(jdk, 'Ticker'), 'fix/Ticker.class')
+    const seed = seedOf()
+    const times = [inputs(100_000, 10_000_000), inputs(1000, 500_000), inputs(20_000, 2_000_000)]
+    const args = [frames, seed, ...times, ticker, dir, mostMs(times.length)].map(String)
+    const java = startJava(jdk, ['-Xmx64m', '-cp', `${agent}:${driver}`, 'jfluid.agent.FuzzAgent', ...args])
+    const { code } = await java.exit
+    const told = `JFLUID_SEED=${seed}\n${java.stdout()}${java.stderr()}`
+    console.info(`JDK ${jdk.version}, ${told}`)
+    expect(code, told).toBe(0)
+    const rows = java
+      .stdout()
+      .trim()
+      .split('\n')
+      .map((it) => it.split(' '))
+    expect(rows.map(([what]) => what)).toEqual(['messages', 'connections', 'splices'])
+    rows.forEach(([what, ...numbers], i) => {
+      const [tried, refused, micros, most] = numbers.map(Number)
+      const longestMs = micros! / 1000
+      const isRight = longestMs < SOON_MS && most! < 1 << 20
+      const figures = { 'heap of one': [most! / 1024, 'KiB'] } as const
+      keepInputs(WHAT[what!]!, jdk.full, { tried: tried!, refused: refused!, longestMs, isRight }, figures)
+      expect(tried).toBeGreaterThan(0)
+      expect(tried).toBeLessThanOrEqual(times[i]!)
+      expect(refused).toBeGreaterThan(0)
+      expect(refused).toBeLessThan(tried!)
+      expect(longestMs, told).toBeLessThan(SOON_MS)
+      expect(most, told).toBeLessThan(1 << 20)
+    })
+  })
 })

@@ -3,13 +3,12 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { decodeModifiedUtf8, encodeModifiedUtf8 } from '../../src/classfile/utf8.ts'
 import { formats } from '../../src/export/formats.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson, startJfluid } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 
 /** Orders of a terminal that need neither ; nor [, which names cannot have: reset, colour and title by one character each, bidi controls. */
@@ -119,94 +118,91 @@ const VIEWS: readonly (readonly [keys: string, opened: RegExp, isClosed?: 'close
   ['x', /^ leave out .* and what only it calls\?/, 'closed'],
 ]
 
-describe.runIf(FULL)('names that are orders', () => {
-  forEachJdk((jdk) => {
-    it('reach nobody by what commands print', { timeout: 180_000 }, async () => {
-      const java = await start(jdk)
-      const pid = String(java.pid)
-      const file = join(temporaryDirectory(), 'p.jfluid')
-      const wrong: string[] = []
-      const looked = (what: string, ...texts: readonly string[]): void => {
-        for (const text of texts) {
-          const found = OBEYED.exec(text)
-          if (found !== null)
-            wrong.push(`${what}: ${JSON.stringify(text.slice(found.index - 60, found.index + 40))}`)
-        }
+forEachJdk((jdk) => {
+  it('reach nobody by what commands print', { timeout: 180_000 }, async () => {
+    const java = await start(jdk)
+    const pid = String(java.pid)
+    const file = join(temporaryDirectory(), 'p.jfluid')
+    const wrong: string[] = []
+    const looked = (what: string, ...texts: readonly string[]): void => {
+      for (const text of texts) {
+        const found = OBEYED.exec(text)
+        if (found !== null)
+          wrong.push(`${what}: ${JSON.stringify(text.slice(found.index - 60, found.index + 40))}`)
       }
-      const run = async (...args: string[]): Promise<string> => {
-        const { code, stdout, stderr } = await jfluid(...args)
-        expect(code, `${args} ${stderr}`).toBe(0)
-        looked(args.join(' '), stdout, stderr)
-        return stdout
-      }
-      const root = ['--root', 'fix.Host.step', '--root', 'fix.*.run']
-      const client = startJfluid(
-        ...['record', pid, ...root, '--trace', '3', '--duration', '2s', '--stream', '--out', file],
+    }
+    const run = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await jfluid(...args)
+      expect(code, `${args} ${stderr}`).toBe(0)
+      looked(args.join(' '), stdout, stderr)
+      return stdout
+    }
+    const root = ['--root', 'fix.Host.step', '--root', 'fix.*.run']
+    const client = startJfluid(
+      ...['record', pid, ...root, '--trace', '3', '--duration', '2s', '--stream', '--out', file],
+    )
+    expect((await client.exit).code, client.stderr()).toBe(0)
+    looked('record --stream', client.stdout(), client.stderr())
+    const { methods, threads } = await readProfileJson(file)
+    // It was there, and is told as it is called.
+    expect(methods.map((it) => it.class)).toContain(`fix.${CLASS}`)
+    expect(methods.map((it) => it.method)).toContain(METHOD)
+    expect(threads.map(({ name }) => name)).toContain(THREAD)
+    for (const more of [[], ['--json'], ['--threads'], ['--trace', '1'], ['--back-traces', 'Host.step']])
+      await run('report', file, ...more)
+    for (const { name, isBinary } of formats) {
+      const text = await run(
+        'export',
+        file,
+        '--format',
+        name,
+        ...(isBinary ? ['--out', `${file}-${name}`] : []),
       )
-      expect((await client.exit).code, client.stderr()).toBe(0)
-      looked('record --stream', client.stdout(), client.stderr())
-      const { methods, threads } = await readProfileJson(file)
-      // It was there, and is told as it is called.
-      expect(methods.map((it) => it.class)).toContain(`fix.${CLASS}`)
-      expect(methods.map((it) => it.method)).toContain(METHOD)
-      expect(threads.map(({ name }) => name)).toContain(THREAD)
-      for (const more of [[], ['--json'], ['--threads'], ['--trace', '1'], ['--back-traces', 'Host.step']])
-        await run('report', file, ...more)
-      for (const { name, isBinary } of formats) {
-        const text = await run(
-          'export',
-          file,
-          '--format',
-          name,
-          ...(isBinary ? ['--out', `${file}-${name}`] : []),
-        )
-        if (name === 'html') expect(text).not.toMatch(/<img src=x|<script>alert/)
-        if (name === 'csv') expect(text).not.toMatch(/(^|[,;"\n])[=@]/)
-      }
-      for (const more of [[], ['--json'], ['--html', `${file}.html`]])
-        await run('compare', file, file, ...more)
-      expect(readFileSync(`${file}.html`, 'utf8')).not.toMatch(/<img src=x|<script>alert/)
-      for (const more of [[], ['--json']]) {
-        await run('ps', ...more)
-        await run('doctor', pid, ...more, '--root', 'fix.Host.step')
-        await run('roots', pid, ...more)
-      }
-      for (const args of [
-        ['record', pid, '--root', `fix.Host.${METHOD}`, '--duration', '1s', '--out', file],
-        ['record', pid, '--root', 'fix.Hots.step', '--duration', '1s', '--out', file],
-        ['report', `${file}${ORDERS}`],
-        ['attach', THREAD],
-      ]) {
-        const { code, stdout, stderr } = await jfluid(...args)
-        expect(code).not.toBe(0)
-        looked(args.join(' '), stdout, stderr)
-      }
-      expect(wrong).toEqual([])
-      await java.kill()
-    })
+      if (name === 'html') expect(text).not.toMatch(/<img src=x|<script>alert/)
+      if (name === 'csv') expect(text).not.toMatch(/(^|[,;"\n])[=@]/)
+    }
+    for (const more of [[], ['--json'], ['--html', `${file}.html`]]) await run('compare', file, file, ...more)
+    expect(readFileSync(`${file}.html`, 'utf8')).not.toMatch(/<img src=x|<script>alert/)
+    for (const more of [[], ['--json']]) {
+      await run('ps', ...more)
+      await run('doctor', pid, ...more, '--root', 'fix.Host.step')
+      await run('roots', pid, ...more)
+    }
+    for (const args of [
+      ['record', pid, '--root', `fix.Host.${METHOD}`, '--duration', '1s', '--out', file],
+      ['record', pid, '--root', 'fix.Hots.step', '--duration', '1s', '--out', file],
+      ['report', `${file}${ORDERS}`],
+      ['attach', THREAD],
+    ]) {
+      const { code, stdout, stderr } = await jfluid(...args)
+      expect(code).not.toBe(0)
+      looked(args.join(' '), stdout, stderr)
+    }
+    expect(wrong).toEqual([])
+    await java.kill()
+  })
 
-    it('reach no terminal by any view', { timeout: 180_000 }, async () => {
-      const java = await start(jdk)
-      const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', 'fix.Host.step'], {
-        columns: 160,
-        rows: 40,
-      })
-      await terminal.until((lines) => lines.some((it) => it.includes('alert(1)')))
-      for (const [keys, opened, isClosed] of VIEWS) {
-        const shows = (lines: string[]) => lines.some((it) => opened.test(it))
-        terminal.send(keys)
-        await terminal.until(shows).catch((problem: unknown) => {
-          throw new Error(`after ${JSON.stringify(keys)}: ${problem}`)
-        })
-        if (isClosed === undefined) continue
-        terminal.send('\x1b')
-        await terminal.until((lines) => !shows(lines))
-      }
-      terminal.send('q')
-      await terminal.until((lines) => lines.some((it) => /restored/.test(it)))
-      const found = OBEYED.exec(terminal.written().replaceAll(/\x1b\]52;c;[\w+/=]*\x07/g, ''))
-      expect(found && JSON.stringify(terminal.written().slice(found.index - 60, found.index + 40))).toBeNull()
-      await java.kill()
+  it('reach no terminal by any view', { timeout: 180_000 }, async () => {
+    const java = await start(jdk)
+    const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', 'fix.Host.step'], {
+      columns: 160,
+      rows: 40,
     })
+    await terminal.until((lines) => lines.some((it) => it.includes('alert(1)')))
+    for (const [keys, opened, isClosed] of VIEWS) {
+      const shows = (lines: string[]) => lines.some((it) => opened.test(it))
+      terminal.send(keys)
+      await terminal.until(shows).catch((problem: unknown) => {
+        throw new Error(`after ${JSON.stringify(keys)}: ${problem}`)
+      })
+      if (isClosed === undefined) continue
+      terminal.send('\x1b')
+      await terminal.until((lines) => !shows(lines))
+    }
+    terminal.send('q')
+    await terminal.until((lines) => lines.some((it) => /restored/.test(it)))
+    const found = OBEYED.exec(terminal.written().replaceAll(/\x1b\]52;c;[\w+/=]*\x07/g, ''))
+    expect(found && JSON.stringify(terminal.written().slice(found.index - 60, found.index + 40))).toBeNull()
+    await java.kill()
   })
 })

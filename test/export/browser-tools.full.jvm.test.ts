@@ -1,5 +1,4 @@
-// Speedscope and Perfetto in a real browser, with what we write for them: names and numbers are what their pages show. Only with
-// test:full, which fails where there is no browser.
+// Speedscope and Perfetto in a real browser, with what we write for them: names and numbers are what their pages show.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -14,7 +13,6 @@ import { profileOf } from '../profile/trees.ts'
 import { startBrowser } from '../support/browser.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
-import { FULL } from '../support/lane.ts'
 import { perfettoPages } from '../support/perfetto.ts'
 import { ofEveryMetric, traced, twoThreads } from './exported.ts'
 
@@ -27,7 +25,7 @@ async function written(profile: Profile, format: string, threads = false): Promi
 
 const short = (text: string): string => text.replaceAll('com.acme.App.', '')
 
-describe.runIf(FULL)('in a browser', () => {
+describe('in a browser', () => {
   let browser: Browser
   let page: Page
   const problems: string[] = []

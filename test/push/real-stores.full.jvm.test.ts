@@ -1,8 +1,8 @@
-// Real stores, told what jfluid pushes and asked what they have of it. Part of `npm run test:full` where this machine has a store
+// Real stores, told what jfluid pushes and asked what they have of it. Skipped where this machine has no store
 // (README.md beside this file); one that JFLUID_PYROSCOPE or JFLUID_OTELCOL names has to be there.
 
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type { Profile } from '../../src/profile/profile.ts'
 import { parseNaming } from '../../src/push/identity.ts'
 import { push } from '../../src/push/push.ts'
@@ -13,14 +13,14 @@ import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { type Jdk, jdks } from '../support/jdks.ts'
 import { callsByPath, cli, jfluid, readProfileJson, stderrLine } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import { describeOnlyIf } from '../support/only-if.ts'
 import { type Collected, collected } from './collected.ts'
 import { otlpOf } from './otlp-reader.ts'
 import { binary, type Costs, type Pyroscope, startCollector, startPyroscope, summed } from './real-stores.ts'
 import { ingested, type Received, startStore } from './stores.ts'
 
-const PYROSCOPE = FULL ? binary('JFLUID_PYROSCOPE', 'pyroscope') : undefined
-const OTELCOL = FULL ? binary('JFLUID_OTELCOL', 'otelcol') : undefined
+const PYROSCOPE = binary('JFLUID_PYROSCOPE', 'pyroscope')
+const OTELCOL = binary('JFLUID_OTELCOL', 'otelcol')
 const NEVER = new AbortController().signal
 const ORDER = 'fix.Ordered.order'
 
@@ -87,7 +87,7 @@ async function callsOf(file: string): Promise<Costs> {
   )
 }
 
-describe.runIf(PYROSCOPE !== undefined)('a Pyroscope', () => {
+describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope', () => {
   let store: Pyroscope
   beforeAll(async () => {
     store = await startPyroscope(PYROSCOPE!)
@@ -159,7 +159,8 @@ describe.runIf(PYROSCOPE !== undefined)('a Pyroscope', () => {
   )
 })
 
-describe.runIf(OTELCOL !== undefined)('an OpenTelemetry Collector', () => {
+const describeCollector = describeOnlyIf(OTELCOL !== undefined, 'needs otelcol on PATH')
+describeCollector('an OpenTelemetry Collector', () => {
   /** With a store of ours behind it. */
   async function collector(): Promise<{ readonly url: string; readonly sent: () => Collected }> {
     const store = await startStore((response) =>
