@@ -100,28 +100,6 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(recorded.warnings).toEqual([])
   })
 
-  it('samples by time: a method that is busy has two callers in one method', async () => {
-    const file = await profile(
-      ['spin', '700'],
-      '--root',
-      'fix.Sites.spin',
-      '--mode',
-      'sample',
-      '--every',
-      '0.5ms',
-    )
-    const { merged } = await readProfileJson(file)
-    const work = merged[0]!.children.filter((it) => it.method === 'work')
-    const lines = work.map(({ line }) => line!).sort((a, b) => a - b)
-    expect(lines).toEqual([lines[0], lines[0]! + 2])
-    const samples = work.map((it) => it.totalSamples!)
-    expect(Math.min(...samples) / Math.max(...samples)).toBeGreaterThan(0.5)
-    expect(Math.max(...samples)).toBeGreaterThan(50)
-    // Their own callee has one place in each.
-    const mixed = work.flatMap((it) => it.children).filter((it) => it.method === 'mixed')
-    expect(new Set(mixed.map((it) => it.line)).size).toBe(1)
-  })
-
   it('a task has no place, whatever its worker has called before', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Hands'), 'fix.Hands'])
     await java.line(/^ready/)

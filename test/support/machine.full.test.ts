@@ -7,7 +7,7 @@ import { jdks } from './jdks.ts'
 
 it('runs the tests as root', () => expect(process.geteuid?.()).toBe(0))
 
-it('makes containers, as root and as another user', () => {
+it('makes containers, with the users of the machine and with users of their own', () => {
   expect(cannotContain('--mount', ...PIDS)).toBe('')
   expect(cannotContain('--user', '--map-root-user', '--mount', ...PIDS)).toBe('')
 })

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 // --max-overhead: a program with far more calls than work. It counts its own calls, so what is still counted must be the
 // same to the call, and what is not any more must come near.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import type { JavaProcess } from '../support/java-process.ts'
