@@ -1,5 +1,5 @@
 // JVMs in containers of a real engine, Podman as root, and jfluid outside, in the same container and in one beside it: what
-// containers.jvm.test.ts makes with unshare, and what only an engine does: rights taken away, filters of system calls, control groups, names.
+// containers.full.jvm.test.ts makes with unshare, and what only an engine does: rights taken away, filters of system calls, control groups, names.
 //
 // No registry is asked for an image: the root is a directory with a JDK in it, the system's /usr below that, and a layer on top.
 

@@ -5,9 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import { added, descriptors, filesOf, mappedFiles, threadNames } from '../live/remains.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { forJdks } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
-import { describeOnlyIf } from '../support/only-if.ts'
 import { times, trials } from './trials.ts'
 
 /** work n: n calls of the root: "worked <their sum>" */
@@ -43,12 +42,8 @@ const CLOSED_MS = 2000
 const CALLS = 100_000
 const SUM = (CALLS * (CALLS + 1)) / 2
 
-// JDK 24 has none any more.
-const guarded = jdks.filter(({ version }) => version < 24)
-const describeGuarded = describeOnlyIf(guarded.length > 0, 'security managers need JDK 23 or older')
-
-describeGuarded('a security manager', () => {
-  describe.each(guarded)('on JDK $version', (jdk) => {
+describe('a security manager', () => {
+  forJdks({ before: 24, reason: 'security managers need JDK 23 or older' }, (jdk) => {
     it.each(WAYS)('%s', { timeout: 3_600_000 }, async (way, options) => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const java = startJava(jdk, [
