@@ -34,6 +34,7 @@ import {
   temporaryDirectory,
 } from '../support/java-process.ts'
 import { forEachJdk, type Jdk, newest, oldest } from '../support/jdks.ts'
+import { describeOnlyIf } from '../support/only-if.ts'
 import { WAITER } from './waiter.ts'
 
 let classes: string
@@ -373,7 +374,9 @@ describe('what is no HotSpot JVM', () => {
 const CONTAINER = ['--pid', '--mount', '--fork', '--kill-child', '--mount-proc', 'sh', '-c']
 const canContain = spawnSync('unshare', [...CONTAINER, 'mount -t tmpfs none /tmp']).status === 0
 
-describe.runIf(canContain)('a JVM that has pid 1 and a /tmp of its own', () => {
+const describeContained = describeOnlyIf(canContain, 'needs mount and pid namespaces')
+
+describeContained('a JVM that has pid 1 and a /tmp of its own', () => {
   /** The program that we started and talk to, and the JVM's pid as seen from here. */
   async function startContained(flags = ''): Promise<{ outer: JavaProcess; pid: number }> {
     const setUp = `mount --bind '${classes}' /mnt && mount -t tmpfs none /tmp`
@@ -405,7 +408,7 @@ describe.runIf(canContain)('a JVM that has pid 1 and a /tmp of its own', () => {
 })
 
 // Only root can start processes of another user; the decision itself is tested in admission.test.ts.
-describe.runIf(process.geteuid?.() === 0)('users', () => {
+describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
   const NOBODY = 65534
   const asNobody = { uid: NOBODY, gid: NOBODY }
 

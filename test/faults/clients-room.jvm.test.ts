@@ -1,25 +1,14 @@
-// Clients that find no room: for the buffer at attach, for the profile while they record. The target is as if they had not
-// been there, or as after any other session; what was recorded is kept elsewhere.
+// A client that finds no room for the buffer: the target is as if it had not been there. Where its disk fills while it
+// records: clients-room.full.jvm.test.ts.
 
-import { openSync, rmSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
-import { readProfile } from '../../src/profile/file.ts'
+import { describe, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
-import { temporaryDirectory } from '../support/java-process.ts'
-import { jdks, newestOrAll } from '../support/jdks.ts'
-import { stderrLine } from '../support/jfluid.ts'
-import { aftermath, type Client, clientTrials, startClient, verdict } from './lost-clients.ts'
+import { newestOrAll } from '../support/jdks.ts'
+import { aftermath, clientTrials, startClient, verdict } from './lost-clients.ts'
 import { TRIAL_MS, times } from './trials.ts'
 
 /** Of a file that the client writes; the buffer is larger by far. */
 const LIMITED = () => ['sh', '-c', 'ulimit -f 64 && exec "$@"', 'sh']
-/** A small file system where its profile goes, that it alone sees. */
-const SMALL_DISK = (dir: string) => [
-  ...['unshare', '-m', 'sh', '-c', `mount -t tmpfs -o size=256k tmpfs ${dir} && exec "$@"`, 'sh'],
-]
-
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   const tries = times(1, 50)
   it('no room for the buffer: it says so, and nothing was changed', {
@@ -35,45 +24,3 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     })
   })
 })
-
-describe.each(jdks)('JDK $version', (jdk) => {
-  const tries = times(0, 50)
-  it.runIf(tries > 0)(
-    'its disk fills while it records: the profile is put elsewhere',
-    {
-      timeout: 60_000 + tries * 30_000 + TRIAL_MS,
-    },
-    async () => {
-      expect(process.getuid?.(), 'a file system is mounted, which takes root').toBe(0)
-      await clientTrials('client: its disk full', jdk, tries, async (witness, chance) => {
-        const elsewhere = temporaryDirectory('jfluid-elsewhere-')
-        const client = startClient(witness, { duration: '10m', by: SMALL_DISK, env: { TMPDIR: elsewhere } })
-        await stderrLine(client.process, /^recording/)
-        await sleep(chance.between(0, 500))
-        fill(client)
-        await sleep(chance.between(0, 500))
-        client.process.child.kill('SIGINT')
-        const wrong = await verdict(client, { [STATUS.cannotWrite]: /the profile is in \S+$/m })
-        const [, path] = /the profile is in (\S+)$/m.exec(client.process.stderr()) ?? []
-        const { harm, ms } = await aftermath(witness, performance.now())
-        const isKept = path?.startsWith(elsewhere) && (await readProfile(path)).events.count > 0
-        if (path !== undefined) rmSync(dirname(path), { recursive: true })
-        return { harm, wrong, profile: isKept ? 'kept' : 'lost', left: [], ms }
-      })
-    },
-  )
-})
-
-/** Leaves no byte on the file system of its profile, which is to be seen by way of the process only. */
-function fill({ pid, file }: Client): void {
-  const filler = openSync(join(`/proc/${pid}/root`, dirname(file), 'filler'), 'w')
-  const bytes = Buffer.alloc(4096)
-  for (;;) {
-    try {
-      writeSync(filler, bytes)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return
-      throw error
-    }
-  }
-}

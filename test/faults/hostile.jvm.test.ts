@@ -15,7 +15,7 @@ import { encodeFrame } from '../../src/wire/frame.ts'
 import { Link } from '../../src/wire/link.ts'
 import { mutated } from '../security/mutate.ts'
 import type { JavaProcess } from '../support/java-process.ts'
-import { forEachJdk, type Jdk, newest } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { type Chance, type Outcome, times, trials } from './trials.ts'
@@ -197,20 +197,15 @@ const FAULTS: readonly [
   ['50 others connect to the socket of a session', strangers, 20],
 ]
 
-forEachJdk((jdk: Jdk) => {
-  // One of the JDKs is enough for `npm test`: what differs between them is not what is tried here.
-  it.skipIf(!FULL && jdk !== newest)(
-    'who speaks at the socket of a session does no harm',
-    {
-      timeout: FULL ? 3_600_000 : 120_000,
-    },
-    async () => {
-      const witness = await Witness.start(jdk)
-      await witness.settle()
-      for (const [what, trial, long] of FAULTS) {
-        await trials(what, jdk, times(1, long), (chance) => trial(witness, chance))
-      }
-      await witness.end()
-    },
-  )
+forNewestJdk((jdk: Jdk) => {
+  it('who speaks at the socket of a session does no harm', {
+    timeout: FULL ? 3_600_000 : 120_000,
+  }, async () => {
+    const witness = await Witness.start(jdk)
+    await witness.settle()
+    for (const [what, trial, long] of FAULTS) {
+      await trials(what, jdk, times(1, long), (chance) => trial(witness, chance))
+    }
+    await witness.end()
+  })
 })

@@ -1,212 +1,22 @@
-// Another agent that is hostile: it throws, or makes of a class what no JVM takes, in some retransformations; and one that
-// retransforms our classes again and again from a thread of its own. No method is left half instrumented, and what remains
-// is the program's own code.
+// Another agent that is hostile: it throws, or makes of a class what no JVM takes, in some retransformations. No method is left
+// half instrumented, and what remains is the program's own code.
 
-import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { beforeAll, it } from 'vitest'
-import { JdwpTarget } from '../../src/jdwp-client/target.ts'
-import { type LiveCode, liveCode, probed } from '../live/live-code.ts'
-import { filesOf, mappedFiles, threadNames, until } from '../live/remains.ts'
-import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { liveCode } from '../live/live-code.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { callsByMethod, type JsonProfile, type Recording, startRecording } from '../support/jfluid.ts'
+import { startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { changed, end, hostileJar, SHARE, start, unbalanced } from './others-hostile.ts'
 import { type Chance, type Outcome, times, trials } from './trials.ts'
-
-const UNITS = 6
-/** Of a hundred transformations. */
-const SHARE = 50
-
-/**
- * how <share> <what> <seed>: in so many of a hundred retransformations its transformer throws, or makes garbage of the class,
- *                     or a class that the verifier refuses
- * storm:              a thread retransforms all units, without a pause, until it is told to be
- * calm:               "stormed <times>"
- * call <n>:           the root n times; `wrong` is what it gave otherwise than it should
- * spoilt:             so many transformations were spoilt since it was asked last
- */
-const HOSTILE = `
-  package fix;
-  import java.lang.instrument.*;
-  import java.security.ProtectionDomain;
-  import java.util.Random;
-  public class Hostile {
-    static Instrumentation instrumentation;
-    static volatile int share;
-    static volatile String what = "throw";
-    static final Random random = new Random();
-    static int spoilt;
-    static volatile boolean storms;
-    public static void premain(String options, Instrumentation given) {
-      instrumentation = given;
-      if (options != null) add();
-    }
-    static void add() { instrumentation.addTransformer(new Breaking(), true); }
-    static final class Breaking implements ClassFileTransformer {
-      @Override
-      public byte[] transform(ClassLoader l, String name, Class<?> redefined, ProtectionDomain d, byte[] bytes) {
-        if (redefined == null || name == null || !name.startsWith("fix/Unit")) return null;
-        synchronized (random) {
-          if (random.nextInt(100) >= share) return null;
-          spoilt++;
-        }
-        if (what.equals("throw")) throw new IllegalStateException("hostile");
-        byte[] broken = bytes.clone();
-        if (what.equals("garbage")) broken[0] = 0;
-        else broken[broken.length / 2] ^= 0x55;
-        return broken;
-      }
-    }
-    static int root(int x) { ${Array.from({ length: UNITS }, (_, i) => `x = Unit${i}.first(x);`).join(' ')} return x; }
-    static int expected(int x) { for (int i = 0; i < ${UNITS}; i++) x = (x + 1) * 3; return x; }
-    public static void main(String[] args) throws Exception {
-      root(0);
-      System.out.println("ready");
-      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
-      for (String line; (line = in.readLine()) != null; ) {
-        String[] word = line.split(" ");
-        switch (word[0]) {
-          case "add" -> add();
-          case "how" -> { share = Integer.parseInt(word[1]); what = word[2]; random.setSeed(Long.parseLong(word[3])); }
-          case "call" -> {
-            int wrong = 0;
-            for (int i = 0; i < Integer.parseInt(word[1]); i++) if (root(i) != expected(i)) wrong++;
-            System.out.println("wrong " + wrong);
-          }
-          case "spoilt" -> {
-            synchronized (random) {
-              System.out.println("spoilt " + spoilt);
-              spoilt = 0;
-            }
-          }
-          case "calm" -> storms = false;
-          case "storm" -> {
-            Class<?>[] units = { ${Array.from({ length: UNITS }, (_, i) => `Unit${i}.class`).join(', ')} };
-            storms = true;
-            Thread thread = new Thread(() -> {
-              int n = 0;
-              for (; storms; n++) {
-                try { instrumentation.retransformClasses(units); } catch (Exception | LinkageError e) { }
-              }
-              System.out.println("stormed " + n);
-            });
-            thread.setDaemon(true);
-            thread.start();
-          }
-        }
-        System.out.println("done " + line);
-      }
-    }
-  }
-  ${Array.from(
-    { length: UNITS },
-    (_, i) => `class Unit${i} {
-    static int first(int x) { return second(x + 1); }
-    static int second(int x) { return third(x); }
-    static int third(int x) { return x * 3; }
-  }`,
-  ).join('\n')}`
-
-interface Target {
-  readonly java: JavaProcess
-  readonly jvm: JdwpTarget
-  tell(line: string): Promise<void>
-  /** Of so many calls of the root, those that gave something else than they should. */
-  call(n: number): Promise<number>
-  /** So many transformations were spoilt since it was asked last. */
-  spoilt(): Promise<number>
-  /** What is there of us once we have left. */
-  left(): Promise<string[]>
-}
 
 forNewestJdk((jdk) => {
   let jar: string
   beforeAll(async () => {
-    const classes = await compileJava(jdk, { 'fix/Hostile': HOSTILE })
-    const dir = temporaryDirectory('jfluid-agent-')
-    jar = join(dir, 'hostile.jar')
-    writeFileSync(join(dir, 'manifest'), 'Premain-Class: fix.Hostile\nCan-Retransform-Classes: true\n')
-    execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, join(dir, 'manifest'), '-C', classes, '.'])
+    jar = await hostileJar(jdk)
   })
 
-  /** @param first  its transformer was there before us */
-  async function start(first: boolean): Promise<Target> {
-    const port = '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0'
-    const java = startJava(jdk, [
-      port,
-      `-javaagent:${jar}${first ? '=first' : ''}`,
-      '-cp',
-      jar,
-      'fix.Hostile',
-    ])
-    const told = await java.line(/Listening for transport/)
-    const jvm = await JdwpTarget.connect(Number(/\d+$/.exec(told)![0]))
-    await java.line(/^ready/)
-    let lines = 0
-    const tell = async (line: string): Promise<void> => {
-      java.send(line)
-      await java.line(/^done/, ++lines)
-    }
-    const number = async (line: string, answer: RegExp): Promise<number> => {
-      const from = java.stdout().length
-      await tell(line)
-      return Number(answer.exec(java.stdout().slice(from))![1])
-    }
-    return {
-      ...{ java, jvm, tell },
-      call: (n) => number(`call ${n}`, /^wrong (\d+)$/m),
-      spoilt: () => number('spoilt', /^spoilt (\d+)$/m),
-      async left() {
-        await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
-        const probes = probed(await liveCode(jvm, 'Lfix/'))
-        const ours = filesOf(java.pid).filter((it) => it !== `/tmp/.java_pid${java.pid}`)
-        const mapped = mappedFiles(java.pid).filter((it) => /jfluid-\d/.test(it))
-        return [...probes.map((it) => `probes in ${it}`), ...ours, ...mapped]
-      },
-    }
-  }
-
-  /** Whether its code is what it was, but where it has probes, which is told otherwise. */
-  async function changed({ jvm }: Target, before: LiveCode): Promise<string[]> {
-    const after = await liveCode(jvm, 'Lfix/')
-    const probes = probed(after)
-    return [...before]
-      .filter(([name, text]) => after.get(name) !== text && !probes.includes(name))
-      .map(([name]) => `${name} has not its own code`)
-  }
-
-  /** Ends a recording. Where the client cannot, that is harm if the target has ended, and else wrong of the client. */
-  async function end(
-    target: Target,
-    recording: Recording,
-    { harm, wrong }: { harm: string[]; wrong: string[] },
-  ): Promise<JsonProfile | null> {
-    try {
-      return await recording.stop()
-    } catch (problem) {
-      const { exitCode, signalCode } = target.java.child
-      const ended = exitCode ?? signalCode
-      if (ended === null) wrong.push(`${problem}\nthe JVM lives`)
-      else harm.push(`${problem}\nthe JVM ended with ${ended}: ${target.java.stderr()}`)
-      return null
-    }
-  }
-
-  /** A method has as many calls as there were, or none at all; parents have as many as their children need. */
-  function unbalanced(profile: JsonProfile, calls: number): string[] {
-    const counted = callsByMethod(profile)
-    const wrong: string[] = []
-    if (counted.get('fix.Hostile.root(I)I') !== calls)
-      wrong.push(`root has ${counted.get('fix.Hostile.root(I)I')} calls`)
-    for (const [name, n] of counted) if (n !== calls) wrong.push(`${name} has ${n} calls, not ${calls}`)
-    if (profile.instrumentation.healed > 0) wrong.push(`${profile.instrumentation.healed} exits were healed`)
-    return wrong
-  }
-
   async function broken(what: string, first: boolean, storms: boolean, chance: Chance): Promise<Outcome> {
-    const target = await start(first)
+    const target = await start(jdk, jar, first)
     const { java, jvm, tell, call } = target
     const before = await liveCode(jvm, 'Lfix/')
     if (!first) await tell('add')
@@ -259,47 +69,6 @@ forNewestJdk((jdk) => {
         jdk,
         times(1, 10),
         (chance) => broken(what, first, storms, chance),
-      )
-    },
-  )
-
-  async function stormed(first: boolean): Promise<Outcome> {
-    const target = await start(first)
-    const { java, jvm, tell, call } = target
-    const before = await liveCode(jvm, 'Lfix/')
-    if (!first) await tell('add')
-    await tell('storm')
-    const recording = startRecording(java.pid, '--root', 'fix.Hostile.root', '--scheme', 'a')
-    await recording.started
-    const calls = 200
-    const harm: string[] = []
-    const wrong: string[] = []
-    if ((await call(calls)) > 0) harm.push('wrong results while it was profiled')
-    const profile = await end(target, recording, { harm, wrong })
-    if (profile?.instrumentation.gaps === 0) wrong.push(...unbalanced(profile, calls))
-    else if (profile !== null && callsByMethod(profile).get('fix.Hostile.root(I)I') !== calls)
-      wrong.push('the root was not counted')
-    await tell('calm')
-    await java.line(/^stormed [1-9]/)
-    const left = await target.left()
-    harm.push(...(await changed(target, before)))
-    if ((await call(calls)) > 0) harm.push('wrong results after it')
-    await jvm.dispose()
-    await java.kill()
-    return {
-      ...{ harm, wrong },
-      profile: profile === null ? 'lost' : 'kept',
-      left: left.length === 0 ? [] : [`${left.join()}\n${recording.process.stderr()}`],
-    }
-  }
-
-  it.runIf(FULL).each([true, false])(
-    'another agent that retransforms all the time, before us %s',
-    { timeout: 1_800_000 },
-    async (first) => {
-      const order = first ? 'before us' : 'after us'
-      await trials(`another agent, ${order}, retransforms our classes all the time`, jdk, times(1, 10), () =>
-        stormed(first),
       )
     },
   )

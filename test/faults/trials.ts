@@ -8,8 +8,6 @@ import { expect } from 'vitest'
 import type { Jdk } from '../support/jdks.ts'
 import { FULL } from '../support/lane.ts'
 
-/** All of them take long: `npm test` tries each fault once or twice, `npm run test:full` many times. */
-
 /** Something hangs that takes longer. */
 export const TRIAL_MS = 15 * 60_000
 
@@ -96,9 +94,10 @@ export function keepRow(row: Row): void {
 }
 
 /**
- * How often a fault is tried: `short` in `npm test`, `long` in `npm run test:full`; `JFLUID_TRIES` says otherwise.
+ * How often a fault is tried: `short` in `npm run test:live`, `long` in `npm run test:full`; `JFLUID_TRIES` says otherwise.
+ * Files that only `test:full` runs give one number.
  */
-export function times(short: number, long: number): number {
+export function times(short: number, long: number = short): number {
   const told = process.env.JFLUID_TRIES
   return told === undefined ? (FULL ? long : short) : Number(told)
 }

@@ -39,7 +39,7 @@ interface Unusual {
   readonly options: readonly string[]
   /** Of the JDK. */
   readonly from?: number
-  /** In `npm test`, on this JDK. */
+  /** In `npm run test:live`, on this JDK. */
   readonly short?: Jdk
   /** Threads that allocate. */
   readonly pressers?: number

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { beforeAll, it } from 'vitest'
 import { compileJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 import { assemble } from './assembler.ts'
 import {
   CHECKING_RUNTIME,
@@ -278,8 +279,7 @@ forEachJdk((jdk) => {
     assert.equal(after.entered('Shapes.<clinit>()V'), 1)
   })
 
-  const later = jdk.version >= 25 ? it : undefined
-  later?.('a constructor may do much before super()', async () => {
+  itOnlyIf(jdk.version >= 25, 'needs JDK 25')('a constructor may do much before super()', async () => {
     const plain = await compileJava(jdk, { Prologue: PROLOGUE }, { release: 25 })
     const { dir, ids, skipped } = instrumentDirectory(plain)
     assert.deepEqual(skipped, [])

@@ -25,7 +25,6 @@ const HOST = `
 package fix;
 import java.lang.instrument.Instrumentation;
 import java.lang.reflect.Field;
-import { FULL } from '../support/lane.ts'
 public class Host {
   static int step(int x) { return x + 1; }
   static int work(int x) { return step(step(x)); }
@@ -123,19 +122,6 @@ forEachJdk((jdk) => {
     await java.kill()
   })
 
-  it.runIf(newestOrAll.includes(jdk))(
-    'where attach is switched off it sleeps on, and what is left is said',
-    async () => {
-      const java = startJava(jdk, [agent, '-XX:+DisableAttachMechanism', '-cp', classes, 'fix.Host'])
-      await java.line(/ready/)
-      const { code, stderr } = await jfluid('roots', String(java.pid))
-      expect(code, stderr).toBe(78)
-      expect(stderr).toContain('it was started with -XX:+DisableAttachMechanism\n')
-      expect(stderr).toMatch(/Restart the program .* --jdwp <host:port>\n/)
-      await java.kill()
-    },
-  )
-
   /** @param other  files with a digit more */
   const pieces = (leftOut: RegExp, other = /^$/): string => {
     const dir = temporaryDirectory()
@@ -153,30 +139,6 @@ forEachJdk((jdk) => {
     ])
     return jar
   }
-
-  // With the same probes ours can be loaded beside it.
-  const builds: [string, RegExp, string[]][] = [
-    ['of another version', /^runtime\/(?:id|build)$/, []],
-    ['of another build, where none may be loaded', /^runtime\/build$/, ['-XX:-EnableDynamicAgentLoading']],
-  ]
-  it.runIf(newestOrAll.includes(jdk)).each(FULL ? builds : builds.slice(0, 1))(
-    'an agent %s is told by doctor, and by who attaches',
-    async (_, other, options) => {
-      const agent = `-javaagent:${pieces(/^nothing/, other)}`
-      const java = startJava(jdk, [...options, agent, '-cp', classes, 'fix.Host'])
-      await java.line(/ready/)
-      const said = `JVM ${java.pid} holds the agent of another jfluid build`
-      const out = join(temporaryDirectory(), 'p.jfluid')
-      const [found, attached] = await Promise.all([
-        jfluid('doctor', String(java.pid)),
-        jfluid('record', String(java.pid), '--root', 'fix.Host.work', '--duration', '200ms', '--out', out),
-      ])
-      expect([found.code, attached.code], attached.stderr).toEqual([69, 69])
-      expect(found.stdout.replace(/\s+/g, ' ')).toContain(said)
-      expect(attached.stderr).toContain(said)
-      await java.kill()
-    },
-  )
 
   it('whatever it meets, the program starts, with a line about it', async () => {
     const asleep = /^jfluid: the agent is not in place, and the program goes on without it: .+\n$/
@@ -198,19 +160,6 @@ forEachJdk((jdk) => {
     await Promise.all(told)
   })
 
-  it.runIf(newestOrAll.includes(jdk))('JAVA_TOOL_OPTIONS gives it to JVMs that are no servers', async () => {
-    const out = temporaryDirectory()
-    const source = join(out, 'A.java')
-    writeFileSync(source, 'class A {}')
-    const env = { JAVA_TOOL_OPTIONS: agent }
-    const compiler = startJava(jdk, ['-m', 'jdk.compiler/com.sun.tools.javac.Main', '-d', out, source], {
-      env,
-    })
-    expect((await compiler.exit).code, compiler.stderr()).toBe(0)
-    expect(readdirSync(out)).toContain('A.class')
-    expect(compiler.stderr()).toBe(`Picked up JAVA_TOOL_OPTIONS: ${agent}\n`)
-  })
-
   const both: [string, string | undefined, string[]] = ['in both', agent, [agent]]
   it.each(
     FULL ? [['on the command line', undefined, [agent]], ['in JAVA_TOOL_OPTIONS', agent, []], both] : [both],
@@ -226,5 +175,54 @@ forEachJdk((jdk) => {
       'fix.Host.work(I)I 1',
       'fix.Host.work(I)I;fix.Host.step(I)I 2',
     ])
+  })
+
+  if (!newestOrAll.includes(jdk)) return // the rest does not depend on the JDK
+
+  it('where attach is switched off it sleeps on, and what is left is said', async () => {
+    const java = startJava(jdk, [agent, '-XX:+DisableAttachMechanism', '-cp', classes, 'fix.Host'])
+    await java.line(/ready/)
+    const { code, stderr } = await jfluid('roots', String(java.pid))
+    expect(code, stderr).toBe(78)
+    expect(stderr).toContain('it was started with -XX:+DisableAttachMechanism\n')
+    expect(stderr).toMatch(/Restart the program .* --jdwp <host:port>\n/)
+    await java.kill()
+  })
+
+  // With the same probes ours can be loaded beside it.
+  const builds: [string, RegExp, string[]][] = [
+    ['of another version', /^runtime\/(?:id|build)$/, []],
+    ['of another build, where none may be loaded', /^runtime\/build$/, ['-XX:-EnableDynamicAgentLoading']],
+  ]
+  it.each(FULL ? builds : builds.slice(0, 1))(
+    'an agent %s is told by doctor, and by who attaches',
+    async (_, other, options) => {
+      const agent = `-javaagent:${pieces(/^nothing/, other)}`
+      const java = startJava(jdk, [...options, agent, '-cp', classes, 'fix.Host'])
+      await java.line(/ready/)
+      const said = `JVM ${java.pid} holds the agent of another jfluid build`
+      const out = join(temporaryDirectory(), 'p.jfluid')
+      const [found, attached] = await Promise.all([
+        jfluid('doctor', String(java.pid)),
+        jfluid('record', String(java.pid), '--root', 'fix.Host.work', '--duration', '200ms', '--out', out),
+      ])
+      expect([found.code, attached.code], attached.stderr).toEqual([69, 69])
+      expect(found.stdout.replace(/\s+/g, ' ')).toContain(said)
+      expect(attached.stderr).toContain(said)
+      await java.kill()
+    },
+  )
+
+  it('JAVA_TOOL_OPTIONS gives it to JVMs that are no servers', async () => {
+    const out = temporaryDirectory()
+    const source = join(out, 'A.java')
+    writeFileSync(source, 'class A {}')
+    const env = { JAVA_TOOL_OPTIONS: agent }
+    const compiler = startJava(jdk, ['-m', 'jdk.compiler/com.sun.tools.javac.Main', '-d', out, source], {
+      env,
+    })
+    expect((await compiler.exit).code, compiler.stderr()).toBe(0)
+    expect(readdirSync(out)).toContain('A.class')
+    expect(compiler.stderr()).toBe(`Picked up JAVA_TOOL_OPTIONS: ${agent}\n`)
   })
 })

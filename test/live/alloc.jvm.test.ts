@@ -14,6 +14,7 @@ import {
   startRecording,
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 
 const ROOT = 'fix.Allocs.root'
 const N = 12
@@ -206,7 +207,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(each.calls).toBe(300) // methods are all counted
   })
 
-  it.runIf(jdk.version >= 21)(
+  itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
     'virtual threads count as others do; the JVM does not account for them',
     async () => {
       const java = await serve()

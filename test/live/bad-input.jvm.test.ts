@@ -25,9 +25,10 @@ import {
 } from '../support/java-process.ts'
 import { newest, newestOrAll, oldest } from '../support/jdks.ts'
 import { jfluid, type Ran, readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
-const isRoot = process.getuid?.() === 0
+const itAsRoot = itOnlyIf(process.getuid?.() === 0, 'needs root')
 /** `nobody`, and a user that no account is for. */
 const NOBODY = { uid: 65534, gid: 65534 }
 const STRANGER = { uid: 64999, gid: 64999 }
@@ -89,7 +90,7 @@ describe('options', () => {
     expectRefusal(ran, STATUS.notAJvm, /sleep is not a JVM/, /jfluid ps/)
   })
 
-  it.runIf(isRoot)('a process that hides what it is from its own user is no JVM either', async () => {
+  itAsRoot('a process that hides what it is from its own user is no JVM either', async () => {
     // Linux lets nobody but root look into a program that its user may run, but not read.
     const dir = temporaryDirectory()
     chmodSync(dir, 0o755)
@@ -429,7 +430,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     rmSync(out)
   })
 
-  it.runIf(isRoot)("another user's JVM", async () => {
+  itAsRoot("another user's JVM", async () => {
     const java = await start([], NOBODY)
     const ran = await jfluidAs(
       STRANGER,

@@ -15,6 +15,7 @@ import {
   readProfileJson,
   startRecording,
 } from '../support/jfluid.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 
 const ROOT = 'fix.Blocks.root'
 const N = 12
@@ -137,7 +138,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await java.line(/done/, 3)
   })
 
-  it.runIf(jdk.version >= 21)('virtual threads count as many, whatever carries them', async () => {
+  const itWithVirtualThreads = itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')
+  itWithVirtualThreads('virtual threads count as many, whatever carries them', async () => {
     const java = startJava(jdk, ['-cp', classes, 'fix.Blocks', 'serve'])
     await java.line(/ready/)
     const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--bba', 'precise')

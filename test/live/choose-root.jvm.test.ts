@@ -7,10 +7,7 @@ import { compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
-
-const ESC = '\x1b'
 
 forNewestJdk((jdk) => {
   let java: JavaProcess
@@ -40,15 +37,6 @@ forNewestJdk((jdk) => {
     terminal.send('q')
     expect((await terminal.exit).code).toBe(0)
     expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true })
-  })
-
-  it.runIf(FULL)('Esc leaves, and nothing has been changed', { timeout: 60_000 }, async () => {
-    const terminal = Terminal.jfluid(['attach', `${java.pid}`])
-    await terminal.until((lines) => lines[0]?.includes('choose a root'))
-    terminal.send(ESC)
-    expect((await terminal.exit).code).toBe(0)
-    expect(terminal.scrollback().join('\n')).toContain(`no root was chosen; JVM ${java.pid} runs as before`)
-    expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true, mouse: 'none' })
   })
 
   it('Ctrl-C is heard while the search begins', { timeout: 60_000 }, async () => {

@@ -1,23 +1,21 @@
 // A JVM in a container, and jfluid outside of it: no directory, file or user is shared that an attach would need.
-// More of them are tried, where there is root, in test/faults/containers.jvm.test.ts.
+// More of them are tried, where there is root, in test/faults/containers.full.jvm.test.ts.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { cannotContain, PIDS, PRIVATE, startContained } from '../support/contained.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, newest } from '../support/jdks.ts'
 import { cli, readProfileJson } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import { describeOnlyIf } from '../support/only-if.ts'
 
 const ROOTLESS = ['--user', '--map-root-user', '--mount', ...PIDS]
-/** There it fails, rather than say nothing. */
 const obstacle = cannotContain(...ROOTLESS)
-if (obstacle !== '')
-  console.info(`not tried: this system lets nobody make a container without root: ${obstacle}`)
+const describeContained = describeOnlyIf(obstacle === '', `needs containers without root: ${obstacle}`)
 
-describe.skipIf(obstacle !== '' && !FULL)('a JVM in a container without root', () => {
+describeContained('a JVM in a container without root', () => {
   forEachJdk((jdk) => {
     it('is given the agent and a place to meet, woken the next time, and nothing stays there', async () => {
       const classes = await compileFixture(jdk, 'Ticker')

@@ -2,13 +2,13 @@
 
 import { availableParallelism } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { CALLS, CALLS_21, compileCalls } from '../fixtures/calls.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
-import { compileFixture, compileLate, compileShop } from '../fixtures/fixtures.ts'
-import { compileJava, startJava } from '../support/java-process.ts'
+import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
+import { startJava } from '../support/java-process.ts'
 import { jdks, newest } from '../support/jdks.ts'
 import { callsByMethod, callsByPath, lines, startRecording, sumsAreExact } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 
 describe.each(jdks)('JDK $version', (jdk) => {
   // What is counted depends on the JDK, and how it is found on the scheme; seldom on both.
@@ -79,7 +79,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     })
   })
 
-  it.runIf(jdk.version >= 21).each(FULL ? ['a', 'b'] : ['b'])(
+  itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21').each(FULL ? ['a', 'b'] : ['b'])(
     'virtual threads that park, pinned and not, and change carriers, under scheme %s',
     async (scheme) => {
       const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Virtual'), 'fix.Virtual'])
@@ -95,88 +95,6 @@ describe.each(jdks)('JDK $version', (jdk) => {
       await java.line(/^end/)
       expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
       expect(profile.instrumentation.healed).toBe(0)
-    },
-  )
-})
-
-/**
- * Calls static methods, given as `class,method` or `class,method,number`: all of them in one new thread
- * for every line it reads, named by the line.
- */
-const AGAIN = `
-  package fix;
-  public class Again {
-    public static void main(String[] args) throws Exception {
-      for (String arg : args) Class.forName(arg.split(",")[0]);
-      System.out.println("ready");
-      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
-      for (String line; (line = in.readLine()) != null; ) {
-        Thread thread = new Thread(() -> all(args), line);
-        thread.start();
-        thread.join();
-        System.out.println("done " + line);
-      }
-    }
-    static void all(String[] args) {
-      for (String arg : args) {
-        String[] part = arg.split(",");
-        try {
-          var owner = Class.forName(part[0]);
-          boolean takes = part.length > 2;
-          var method = takes ? owner.getDeclaredMethod(part[1], int.class) : owner.getDeclaredMethod(part[1]);
-          method.setAccessible(true);
-          if (takes) method.invoke(null, Integer.parseInt(part[2]));
-          else method.invoke(null);
-        } catch (ReflectiveOperationException e) {
-          e.printStackTrace();
-          System.out.println("failed " + arg);
-        }
-      }
-    }
-  }`
-
-describe.each(jdks)('the two schemes on JDK $version', (jdk) => {
-  const calls = [
-    'fix.KnownTree,task,3',
-    'shop.SelfCheck,run,50',
-    // `Defined` can do so once in a JVM.
-    ...[...CALLS.filter((it) => it !== 'Defined'), ...(jdk.version >= 21 ? CALLS_21 : [])].map(
-      (it) => `calls.${it},root`,
-    ),
-  ]
-  const roots = calls.flatMap((it) => ['--root', it.split(',').slice(0, 2).join('.')])
-
-  // The first run loads, reveals and instruments what the programs need; the second one links call sites of classes
-  // that the first has redefined after it had used them; the third one is compared.
-  it.runIf(FULL)(
-    'agree on every path once warmed up: of a known tree, of the shop, of every way of being called',
-    {
-      timeout: 120_000,
-    },
-    async () => {
-      const classes = await Promise.all([
-        ...[compileFixture(jdk, 'KnownTree'), compileShop(jdk), compileCalls(jdk)],
-        compileJava(jdk, { 'fix/Again': AGAIN }),
-      ])
-      const paths: string[][] = []
-      for (const scheme of ['a', 'b']) {
-        const java = startJava(jdk, ['-cp', classes.join(':'), 'fix.Again', ...calls])
-        await java.line(/ready/)
-        const recording = startRecording(java.pid, ...roots, '--scheme', scheme)
-        await recording.started
-        for (const run of ['first', 'second', 'third']) {
-          java.send(run)
-          await java.line(new RegExp(`^done ${run}`))
-        }
-        const profile = await recording.stop()
-        expect(java.stdout()).not.toMatch(/^failed/m)
-        expect([profile.truncated, profile.instrumentation.gaps]).toEqual([false, 0])
-        const third = profile.threads.find((it) => it.name === 'third')?.roots ?? []
-        expect(third).toHaveLength(calls.length)
-        paths.push(lines(callsByPath(third)))
-      }
-      expect(paths[0].length).toBeGreaterThan(300)
-      expect(paths[0]).toEqual(paths[1])
     },
   )
 })

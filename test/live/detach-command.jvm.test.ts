@@ -11,12 +11,11 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, startProcess } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
 
 const IS_ROOT = process.getuid?.() === 0
-/** There it fails without root, rather than say nothing. */
 const CLI = join(import.meta.dirname, '../../dist/cli.js')
 const NOBODY = { uid: 65534, gid: 65534, cwd: '/' }
 const ROOT = ['--root', 'fix.Ticker.work']
@@ -144,7 +143,7 @@ forNewestJdk((jdk) => {
     expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
   })
 
-  it.skipIf(!IS_ROOT && !FULL)("somebody else's JVM is theirs", async () => {
+  itOnlyIf(IS_ROOT, 'needs root')("somebody else's JVM is theirs", async () => {
     const java = await startTicker()
     const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
       execFile(process.execPath, [CLI, 'detach', String(java.pid)], NOBODY, (error, _, said) =>

@@ -9,8 +9,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
 import { compileBig, compileFixture, compileLate, compileShop } from '../fixtures/fixtures.ts'
-import { type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachJdk, type Jdk, newestOrAll } from '../support/jdks.ts'
+import { ask } from '../support/java-process.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { liveCode, liveTables, probed, startDebuggable, symbolic } from './live-code.ts'
 import {
@@ -25,14 +25,6 @@ import {
 } from './remains.ts'
 
 const AGENT_JAR = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
-
-/** Root calls a second of `fix.Ticker`. */
-async function rate(java: JavaProcess, ms: number): Promise<number> {
-  const before = java.stdout().length
-  java.send(`rate ${ms}`)
-  await until(() => /^rate \d+ .*\n/m.test(java.stdout().slice(before)))
-  return Number(/^rate (\d+)/m.exec(java.stdout().slice(before))?.[1])
-}
 
 interface Program {
   name: string
@@ -125,7 +117,7 @@ forEachJdk((jdk) => {
 
   it('what remains is the list below and nothing else', async () => {
     const { java, jvm } = await startDebuggable(jdk, ['-cp', ticker, 'fix.Ticker', '2', 'tiny'])
-    await rate(java, 50)
+    await ask(java, 'rate 50', /^rate \d+/) // what it is asked by is there from now on
     const threadsBefore = await threadNames(java.pid)
     const descriptorsBefore = descriptors(java.pid)
     const mappedBefore = mappedFiles(java.pid)
@@ -198,35 +190,5 @@ forEachJdk((jdk) => {
     }
     expect(probed(await liveCode(jvm, 'Lfix/'))).toEqual([])
     await jvm.dispose()
-  })
-
-  it.runIf(newestOrAll.includes(jdk))('throughput comes back', { timeout: 120_000 }, async () => {
-    // Processor time, which a busy machine does not change, and a loop that compilers cannot improve upon:
-    // that of `tiny` is compiled twofold better or worse from one time to the next.
-    const java = startJava(jdk, ['-cp', ticker, 'fix.Ticker', '1', 'chain', '1'])
-    await java.line(/ready/)
-    let asked = 0
-    const speed = async (ms: number): Promise<number[]> => {
-      java.send(`speed ${ms}`)
-      const line = await java.line(/^speed \d+ outside \d+$/, ++asked)
-      return (line.match(/\d+/g) ?? []).map(Number)
-    }
-    await speed(300) // compiled by then
-    const before = await speed(400)
-    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
-    await recording.started
-    const during = await speed(100)
-    await recording.stop()
-    // A hundredth in the root; outside it, where probes do nothing, a quarter to three fifths. Without any
-    // it is a tenth more or less at most.
-    expect(during[0]).toBeLessThan(before[0] / 4)
-    let after = [0, 0]
-    await until(async () => {
-      after = await speed(400)
-      return after[0] > before[0] * 0.75 && after[1] > before[1] * 0.75
-    })
-    console.info(
-      `JDK ${jdk.version}: ${before} calls a processor second in the root and outside before, ${during} while profiled, ${after} after detach`,
-    )
   })
 })

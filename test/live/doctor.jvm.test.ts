@@ -1,50 +1,15 @@
 // jfluid doctor on real JVMs: what it says, what it leaves, and that its numbers are those of an attach.
 
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { compiledMethods } from '../../src/attach/compiled-methods.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { readThreadNames } from '../../src/attach/target-process.ts'
-import { compileFixture } from '../fixtures/fixtures.ts'
-import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, readProfileJson } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
-
-const NOBODY = { uid: 65534, gid: 65534 }
-
-interface Told {
-  go: boolean
-  exitCode: number
-  findings: { check: string; level: string; text: string }[]
-  reach?: {
-    roots: { root: string; methods: number; classes: string[] }[]
-    schemeA: { methods: number; classes: number }
-    schemeB: { methods: number; classes: number }
-  }
-}
-
-async function start(jdk: Jdk, ...options: string[]): Promise<JavaProcess> {
-  const classes = await compileFixture(jdk, 'Ticker')
-  const java = startJava(jdk, [...options, '-cp', classes, 'fix.Ticker'])
-  await java.line(/^ready/)
-  return java
-}
-
-async function doctor(java: JavaProcess, ...flags: string[]): Promise<Told> {
-  const { code, stdout, stderr } = await jfluid('doctor', `${java.pid}`, '--json', ...flags)
-  expect(stdout, stderr).not.toBe('')
-  const told = JSON.parse(stdout) as Told
-  expect(told.exitCode).toBe(code)
-  expect(told.go).toBe(code === 0)
-  return told
-}
-
-const problems = ({ findings }: Told): string[] =>
-  findings.filter((it) => it.level === 'problem').map((it) => it.check)
+import { doctor, problems, start } from './doctor-json.ts'
 
 forNewestJdk((jdk) => {
   it('says go, and leaves no trace in the JVM', async () => {
@@ -102,35 +67,5 @@ forNewestJdk((jdk) => {
     expect(told.reach).toBeUndefined()
     const ran = await jfluid('record', `${java.pid}`, '--root', 'fix.Ticker.work', '--out', '/dev/null')
     expect(ran.code).toBe(told.exitCode)
-  })
-})
-
-describe.runIf(FULL)('what takes longer, or needs tools', () => {
-  forNewestJdk((jdk) => {
-    it('attach switched off, and a program of another user', async () => {
-      const disabled = await start(jdk, '-XX:+DisableAttachMechanism')
-      expect(await doctor(disabled)).toMatchObject({ exitCode: 78 })
-      const classes = await compileFixture(jdk, 'Ticker')
-      const home = temporaryDirectory()
-      await promisify(execFile)('cp', ['-r', classes, join(home, 'classes')])
-      await promisify(execFile)('chmod', ['-R', 'a+rX', home])
-      const options = { ...NOBODY, cwd: '/' }
-      const theirs = startJava(jdk, ['-cp', join(home, 'classes'), 'fix.Ticker'], options)
-      await theirs.line(/^ready/)
-      expect(process.getuid?.(), 'this test needs root').toBe(0)
-      const told = await doctor(theirs)
-      expect(told.findings.find((it) => it.check === 'attach')?.level).toBe('ok')
-    })
-
-    it('a runtime without java.instrument', async () => {
-      const image = join(temporaryDirectory(), 'image')
-      const jlink = join(jdk.home, 'bin', 'jlink')
-      await promisify(execFile)(jlink, ['--add-modules', 'java.base', '--output', image])
-      const own = { ...jdk, java: join(image, 'bin', 'java') }
-      const told = await doctor(await start(own))
-      expect(problems(told)).toEqual(['java.instrument'])
-      expect(told.exitCode).toBe(69)
-      expect(told.findings.find((it) => it.check === 'sampling')?.level).toBe('note')
-    })
   })
 })

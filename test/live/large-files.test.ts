@@ -1,105 +1,14 @@
-// A million contexts are written, read, reported, exported and looked at in 256 MiB of heap. In `npm run test:full` all of it;
-// else the tree of long chains is reported and looked at.
+// A million contexts are reported and looked at in 256 MiB of heap. Exports, and a root with 100,000 callees, are in
+// large-files.full.test.ts.
 
-import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { cli } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
-import { Terminal } from '../support/terminal.ts'
+import { beforeAll, it } from 'vitest'
+import { openShowsTheLastRow, reports, writeLarge } from './large-file.ts'
 
-const NODES = 1_000_000
-const BOUNDED = { NODE_OPTIONS: '--max-old-space-size=256' }
-
-/** Writes a tree of so many nodes: a root with `wide` siblings below it, each of which is a chain. Node i has i calls. */
-const WRITER = `
-import { writeProfile } from ${JSON.stringify(new URL('../../dist/profile/file.js', import.meta.url).href)}
-import { FULL } from '../support/lane.ts'
-const [path, wideText] = process.argv.slice(2)
-const count = ${NODES}
-const wide = Number(wideText)
-const length = Math.floor((count - 1) / wide)
-const methods = Math.max(wide, 1000) // siblings are told apart
-const method = new Int32Array(count)
-const parent = new Int32Array(count)
-const size = new Int32Array(count)
-method[0] = 1
-parent[0] = -1
-size[0] = count
-for (let i = 1; i < count; i++) {
-  const chain = Math.min(Math.floor((i - 1) / length), wide - 1)
-  const first = 1 + chain * length
-  const end = chain === wide - 1 ? count : first + length
-  method[i] = 2 + ((i - first + chain) % methods)
-  parent[i] = i === first ? 0 : i - 1
-  size[i] = end - i
-}
-const calls = Float64Array.from(method, (_, i) => i)
-const selfNs = new Float64Array(count).fill(1000)
-const totalNs = Float64Array.from(size, (nodes) => nodes * 1000)
-const zeros = new Float64Array(count)
-const metrics = { calls, selfNs, totalNs, measuredNs: selfNs, warmupCalls: zeros, warmupSelfNs: zeros }
-const tree = { count, method, parent, size, metrics }
-const name = (i) => ({ class: 'com.acme.Large', method: 'm' + i, descriptor: '()V', loader: 'app' })
-await writeProfile({
-  target: { pid: 1, jdk: '25', vm: 'vm', mainClass: 'com.acme.Large' },
-  mode: 'exact', scheme: 'b', roots: ['com.acme.Large.m1'],
-  startedAt: '2026-11-23T05:00:00.000Z', durationMs: 1000,
-  calibration: { innerNs: 1, outerNs: 1, clock: 'ticks' },
-  instrumentation: { instrumentedMethods: 1001, calledMethods: 1001, redefinitions: 1, redefinedClasses: 1,
-    hotSwapMs: 1, analysisMs: 1, skipped: [], gaps: 0, healed: 0 },
-  warmupMs: 0, truncated: false, warnings: [], events: { count: 2e6, waitMs: 0 },
-  methodNames: Array.from({ length: methods + 2 }, (_, i) => name(i)), merged: tree, threads: [{ id: 1, name: 'main', tree }],
-}, path)
-`
-
-describe.each([
-  ['of chains 100,000 long', 10],
-  ...(FULL ? ([['100,000 wide', 100_000]] as const) : []),
-] as const)('%s', { timeout: 120_000 }, (_, wide) => {
-  let file: string
-  beforeAll(() => {
-    const folder = temporaryDirectory()
-    file = join(folder, 'large.jfluid')
-    const writer = join(folder, 'write.mjs')
-    writeFileSync(writer, WRITER)
-    execFileSync(process.execPath, [writer, file, String(wide)], { env: { ...process.env, ...BOUNDED } })
-  })
-
-  async function run(...args: string[]): Promise<string> {
-    const p = startProcess(process.execPath, [cli, ...args], { env: BOUNDED })
-    expect((await p.exit).code, p.stderr()).toBe(0)
-    return p.stdout()
-  }
-
-  it('report', async () => {
-    // A thousand microseconds a thousand times
-    expect(await run('report', file)).toMatch(/^ *1[,.]?000(?:\.0+)?\b.* com\.acme\.Large\.m1$/m)
-  })
-
-  it.runIf(FULL).each([
-    ['json', '"calls":999999,', 1],
-    ['callgrind', '^fn=', 1001],
-  ] as const)('export as %s', async (format, line, least) => {
-    const out = join(temporaryDirectory(), 'out')
-    await run('export', file, '--format', format, '--out', out)
-    // All of the file has gone through: the last context has its calls, and each method is there.
-    const found = execFileSync('grep', ['-o', line, out], { encoding: 'utf8' })
-    expect(found.trim().split('\n').length).toBeGreaterThanOrEqual(least)
-  })
-
-  it('open shows the last of a million rows', async () => {
-    const terminal = Terminal.jfluid(['open', file], {
-      before: `export NODE_OPTIONS=${BOUNDED.NODE_OPTIONS}`,
-    })
-    const position = await terminal.until((lines) => / of [\d,]+$/.exec(lines.at(-2) ?? '')?.[0])
-    if (position !== ' of 1,000,000') terminal.send('*') // where all is open already, that closes it
-    await terminal.until((lines) => lines.some((line) => line.includes('of 1,000,000')))
-    terminal.send('G')
-    await terminal.until((lines) => lines.some((line) => line.includes('1,000,000 of 1,000,000')))
-    terminal.send('q')
-    expect((await terminal.exit).code).toBe(0)
-  })
+let file: string
+beforeAll(() => {
+  file = writeLarge(10)
 })
+
+it('report, of chains 100,000 long', () => reports(file))
+
+it('open shows the last of a million rows', () => openShowsTheLastRow(file))

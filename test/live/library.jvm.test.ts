@@ -1,9 +1,7 @@
 // import … from 'jfluid': the built package, as a program uses it.
 
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type * as library from '../../src/index.ts'
@@ -12,7 +10,6 @@ import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newest, newestOrAll } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** As built, and under its own name. */
@@ -151,42 +148,4 @@ it('examples/04-library runs as its README says', async () => {
   expect(p.stdout()).toMatch(/ms\nprofile written to slowest\.jfluid\n$/)
   const { mainClass } = (await jfluid.readProfile(join(cwd, 'slowest.jfluid'))).target
   expect(mainClass).toBe('shop.Main')
-})
-
-describe('npm pack', () => {
-  // It installs the package, which takes as long as ten others.
-  it.runIf(FULL)(
-    'gives a package that installs, and profiles where there is no JDK to build with',
-    async () => {
-      const place = temporaryDirectory('jfluid-package-')
-      const npm = (...args: string[]) => {
-        const ran = spawnSync('npm', [...args, '--silent', '--no-audit', '--no-fund', '--prefer-offline'], {
-          ...{ cwd: root, encoding: 'utf8', timeout: 120_000 },
-        })
-        expect(ran.status, ran.stderr).toBe(0)
-        return ran.stdout
-      }
-      // What was built for the tests, which others use at the same time, is packed as it is.
-      npm('pack', '--ignore-scripts', '--pack-destination', place)
-      const [file = ''] = readdirSync(place)
-      expect(file).toBe('jfluid-0.1.0.tgz')
-      npm('install', '--global', '--prefix', join(place, 'prefix'), join(place, file))
-      const installed = join(place, 'prefix/lib/node_modules/jfluid')
-      expect(existsSync(join(installed, 'dist/agent/jfluid-agent.jar'))).toBe(true)
-      expect(existsSync(join(place, 'prefix/share/man/man1/jfluid.1'))).toBe(true)
-
-      const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
-      await java.line(/ready/)
-      const out = join(place, 'p.jfluid')
-      const command = ['record', `${java.pid}`, '--root', 'fix.Ticker.work', '--duration', '1s', '--out', out]
-      const { JAVA_HOME: _, JFLUID_JDKS: __, ...env } = process.env
-      const p = startProcess(join(place, 'prefix/bin/jfluid'), command, {
-        env: { ...env, JAVA_HOME: undefined, PATH: dirname(process.execPath) },
-      })
-      const { code } = await p.exit
-      expect(code, p.stderr()).toBe(0)
-      expect((await jfluid.readProfile(out)).events.count).toBeGreaterThan(0)
-    },
-    180_000,
-  )
 })

@@ -1,8 +1,8 @@
 // Shapes of program that once left a thread spinning, starving or waiting for ever.
 
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { jdks, newestOrAll } from '../support/jdks.ts'
+import { forEachJdk, forNewestJdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
 
 /** A root that overflows a small stack again and again: an error can hit between any two steps of ours. */
@@ -48,23 +48,22 @@ class C {
   }
 }`
 
-describe.each(jdks)('JDK $version', (jdk) => {
-  it.runIf(newestOrAll.includes(jdk))(
-    'hundreds of stack overflows leave nobody spinning, and the tree in order',
-    async () => {
-      const classes = await compileJava(jdk, { 'haz/Overflows.java': OVERFLOWS })
-      const java = startJava(jdk, ['-Xint', '-cp', classes, 'haz.Overflows'])
-      await java.line(/ready/)
-      const recording = startRecording(java.pid, '--root', 'haz.Overflows.root')
-      await recording.started
-      java.send('300')
-      await java.line(/done/)
-      const profile = await recording.stop()
-      expect(callsByMethod(profile).get('haz.Overflows.root()V')).toBe(300)
-      expect([profile.truncated, profile.warnings]).toEqual([false, []])
-    },
-  )
+forNewestJdk((jdk) => {
+  it('hundreds of stack overflows leave nobody spinning, and the tree in order', async () => {
+    const classes = await compileJava(jdk, { 'haz/Overflows.java': OVERFLOWS })
+    const java = startJava(jdk, ['-Xint', '-cp', classes, 'haz.Overflows'])
+    await java.line(/ready/)
+    const recording = startRecording(java.pid, '--root', 'haz.Overflows.root')
+    await recording.started
+    java.send('300')
+    await java.line(/done/)
+    const profile = await recording.stop()
+    expect(callsByMethod(profile).get('haz.Overflows.root()V')).toBe(300)
+    expect([profile.truncated, profile.warnings]).toEqual([false, []])
+  })
+})
 
+forEachJdk((jdk) => {
   it.each(['a', 'b'])(
     'classes loaded under the lock of one that is redefined (scheme %s)',
     async (scheme) => {

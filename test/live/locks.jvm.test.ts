@@ -6,6 +6,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
 import { type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/jfluid.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 
 const CACHE = 'fix.Locks$Cache'
 const QUEUE = 'fix.Locks$Queue'
@@ -221,7 +222,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(root!.totalBlockedNs! + root!.totalWaitedNs!).toBeGreaterThan(2 * 9 * 24e6)
   })
 
-  it.runIf(jdk.version >= 21)(
+  itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
     'virtual threads, whatever carries them, also many that wait for each other',
     async () => {
       const roots = ['--root', 'Task.root', '--root', 'Task.crowd']

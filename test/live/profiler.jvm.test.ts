@@ -1,39 +1,16 @@
 // A profiling agent of the user's (--profiler): the example's own, and some that behave badly.
 
-import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { type Jdk, jdks, newestOrAll } from '../support/jdks.ts'
-import {
-  type JsonNode,
-  type JsonProfile,
-  jfluid,
-  readProfileJson,
-  startRecording,
-} from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { newestOrAll } from '../support/jdks.ts'
+import { jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
+import { api, bytecodesByMethod, profilerJar } from './profiler-jar.ts'
 
 const root = join(import.meta.dirname, '../..')
-const api = join(root, 'dist/agent/jfluid-api.jar')
 const ROOT = 'fix.Blocks.root'
-
-/** A jar with a profiler, from a directory of sources or a text. */
-async function profilerJar(
-  jdk: Jdk,
-  sources: string | Record<string, string>,
-  name: string,
-): Promise<string> {
-  const classes = await compileJava(jdk, sources, { options: ['-cp', api] })
-  const dir = temporaryDirectory('jfluid-profiler-')
-  const [manifest, jar] = [join(dir, 'manifest'), join(dir, 'p.jar')]
-  writeFileSync(manifest, `Jfluid-Profiler: ${name}\n`)
-  const tool = join(jdk.home, 'bin', 'jar')
-  execFileSync(tool, ['--create', '--file', jar, '--manifest', manifest, '-C', classes, '.'])
-  return jar
-}
 
 const badProfiler = (where: 'register' | 'report' | 'end') => ({
   'bad/Bad.java': `
@@ -49,18 +26,6 @@ const badProfiler = (where: 'register' | 'report' | 'end') => ({
       public void end() { fail("end"); }
     }`,
 })
-
-function bytecodesByMethod({ merged }: JsonProfile): Map<string, [number, number]> {
-  const sums = new Map<string, [number, number]>()
-  const visit = (node: JsonNode): void => {
-    const method = `${node.class}.${node.method}${node.descriptor}`
-    const [bytecodes, calls] = sums.get(method) ?? [0, 0]
-    sums.set(method, [bytecodes + node.selfBytecodes!, calls + node.calls])
-    node.children.forEach(visit)
-  }
-  merged.forEach(visit)
-  return sums
-}
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   const recorded = async (jar: string, ...options: string[]) => {
@@ -125,51 +90,6 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       expect(Number(bytecodes!.replaceAll(',', '')), method).toBe(all.get(method!)![0])
     }
   })
-
-  // Once, where all is asked for: it waits for a dozen seconds, and what it tries is not the JDK's.
-  it.runIf(FULL && jdk === jdks.at(-1))(
-    'a report that outlives its session harms neither the target nor the next session',
-    async () => {
-      const slow = await profilerJar(
-        jdk,
-        {
-          'bad/Slow.java': `
-          package bad;
-          import jfluid.api.*;
-          public class Slow implements Profiler {
-            public int register(Thread t, CallingContext root) { return 100; }
-            public int report(CallingContext root, CallingContext current) {
-              System.out.println("reporting");
-              try { Thread.sleep(9_000); } catch (InterruptedException e) { throw new IllegalStateException(e); }
-              return Integer.MAX_VALUE;
-            }
-          }`,
-        },
-        'bad.Slow',
-      )
-      const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocks'), 'fix.Blocks', 'serve'])
-      await java.line(/ready/)
-      const first = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--profiler', slow)
-      await first.started
-      java.send('run 20') // sleeps in its first report
-      await java.line(/^reporting/)
-      const cut = await first.stop()
-      expect(cut.warnings).toContain(
-        'the profiler failed: java.lang.IllegalStateException: a report has not returned, so end() was not called',
-      )
-      const second = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes')
-      await second.started
-      await java.line(/done/) // the call of before, which belongs to no session now
-      java.send('run 20')
-      await java.line(/done/, 2)
-      const profile = await second.stop()
-      const third = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes')
-      await third.started
-      java.send('run 20')
-      await java.line(/done/, 3)
-      expect(bytecodesByMethod(profile)).toEqual(bytecodesByMethod(await third.stop()))
-    },
-  )
 
   it('of samples: is handed each, and says after how many bytecodes the thread takes its next', async () => {
     const tuning = {

@@ -4,10 +4,14 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { shellWord } from '../../src/base/shell-word.ts'
-import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { cli, stderrLine } from '../support/jfluid.ts'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import type { Jdk } from '../support/jdks.ts'
+import { cli, lines, stderrLine } from '../support/jfluid.ts'
+import { mappedFiles, until } from './remains.ts'
 
 /** `command` stands for a fake ssh: options up to --, the host, and what is run there. It names its process in a file. */
 const SSH = `#!/bin/sh
@@ -174,4 +178,26 @@ export async function heldLink(to: number): Promise<HeldLink> {
       for (const end of ends) end.resume()
     },
   }
+}
+
+export async function knownTree(jdk: Jdk): Promise<JavaProcess> {
+  const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '4', '50'])
+  await java.line(/ready/)
+  return java
+}
+
+/** The tree of so many rounds. */
+export async function expectedCalls(java: JavaProcess, rounds = 1): Promise<string[]> {
+  java.send('expect')
+  await java.line(/^end/)
+  return lines(new Map([...parseExpectation(java.stdout())].map(([path, calls]) => [path, calls * rounds])))
+}
+
+export const newFile = (): string => join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
+
+/** What another machine has of us once a session is over. */
+export async function nothingIsLeft(there: Reached, java: JavaProcess): Promise<void> {
+  await until(() => there.sessions().length === 0)
+  expect(readdirSync(there.tmp)).toEqual([])
+  await until(() => mappedFiles(java.pid).every((file) => !file.includes('jfluid')))
 }

@@ -1,7 +1,6 @@
 // jfluid roots: what it finds in a program whose loops and tasks are known.
 
 import { existsSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { setTimeout } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { agentProperties } from '../../src/attach/command.ts'
 import { recorderSetup, recordings } from '../../src/attach/flight-recorder.ts'
@@ -11,7 +10,6 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
 import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { jfluid, startJfluid, stderrLine } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 
 interface Root {
   root: string
@@ -102,20 +100,5 @@ forNewestJdk((jdk) => {
     expect((await interrupted.exit).code).toBe(130)
     expect(interrupted.stderr()).toContain(`interrupted before anything was sampled; JVM ${java.pid} runs`)
     expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)
-  })
-
-  it.runIf(FULL)('a JVM that ends meanwhile, and Ctrl-C, leave what has been seen', async () => {
-    const java = await start(jdk)
-    const interrupted = startJfluid('roots', `${java.pid}`, '--duration', '60s')
-    await stderrLine(interrupted, /^sampling/)
-    await setTimeout(2_000) // so that there is something to show
-    interrupted.child.kill('SIGINT')
-    expect((await interrupted.exit).code).toBe(0)
-    expect(interrupted.stdout()).toContain('fix.Sampled.')
-    const cut = startJfluid('roots', `${java.pid}`, '--duration', '60s')
-    await stderrLine(cut, /^sampling/)
-    await java.kill()
-    expect((await cut.exit).code).toBe(68)
-    expect(cut.stderr()).toContain('it has ended')
   })
 })

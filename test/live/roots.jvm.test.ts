@@ -3,8 +3,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
-import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
-import { newest, newestOrAll } from '../support/jdks.ts'
+import { ask, compileJava, startJava } from '../support/java-process.ts'
+import { newestOrAll } from '../support/jdks.ts'
 import {
   callsByMethod,
   callsByPath,
@@ -14,28 +14,7 @@ import {
   stderrLine,
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
-
-const NAMES = `
-package fix;
-public class Names {
-  static int over() { return 1; }
-  static int over(int i) { return i; }
-  static int over(String s, int[] a) { return s.length() + a.length; }
-  static int never() { return over(7); }
-  static class Inner {
-    static int deep() { return Deeper.down(2); }
-    static class Deeper { static int down(int n) { return n == 0 ? 0 : over(n) + down(n - 1); } }
-  }
-  public static void main(String[] args) throws Exception {
-    Inner.deep();
-    System.out.println("ready");
-    while (System.in.read() >= 0) {
-      if (System.in.available() > 0) continue;
-      int sum = over() + over(1) + over("two", new int[3]) + Inner.deep();
-      System.out.println("done " + sum);
-    }
-  }
-}`
+import { EARLY, LATE, NAMES, watched, withJdk } from './roots-programs.ts'
 
 const OVER = 'fix.Names.over'
 const DOWN = 'fix.Names$Inner$Deeper.down(I)I'
@@ -68,9 +47,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(said).toMatch(/^root Names\.over: 3 methods$/m)
   })
 
-  // How roots may be spelt is not the JDK's affair.
-  const spellings = it.runIf(FULL || jdk === newest)
-  spellings.each([
+  it.each([
     ['fix.Names.over(int)', [`${OVER}(I)I 3`]],
     ['Names.over(I)I', [`${OVER}(I)I 3`]],
     ['Names.over()', [`${OVER}()I 1`]],
@@ -81,7 +58,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(said).toContain(`root ${root}: 1 method\n`)
   })
 
-  spellings.each([
+  it.each([
     'Names.Inner.deep',
     'fix.Names$Inner.deep',
     'fix/Names/Inner.deep',
@@ -153,10 +130,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     java.send('start')
     await java.line(/started/)
     const handled = async (than: number): Promise<number> => {
-      const before = java.stdout().length
-      java.send('handled')
-      while (!/handled (\d+)\n/.test(java.stdout().slice(before))) await new Promise((r) => setTimeout(r, 5))
-      const now = Number(/handled (\d+)\n/.exec(java.stdout().slice(before))?.[1])
+      const now = Number((await ask(java, 'handled', /^handled \d+$/)).split(' ')[1])
       return now > than ? now : handled(than)
     }
     await handled(await handled(0))
@@ -165,25 +139,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.merged.map((it) => it.method)).toEqual(['serve'])
   })
 
-  /** Starts a recording; `reported` resolves with the time since then when the line is said. */
-  async function watched(...roots: string[]) {
-    const java = startJava(jdk, ['-cp', names, 'fix.Names'])
-    await java.line(/ready/)
-    const recording = startRecording(java.pid, ...roots.flatMap((it) => ['--root', it]))
-    await recording.started
-    const begun = performance.now()
-    const reported = async (line: RegExp): Promise<number> => {
-      await stderrLine(recording.process, line)
-      return performance.now() - begun
-    }
-    return { java, recording, reported }
-  }
-  // Reports come with the next look, twice a second; a busy machine looks late, and never early.
-  const EARLY = 3000
-  const LATE = 20_000
-
   it('a root that nobody calls is reported after five seconds, with what it calls', async () => {
-    const { recording, reported } = await watched('Inner.deep', 'Names.over()')
+    const { recording, reported } = await watched(jdk, names, 'Inner.deep', 'Names.over()')
     const said = await reported(
       /^root Inner\.deep has not been called yet; if others call them, its callees would do as roots: fix\.Names\$Inner\$Deeper\.down$/,
     )
@@ -196,23 +153,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.warnings).toEqual(['no root was called'])
   })
 
-  it.runIf(FULL)('a root that nobody calls is reported beside one that is called', async () => {
-    const { java, recording, reported } = await watched('Inner.deep', 'Names.never')
-    java.send('run')
-    await java.line(/done/)
-    const said = await reported(
-      /^root Names\.never has not been called yet; if others call them, its callees would do as roots: fix\.Names\.over$/,
-    )
-    expect(said).toBeGreaterThan(EARLY)
-    expect(said).toBeLessThan(LATE)
-    const profile = await recording.stop()
-    expect(recording.process.stderr()).not.toMatch(/deep has not been called|no root/)
-    expect(profile.warnings).toEqual(['root Names.never was not called'])
-    expect(profile.merged.map((it) => it.method)).toEqual(['deep'])
-  })
-
   it('a root that waits inside the JDK is reported with its thread and the callees in its code', async () => {
-    const { java, recording, reported } = await watched('Names.main', 'Inner.deep')
+    const { java, recording, reported } = await watched(jdk, names, 'Names.main', 'Inner.deep')
     java.send('run')
     await java.line(/done/)
     const said = await reported(
@@ -228,9 +170,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const run = async (...flags: string[]): Promise<string[]> => {
       const recording = startRecording(java.pid, '--root', 'Inner.deep', ...flags)
       await recording.started
-      const before = java.stdout().length
-      java.send('run')
-      while (!/done/.test(java.stdout().slice(before))) await new Promise((r) => setTimeout(r, 5))
+      await ask(java, 'run', /^done/)
       return lines(callsByPath((await recording.stop()).merged))
     }
     // The pattern of an outer class takes its nested ones with it, so the patterns name one of them.
@@ -247,58 +187,15 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   // The JDK's own methods below a program's: whatever the probes need must not be among them.
   // Scheme A takes the whole JDK at once, and half a minute.
   describe.each(FULL ? ['a', 'b'] : ['b'])('--jdk, scheme %s', { timeout: 60_000 }, (scheme) => {
-    async function withJdk(name: 'KnownTree' | 'Callbacks' | 'Throws', root: string, ...args: string[]) {
-      const classes = await compileFixture(jdk, name)
-      // Its classes are there before the session: a class-load hook may have to go on without an answer,
-      // and what that loses is not the question here.
-      const start = async (): Promise<JavaProcess> => {
-        const java = startJava(jdk, ['-cp', classes, `fix.${name}`, ...args])
-        await java.line(/ready/)
-        await ran(java)
-        return java
-      }
-      const ran = async (java: JavaProcess): Promise<string> => {
-        const before = java.stdout().length
-        java.send('run')
-        for (;;) {
-          const done = /^done.*\n/m.exec(java.stdout().slice(before))
-          if (done !== null) return done[0]
-          await new Promise((resolve) => setTimeout(resolve, 5))
-        }
-      }
-      const answer = await ran(await start())
-      const java = await start()
-      const recording = startRecording(java.pid, '--root', `fix.${name}.${root}`, '--scheme', scheme, '--jdk')
-      await recording.started
-      expect(await ran(java)).toBe(answer)
-      const profile = await recording.stop()
-      java.send('expect')
-      await java.line(/^end/)
-      const calls = callsByMethod(profile)
-      const own = new Map([...calls].filter(([method]) => method.startsWith('fix.')))
-      return { own, calls, profile, expected: parseExpectation(java.stdout()) }
-    }
-
     it('a program of threads keeps its counts', async () => {
-      const { profile, expected } = await withJdk('KnownTree', 'task', '4', '50')
+      const { profile, expected } = await withJdk(jdk, scheme, 'KnownTree', 'task', '4', '50')
       expect(profile.instrumentation.gaps).toBe(0)
       // Only frames of its own: a path through the JDK has the same ones, in the same order.
       expect(lines(callsByPath(profile.merged))).toEqual(expect.arrayContaining(lines(expected)))
     })
 
-    it.runIf(FULL)('a program of callbacks keeps its result and its counts; JDK methods appear', async () => {
-      const { own, calls, profile, expected } = await withJdk('Callbacks', 'root')
-      expect(calls.get('java.util.ArrayList.forEach(Ljava/util/function/Consumer;)V') ?? 0).toBe(0)
-      expect([...calls.keys()].some((it) => it.startsWith('java.util.HashMap.'))).toBe(true)
-      expect(profile.truncated).toBe(false)
-      // Hundreds of first calls through the JDK: where one of them waits for too long, that is a gap, and
-      // then calls may be missing. None may be there that was not made.
-      if (profile.instrumentation.gaps === 0) expect(lines(own)).toEqual(lines(expected))
-      for (const [method, calls] of own) expect(calls, method).toBeLessThanOrEqual(expected.get(method) ?? 0)
-    })
-
     it('exceptions through frames of the JDK keep the tree in order', async () => {
-      const { own, profile, expected } = await withJdk('Throws', 'root', '20')
+      const { own, profile, expected } = await withJdk(jdk, scheme, 'Throws', 'root', '20')
       const byMethod = new Map<string, number>()
       for (const [path, count] of expected) {
         const method = path.slice(path.lastIndexOf(';fix.') + 1)

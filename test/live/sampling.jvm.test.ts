@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { readProfile } from '../../src/profile/file.ts'
 import { hotEdgeCoverage, overlap } from '../../src/profile/overlap.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newest, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
@@ -14,40 +14,9 @@ import {
   readProfileJson,
   startRecording,
 } from '../support/jfluid.ts'
+import { pathsOf, runOdd } from './sampling-odd.ts'
 
 const ROOT = 'fix.Blocks.root'
-
-const ODD = `
-  package fix;
-  public class Odd {
-    static int sink;
-    static class Base { Base(int x) { if (x % 3 != 0) throw new IllegalStateException(); sink += x; } }
-    static class Sub extends Base { Sub(int x) { super(x); sink++; } }
-    static Object make(int x) { try { return new Sub(x); } catch (IllegalStateException e) { return null; } }
-    static void spin(long nanos) { for (long end = System.nanoTime() + nanos; System.nanoTime() < end; ) sink++; }
-    static void root() {
-      for (int i = 0; i < 2000; i++) if (make(i) == null) sink--;
-      spin(100_000_000L);
-      inner(1);
-    }
-    static void inner(int level) {
-      spin(100_000_000L);
-      if (level > 0) inner(level - 1);
-    }
-    public static void main(String[] args) { root(); root(); }
-  }`
-
-/** Paths from the top, as "a/b/c". */
-function pathsOf(profile: JsonProfile): Set<string> {
-  const paths = new Set<string>()
-  const visit = (node: JsonNode, above: string): void => {
-    const path = `${above}/${node.class}.${node.method}${node.descriptor}`
-    paths.add(path)
-    for (const child of node.children) visit(child, path)
-  }
-  for (const node of profile.merged) visit(node, '')
-  return paths
-}
 
 function addsUp(node: JsonNode): boolean {
   const below = node.children.reduce((sum, child) => sum + child.totalSamples!, 0)
@@ -91,28 +60,10 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('a constructor whose super() throws, and roots in roots: contexts are those of exact calls', async () => {
-    const odd = await compileJava(jdk, { 'fix/Odd': ODD })
-    const of = async (...flags: string[]): Promise<JsonProfile> => {
-      const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
-      const roots = ['--root', 'fix.Odd.root', '--root', 'fix.Odd.inner', '--record', file]
-      const ran = await jfluid('run', ...roots, ...flags, '--', jdk.java, '-cp', odd, 'fix.Odd')
-      expect(ran.code, ran.stderr).toBe(0)
-      return readProfileJson(file)
-    }
-    const exact = [...pathsOf(await of('--mode', 'count'))].sort()
-    expect([...pathsOf(await of(...sample('--every', '1bc', '--random', '0')))].sort()).toEqual(exact)
-    const timed = await of(...sample('--every', '0.2ms'))
-    for (const path of pathsOf(timed)) expect(exact).toContain(path)
-    // Each level spins as long as the next: the innermost is found, and no level has most of it.
-    const spins = new Map<number, number>()
-    const visit = (node: JsonNode, depth: number): void => {
-      if (node.method === 'spin') spins.set(depth, (spins.get(depth) ?? 0) + node.selfSamples!)
-      for (const child of node.children) visit(child, depth + 1)
-    }
-    for (const node of timed.merged) visit(node, 0)
-    const [least, most] = [Math.min(...spins.values()), Math.max(...spins.values())]
-    expect([...spins.keys()].sort()).toEqual([1, 2, 3])
-    expect(most / least).toBeLessThan(2)
+    const exact = [...pathsOf(await runOdd(jdk, '--mode', 'count'))].sort()
+    expect([...pathsOf(await runOdd(jdk, ...sample('--every', '1bc', '--random', '0')))].sort()).toEqual(
+      exact,
+    )
   })
 
   it('two runs take the same samples, random numbers included', async () => {

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { forJdks } from '../support/jdks.ts'
 import { jfluid, startJfluid } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
@@ -28,15 +28,14 @@ const HOST = `
     }
   }`
 
-const guarded = jdks.filter(({ version }) => version < 24)
 const ways: [string, string[], string][] = [
   ['given by an option', ['-Djava.security.manager=fix.Guarded$Own'], 'fix.Guarded$Own'],
   ['of the JDK', ['-Djava.security.manager'], 'java.lang.SecurityManager'],
   ['set by the program', ['-Djava.security.manager=allow'], 'fix.Guarded$Own'],
 ]
 
-describe.runIf(guarded.length > 0)('a JVM with a security manager', () => {
-  describe.each(guarded)('on JDK $version', (jdk) => {
+describe('a JVM with a security manager', () => {
+  forJdks({ before: 24, reason: 'security managers need JDK 23 or older' }, (jdk) => {
     it('is not profiled from its start either: the program is ended, and told why', async () => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const out = join(temporaryDirectory(), 'p.jfluid')

@@ -3,9 +3,10 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forNewestJdk, jdks } from '../support/jdks.ts'
+import { forJdks, forNewestJdk } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 
 /**
  * `<what> n`: enters the root n times for this, and once each calls after(), which must stay right under it.
@@ -622,7 +623,7 @@ describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => 
       expect(calls.get(`${overflow};fix.Caught.tidy(Ljava/lang/Object;)V`)).toBe(6)
     })
 
-    it.runIf(jdk.version >= 21)('on a virtual thread', async () => {
+    itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')('on a virtual thread', async () => {
       const { merged } = await record(`virtual ${N}`)
       const expected = caughtTree(
         N,
@@ -637,7 +638,7 @@ describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => 
 })
 
 /** Thread.stop() refuses to work from JDK 20 on. */
-describe.each(jdks.filter(({ version }) => version < 20))('Thread.stop() on JDK $version', (jdk) => {
+forJdks({ before: 20, reason: 'Thread.stop() needs JDK 19 or older' }, (jdk) => {
   const start = async (root: string) => {
     const classes = await compileJava(jdk, { 'fix/Unwind': UNWIND, 'fix/Left': LEFT })
     const java = startJava(jdk, ['-cp', classes, 'fix.Unwind'])
@@ -647,7 +648,7 @@ describe.each(jdks.filter(({ version }) => version < 20))('Thread.stop() on JDK 
     return { java, recording }
   }
 
-  it('ends threads wherever they are, probes included, and no other notices', async () => {
+  it('Thread.stop() ends threads wherever they are, probes included, and no other notices', async () => {
     const { java, recording } = await start('fix.Unwind.work')
     java.send('stop 100')
     await java.line(/^done stop/)
@@ -666,7 +667,7 @@ describe.each(jdks.filter(({ version }) => version < 20))('Thread.stop() on JDK 
     expect(profile.truncated).toBe(false)
   })
 
-  it('ends one that waits for the client, which does not answer, before a call by reflection', async () => {
+  it('Thread.stop() ends one that waits for the client, which does not answer, before a call by reflection', async () => {
     const { java, recording } = await start('fix.Unwind.workByReflection')
     recording.process.child.kill('SIGSTOP')
     java.send('waiting 1')

@@ -1,9 +1,9 @@
 // Virtual threads that change carriers all the time, more of these than processors, and all come to methods for the first time at
 // once: what each did is in the chunks of all carriers, a few calls in each.
 
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { forJdks } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 
 const METHODS = 600
@@ -41,7 +41,7 @@ const PROGRAM = `
     }
   }`
 
-describe.each(jdks.filter(({ version }) => version >= 21))('JDK $version', (jdk) => {
+forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
   it('calls of virtual threads on many carriers are told of the threads that made them', {
     timeout: 60_000,
   }, async () => {

@@ -1,10 +1,10 @@
 // A virtual thread that loads a class waits for the client in the load hook, whether it is inside a root or not. Its stack
 // cannot be looked at: that it is there must be known otherwise, or the buffer is unmapped under it, and the JVM ends.
 
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { granted } from '../../src/jdwp-client/index.ts'
 import { compileJava } from '../support/java-process.ts'
-import { jdks } from '../support/jdks.ts'
+import { forJdks } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { startDebuggable } from './live-code.ts'
 import { mappedFiles } from './remains.ts'
@@ -36,7 +36,7 @@ const PROGRAM = {
 /** Of `heartbeat`: behind the look whether there is a session, before that into the buffer. */
 const BEFORE_THE_BUFFER = 6
 
-describe.each(jdks.filter(({ version }) => version >= 21))('JDK $version', (jdk) => {
+forJdks({ from: 21, reason: 'virtual threads need JDK 21' }, (jdk) => {
   it('one that has not got on when the session ends keeps the buffer mapped', {
     timeout: 60_000,
   }, async () => {

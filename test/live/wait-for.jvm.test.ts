@@ -1,14 +1,11 @@
 // --wait-for: a JVM is attached to that is there, or that comes; and the wait ends.
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, newestOrAll } from '../support/jdks.ts'
 import {
   callsByPath,
-  cli,
   jfluid,
   readProfileJson,
   startDetached,
@@ -16,20 +13,7 @@ import {
   stderrLine,
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
-
-/** No other test, and no other run of this one, has a JVM of that name. */
-const nameOf = (what: string): string => `Awaited${what}${process.pid}`
-
-const sourceOf = (name: string): string => `
-package fix;
-public class ${name} {
-  static int step(int x) { return x + 1; }
-  static int work(int x) { return step(step(x)); }
-  public static void main(String[] args) throws Exception {
-    System.out.println("ready");
-    for (;;) { work(1); Thread.sleep(1); }
-  }
-}`
+import { nameOf, sourceOf } from './wait-for-program.ts'
 
 forEachJdk((jdk) => {
   async function starter(what: string): Promise<{ name: string; start(...options: string[]): JavaProcess }> {
@@ -65,26 +49,6 @@ forEachJdk((jdk) => {
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toMatch(new RegExp(`^JVM ${java.pid}: fix\\.${name}\n`))
   })
-})
-
-// As root, which may be somebody else.
-it.runIf(FULL)('a JVM of another user is not the one that is waited for, and is told', async () => {
-  const name = nameOf('Theirs')
-  const [jdk] = newestOrAll
-  const classes = await compileJava(jdk!, { [`fix/${name}.java`]: sourceOf(name) })
-  const java = startJava(jdk!, ['-cp', classes, `fix.${name}`])
-  await java.line(/^ready/)
-  const wait = ['record', '--wait-for', name, '--wait-timeout', '1s', '--root', 'A.b', '--out', '/dev/null']
-  const nobody = { uid: 65534, gid: 65534, cwd: '/' }
-  const client = spawn(process.execPath, [cli, ...wait], nobody)
-  let said = ''
-  client.stderr.on('data', (text) => {
-    said += text
-  })
-  const [code] = await once(client, 'exit')
-  expect(code, said).toBe(68)
-  expect(said).toContain(`JVM ${java.pid} is not yours, but root's`)
-  expect(said).toContain(`no JVM whose main class is '${name}' has appeared in 1s`)
 })
 
 describe('the wait', () => {

@@ -24,25 +24,8 @@ import {
   startRecording,
   stderrLine,
 } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
-
-/** Its own end removes what its flight recorder has left; being killed does not. */
-async function quit(java: JavaProcess): Promise<void> {
-  java.child.stdin?.end()
-  await java.exit
-}
-
-const SAMPLE = ['--mode', 'sample'] as const
-/** Of a recording that is not ours. */
-const KEPT = { durationSeconds: 60, keptSeconds: 60, keptMib: 32 } as const
-
-/** Samples below all nodes of that name, and of their own. */
-function samplesIn(nodes: readonly JsonNode[], method: string): number {
-  return nodes.reduce(
-    (sum, it) => sum + (it.method === method ? it.totalSamples! : samplesIn(it.children, method)),
-    0,
-  )
-}
+import { itOnlyIf } from '../support/only-if.ts'
+import { busyThread, KEPT, quit, SAMPLE, samplesIn } from './whole-jvm-samples.ts'
 
 function depthOf(nodes: readonly JsonNode[], method: string): number {
   return Math.max(0, ...nodes.map((it) => (it.method === method ? 1 : 0) + depthOf(it.children, method)))
@@ -57,12 +40,6 @@ function expectWhole(depth: number): void {
 function addsUp(node: JsonNode): boolean {
   const below = node.children.reduce((sum, child) => sum + child.totalSamples!, 0)
   return node.totalSamples === node.selfSamples! + below && node.children.every(addsUp)
-}
-
-function busyThread({ threads }: JsonProfile): JsonNode[] {
-  const found = threads.filter(({ name }) => name === 'busy')
-  expect(found.length).toBe(1)
-  return found[0].roots
 }
 
 const repositories = (pid: number): string[] =>
@@ -123,40 +100,13 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it("another's recording goes on, and the profile says that there is one", async () => {
     const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
-    await startAnother(connection, {
-      name: 'others',
-      settings,
-      durationSeconds: 60,
-      keptSeconds: 60,
-      keptMib: 32,
-    })
+    await startAnother(connection, { name: 'others', settings, ...KEPT })
     const profile = await record('1s')
     expect(profile.warnings).toEqual([expect.stringContaining('records for others, too (others)')])
     expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
     expect(await recordings(connection)).toEqual(['others'])
     expect(await stopRecording(connection, 'others')).toBe(true)
   })
-
-  it.runIf(FULL)(
-    'one that begins later is told as well; ours, stopped by somebody else, is no silence',
-    async () => {
-      const recording = startRecording(java.pid, ...SAMPLE)
-      await stderrLine(recording.process, /^sampling/)
-      const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
-      await startAnother(connection, { name: 'later', settings, ...KEPT })
-      const [ours = ''] = (await recordings(connection)).filter((it) => it.startsWith('jfluid-'))
-      await stopRecording(connection, ours)
-      const { code } = await recording.process.exit
-      expect(recording.process.stderr()).toContain(
-        'the flight recording of jfluid was stopped by somebody else',
-      )
-      expect(code).toBe(STATUS.notNow)
-      const profile = await readProfileJson(recording.file)
-      expect(profile.warnings).toContainEqual(expect.stringContaining('records for others, too (later)'))
-      expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
-      expect(await stopRecording(connection, 'later')).toBe(true)
-    },
-  )
 
   it('what a client that was killed has left is ended by the next, which has no word of it', async () => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
@@ -309,7 +259,8 @@ it('run says what a JVM cannot do that it has started', async () => {
 })
 
 // A full disk ends a JVM that records: where there is little room none is begun, and one is ended while there is some.
-it.runIf(process.getuid?.() === 0)('a disk that fills up ends the recording, and not the JVM', async () => {
+const itAsRoot = itOnlyIf(process.getuid?.() === 0, 'needs root')
+itAsRoot('a disk that fills up ends the recording, and not the JVM', async () => {
   const classes = await compileFixture(newest, 'Sampled')
   const mount = temporaryDirectory('jfluid-jvm-')
   const java = [newest.java, `-Djava.io.tmpdir=${mount}`, '-cp', classes, 'fix.Sampled']

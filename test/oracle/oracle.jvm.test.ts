@@ -3,6 +3,7 @@ import { beforeAll, it } from 'vitest'
 import { byMethod, parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
 import { forNewestJdk } from '../support/jdks.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 import { countCalls } from './oracle.ts'
 
 const send = ['run', 'expect', 'quit']
@@ -69,7 +70,8 @@ forNewestJdk((jdk) => {
     assert.deepEqual(counts.methods, sorted(expected))
   })
 
-  it.runIf(jdk.version >= 21)('virtual threads of Virtual are counted, whatever carries them', async () => {
+  const itWithVirtualThreads = itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')
+  itWithVirtualThreads('virtual threads of Virtual are counted, whatever carries them', async () => {
     const counts = await countCalls({
       ...{ jdk, classpath: await compileFixture(jdk, 'Virtual'), mainClass: 'fix.Virtual' },
       ...{ root: 'fix.Virtual.task', include, send: ['run 10', 'expect 10', 'quit'] },

@@ -4,7 +4,7 @@
 import { type Chance, type Figure, keepRow, section } from '../faults/trials.ts'
 import { FULL } from '../support/lane.ts'
 
-/** Inputs that are tried: in `npm test`, and in `npm run test:full`; `JFLUID_TRIES` says otherwise. */
+/** Inputs that are tried: in `npm run test:live` or `npm test`, and in `npm run test:full`; `JFLUID_TRIES` says otherwise. */
 export function inputs(short: number, long: number): number {
   const told = process.env.JFLUID_TRIES
   return told === undefined ? (FULL ? long : short) : Number(told)

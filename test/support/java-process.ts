@@ -218,6 +218,16 @@ export function startProcess(
   return java
 }
 
+/** Sends a line, and waits for the first line after those until now that matches. */
+export async function ask(java: JavaProcess, line: string, answer: RegExp): Promise<string> {
+  const answers = java
+    .stdout()
+    .split('\n')
+    .filter((it) => it.search(answer) >= 0)
+  java.send(line)
+  return await java.line(answer, answers.length + 1)
+}
+
 /** Stops a process with SIGSTOP and waits until it stands still (`kill` and SIGCONT end that). */
 export async function stop({ pid, child }: JavaProcess): Promise<void> {
   child.kill('SIGSTOP')

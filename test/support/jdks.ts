@@ -7,6 +7,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, realpathS
 import { delimiter, dirname, join } from 'node:path'
 import { describe } from 'vitest'
 import { FULL, LANE } from './lane.ts'
+import { describeOnlyIf } from './only-if.ts'
 
 export interface Jdk {
   /** Directory above `bin`, symbolic links resolved. */
@@ -123,6 +124,23 @@ export function forNewestJdk(body: (jdk: Jdk) => void): void {
 
 export function forOldestJdk(body: (jdk: Jdk) => void): void {
   describeFor(oldestOrAll, body)
+}
+
+interface Meant {
+  readonly from?: number
+  readonly before?: number
+  /** Why other JDKs are not. */
+  readonly reason: string
+}
+
+/** The same for those JDKs only; where there is none, the tests are skipped for this reason. */
+export function forJdks(
+  { from = 0, before = Number.POSITIVE_INFINITY, reason }: Meant,
+  body: (jdk: Jdk) => void,
+): void {
+  const meant = jdks.filter(({ version }) => version >= from && version < before)
+  if (meant.length > 0) describeFor(meant, body)
+  else describeOnlyIf(false, reason)('on no JDK', () => body(newest))
 }
 
 function describeFor(which: readonly Jdk[], body: (jdk: Jdk) => void): void {

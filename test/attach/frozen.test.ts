@@ -1,0 +1,21 @@
+// Whether a process is frozen, and where that is looked for.
+
+import { expect, it } from 'vitest'
+import { frozenFiles, isFrozen, waitsFrozen } from '../../src/attach/frozen.ts'
+
+it('it is looked for where control groups of both versions are', () => {
+  expect(frozenFiles('0::/system.slice/docker-3f.scope\n')).toEqual([
+    '/sys/fs/cgroup/system.slice/docker-3f.scope/cgroup.events',
+    '/sys/fs/cgroup/unified/system.slice/docker-3f.scope/cgroup.events',
+  ])
+  expect(frozenFiles('8:pids:/a\n6:freezer:/docker/3f\n4:cpu,freezer:/b\n')).toEqual([
+    '/sys/fs/cgroup/freezer/docker/3f/freezer.state',
+    '/sys/fs/cgroup/freezer/b/freezer.state',
+  ])
+  expect(frozenFiles('nonsense')).toEqual([])
+})
+
+it('nobody is frozen who does something, or has ended', () => {
+  for (const pid of [process.pid, 2 ** 22 + 1])
+    expect([isFrozen(pid), waitsFrozen(pid)]).toEqual([false, false])
+})

@@ -1,0 +1,312 @@
+// JVMs in containers of a real engine, Podman as root, and jfluid outside, in the same container and in one beside it: what
+// containers.full.jvm.test.ts makes with unshare, and what only an engine does: rights taken away, filters of system calls, control groups, names.
+//
+// No registry is asked for an image: the root is a directory with a JDK in it, the system's /usr below that, and a layer on top.
+
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { cli, readProfileJson } from '../support/jfluid.ts'
+import { type Outcome, TRIAL_MS, times, trials } from './trials.ts'
+
+vi.setConfig({ testTimeout: 2 * TRIAL_MS, hookTimeout: TRIAL_MS })
+
+/** Who may not raise limits (CAP_SYS_RESOURCE) could not have those that an engine sets by itself. */
+const LIMITS = ['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096']
+const DROPPED = ['--cap-drop', 'all', '--security-opt', 'no-new-privileges']
+const USER = ['--user', '1000:1000']
+const OWN_USERS = ['--uidmap', '0:200000:65536']
+const LITTLE_TMP = ['--tmpfs', '/tmp:rw,noexec,size=1m']
+/** What is to be read in there of ours: jfluid, and Node where it is not below /usr. */
+const PROJECT = dirname(dirname(cli))
+const OURS = [PROJECT, dirname(process.execPath)].flatMap((it) => ['--volume', `${it}:${it}:ro`])
+
+/** The first that can do it is taken: Debian's crun refuses a machine that has control groups of both versions. */
+const RUNTIMES = [[], ['--runtime', 'runc'], ['--runtime', 'crun']]
+let runtime: readonly string[] = []
+
+const podman = (...words: readonly string[]) =>
+  spawnSync('podman', [...runtime, ...words], { encoding: 'utf8' })
+
+/** A root that containers are layered upon, with a runtime at /opt/jdk where one is given. */
+function rootWith(jdk?: Jdk): string {
+  const root = temporaryDirectory('jfluid-root-')
+  for (const folder of ['tmp', 'proc', 'dev', 'sys', 'run', 'etc', 'usr', 'opt/jdk', 'mnt', 'var/tmp'])
+    mkdirSync(join(root, folder), { recursive: true })
+  for (const link of ['bin', 'lib', 'lib64']) symlinkSync(`usr/${link}`, join(root, link))
+  // Where an engine binds files of its own. A root of other users could not make them.
+  for (const file of ['run/.containerenv', 'etc/resolv.conf', 'etc/hosts', 'etc/hostname'])
+    writeFileSync(join(root, file), '')
+  writeFileSync(join(root, 'etc/group'), 'root:x:0:\napp:x:1000:\n')
+  writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\napp:x:1000:1000::/:/bin/sh\n')
+  for (const part of jdk === undefined ? [] : ['bin', 'lib', 'conf', 'release'])
+    cpSync(join(jdk?.home ?? '', part), join(root, 'opt/jdk', part), {
+      recursive: true,
+      dereference: true, // Debian has its configuration in /etc
+      filter: (it) => !/src\.zip|ct\.sym/.test(it),
+    })
+  spawnSync('chmod', ['-R', 'a+rX', root])
+  spawnSync('chmod', ['1777', join(root, 'tmp'), join(root, 'var/tmp')])
+  return root
+}
+
+/** Words for a container that goes when its program ends. */
+const run = (root: string, options: readonly string[], ...program: readonly string[]): string[] => [
+  ...['run', '--rm', ...LIMITS, '--volume', '/usr:/usr:ro', ...options, '--rootfs', `${root}:O`],
+  ...program,
+]
+
+/** Why none can be run here; empty if one can. */
+function whyNoContainers(): string {
+  const root = rootWith()
+  const said: string[] = []
+  for (runtime of RUNTIMES) {
+    const { status, stderr, error } = podman(...run(root, [], 'true'))
+    if (status === 0) return ''
+    said.push(error?.message ?? stderr.trim())
+  }
+  return said.join('\n')
+}
+
+let obstacle = ''
+beforeAll(() => {
+  obstacle = whyNoContainers()
+})
+
+it('the trials of an engine have one: apt-get install podman runc', () => {
+  expect(process.geteuid?.()).toBe(0)
+  expect(obstacle).toBe('')
+})
+
+interface Boxed {
+  readonly name: string
+  /** Podman, which passes on what the program reads and prints. */
+  readonly outer: JavaProcess
+  /** Of the JVM, as seen from here. */
+  readonly pid: number
+}
+
+let boxes = 0
+
+/** One that prints "ready", in a container with a name, which goes with `work`. */
+async function boxed(
+  root: string,
+  classes: string,
+  options: readonly string[],
+  work: (box: Boxed) => Promise<Outcome>,
+): Promise<Outcome> {
+  const name = `jfluid-trial-${process.pid}-${++boxes}`
+  const program = ['/opt/jdk/bin/java', '-cp', '/mnt', 'fix.Ticker', '1', 'tiny']
+  const words = run(root, ['--interactive', '--name', name, '--volume', `${classes}:/mnt:ro`, ...options])
+  const outer = startProcess('podman', [...runtime, ...words, ...program], { cwd: '/' })
+  try {
+    await outer.line(/^ready/)
+    const { stdout } = podman('container', 'inspect', '--format', '{{.State.Pid}}', name)
+    return await work({ name, outer, pid: Number(stdout) })
+  } finally {
+    podman('rm', '--force', '--time', '0', name)
+    await outer.exit
+  }
+}
+
+interface Client {
+  readonly code: number | null
+  /** All that it said. */
+  readonly said: string
+}
+
+async function ended(client: JavaProcess): Promise<Client> {
+  const { code } = await client.exit
+  return { code, said: client.stderr() + client.stdout() }
+}
+
+const outside = (...words: readonly string[]) =>
+  ended(startProcess(process.execPath, [cli, ...words], { cwd: '/' }))
+
+/** In the container of a JVM. */
+const within = ({ name }: Boxed, ...words: readonly string[]) =>
+  ended(startProcess('podman', [...runtime, 'exec', name, process.execPath, cli, ...words], { cwd: '/' }))
+
+/** In a container of its own. */
+const beside = (root: string, options: readonly string[], ...words: readonly string[]) =>
+  ended(
+    startProcess(
+      'podman',
+      [...runtime, ...run(root, [...OURS, ...options], process.execPath, cli, ...words)],
+      { cwd: '/' },
+    ),
+  )
+
+const recording = (target: string, out: string): string[] => [
+  ...['record', target, '--root', 'fix.Ticker.work', '--duration', '200ms', '--out', out],
+]
+
+/** Whether it still answers, and has said nothing but that. */
+async function harmOf({ outer }: Boxed): Promise<string[]> {
+  outer.send('pause')
+  await outer.line(/^paused /)
+  return /thread dump/.test(outer.stdout()) ? ['it has printed its threads'] : []
+}
+
+/** Of ours; nobody else's is there, unless processes are those of the machine, of which each has its own. */
+function leftIn({ pid }: Boxed): string[] {
+  const names = (place: string) => readdirSync(join(`/proc/${pid}/root`, place)).map((it) => `${place}/${it}`)
+  return ['tmp', 'dev/shm'].flatMap(names).filter((it) => /\/(?:\.attach_pid|\.jfluid_pid|jfluid-)/.test(it))
+}
+
+const ENTERED: readonly (readonly [name: string, options: readonly string[]])[] = [
+  ['as it comes', []],
+  ['a read-only root', ['--read-only']],
+  [
+    'a read-only root, and only a /tmp to write in',
+    ['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp'],
+  ],
+  ['another user', USER],
+  ['no capabilities', DROPPED],
+  ['another user without capabilities, and a read-only root', [...USER, ...DROPPED, '--read-only']],
+  ['the processes of the machine', ['--pid', 'host']],
+  ['users of its own', OWN_USERS],
+  ['users of its own, another of them', [...OWN_USERS, ...USER, '--read-only']],
+  ['little shared memory', ['--shm-size', '1m']],
+  ['little in /tmp, where nothing is run', LITTLE_TMP],
+]
+
+describe('containers of an engine', () => {
+  forEachJdk((jdk) => {
+    let root = ''
+    let classes = ''
+    beforeAll(async () => {
+      root = rootWith(jdk)
+      classes = await compileFixture(jdk, 'Ticker')
+      spawnSync('chmod', ['-R', 'a+rX', classes])
+    })
+
+    const trial = (
+      name: string,
+      options: readonly string[],
+      work: (box: Boxed) => Promise<string[]>,
+      profile: Outcome['profile'],
+    ) =>
+      it(name, async () => {
+        await trials(`engine: ${name}`, jdk, times(2), () =>
+          boxed(root, classes, options, async (box) => {
+            const wrong = await work(box)
+            const isLost = profile === 'kept' && wrong.length > 0
+            return { harm: await harmOf(box), wrong, left: leftIn(box), profile: isLost ? 'lost' : profile }
+          }),
+        )
+      })
+
+    describe('are entered from outside by their name, with', () => {
+      for (const [name, options] of ENTERED)
+        trial(
+          name,
+          options,
+          async ({ name, pid }) => {
+            const wrong: string[] = []
+            for (const which of ['loaded', 'woken']) {
+              const file = join(temporaryDirectory(), 'p.jfluid')
+              const { code, said } = await outside(...recording(`container:${name}`, file))
+              if (code !== 0 || !said.includes('nothing left')) return [`${which}: ${code}: ${said}`]
+              const [top] = (await readProfileJson(file)).merged
+              if (top === undefined || top.calls === 0) wrong.push(`${which}: nothing recorded`)
+            }
+            const [found, listed] = await Promise.all([outside('doctor', `podman:${name}`), outside('ps')])
+            if (found.code !== 0) wrong.push(`doctor: ${found.code}: ${found.said}`)
+            const row = new RegExp(`^${pid} .* yes .*fix\\.Ticker$`, 'm')
+            if (!row.test(listed.said)) wrong.push(`ps: ${listed.said}`)
+            return wrong
+          },
+          'kept',
+        )
+    })
+
+    describe('are entered', () => {
+      const out = '/tmp/p.jfluid'
+      const entered = ({ code, said }: Client) =>
+        code === 0 && said.includes('nothing left') ? [] : [`${code}: ${said}`]
+      trial('from inside', OURS, async (box) => entered(await within(box, ...recording('1', out))), 'none')
+      trial(
+        'from one that shares their processes',
+        [],
+        async (box) => {
+          return entered(await beside(root, ['--pid', `container:${box.name}`], ...recording('1', out)))
+        },
+        'none',
+      )
+      trial(
+        'from one that sees those of the machine',
+        [],
+        async ({ pid }) => {
+          return entered(await beside(root, ['--pid', 'host'], ...recording(`${pid}`, out)))
+        },
+        'none',
+      )
+    })
+
+    describe('are refused', () => {
+      const refused = ({ code, said }: Client, expected: number, says: RegExp) =>
+        code === expected && says.test(said) ? [] : [`${code}: ${said}`]
+      const out = () => join(temporaryDirectory(), 'p.jfluid')
+
+      trial(
+        'with no room for the events, before the agent is loaded',
+        ['--shm-size', '1m', ...LITTLE_TMP],
+        async ({ name }) => {
+          const ran = await outside(...recording(`container:${name}`, out()))
+          const found = await outside('doctor', `container:${name}`)
+          return [
+            ...refused(
+              ran,
+              STATUS.cannotWrite,
+              /\/dev\/shm of the JVM: [01] MiB are free; \/tmp of the JVM: [01] MiB/,
+            ),
+            ...refused(found, STATUS.cannotWrite, /other agents +none/),
+          ]
+        },
+        'none',
+      )
+      trial(
+        'while they are paused',
+        [],
+        async ({ name }) => {
+          podman('pause', name)
+          const ran = await outside(...recording(`container:${name}`, out()))
+          podman('unpause', name)
+          return refused(ran, STATUS.notNow, /does not run: it is paused/)
+        },
+        'none',
+      )
+      it('by a name that nobody has', async () => {
+        const { code, said } = await outside('doctor', 'podman:jfluid-trial-none')
+        expect(code, said).toBe(STATUS.noSuchProcess)
+        expect(said).toMatch(/podman says: .*no such container/i)
+      })
+    })
+
+    // Nothing may be sent: the JVM looks for a request in its own /tmp, finds none, and prints all its threads.
+    it('a JVM outside of them is entered from one that may look, and else left alone', async () => {
+      await trials('engine: a JVM outside, a client inside', jdk, times(2), async () => {
+        const outer = startJava(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'])
+        await outer.line(/^ready/)
+        const words = recording(`${outer.pid}`, '/tmp/p.jfluid')
+        const shut = await beside(root, ['--pid', 'host'], ...words)
+        const open = await beside(root, ['--pid', 'host', '--cap-add', 'SYS_PTRACE'], ...words)
+        const harm = await harmOf({ name: '', outer, pid: outer.pid })
+        await outer.kill()
+        const wrong = [
+          ...(shut.code === STATUS.notOwner && /--cap-add=SYS_PTRACE/.test(shut.said)
+            ? []
+            : [`${shut.code}: ${shut.said}`]),
+          ...(open.code === 0 ? [] : [`${open.code}: ${open.said}`]),
+        ]
+        return { harm, wrong, left: null, profile: 'none' }
+      })
+    })
+  })
+})

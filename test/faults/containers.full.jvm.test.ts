@@ -1,0 +1,247 @@
+// JVMs in namespaces, roots and users of their own, as container runtimes make them, and jfluid outside: two sessions in each, of which the
+// first loads the agent and the second wakes it. Then those that must be refused: nothing is sent to them. Needs root.
+
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import {
+  type Contained,
+  cannotContain,
+  PIDS,
+  PRIVATE,
+  type Surroundings,
+  startContained,
+} from '../support/contained.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { cli, readProfileJson } from '../support/jfluid.ts'
+import { type Outcome, TRIAL_MS, times, trials } from './trials.ts'
+
+vi.setConfig({ testTimeout: 2 * TRIAL_MS })
+
+const MOUNT = ['--mount']
+const OWN_TMP = 'mount -t tmpfs tmpfs /tmp'
+const ALL = ['--mount', '--net', '--ipc', '--uts', '--cgroup', ...PIDS]
+const USERS = 100_000
+const APP = ['setpriv', '--reuid', '1000', '--regid', '1000', '--clear-groups']
+const OTHER = { uid: 4243, gid: 4243 }
+
+/** A minimal root in which what is needed of ours is bound. */
+const ROOT = temporaryDirectory('jfluid-root-')
+const BOUND = ['usr', 'lib', 'lib64', 'etc', 'mnt']
+const minimal = [
+  `mount -t tmpfs tmpfs ${ROOT}`,
+  `cd ${ROOT}`,
+  `mkdir tmp proc dev ${BOUND.join(' ')}`,
+  ...BOUND.map((it) => `mount --bind /${it} ${it}`),
+  'mount -t proc proc proc',
+  'for d in null zero random urandom; do touch dev/$d; mount --bind /dev/$d dev/$d; done',
+].join(' && ')
+const layered = [
+  `mount -t tmpfs tmpfs ${ROOT}`,
+  `cd ${ROOT}`,
+  'mkdir upper work root',
+  'mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root',
+  'cd root && mount -t tmpfs tmpfs tmp && mount -t proc proc proc && mount --bind /mnt mnt',
+  'for d in null zero random urandom; do touch dev/$d; mount --bind /dev/$d dev/$d; done',
+].join(' && ')
+/** Devices of its own: what is made in /dev would be made for the whole machine, of which it is one file system. */
+const noSharedMemory = [
+  OWN_TMP,
+  `mkdir /tmp/dev && for d in null zero random urandom; do touch /tmp/dev/$d; mount --bind /dev/$d /tmp/dev/$d; done`,
+  'mount --rbind /tmp/dev /dev',
+].join(' && ')
+
+/** Words before a client: root without the right to look into processes that have more rights. */
+const MAY_NOT_LOOK = ['setpriv', '--bounding-set', '-sys_ptrace', '--inh-caps', '-sys_ptrace']
+
+const ENTERED: readonly (readonly [name: string, surroundings: Surroundings, client?: readonly string[]])[] =
+  [
+    ['a /tmp of its own', { namespaces: MOUNT, setUp: OWN_TMP }],
+    // In the machine's /tmp its counters would be taken for those of process 1.
+    ['processes of its own', { namespaces: [...MOUNT, ...PIDS], setUp: OWN_TMP }],
+    ['a network of its own', { namespaces: ['--net'] }],
+    ['a user namespace of root', { namespaces: ['--user', '--map-root-user'] }],
+    ['users of its own, its root', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS }],
+    ['users of its own, another of them', { namespaces: MOUNT, setUp: PRIVATE, usersFrom: USERS, as: APP }],
+    ['everything but users of its own', { namespaces: ALL, setUp: PRIVATE }],
+    ['everything of its own', { namespaces: ALL, setUp: PRIVATE, usersFrom: USERS, as: APP }],
+    [
+      'everything of its own, made by no root',
+      { namespaces: ['--user', '--map-root-user', ...ALL], setUp: PRIVATE, user: OTHER },
+    ],
+    ['a read-only root', { namespaces: MOUNT, setUp: `${OWN_TMP} && mount -o remount,ro,bind /` }],
+    ['no /dev/shm', { namespaces: MOUNT, setUp: noSharedMemory }],
+    ['little shared memory', { namespaces: MOUNT, setUp: `${PRIVATE} && mount -o remount,size=4m /dev/shm` }],
+    ['another user, and a /tmp of its own', { namespaces: MOUNT, setUp: PRIVATE, as: APP }],
+    ['a chroot', { namespaces: MOUNT, setUp: minimal, as: ['chroot', ROOT] }],
+    ['an overlaid root', { namespaces: MOUNT, setUp: layered, as: ['chroot', `${ROOT}/root`] }],
+    ['the files of a root that may not look', { namespaces: ['--net'] }, MAY_NOT_LOOK],
+  ]
+
+it('the trials of containers can make some', () => {
+  expect(process.geteuid?.()).toBe(0)
+  expect(cannotContain(...ALL)).toBe('')
+})
+
+describe('a JVM with', () => {
+  forEachJdk((jdk) => {
+    for (const [name, surroundings, client] of ENTERED) {
+      it(name, async () => {
+        const classes = await compileFixture(jdk, 'Ticker')
+        await trials(`container: ${name}`, jdk, times(2), () => entered(jdk, classes, surroundings, client))
+      })
+    }
+  })
+})
+
+async function entered(
+  jdk: Jdk,
+  classes: string,
+  surroundings: Surroundings,
+  client: readonly string[] = [],
+): Promise<Outcome> {
+  const java = await startContained(jdk, classes, ['fix.Ticker', '1', 'tiny'], surroundings)
+  const wrong: string[] = []
+  const left: string[] = []
+  for (const which of ['loaded', 'woken']) {
+    const file = join(temporaryDirectory(), 'p.jfluid')
+    const ran = await record(java.pid, file, client)
+    left.push(...java.left(ran.pid))
+    if (ran.code !== 0 || !ran.stderr.includes('nothing left')) {
+      wrong.push(`${which}: ${ran.code}: ${ran.stderr}`)
+      break
+    }
+    const [root] = (await readProfileJson(file)).merged
+    if (root === undefined || root.calls === 0) wrong.push(`${which}: nothing recorded`)
+  }
+  return { harm: await harmOf(java), wrong, left, profile: wrong.length === 0 ? 'kept' : 'lost' }
+}
+
+/** @param as  words before it: setpriv, unshare */
+const record = (pid: number, out: string, as: readonly string[] = []) =>
+  asClient(as, 'record', `${pid}`, '--root', 'fix.Ticker.work', '--duration', '200ms', '--out', out)
+
+function asClient(as: readonly string[], ...words: readonly string[]): Promise<Client> {
+  const [program, ...args] = [...as, process.execPath, cli, ...words] as [string, ...string[]]
+  return ended(startProcess(program, args, { cwd: '/' }))
+}
+
+async function ended(client: JavaProcess): Promise<Client> {
+  const { code } = await client.exit
+  return { code, stderr: client.stderr() + client.stdout(), pid: client.pid }
+}
+
+interface Client {
+  readonly code: number | null
+  /** All that it said. */
+  readonly stderr: string
+  readonly pid: number
+}
+
+/** Whether it still answers, and has said nothing but that. */
+async function harmOf({ outer, runs }: Contained): Promise<string[]> {
+  if (!runs()) return [`it has ended: ${outer.stdout()}${outer.stderr()}`]
+  outer.send('pause')
+  await outer.line(/^paused /)
+  return /thread dump/.test(outer.stdout()) ? ['it has printed its threads'] : []
+}
+
+/** A copy of the runtime, which can be taken away. */
+function copyOf(jdk: Jdk): string {
+  const home = join(temporaryDirectory('jfluid-jdk-'), 'jdk')
+  mkdirSync(home)
+  for (const part of ['bin', 'lib', 'conf', 'release'])
+    cpSync(join(jdk.home, part), join(home, part), {
+      recursive: true,
+      filter: (it) => !/src\.zip|jmods/.test(it),
+    })
+  return home
+}
+
+describe('is refused', () => {
+  forEachJdk((jdk) => {
+    const refused = (
+      name: string,
+      surroundings: Surroundings,
+      expected: number,
+      says: RegExp,
+      ask: (java: Contained) => Promise<Client> = (java) =>
+        record(java.pid, join(temporaryDirectory(), 'p.jfluid')),
+      runtime: () => Jdk = () => jdk,
+    ) =>
+      it(name, async () => {
+        const classes = await compileFixture(jdk, 'Ticker')
+        await trials(`container: refused, ${name}`, jdk, times(2), async () => {
+          const java = await startContained(runtime(), classes, ['fix.Ticker', '1', 'tiny'], surroundings)
+          const { code, stderr, pid } = await ask(java)
+          const wrong = code === expected && says.test(stderr) ? [] : [`${code}: ${stderr}`]
+          return {
+            harm: await harmOf(java),
+            wrong,
+            left: java.left(pid),
+            profile: 'none',
+          }
+        })
+      })
+
+    const readOnly = { namespaces: MOUNT, setUp: 'mount -t tmpfs -o ro tmpfs /tmp' }
+    refused('a /tmp that is read-only', readOnly, STATUS.attachDisabled, /its \/tmp is read-only/)
+
+    // Seen once it has not answered: nothing but the JVM knows all its rights.
+    refused(
+      'a /tmp that its user may not write',
+      { namespaces: MOUNT, setUp: 'mount -t tmpfs -o mode=755 tmpfs /tmp', as: APP },
+      STATUS.notNow,
+      /It can make no attach socket, it seems: its \/tmp is of uid 0 and gid 0, mode 755, and it runs as uid 1000/,
+    )
+
+    const other = ({ pid }: Contained, ...words: string[]) => asClient(words, 'doctor', `${pid}`)
+    refused(
+      'another user',
+      { namespaces: ALL, setUp: PRIVATE, usersFrom: USERS, as: APP },
+      STATUS.notOwner,
+      /Run it as root/,
+      (java) => other(java, 'setpriv', '--reuid', '4243', '--regid', '4243', '--clear-groups'),
+    )
+    refused(
+      'a client in another container',
+      { namespaces: MOUNT },
+      STATUS.noSuchProcess,
+      /is in a container and sees/,
+      (java) => other(java, 'unshare', ...PIDS),
+    )
+    refused(
+      'root that may not look',
+      { namespaces: ALL, setUp: PRIVATE },
+      STATUS.notOwner,
+      /may not enter it/,
+      (java) => other(java, ...MAY_NOT_LOOK),
+    )
+    // As a client in a container of its own, which is shown the processes of the machine: its own /tmp is another.
+    refused(
+      'root that may not look, though it has the same processes',
+      { namespaces: MOUNT, setUp: PRIVATE },
+      STATUS.notOwner,
+      /may not enter it/,
+      ({ pid }) => record(pid, join(temporaryDirectory(), 'p.jfluid'), MAY_NOT_LOOK),
+    )
+    let home = ''
+    refused(
+      'a JDK that has been deleted',
+      { namespaces: MOUNT },
+      STATUS.notAJvm,
+      /has been deleted or replaced/,
+      (java) => {
+        rmSync(home, { recursive: true })
+        return record(java.pid, join(temporaryDirectory(), 'p.jfluid'))
+      },
+      () => {
+        home = copyOf(jdk)
+        return { ...jdk, home, java: join(home, 'bin', 'java') }
+      },
+    )
+  })
+})

@@ -1,0 +1,12 @@
+// A thread holds one lock of the application or of the JDK for ever. Nobody waits for it because of us.
+
+import { it } from 'vitest'
+import { forEachJdk } from '../support/jdks.ts'
+import { heldFor, LOCKS } from './everything-locks-held.ts'
+import { times, trials } from './trials.ts'
+
+forEachJdk((jdk) => {
+  it.each(Object.entries(LOCKS))('%s: %s', { timeout: 600_000 }, async (name, what) => {
+    await trials(`held for ever: ${what}`, jdk, times(3), () => heldFor(jdk, [name]))
+  })
+})

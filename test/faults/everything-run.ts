@@ -1,0 +1,119 @@
+// `fixtures/everything`, with and without us: what it printed, and whether it goes on.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { readProfile } from '../../src/profile/file.ts'
+import { compileEverything } from '../fixtures/fixtures.ts'
+import { threadDump } from '../live/remains.ts'
+import { type JavaProcess, startJava } from '../support/java-process.ts'
+import type { Jdk } from '../support/jdks.ts'
+import type { Outcome } from './trials.ts'
+
+/** A part of the program takes a tenth of a second by itself. Silent for longer than this, it hangs. */
+const SILENT_MS = 60_000
+
+/** Together with `--jdk`. */
+export const MODES = [
+  ['--scheme', 'a'],
+  ['--scheme', 'b'],
+  ['--follow-threads'],
+  ['--waits'],
+  ['--mode', 'locks'],
+  ['--mode', 'count'],
+  ['--mode', 'bytecodes'],
+  ['--mode', 'alloc'],
+  ['--mode', 'alloc', '--liveness'],
+  ['--mode', 'sample', '--every', '1ms'],
+  ['--mode', 'sample', '--every', '1000bc'],
+  ['--call-sites'],
+  ['--max-overhead', '5'],
+  ['--error-bars'],
+  ['--slow', 'p99'],
+  ['--trace', '3'],
+  ['--rare', 'watch'],
+  ['--region', 'every.Main.part'],
+] as const
+
+/** What a mode is given besides: a region is no root, and leads nowhere. */
+export function withRoot(root: string, flags: readonly string[]): readonly string[] {
+  return flags[0] === '--region' ? flags : ['--root', root, '--jdk', ...flags]
+}
+
+interface Told {
+  readonly out: string
+  /** What it says on its standard error, without what others say there. */
+  readonly err: string
+  readonly code: number | null
+}
+
+export const told = (p: JavaProcess, code: number | null): Told => ({
+  out: p.stdout(),
+  err: p
+    .stderr()
+    .split('\n')
+    .filter((line) => line.startsWith('err: '))
+    .join('\n'),
+  code,
+})
+
+/** What differs, a line each. */
+export function differences(found: Told, alone: Told): string[] {
+  const lines = (text: string) => text.split('\n')
+  const wrong = lines(alone.out).flatMap((line, i) => {
+    const other = lines(found.out)[i]
+    return other === line ? [] : [`it printed ${JSON.stringify(other)} in place of ${JSON.stringify(line)}`]
+  })
+  if (lines(found.out).length > lines(alone.out).length) wrong.push('it printed more lines')
+  if (found.err !== alone.err) wrong.push(`it said ${JSON.stringify(found.err)}`)
+  return wrong
+}
+
+/** The exit status of the program, or of the client that passes it on. */
+export const ending = (found: Told, alone: Told): string[] =>
+  found.code === alone.code ? [] : [`it ended with ${found.code}`]
+
+/** Whether `over` comes before the program has been silent for too long. */
+export async function goesOn(p: JavaProcess, over: Promise<unknown>): Promise<boolean> {
+  let length = -1
+  let timer: NodeJS.Timeout | undefined
+  const silent = new Promise<boolean>((resolve) => {
+    timer = setInterval(() => {
+      if (p.stdout().length === length) resolve(false)
+      length = p.stdout().length
+    }, SILENT_MS)
+  })
+  const result = await Promise.race([over.then(() => true), silent])
+  clearInterval(timer)
+  return result
+}
+
+export async function hung(p: JavaProcess, jvm: number): Promise<Outcome> {
+  const last = p.stdout().trimEnd().split('\n').at(-1)
+  return { harm: [`it hung after ${last}\n${await threadDump(jvm)}`], profile: 'none', left: null }
+}
+
+const alones = new Map<Jdk, Promise<Told>>()
+
+/** As the program is by itself. */
+export function alone(jdk: Jdk): Promise<Told> {
+  let known = alones.get(jdk)
+  if (known === undefined) {
+    known = compileEverything(jdk).then(async (classes) => {
+      const java = startJava(jdk, ['-cp', classes, 'every.Main', 'run'])
+      return told(java, (await java.exit).code)
+    })
+    alones.set(jdk, known)
+  }
+  return known
+}
+
+/** The JVM that `jfluid run` has started. */
+export function childOf({ pid }: JavaProcess): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0])
+}
+
+/** Whether there is a profile, and something in it. */
+export async function isKept(file: string): Promise<Outcome['profile']> {
+  if (!existsSync(file)) return 'lost'
+  const { events } = await readProfile(file)
+  return events.count > 0 ? 'kept' : 'lost'
+}

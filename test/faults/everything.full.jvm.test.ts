@@ -1,0 +1,80 @@
+// Everything has probes, the JDK's own classes as well, in a program that is attached to: in all modes, and at its end.
+
+import { it } from 'vitest'
+import { compileEverything } from '../fixtures/fixtures.ts'
+import { liveCode, probed, startDebuggable } from '../live/live-code.ts'
+import { added, filesOf, mappedFiles, threadNames, until } from '../live/remains.ts'
+import { startJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { startRecording } from '../support/jfluid.ts'
+import { differences, ending, goesOn, hung, isKept, MODES, told, withRoot } from './everything-run.ts'
+import { times, trials } from './trials.ts'
+
+/** They call probes, and stay: the runtime, and the agent that is asleep. */
+const OURS = /^L(java\/lang\/JFluid1|jfluid\/)/
+
+forEachJdk((jdk) => {
+  it('attached to, all modes one after the other: the same each time, and all code is its own afterwards', {
+    timeout: 3_600_000,
+  }, async () => {
+    const { java, jvm } = await startDebuggable(jdk, ['-cp', await compileEverything(jdk), 'every.Main'])
+    let asked = 0
+    const run = async (): Promise<string | null> => {
+      const from = java.stdout().length
+      java.send('run')
+      return (await goesOn(java, java.line(/^done/, ++asked))) ? java.stdout().slice(from) : null
+    }
+    const first = await run()
+    let settled: string[] | null = null
+    await trials('`attach --jdk`, each mode in turn', jdk, times(2) * MODES.length, async (_, n) => {
+      const flags = MODES[n % MODES.length]!
+      const recording = startRecording(java.pid, ...withRoot('every.Main.part', flags))
+      await recording.started
+      const text = await run()
+      if (text === null) return hung(java, java.pid)
+      await recording.end()
+      const profile = await isKept(recording.file)
+      // On a busy machine the client has left before thousands of classes have their code back.
+      await until(async () => !(await threadNames(java.pid)).some((name) => name.startsWith('jfluid-')))
+      const harm =
+        text === first ? [] : [`with ${flags.join(' ')} it printed\n${text}\nin place of\n${first}`]
+      // What stays of us for ever is there after the first session.
+      settled ??= mappedFiles(java.pid)
+      const left = [
+        ...probed(await liveCode(jvm, 'L')).filter((it) => !OURS.test(it)),
+        ...added(settled, mappedFiles(java.pid)).filter((it) => /jfluid/.test(it)),
+        ...filesOf(java.pid, recording.process.pid).filter((it) => !it.includes('.java_pid')),
+      ]
+      return { harm, profile, left }
+    })
+    await jvm.dispose()
+  })
+
+  it.each(['here', 'other', 'halt', 'hook', 'cleaner', 'finaliser', 'uncaught'])(
+    'it leaves from inside the root (%s): its hooks run, and it ends as it would',
+    { timeout: 3_600_000 },
+    async (how) => {
+      const classes = await compileEverything(jdk)
+      const leave = async (profiled: boolean) => {
+        const java = startJava(jdk, ['-cp', classes, 'every.Main'])
+        await java.line(/^ready/)
+        const recording = profiled
+          ? startRecording(java.pid, '--root', 'every.Main.leave', '--root', 'every.Main.hook', '--jdk')
+          : null
+        await recording?.started
+        java.send(`leave ${how}`)
+        if (!(await goesOn(java, java.exit))) return { hung: await hung(java, java.pid) }
+        await recording?.process.exit
+        const profile = recording === null ? 'none' : await isKept(recording.file)
+        const left = filesOf(java.pid, ...(recording === null ? [] : [recording.process.pid]))
+        return { found: told(java, (await java.exit).code), profile, left } as const
+      }
+      const { found: expected } = await leave(false)
+      await trials(`\`System.exit\` inside everything, ${how}`, jdk, times(10), async () => {
+        const { hung: problem, found, profile, left } = await leave(true)
+        if (found === undefined) return problem
+        return { harm: [...differences(found, expected!), ...ending(found, expected!)], profile, left }
+      })
+    },
+  )
+})

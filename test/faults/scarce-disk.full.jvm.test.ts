@@ -1,0 +1,160 @@
+// A target whose /tmp or shared memory is full or read-only. Both have file systems of their own here, in a mount
+// namespace that client and target share: it takes root.
+
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { readProfile } from '../../src/profile/file.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { cli } from '../support/jfluid.ts'
+import { type Outcome, times, trials } from './trials.ts'
+
+const IS_ROOT = process.getuid?.() === 0
+
+interface Disk {
+  readonly name: string
+  /** Of a shell, before the JVM starts. */
+  readonly before: string
+  /** Once it runs. */
+  readonly spoil: string
+  /** By what makes it good again: a directory that can be written has to be there. */
+  readonly mend: string
+  /** The status of the first attach, and of one when an agent of an earlier session is there. */
+  readonly fresh: number
+  readonly again: number
+  readonly says: RegExp
+}
+
+const SHM = 'mount -t tmpfs -o size=40m tmpfs /dev/shm'
+const TMP = 'mount -t tmpfs -o size=40m tmpfs /tmp'
+const fill = (dir: string): string => `head -c 64m /dev/zero > ${dir}/fill 2>/dev/null || true`
+const READ_ONLY = (dir: string): string => `mount -o remount,ro ${dir}`
+const WRITABLE = (dir: string): string => `mount -o remount,rw ${dir}`
+
+const DISKS: readonly Disk[] = [
+  {
+    name: 'shared memory full',
+    ...{ before: `${SHM}; ${TMP}`, spoil: fill('/dev/shm'), mend: 'rm /dev/shm/fill' },
+    ...{ fresh: 0, again: 0, says: /^/ },
+  },
+  {
+    name: 'shared memory read-only',
+    ...{ before: `${SHM}; ${TMP}`, spoil: READ_ONLY('/dev/shm'), mend: WRITABLE('/dev/shm') },
+    ...{ fresh: 0, again: 0, says: /^/ },
+  },
+  {
+    name: '/tmp full',
+    ...{ before: `${SHM}; ${TMP}`, spoil: fill('/tmp'), mend: 'rm /tmp/fill' },
+    ...{ fresh: 0, again: 73, says: /\/tmp\/\.jfluid_pid\d+ could not be written \(ENOSPC\)/ },
+  },
+  {
+    name: '/tmp read-only',
+    ...{ before: `${SHM}; ${TMP}`, spoil: READ_ONLY('/tmp'), mend: WRITABLE('/tmp') },
+    // HotSpot binds its attach socket in /tmp: without it nobody gets in.
+    ...{ fresh: 75, again: 73, says: /did not answer|could not be written \(EROFS\)/ },
+  },
+  {
+    name: 'both full',
+    ...{
+      before: `${SHM}; ${TMP}`,
+      spoil: `${fill('/dev/shm')}; ${fill('/tmp')}`,
+      mend: 'rm /dev/shm/fill /tmp/fill',
+    },
+    ...{
+      fresh: 73,
+      again: 73,
+      says: /no place to meet the JVM: \/dev\/shm: 0 MiB are free; \/tmp: 0 MiB are free/,
+    },
+  },
+]
+
+/** Runs a line of shell in the target's mount namespace. */
+const inside = async (pid: number, line: string): Promise<void> => {
+  await promisify(execFile)('nsenter', ['-t', String(pid), '-m', 'sh', '-c', line])
+}
+
+it('the trials of disks have their mount namespaces', () => expect(IS_ROOT).toBe(true))
+
+forEachJdk((jdk: Jdk) => {
+  it.each(DISKS)(
+    '$name: refused in words or profiled, and nothing stays',
+    { timeout: 900_000 },
+    async (disk) => {
+      for (const when of ['fresh', 'again'] as const) {
+        await trials(
+          `${disk.name}, ${when === 'fresh' ? 'first attach' : 'attached before'}`,
+          jdk,
+          times(10),
+          async () => {
+            // Neither class files nor profile lie in the /tmp that is covered.
+            const home = temporaryDirectory()
+            const classes = await compileFixture(jdk, 'Witness')
+            const mounts = `mount --make-rprivate / && mount -t tmpfs tmpfs /mnt && mkdir /mnt/home && mount --bind ${home} /mnt/home`
+            const copy = `cp -r ${classes} /mnt/classes && mkdir /mnt/jfluid && mount --bind ${process.cwd()} /mnt/jfluid`
+            const run = `exec ${jdk.java} -Xmx64m -XX:-UsePerfData -cp /mnt/classes fix.Witness 1`
+            const script = `${mounts} && ${copy} && ${disk.before} && cd / && ${run}`
+            const java = startProcess('unshare', ['-m', 'sh', '-c', script])
+            await java.line(/^ready/)
+            const harm: string[] = []
+            const wrong: string[] = []
+            if (when === 'again') {
+              const first = await record(java, 'first')
+              if (first.code !== 0) wrong.push(`first attach: ${first.said}`)
+            }
+            await inside(java.pid, disk.spoil)
+            const spoilt = await record(java, 'spoilt')
+            if (spoilt.code !== disk[when]) wrong.push(`${spoilt.code}: ${spoilt.said}`)
+            if (spoilt.code !== 0 && !disk.says.test(spoilt.said)) wrong.push(spoilt.said)
+            await inside(java.pid, disk.mend)
+            const mended = await record(java, 'mended')
+            if (mended.code !== 0) wrong.push(`next attach: ${mended.said}`)
+            java.send('state')
+            const state = await java.line(/^state/)
+            if (!/wrong 0 thrown 0 /.test(state)) harm.push(state)
+            if (/Full thread dump/.test(java.stdout())) harm.push('it printed its threads')
+            const list = 'find /tmp /dev/shm -mindepth 1 ! -name ".java_pid*" ! -path "*hsperfdata*"'
+            const { stdout } = await promisify(execFile)('nsenter', [
+              '-t',
+              String(java.pid),
+              '-m',
+              'sh',
+              '-c',
+              list,
+            ])
+            const left = stdout.split('\n').filter(Boolean)
+            await java.kill()
+            const profile = disk[when] === 0 ? await keptIn(join(home, 'spoilt')) : 'none'
+            return { harm, wrong, profile, left } satisfies Outcome
+          },
+        )
+      }
+    },
+  )
+})
+
+async function keptIn(file: string): Promise<Outcome['profile']> {
+  return existsSync(file) && (await readProfile(file)).events.count > 0 ? 'kept' : 'lost'
+}
+
+/** @param name  of its profile, in the directory that lies in no file system that is spoilt */
+async function record(java: JavaProcess, name: string): Promise<{ code: number | null; said: string }> {
+  const args = [
+    'record',
+    String(java.pid),
+    '--root',
+    'fix.Witness.root',
+    '--duration',
+    '300ms',
+    '--out',
+    `/mnt/home/${name}`,
+  ]
+  const client = startProcess('nsenter', [
+    ...['-t', String(java.pid), '-m', process.execPath, cli.replace(process.cwd(), '/mnt/jfluid'), ...args],
+  ])
+  const { code } = await client.exit
+  return { code, said: client.stderr() }
+}

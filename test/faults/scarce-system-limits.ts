@@ -1,0 +1,53 @@
+// A target whose threads or descriptors run out, by limits that are lowered from outside.
+
+import { chmodSync } from 'node:fs'
+import type { Jdk } from '../support/jdks.ts'
+import { startRecording } from '../support/jfluid.ts'
+import { type Limit, limitOf, NOBODY } from './limits.ts'
+import type { Outcome } from './trials.ts'
+import { Witness, witnessClasses } from './witness.ts'
+
+export const IS_ROOT = process.getuid?.() === 0
+export const ROOT_METHOD = ['--root', 'fix.Witness.root', '--root', 'fix.Witness.fresh']
+
+interface Scarce {
+  readonly what: string
+  /** As whom the target runs. */
+  readonly user: typeof NOBODY | undefined
+  limit(pid: number): Limit
+  readonly refusal: RegExp
+}
+
+export const THREADS: Scarce = {
+  what: 'threads',
+  user: IS_ROOT ? NOBODY : undefined,
+  limit: (pid) => limitOf(pid, ['nproc', 'Max processes'], 1),
+  refusal: /cannot attach to JVM \d+: it may have no more threads/,
+}
+export const DESCRIPTORS: Scarce = {
+  what: 'descriptors',
+  user: undefined,
+  limit: (pid) => limitOf(pid, ['nofile', 'Max open files'], 4),
+  refusal: /cannot attach to JVM \d+: it may open no more files/,
+}
+
+export async function start(jdk: Jdk, { user }: Scarce): Promise<Witness> {
+  if (user !== undefined) chmodSync(await witnessClasses(jdk), 0o755)
+  return Witness.start(jdk, { vm: ['-Xmx64m'], threads: 1, options: { ...user, cwd: '/' } })
+}
+
+/** What is wrong with it once it has again what it was short of; the next attach is part of it. */
+export async function outcome(witness: Witness, profile: Outcome['profile'], ms = {}) {
+  const { harm, longest } = await witness.harm()
+  const next = startRecording(witness.pid, ...ROOT_METHOD)
+  witness.client(next.process.pid)
+  await next.started
+  await witness.load(3)
+  const { truncated, warnings } = await next.stop()
+  const wrong = truncated ? [`next attach: ${warnings}`] : []
+  await witness.ownCode()
+  harm.push(...(await witness.harm()).harm)
+  const left = await witness.left()
+  await witness.end()
+  return { harm, wrong, profile, left, ms: { ...ms, 'stood still': longest } }
+}

@@ -1,0 +1,324 @@
+// Long uses of one JVM: a thousand sessions, and one of an hour. What it and the client take is flat afterwards, but for
+// the lambda classes of methods that were redefined, which HotSpot never unloads: these are counted.
+//
+//   JFLUID_SOAK_CYCLES=1000 JFLUID_SOAK_MINUTES=60 npx vitest run test/faults/soak.full.jvm.test.ts
+//
+// 25 sessions of other kinds, each looked at, are in test/live/lifecycle-repeat.jvm.test.ts.
+
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { compileShop } from '../fixtures/fixtures.ts'
+import { added, descriptors, filesOf, mappedFiles, threadNames } from '../live/remains.ts'
+import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { readProfileJson, startJfluid, stderrLine, sumsAreExact } from '../support/jfluid.ts'
+import { type Footprint, footprint, moreClasses, moreObjects, residentKib } from './footprint.ts'
+import { isBelow, Throughput } from './throughput.ts'
+import { keepRow, section, trials } from './trials.ts'
+import { Witness } from './witness.ts'
+
+const CYCLES = Number(process.env.JFLUID_SOAK_CYCLES ?? 1000)
+const MINUTES = Number(process.env.JFLUID_SOAK_MINUTES ?? 60)
+/** Of the heap, what a lambda class takes that stays loaded, half again as much as was measured. */
+const KIB_OF_LAMBDA = 0.6
+/**
+ * What the JVM does not free of a class that was redefined, with its lambda's, half again as much as was measured. On JDK 17 it grows with
+ * their number, and is the same where another agent gives this class its own bytes again and again.
+ */
+const kibOfRedefinition = (jdk: Jdk): number => (jdk.version < 25 ? 90 : 7.5)
+/** koffi keeps some 50 KiB for each worker of a process that has loaded it. */
+const KIB_OF_WORKER = 80
+/** What a collector fills holes of the heap with (JDK 25). */
+const FILLER = '[Ljdk.internal.vm.FillerElement;'
+/** What the shop remembers of each order, by itself. */
+const JOURNAL = ['[J', 'java.lang.Integer', 'java.util.HashMap$Node', '[Ljava.util.HashMap$Node;']
+/** Of the throughput before, or of another's that was left alone, if that is less; it has so long for the compilers. */
+const GOAL = 0.97
+const BACK_MS = 60_000
+/** One thread: two could both make a lambda's class, of which one is thrown away and stays loaded. */
+const start = (jdk: Jdk) => Witness.start(jdk, { threads: 1, rest: 2, vm: ['-Xmx256m'] })
+/**
+ * Versions of its classes that stay loaded: the present one, and one more where a method runs since before the first session, its `main`
+ * and the loop of its thread. Others are purged, but not while there is compiled code of them: JDK 17 sweeps that when enough of all
+ * code has changed (SweeperThreshold, 0.5 % of the code cache), which takes some fifty sessions; with a hundredth of it none is left each
+ * time. JDK 25 has no sweeper, each collection frees it.
+ */
+const VERSIONS = {
+  'fix.Witness': 2,
+  'fix.Witness$1': 1,
+  'fix.Witness$2': 1,
+  'fix.Witness$Awake': 1,
+  'fix.Witness$Step': 1,
+  'fix.Witness$Worker': 2,
+}
+/** So many sessions more the sweeper may take. */
+const SWEPT = 250
+
+const versionsOf = ({ classes }: Footprint): Record<string, number> =>
+  Object.fromEntries(
+    [...classes].filter(([name]) => name.startsWith('fix.') && name !== 'fix.Witness$$Lambda').sort(),
+  )
+
+/** As many more sessions as it takes until the JVM has swept and purged; or a look at what it has not. */
+async function purged(
+  witness: Witness,
+  client: Client,
+): Promise<{ readonly after: Footprint; readonly last: ClientMemory; readonly sessions: number }> {
+  const isPurged = (it: Footprint) => isDeepStrictEqual(versionsOf(it), VERSIONS)
+  const countOf = (it: Footprint) => Object.values(versionsOf(it)).reduce((sum, count) => sum + count, 0)
+  let last = await client.sessions(0)
+  let after = await footprint(witness.pid)
+  for (let sessions = 0; ; sessions++) {
+    const before = countOf(after)
+    for (after = await footprint(witness.pid); countOf(after) < before && !isPurged(after); ) {
+      // It is sweeping: what it frees in this round is purged by the collection after the next.
+      await sleep(500)
+      const now = await footprint(witness.pid)
+      if (countOf(now) === countOf(after)) break
+      after = now
+    }
+    if (isPurged(after) || sessions === SWEPT) return { after, last, sessions }
+    last = await client.sessions(1)
+  }
+}
+
+/** So often is looked. */
+const LOOKS = 20
+
+interface ClientMemory {
+  readonly sessions: number
+  readonly withoutCalls: number
+  readonly longestDetachMs: number
+  /** As the last detach has counted them. */
+  readonly lambdaClasses: number
+  readonly rss: number
+  readonly heapUsed: number
+  readonly external: number
+  readonly arrayBuffers: number
+  readonly descriptors: number
+}
+
+/** What is open and mapped in a JVM, and its threads. */
+interface Around {
+  readonly threads: readonly string[]
+  readonly descriptors: readonly string[]
+  readonly mapped: readonly string[]
+}
+
+/** Threads of the shop's own requests, which come and go with them. */
+const POOLED = /^HttpClient-\d+-Worker-\d+$/
+
+/** The agent's jar stays open, as that of any agent does (docs/target.md). */
+const OURS = /jfluid-(?!agent\.jar$)/
+
+/** The connection of who has just asked the JVM may be open for a moment yet. */
+const ATTACHED = 'socket'
+
+async function around(pid: number): Promise<Around> {
+  const threads = await threadNames(pid)
+  return { threads, descriptors: descriptors(pid), mapped: mappedFiles(pid) }
+}
+
+/** A program that attaches again and again, from one process. */
+class Client {
+  readonly process: JavaProcess
+  #answers = 0
+
+  constructor(pid: number, root: string) {
+    const program = join(import.meta.dirname, 'soak-client.mjs')
+    this.process = startProcess(process.execPath, ['--expose-gc', program, `${pid}`, root])
+  }
+
+  async sessions(count: number): Promise<ClientMemory> {
+    this.process.send(`${count}`)
+    return JSON.parse(await this.process.line(/^\{/, ++this.#answers)) as ClientMemory
+  }
+}
+
+const mib = (kib: number): string => `${(kib / 1024).toFixed(1)} MiB`
+const told = (name: string, it: Footprint): string =>
+  `${name}: heap ${mib(it.heapKib)}, metaspace ${mib(it.metaspaceKib)}, code ${mib(it.codeKib)}, ` +
+  `resident ${mib(it.residentKib)}, ${it.classes.size} names of classes`
+
+forEachJdk((jdk) => {
+  describe(`${CYCLES} sessions on one JVM`, () => {
+    it('leave lambda classes of what was redefined, and nothing else', { timeout: 7_200_000 }, async () => {
+      const [witness, control, other] = [await start(jdk), await start(jdk), await start(jdk)]
+      const throughput = await Throughput.before(witness, control, other)
+      for (const it of [control, other]) it.java.child.kill('SIGSTOP') // they would take the processors from the sessions
+      await witness.settle()
+      const client = new Client(witness.pid, 'fix.Witness.root')
+      await client.sessions(2)
+      const before = await footprint(witness.pid)
+      const first = await client.sessions(0)
+      const looks: {
+        readonly sessions: number
+        readonly client: ClientMemory
+        readonly target: Footprint
+      }[] = []
+      const every = Math.max(1, Math.floor(CYCLES / LOOKS))
+      await trials('attached and detached on one JVM', jdk, CYCLES, async (_, n) => {
+        const memory = await client.sessions(1)
+        const { harm, longest } = await witness.harm()
+        if ((n + 1) % every === 0) {
+          looks.push({ sessions: n + 1, client: memory, target: await footprint(witness.pid) })
+          console.info(
+            `JDK ${jdk.version}: ${told(`${n + 1} sessions`, looks.at(-1)!.target)}, client resident ` +
+              `${mib(memory.rss / 1024)}, heap ${mib(memory.heapUsed / 1024)}, buffers ${mib(memory.arrayBuffers / 1024)}`,
+          )
+        }
+        return {
+          harm,
+          profile: memory.withoutCalls > 0 ? 'lost' : 'kept',
+          left: await witness.left(),
+          ms: { 'stood still': longest, detach: memory.longestDetachMs },
+        }
+      })
+      await witness.ownCode()
+      for (const it of [control, other]) it.java.child.kill('SIGCONT')
+      await throughput.until(GOAL, BACK_MS)
+      const now = await throughput.now()
+      await control.end()
+      await other.end()
+      const purge = await purged(witness, client)
+      const { after, last } = purge
+      console.info(`JDK ${jdk.version}: old versions were purged after ${purge.sessions} sessions more`)
+      console.info(`JDK ${jdk.version}: ${told('before', before)}\n${told('after', after)}`)
+      console.info(moreClasses(before, after))
+
+      await trials(`what they leave of it`, jdk, 1, async () => ({
+        harm: isBelow(GOAL, now) ? [`its throughput is ${now.target.median} of what it was`] : [],
+        profile: 'none',
+        left: null,
+        figures: {
+          throughput: [Number((100 * now.target.median).toFixed(1)), '%'],
+          "another's": [Number((100 * now.other.median).toFixed(1)), '%'],
+          'live objects': [Number(((after.heapKib - before.heapKib) / 1024).toFixed(1)), 'MiB more'],
+          metaspace: [Number(((after.metaspaceKib - before.metaspaceKib) / 1024).toFixed(1)), 'MiB more'],
+          'code cache': [Number(((after.codeKib - before.codeKib) / 1024).toFixed(1)), 'MiB more'],
+          'the client, resident': [Number(((last.rss - first.rss) / 2 ** 20).toFixed(1)), 'MiB more'],
+        },
+      }))
+
+      // Its one lambda is linked anew each time its class is redefined: with probes, and with its own code again.
+      // A method that is found later than the others, on a busy machine, takes a redefinition more. The last detach has counted them all.
+      expect(versionsOf(after)).toEqual(VERSIONS)
+      const more = moreClasses(before, after).filter(([, count]) => count > 0)
+      expect(after.classes.get('fix.Witness$$Lambda')).toBe(last.lambdaClasses + 1)
+      const lambdas = new Map(more).get('fix.Witness$$Lambda')!
+      const cycles = CYCLES + purge.sessions
+      expect(lambdas).toBeGreaterThanOrEqual(2 * cycles)
+      expect(lambdas).toBeLessThan(2.05 * cycles)
+      expect(more.filter(([name]) => /jfluid/i.test(name))).toEqual([])
+      // The JVM makes some more of its own forms of calls.
+      const others = more.filter(([name]) => !/jfluid|^fix\./i.test(name))
+      expect(others.reduce((sum, [, count]) => sum + count, 0)).toBeLessThan(64)
+      expect(after.heapKib - before.heapKib).toBeLessThan(KIB_OF_LAMBDA * lambdas + 512)
+      expect(after.metaspaceKib - before.metaspaceKib).toBeLessThan(kibOfRedefinition(jdk) * lambdas + 1024)
+      expect(after.codeKib - before.codeKib).toBeLessThan(6 * 1024)
+      expect(last.descriptors).toBe(first.descriptors)
+      expect(last.heapUsed - first.heapUsed).toBeLessThan(6 * 2 ** 20)
+      expect(last.arrayBuffers).toBeLessThan(32 * 2 ** 20)
+      expect(last.rss - first.rss).toBeLessThan(KIB_OF_WORKER * 1024 * CYCLES + 64 * 2 ** 20)
+      await witness.end()
+    })
+  })
+
+  describe(`a recording of ${MINUTES} minutes of a shop that serves`, () => {
+    it('takes no more at its end than at its beginning', {
+      timeout: MINUTES * 60_000 + 600_000,
+    }, async () => {
+      const row = {
+        section: section(),
+        fault: `${MINUTES} minutes of a shop that serves`,
+        jdk: jdk.full,
+        tried: 1,
+      }
+      const none = {
+        harmed: 0,
+        wrong: 0,
+        profilesDue: 0,
+        profilesKept: 0,
+        leftBehind: null,
+        ms: {},
+        figures: {},
+      }
+      // Longer than any trial may be. What is not as it should be throws.
+      const found = await hour().catch((problem: unknown) => {
+        keepRow({ ...row, ...none, failed: 1 })
+        throw problem
+      })
+      const figures = Object.fromEntries(
+        Object.entries(found).map(([name, it]) => [name, { low: it, median: it, high: it, unit: '' }]),
+      )
+      keepRow({ ...row, ...none, failed: 0, profilesDue: 1, profilesKept: 1, leftBehind: 0, figures })
+    })
+
+    async function hour(): Promise<{ 'calls of the root': number; events: number }> {
+      const java = startJava(jdk, [
+        ...['-Xmx256m', '-cp', await compileShop(jdk)],
+        ...['shop.Main', '--rate', '200'],
+      ])
+      await java.line(/shop ready/)
+      const file = join(temporaryDirectory(), 'hour.jfluid')
+      const roots = ['--root', 'shop.OrderService.process', '--slow', 'p99']
+      const recording = startJfluid('record', `${java.pid}`, '--duration', '24h', '--out', file, ...roots)
+      await stderrLine(recording, /recording/)
+      const client = recording.pid
+      const looks: {
+        readonly client: number
+        readonly descriptors: number
+        readonly target: Footprint
+        readonly around: Around
+      }[] = []
+      for (let minute = 0; minute < MINUTES; minute++) {
+        await sleep(60_000)
+        looks.push({
+          client: residentKib(client),
+          descriptors: readdirSync(`/proc/${client}/fd`).length,
+          target: await footprint(java.pid),
+          around: await around(java.pid),
+        })
+        const { target, client: resident, around: there } = looks.at(-1)!
+        console.info(
+          `JDK ${jdk.version}: ${told(`${minute + 1} min`, target)}, client resident ${mib(resident)}, ` +
+            `${there.threads.length} threads, ${there.descriptors.length} descriptors, ${there.mapped.length} mapped files`,
+        )
+      }
+      recording.child.kill('SIGINT')
+      expect((await recording.exit).code).toBe(0)
+      const profile = await readProfileJson(file)
+      console.info(moreObjects(looks[Math.min(9, MINUTES - 1)]!.target, looks.at(-1)!.target, 4096))
+      expect(sumsAreExact(profile.merged)).toBe(true)
+      const { gaps, healed } = profile.instrumentation
+      const calls = profile.rootCalls?.count ?? 0
+      console.info(
+        `JDK ${jdk.version}: ${calls} calls of the root, ${profile.events.count} events, gaps ${gaps}, healed ${healed}`,
+      )
+      console.info(profile.warnings)
+      // The first minutes are those of the compilers, and of what a client keeps up to its bounds.
+      const [from, to] = [looks[Math.floor(MINUTES / 4)]!, looks.at(-1)!]
+      const grown = moreObjects(from.target, to.target, 64 * 1024).map(([name]) => name)
+      expect(grown.filter((name) => !JOURNAL.includes(name) && name !== FILLER)).toEqual([])
+      expect(to.target.metaspaceKib - from.target.metaspaceKib).toBeLessThan(512)
+      expect(to.target.codeKib - from.target.codeKib).toBeLessThan(2048)
+      expect(to.descriptors).toBe(from.descriptors)
+      expect(added(from.around.threads, to.around.threads).filter((it) => !POOLED.test(it))).toEqual([])
+      expect(added(from.around.mapped, to.around.mapped)).toEqual([])
+      expect(added(from.around.descriptors, to.around.descriptors).filter((it) => it !== ATTACHED)).toEqual(
+        [],
+      )
+      expect(to.client).toBeLessThan(from.client * 1.25 + 16 * 1024)
+      expect(calls).toBeGreaterThan(MINUTES * 60 * 20)
+      const after = await around(java.pid)
+      expect([...after.threads, ...after.descriptors, ...after.mapped].filter((it) => OURS.test(it))).toEqual(
+        [],
+      )
+      expect(filesOf(java.pid, client).filter((it) => !it.endsWith(`.java_pid${java.pid}`))).toEqual([])
+      return { 'calls of the root': calls, events: profile.events.count }
+    }
+  })
+})

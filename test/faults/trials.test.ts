@@ -1,0 +1,79 @@
+// The harness itself: a harmed target, a lost profile and something left behind make a red row.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, vi } from 'vitest'
+import { temporaryDirectory } from '../support/java-process.ts'
+import type { Jdk } from '../support/jdks.ts'
+import { type Chance, Harmed, type Outcome, type Row, trials } from './trials.ts'
+
+/** Rows name it, and nothing starts it. */
+const jdk: Jdk = { home: '/jdk', java: 'java', javac: 'javac', version: 17, full: '17.0.15' }
+const UNHARMED: Outcome = { harm: [], profile: 'kept', left: [] }
+
+/** The row of some outcomes, and what `trials` threw. */
+async function tried(outcomes: readonly (Outcome | Error)[]): Promise<{ row: Row; said: string }> {
+  const rows = join(temporaryDirectory(), 'rows')
+  vi.stubEnv('JFLUID_FAULTS', rows)
+  vi.stubEnv('JFLUID_SEED', '7')
+  try {
+    const trial = async (_: Chance, n: number): Promise<Outcome> => {
+      const outcome = outcomes[n]!
+      if (outcome instanceof Error) throw outcome
+      return outcome
+    }
+    const said = await trials('a fault', jdk, outcomes.length, trial).then(
+      () => '',
+      (problem: Error & { actual?: string[] }) => problem.actual?.join('\n') ?? problem.message,
+    )
+    return { row: JSON.parse(readFileSync(rows, 'utf8')) as Row, said }
+  } finally {
+    vi.unstubAllEnvs()
+  }
+}
+
+it('outcomes without harm make a row and no failure', async () => {
+  const { row, said } = await tried([UNHARMED, { ...UNHARMED, profile: 'none', ms: { waited: 3 } }])
+  expect(said).toBe('')
+  expect(row).toEqual({
+    ...{ section: 'trials', fault: 'a fault', jdk: jdk.full },
+    ...{ tried: 2, failed: 0, harmed: 0, wrong: 0, profilesDue: 1, profilesKept: 1, leftBehind: 0 },
+    ...{ ms: { waited: 3 }, figures: {} },
+  })
+})
+
+it('what nobody has looked for is not told as nothing', async () => {
+  const unseen: Outcome = { ...UNHARMED, left: null }
+  expect((await tried([unseen, unseen])).row.leftBehind).toBeNull()
+  expect((await tried([unseen, UNHARMED])).row.leftBehind).toBe(0)
+})
+
+it('figures are told by the lowest, the median and the highest', async () => {
+  const { row } = await tried(
+    [99.5, 101, 98.4].map((value) => ({ ...UNHARMED, figures: { throughput: [value, '%'] } })),
+  )
+  expect(row.figures).toEqual({ throughput: { low: 98.4, median: 99.5, high: 101, unit: '%' } })
+})
+
+it.each<[string, Partial<Outcome>, Partial<Row>]>([
+  ['a thread stood still', { harm: ['a thread stood still'] }, { harmed: 1 }],
+  ['it ended with 76', { wrong: ['it ended with 76'] }, { harmed: 0, wrong: 1 }],
+  ['the profile was lost', { profile: 'lost' }, { harmed: 0, wrong: 1, profilesDue: 2, profilesKept: 1 }],
+  ['left behind: a file', { left: ['a file'] }, { leftBehind: 1 }],
+])('%s: the row is red, and says in which trial', async (what, outcome, expected) => {
+  const { row, said } = await tried([UNHARMED, { ...UNHARMED, ...outcome }])
+  expect(row).toMatchObject(expected)
+  expect(said).toContain(`trial 2, JFLUID_SEED=7: ${what}`)
+})
+
+it('a target that has ended is harm, and its trial the last', async () => {
+  const { row, said } = await tried([UNHARMED, new Harmed('no JVM'), UNHARMED])
+  expect(row).toMatchObject({ tried: 2, failed: 0, harmed: 1, profilesDue: 1, profilesKept: 1 })
+  expect(said).toBe('trial 2, JFLUID_SEED=7: no JVM')
+})
+
+it('a trial that throws anything else has failed, which is no harm, and red', async () => {
+  const { row, said } = await tried([UNHARMED, new Error('no such fixture'), UNHARMED])
+  expect(row).toMatchObject({ tried: 2, failed: 1, harmed: 0, wrong: 0, profilesDue: 1 })
+  expect(said).toBe('trial 2, JFLUID_SEED=7: the trial failed: Error: no such fixture')
+})

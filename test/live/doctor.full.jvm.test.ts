@@ -1,0 +1,40 @@
+// jfluid doctor on JVMs that take longer to have, or need root.
+
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { doctor, problems, start } from './doctor-json.ts'
+
+const NOBODY = { uid: 65534, gid: 65534 }
+
+forEachJdk((jdk) => {
+  it('attach switched off, and a program of another user', async () => {
+    const disabled = await start(jdk, '-XX:+DisableAttachMechanism')
+    expect(await doctor(disabled)).toMatchObject({ exitCode: 78 })
+    const classes = await compileFixture(jdk, 'Ticker')
+    const home = temporaryDirectory()
+    await promisify(execFile)('cp', ['-r', classes, join(home, 'classes')])
+    await promisify(execFile)('chmod', ['-R', 'a+rX', home])
+    const options = { ...NOBODY, cwd: '/' }
+    const theirs = startJava(jdk, ['-cp', join(home, 'classes'), 'fix.Ticker'], options)
+    await theirs.line(/^ready/)
+    expect(process.getuid?.(), 'this test needs root').toBe(0)
+    const told = await doctor(theirs)
+    expect(told.findings.find((it) => it.check === 'attach')?.level).toBe('ok')
+  })
+
+  it('a runtime without java.instrument', async () => {
+    const image = join(temporaryDirectory(), 'image')
+    const jlink = join(jdk.home, 'bin', 'jlink')
+    await promisify(execFile)(jlink, ['--add-modules', 'java.base', '--output', image])
+    const own = { ...jdk, java: join(image, 'bin', 'java') }
+    const told = await doctor(await start(own))
+    expect(problems(told)).toEqual(['java.instrument'])
+    expect(told.exitCode).toBe(69)
+    expect(told.findings.find((it) => it.check === 'sampling')?.level).toBe('note')
+  })
+})

@@ -1,0 +1,318 @@
+// The way in over the debugger's port where nothing is shared with the JVM: what clients and networks that fail leave of it.
+
+import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { basename, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { agentJar } from '../../src/session/doors/agent-jar.ts'
+import { CarriedJar } from '../../src/session/doors/carried-jar.ts'
+import { DebuggerCalls } from '../../src/session/doors/debugger-calls.ts'
+import { commonCleaner, wakeIfWaiting } from '../../src/session/doors/debugger-cleaner.ts'
+import { standingThread } from '../../src/session/doors/debugger-stand.ts'
+import { foreseeThread, ownThread } from '../../src/session/doors/debugger-thread.ts'
+import { jdwpDoor } from '../../src/session/doors/jdwp-door.ts'
+import { Preparation } from '../../src/session/preparation.ts'
+import { BUFFER_BYTES } from '../../src/session/recorder/buffer-size.ts'
+import { parseExpectation } from '../fixtures/expectation.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { compileJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, newest } from '../support/jdks.ts'
+import {
+  callsByPath,
+  jfluid,
+  lines,
+  readProfileJson,
+  startJfluid,
+  startRecording,
+} from '../support/jfluid.ts'
+import {
+  agentThreads,
+  BEATING,
+  classes,
+  debug,
+  forwarded,
+  occupied,
+  portOf,
+  ROOT,
+  SOURCES,
+  startBeating,
+  startJdwp,
+  suspensions,
+  threadNames,
+} from './jdwp-targets.ts'
+import { until } from './remains.ts'
+
+const OPTIONS = { scheme: 'b' as const, roots: [], include: [], exclude: [], jdk: false, lookAhead: 0 }
+
+forEachJdk((jdk) => {
+  it('a client that is killed at any turn leaves no thread standing, and the port to the next', async () => {
+    const tmp = temporaryDirectory()
+    // It does nothing, so that the JDK's thread is the one that comes by.
+    await using java = startJdwp(jdk, 'suspend=n', [
+      ...[`-Djava.io.tmpdir=${tmp}`, '-cp', await classes, 'fix.KnownTree', '1', '1'],
+    ])
+    await java.line(/ready/)
+    const out = ['--duration', '200ms', '--out', join(tmp, 'p.jfluid')]
+    let debuggers = 0
+    for (let at = 1, isKilled = true; isKilled; at += 3) {
+      const way = await forwarded(java, debuggers)
+      const client = startJfluid('record', '--jdwp', `${way.port}`, ...ROOT, ...out)
+      way.onTurn = (turns) => {
+        if (turns === at) process.kill(client.pid, 'SIGKILL')
+      }
+      isKilled = (await client.exit).signal === 'SIGKILL'
+      await way.close()
+      const jvm = await debug(java, debuggers + 2)
+      debuggers += 2
+      await until(async () => (await suspensions(jvm)) === 0)
+      await until(async () => threadNames(java.pid).every((it) => it !== 'jfluid-door'))
+      expect(await wakeIfWaiting(jvm, (await commonCleaner(jvm))!), `killed at turn ${at}`).toBe(true)
+      await jvm.dispose()
+    }
+    expect(debuggers).toBeGreaterThan(20)
+    java.send('run 1')
+    await java.line(/done/)
+  }, 300_000)
+})
+
+forEachJdk((jdk) => {
+  it('a jar that a client has brought, and did not live to use, goes with the JVM, or with the next session', async () => {
+    const tmp = temporaryDirectory()
+    const left = () =>
+      readdirSync(tmp)
+        .filter((it) => it.startsWith('jfluid'))
+        .sort()
+    await using java = await startBeating(jdk, 'suspend=n', '50', `-Djava.io.tmpdir=${tmp}`)
+    await java.line(/ready/)
+    const jvm = await debug(java, 1)
+    const calls = new DebuggerCalls(jvm)
+    await foreseeThread(calls)
+    const bytes = await CarriedJar.bytesInto(jvm, calls, agentJar().path)
+    await ownThread(jvm, calls, await standingThread(jvm, { host: '127.0.0.1', port: 0 }, () => {}))
+    const carried = await CarriedJar.into(jvm, calls, bytes)
+    await jvm.dispose()
+    expect(left()).toEqual([basename(carried.path)])
+
+    const others = [
+      'jfluid-carried-1.jar',
+      'jfluid-carried-2.jar',
+      'jfluid-carried-x.jar',
+      'jfluid-carried-3.jar.txt',
+    ]
+    for (const name of others) writeFileSync(join(tmp, name), '')
+    symlinkSync(join(tmp, 'jfluid-carried-3.jar.txt'), join(tmp, 'jfluid-carried-4.jar'))
+    for (const name of others.filter((it) => it !== others[0])) utimesSync(join(tmp, name), 1, 1)
+    const kept = [...left().filter((it) => it !== others[1])]
+    const way = await forwarded(java, 1)
+    const door = await jdwpDoor({ host: '127.0.0.1', port: way.port })
+    expect(left()).toEqual(kept)
+    door.link.close()
+    java.send('quit')
+    await java.exit
+    expect(left()).toEqual(kept.filter((it) => it !== basename(carried.path)))
+    await way.close()
+  })
+})
+
+forEachJdk((jdk) => {
+  it('a client of which nothing is heard before it records is given up, and the next one comes in', async () => {
+    await using java = await startBeating(jdk)
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const address = { host: '127.0.0.1', port: way.port }
+    const mute = await jdwpDoor(address)
+    expect(mute.elsewhere).toBeDefined()
+    expect(await mute.link.closed).toBe('nothing came from the client for some seconds')
+    await until(async () => agentThreads(java.pid).length === 0)
+    const next = await jdwpDoor(address)
+    expect(next.woken).toBe(true)
+    next.link.close()
+    java.send('run 1')
+    await java.line(/done/)
+    await way.close()
+  })
+})
+
+forEachJdk((jdk) => {
+  it('the memory of a session goes back to the system', async () => {
+    await using java = await startBeating(jdk)
+    await java.line(/ready/)
+    const way = await forwarded(java)
+    const address = { host: '127.0.0.1', port: way.port }
+    const resident: number[] = []
+    for (let session = 0; session < 12; session++) {
+      const preparation = new Preparation(await jdwpDoor(address), OPTIONS)
+      await preparation.prepare(() => {})
+      await preparation.abandon()
+      await until(async () => agentThreads(java.pid).length === 0)
+      const status = readFileSync(`/proc/${java.pid}/status`, 'utf8')
+      resident.push(Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]))
+    }
+    // Two buffers: the JVM grows by itself, too.
+    expect(resident.at(-1)! - resident[1]!, `${resident}`).toBeLessThan((2 * BUFFER_BYTES) >> 10)
+    await way.close()
+  })
+})
+
+it('a network that goes while a thread stands is told as that, and the thread runs once the JVM hears of it', async () => {
+  await using java = await startBeating(newest)
+  await java.line(/ready/)
+  const way = await forwarded(java)
+  const entered = jdwpDoor({ host: '127.0.0.1', port: way.port }, undefined, (phase) => {
+    if (phase === 'starting a thread') way.cut()
+  })
+  await expect(entered).rejects.toMatchObject({
+    exitCode: 75,
+    message: expect.stringMatching(
+      /^a thread of the JVM at 127.0.0.1:\d+ stood while it was to start one of ours: /,
+    ),
+  })
+  await way.close()
+  const next = await debug(java, 2)
+  expect(await suspensions(next)).toBe(0)
+  await next.dispose()
+})
+
+it('a thread that stood before it parked is not parked without the permit that it had', async () => {
+  const told = `long begin = System.nanoTime();
+    java.util.concurrent.locks.LockSupport.parkNanos(3_000_000_000L);
+    if (System.nanoTime() - begin < 2_500_000_000L) System.out.println("unparked");`
+  const source = BEATING.replace(/while \(true\).*?;/, `while (true) { ${told} }`)
+  const path = await compileJava(newest, { ...SOURCES, 'fix/Beating.java': source })
+  await using java = startJdwp(newest, 'suspend=n', [...occupied(path), 'fix.Beating', '1', '1'])
+  await java.line(/ready/)
+  for (const nth of [1, 2]) {
+    const door = await jdwpDoor({ host: '127.0.0.1', port: await portOf(java, nth) })
+    expect(door.woken).toBe(nth === 2)
+    await java.line(/unparked/, nth)
+    door.link.close()
+    door.leave()
+  }
+})
+
+it('a JVM of which nothing comes any more ends the session, and what was recorded is kept', async () => {
+  await using java = await startBeating(newest)
+  await java.line(/ready/)
+  const way = await forwarded(java)
+  const recording = startRecording(['--jdwp', `${way.port}`], ...ROOT)
+  await recording.started
+  java.send('run 1')
+  await java.line(/done/)
+  java.send('expect')
+  await java.line(/^end/)
+  process.kill(java.pid, 'SIGSTOP')
+  expect((await recording.process.exit).code).toBe(74)
+  process.kill(java.pid, 'SIGCONT')
+  expect(recording.process.stderr()).toContain('nothing came from the JVM for 15 s')
+  const profile = await readProfileJson(recording.file)
+  // What it had written a moment before it was stopped may not have come.
+  const expected = parseExpectation(java.stdout())
+  const calls = [...callsByPath(profile.merged)]
+  expect(calls).not.toEqual([])
+  expect(calls.filter(([path, count]) => count > (expected.get(path) ?? 0))).toEqual([])
+  java.send('run 1')
+  await java.line(/done/, 2)
+  await way.close()
+})
+
+it('a JVM of which nothing comes from the beginning is not waited for, and goes on', async () => {
+  await using java = await startBeating(newest)
+  await java.line(/ready/)
+  const way = await forwarded(java)
+  const preparation = new Preparation(await jdwpDoor({ host: '127.0.0.1', port: way.port }), OPTIONS)
+  process.kill(java.pid, 'SIGSTOP')
+  await expect(preparation.prepare(() => {})).rejects.toMatchObject({
+    exitCode: 74,
+    message: 'nothing came from the JVM for 10 s',
+  })
+  await preparation.abandon(false)
+  process.kill(java.pid, 'SIGCONT')
+  await until(async () => agentThreads(java.pid).length === 0)
+  await way.close()
+})
+
+it('a JVM without memory for the buffer says so, and goes on', async () => {
+  await using java = await startBeating(newest, 'suspend=n', '50', '-XX:MaxDirectMemorySize=256k')
+  await java.line(/ready/)
+  const way = await forwarded(java)
+  const told = await jfluid('record', '--jdwp', `${way.port}`, ...ROOT, '--out', 'none.jfluid')
+  expect(told.stderr).toContain('the JVM has run out of memory while jfluid attached: ')
+  expect(told.code).toBe(75)
+  java.send('run 1')
+  await java.line(/done/)
+  await way.close()
+})
+
+it('virtual threads that change carriers are told in their order', async () => {
+  const main = 'Class.forName("fix.Virtual").getMethod("main", String[].class).invoke(null, (Object) args)'
+  const beating = await compileJava(newest, {
+    'fix/Beating.java': BEATING.replace('KnownTree.main(args)', main),
+  })
+  const path = `${beating}:${await compileFixture(newest, 'Virtual')}`
+  await using java = startJdwp(newest, 'suspend=n', ['-cp', path, 'fix.Beating'])
+  await java.line(/ready/)
+  const way = await forwarded(java)
+  const recording = startRecording(['--jdwp', `${way.port}`], '--root', 'fix.Virtual.task')
+  await recording.started
+  java.send('run 2000')
+  await java.line(/done/)
+  const profile = await recording.stop()
+  java.send('expect 2000')
+  await java.line(/^end/)
+  expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+  expect(profile.instrumentation.healed).toBe(0)
+  await way.close()
+})
+
+it('what was recorded before the program ended is kept', async () => {
+  await using java = await startBeating(newest, 'suspend=n', '2000')
+  await java.line(/ready/)
+  const way = await forwarded(java)
+  const recording = startRecording(['--jdwp', `${way.port}`], ...ROOT)
+  await recording.started
+  java.send('expect')
+  await java.line(/^end/)
+  java.send('run 1')
+  java.send('quit')
+  expect((await recording.process.exit).code).toBe(74)
+  expect(recording.process.stderr()).toContain('whether that has ended cannot be seen from here')
+  const profile = await readProfileJson(recording.file)
+  expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+  await way.close()
+})
+
+it('a JVM that cannot reach us is told so, and goes on', async () => {
+  // A network of its own, out of which a socket in a directory leads.
+  const path = join(temporaryDirectory(), 'way')
+  const inside = `require('net').createServer((a) => {
+    const b = require('net').connect(5005, '127.0.0.1')
+    for (const it of [a, b]) it.on('error', () => {}).on('close', () => { a.destroy(); b.destroy() })
+    a.pipe(b).pipe(a)
+  }).listen(process.argv[1])`
+  const jdwp = '-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:5005'
+  const script = 'ip link set lo up && { "$1" -e "$2" "$3" </dev/null >/dev/null 2>&1 & shift 3; exec "$@"; }'
+  await using java = startProcess('unshare', [
+    ...['-rnpf', '--kill-child', 'sh', '-c', script, 'sh', process.execPath, inside, path],
+    // Its number there would stay in the /tmp of this machine.
+    ...[newest.java, '-XX:-UsePerfData', jdwp, '-cp', await classes, 'fix.Beating', '1', '1'],
+  ])
+  await java.line(/ready/)
+  await until(async () => existsSync(path))
+  const server = createServer((near) => {
+    const far = connect(path)
+    for (const it of [near, far])
+      it.on('error', () => {}).on('close', () => [near, far].map((of) => of.destroy()))
+    near.pipe(far).pipe(near)
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as { port: number }
+  await expect(jdwpDoor({ host: '127.0.0.1', port })).rejects.toMatchObject({
+    exitCode: 69,
+    message: expect.stringMatching(
+      /^nothing is shared with the JVM at 127.0.0.1:\d+, and it cannot connect to jfluid at 127.0.0.1:\d+: java\.net\.ConnectException: /,
+    ),
+  })
+  java.send('run 1')
+  await java.line(/done/)
+  await new Promise((closed) => server.close(closed))
+})

@@ -1,0 +1,32 @@
+// A million contexts are exported in 256 MiB of heap, and reported and looked at where 100,000 siblings are.
+
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../support/java-process.ts'
+import { openShowsTheLastRow, reports, runBounded, writeLarge } from './large-file.ts'
+
+describe.each([
+  ['of chains 100,000 long', 10],
+  ['100,000 wide', 100_000],
+] as const)('%s', { timeout: 120_000 }, (_, wide) => {
+  let file: string
+  beforeAll(() => {
+    file = writeLarge(wide)
+  })
+
+  it.each([
+    ['json', '"calls":999999,', 1],
+    ['callgrind', '^fn=', 1001],
+  ] as const)('export as %s', async (format, line, least) => {
+    const out = join(temporaryDirectory(), 'out')
+    await runBounded('export', file, '--format', format, '--out', out)
+    // All of the file has gone through: the last context has its calls, and each method is there.
+    const found = execFileSync('grep', ['-o', line, out], { encoding: 'utf8' })
+    expect(found.trim().split('\n').length).toBeGreaterThanOrEqual(least)
+  })
+
+  it('report', () => reports(file))
+
+  it('open shows the last of a million rows', () => openShowsTheLastRow(file))
+})

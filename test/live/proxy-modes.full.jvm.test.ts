@@ -1,0 +1,77 @@
+// What a live view sees of another machine's JVM in each mode is what the profile has in the end, for all that it is told as differences.
+
+import { expect, it, onTestFinished, vi } from 'vitest'
+import type { MethodName, Tree } from '../../src/cct/tree.ts'
+import { DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+import { RemoteSession } from '../../src/commands/remote-session.ts'
+import { remoteSource } from '../../src/commands/remote-source.ts'
+import { remoteAddress } from '../../src/remote/address.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { startJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { machine } from './proxy.ts'
+
+const MODES: readonly (readonly [string, Partial<SessionFlags>])[] = [
+  ['exact', {}],
+  ['exact --call-sites', { callSites: true }],
+  ['exact --waits', { waits: true }],
+  ['exact --max-contexts 1000', { maxContexts: 1000 }],
+  ['bytecodes', { mode: 'bytecodes' }],
+  ['count', { mode: 'count' }],
+  ['alloc', { mode: 'alloc', sampleEvery: 1 }],
+  ['locks', { mode: 'locks' }],
+]
+
+forEachJdk((jdk) => {
+  it.each(MODES)('%s', async (_, more) => {
+    const { env } = machine()
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const classes = await compileFixture(jdk, 'KnownTree')
+    const java = startJava(jdk, ['-cp', classes, 'fix.KnownTree', '4', '50'])
+    await java.line(/ready/)
+    const caller = await RemoteSession.reach(remoteAddress(`ssh://there/${java.pid}`)!)
+    onTestFinished(async () => void (await caller.leave()))
+    await RemoteSession.find(caller, String(java.pid))
+    const plain = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, rare: 'arm' } as const
+    const session = await RemoteSession.start(caller, java.pid, {
+      ...plain,
+      root: ['fix.KnownTree.task'],
+      ...more,
+    })
+    const source = remoteSource(session)
+    for (let round = 1; round <= 3; round++) {
+      await source.snapshot(round === 2)
+      java.send('run 1')
+      await java.line(/done/, round)
+    }
+    const events = Number((await session.status()).events)
+    let seen = await source.snapshot(true)
+    await vi.waitUntil(
+      async () => {
+        seen = await source.snapshot(true)
+        return source.status().remote?.pending === 0 && source.status().events >= events
+      },
+      { timeout: 20_000 },
+    )
+    const { profile } = await session.finish()
+    const expected = linesOf(profile.merged, (id) => profile.methodNames[id]!)
+    expect(linesOf(seen.merged, source.methodName)).toEqual(expected)
+    const threads = seen.threads.map(({ tree }) => linesOf(tree, source.methodName).length)
+    expect(threads).toEqual(profile.threads.map(({ tree }) => tree.count))
+  })
+})
+
+/** Paths by name, with all that was counted. Total times are sums of fractions of a nanosecond in a profile, and of whole ones here. */
+function linesOf({ count, method, parent, metrics }: Tree, nameOf: (id: number) => MethodName): string[] {
+  const path: string[] = []
+  return Array.from({ length: count }, (_, i) => {
+    const name = nameOf(method[i]!)
+    const own = `${name.class}.${name.method}${name.descriptor}@${name.bci ?? ''}`
+    path[i] = `${parent[i]! < 0 ? '' : `${path[parent[i]!]};`}${own}`
+    const columns = Object.keys(metrics)
+      .filter((it) => it !== 'totalNs')
+      .sort()
+    return `${path[i]}: ${columns.map((it) => `${it} ${Math.round(metrics[it]![i]!)}`).join(' ')}`
+  }).sort()
+}

@@ -1,0 +1,78 @@
+// What the cost of probes and of waits does to times. Measured without us and with us, one after the other: nothing else may take the
+// processors meanwhile.
+
+import { describe, expect, it } from 'vitest'
+import { newestOrAll } from '../support/jdks.ts'
+import {
+  command,
+  finished,
+  least,
+  measured,
+  nodeAt,
+  phases,
+  recorded,
+  started,
+  stopped,
+  sum,
+} from './times-program.ts'
+
+describe.each(newestOrAll)('JDK $version', (jdk) => {
+  // The least of many rounds counts, as in the report's calibration: one that nobody disturbed.
+  it('what the probes of millions of calls cost is taken out again, t_I of the callee and t_O of the caller', async () => {
+    const java = await started(jdk)
+    await command(java, 'bare 20000 200')
+    const bare = Number(/^bare (\d+)$/m.exec(java.stdout())?.[1])
+    const recording = await recorded(java)
+    await command(java, 'rounds 20000 200')
+    const profile = await finished(recording)
+    const rounds = profile.threads.map((it) => nodeAt(it.roots, 'task', 'leaves'))
+    expect(rounds).toHaveLength(200)
+    expect(sum(rounds, (it) => nodeAt([it], 'leaves', 'leaf').calls)).toBe(4e6)
+
+    const { innerNs, outerNs } = profile.calibration
+    const callee = least(rounds, (it) => nodeAt([it], 'leaves', 'leaf').measuredNs)
+    const caller = least(rounds, (it) => it.measuredNs)
+    const whole = least(rounds, measured)
+    const total = least(rounds, (it) => it.totalNs)
+    // Half of what was added must go; without its share of the compensation none of it does.
+    expect(Math.abs(total - bare)).toBeLessThan((whole - bare) / 2)
+    expect(Math.abs(callee - 20_000 * innerNs)).toBeLessThan(callee / 2)
+    expect(Math.abs(caller - 20_000 * outerNs - bare)).toBeLessThan((caller - bare) / 2)
+  })
+
+  // The least of many rounds counts, as above. The client's answer takes far longer than a class so small.
+  it('the time that classes spend in our load hook is charged to nobody', async () => {
+    const java = await started(jdk)
+    await command(java, 'bareLoads 50 20')
+    const bare = Number(/^bare (\d+)$/m.exec(java.stdout())?.[1])
+    const recording = await recorded(java)
+    await command(java, 'loads 50 10')
+    // On a busy machine a client that has just begun answers a first call after its bound, and that is told
+    // as a gap. A round that met one is not the least of them, and it is charged no more for it.
+    const profile = await stopped(recording)
+    const rounds = phases(java, 'loads')
+    const charged = profile.threads.map((it) => nodeAt(it.roots, 'task', 'loads').totalNs)
+    expect([rounds.length, charged.length]).toEqual([10, 10])
+    const seen = least(rounds, (it) => it.inside)
+    const own = Math.min(...charged)
+    // Charged with the wait, or with the half of it, it would not be below the middle.
+    expect(own).toBeLessThan((bare + seen) / 2)
+    // And what the JVM itself does is charged on.
+    expect(own).toBeGreaterThan(bare / 2)
+  })
+
+  it('time that threads wait for the client is told, and charged to nobody', async () => {
+    const java = await started(jdk)
+    const recording = await recorded(java)
+    await command(java, 'leaves 1')
+    // Four threads write 48 million events, the buffer holds two: for a while, at least, they are faster than one reads.
+    await command(java, 'leaves 6000000 4')
+    const profile = await finished(recording)
+    const waited = profile.events.waitMs * 1e6
+    const elapsed = sum(phases(java, 'leaves'), (it) => it.task)
+    const charged = sum(profile.merged, measured)
+    expect(waited).toBeGreaterThan(20e6)
+    // elapsed = charged + waited, but for the roots' own probes: half of the wait is room for these.
+    expect(Math.abs(elapsed - charged - waited)).toBeLessThan(waited / 2)
+  })
+})

@@ -1,0 +1,27 @@
+// --wait-for, by another user than the JVM's: needs root.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, it } from 'vitest'
+import { compileJava, startJava } from '../support/java-process.ts'
+import { newest } from '../support/jdks.ts'
+import { cli } from '../support/jfluid.ts'
+import { nameOf, sourceOf } from './wait-for-program.ts'
+
+it('a JVM of another user is not the one that is waited for, and is told', async () => {
+  const name = nameOf('Theirs')
+  const classes = await compileJava(newest, { [`fix/${name}.java`]: sourceOf(name) })
+  const java = startJava(newest, ['-cp', classes, `fix.${name}`])
+  await java.line(/^ready/)
+  const wait = ['record', '--wait-for', name, '--wait-timeout', '1s', '--root', 'A.b', '--out', '/dev/null']
+  const nobody = { uid: 65534, gid: 65534, cwd: '/' }
+  const client = spawn(process.execPath, [cli, ...wait], nobody)
+  let said = ''
+  client.stderr.on('data', (text) => {
+    said += text
+  })
+  const [code] = await once(client, 'exit')
+  expect(code, said).toBe(68)
+  expect(said).toContain(`JVM ${java.pid} is not yours, but root's`)
+  expect(said).toContain(`no JVM whose main class is '${name}' has appeared in 1s`)
+})

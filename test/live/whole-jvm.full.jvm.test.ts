@@ -1,0 +1,39 @@
+// Two flight recordings of one JVM: another's begins later, and ours is stopped by somebody else.
+
+import { expect, it } from 'vitest'
+import {
+  recordings,
+  startRecording as startAnother,
+  stopRecording,
+} from '../../src/attach/flight-recorder.ts'
+import { openAttachSocket } from '../../src/attach/handshake.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { startJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
+import { busyThread, KEPT, quit, SAMPLE, samplesIn } from './whole-jvm-samples.ts'
+
+forEachJdk((jdk) => {
+  it('one that begins later is told as well; ours, stopped by somebody else, is no silence', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
+    await java.line(/^ready/)
+    const connection = await openAttachSocket(java.pid)
+    const recording = startRecording(java.pid, ...SAMPLE)
+    await stderrLine(recording.process, /^sampling/)
+    const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
+    await startAnother(connection, { name: 'later', settings, ...KEPT })
+    const [ours = ''] = (await recordings(connection)).filter((it) => it.startsWith('jfluid-'))
+    await stopRecording(connection, ours)
+    const { code } = await recording.process.exit
+    expect(recording.process.stderr()).toContain(
+      'the flight recording of jfluid was stopped by somebody else',
+    )
+    expect(code).toBe(STATUS.notNow)
+    const profile = await readProfileJson(recording.file)
+    expect(profile.warnings).toContainEqual(expect.stringContaining('records for others, too (later)'))
+    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
+    expect(await stopRecording(connection, 'later')).toBe(true)
+    await quit(java)
+  })
+})

@@ -1,0 +1,31 @@
+// How two trees of calls are compared: by context, and without methods that are skipped.
+
+import { describe, expect, it } from 'vitest'
+import { differences, methodsOf, type Row, sizeOf, treeOf } from './call-tree.ts'
+
+describe('two trees of calls', () => {
+  const rows = (...all: [number, string, number][]): Row[] =>
+    all.map(([caller, method, calls]) => ({ caller, method, calls }))
+
+  it('differ where a context has other calls, and are not followed where one has none', () => {
+    const one = treeOf(rows([-1, 'r', 1], [0, 'a', 2], [1, 'b', 4], [0, 'c', 1], [3, 'd', 9]))
+    const other = treeOf(rows([-1, 'r', 1], [0, 'a', 2], [1, 'b', 5]))
+    expect(differences(one, other)).toEqual([
+      { path: 'r > c', expected: 1, found: 0 },
+      { path: 'r > a > b', expected: 4, found: 5 },
+    ])
+    expect(differences(one, one)).toEqual([])
+  })
+
+  it('give what a skipped method calls to its caller', () => {
+    // r calls a, and a' in between twice more: a has 1 + 2 calls below r.
+    const tree = treeOf(rows([-1, 'r', 1], [0, 's', 2], [1, 'a', 2], [0, 'a', 1]), (it) => it === 's')
+    expect(methodsOf(tree)).toEqual(
+      new Map([
+        ['r', 1],
+        ['a', 3],
+      ]),
+    )
+    expect(sizeOf(tree)).toBe(2)
+  })
+})

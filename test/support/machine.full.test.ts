@@ -1,0 +1,21 @@
+// Tests that need more than a JDK are skipped where that is missing. On a machine that runs test:full nothing may be missing.
+
+import { expect, it } from 'vitest'
+import { cannotContain, PIDS } from './contained.ts'
+import { freezers } from './freezer.ts'
+import { jdks } from './jdks.ts'
+
+it('runs the tests as root', () => expect(process.geteuid?.()).toBe(0))
+
+it('makes containers, with the users of the machine and with users of their own', () => {
+  expect(cannotContain('--mount', ...PIDS)).toBe('')
+  expect(cannotContain('--user', '--map-root-user', '--mount', ...PIDS)).toBe('')
+})
+
+it('has control groups that can be frozen', () => expect(freezers()).not.toEqual([]))
+
+it('has a JDK with security managers, and one with virtual threads', () => {
+  const versions = jdks.map(({ version }) => version)
+  expect(Math.min(...versions)).toBeLessThan(24)
+  expect(Math.max(...versions)).toBeGreaterThanOrEqual(21)
+})
