@@ -1,63 +1,16 @@
-// Every mode goes with attach, record and run: one small program, profiled in each of them by each command.
+// Each kind of mode goes with attach and run (with record: measures.smoke.jvm.test.ts): one small program, profiled by each command.
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { type JsonNode, type JsonProfile, jfluid, readProfileJson } from '../support/jfluid.ts'
+import { jfluid, readProfileJson } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
+import { SERVE, WAYS } from './ways.ts'
 
-const SERVE = 'fix.Sampled.serve'
-const ROOT = ['--root', SERVE] as const
-
-/** Nodes of that name, wherever they are. */
-function nodes(among: readonly JsonNode[], method: string): JsonNode[] {
-  return among.flatMap((it) => (it.method === method ? [it] : nodes(it.children, method)))
-}
-
-const serve = ({ merged }: JsonProfile): JsonNode[] => nodes(merged, 'serve')
-const sum = (found: readonly JsonNode[], key: 'totalNs' | 'totalBytecodes' | 'totalSamples' | 'calls') =>
-  found.reduce((all, it) => all + (it[key] ?? 0), 0)
-
-/** What is asked, and of the answer what is above zero. */
-const WAYS: readonly (readonly [string, readonly string[], (profile: JsonProfile) => number])[] = [
-  ['exact time', ROOT, (it) => sum(serve(it), 'totalNs')],
-  ['--waits', [...ROOT, '--waits'], (it) => (it.waits === true ? sum(serve(it), 'totalNs') : 0)],
-  [
-    '--error-bars',
-    [...ROOT, '--error-bars'],
-    (it) => (it.errorBars !== undefined ? sum(serve(it), 'totalNs') : 0),
-  ],
-  ['--max-overhead', [...ROOT, '--max-overhead', '50%'], (it) => it.overhead?.budget ?? 0],
-  ['--mode locks', [...ROOT, '--mode', 'locks'], (it) => (it.waits === true ? sum(serve(it), 'calls') : 0)],
-  ['--mode bytecodes', [...ROOT, '--mode', 'bytecodes'], (it) => sum(serve(it), 'totalBytecodes')],
-  ['--mode count', [...ROOT, '--mode', 'count'], (it) => sum(serve(it), 'calls')],
-  // It allocates nothing.
-  ['--mode alloc', [...ROOT, '--mode', 'alloc'], (it) => it.allocation?.sampleEvery ?? 0],
-  ['--liveness', [...ROOT, '--mode', 'alloc', '--liveness'], (it) => (it.allocation?.liveness ? 1 : 0)],
-  ['samples by time', [...ROOT, '--mode', 'sample'], (it) => sum(serve(it), 'totalSamples')],
-  [
-    'samples by bytecodes',
-    [...ROOT, '--mode', 'sample', '--every', '100000bc'],
-    (it) => sum(serve(it), 'totalSamples'),
-  ],
-  ['--region', ['--region', SERVE], (it) => it.regions?.[0]?.count ?? 0],
-  ['the whole JVM', ['--mode', 'sample'], (it) => sum(serve(it), 'totalSamples')],
-  [
-    'the whole JVM by dumps',
-    ['--mode', 'sample', '--sampler', 'stacks'],
-    (it) => sum(serve(it), 'totalSamples'),
-  ],
-  [
-    'a root, sampled by the JVM',
-    [...ROOT, '--mode', 'sample', '--sampler', 'jfr'],
-    (it) => sum(serve(it), 'totalSamples'),
-  ],
-]
-
-/** By `record` each way is tried; by the other commands those that differ in more than what is recorded, and all of them where all is asked for. */
+/** What differs in more than what is recorded. */
 const ONE_OF_EACH_KIND: ReadonlySet<string> = new Set([
   'exact time',
   '--max-overhead',
@@ -84,18 +37,8 @@ forNewestJdk((jdk) => {
     await java.exit
   })
 
-  describe.each(WAYS)('%s', { timeout: 60_000 }, (name, flags, answer) => {
-    const isOne = FULL || ONE_OF_EACH_KIND.has(name)
-
-    it('record', async () => {
-      const out = file()
-      const ran = await jfluid('record', `${java.pid}`, ...flags, '--duration', '500ms', '--out', out)
-      expect(ran.code, ran.stderr).toBe(0)
-      expect(answer(await readProfileJson(out))).toBeGreaterThan(0)
-    })
-
-    if (!isOne) return
-
+  const tried = WAYS.filter(([name]) => FULL || ONE_OF_EACH_KIND.has(name))
+  describe.each(tried)('%s', { timeout: 60_000 }, (_, flags, answer) => {
     it('run', async () => {
       const out = file()
       const program = [jdk.java, '-cp', classes, 'fix.Sampled', '1']

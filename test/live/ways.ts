@@ -1,0 +1,46 @@
+// Everything that jfluid can measure, on `fix.Sampled`.
+
+import type { JsonNode, JsonProfile } from '../support/jfluid.ts'
+
+export const SERVE = 'fix.Sampled.serve'
+const ROOT = ['--root', SERVE] as const
+
+/** Nodes of that name, wherever they are. */
+function nodes(among: readonly JsonNode[], method: string): JsonNode[] {
+  return among.flatMap((it) => (it.method === method ? [it] : nodes(it.children, method)))
+}
+
+const serve = ({ merged }: JsonProfile): JsonNode[] => nodes(merged, 'serve')
+const sum = (found: readonly JsonNode[], key: 'totalNs' | 'totalBytecodes' | 'totalSamples' | 'calls') =>
+  found.reduce((all, it) => all + (it[key] ?? 0), 0)
+
+/** By what is measured: the options, and of the profile what has to be above zero. */
+export const WAYS: readonly (readonly [string, readonly string[], (profile: JsonProfile) => number])[] = [
+  ['exact time', ROOT, (it) => sum(serve(it), 'totalNs')],
+  ['--waits', [...ROOT, '--waits'], (it) => (it.waits === true ? sum(serve(it), 'totalNs') : 0)],
+  ['--max-overhead', [...ROOT, '--max-overhead', '50%'], (it) => it.overhead?.budget ?? 0],
+  ['--mode locks', [...ROOT, '--mode', 'locks'], (it) => (it.waits === true ? sum(serve(it), 'calls') : 0)],
+  ['--mode bytecodes', [...ROOT, '--mode', 'bytecodes'], (it) => sum(serve(it), 'totalBytecodes')],
+  ['--mode count', [...ROOT, '--mode', 'count'], (it) => sum(serve(it), 'calls')],
+  // It allocates nothing.
+  ['--mode alloc', [...ROOT, '--mode', 'alloc'], (it) => it.allocation?.sampleEvery ?? 0],
+  ['--liveness', [...ROOT, '--mode', 'alloc', '--liveness'], (it) => (it.allocation?.liveness ? 1 : 0)],
+  ['samples by time', [...ROOT, '--mode', 'sample'], (it) => sum(serve(it), 'totalSamples')],
+  [
+    'samples by bytecodes',
+    [...ROOT, '--mode', 'sample', '--every', '100000bc'],
+    (it) => sum(serve(it), 'totalSamples'),
+  ],
+  ['--region', ['--region', SERVE], (it) => it.regions?.[0]?.count ?? 0],
+  ['the whole JVM', ['--mode', 'sample'], (it) => sum(serve(it), 'totalSamples')],
+  [
+    'the whole JVM by dumps',
+    ['--mode', 'sample', '--sampler', 'stacks'],
+    (it) => sum(serve(it), 'totalSamples'),
+  ],
+  [
+    'a root, sampled by the JVM',
+    [...ROOT, '--mode', 'sample', '--sampler', 'jfr'],
+    (it) => sum(serve(it), 'totalSamples'),
+  ],
+]
