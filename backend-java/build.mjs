@@ -39,7 +39,17 @@ const work = mkdtempSync(join(tmpdir(), 'jfluid-build-'))
 try {
   // -Xlint:-options: javac warns that `-source` alone does not choose the classes of the older JDK.
   const javac = (level, ...args) => {
-    const options = ['-g', '-Xlint:-options', '-XDstringConcat=inline', '-source', level, '-target', level]
+    const quick = ['-J-XX:TieredStopAtLevel=1', '-J-XX:+UseSerialGC'] // half of the processor time
+    const options = [
+      ...quick,
+      '-g',
+      '-Xlint:-options',
+      '-XDstringConcat=inline',
+      '-source',
+      level,
+      '-target',
+      level,
+    ]
     execFileSync(jdk.javac, [...options, ...args], { stdio: ['ignore', 'inherit', 'inherit'] })
   }
   const stage = join(work, 'stage')
