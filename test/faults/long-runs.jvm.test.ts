@@ -226,7 +226,7 @@ forNewestJdk((jdk) => {
       const { gaps, healed } = profile.instrumentation
       expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
       const wrong: string[] = []
-      for (const name of FULL ? FORMATS : []) {
+      for (const name of FULL ? FORMATS : FORMATS.slice(0, 1)) {
         const out = join(temporaryDirectory(), `p.${name}`)
         const { code, stderr } = await jfluid('export', recording.file, '--format', name, '--out', out)
         if (code !== 0) wrong.push(`export to ${name} ended with ${code}: ${stderr}`)

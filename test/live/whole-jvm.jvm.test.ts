@@ -14,7 +14,7 @@ import { type AttachConnection, openAttachSocket } from '../../src/attach/handsh
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { type Jdk, jdks, newest, newestOrAll, oldest } from '../support/jdks.ts'
+import { forJdks, jdks, newest, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -240,22 +240,27 @@ it('without a flight recorder there is an error with advice, and dumps', async (
   expect(dumps.code, dumps.stderr).toBe(0)
 })
 
-it('run says what a JVM cannot do that it has started', async () => {
+it('run says where a JVM that it has started has no flight recorder', async () => {
   const out = ['--record', join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')]
-  const program = (jdk: Jdk, ...options: string[]) => [jdk.java, ...options, '-version']
-  const off = await jfluid('run', ...SAMPLE, ...out, '--', ...program(newest, '-XX:-FlightRecorder'))
+  const program = [newest.java, '-XX:-FlightRecorder', '-version']
+  const off = await jfluid('run', ...SAMPLE, ...out, '--', ...program)
   expect(off.code, off.stderr).toBe(STATUS.notAJvm)
   expect(off.stdout).toContain('Flight Recorder is disabled.')
   expect(off.stderr).toMatch(
     /ended without starting a JVM .*\n.*where it has no flight recorder .*--sampler stacks/,
   )
-  if (oldest.version >= 25) return
-  const classes = await compileFixture(oldest, 'Sampled')
-  const cpu = [...SAMPLE, '--sampler', 'cpu']
-  const old = await jfluid('run', ...cpu, ...out, '--', oldest.java, '-cp', classes, 'fix.Sampled', '60')
-  expect(old.code, old.stderr).toBe(STATUS.notAJvm)
-  expect(old.stderr).toContain(`cannot sample by CPU time: that came with JDK 25, and this is ${oldest.full}`)
-  expect(old.stdout).not.toContain('[jfr]')
+})
+
+forJdks({ before: 25, reason: 'JDK 25 can sample by CPU time' }, (jdk) => {
+  it('run says where a JVM that it has started cannot sample by CPU time', async () => {
+    const classes = await compileFixture(jdk, 'Sampled')
+    const out = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+    const cpu = [...SAMPLE, '--sampler', 'cpu', '--record', out]
+    const old = await jfluid('run', ...cpu, '--', jdk.java, '-cp', classes, 'fix.Sampled', '60')
+    expect(old.code, old.stderr).toBe(STATUS.notAJvm)
+    expect(old.stderr).toContain(`cannot sample by CPU time: that came with JDK 25, and this is ${jdk.full}`)
+    expect(old.stdout).not.toContain('[jfr]')
+  })
 })
 
 // A full disk ends a JVM that records: where there is little room none is begun, and one is ended while there is some.

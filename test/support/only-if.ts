@@ -23,7 +23,7 @@ function withReason<T extends object>(skip: T, reason: string): T {
     get(target, name) {
       if (name !== 'each') return Reflect.get(target, name)
       const each = Reflect.get(target, 'each') as (...cases: unknown[]) => Titled
-      return (...cases: unknown[]) => titled(each(...cases))
+      return (...cases: unknown[]) => titled(each.apply(target, cases))
     },
   })
 }
