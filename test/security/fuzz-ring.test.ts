@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { Course } from '../../src/cct/course.ts'
 import { ImpossibleCall } from '../../src/cct/impossible.ts'
+import { SLOW_BOUNDS } from '../../src/cct/slow-calls.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import { Tracer } from '../../src/cct/tracer.ts'
 import type { EventSink } from '../../src/events/decode.ts'
@@ -63,7 +64,7 @@ function withRoots(builder: CctBuilder): CctBuilder {
 }
 
 function withSlow(builder: CctBuilder): CctBuilder {
-  withRoots(builder).keepSlow(10, 256)
+  withRoots(builder).keepSlow(10, { ...SLOW_BOUNDS, contexts: 256 })
   return builder
 }
 
