@@ -2,9 +2,8 @@
 // argv to command. The only file that prints errors and exits.
 
 import { readFileSync } from 'node:fs'
-import { CommanderError } from 'commander'
 import { beginDebugLog, debugLogProblem, noteInDebugLog } from './base/debug-log.ts'
-import { EX_SOFTWARE, EX_USAGE, JfluidError } from './base/errors.ts'
+import { failureOf } from './commands/failure.ts'
 import { closeLostTerminals } from './commands/lost-terminals.ts'
 import { commandLine } from './commands/program.ts'
 import { neverWaitFor } from './commands/stalled-terminals.ts'
@@ -60,16 +59,8 @@ function endLog(code: number): void {
 try {
   await program.parseAsync()
 } catch (error) {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? 0 : EX_USAGE
-  } else if (error instanceof JfluidError) {
-    noteInDebugLog(`${error.name}: ${error.message}`)
-    process.stderr.write(`jfluid: ${cleanLines(error.message)}\n  ${cleanLines(error.hint)}\n`)
-    process.exitCode = error.exitCode
-  } else {
-    const what = String(error instanceof Error ? error.stack : error)
-    noteInDebugLog(what)
-    process.stderr.write(`jfluid: internal error, please report it\n${cleanLines(what)}\n`)
-    process.exitCode = EX_SOFTWARE
-  }
+  const { text, log, exitCode } = failureOf(error)
+  if (log !== '') noteInDebugLog(log)
+  if (text !== '') process.stderr.write(text)
+  process.exitCode = exitCode
 }

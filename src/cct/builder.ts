@@ -36,7 +36,7 @@ import { UNTOLD } from './places.ts'
 import { PresentThread } from './present-thread.ts'
 import { purge } from './purge.ts'
 import { type ProbeCosts, RootCalls } from './root-calls.ts'
-import type { SlowThreshold } from './slow-calls.ts'
+import type { SlowBounds, SlowThreshold } from './slow-calls.ts'
 import { Survivors } from './survivors.ts'
 import { Tokens } from './tokens.ts'
 import { addHalves, movedHalves, movedWarmUp, NO_WARM_UP, type WarmUp, warmUpOf } from './warm-up.ts'
@@ -281,17 +281,13 @@ export class CctBuilder extends PresentThread implements EventSink {
     return this.rootCalls
   }
 
-  /**
-   * Trees of slow calls are kept from now on, where calls are timed.
-   *
-   * @param mostContexts of a call with more events than are kept; about a million, unless given
-   */
-  keepSlow(threshold: SlowThreshold, mostContexts?: number): void {
+  /** Trees of slow calls are kept from now on, where calls are timed. */
+  keepSlow(threshold: SlowThreshold, bounds?: SlowBounds): void {
     const builders = {
       ofAll: () => this.#sibling(this.#maxNodes, this.#bound),
       ofOne: (maxNodes?: number) => this.#sibling(maxNodes),
     }
-    this.rootCalls?.keepSlow(threshold, builders, mostContexts)
+    this.rootCalls?.keepSlow(threshold, builders, bounds)
   }
 
   /** One for some of the same calls. */

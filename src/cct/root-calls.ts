@@ -10,7 +10,7 @@ import { percentileOf } from '../regions/times.ts'
 
 import type { Calibration } from './compensation.ts'
 import type { Course, CourseState } from './course.ts'
-import { type SlowBuilders, SlowCalls, type SlowThreshold } from './slow-calls.ts'
+import { type SlowBounds, type SlowBuilders, SlowCalls, type SlowThreshold } from './slow-calls.ts'
 
 /** What probes cost, in ticks; nothing where they do not tell the time. */
 export interface ProbeCosts extends Calibration {
@@ -95,9 +95,9 @@ export class RootCalls {
   }
 
   /** Keeps trees of slow calls from now on, of those that begin. Anew, if some were kept; their numbers go on. */
-  keepSlow(threshold: SlowThreshold, builders: SlowBuilders, mostContexts?: number): void {
+  keepSlow(threshold: SlowThreshold, builders: SlowBuilders, bounds?: SlowBounds): void {
     const facts = { p99: () => this.#p99Ticks(), now: () => this.#course.elapsedMs }
-    this.slow = new SlowCalls(threshold, builders, facts, mostContexts, this.slow?.ended)
+    this.slow = new SlowCalls(threshold, builders, facts, bounds, this.slow?.ended)
   }
 
   /** Above it is one call of a hundred; found anew when there are a twentieth more calls. */

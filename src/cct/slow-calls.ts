@@ -22,15 +22,28 @@ export const SLOWEST = 10
 const MOST_RECENT = 1024
 /** The slowest of all others: ten of them may be the slowest of all when a pause has made slow ones fast. */
 const MOST_SPARE = SLOWEST + 64
-/** Of either, in bytes: 16 MiB. The slowest are kept whatever they take. */
-const MOST_KEPT_BYTES = 2 ** 24
-/** Contexts of a call that is read meanwhile. */
-const MOST_CONTEXTS = 2 ** 20
-/** Of all calls that go on: elements of events that are kept, 64 MiB, and bytes of what was read meanwhile. */
-const MOST_OPEN_ELEMENTS = 2 ** 24
-const MOST_OPEN_BYTES = 2 ** 27
 /** Room that is kept for calls to come: a quarter of a MiB each, at most. */
 const MOST_FREE_LOGS = 256
+
+/** How much memory trees of slow calls may take. */
+export interface SlowBounds {
+  /** Bytes of the calls that a pause may still make fast, and of the slowest others. The slowest are kept whatever they take. */
+  readonly keptBytes: number
+  /** Contexts of a call that is read meanwhile. */
+  readonly contexts: number
+  /** Elements of 4 bytes of the events of all unfinished calls. */
+  readonly openElements: number
+  /** Bytes of the trees of all unfinished calls. */
+  readonly openBytes: number
+}
+
+export const SLOW_BOUNDS: SlowBounds = {
+  keptBytes: 2 ** 24,
+  contexts: 2 ** 20,
+  openElements: 2 ** 24,
+  openBytes: 2 ** 27,
+}
+
 /** When a call is slow: at so many ticks, or above the p99 of all so far. */
 export type SlowThreshold = number | 'p99'
 
@@ -86,7 +99,7 @@ export class SlowCalls {
   readonly tree: CctBuilder
   readonly #builders: SlowBuilders
   readonly #facts: CallFacts
-  readonly #mostContexts: number
+  readonly #bounds: SlowBounds
   #openElements = 0
   #openBytes = 0
   /** By thread number, of those that are in a call. */
@@ -114,11 +127,11 @@ export class SlowCalls {
     threshold: SlowThreshold,
     builders: SlowBuilders,
     facts: CallFacts,
-    mostContexts = MOST_CONTEXTS,
+    bounds = SLOW_BOUNDS,
     ended = 0,
   ) {
     this.ended = ended
-    this.#mostContexts = mostContexts
+    this.#bounds = bounds
     this.threshold = threshold
     this.#builders = builders
     this.#facts = facts
@@ -212,7 +225,7 @@ export class SlowCalls {
   #grown(log: CallLog, thread: number, words: number): void {
     this.#openElements += words + STRETCH_ELEMENTS
     if (log.isLarge) this.#readMeanwhile(log, thread)
-    else if (this.#openElements > MOST_OPEN_ELEMENTS) this.#readLargest()
+    else if (this.#openElements > this.#bounds.openElements) this.#readLargest()
   }
 
   /** It may tell nothing any more, as one that waits. A small one would take more as a tree than as words. */
@@ -304,7 +317,7 @@ export class SlowCalls {
     this.#recentBytes += call.bytes
     for (const [number, oldest] of this.#recent) {
       if (oldest === call) return
-      if (this.#recent.size <= MOST_RECENT && this.#recentBytes <= MOST_KEPT_BYTES) return
+      if (this.#recent.size <= MOST_RECENT && this.#recentBytes <= this.#bounds.keptBytes) return
       this.#recent.delete(number)
       this.#recentBytes -= oldest.bytes
       this.#keepSpare(oldest)
@@ -316,7 +329,10 @@ export class SlowCalls {
     const spare = this.#spare
     insert(spare, call)
     this.#spareBytes += call.bytes
-    while (spare.length > MOST_SPARE || (spare.length > SLOWEST && this.#spareBytes > MOST_KEPT_BYTES)) {
+    while (
+      spare.length > MOST_SPARE ||
+      (spare.length > SLOWEST && this.#spareBytes > this.#bounds.keptBytes)
+    ) {
       const fastest = spare.pop()!
       this.#spareBytes -= fastest.bytes
       this.#spareAbove = fastest.ticks
@@ -367,8 +383,8 @@ export class SlowCalls {
   #readMeanwhile(log: CallLog, thread: number): void {
     this.#letGo(log)
     try {
-      log.readMeanwhile(log.builder ?? this.#builders.ofOne(this.#mostContexts), thread)
-      if (this.#openBytes + log.builderBytes > MOST_OPEN_BYTES) log.giveUp()
+      log.readMeanwhile(log.builder ?? this.#builders.ofOne(this.#bounds.contexts), thread)
+      if (this.#openBytes + log.builderBytes > this.#bounds.openBytes) log.giveUp()
     } catch (error) {
       if (!(error instanceof TreeTooLarge)) throw error
       // That of all calls has not outgrown its bound, so recording goes on.

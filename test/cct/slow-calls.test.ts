@@ -5,19 +5,25 @@ import { describe, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { Course } from '../../src/cct/course.ts'
 import { differenceOf } from '../../src/cct/difference.ts'
-import { SLOWEST, type SlowThreshold } from '../../src/cct/slow-calls.ts'
+import { SLOW_BOUNDS, SLOWEST, type SlowThreshold } from '../../src/cct/slow-calls.ts'
 import { slowStateOf } from '../../src/cct/slow-times.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import { enterWord, exitWord } from '../events/fake-target.ts'
 import { enter, exit } from '../events/sinks.ts'
+import { FULL } from '../support/lane.ts'
 import { FREE, idOf, play, show, treeOf } from './notation.ts'
+
+/** What a million contexts take in test:full, an eighth of them take here. */
+const PART = FULL ? 1 : 1 / 8
+const SMALL = { ...SLOW_BOUNDS, keptBytes: 2 ** 21, openElements: 2 ** 18, openBytes: 2 ** 24 }
+const BOUNDS = FULL ? SLOW_BOUNDS : SMALL
 
 const COSTS = { innerTicks: 0, outerTicks: 0, countTicks: 0 }
 
-function keeping(threshold: SlowThreshold, builder = new CctBuilder()) {
+function keeping(threshold: SlowThreshold, builder = new CctBuilder(), bounds = SLOW_BOUNDS) {
   const course = new Course()
   const calls = builder.timeRoots(COSTS, course)
-  builder.keepSlow(threshold)
+  builder.keepSlow(threshold, bounds)
   const slow = () => calls.slow ?? assert.fail('slow calls are kept')
   return { builder, calls, course, slow }
 }
@@ -140,21 +146,21 @@ describe('slow calls', () => {
   })
 
   it('with more events than are kept that a pause makes fast are in no sum any more', () => {
-    const { builder, slow } = keeping(600_000)
+    const { builder, slow } = keeping(400_000)
     builder.thread(1, -1)
     enter(builder, idOf('main'), 0)
     let now = 0
-    for (let i = 0; i < 150_000; i++) {
+    for (let i = 0; i < 50_000; i++) {
       enter(builder, idOf('a'), ++now)
       exit(builder, idOf('a'), ++now)
     }
     now += 400_000
     exit(builder, idOf('main'), ++now)
     assert.equal(slow().count, 1)
-    builder.pause(310_000, 320_000)
+    builder.pause(110_000, 120_000)
     assert.equal(slow().count, 1)
     assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
-    builder.pause(330_000, 690_000)
+    builder.pause(130_000, 490_000)
     assert.equal(slow().count, 0)
     assert.equal(show(treeOf(slow().tree)), '')
   })
@@ -321,12 +327,13 @@ describe('slow calls', () => {
     assert.equal(slow().slowest.length, SLOWEST)
   })
 
-  it('take 16 MiB while a pause may make them fast, and others as much, however large they are', () => {
+  it('take a bounded memory while a pause may make them fast, and others as much, however large they are', () => {
     const collect = collector()
-    const { builder, slow } = keeping(1)
+    const { builder, slow } = keeping(1, new CctBuilder(), BOUNDS)
     const before = arrayMiB(collect)
+    const calls = Math.round(150 * PART)
     let now = 0
-    for (let call = 0; call < 150; call++) {
+    for (let call = 0; call < calls; call++) {
       builder.thread(1, -1)
       for (let depth = 0; depth < 4000; depth++) enter(builder, idOf('main'), ++now)
       for (let i = 0; i < 65_537; i++) builder.adjust(1)
@@ -334,8 +341,9 @@ describe('slow calls', () => {
       for (let depth = 0; depth < 4000; depth++) exit(builder, idOf('main'), ++now)
     }
     const mib = arrayMiB(collect) - before
-    assert.ok(mib > 4 && mib < 36, `${mib} MiB`)
-    assert.equal(slow().count, 150)
+    const bound = BOUNDS.keptBytes / 2 ** 20
+    assert.ok(mib > bound / 4 && mib < 2 * bound + 4, `${mib} MiB`)
+    assert.equal(slow().count, calls)
   })
 
   it('that have more events than are kept have the same trees', () => {
@@ -344,7 +352,7 @@ describe('slow calls', () => {
     builder.thread(1, -1)
     enter(builder, idOf('main'), 0)
     let now = 0
-    for (let i = 0; i < 200_000; i++) {
+    for (let i = 0; i < 50_000; i++) {
       enter(builder, children[i % 3]!, ++now)
       exit(builder, children[i % 3]!, ++now)
     }
@@ -359,7 +367,7 @@ describe('slow calls', () => {
     const { builder, slow } = keeping(1)
     let now = 0
     const calls = () => {
-      for (let i = 0; i < 150_000; i++) {
+      for (let i = 0; i < 50_000; i++) {
         enter(builder, idOf('a'), ++now)
         exit(builder, idOf('a'), ++now)
       }
@@ -417,8 +425,7 @@ describe('slow calls', () => {
   })
 
   it('whose own tree outgrows its bound are counted, and recording goes on', () => {
-    const { builder, slow } = keeping(1)
-    builder.keepSlow(1, 1000)
+    const { builder, slow } = keeping(1, new CctBuilder(), { ...SLOW_BOUNDS, contexts: 1000 })
     builder.thread(1, -1)
     let now = 0
     const id = idOf('main')
@@ -492,9 +499,9 @@ describe('slow calls', () => {
     assert.ok(Math.min(...merged.metrics.calls!) >= 0)
   })
 
-  it('that go on at once take 200 MiB of memory at most, and those without room are counted', () => {
-    const { builder, slow } = keeping(1)
-    const methods = 1000
+  it('that are unfinished take a bounded memory together, and those without room are counted', () => {
+    const { builder, slow } = keeping(1, new CctBuilder(), BOUNDS)
+    const methods = Math.round(1000 * Math.sqrt(PART))
     const words: number[] = []
     for (let i = 0; i < methods; i++) words.push(...enterWord(i + 2, i), ...exitWord(i + 2, i))
     const threads = 4
@@ -504,7 +511,7 @@ describe('slow calls', () => {
       builder.root()
       enter(builder, 1, 0)
     }
-    // Each context of a call is one of its own: a million a call.
+    // Each context of a call is one of its own: in test:full a million a call.
     for (let outer = 0; outer < methods; outer++) {
       const run = Uint32Array.from([
         ...enterWord(methods + 2 + outer, 0),
@@ -521,7 +528,8 @@ describe('slow calls', () => {
       builder.thread(thread, -1)
       exit(builder, 1, methods)
     }
-    assert.ok(most > 100 * 2 ** 20 && most <= 200 * 2 ** 20, `${most} bytes`)
+    const bound = 4 * BOUNDS.openElements + BOUNDS.openBytes
+    assert.ok(most > bound / 2 && most <= 1.04 * bound, `${most} bytes`)
     assert.equal(slow().openBytes, 0)
     assert.equal(slow().count, threads)
     assert.ok(slow().dropped > 0 && slow().dropped < threads, `${slow().dropped} dropped`)

@@ -3,8 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { commandLine } from '../../src/commands/program.ts'
 import { commandRows } from '../../src/commands/shell/table.ts'
-import { jfluid } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import { inProcess } from '../support/in-process.ts'
 
 /** No process has that number (PID_MAX_LIMIT is 2^22), so whoever comes that far says so with 68. */
 const NOBODY = '2147483646'
@@ -86,21 +85,15 @@ describe.each(rows.map(({ name }) => name).filter((name) => cases.some((it) => i
       const present = own.filter((it) => it.startsWith('--')).every((it) => has(name, it))
       if (!present) return
       const program = name === 'run' ? ['--', 'no-such-program'] : []
-      // Commands share what reads an option: all of its values are tried with one of them.
-      const first = cases.find((it) => it.long === long)?.name === name
-      await Promise.all(
-        (FULL || first ? values : values.slice(-1)).map(async (value) => {
-          const line = [...before(name, long), ...own, `${long}=${value}`, ...program]
-          const { code, stdout, stderr } = await jfluid(...line)
-          const told = `jfluid ${line.join(' ')}\n${stderr}`
-          expect([64, 66], told).toContain(code)
-          expect(stdout, told).toBe('')
-          expect(stderr, told).toMatch(/^jfluid: /)
-          expect(stderr, told).not.toMatch(
-            /no process|no-such\.jfluid|no-such-program|internal error|^ +at /m,
-          )
-        }),
-      )
+      for (const value of values) {
+        const line = [...before(name, long), ...own, `${long}=${value}`, ...program]
+        const { code, stdout, stderr } = await inProcess(...line)
+        const told = `jfluid ${line.join(' ')}\n${stderr}`
+        expect([64, 66], told).toContain(code)
+        expect(stdout, told).toBe('')
+        expect(stderr, told).toMatch(/^jfluid: /)
+        expect(stderr, told).not.toMatch(/no process|no-such\.jfluid|no-such-program|internal error|^ +at /m)
+      }
     })
   },
 )

@@ -7,8 +7,9 @@ import { writeProfile } from '../../src/profile/file.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { REGION } from '../profile/region.ts'
 import { profileOf } from '../profile/trees.ts'
+import { inProcess } from '../support/in-process.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { cli, jfluid } from '../support/jfluid.ts'
+import { cli } from '../support/jfluid.ts'
 
 const directory = temporaryDirectory('jfluid-compare-')
 const path = (name: string): string => join(directory, `${name}.jfluid`)
@@ -36,21 +37,21 @@ beforeAll(async () => {
 
 describe('jfluid compare', () => {
   it('prints a page', async () => {
-    const { code, stdout, stderr } = await jfluid('compare', path('old'), path('new'))
+    const { code, stdout, stderr } = await inProcess('compare', path('old'), path('new'))
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(stdout, /^a call +0\.4000 ms before, 0\.5000 ms after: \+25\.0 %$/m)
     assert.match(stdout, /\+0\.1000 +0\.3000 +0\.4000 +\+33\.3 +2 +2 +com\.acme\.App\.work/)
   })
 
   it('ends with 82 if a condition holds, and tells all of them', async () => {
-    const held = await jfluid('compare', path('old'), path('new'), '--fail-if', 'App.work self > +40%')
+    const held = await inProcess('compare', path('old'), path('new'), '--fail-if', 'App.work self > +40%')
     assert.equal(held.code, 0)
     assert.match(
       held.stdout,
       /^ok +App\.work self > \+40%: com\.acme\.App\.work 0\.3000 ms, now 0\.4000 ms:/m,
     )
     const two = ['--fail-if', 'App.work self > +10%', '--fail-if', 'root total > 1s']
-    const failed = await jfluid('compare', path('old'), path('new'), ...two)
+    const failed = await inProcess('compare', path('old'), path('new'), ...two)
     assert.equal(failed.code, 82)
     assert.match(failed.stdout, /^FAILED +App\.work self > \+10%/m)
     assert.match(failed.stdout, /^ok +root total > 1s/m)
@@ -78,13 +79,20 @@ describe('jfluid compare', () => {
     ['--fail-if', 'root total > 1ns'],
     ['--html', join(directory, 'shape.html')],
   ])('--shape refuses %s', async (flag, value) => {
-    const { code, stdout, stderr } = await jfluid('compare', path('old'), path('new'), '--shape', flag, value)
+    const { code, stdout, stderr } = await inProcess(
+      'compare',
+      path('old'),
+      path('new'),
+      '--shape',
+      flag,
+      value,
+    )
     assert.deepEqual([code, stdout], [64, ''])
     assert.ok(stderr.startsWith(`jfluid: --shape and ${flag} exclude each other`), stderr)
   })
 
   it('a condition that cannot be read is shown with the place', async () => {
-    const { code, stderr } = await jfluid(
+    const { code, stderr } = await inProcess(
       'compare',
       path('old'),
       path('new'),
@@ -99,7 +107,7 @@ describe('jfluid compare', () => {
   })
 
   it('a method that is not there is an error', async () => {
-    const { code, stderr } = await jfluid(
+    const { code, stderr } = await inProcess(
       'compare',
       path('old'),
       path('new'),
@@ -111,18 +119,18 @@ describe('jfluid compare', () => {
   })
 
   it('refuses what has no number in common, but not to say how much the shapes agree', async () => {
-    const { code, stderr } = await jfluid('compare', path('old'), path('bytecodes'))
+    const { code, stderr } = await inProcess('compare', path('old'), path('bytecodes'))
     assert.equal(code, 65)
     assert.match(
       stderr,
       /old\.jfluid holds time and .*bytecodes\.jfluid bytecodes \(default blocks\): their costs cannot/,
     )
-    const shape = await jfluid('compare', path('old'), path('bytecodes'), '--shape')
+    const shape = await inProcess('compare', path('old'), path('bytecodes'), '--shape')
     assert.deepEqual(
       [shape.code, shape.stdout],
       [0, 'overlap 100.0 %, 100.0 % of 1 hot edge, correlation 1.000\n'],
     )
-    const json = await jfluid('compare', path('old'), path('bytecodes'), '--shape', '--json')
+    const json = await inProcess('compare', path('old'), path('bytecodes'), '--shape', '--json')
     const expected = { format: 'jfluid-shape', version: 1, hotEdges: 1, hotEdgeCoverage: 1 }
     assert.deepEqual({ ...JSON.parse(json.stdout), ...expected }, JSON.parse(json.stdout))
   })
@@ -138,26 +146,26 @@ describe('jfluid compare', () => {
       [path('old'), path(name)],
       [path(name), path('old')],
     ]) {
-      const { code, stdout, stderr } = await jfluid('compare', ...files)
+      const { code, stdout, stderr } = await inProcess('compare', ...files)
       assert.deepEqual([code, stdout], [65, ''])
       assert.match(stderr, message)
     }
   })
 
   it('a file that is not there is named', async () => {
-    const { code, stderr } = await jfluid('compare', path('old'), path('none'))
+    const { code, stderr } = await inProcess('compare', path('old'), path('none'))
     assert.equal(code, 66)
     assert.match(stderr, /cannot read .*none\.jfluid/)
   })
 
   it('--top wants a whole number', async () => {
-    const { code, stderr } = await jfluid('compare', path('old'), path('new'), '--top', 'many')
+    const { code, stderr } = await inProcess('compare', path('old'), path('new'), '--top', 'many')
     assert.equal(code, 64)
     assert.match(stderr, /It is a whole number/)
   })
 
   it('--json is one object', async () => {
-    const { code, stdout } = await jfluid('compare', path('old'), path('new'), '--json')
+    const { code, stdout } = await inProcess('compare', path('old'), path('new'), '--json')
     assert.equal(code, 0)
     const json = JSON.parse(stdout) as { format: string; growth: number; before: { rootCost: number } }
     assert.equal(json.format, 'jfluid-compare')

@@ -13,15 +13,12 @@ import { cannotContain, innermost, PIDS } from '../support/contained.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import { describeOnlyIf } from '../support/only-if.ts'
 
 const ID = '3f2a91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
 const OTHER_ID = 'aaaa91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
 const ROOTLESS = ['--user', '--map-root-user', ...PIDS]
-/** There it fails, rather than say nothing. */
 const obstacle = cannotContain(...ROOTLESS)
-if (obstacle !== '')
-  console.info(`not tried: this system lets nobody make a container without root: ${obstacle}`)
 
 const IS_ROOT = process.geteuid?.() === 0
 const { PATH } = process.env
@@ -121,89 +118,92 @@ async function hasEnded(name: string): Promise<void> {
 const NONE_OF_DOCKER = 'Error response from daemon: No such container: shop'
 const NONE_OF_PODMAN = 'Error: inspecting object: no such container shop'
 
-describe.skipIf(obstacle !== '' && !FULL)('the processes of a container are found by its name', () => {
-  it.each(['docker', 'podman', 'nerdctl'])('as %s tells', async (name) => {
-    client(name, { 'container inspect shop': inspected(inside) })
-    const isInside = await insideContainer('container:shop')
-    expect([inside, other, process.pid].map(isInside)).toEqual([true, false, false])
-  })
-
-  it('as the one tells that knows it, or has it running', async () => {
-    client('podman', { 'container inspect shop': inspected(other) })
-    client('crictl', {})
-    for (const answer of [NONE_OF_DOCKER, inspected(0, 'exited'), inspected(2 ** 22 + 1)]) {
-      client('docker', { 'container inspect shop': answer })
+describeOnlyIf(obstacle === '', `this system makes no container without root: ${obstacle}`)(
+  'the processes of a container are found by its name',
+  () => {
+    it.each(['docker', 'podman', 'nerdctl'])('as %s tells', async (name) => {
+      client(name, { 'container inspect shop': inspected(inside) })
       const isInside = await insideContainer('container:shop')
+      expect([inside, other, process.pid].map(isInside)).toEqual([true, false, false])
+    })
+
+    it('as the one tells that knows it, or has it running', async () => {
+      client('podman', { 'container inspect shop': inspected(other) })
+      client('crictl', {})
+      for (const answer of [NONE_OF_DOCKER, inspected(0, 'exited'), inspected(2 ** 22 + 1)]) {
+        client('docker', { 'container inspect shop': answer })
+        const isInside = await insideContainer('container:shop')
+        expect([inside, other].map(isInside)).toEqual([false, true])
+      }
+    })
+
+    it('as all tell where several know one', async () => {
+      client('docker', { 'container inspect shop': inspected(inside) })
+      client('podman', { 'container inspect shop': inspected(other) })
+      const isInside = await insideContainer('container:shop')
+      expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
+    })
+
+    it('as the one tells that is meant, where it is called so', async () => {
+      client('docker', { 'container inspect shop': inspected(inside) })
+      client('podman', { 'container inspect shop': inspected(other) })
+      const isInside = await insideContainer('podman:shop')
       expect([inside, other].map(isInside)).toEqual([false, true])
-    }
-  })
-
-  it('as all tell where several know one', async () => {
-    client('docker', { 'container inspect shop': inspected(inside) })
-    client('podman', { 'container inspect shop': inspected(other) })
-    const isInside = await insideContainer('container:shop')
-    expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
-  })
-
-  it('as the one tells that is meant, where it is called so', async () => {
-    client('docker', { 'container inspect shop': inspected(inside) })
-    client('podman', { 'container inspect shop': inspected(other) })
-    const isInside = await insideContainer('podman:shop')
-    expect([inside, other].map(isInside)).toEqual([false, true])
-    expect(asked('docker')).toEqual([])
-  })
-
-  it('while another client hangs, which is ended', async () => {
-    client('docker', { 'container inspect shop': 600 })
-    client('podman', { 'container inspect shop': inspected(other) })
-    expect((await insideContainer('container:shop'))(other)).toBe(true)
-    await hasEnded('docker')
-  })
-
-  it('by a client that leaves a process behind which holds its output', async () => {
-    const file = join(bin, 'answer.json')
-    writeFileSync(file, JSON.stringify(inspected(inside)))
-    const script = `#!/bin/sh\n/bin/sleep 600 & echo $! > '${bin}/docker.pid'\nexec /bin/cat '${file}'\n`
-    writeFileSync(join(bin, 'docker'), script, { mode: 0o755 })
-    const isInside = await insideContainer('container:shop')
-    process.kill(Number(pidOf('docker')))
-    expect(isInside(inside)).toBe(true)
-  })
-
-  it('as crictl tells; several pods may have one of that name', async () => {
-    client('crictl', {
-      'ps --name ^app$ --output json': criList(ID, OTHER_ID),
-      [`inspect --output json ${ID}`]: criInspected(inside),
-      [`inspect --output json ${OTHER_ID}`]: criInspected(other, OTHER_ID),
+      expect(asked('docker')).toEqual([])
     })
-    const isInside = await insideContainer('container:app')
-    expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
-  })
 
-  it('by an id as well', async () => {
-    const short = ID.slice(0, 12)
-    client('crictl', { [`inspect --output json ${short}`]: criInspected(inside) })
-    expect((await insideContainer(`container:${short}`))(inside)).toBe(true)
-  })
-
-  it('or by its pod, if that is on this machine', async () => {
-    client('kubectl', { [GET_POD]: pod({ nodeName: hostname() }) })
-    client('crictl', {
-      [`inspect --output json ${ID}`]: criInspected(inside),
-      [`inspect --output json ${OTHER_ID}`]: criInspected(other, OTHER_ID),
+    it('while another client hangs, which is ended', async () => {
+      client('docker', { 'container inspect shop': 600 })
+      client('podman', { 'container inspect shop': inspected(other) })
+      expect((await insideContainer('container:shop'))(other)).toBe(true)
+      await hasEnded('docker')
     })
-    const both = await insideContainer('k8s:shop/shop-0')
-    expect([inside, other].map(both)).toEqual([true, true])
-    const one = await insideContainer('k8s:shop/shop-0/log')
-    expect([inside, other].map(one)).toEqual([false, true])
-  })
 
-  it('also where the node is known by another name', async () => {
-    client('kubectl', { [GET_POD]: pod({ nodeName: 'node-of-another-name', hostIP: '127.0.0.1' }) })
-    client('nerdctl', { [`--namespace k8s.io container inspect ${ID}`]: inspected(inside) })
-    expect((await insideContainer('k8s:shop/shop-0/app'))(inside)).toBe(true)
-  })
-})
+    it('by a client that leaves a process behind which holds its output', async () => {
+      const file = join(bin, 'answer.json')
+      writeFileSync(file, JSON.stringify(inspected(inside)))
+      const script = `#!/bin/sh\n/bin/sleep 600 & echo $! > '${bin}/docker.pid'\nexec /bin/cat '${file}'\n`
+      writeFileSync(join(bin, 'docker'), script, { mode: 0o755 })
+      const isInside = await insideContainer('container:shop')
+      process.kill(Number(pidOf('docker')))
+      expect(isInside(inside)).toBe(true)
+    })
+
+    it('as crictl tells; several pods may have one of that name', async () => {
+      client('crictl', {
+        'ps --name ^app$ --output json': criList(ID, OTHER_ID),
+        [`inspect --output json ${ID}`]: criInspected(inside),
+        [`inspect --output json ${OTHER_ID}`]: criInspected(other, OTHER_ID),
+      })
+      const isInside = await insideContainer('container:app')
+      expect([inside, other, process.pid].map(isInside)).toEqual([true, true, false])
+    })
+
+    it('by an id as well', async () => {
+      const short = ID.slice(0, 12)
+      client('crictl', { [`inspect --output json ${short}`]: criInspected(inside) })
+      expect((await insideContainer(`container:${short}`))(inside)).toBe(true)
+    })
+
+    it('or by its pod, if that is on this machine', async () => {
+      client('kubectl', { [GET_POD]: pod({ nodeName: hostname() }) })
+      client('crictl', {
+        [`inspect --output json ${ID}`]: criInspected(inside),
+        [`inspect --output json ${OTHER_ID}`]: criInspected(other, OTHER_ID),
+      })
+      const both = await insideContainer('k8s:shop/shop-0')
+      expect([inside, other].map(both)).toEqual([true, true])
+      const one = await insideContainer('k8s:shop/shop-0/log')
+      expect([inside, other].map(one)).toEqual([false, true])
+    })
+
+    it('also where the node is known by another name', async () => {
+      client('kubectl', { [GET_POD]: pod({ nodeName: 'node-of-another-name', hostIP: '127.0.0.1' }) })
+      client('nerdctl', { [`--namespace k8s.io container inspect ${ID}`]: inspected(inside) })
+      expect((await insideContainer('k8s:shop/shop-0/app'))(inside)).toBe(true)
+    })
+  },
+)
 
 const GET_POD = 'get pod shop-0 --namespace shop --output json'
 
@@ -289,9 +289,9 @@ describe('it is said why a container cannot be found', () => {
   it('a client hangs, which is ended, and no other knows it', async () => {
     client('docker', { 'container inspect shop': 600 })
     client('podman', { 'container inspect shop': NONE_OF_PODMAN })
-    expect(await refusal('container:shop', new Clients(2_000))).toMatchObject({
+    expect(await refusal('container:shop', new Clients(500))).toMatchObject({
       exit: STATUS.notNow,
-      says: expect.stringContaining('docker container inspect shop did not answer within 2 s'),
+      says: expect.stringContaining('docker container inspect shop did not answer within 0.5 s'),
     })
     expect(asked('podman')).toHaveLength(1)
     await hasEnded('docker')

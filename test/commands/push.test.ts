@@ -13,6 +13,7 @@ import { credentials, parseStore } from '../../src/push/store.ts'
 import { REGION } from '../profile/region.ts'
 import { profileOf } from '../profile/trees.ts'
 import { ingested, startStore } from '../push/stores.ts'
+import { inProcessIn } from '../support/in-process.ts'
 import { startProcess } from '../support/java-process.ts'
 import { cli, type Ran } from '../support/jfluid.ts'
 
@@ -25,10 +26,8 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-async function jfluid(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
-  const p = startProcess(process.execPath, [cli, ...args], { cwd: directory, env })
-  const { code } = await p.exit
-  return { code, stdout: p.stdout(), stderr: p.stderr() }
+function jfluid(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  return inProcessIn({ cwd: directory, env }, ...args)
 }
 
 async function fileOf(profile = PROFILE): Promise<string> {

@@ -1,20 +1,16 @@
 // Completion, examples and the manual are made from the command line's own table.
 
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
 import type { Command } from 'commander'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { EXAMPLES } from '../../src/commands/examples.ts'
 import { commandLine } from '../../src/commands/program.ts'
 import { complete, type Known } from '../../src/commands/shell/complete.ts'
 import { manual } from '../../src/commands/shell/manual.ts'
 import { SCRIPTS, SHELLS } from '../../src/commands/shell/scripts.ts'
 import { commandRows } from '../../src/commands/shell/table.ts'
-import { FULL } from '../support/lane.ts'
+import { inProcess } from '../support/in-process.ts'
+import { inBash } from './shells.ts'
 
-const cli = join(import.meta.dirname, '../../dist/cli.js')
 const rows = commandRows(commandLine('1.2.3'))
 
 /** The parser, with commands that do nothing. */
@@ -97,66 +93,12 @@ describe('completion', () => {
   })
 })
 
-describe('in a shell', () => {
-  let bin: string
-  let files: string
-  beforeAll(() => {
-    bin = mkdtempSync(join(tmpdir(), 'jfluid-bin-'))
-    files = mkdtempSync(join(tmpdir(), 'jfluid-files-'))
-    symlinkSync(cli, join(bin, 'jfluid'))
-    for (const name of ['p.jfluid', 'p.json', 'with blank.jfluid']) writeFileSync(join(files, name), '')
-  })
-  afterAll(() => {
-    for (const directory of [bin, files]) rmSync(directory, { recursive: true, force: true })
-  })
-  const env = () => ({ ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` })
-
-  /** What bash would offer, as its `complete` asks the function. */
-  function inBash(...words: string[]): string[] {
-    const script = `
-      eval "$(jfluid completion bash)"
-      COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"
-      _jfluid
-      printf '%s\\n' "\${COMPREPLY[@]}"`
-    const args = ['--norc', '-c', script, 'bash', 'jfluid', ...words]
-    const text = execFileSync('bash', args, { cwd: files, env: env(), encoding: 'utf8' })
-    return text.split('\n').filter((line) => line !== '')
-  }
-
-  it('bash offers commands, options, values and files', () => {
-    expect(inBash('rec')).toEqual(['record'])
-    expect(inBash('attach', '--ro')).toEqual(['--root'])
-    expect(inBash('record', '1', '--mode', 'b')).toEqual(['bytecodes'])
-    expect(inBash('record', '1', '--mode', '=', 'b')).toEqual(['bytecodes'])
-    expect(inBash('report', '').sort()).toEqual(['p.jfluid', 'with blank.jfluid'])
-    expect(inBash('record', '1', '--out', 'with')).toEqual(['with blank.jfluid'])
-    expect(inBash('record', '1', '--out', 'p.').sort()).toEqual(['p.jfluid', 'p.json'])
-  })
-
-  it.skipIf(!FULL)('zsh does', () => {
-    const script = `
-      autoload -U compinit; compinit -u -d ${join(bin, 'dump')}
-      eval "$(jfluid completion zsh)"
-      _describe() { print -l -- "\${(P@)3}" }
-      _files() { print -l -- "files $*" }
-      words=(jfluid "$@"); CURRENT=$#words
-      _jfluid`
-    const inZsh = (...words: string[]): string =>
-      execFileSync('zsh', ['-f', '-c', script, 'zsh', ...words], { cwd: files, env: env(), encoding: 'utf8' })
-    expect(inZsh('rec')).toMatch(/^record:profile/)
-    expect(inZsh('report', '')).toBe('files -g *.jfluid\n')
-    expect(inZsh('record', '1', '--mode', 'b')).toBe('bytecodes:\n')
-  })
-
-  it.skipIf(!FULL)('fish does', () => {
-    const inFish = (line: string): string =>
-      execFileSync('fish', ['-N', '-c', `jfluid completion fish | source; complete -C '${line}'`], {
-        ...{ cwd: files, env: env(), encoding: 'utf8' },
-      })
-    expect(inFish('jfluid rec')).toMatch(/^record\tprofile/)
-    expect(inFish('jfluid record 1 --mode b')).toMatch(/^bytecodes/)
-    expect(inFish('jfluid report p')).toMatch(/^p\.jfluid/)
-  })
+it('bash offers options, values and files', async () => {
+  const { stdout: script } = await inProcess('completion', 'bash')
+  expect(inBash(script, 'attach', '--ro')).toEqual(['--root'])
+  expect(inBash(script, 'record', '1', '--mode', '=', 'b')).toEqual(['bytecodes'])
+  expect(inBash(script, 'report', '').sort()).toEqual(['p.jfluid', 'with blank.jfluid'])
+  expect(inBash(script, 'record', '1', '--out', 'with')).toEqual(['with blank.jfluid'])
 })
 
 it.each(SHELLS)('the script for %s asks the command that it completes', (shell) => {
@@ -175,8 +117,8 @@ describe('examples', () => {
     await parser().parseAsync(words, { from: 'user' })
   })
 
-  it.each(rows.map(({ name }) => name))('jfluid %s --help shows them', (name) => {
-    const { stdout } = spawnSync(process.execPath, [cli, name, '--help'], { encoding: 'utf8' })
+  it.each(rows.map(({ name }) => name))('jfluid %s --help shows them', async (name) => {
+    const { stdout } = await inProcess(name, '--help')
     for (const { line } of EXAMPLES[name]!) expect(stdout).toContain(`  jfluid ${line}`)
   })
 })
@@ -194,14 +136,5 @@ describe('the manual', () => {
   it('has no line that roff would take for a macro which it is not', () => {
     const macros = /^\.(TH|SH|SS|TP|PP|RS|RE|EX|EE|B|I|BR|br)\b/
     for (const line of page.split('\n')) if (/^[.']/.test(line)) expect(line).toMatch(macros)
-  })
-
-  it.skipIf(!FULL)('renders without a warning', () => {
-    const { stdout, stderr, status } = spawnSync('groff', ['-man', '-ww', '-Tutf8'], {
-      input: page,
-      encoding: 'utf8',
-    })
-    expect([status, stderr]).toEqual([0, ''])
-    expect(stdout).toContain('jfluid')
   })
 })

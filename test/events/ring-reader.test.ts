@@ -18,6 +18,7 @@ import {
 } from '../../src/events/ring.ts'
 import { CHUNK_BUSY, CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from '../../src/events/ring-layout.ts'
 import { RingReader } from '../../src/events/ring-reader.ts'
+import { FULL } from '../support/lane.ts'
 import { FakeFeeder } from './fake-feeder.ts'
 import {
   controlWord,
@@ -390,7 +391,7 @@ describe.each([
     })
 
     it('never hangs the reader, whatever is in it', () => {
-      for (let attempt = 0; attempt < 200; attempt++) {
+      for (let attempt = 0; attempt < (FULL ? 1000 : 50); attempt++) {
         const random = () => Math.floor(Math.random() * 2 ** 32)
         const words = Array.from({ length: 50 }, (): [number, number] => [random(), random()])
         for (let chunk = 0; chunk < CHUNKS; chunk++)
@@ -602,8 +603,8 @@ function builtTree(builder: CctBuilder): Map<string, [calls: number, ticks: numb
 }
 
 describe.each([
-  ['mapped', false, 25],
-  ['read as a file', true, 8],
+  ['mapped', false, FULL ? 100 : 10],
+  ['read as a file', true, FULL ? 30 : 4],
 ])('a target that goes on between any two accesses, %s', (_way, asFile, runs) => {
   afterEach(() => close())
 
@@ -639,42 +640,45 @@ describe('a target that goes on while its buffer comes over a network', () => {
   beforeEach(() => open(false))
   afterEach(() => close())
 
-  it.each(Array.from({ length: 25 }, (_, i) => i))('loses nothing and mixes up nothing (run %i)', (run) => {
-    const seed = (Date.now() ^ Math.imul(run + 1, 0x9e3779b1)) >>> 0
-    const random = generator(seed)
-    const program = new Program(random, 60)
-    const both = new Interleaved(ring, () => {
-      for (let steps = random(20) === 0 ? random(600) : random(4); steps > 0; steps--) program.step()
-    })
-    const feeder = new FakeFeeder(both, 1 + random(8192))
-    const mirror = new MirrorRing(4096, CHUNKS)
-    const builder = new CctBuilder()
-    const reading = new RingReader(mirror, tee(sink, builder))
-    let answers: Buffer[] = []
-    let begins = true
-    const read = (): void => {
-      for (let polls = random(8); polls > 0; polls--) {
-        if (random(8) === 0) reading.setAside()
-        reading.poll(1 + random(6))
+  it.each(Array.from({ length: FULL ? 100 : 10 }, (_, i) => i))(
+    'loses nothing and mixes up nothing (run %i)',
+    (run) => {
+      const seed = (Date.now() ^ Math.imul(run + 1, 0x9e3779b1)) >>> 0
+      const random = generator(seed)
+      const program = new Program(random, 60)
+      const both = new Interleaved(ring, () => {
+        for (let steps = random(20) === 0 ? random(600) : random(4); steps > 0; steps--) program.step()
+      })
+      const feeder = new FakeFeeder(both, 1 + random(8192))
+      const mirror = new MirrorRing(4096, CHUNKS)
+      const builder = new CctBuilder()
+      const reading = new RingReader(mirror, tee(sink, builder))
+      let answers: Buffer[] = []
+      let begins = true
+      const read = (): void => {
+        for (let polls = random(8); polls > 0; polls--) {
+          if (random(8) === 0) reading.setAside()
+          reading.poll(1 + random(6))
+        }
       }
-    }
-    for (let kind = MORE; kind !== LAST; begins = kind !== MORE) {
-      const isOver = program.over
-      const question = mirror.question(begins)
-      read()
-      for (let steps = random(400); steps > 0; steps--) program.step()
-      const answer = feeder.answer(question, isOver)
-      read()
-      answers.push(answer)
-      kind = answer.readUInt32LE(0)
-      if (kind === MORE) continue
-      mirror.take(answers)
-      answers = []
-      read()
-    }
-    reading.drain()
-    allWasRead(reading, program, builder, seed)
-  })
+      for (let kind = MORE; kind !== LAST; begins = kind !== MORE) {
+        const isOver = program.over
+        const question = mirror.question(begins)
+        read()
+        for (let steps = random(400); steps > 0; steps--) program.step()
+        const answer = feeder.answer(question, isOver)
+        read()
+        answers.push(answer)
+        kind = answer.readUInt32LE(0)
+        if (kind === MORE) continue
+        mirror.take(answers)
+        answers = []
+        read()
+      }
+      reading.drain()
+      allWasRead(reading, program, builder, seed)
+    },
+  )
 })
 
 function allWasRead(reading: RingReader, program: Program, builder: CctBuilder, seed: number): void {

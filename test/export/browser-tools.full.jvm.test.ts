@@ -7,21 +7,13 @@ import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
-import { exportToFile, formatNamed } from '../../src/export/formats.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { profileOf } from '../profile/trees.ts'
 import { startBrowser } from '../support/browser.ts'
-import { temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
 import { perfettoPages } from '../support/perfetto.ts'
 import { ofEveryMetric, traced, twoThreads } from './exported.ts'
-
-async function written(profile: Profile, format: string, threads = false): Promise<string> {
-  const of = formatNamed(format)
-  const file = join(temporaryDirectory(), `p${of.extension}`)
-  await exportToFile(profile, of, file, { threads })
-  return file
-}
+import { written } from './tools.ts'
 
 const short = (text: string): string => text.replaceAll('com.acme.App.', '')
 

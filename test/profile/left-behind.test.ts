@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { probeFile, replaceFile } from '../../src/profile/replace-file.ts'
 import { temporaryName } from '../../src/profile/temporary-name.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 
 const REPLACE_FILE = new URL('../../dist/profile/replace-file.js', import.meta.url)
 
@@ -133,11 +134,14 @@ describe('a write removes what killed ones have left of that file', () => {
     assert.ok(existsSync(join(directory, link)))
   })
 
-  it.runIf(process.getuid?.() === 0)('not what another user has left', async () => {
-    const left = leave('p.jfluid', deadPid())
-    const { status } = spawnSync('chown', ['65534', join(directory, left)])
-    assert.equal(status, 0)
-    await write('p.jfluid')
-    assert.deepEqual(names(), [left, 'p.jfluid'])
-  })
+  itOnlyIf(process.getuid?.() === 0, 'only root can give a file to another user')(
+    'not what another user has left',
+    async () => {
+      const left = leave('p.jfluid', deadPid())
+      const { status } = spawnSync('chown', ['65534', join(directory, left)])
+      assert.equal(status, 0)
+      await write('p.jfluid')
+      assert.deepEqual(names(), [left, 'p.jfluid'])
+    },
+  )
 })

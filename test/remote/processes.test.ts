@@ -16,7 +16,7 @@ import { encodeFrame } from '../../src/wire/frame.ts'
 import { startListener } from '../live/proxy.ts'
 import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 
 const NAME = 'cd'.repeat(16)
 /** More than a listener has places for. */
@@ -76,14 +76,15 @@ it('the process of a session that is told to end does, though its client is ther
   expect(readdirSync(tmp)).toEqual([])
 })
 
-/** There it fails without root, rather than say nothing. */
-
-it.skipIf(process.getuid?.() !== 0 && !FULL)("a file of somebody else's has no key for us", () => {
-  const directory = temporaryDirectory('jfluid-key-')
-  const file = join(directory, 'key')
-  writeFileSync(file, newKey().text)
-  chmodSync(file, 0o600)
-  expect(keyOfFile(file).length).toBe(32)
-  chownSync(file, 65534, 65534)
-  expect(() => keyOfFile(file)).toThrow(NoProxyKey)
-})
+itOnlyIf(process.getuid?.() === 0, 'only root can give a file to another user')(
+  "a file of somebody else's has no key for us",
+  () => {
+    const directory = temporaryDirectory('jfluid-key-')
+    const file = join(directory, 'key')
+    writeFileSync(file, newKey().text)
+    chmodSync(file, 0o600)
+    expect(keyOfFile(file).length).toBe(32)
+    chownSync(file, 65534, 65534)
+    expect(() => keyOfFile(file)).toThrow(NoProxyKey)
+  },
+)

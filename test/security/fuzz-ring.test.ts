@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { Course } from '../../src/cct/course.ts'
 import { ImpossibleCall } from '../../src/cct/impossible.ts'
+import { SLOW_BOUNDS } from '../../src/cct/slow-calls.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import { Tracer } from '../../src/cct/tracer.ts'
 import type { EventSink } from '../../src/events/decode.ts'
@@ -63,7 +64,7 @@ function withRoots(builder: CctBuilder): CctBuilder {
 }
 
 function withSlow(builder: CctBuilder): CctBuilder {
-  withRoots(builder).keepSlow(10, 256)
+  withRoots(builder).keepSlow(10, { ...SLOW_BOUNDS, contexts: 256 })
   return builder
 }
 
@@ -143,7 +144,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
     let events = 0
     const told = await tryInputs(
       `event buffers, ${how}, for ${name}`,
-      { tries: inputs(16, 10_000), seed, mostMib: 500 },
+      { tries: inputs(8, 10_000), seed, mostMib: 500 },
       () => {
         rmSync(path)
         createRing(path, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNKS })

@@ -41,10 +41,10 @@ import {
   removeTriggers,
 } from '../../src/session/doors/session-directory.ts'
 import { type Link, LinkServer, newToken } from '../../src/wire/link.ts'
-import { FULL } from '../support/lane.ts'
+import { describeOnlyIf, itOnlyIf } from '../support/only-if.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
-/** There it fails without root, rather than say nothing. */
+const ONLY_ROOT = 'only root can give files to other users'
 const NOBODY = { uid: 65534, gid: 65534 }
 const self = { uid: process.geteuid!(), gid: process.getegid!() }
 
@@ -122,7 +122,7 @@ describe('a session directory that belongs to the user of the target', () => {
     expect(describePrecious()).toBe(before)
   })
 
-  it.skipIf(!IS_ROOT && !FULL)('is given away with its files, and not with what links lead to', () => {
+  itOnlyIf(IS_ROOT, ONLY_ROOT)('is given away with its files, and not with what links lead to', () => {
     const session = makeSessionDirectory(null)
     symlinkSync(join(precious, 'notes.txt'), join(session.path, 'link'))
     writeFileSync(join(session.path, 'token'), '')
@@ -137,7 +137,7 @@ describe('a session directory that belongs to the user of the target', () => {
 })
 
 // Where root was another user to make it, that user may have put names there from the beginning.
-describe.skipIf(!IS_ROOT && !FULL)('what else has a name in a directory that is given away', () => {
+describeOnlyIf(IS_ROOT, ONLY_ROOT)('what else has a name in a directory that is given away', () => {
   it.each(['token', 'notes.txt'])('%s is not given away with it', (name) => {
     const session = makeSessionDirectory(null)
     // Links are made within a file system.
@@ -187,7 +187,7 @@ describe('what the dead have left', () => {
     expect(describePrecious()).toBe(before)
   })
 
-  it.skipIf(!IS_ROOT && !FULL)('is another user’s: of that only files that sessions have', () => {
+  itOnlyIf(IS_ROOT, ONLY_ROOT)('is another user’s: of that only files that sessions have', () => {
     mkdirSync(left('aaaaaa'))
     writeFileSync(join(left('aaaaaa'), 'ring'), '')
     mkdirSync(left('bbbbbb'))

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { Autosave } from '../../src/commands/autosave.ts'
 import { outputFile } from '../../src/commands/run.ts'
 import { writeProfile } from '../../src/profile/file.ts'
@@ -24,10 +24,9 @@ import { until } from '../live/remains.ts'
 import { profileOf } from '../profile/trees.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import { describeOnlyIf } from '../support/only-if.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
-/** There it fails without root, rather than say nothing. */
 const OTHER = 65533
 const OWNER = 65534
 
@@ -53,78 +52,81 @@ function link(name: string, to: string, uid: number): string {
   return path
 }
 
-describe.skipIf(!IS_ROOT && !FULL)('in a directory where anybody may put something', () => {
-  it.each([
-    ['a link to a file', () => link('p.jfluid', precious, OTHER)],
-    ['a link to nothing', () => link('p.jfluid', `${precious}-new`, OTHER)],
-    ['a link to a link', () => link('p.jfluid', link('q', precious, OTHER), OTHER)],
-    ['a link of ours to one of another user', () => link('p.jfluid', link('q', precious, OTHER), 0)],
-  ])('%s is not followed', async (_, plant) => {
-    const path = plant()
-    const refusal = /cannot write .*another user has put a link or a pipe there/
-    await expect(writeProfile(profile, path)).rejects.toThrow(refusal)
-    await expect(probeFile(path)).rejects.toThrow('PLANTED')
-    expect(readFileSync(precious, 'utf8')).toBe('as it was')
-    expect(existsSync(`${precious}-new`)).toBe(false)
-    expect(readdirSync(shared).filter((name) => name.endsWith('.tmp'))).toEqual([])
-  })
-
-  it('a pipe is not written to, and a reader of it gets nothing', async () => {
-    const path = join(shared, 'p.jfluid')
-    execFileSync('mkfifo', ['-m', '666', path])
-    chownSync(path, OTHER, OTHER)
-    const reader = startProcess('cat', [path])
-    await expect(writeProfile(profile, path)).rejects.toThrow(/another user has put a link or a pipe there/)
-    expect(reader.stdout()).toBe('')
-    await reader.kill()
-  })
-
-  it('a file of another user is replaced by one of ours, or stays', async () => {
-    const path = join(shared, 'p.jfluid')
-    writeFileSync(path, 'theirs')
-    chownSync(path, OTHER, OTHER)
-    await writeProfile(profile, path) // root may
-    const { uid, mode } = lstatSync(path)
-    expect([uid, mode & 0o777]).toEqual([0, 0o600])
-  })
-
-  it('a link of the same user, or of the directory’s, is a place like any other', async () => {
-    await writeProfile(profile, link('own', precious, 0))
-    expect(lstatSync(join(shared, 'own')).isSymbolicLink()).toBe(true)
-    expect(readFileSync(precious, 'latin1')).not.toBe('as it was')
-    chownSync(shared, OTHER, OTHER)
-    await writeProfile(profile, link('of-the-directory', precious, OTHER))
-    chmodSync(shared, 0o755) // nobody else may put anything there
-    chownSync(shared, 0, 0)
-    await writeProfile(profile, link('left', precious, OTHER))
-  })
-
-  it('an autosave takes another name', async () => {
-    link('p.jfluid.autosave', `${precious}-new`, OTHER)
-    const autosave = new Autosave({ profileSoFar: () => profile }, join(shared, 'p.jfluid'), 1, (line) => {
-      throw new Error(line)
+describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
+  'in a directory where anybody may put something',
+  () => {
+    it.each([
+      ['a link to a file', () => link('p.jfluid', precious, OTHER)],
+      ['a link to nothing', () => link('p.jfluid', `${precious}-new`, OTHER)],
+      ['a link to a link', () => link('p.jfluid', link('q', precious, OTHER), OTHER)],
+      ['a link of ours to one of another user', () => link('p.jfluid', link('q', precious, OTHER), 0)],
+    ])('%s is not followed', async (_, plant) => {
+      const path = plant()
+      const refusal = /cannot write .*another user has put a link or a pipe there/
+      await expect(writeProfile(profile, path)).rejects.toThrow(refusal)
+      await expect(probeFile(path)).rejects.toThrow('PLANTED')
+      expect(readFileSync(precious, 'utf8')).toBe('as it was')
+      expect(existsSync(`${precious}-new`)).toBe(false)
+      expect(readdirSync(shared).filter((name) => name.endsWith('.tmp'))).toEqual([])
     })
-    await until(() => autosave.path !== undefined)
-    await autosave.stop()
-    expect(autosave.path).toBe(join(shared, 'p.jfluid.autosave.2'))
-    expect(existsSync(`${precious}-new`)).toBe(false)
-    await autosave.discard()
-    expect(readdirSync(shared)).toEqual(['p.jfluid.autosave'])
-  })
 
-  it('an export of another user than root does not follow one either', async () => {
-    chmodSync(precious, 0o666)
-    const file = join(shared, 'kept.jfluid')
-    await writeProfile(profile, file)
-    chownSync(file, OWNER, OWNER)
-    const out = link('p.json', precious, OTHER)
-    const args = ['export', file, '--format', 'json', '--out', out]
-    const client = startProcess(process.execPath, [cli, ...args], { uid: OWNER, gid: OWNER, cwd: '/' })
-    expect((await client.exit).code).toBe(73)
-    expect(client.stderr()).toMatch(/another user has put a link or a pipe there/)
-    expect(readFileSync(precious, 'utf8')).toBe('as it was')
-  })
-})
+    it('a pipe is not written to, and a reader of it gets nothing', async () => {
+      const path = join(shared, 'p.jfluid')
+      execFileSync('mkfifo', ['-m', '666', path])
+      chownSync(path, OTHER, OTHER)
+      const reader = startProcess('cat', [path])
+      await expect(writeProfile(profile, path)).rejects.toThrow(/another user has put a link or a pipe there/)
+      expect(reader.stdout()).toBe('')
+      await reader.kill()
+    })
+
+    it('a file of another user is replaced by one of ours, or stays', async () => {
+      const path = join(shared, 'p.jfluid')
+      writeFileSync(path, 'theirs')
+      chownSync(path, OTHER, OTHER)
+      await writeProfile(profile, path) // root may
+      const { uid, mode } = lstatSync(path)
+      expect([uid, mode & 0o777]).toEqual([0, 0o600])
+    })
+
+    it('a link of the same user, or of the directory’s, is a place like any other', async () => {
+      await writeProfile(profile, link('own', precious, 0))
+      expect(lstatSync(join(shared, 'own')).isSymbolicLink()).toBe(true)
+      expect(readFileSync(precious, 'latin1')).not.toBe('as it was')
+      chownSync(shared, OTHER, OTHER)
+      await writeProfile(profile, link('of-the-directory', precious, OTHER))
+      chmodSync(shared, 0o755) // nobody else may put anything there
+      chownSync(shared, 0, 0)
+      await writeProfile(profile, link('left', precious, OTHER))
+    })
+
+    it('an autosave takes another name', async () => {
+      link('p.jfluid.autosave', `${precious}-new`, OTHER)
+      const autosave = new Autosave({ profileSoFar: () => profile }, join(shared, 'p.jfluid'), 1, (line) => {
+        throw new Error(line)
+      })
+      await until(() => autosave.path !== undefined)
+      await autosave.stop()
+      expect(autosave.path).toBe(join(shared, 'p.jfluid.autosave.2'))
+      expect(existsSync(`${precious}-new`)).toBe(false)
+      await autosave.discard()
+      expect(readdirSync(shared)).toEqual(['p.jfluid.autosave'])
+    })
+
+    it('an export of another user than root does not follow one either', async () => {
+      chmodSync(precious, 0o666)
+      const file = join(shared, 'kept.jfluid')
+      await writeProfile(profile, file)
+      chownSync(file, OWNER, OWNER)
+      const out = link('p.json', precious, OTHER)
+      const args = ['export', file, '--format', 'json', '--out', out]
+      const client = startProcess(process.execPath, [cli, ...args], { uid: OWNER, gid: OWNER, cwd: '/' })
+      expect((await client.exit).code).toBe(73)
+      expect(client.stderr()).toMatch(/another user has put a link or a pipe there/)
+      expect(readFileSync(precious, 'utf8')).toBe('as it was')
+    })
+  },
+)
 
 it('what a program writes under the live view goes to a new file, unless one is named', () => {
   const before = process.cwd()

@@ -6,9 +6,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, it } from 'vitest'
+import { until } from '../live/remains.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { Terminal } from '../support/terminal.ts'
-import { until } from './remains.ts'
 
 const screenModule = new URL('../../dist/tui/screen.js', import.meta.url).href
 

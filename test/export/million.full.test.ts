@@ -11,7 +11,6 @@ import { writeProfile } from '../../src/profile/file.ts'
 import { profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 
 const CONTEXTS = 1_000_000
 const METHODS = 3000
@@ -22,37 +21,16 @@ const PROCESS_MB = 500
 const TELL_MEMORY = 'data:text/javascript,process.on("exit",()=>console.log(process.resourceUsage().maxRSS))'
 const LIVENESS_MS = 600_000
 
-async function writeLarge(contexts: number): Promise<string> {
-  const tree = randomTree(contexts, METHODS, seeded(5))
-  assert.equal(tree.count, contexts)
-  const names = Array.from({ length: METHODS }, (_, id) => `Service${id % 97}.method${id} 1x 1ns`)
-  const threads = [{ id: 1, name: 'main', tree }]
-  const file = join(temporaryDirectory(), 'large.jfluid')
-  await writeProfile(profileOfTree(tree, profileOf(names.join(' ')).methodNames, { threads }), file)
-  return file
-}
-
-it('a terminal is told at once that much is written, and nothing of that is left', async () => {
-  const file = await writeLarge(100_000)
-  for (const [to, what] of [
-    ['--out out.pb.gz', 'writing out.pb.gz'],
-    ['--format csv > out.csv', 'writing csv'],
-  ]) {
-    const command = `'${process.execPath}' '${cli}' export '${file}' ${to}`
-    const p = startProcess('script', ['-qefc', command, '/dev/null'], { cwd: dirname(file) })
-    const { code } = await p.exit
-    assert.equal(code, 0)
-    assert.ok(p.stdout().includes(`${what}: 100000 contexts`), p.stdout())
-    assert.ok(p.stdout().endsWith('\r\x1b[K'), p.stdout())
-  }
-  assert.ok(statSync(join(dirname(file), 'out.csv')).size > 1e6)
-})
-
-describe.runIf(FULL)('of 1,000,000 contexts', () => {
+describe('profiles of 1,000,000 contexts', () => {
   let file = ''
 
   beforeAll(async () => {
-    file = await writeLarge(CONTEXTS)
+    const tree = randomTree(CONTEXTS, METHODS, seeded(5))
+    assert.equal(tree.count, CONTEXTS)
+    const names = Array.from({ length: METHODS }, (_, id) => `Service${id % 97}.method${id} 1x 1ns`)
+    const threads = [{ id: 1, name: 'main', tree }]
+    file = join(temporaryDirectory(), 'large.jfluid')
+    await writeProfile(profileOfTree(tree, profileOf(names.join(' ')).methodNames, { threads }), file)
   }, LIVENESS_MS)
 
   it.each(

@@ -1,5 +1,5 @@
 // The page in a real browser: it asks for nothing, has no error, and its views follow what is clicked and typed.
-// Only with test:full, which fails where there is no browser.
+// It fails where there is no browser.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -14,7 +14,6 @@ import type { Profile } from '../../src/profile/profile.ts'
 import { Methods, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
 import { startBrowser } from '../support/browser.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
-import { FULL } from '../support/lane.ts'
 
 interface Frame {
   readonly name: string
@@ -23,7 +22,7 @@ interface Frame {
   readonly width: number
 }
 
-describe.runIf(FULL)('the HTML page in a browser', () => {
+describe('the HTML page in a browser', () => {
   let browser: Browser
   let page: Page
   /** What should not be. */

@@ -1,0 +1,31 @@
+// What a user reads, and what a script sees, of a command that has failed.
+
+import { CommanderError } from 'commander'
+import { EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { cleanLines } from '../profile/text.ts'
+
+export interface Failure {
+  /** For the standard error; empty if it has been printed already. */
+  readonly text: string
+  /** For the debug log; empty if it is not a failure of a command. */
+  readonly log: string
+  readonly exitCode: number
+}
+
+/** @param error  what a command has thrown: a help text is one, too, for commander */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof CommanderError) {
+    return { text: '', log: '', exitCode: error.exitCode === 0 ? 0 : EX_USAGE }
+  }
+  if (error instanceof JfluidError) {
+    const { name, message, hint, exitCode } = error
+    const text = `jfluid: ${cleanLines(message)}\n  ${cleanLines(hint)}\n`
+    return { text, log: `${name}: ${message}`, exitCode }
+  }
+  const log = String(error instanceof Error ? error.stack : error)
+  return {
+    text: `jfluid: internal error, please report it\n${cleanLines(log)}\n`,
+    log,
+    exitCode: EX_SOFTWARE,
+  }
+}

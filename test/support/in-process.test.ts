@@ -1,0 +1,50 @@
+// Commands in the process of the tests: what is captured is what the real command prints, and the rest is refused.
+
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { writeProfile } from '../../src/profile/file.ts'
+import { profileOf } from '../profile/trees.ts'
+import { inProcess, inProcessIn } from './in-process.ts'
+import { temporaryDirectory } from './java-process.ts'
+import { jfluid } from './jfluid.ts'
+
+const directory = temporaryDirectory()
+
+it.each([
+  ['a page', ['report', join(directory, 'p.jfluid')]],
+  ['a help text', ['help', 'export']],
+  ['an error of jfluid', ['report', join(directory, 'none.jfluid')]],
+  ['an error of the command line', ['report', '--top', 'many', 'p.jfluid']],
+  ['an unknown command', ['reprt']],
+  ['no command', []],
+  ['listeners that are left', ['run', '--root', 'A.b', '--', join(directory, 'no-such-program')]],
+])('%s is the same as that of the real command', async (_, args) => {
+  await writeProfile(profileOf('main 1x 5ns'), join(directory, 'p.jfluid'))
+  const listeners = process.listenerCount('SIGINT')
+  const ran = await inProcess(...args)
+  expect(ran).toEqual(await jfluid(...args))
+  expect(process.listenerCount('SIGINT')).toBe(listeners)
+})
+
+it('runs in another directory, and with another environment', async () => {
+  await writeProfile(profileOf('main 1x 5ns'), join(directory, 'q.jfluid'))
+  const before = [process.cwd(), process.env.NO_COLOR, process.stdout]
+  const ran = await inProcessIn({ cwd: directory, env: { FORCE_COLOR: '1' } }, 'report', 'q.jfluid')
+  expect(ran.code).toBe(0)
+  expect(ran.stdout).toContain('\x1b[')
+  expect([process.cwd(), process.env.FORCE_COLOR, process.stdout]).toEqual(before)
+})
+
+it('refuses what it cannot capture', async () => {
+  const file = join(directory, 'r.jfluid')
+  await writeProfile(profileOf('main 1x 5ns'), file)
+  await expect(inProcess('export', file, '--format', 'csv')).rejects.toThrow(
+    /csv needs a process of its own, for the descriptor of stdout$/,
+  )
+})
+
+it('refuses two at a time', async () => {
+  const first = inProcess('man')
+  await expect(inProcess('man')).rejects.toThrow('two commands at a time')
+  expect((await first).code).toBe(0)
+})
