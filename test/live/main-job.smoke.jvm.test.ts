@@ -67,7 +67,7 @@ forEachJdk((jdk) => {
     for (const line of ['run', 'expect', 'quit']) p.send(line)
     expect((await p.exit).code, p.stderr()).toBe(0)
     const { merged, instrumentation } = await readProfileJson(file)
-    expect(lines(callsByPath(merged))).toEqual(lines(parseExpectation(p.stdout())))
+    expect(lines(callsByPath(merged)), p.stderr()).toEqual(lines(parseExpectation(p.stdout())))
     expect(instrumentation.gaps).toBe(0)
     expect(sumsAreExact(merged)).toBe(true)
   })
