@@ -62,7 +62,7 @@ export interface SlowState {
 export function slowStateOf(
   slow: SlowCalls,
   want: SlowWant,
-  { nowTicks: _, errors: __, ...options }: SnapshotOptions,
+  { nowTicks: _, ...options }: SnapshotOptions,
   alive: () => void,
   between: () => void,
 ): SlowState {

@@ -21,7 +21,6 @@ import {
   VIRTUAL_TOP,
 } from './nodes.ts'
 import type { Tree } from './tree.ts'
-import { errorColumns, type RootErrors } from './uncertainty.ts'
 import { withWaits } from './waits.ts'
 
 export interface SnapshotOptions {
@@ -31,8 +30,6 @@ export interface SnapshotOptions {
   readonly nsPerTick: number
   /** Charges open frames up to now, in the snapshot only. */
   readonly nowTicks?: number
-  /** If given, the trees of times say what they may be wrong by. */
-  readonly errors?: RootErrors
   /** Of allocations: one of so many was recorded. Default: all. */
   readonly every?: number
   /** Default: true. A live view needs only the thread it shows. */
@@ -467,14 +464,13 @@ function timeTree(
   if (forest.alive !== null)
     return { ...tree, metrics: { ...tree.metrics, ...aliveColumns(forest, tree, place, shown) } }
   alive()
-  const folds = folded && {
+  if (folded === undefined) return tree
+  const folds = {
     extrapolatedCalls: extraCalls,
     countedCalls,
     folded: Float64Array.from(tree.method, (it) => folded.get(it) ?? 0),
   }
-  const errors = options.errors && errorColumns(tree, callsOut, options.errors, nsPerTick)
-  if (folds === undefined && errors === undefined) return tree
-  return { ...tree, metrics: { ...tree.metrics, ...errors, ...folds } }
+  return { ...tree, metrics: { ...tree.metrics, ...folds } }
 }
 
 function aliveColumns({ alive }: Forest, { count }: Tree, place: Int32Array, shown: Uint8Array) {

@@ -25,8 +25,7 @@ export interface Tree {
    * compensated net time (may be negative); `totalNs` selfNs of the whole subtree, so children and
    * self make the parent; `measuredNs` net time before compensation;
    * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition
-   * had settled. Where waiting is told apart, those of waits.ts as well. With error bars also
-   * `selfErrorNs` and `errorNs`, what selfNs and totalNs may be wrong by, -1 where that was not measured.
+   * had settled. Where waiting is told apart, those of waits.ts as well.
    * With a budget also `countedCalls`, calls that were only counted, `extrapolatedCalls`, calls that were not even that
    * as the method had no probes, and `folded`, which of them it is now (folds.ts).
    */

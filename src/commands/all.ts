@@ -89,8 +89,6 @@ export function checkAll(
     ['--push', flags.push !== undefined, 'what is handed over is profiles of one JVM each', LATER],
     ['--reproducible', flags.reproducible === true, 'a profile that can be had again is that of one JVM'],
     ['--call-sites', flags.callSites === true, 'call sites are not added up'],
-    ['--error-bars', flags.errorBars === true, 'error bars are not added up'],
-    ['--proof', flags.proof === true, 'how long a root took before and after is told of one JVM'],
     ['--max-overhead', flags.maxOverhead !== undefined, 'each JVM would lose other probes'],
     ['--slow', flags.slow !== undefined, 'what is slow in one JVM need not be so in another'],
     ['--trace', flags.trace !== undefined, 'what is traced is the calls of one JVM'],

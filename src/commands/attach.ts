@@ -16,7 +16,7 @@ import { outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import { addressOf } from './remote-session.ts'
 import { say } from './say.ts'
-import { endingSignals, type StopSignal, stopSignal } from './signals.ts'
+import { endingSignals, stopSignal } from './signals.ts'
 import { checkWait, type WaitFlags } from './wait-for.ts'
 import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
@@ -96,7 +96,7 @@ export async function view(
   // before the target has its code back.
   const stop = stopSignal(signals)
   try {
-    return await shown(session, screen, place, onLeft, stop)
+    return await shown(session, screen, place, onLeft)
   } finally {
     stop.dispose()
   }
@@ -107,7 +107,6 @@ async function shown(
   screen: Screen,
   place: ProfilePlace | null,
   onLeft: () => void,
-  stop: StopSignal,
 ): Promise<Leave> {
   let left: Leave
   const out = place?.path ?? null
@@ -121,7 +120,7 @@ async function shown(
   }
   onLeft()
   await place?.release()
-  const finishing = finish(session, say, stop)
+  const finishing = finish(session)
   const { profile, report } = await (place === null ? finishing : place.orAutosaved(finishing))
   // Before anything is said: whoever reads us may have gone.
   await place?.keep(profile)

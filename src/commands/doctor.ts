@@ -10,7 +10,7 @@ import { attachDoor } from '../session/doors/door.ts'
 import { type ReachOptions, type RootReach, reachOfRoots } from '../session/roots/root-reach.ts'
 import { createProgress } from '../tui/progress.ts'
 import { describeRoots } from './matches.ts'
-import { DEFAULT_LOOK_AHEAD, type JdwpFlag, type SessionFlags, sessionOptions } from './options.ts'
+import { type JdwpFlag, type SessionFlags, sessionOptions } from './options.ts'
 import { targetOf } from './target.ts'
 import { JdwpOrPid } from './way-in.ts'
 
@@ -33,9 +33,7 @@ export async function doctor(
 ): Promise<number> {
   if (flags.jdwp !== undefined && pidText !== undefined) throw new JdwpOrPid(pidText)
   const hasRoot = flags.root !== undefined && flags.root.length > 0
-  const options = hasRoot
-    ? sessionOptions({ ...flags, scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD })
-    : undefined // a root that cannot be read is told before anything is looked at
+  const options = hasRoot ? sessionOptions({ ...flags, scheme: 'b' }) : undefined // a root that cannot be read is told before anything is looked at
   if (flags.jdwp !== undefined) return await doctorOverPort(flags.jdwp, options, flags.json === true, print)
   const pid = await targetOf(pidText)
   const examination = examine(pid)

@@ -7,31 +7,16 @@ import { inOneLine } from '../reveal/errors.ts'
 import type { Session, SessionStatus } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import { filterText } from './outcome.ts'
-import type { StopSignal } from './signals.ts'
 
 export interface Finished {
   readonly profile: Profile
   readonly report: DetachReport | null
 }
 
-/**
- * Detaches and returns the finished profile; the recorder is let go of whatever happens.
- *
- * @param tell  what we wait for, if we do
- * @param stop  the next signal ends that wait, and not us
- */
-export async function finish(
-  session: Session,
-  tell: (line: string) => void = () => {},
-  stop?: StopSignal,
-): Promise<Finished> {
-  if (session.mayTakeLong) {
-    tell('timing the roots without the probes of what they call, up to 2 s; Ctrl-C skips it')
-    stop?.instead(() => session.hurry())
-  }
+/** Detaches and returns the finished profile; the recorder is let go of whatever happens. */
+export async function finish(session: Session): Promise<Finished> {
   try {
     const report = await session.detach()
-    stop?.instead(null)
     const profile = await session.profile()
     const warnings = [...profile.warnings, ...(await silence(session, profile)), ...idleFilters(session)]
     return { profile: { ...profile, warnings }, report }
@@ -78,11 +63,6 @@ export function tellMessages(session: Pick<Session, 'status'>, tell: (line: stri
     const status = await session.status().catch(() => null)
     isAsking = false
     if (status === null || status.phase === 'ended') return
-    // Not before the calls are recorded again.
-    if (status.rounds > 0 && !status.isBare && !told.has('rounds')) {
-      told.add('rounds')
-      tell('roots have been timed by themselves: error bars are known')
-    }
     narrowed = tellNarrowed(status, narrowed, tell)
     for (const note of status.notes) {
       if (told.has(note)) continue

@@ -11,7 +11,7 @@ import { readProfile } from '../profile/file.ts'
 import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean, count, plural } from '../profile/text.ts'
-import { DEFAULT_LOOK_AHEAD, type SessionFlags } from './options.ts'
+import type { SessionFlags } from './options.ts'
 import { run } from './run.ts'
 
 export interface GateFlags {
@@ -94,7 +94,7 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
       throw new NotComparable(`the baseline was counted by an analysis of its own, ${blocks}`, hint)
     }
     const flags: SessionFlags = {
-      ...{ root: roots, scheme, mode, lookAhead: selection?.lookAhead ?? DEFAULT_LOOK_AHEAD },
+      ...{ root: roots, scheme, mode },
       ...(mode === 'bytecodes' && blocks !== undefined && { bba: blocks }),
       ...(selection !== undefined && {
         ...{ include: selection.include, exclude: selection.exclude, jdk: selection.jdk },

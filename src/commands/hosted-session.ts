@@ -95,12 +95,6 @@ export class HostedSession implements Hosted {
       const session = await this.#session()
       return this.#keep(encodeProfile(await session.profileSoFar(String(why))))
     },
-    'takes long': async () => (await this.#session()).mayTakeLong,
-    hurry: async () => {
-      const session = await this.#session()
-      session.hurry()
-      return null
-    },
     finish: async () => {
       const session = await this.#session()
       const { profile, report } = await this.#finish(session)

@@ -58,7 +58,6 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
       waitPercent: Math.max(0, waitPercent),
       elapsedMs: s.elapsedMs,
       phase: s.phase,
-      isBare: s.isBare,
       ...(s.overhead === undefined ? {} : { overhead: s.overhead }),
       ...(s.message === null ? {} : { message: s.message }),
       warnings: [...s.warnings, ...skippedWarnings(s.skipped)],

@@ -10,6 +10,7 @@ import type { DebuggerAddress } from '../session/doors/debugger-port.ts'
 import type { SessionOptions } from '../session/session-options.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { OnlyForSamples, parseEvery, RandomTime, SamplesFollowNobody } from './every.ts'
+import { withRemovedOptions } from './removed-options.ts'
 import { checkTrace, traceCount } from './trace-options.ts'
 import { SAMPLERS } from './whole-jvm-options.ts'
 
@@ -55,12 +56,12 @@ export class AliveDiffers extends JfluidError {
   }
 }
 
-export class RareNeedsLookAhead extends JfluidError {
+export class RareNeedsSchemeB extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Leave --rare out, or take --scheme b with a --look-ahead above 0.'
-  constructor(option: string) {
+  readonly hint = 'Leave one of the two out.'
+  constructor() {
     super(
-      `--rare watch chooses among the methods that scheme B looks ahead to, and does not go with ${option}`,
+      '--rare watch chooses among the methods that scheme B looks ahead to, and does not go with --scheme a',
     )
   }
 }
@@ -121,40 +122,6 @@ export class SlowIsNoTime extends JfluidError {
   }
 }
 
-export class ErrorBarsNeedTimes extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Leave --error-bars out, or --mode.'
-  constructor(mode: Mode) {
-    super(`error bars are for the times of --mode exact, not for --mode ${mode}`)
-  }
-}
-
-export class ProofNeedsTimes extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Leave --proof out, or take --mode exact or locks.'
-  constructor(mode: Mode) {
-    super(`--proof times the roots before and after, and --mode ${mode} measures no time`)
-  }
-}
-
-export class ProofNotWith extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Leave one of the two out.'
-  constructor() {
-    super(
-      '--proof does not go with --rare watch: taking probes out looks like the first calls that are watched for',
-    )
-  }
-}
-
-export class ErrorBarsNotWith extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Leave one of the two out.'
-  constructor(option: string, why: string) {
-    super(`--error-bars does not go with ${option}: ${why}`)
-  }
-}
-
 /** What says how calls are followed has no meaning where none are. */
 export class RegionStandsAlone extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -192,7 +159,6 @@ export interface SessionFlags {
   readonly include?: readonly string[]
   readonly exclude?: readonly string[]
   readonly jdk?: boolean
-  readonly lookAhead: number
   readonly followThreads?: boolean
   readonly rare?: 'arm' | 'watch'
   readonly mode?: Mode
@@ -201,8 +167,6 @@ export interface SessionFlags {
   readonly reproducible?: boolean
   readonly profiler?: string
   readonly every?: string
-  readonly errorBars?: boolean
-  readonly proof?: boolean
   readonly callSites?: boolean
   readonly random?: number
   readonly sampler?: string
@@ -227,7 +191,6 @@ export const MOST_EVERY = 999_999
 const DEFAULT_EVERY = '1ms'
 /** As in Komorium's evaluation: programs are periodic, too. */
 const DEFAULT_RANDOM = 100
-export const DEFAULT_LOOK_AHEAD = 32
 /** A place in the target for each object that is looked after, and there are 65,536. */
 const LIVENESS_EVERY = 100
 
@@ -267,7 +230,7 @@ export function withRootFlags(command: Command): Command {
 
 /** Adds the options that say what is profiled. */
 export function withSessionFlags(command: Command): Command {
-  return command
+  return withRemovedOptions(command)
     .option(
       '-r, --root <method>',
       'root of the call subgraph, Class.method or Class.method(descriptor); repeatable',
@@ -323,12 +286,6 @@ export function withSessionFlags(command: Command): Command {
     .option('--exclude <pattern>', 'no classes that match; repeatable', collect)
     .option('--jdk', 'instrument JDK classes too')
     .option(
-      '--look-ahead <n>',
-      'methods a first invocation may add beyond its direct callees',
-      count,
-      DEFAULT_LOOK_AHEAD,
-    )
-    .option(
       '--rare <arm|watch>',
       'methods that have run seldom or never: probes in case they run, or only once they have',
       rare,
@@ -337,14 +294,6 @@ export function withSessionFlags(command: Command): Command {
     .option(
       '--profiler <jar>',
       'a profiling agent of your own, called by the threads of the JVM: for --mode bytecodes',
-    )
-    .option(
-      '--error-bars',
-      'say how sure each time is: now and then, for up to 2 s, roots are timed with nothing else instrumented',
-    )
-    .option(
-      '--proof',
-      'time the root before anything else has probes, and after: for up to 1.5 s each, and a redefinition each',
     )
     .option(
       '--max-overhead <percent>',
@@ -433,8 +382,8 @@ export function count(value: string): number {
 /**
  * All options, with the block analysis that --bba names.
  *
- * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, RareNeedsLookAhead, WaitsNeedTime,
- * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, ErrorBarsNeedTimes, ErrorBarsNotWith, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, ProofNeedsTimes, ProofNotWith, BadAnalysis, BadInterval, OnlyForSamples
+ * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, RareNeedsSchemeB, WaitsNeedTime,
+ * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
@@ -449,36 +398,11 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
   }
   if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
   if (flags.reproducible && flags.liveness) throw new AliveDiffers()
-  if (options.rare === 'watch') {
-    if (options.scheme === 'a') throw new RareNeedsLookAhead('--scheme a')
-    if (options.lookAhead === 0) throw new RareNeedsLookAhead('--look-ahead 0')
-  }
+  if (options.rare === 'watch' && options.scheme === 'a') throw new RareNeedsSchemeB()
   if (flags.profiler !== undefined) {
     const counts = options.mode === 'bytecodes' || options.sampling?.unit === 'bytecodes'
     if (!counts) throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
     if (options.followThreads) throw new ProfilerFollowsNobody()
-  }
-  if (options.errorBars) {
-    if (options.mode !== 'exact') throw new ErrorBarsNeedTimes(options.mode ?? 'exact')
-    if (options.followThreads) {
-      throw new ErrorBarsNotWith(
-        '--follow-threads',
-        'what a root takes is then the time of other threads, too',
-      )
-    }
-    if (options.callSites) {
-      throw new ErrorBarsNotWith('--call-sites', 'what a root takes by itself is told by method')
-    }
-    if (options.rare === 'watch') {
-      throw new ErrorBarsNotWith(
-        '--rare watch',
-        'taking probes out and back in looks like the first calls that are watched for',
-      )
-    }
-  }
-  if (options.proof) {
-    if (!isTimed(mode)) throw new ProofNeedsTimes(mode)
-    if (options.rare === 'watch') throw new ProofNotWith()
   }
   if (options.maxOverhead !== undefined) checkBudget(options)
   checkTrace(options)
@@ -497,7 +421,7 @@ function checkSlow(threshold: 'p99' | number, mode: Mode): void {
 
 /** @throws BudgetNeedsTimes, BudgetNotWith */
 function checkBudget(options: SessionOptions): void {
-  const { mode = 'exact', waits, errorBars, followThreads, rare, callSites } = options
+  const { mode = 'exact', waits, followThreads, rare, callSites } = options
   if (mode !== 'exact') throw new BudgetNeedsTimes(mode)
   if (waits) throw new BudgetNotWith('--waits', 'a method without probes would not tell that it waits')
   if (followThreads) {
@@ -511,12 +435,6 @@ function checkBudget(options: SessionOptions): void {
   }
   if (callSites)
     throw new BudgetNotWith('--call-sites', 'a method without probes does not tell where it calls')
-  if (errorBars) {
-    throw new BudgetNotWith(
-      '--error-bars',
-      'it compares calls with and without probes, which must not change',
-    )
-  }
 }
 
 /**
@@ -547,8 +465,6 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--every', flags.every !== undefined],
     ['--sampler', flags.sampler !== undefined],
     ['--random', flags.random !== undefined],
-    ['--error-bars', flags.errorBars === true],
-    ['--proof', flags.proof === true],
     ['--max-overhead', flags.maxOverhead !== undefined],
     ['--slow', flags.slow !== undefined],
     ['--call-sites', flags.callSites === true],
@@ -557,7 +473,6 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--include', flags.include !== undefined],
     ['--exclude', flags.exclude !== undefined],
     ['--jdk', flags.jdk === true],
-    ['--look-ahead', flags.lookAhead !== DEFAULT_LOOK_AHEAD],
     ['--rare watch', flags.rare === 'watch'],
     ['--profiler', flags.profiler !== undefined],
     ['--reproducible', flags.reproducible === true],
@@ -571,7 +486,7 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
   if (wrong.length > 0) throw new RegionStandsAlone(wrong)
   const regions = texts.map(parseRegion)
   return {
-    ...{ scheme: 'b', lookAhead: 0, include: [], exclude: [], jdk: false, mode: 'exact' },
+    ...{ scheme: 'b', include: [], exclude: [], jdk: false, mode: 'exact' },
     roots: regions.map((it) => it.method),
     regions,
   }
@@ -586,13 +501,10 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
     include: (flags.include ?? []).map((p) => parseClassPattern('include', p)),
     exclude: (flags.exclude ?? []).map((p) => parseClassPattern('exclude', p)),
     jdk: flags.jdk === true,
-    lookAhead: flags.lookAhead,
     followThreads: flags.followThreads === true,
     rare: flags.rare ?? 'arm',
     mode: flags.mode ?? 'exact',
     waits: flags.waits === true,
-    ...(flags.errorBars === true && { errorBars: true }),
-    ...(flags.proof === true && { proof: true }),
     ...(flags.sampleEvery !== undefined && { sampleEvery: flags.sampleEvery }),
     ...(flags.maxOverhead !== undefined && { maxOverhead: flags.maxOverhead }),
     ...(flags.slow !== undefined && { slow: flags.slow }),

@@ -103,7 +103,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     progress.phase(`ending: ${why}`)
     await stream?.stop()
     await place.release()
-    const { profile, report } = await place.orAutosaved(finish(session, (line) => progress.phase(line), stop))
+    const { profile, report } = await place.orAutosaved(finish(session))
     progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
     const put = await place.put(profile, (text) => progress.phase(text), stop)

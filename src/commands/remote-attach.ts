@@ -62,7 +62,7 @@ async function shown(
       screen.destroy()
     }
     await place?.release()
-    const finishing = left(session, stop, say)
+    const finishing = left(session, say)
     const { profile, described } = await (place === null ? finishing : place.orAutosaved(finishing))
     await place?.keep(profile)
     await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))

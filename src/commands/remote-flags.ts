@@ -48,7 +48,6 @@ const RULES: { readonly [name in keyof Required<SessionFlags>]: Rule } = {
   include: texts,
   exclude: texts,
   jdk: flag,
-  lookAhead: whole(0, MOST_COUNT),
   followThreads: flag,
   rare: oneOf(['arm', 'watch']),
   mode: oneOf(MODES),
@@ -57,8 +56,6 @@ const RULES: { readonly [name in keyof Required<SessionFlags>]: Rule } = {
   reproducible: flag,
   profiler: text,
   every: text,
-  errorBars: flag,
-  proof: flag,
   callSites: flag,
   random: whole(0, MOST_COUNT),
   sampler: oneOf(SAMPLERS),
@@ -84,7 +81,6 @@ export function flagsFromAfar(sent: Readonly<Record<string, unknown>>): SessionF
     if (!isRight(value)) throw new Malformed(`an option ${name} that is none`)
     flags[name] = value
   }
-  if (flags.scheme === undefined || flags.lookAhead === undefined)
-    throw new Malformed('options without scheme and look-ahead')
+  if (flags.scheme === undefined) throw new Malformed('options without a scheme')
   return flags as unknown as SessionFlags
 }

@@ -64,7 +64,7 @@ async function recordStarted(
   quiet()
   progress.phase(`ending: ${why}`)
   await place.release()
-  const { profile, described } = await place.orAutosaved(left(session, stop, (text) => progress.phase(text)))
+  const { profile, described } = await place.orAutosaved(left(session, (text) => progress.phase(text)))
   progress.done(described)
   for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
   const put = await place.put(profile, (text) => progress.phase(text), stop)
@@ -103,22 +103,16 @@ function lostText({ lostForMs, problem, where }: RemoteSession): string | null {
   return `reconnecting by ${where}, for ${Math.round(lostForMs / 1000)} s${why}`
 }
 
-/** Leaves the target; the next signal does not wait for its roots to be timed. Where a connection is waited for, that is told. */
+/** Leaves the target. Where a connection is waited for, that is told. */
 export async function left(
   session: RemoteSession,
-  stop: ReturnType<typeof stopSignal>,
   tell: (line: string) => void,
 ): Promise<Awaited<ReturnType<RemoteSession['finish']>>> {
   const quiet = tellOfLink(session, tell)
   try {
-    if (await session.mayTakeLong) {
-      tell('timing the roots without the probes of what they call, up to 2 s; Ctrl-C skips it')
-      stop.instead(() => session.hurry())
-    }
     return await session.finish()
   } finally {
     quiet()
-    stop.instead(null)
   }
 }
 

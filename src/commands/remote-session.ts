@@ -185,15 +185,6 @@ export class RemoteSession implements Saved {
     return bytes === null ? null : await keep(await this.#profile(BEFORE, bytes, PIECES_AT_ONCE))
   }
 
-  get mayTakeLong(): Promise<boolean> {
-    if (this.#finishing !== undefined) return Promise.resolve(false)
-    return this.#caller.ask('takes long').then((it) => it === true)
-  }
-
-  hurry(): void {
-    this.#caller.ask('hurry').catch(() => {}) // the end itself says what is wrong
-  }
-
   /** The target is left there, and all that was recorded comes over. */
   finish(): Promise<Finished> {
     this.#finishing ??= this.#finish()

@@ -4,7 +4,7 @@ import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Sampling } from '../profile/profile.ts'
 import { parseRoot, type RootPattern } from '../reveal/patterns.ts'
 import { parseEvery } from './every.ts'
-import { DEFAULT_LOOK_AHEAD, type SessionFlags } from './options.ts'
+import type { SessionFlags } from './options.ts'
 
 export type SamplerName = Exclude<Sampling['by'], 'probes'>
 
@@ -62,14 +62,11 @@ export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
     ['--include', flags.include !== undefined],
     ['--exclude', flags.exclude !== undefined],
     ['--jdk', flags.jdk === true],
-    ['--look-ahead', flags.lookAhead !== DEFAULT_LOOK_AHEAD],
     ['--follow-threads', flags.followThreads === true],
     ['--rare watch', flags.rare === 'watch'],
     ['--waits', flags.waits === true],
     ['--max-overhead', flags.maxOverhead !== undefined],
     ['--slow', flags.slow !== undefined],
-    ['--error-bars', flags.errorBars === true],
-    ['--proof', flags.proof === true],
     ['--call-sites', flags.callSites === true],
     ['--random', flags.random !== undefined],
     ['--sample-every', flags.sampleEvery !== undefined],

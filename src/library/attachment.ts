@@ -6,15 +6,16 @@ import { beginDebugLog } from '../base/debug-log.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { finish } from '../commands/finish.ts'
-import { commandOptions, DEFAULT_LOOK_AHEAD, parsePid, type SessionFlags } from '../commands/options.ts'
+import { commandOptions, parsePid, type SessionFlags } from '../commands/options.ts'
+import { checkRemovedOptions } from '../commands/removed-options.ts'
 import type { Profile } from '../profile/profile.ts'
 import { attachDoor } from '../session/doors/door.ts'
 import { Session, type SessionStatus } from '../session/session.ts'
 
 /**
  * As the options of `jfluid attach` are called, in camel case: `root`, `region`, `mode`, `scheme`, `include`, `exclude`, `jdk`,
- * `lookAhead`, `followThreads`, `rare`, `waits`, `bba`, `profiler`, `every`, `random`, `callSites`, `errorBars`, `proof`, `maxOverhead`
- * (a part: 0.05 is 5 %), `sampleEvery`, `liveness`.
+ * `followThreads`, `rare`, `waits`, `bba`, `profiler`, `every`, `random`, `callSites`, `maxOverhead` (a part: 0.05 is 5 %),
+ * `sampleEvery`, `liveness`.
  */
 export interface AttachOptions
   extends Partial<
@@ -65,6 +66,7 @@ const STATUS_MS = 250
  */
 export async function attach(pid: number, options: AttachOptions): Promise<Attachment> {
   beginDebugLog(process.env)
+  checkRemovedOptions(options)
   const { onPhase = () => {}, ...given } = options
   const session = await commandOptions(flagsOf(given))
   onPhase(`attaching to ${pid}`)
@@ -75,7 +77,7 @@ function flagsOf({ root, region, include, exclude, ...rest }: Omit<AttachOptions
   const lists = Object.entries({ root, region, include, exclude }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, typeof value === 'string' ? [value] : value] as const],
   )
-  return { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, ...rest, ...Object.fromEntries(lists) }
+  return { scheme: 'b', ...rest, ...Object.fromEntries(lists) }
 }
 
 export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncDisposable {

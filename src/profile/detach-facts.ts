@@ -17,8 +17,6 @@ export interface DetachFacts {
   readonly left: readonly string[]
   /** What could not be looked at. */
   readonly unseen: readonly string[]
-  /** Absent if not asked for. */
-  readonly proof?: RootProofFacts
   /** HotSpot never unloads them: those that the restored classes had made. */
   readonly lambdaClasses: number
 }
@@ -34,31 +32,12 @@ export interface CodeFacts {
   readonly unchecked: string
 }
 
-/** Calls of roots while nothing but they had probes: before the recording, and after it. */
-export interface RootProofFacts {
-  /** Most time first. */
-  readonly roots: readonly {
-    /** With its class and descriptor. */
-    readonly method: string
-    readonly beforeCalls: number
-    readonly beforeNs: number
-    readonly afterCalls: number
-    readonly afterNs: number
-    /** Two standard errors of each, together. */
-    readonly doubtNs: number
-  }[]
-  /** Why none was timed; empty if one was. */
-  readonly problem: string
-}
-
 /** Names that are told. */
 export const MOST_DIFFERENT = 20
 
 /** "restored: 42 classes original, nothing left", and what is not so. */
 export function restoredText(facts: DetachFacts): string {
-  const remains = remainsText(facts)
-  const proof = facts.proof === undefined ? '' : `, ${proofText(facts.proof)}`
-  return `restored: ${codeText(facts)}${proof}, ${remains}`
+  return `restored: ${codeText(facts)}, ${remainsText(facts)}`
 }
 
 /** Nothing is said to be left only where everything could be looked at. */
@@ -67,20 +46,6 @@ export function remainsText({ left, unseen }: Pick<DetachFacts, 'left' | 'unseen
   return unseen.length === 0
     ? 'nothing left'
     : `nothing left but for what may not be looked at: ${unseen.join(', ')}`
-}
-
-/** Of the root that took most. */
-function proofText({ roots: [root], problem }: RootProofFacts): string {
-  if (root === undefined) return `root not timed (${problem})`
-  const { beforeNs, afterNs, doubtNs } = root
-  const [before, after] = [beforeNs, afterNs].map(inItsUnit)
-  const part = Math.max(1, Math.ceil((100 * doubtNs) / Math.max(1, Math.abs(beforeNs))))
-  return `root call ${before} before, ${after} after (±${part} %)`
-}
-
-function inItsUnit(ns: number): string {
-  const [unit, of] = ns < 1e3 ? ['ns', 1] : ns < 1e6 ? ['µs', 1e3] : ns < 1e9 ? ['ms', 1e6] : ['s', 1e9]
-  return `${Number((ns / Number(of)).toPrecision(3))} ${unit}`
 }
 
 function codeText({ restoredClasses, refusedClasses, code }: DetachFacts): string {
@@ -144,26 +109,8 @@ export function readDetach(value: unknown, checks: Checks): DetachFacts {
       different: strings(code.different, 'detach.code.different'),
       unchecked: checks.string(code.unchecked, 'detach.code.unchecked'),
     },
-    ...(facts.proof !== undefined && { proof: readProof(facts.proof, checks) }),
     left: strings(facts.left, 'detach.left'),
     unseen: strings(facts.unseen, 'detach.unseen'),
     lambdaClasses: checks.count(facts.lambdaClasses, 'detach.lambdaClasses'),
-  }
-}
-
-function readProof(value: unknown, checks: Checks): RootProofFacts {
-  const proof = checks.fields(value, 'detach.proof')
-  return {
-    roots: checks.array(proof.roots, 'detach.proof.roots').map((each) => {
-      const root = checks.fields(each, 'a root of detach.proof')
-      const number = (key: string) => checks.number(root[key], `${key} of detach.proof`)
-      const calls = (key: string) => checks.count(root[key], `${key} of detach.proof`)
-      return {
-        method: checks.string(root.method, 'method of detach.proof'),
-        ...{ beforeCalls: calls('beforeCalls'), beforeNs: number('beforeNs') },
-        ...{ afterCalls: calls('afterCalls'), afterNs: number('afterNs'), doubtNs: number('doubtNs') },
-      }
-    }),
-    problem: checks.string(proof.problem, 'detach.proof.problem'),
   }
 }

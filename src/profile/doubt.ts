@@ -1,12 +1,11 @@
 // What times of methods and roots may be wrong by, so that a check of two profiles does not take noise for news.
 //
 // Probes are taken out of times, and how long they take is known to some part of a ns: each call is wrong by one half of that,
-// and its caller by the other. Where a session has compared roots with themselves (error bars) and found more, it is that.
+// and its caller by the other.
 // What is counted is not wrong; samples are a matter of chance, which their number tells.
 
 import { metricOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
-import { errorsOf } from '../cct/uncertainty.ts'
 import { methodKey, treeByKey } from './compare.ts'
 import { column, nameOf, type Profile } from './profile.ts'
 
@@ -48,14 +47,11 @@ function doubtColumns({ merged, calibration }: Profile): { self: Float64Array; t
   const inner = Math.max(LEAST_HALF_NS, innerSpreadNs)
   const outer = Math.max(LEAST_HALF_NS, outerSpreadNs)
   const calls = column(merged, 'calls')
-  const measured = errorsOf(merged)
   const { count, parent } = merged
   const self = new Float64Array(count)
   const total = new Float64Array(count)
   for (let node = count - 1; node >= 0; node--) {
     self[node]! += calls[node]! * inner
-    // Less than 0 where it is not known.
-    self[node] = Math.max(self[node]!, measured?.self[node] ?? 0)
     total[node]! += self[node]!
     const above = parent[node]!
     if (above < 0) continue

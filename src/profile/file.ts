@@ -51,7 +51,6 @@ import { bodyPieces, CODEC } from './pack.ts'
 import {
   type AllocationFacts,
   COST_OF,
-  type ErrorBarFacts,
   type HandChange,
   type JvmFacts,
   type Latency,
@@ -244,6 +243,9 @@ const MORE_COLUMNS: Partial<Readonly<Record<Mode, readonly string[]>>> = {
   alloc: ['objects', 'totalObjects'],
 }
 
+/** Columns that only earlier versions wrote, with error bars: they are not read. */
+const FORMER_COLUMNS = ['selfErrorNs', 'errorNs']
+
 type Fields = { readonly [key: string]: unknown }
 
 /** Turns what MessagePack held into a `Profile`, believing nothing. */
@@ -324,7 +326,6 @@ class Reader {
       },
       ...(all.kept !== undefined && { kept: this.#kept(all.kept) }),
       ...(all.detach !== undefined && { detach: readDetach(all.detach, this.#checks) }),
-      ...(all.errorBars !== undefined && { errorBars: this.#errorBars(all.errorBars, methodNames.length) }),
       ...(all.overhead !== undefined && { overhead: this.#overhead(all.overhead, methodNames.length) }),
       ...(all.followedTasks !== undefined && {
         followedTasks: this.#count(all.followedTasks, 'followedTasks'),
@@ -471,27 +472,6 @@ class Reader {
     }
   }
 
-  #errorBars(value: unknown, methods: number): ErrorBarFacts {
-    const facts = this.#fields(value, 'errorBars')
-    return {
-      rounds: this.#count(facts.rounds, 'errorBars.rounds'),
-      leftOutCalls: this.#count(facts.leftOutCalls, 'errorBars.leftOutCalls'),
-      roots: this.#array(facts.roots, 'errorBars.roots').map((each) => {
-        const root = this.#fields(each, 'a timed root')
-        const method = this.#count(root.method, 'the method of a timed root')
-        if (method < 1 || method >= methods) throw this.#bad('a timed root has no name')
-        return {
-          method,
-          rounds: this.#count(root.rounds, 'rounds of a timed root'),
-          bareCalls: this.#count(root.bareCalls, 'bareCalls of a timed root'),
-          bareNs: this.#number(root.bareNs, 'bareNs of a timed root'),
-          instrumentedNs: this.#number(root.instrumentedNs, 'instrumentedNs of a timed root'),
-          errorNs: this.#number(root.errorNs, 'errorNs of a timed root'),
-        }
-      }),
-    }
-  }
-
   #overhead(value: unknown, methods: number): OverheadFacts {
     const facts = this.#fields(value, 'overhead')
     return {
@@ -527,7 +507,6 @@ class Reader {
       include: this.#strings(selection.include, 'selection.include'),
       exclude: this.#strings(selection.exclude, 'selection.exclude'),
       jdk: selection.jdk === true,
-      lookAhead: this.#count(selection.lookAhead, 'selection.lookAhead'),
       rare: this.#oneOf(selection.rare, ['arm', 'watch'], 'selection.rare'),
       ...(selection.byHand !== undefined && {
         byHand: this.#array(selection.byHand, 'selection.byHand').map((each) => this.#handChange(each)),
@@ -594,6 +573,7 @@ class Reader {
     }
     const metrics: Record<string, Float64Array> = {}
     for (const [name, bytes] of Object.entries(this.#fields(fields.metrics, `metrics of ${what}`))) {
+      if (FORMER_COLUMNS.includes(name)) continue
       const column = new Float64Array(this.#numbers(bytes, count, 8, `${name} of ${what}`))
       if (!column.every(Number.isFinite)) throw this.#bad(`${name} of ${what} is not all numbers`)
       metrics[name] = column

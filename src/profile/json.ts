@@ -9,18 +9,9 @@ import { COUNTED, FOLDED, type Fold, foldAt, foldsOf, methodFolds } from '../cct
 import { costsOf, METRICS, type Metric, metricOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
-import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
 import { jsonText } from './json-text.ts'
-import {
-  allWarnings,
-  column,
-  type ErrorBarFacts,
-  nameOf,
-  type OverheadFacts,
-  type Profile,
-  rootTotal,
-} from './profile.ts'
+import { allWarnings, column, nameOf, type OverheadFacts, type Profile, rootTotal } from './profile.ts'
 import { regionFacts } from './region-report.ts'
 import { courseJson, rootCallsJson } from './root-calls.ts'
 import { slowJsonPieces } from './slow-calls.ts'
@@ -98,7 +89,6 @@ export function factsJson(profile: Profile): string {
     ...(profile.selection !== undefined && selectionJson(profile.selection)),
     openCalls: profile.openCalls ?? 0,
     events: profile.events,
-    ...(profile.errorBars !== undefined && { errorBars: errorBarsJson(profile, profile.errorBars) }),
     ...(profile.overhead !== undefined && { overhead: overheadJson(profile, profile.overhead) }),
     ...(profile.detach !== undefined && { detach: profile.detach }),
     kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },
@@ -119,14 +109,6 @@ function selectionJson({ byHand, ...selection }: NonNullable<Profile['selection'
   return { selection, ...(byHand !== undefined && { byHand }) }
 }
 
-function errorBarsJson({ methodNames }: Profile, { roots, ...facts }: ErrorBarFacts): object {
-  const named = roots.map(({ method: id, ...root }) => {
-    const { class: className, method, descriptor } = nameOf(methodNames, id)
-    return { class: className, method, descriptor, ...root }
-  })
-  return { ...facts, roots: named }
-}
-
 function overheadJson({ methodNames }: Profile, { counted, folded, ...facts }: OverheadFacts): object {
   const named = ({ method: id, callsPerSecond }: OverheadFacts['folded'][number]) => {
     const { class: className, method, descriptor } = nameOf(methodNames, id)
@@ -141,7 +123,6 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
   let separator = '\n'
   const metric = writtenMetric(profile.merged)
   const waits = waitsByMethod(profile.merged)
-  const errors = methodErrors(profile.merged)
   const folds = methodFolds(profile.merged)
   for (const { method, calls, self, total, objects } of methodsInOrder(profile.merged, metric)) {
     const name = nameOf(profile.methodNames, method)
@@ -159,7 +140,6 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
         [metric.self]: self,
         [metric.total]: total,
         ...(!isWait(name) && waits(method)),
-        ...errorsJson(errors.get(method)),
         ...foldsJson(folds.get(method)),
       })
     separator = ',\n'
@@ -201,10 +181,6 @@ function waitsByMethod(tree: Tree): (method: number) => { readonly [column: stri
     const [b, w] = [blocked!.get(method) ?? NOTHING, waited!.get(method) ?? NOTHING]
     return { blockedNs: b.self, waitedNs: w.self, totalBlockedNs: b.total, totalWaitedNs: w.total }
   }
-}
-
-function errorsJson(error: { readonly self: number; readonly total: number } | undefined): object {
-  return error === undefined || error.total < 0 ? {} : { selfErrorNs: error.self, errorNs: error.total }
 }
 
 /** Elements of the list of classes of which something was allocated, most bytes first, at most `limit`. */
@@ -288,7 +264,6 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
   const calls = column(tree, 'calls')
   const metric = writtenMetric(tree)
   const [self, total] = [column(tree, metric.self), column(tree, metric.total)]
-  const errors = errorsOf(tree)
   const folds = foldsOf(tree)
   const isMeasured = tree.metrics.measuredNs !== undefined
   const waits = tellsWaits(tree) ? WAIT_COLUMNS.map((name) => ({ name, of: column(tree, name) })) : []
@@ -309,9 +284,6 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
     }
     if (isMeasured) node += `,"measuredNs":${measured[i]!}`
     for (const { name, of } of waits) if (of[i] !== 0) node += `,"${name}":${of[i]!}`
-    if (errors !== undefined && errors.total[i]! >= 0) {
-      node += `,"selfErrorNs":${errors.self[i]!},"errorNs":${errors.total[i]!}`
-    }
     const fold = folds && foldAt(folds, i)
     if (fold !== undefined) node += `,${jsonText(foldsJson(fold)).slice(1, -1)}`
     if (warmupCalls[i] !== 0) node += `,"warmupCalls":${warmupCalls[i]!}`

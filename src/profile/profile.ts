@@ -99,7 +99,6 @@ export interface Profile {
     readonly include: readonly string[]
     readonly exclude: readonly string[]
     readonly jdk: boolean
-    readonly lookAhead: number
     readonly rare: 'arm' | 'watch'
     /** Oldest first; absent if there were none. */
     readonly byHand?: readonly HandChange[]
@@ -159,8 +158,6 @@ export interface Profile {
   readonly detach?: DetachFacts
   /** Ids of `methodNames` are of methods and the places they are called from; absent if not asked for. */
   readonly callSites?: true
-  /** Absent if not asked for. */
-  readonly errorBars?: ErrorBarFacts
   /** Absent if there was no budget. */
   readonly overhead?: OverheadFacts
   /**
@@ -214,24 +211,6 @@ export interface Latency {
   readonly p90: number
   readonly p99: number
   readonly max: number
-}
-
-/** How roots were timed while what they call had its own code. */
-export interface ErrorBarFacts {
-  readonly rounds: number
-  /** Calls of roots that are in no tree, as they came meanwhile. */
-  readonly leftOutCalls: number
-  /** Times are of one outermost call, compensated; those of the latest round. */
-  readonly roots: readonly {
-    readonly method: number
-    readonly rounds: number
-    readonly bareCalls: number
-    readonly bareNs: number
-    /** With probes, just before. */
-    readonly instrumentedNs: number
-    /** How far apart the two are, with twice the standard error of each. */
-    readonly errorNs: number
-  }[]
 }
 
 /** One method that a --region means, or lines of it. */

@@ -8,7 +8,6 @@ import { costsOf } from '../cct/metric.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
-import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { tellsWaits } from '../cct/waits.ts'
 import { COST_WORDS, type CostWords } from './cost-text.ts'
 import { hotLocks, namesOf } from './hot-locks.ts'
@@ -21,7 +20,6 @@ import {
   allWarnings,
   COST_OF,
   column,
-  type ErrorBarFacts,
   isSampledByJvm,
   isTimed,
   nameOf,
@@ -40,12 +38,10 @@ import {
   clean,
   count,
   cut,
-  msPerCall,
   narrowedText,
   pad,
   percent,
   plural,
-  plusMinus,
   right,
   shortCount,
   shortName,
@@ -278,20 +274,6 @@ function waitingText(tree: Tree): string {
   )
 }
 
-/** "Shop.work 12.411 ms a call with probes, 11.932 without: ±0.512; 84 calls left out". */
-function sureText({ methodNames }: Profile, { roots, leftOutCalls }: ErrorBarFacts): string {
-  const left = leftOutCalls > 0 ? `; ${plural(leftOutCalls, 'call')} left out meanwhile` : ''
-  if (roots.length === 0) return `not known how sure the times are${left}`
-  const [most] = roots.toSorted((a, b) => b.bareCalls - a.bareCalls)
-  const { instrumentedNs, bareNs, errorNs, method } = most!
-  const name = shortName(nameOf(methodNames, method), 40)
-  const each = (ns: number): string => msPerCall(ns, 1)
-  return (
-    `${name} ${each(instrumentedNs)} ms a call with probes, ${each(bareNs)} without: ±${each(errorNs)}` +
-    `${roots.length > 1 ? `, and ${plural(roots.length - 1, 'root')} more` : ''}${left}`
-  )
-}
-
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
 function isWholeJvm({ mode, roots }: Profile): boolean {
   return mode === 'sample' && roots.length === 0
@@ -401,7 +383,6 @@ export function reportFacts(profile: Profile): [string, string][] {
     const each = jvms === undefined ? '' : 'of each JVM what its probes cost, at most '
     const text = `${each}t_I ${sure(innerNs, innerSpreadNs)} a call, t_O ${sure(outerNs, outerSpreadNs)} a call made (clock: ${clock})`
     facts.push(['removed', text])
-    if (profile.errorBars !== undefined) facts.push(['sure', sureText(profile, profile.errorBars)])
   } else {
     facts.push(['measured', measuredText(profile)])
     if (profile.sampling !== undefined) facts.push(...samplingFacts(profile.sampling))
@@ -453,13 +434,10 @@ function regionHeader(profile: Profile, ofRoots: readonly [string, string][]): [
 /** Cells before the name. */
 const NUMBER_CELLS = 50
 
-/** What the first column may be wrong by, where that is known. */
-const ERROR_CELLS = 8
-
-const treeHeader = ({ total, self, perCall, calls }: CostWords, errors: string, share: string): string =>
-  `${right(total, 9)}${errors}${right(self, 10)}  ${share} ${right(calls, 10)}${right(perCall, 10)}  `
-const hotHeader = ({ total, self, perCall, calls }: CostWords, errors: string): string =>
-  `${right(self, 9)}${errors}${right(total, 10)}  % self ${right(calls, 10)}${right(perCall, 10)}  `
+const treeHeader = ({ total, self, perCall, calls }: CostWords, share: string): string =>
+  `${right(total, 9)}${right(self, 10)}  ${share} ${right(calls, 10)}${right(perCall, 10)}  `
+const hotHeader = ({ total, self, perCall, calls }: CostWords): string =>
+  `${right(self, 9)}${right(total, 10)}  % self ${right(calls, 10)}${right(perCall, 10)}  `
 
 const classHeader = `${right('bytes', 9)}${right('', 10)}  % self    objects${right('B each', 10)}  class`
 
@@ -509,8 +487,7 @@ function* treeSection(
   const hidden = tree.count - pruned.keptCount
   const rest = hidden > 0 ? `, ${plural(hidden, 'smaller node')} left out` : ''
   yield `\n${paint('bold', cut(title, o.width))}${paint('dim', rest)}\n`
-  const errors = errorsOf(tree) === undefined ? '' : right('±', ERROR_CELLS)
-  yield `${paint('dim', `${treeHeader(COST_WORDS[COST_OF[profile.mode]], errors, words.share)}${words.name}`)}\n`
+  yield `${paint('dim', `${treeHeader(COST_WORDS[COST_OF[profile.mode]], words.share)}${words.name}`)}\n`
   yield* treeRows(profile, tree, pruned, o.width, paint)
 }
 
@@ -524,11 +501,9 @@ function* treeRows(
   const calls = column(tree, 'calls')
   const { self, total } = costsOf(tree)
   const words = COST_WORDS[COST_OF[profile.mode]]
-  const errors = errorsOf(tree)
   const folds = foldsOf(tree)
   const names = namesOf(profile.methodNames)
-  const nameCells =
-    errors === undefined ? Math.max(16, cells - NUMBER_CELLS) : cells - NUMBER_CELLS - ERROR_CELLS
+  const nameCells = Math.max(16, cells - NUMBER_CELLS)
   // One frame a level: its nodes to show, how far we are, and the total of the root above: of all, where there is none.
   const whole = isWholeJvm(profile) ? rootTotal(tree) : -1
   const frames = [{ nodes: keptChildren(tree, -1, pruned), at: 0, rootCost: whole }]
@@ -544,7 +519,6 @@ function* treeRows(
     const fold = folds && foldAt(folds, node)
     const numbers = [
       right(words.cost(total[node]!), 9),
-      errors === undefined ? '' : right(plusMinus(errors.total[node]!), ERROR_CELLS),
       right(words.cost(self[node]!), 10),
       right(share, 8),
       right(callsText(calls[node]! + (fold?.counted ?? 0), fold?.extra), 11),
@@ -598,18 +572,14 @@ function* hotSection(
   if (shown.length === 0) return
   const title = isClasses ? 'Allocated classes, by bytes' : `Hot methods, by ${words.by}`
   yield `\n${paint('bold', title)}${paint('dim', `, ${shown.length} of ${hot.length}`)}\n`
-  const errors = errorsOf(tree) === undefined ? undefined : methodErrors(tree)
-  const header = `${hotHeader(words, errors === undefined ? '' : right('±', ERROR_CELLS))}method`
-  yield `${paint('dim', isClasses ? classHeader : header)}\n`
-  const nameCells =
-    errors === undefined ? Math.max(16, o.width - NUMBER_CELLS) : o.width - NUMBER_CELLS - ERROR_CELLS
+  yield `${paint('dim', isClasses ? classHeader : `${hotHeader(words)}method`)}\n`
+  const nameCells = Math.max(16, o.width - NUMBER_CELLS)
   const folds = methodFolds(tree)
   for (const { method, calls, self, total } of shown) {
     const fold = folds.get(method)
     const mark = MARKS[fold?.state ?? 0] ?? ''
     const numbers = [
       right(words.cost(self), 9),
-      errors === undefined ? '' : right(plusMinus(errors.get(method)?.self ?? Number.NaN), ERROR_CELLS),
       right(isClasses ? '' : words.cost(total), 10),
       right(percent(self, whole), 8),
       right(callsText(calls + (fold?.counted ?? 0), fold?.extra), 11),

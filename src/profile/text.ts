@@ -22,25 +22,6 @@ export function ms(ns: number, width = 9): string {
   return whole.length <= width ? whole : value.toExponential(1).replace('e+', 'e')
 }
 
-/**
- * What a time may be wrong by, in milliseconds, at most seven cells: two digits that count, of which the last is
- * rounded up. "-" if it was not measured.
- */
-export function plusMinus(ns: number): string {
-  if (!(ns >= 0)) return '-'
-  const value = ns / 1e6
-  for (const [below, decimals] of [
-    [0.1, 3],
-    [1, 2],
-    [10, 1],
-  ] as const) {
-    const up = Math.ceil(value * 10 ** decimals) / 10 ** decimals
-    if (up < below) return `±${up.toFixed(decimals)}`
-  }
-  const up = Math.ceil(value)
-  return up < 1e6 ? `±${up}` : `±${up.toExponential(0).replace('e+', 'e')}`
-}
-
 /** Milliseconds of one call, four digits that count, down to the nanosecond. */
 export function msPerCall(ns: number, calls: number): string {
   if (calls === 0 || !Number.isFinite(ns)) return '-'

@@ -6,7 +6,7 @@ import { UnionIds, unionOf } from '../cct/union.ts'
 import { allWarnings, type JvmFacts, nameOf, type Profile } from './profile.ts'
 
 /**
- * @param profiles  at least one, all of one mode, and without what a union of trees cannot have (`unionOf`): no error bars, no
+ * @param profiles  at least one, all of one mode, and without what a union of trees cannot have (`unionOf`): no
  *                  budget, no survivors, no call sites, no regions
  */
 export function together(profiles: readonly Profile[]): Profile {

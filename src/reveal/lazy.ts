@@ -32,6 +32,8 @@ export interface Boldness {
   readonly backlog: boolean
 }
 
+/** Methods that one of the first steps takes at most beyond the direct callees. */
+export const LOOK_AHEAD = 32
 /** Steps with nothing but what is statically bound, before a session grows bolder. */
 const CAUTIOUS_STEPS = 12
 const STEPS_A_LEVEL = 4

@@ -26,7 +26,7 @@ import { takeAll } from './eager.ts'
 import { RootNotLoaded } from './errors.ts'
 import { type FilterReport, Filters } from './filters.ts'
 import { type ClassNode, Hierarchy } from './hierarchy.ts'
-import { boldness, lookAhead, readyAmong } from './lazy.ts'
+import { type Boldness, boldness, LOOK_AHEAD, lookAhead, readyAmong } from './lazy.ts'
 import { Linker, type LoadedSite, type MethodRef } from './linker.ts'
 import { MethodIds, type MethodTarget } from './method-ids.ts'
 import { Mirrors, type RevealPort, sitesOf } from './mirror.ts'
@@ -48,8 +48,8 @@ export interface RevealOptions {
   readonly jdk: boolean
   /** Threads that are started inside the graph belong to it. */
   readonly followThreads?: boolean
-  /** Scheme B: methods to take at most, in one answer, beyond the direct callees. */
-  readonly lookAhead: number
+  /** Scheme B: methods to take at most, in one of the first answers, beyond the direct callees. LOOK_AHEAD, unless a test sets it. */
+  readonly lookAhead?: number
   /** Id of the first method; 1, unless given. */
   readonly firstId?: number
   /** Intrinsics to take all the same, as "java/lang/Foo.bar()V". */
@@ -230,7 +230,7 @@ export class Revealer {
       taken.push(...revelation.instrument)
       yield revelation
     }
-    const bold = boldness(this.#options.lookAhead, 0)
+    const bold = this.#boldness(0)
     let budget = bold.budget
     for (let at = 0; at < taken.length && budget > 0; at += METHODS_A_STEP) {
       const step = taken.slice(at, at + METHODS_A_STEP)
@@ -459,6 +459,10 @@ export class Revealer {
     return this.#past.thatRan(this.#reach.fresh.slice(before))
   }
 
+  #boldness(steps: number): Boldness {
+    return boldness(this.#options.lookAhead ?? LOOK_AHEAD, steps)
+  }
+
   /** Scheme B: a method is about to run for the first time. Its id comes back in `ready`. */
   async firstInvocation(methodId: number): Promise<Revelation> {
     const target = this.#ids.get(methodId)
@@ -472,7 +476,7 @@ export class Revealer {
         await this.#enter([target], entered)
         await this.#observeFrom(target, entered)
         const cautious = this.#past.isKnown ? KNOWING_STEPS : 0
-        const bold = boldness(this.#options.lookAhead, Math.max(0, this.#steps - cautious))
+        const bold = this.#boldness(Math.max(0, this.#steps - cautious))
         await lookAhead(this.#reach, bold, this.#backlog)
         if (this.#reach.fresh.length > 0) this.#steps++
       },

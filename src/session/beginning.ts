@@ -5,7 +5,6 @@ import { debug, some } from '../base/debug.ts'
 import { NO_PAST, type Past } from '../reveal/past.ts'
 import type { Revelation } from '../reveal/revealer.ts'
 import { handOverTasks } from './code/hand-over-points.ts'
-import { taskOf } from './code/instrumenter.ts'
 import { waitRecipe, waitTasks } from './code/wait-points.ts'
 import type { Engine } from './engine.ts'
 import type { Pulse } from './pulse.ts'
@@ -57,7 +56,7 @@ export class Beginning {
         const ahead = await this.#aheadOfRoots(rareWatch.past ?? past)
         for await (const recent of rareWatch.recent()) ahead.push(recent)
         this.#adviseWatch()
-        await installation.begin([...ahead, await this.#timed(roots)])
+        await installation.begin([...ahead, roots])
       })
       await installation.catchUp()
       await rareWatch.settle()
@@ -76,17 +75,6 @@ export class Beginning {
     return `mode ${modeOf(options)}, scheme ${options.scheme}, filters ${options.include.length} in and ${options.exclude.length} out${options.jdk ? ', with the JDK' : ''}; ${some(roots)}`
   }
 
-  /** With --proof, the roots alone get their probes, and are timed. @returns what is left to be put in */
-  async #timed(roots: Revelation): Promise<Revelation> {
-    const { installation, options, rootProof } = this.#engine
-    const own = roots.instrument.filter((it) => it.root)
-    if (rootProof === null || own.length === 0 || options.untilExit === true) return roots
-    this.#onPhase('timing the roots as they are')
-    await installation.install(own.map(taskOf), [])
-    await rootProof.timeBefore()
-    return { ...roots, instrument: roots.instrument.filter((it) => !it.root) }
-  }
-
   /** @throws RegionProblem */
   async #checkRegions({ instrument }: Revelation): Promise<void> {
     const { instrumenter, regionTable } = this.#engine
@@ -98,7 +86,7 @@ export class Beginning {
   async #leaveRareAlone(): Promise<void> {
     const { options, rareWatch, warnings } = this.#engine
     if (options.rare !== 'watch') return
-    const why = looksAhead(options) ? await rareWatch.begin() : 'it takes scheme B with a look-ahead'
+    const why = looksAhead(options) ? await rareWatch.begin() : 'it takes scheme B'
     if (why !== null) warnings.add(`--rare watch had no effect: ${why}`)
   }
 
@@ -114,7 +102,7 @@ export class Beginning {
 
   /**
    * Scheme B: what the roots call, and what is known to run behind it, goes in with the roots,
-   * while nobody waits for it. The paper's own scheme (`--look-ahead 0`) waits.
+   * while nobody waits for it.
    */
   async #aheadOfRoots(past: Past): Promise<Revelation[]> {
     const { options, revealer, turns } = this.#engine

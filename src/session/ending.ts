@@ -157,7 +157,6 @@ export class SessionEnd {
     debug.end?.(isLast ? 'detach begins' : 'detach begins, another recording follows')
     this.#pulse.stop()
     budget?.stop()
-    await this.#timeRootsAtLast(isLast)
     turns.close()
     const proof = isLast && !this.#isOver ? new Proof(this.#engine) : null
     try {
@@ -174,17 +173,6 @@ export class SessionEnd {
     debug.end?.(`the recorder has read ${isWhole ? 'all events' : 'the events that have come'}`)
     if (!isWhole) this.#noteMissing()
     return this.#report
-  }
-
-  /** What there is to do before the code goes back: it takes about two seconds, if no root has been timed before. */
-  async #timeRootsAtLast(isLast: boolean): Promise<void> {
-    const { errorBars, pid, rootProof } = this.#engine
-    const proof = isLast ? rootProof : null
-    if ((errorBars === null && proof === null) || this.#isOver) return
-    this.#span.end()
-    // What follows will tell, if the target does not answer.
-    if (errorBars !== null) await answerInTime(errorBars.finish(), pid).catch(() => {})
-    if (proof !== null && !this.#isOver) await answerInTime(proof.timeAfter(), pid).catch(() => {})
   }
 
   async #leave(proof: Proof | null): Promise<void> {
@@ -289,11 +277,9 @@ export class SessionEnd {
   }
 
   #lost(reason: string): void {
-    const { budget, errorBars, rootProof, turns } = this.#engine
+    const { budget, turns } = this.#engine
     this.#isOver = true
     turns.close()
-    errorBars?.lost()
-    rootProof?.hurry()
     budget?.stop()
     this.#span.end()
     this.#pulse.stop()

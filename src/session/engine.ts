@@ -13,7 +13,6 @@ import type { TargetClock } from './clock.ts'
 import { Budget } from './code/budget.ts'
 import { ByHand } from './code/by-hand.ts'
 import { ClassLoads } from './code/class-loads.ts'
-import { ErrorBars } from './code/error-bars.ts'
 import { Installation, type Workshop } from './code/installation.ts'
 import { Instrumenter } from './code/instrumenter.ts'
 import { nameInTarget } from './code/names-in-target.ts'
@@ -23,7 +22,6 @@ import type { OpenDoor } from './doors/door.ts'
 import { Names } from './names.ts'
 import type { Prepared } from './preparation.ts'
 import type { Recorder } from './recorder/recorder.ts'
-import { RootProof } from './root-proof.ts'
 import { RootWatch } from './roots/root-watch.ts'
 import { firstMethodOf, recipeOf, type SessionOptions, timesRoots } from './session-options.ts'
 import { TargetClasses } from './target-classes.ts'
@@ -54,9 +52,7 @@ export class Engine {
   readonly rootWatch: RootWatch
   readonly rareWatch: RareWatch
   /** Null unless asked for. */
-  readonly errorBars: ErrorBars | null
   readonly budget: Budget | null
-  readonly rootProof: RootProof | null
   readonly byHand: ByHand
   readonly names: Names
   readonly targetState = new TargetState()
@@ -98,8 +94,6 @@ export class Engine {
     const workshop: Workshop = { agent, recorder, clock, classes, turns, instrumenter, revealer }
     this.installation = new Installation(workshop)
     this.rareWatch = new RareWatch(workshop, this.installation)
-    this.errorBars =
-      options.errorBars === true ? new ErrorBars(workshop, this.installation, calibration) : null
     this.budget =
       options.maxOverhead === undefined
         ? null
@@ -109,9 +103,8 @@ export class Engine {
             { ...calibration, ticksOfCount: prepared.ticksOfCount },
             options.maxOverhead,
           )
-    this.rootProof = options.proof === true ? new RootProof(this) : null
-    const { installation, errorBars, budget } = this
-    this.byHand = new ByHand({ options, workshop, installation, errorBars, budget })
+    const { installation, budget } = this
+    this.byHand = new ByHand({ options, workshop, installation, budget })
     this.classLoads = new ClassLoads(workshop, this.installation, unanswered)
     this.rootWatch = this.#watchRoots()
     this.names = new Names(this)
@@ -143,10 +136,8 @@ export class Engine {
   }
 
   allWarnings(): string[] {
-    const ofBars = this.errorBars?.warning ?? null
     return [
       ...this.warnings,
-      ...(ofBars === null ? [] : [ofBars]),
       ...(this.budget?.warnings ?? []),
       ...(this.sites?.warnings ?? []),
       ...this.targetState.warnings,

@@ -121,7 +121,7 @@ export class Proof {
 
   /** The agent has been told to go. @returns null if the target has gone itself */
   async left(report: DetachReport): Promise<DetachFacts | null> {
-    const { agent, door, pausesKnown, process, rootProof } = this.#engine
+    const { agent, door, pausesKnown, process } = this.#engine
     const isClosed = await within(
       GONE_MS,
       agent.closed.then(() => true),
@@ -145,7 +145,6 @@ export class Proof {
       restoredClasses: report.restoredClasses,
       refusedClasses: report.refusedClasses,
       code: this.#code,
-      ...(rootProof !== null && { proof: rootProof.facts }),
       left,
       unseen: after.unseen,
       lambdaClasses: report.lambdaClasses,

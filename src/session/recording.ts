@@ -80,7 +80,7 @@ export class Recording {
   }
 
   async #begin(onPhase: (phase: string) => void): Promise<void> {
-    const { agent, budget, errorBars, recorder, rootWatch } = this.engine
+    const { agent, budget, recorder, rootWatch } = this.engine
     recorder.onScarce = () => void agent.reclaim().catch(() => {})
     this.end.listen()
     new Questions(this.engine).listen((reason) => this.end.byAgent(reason))
@@ -89,7 +89,6 @@ export class Recording {
       this.span.begin()
       this.engine.recorder.courseBegins()
     })
-    errorBars?.start()
     budget?.start()
     await rootWatch.look()
     this.pulse.start()

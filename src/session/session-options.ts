@@ -18,7 +18,7 @@ export interface SessionOptions {
   readonly blocks?: { readonly name: string; readonly analysis: BlockCounting | BlockAnalysis }
   /** With mode `exact`: waiting has rows of its own. Mode `locks` has them anyway. */
   readonly waits?: boolean
-  /** Calls of a method from different places are told apart. Not with `errorBars`. */
+  /** Calls of a method from different places are told apart. */
   readonly callSites?: boolean
   /** Of mode `sample`: when one is due. */
   readonly sampling?: Pick<Sampling, 'every' | 'unit' | 'random'>
@@ -30,13 +30,11 @@ export interface SessionOptions {
   readonly profiler?: string
   readonly scheme: 'a' | 'b'
   readonly roots: readonly RootPattern[]
-  /** Times these and records no calls; the roots are then their methods, the scheme b, the look-ahead 0. */
+  /** Times these and records no calls; the roots are then their methods, the scheme b. */
   readonly regions?: readonly RegionPattern[]
   readonly include: readonly ClassPattern[]
   readonly exclude: readonly ClassPattern[]
   readonly jdk: boolean
-  /** Methods that one first invocation may add beyond its direct callees. */
-  readonly lookAhead: number
   /** Work that is handed to other threads inside the root is part of it. */
   readonly followThreads?: boolean
   /**
@@ -44,10 +42,6 @@ export interface SessionOptions {
    * `watch`: none before they run, which costs their first calls.
    */
   readonly rare?: 'arm' | 'watch'
-  /** Roots are timed without the probes of what they call, now and then. Of exact time. */
-  readonly errorBars?: boolean
-  /** Roots are timed by themselves before anything else has probes, and after. Of times; not with `rare: 'watch'`. */
-  readonly proof?: boolean
   /** The overhead is held below that, by taking probes out of methods: 0.05 is 5 %. Of exact time. */
   readonly maxOverhead?: number
   /** So many calls of roots are kept event by event. Of exact time, without `callSites`. */
@@ -88,8 +82,8 @@ export function firstPlacedOf(options: SessionOptions): number {
   return modeOf(options) === 'alloc' ? FIRST_METHOD_BESIDE_CLASSES : firstMethodOf(options)
 }
 
-export function looksAhead({ scheme, lookAhead }: SessionOptions): boolean {
-  return scheme === 'b' && lookAhead > 0
+export function looksAhead({ regions, scheme }: SessionOptions): boolean {
+  return scheme === 'b' && regions === undefined
 }
 
 /**

@@ -7,7 +7,6 @@ import type { OverheadFacts, Profile, RegionTimes, Sampling, SkippedMethod } fro
 import { withSoundTrace } from '../profile/trace-file.ts'
 import type { TargetClock } from './clock.ts'
 import type { Budget } from './code/budget.ts'
-import type { ErrorBars } from './code/error-bars.ts'
 import type { Engine } from './engine.ts'
 import { withMadeUp } from './names.ts'
 import { collapsedWarning } from './recorder/context-bound.ts'
@@ -28,8 +27,7 @@ export interface Recorded {
 }
 
 export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
-  const { budget, byHand, clock, errorBars, facts, installation, names, options, rareWatch, targetState } =
-    engine
+  const { budget, byHand, clock, facts, installation, names, options, rareWatch, targetState } = engine
   const { snapshot, stats, regions, span, trace } = recorded
   const mode = modeOf(options)
   const openCalls = openCallsOf(options, stats)
@@ -56,7 +54,6 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
       include: options.include.map((it) => it.text),
       exclude: options.exclude.map((it) => it.text),
       jdk: options.jdk,
-      lookAhead: options.lookAhead,
       rare: options.rare ?? 'arm',
       ...(byHand.changes.length > 0 && { byHand: byHand.changes }),
     },
@@ -70,7 +67,6 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     events: { count: stats.events, waitMs: clock.toNs(stats.waitTicks) / 1e6 },
     kept: targetState.kept,
     ...(engine.sites !== null && { callSites: true as const }),
-    ...(errorBars !== null && { errorBars: errorBarFacts(errorBars, clock) }),
     ...(budget !== null && { overhead: overheadFacts(budget) }),
     ...(openCalls > 0 && { openCalls }),
     ...(options.followThreads === true && { followedTasks: stats.followed }),
@@ -157,24 +153,6 @@ function sampled(
   if (sampling?.unit === 'bytecodes') return { samples: count, bytecodes: sum }
   const ns = (ticks: number) => clock.toNs(ticks)
   return { samples: count, latencyNs: { p50: ns(p50), p90: ns(p90), p99: ns(p99), max: ns(max) } }
-}
-
-function errorBarFacts(
-  { rounds, leftOut, roots }: ErrorBars,
-  clock: TargetClock,
-): NonNullable<Profile['errorBars']> {
-  return {
-    rounds,
-    leftOutCalls: leftOut,
-    roots: roots.map((it) => ({
-      method: it.method,
-      rounds: it.rounds,
-      bareCalls: it.bareCalls,
-      bareNs: clock.toNs(it.bareTicks),
-      instrumentedNs: clock.toNs(it.instrumentedTicks),
-      errorNs: clock.toNs(it.errorTicks),
-    })),
-  }
 }
 
 function overheadFacts({ budget, windows, counted, folded, changes, above }: Budget): OverheadFacts {

@@ -32,10 +32,6 @@ export interface SessionStatus {
   readonly events: number
   readonly waitMs: number
   readonly elapsedMs: number
-  /** With error bars: whether roots are timed by themselves now, and nothing is recorded. */
-  readonly isBare: boolean
-  /** How often roots have been timed. */
-  readonly rounds: number
   /** With a budget: what the latest second or so cost, as a part, and how many methods are folded. */
   readonly overhead?: {
     readonly part: number
@@ -299,7 +295,7 @@ export class Session {
 
   async status(): Promise<SessionStatus> {
     const { end, engine, pulse, span } = this.#recording
-    const { budget, clock, errorBars, recorder, revealer, rootWatch } = engine
+    const { budget, clock, recorder, revealer, rootWatch } = engine
     const stats = await recorder.stats()
     const { armed } = rootWatch
     const notes = [...rootWatch.notes, ...(pulse.note === null ? [] : [pulse.note])]
@@ -319,8 +315,6 @@ export class Session {
       events: stats.events,
       waitMs: clock.toNs(stats.waitTicks) / 1e6,
       elapsedMs: span.durationMs,
-      isBare: errorBars?.isBare === true,
-      rounds: errorBars?.rounds ?? 0,
       ...(budget !== null && { overhead: overheadNow(budget) }),
       message: waits ? notes.join('; ') || nothing : null,
       notes,
@@ -335,7 +329,7 @@ export class Session {
   }
 
   async #snapshotOf({ engine, span }: Recording, perThread: boolean, slow?: SlowWant): Promise<Snapshot> {
-    const { calibration, clock, errorBars, names, options, recorder, targetState } = engine
+    const { calibration, clock, names, options, recorder, targetState } = engine
     const snapshot = await recorder.snapshot({
       cost: COST_OF[modeOf(options)],
       calibration,
@@ -343,7 +337,6 @@ export class Session {
       // What an open frame has executed since its last event is not known.
       ...(tellsTime(options) && { nowTicks: span.latestTicks }),
       threads: targetState.threads,
-      ...(errorBars !== null && { errors: errorBars.errors }),
       perThread,
       ...(slow !== undefined && { slow }),
       firstMethod: firstMethodOf(options),
@@ -372,9 +365,8 @@ export class Session {
   reset(): void {
     const { end } = this.#recording
     if (end.isStopping || end.isOver) return
-    const { budget, byHand, clock, errorBars, options, recorder, targetState } = this.#engine
+    const { budget, byHand, clock, options, recorder, targetState } = this.#engine
     recorder.reset(tellsTime(options) ? clock.nowTicks : undefined)
-    errorBars?.reset()
     targetState.reset()
     budget?.reset()
     byHand.reset()
@@ -394,18 +386,6 @@ export class Session {
   /** What was seen of the target after `detach`; null where there was nothing to be seen any more. */
   get detachFacts(): DetachFacts | null {
     return this.#recording.end.facts
-  }
-
-  /** Whether roots are still to be timed, which keeps the end waiting. */
-  get mayTakeLong(): boolean {
-    const { errorBars, rootProof } = this.#engine
-    return (errorBars?.rounds === 0 || rootProof?.isOwed === true) && !this.#recording.end.isOver
-  }
-
-  /** Whoever ends the session will not wait for that. */
-  hurry(): void {
-    this.#engine.errorBars?.hurry()
-    this.#engine.rootProof?.hurry()
   }
 
   /**

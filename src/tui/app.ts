@@ -2,7 +2,6 @@
 
 import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Snapshot } from '../cct/tree.ts'
-import { errorsOf } from '../cct/uncertainty.ts'
 import { callCost } from '../profile/root-calls.ts'
 import { fullName, plural } from '../profile/text.ts'
 import { linesForClipboard } from './clipboard.ts'
@@ -347,11 +346,6 @@ export class LiveView extends Frame<Picture> implements Actions {
     this.model.show('tree')
     this.stand()
     this.say(`frozen: a call took ${callCost(latest.time, unit)} in ${clean(latest.thread.name)}; F goes on`)
-  }
-
-  toggleErrors(): void {
-    this.model.showsErrors = !this.model.showsErrors
-    if (errorsOf(this.model.raw) === undefined) this.say('times say how sure they are with --error-bars')
   }
 
   show(view: ViewName): void {

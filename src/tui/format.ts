@@ -12,7 +12,6 @@ export {
   msPerCall,
   pad,
   percent,
-  plusMinus,
   right,
   shortCount,
   shortName,

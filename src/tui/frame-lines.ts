@@ -147,7 +147,6 @@ function phase({ status, paused, ended }: FrameScene, doing: string): Run {
   if (ended !== undefined || status.phase === 'ended') return run('ended', 'error')
   if (isLost(status)) return run('reconnecting', 'error')
   if (paused) return run('PAUSED', 'warning')
-  if (status.isBare) return run('timing roots', 'warning')
   return run(doing, status.phase === 'recording' ? 'good' : 'warning')
 }
 

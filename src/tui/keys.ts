@@ -18,7 +18,6 @@ export interface FrameActions {
 /** What keys can do to the view of calls. */
 export interface Actions extends FrameActions {
   toggle(page: PageName): void
-  toggleErrors(): void
   show(view: ViewName): void
   toggleThreads(): void
   showCallers(): void
@@ -191,7 +190,6 @@ export const BINDINGS: readonly Binding[] = [
       on.listLeftOut(),
     ),
   ),
-  bind('E', 'E', 'with --error-bars: how sure the selected times are, or not', (on) => on.toggleErrors()),
   bind('a', 'a', 'with --liveness: what is still alive, by context', (on) => on.toggle('alive')),
   WARNINGS,
   bind('O', 'O', 'reverse the order', (on) => on.reverse()),

@@ -3,27 +3,12 @@
 // Top to bottom: two lines of status, the heads of the columns, the rows or a page, one line of detail
 // or message, one line of keys.
 
-import { costsOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
-import { errorsOf, methodErrors } from '../cct/uncertainty.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
 import { rootTotal } from '../profile/profile.ts'
 import { survivorHeader, survivorLines } from '../profile/survivors.ts'
 import { isWait } from '../profile/text.ts'
-import {
-  clean,
-  count,
-  cut,
-  ms,
-  pad,
-  percent,
-  plusMinus,
-  shortCount,
-  shortName,
-  signature,
-  width,
-  wrap,
-} from './format.ts'
+import { clean, count, cut, pad, percent, shortCount, shortName, signature, width, wrap } from './format.ts'
 import {
   BOTTOM_LINES,
   between,
@@ -89,7 +74,6 @@ function statusLines(scene: Scene): Line[] {
     run(shortCount(isFile ? status.events : status.eventsPerSecond)),
     run(isFile ? ' events  wait ' : ' events/s  wait ', 'dim'),
     run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
-    ...sureness(scene),
     ...budget(scene),
   ]
   const sampled = [
@@ -130,22 +114,6 @@ function budget({ columns, status }: Scene): Run[] {
 function narrowed(counted: number, folded: number, wide: boolean): string {
   if (counted > 0 && folded > 0 && !wide) return `, ${counted}c ${folded}f`
   return (counted > 0 ? `, ${counted} counted` : '') + (folded > 0 ? `, ${folded} folded` : '')
-}
-
-/** By how much the times of the roots that have been timed may be off. */
-function sureness({ model, unicode }: Scene): Run[] {
-  const tree = model.raw
-  const errors = errorsOf(tree)
-  if (errors === undefined || !model.showsErrors) return []
-  const { total } = costsOf(tree)
-  let time = 0
-  let error = 0
-  for (let top = 0; top < tree.count; top += tree.size[top]!) {
-    if (errors.total[top]! < 0) continue
-    time += total[top]!
-    error += errors.total[top]!
-  }
-  return time > 0 ? [run(`  ${unicode ? '±' : '+-'}${percent(error, time)} %`)] : []
 }
 
 function threadName({ model, status }: Scene): string {
@@ -277,8 +245,7 @@ function detailLine(scene: Scene): Line {
   if (method === undefined) return []
   const position = ` ${count(view.index + 1)} of ${count(view.count)} `
   const name = nameOf(method)
-  const sure = sureText(scene, method)
-  const room = columns - width(position) - width(sure) - 1
+  const room = columns - width(position) - 1
   const inFull = signature(name)
   const loader = name.loader === 'app' || name.loader === '' ? '' : `  [${clean(name.loader)}]`
   const whole = (text: string) => width(text) <= room
@@ -286,27 +253,13 @@ function detailLine(scene: Scene): Line {
   const more = from === '' ? waiterTexts(scene, method, inFull) : [inFull + from]
   const shown = more.find(whole) ?? [inFull + loader, inFull].find(whole)
   const fitting = shown ?? shortName(name, room, glyphsOf(scene).ellipsis)
-  return between([run(sure), run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
+  return between([run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
 }
 
 /** "  called in line 42 (bci 17)". */
 function calledFrom({ bci, line }: MethodName): string {
   if (bci === undefined) return ''
   return line === undefined ? `  called at bci ${bci}` : `  called in line ${line} (bci ${bci})`
-}
-
-/** " 12.411 ±0.8 ms, self 3.100 ±0.2" of the selected row. */
-function sureText({ model, unicode }: Scene, method: number): string {
-  const { tree } = model
-  const { hot, node } = model.view
-  const errors = errorsOf(tree)
-  if (errors === undefined || !model.showsErrors || (hot === undefined && node < 0)) return ''
-  const sums = hot && methodErrors(tree, method).get(method)
-  const error = sums ?? { self: errors.self[node] ?? -1, total: errors.total[node] ?? -1 }
-  if (error.total < 0) return ` ${unicode ? '±' : '+-'} not measured yet `
-  const { self, total } = costsOf(tree)
-  const text = ` ${ms(hot?.total ?? total[node]!)} ${plusMinus(error.total)} ms, self ${ms(hot?.self ?? self[node]!)} ${plusMinus(error.self)} `
-  return unicode ? text : text.replaceAll('±', '+-')
 }
 
 /** Of a row of hot locks, the longest first: which methods waited, and how much of the time each. */

@@ -34,8 +34,6 @@ export interface LiveStatus {
     /** ISO 8601, when recording started. */
     readonly recordedAt: string
   }
-  /** With error bars: roots are timed by themselves just now, and nothing is recorded. */
-  readonly isBare?: boolean
   /** With a budget, parts of 1: what profiling cost in the latest second; and methods that are only counted, or folded. */
   readonly overhead?: {
     readonly part: number

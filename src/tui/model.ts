@@ -77,8 +77,6 @@ export class LiveModel implements Shared, ThreadChoice {
   bodyRows = 1
   columns = 80
   readonly pages = new Pages<PageName>()
-  /** Whether the selected row says how sure its times are, where that is known. */
-  showsErrors = true
   /** Thread whose tree is shown; undefined for all. */
   thread: number | undefined
   search = ''

@@ -8,7 +8,6 @@ import { bytes, count, integer, list, methodId, number, string, threadNumber } f
 import type { EventHandler, Link } from './link.ts'
 import type {
   AgentFacts,
-  BareTime,
   ClockPair,
   DetachReport,
   KeptBytes,
@@ -248,32 +247,14 @@ export class Agent {
     ready: readonly number[],
     highestId: number,
   ): Promise<RedefineResult> {
+    const classIds = new Set(bodies.map((b) => b.classId))
     const rows = bodies.map((b) => [b.classId, b.methodIndex, buffer(b.code)])
-    return await this.swap(new Set(bodies.map((b) => b.classId)), 'redefineMethods', rows, ready, highestId)
-  }
-
-  /**
-   * Gives classes their own code, but for the methods named, which keep their probes. What is installed from now on goes in
-   * with `putBack`.
-   *
-   * @param roots  by class: numbers of methods that keep their bodies
-   */
-  async takeOut(roots: ReadonlyMap<number, readonly number[]>): Promise<RedefineResult> {
-    return await this.swap(new Set(roots.keys()), 'takeOut', [...roots])
-  }
-
-  /** The bodies of these classes come back. */
-  async putBack(classIds: readonly number[]): Promise<RedefineResult> {
-    return await this.swap(new Set(classIds), 'putBack', classIds)
-  }
-
-  private async swap(classIds: ReadonlySet<number>, op: string, ...args: unknown[]): Promise<RedefineResult> {
     await this.noSwap()
-    const swap = this.link.request(op, ...args)
+    const swap = this.link.request('redefineMethods', rows, ready, highestId)
     this.swapped = swap.catch(() => {})
     this.swapping = classIds
     const timer = setTimeout(() => {
-      debug.redefine?.(`${op} takes more than ${SLOW_SWAP_MS} ms: class loads are answered first`)
+      debug.redefine?.(`a redefinition takes more than ${SLOW_SWAP_MS} ms: class loads are answered first`)
       this.slow = true
       this.onSlowSwap()
     }, SLOW_SWAP_MS)
@@ -289,7 +270,7 @@ export class Agent {
     const pause = number(v[3])
     return {
       classes: classIds.size,
-      methods: op === 'redefineMethods' ? list(args[0]).length : 0,
+      methods: rows.length,
       refused: list(v[0]).map((row) => {
         const [classId, reason] = list(row)
         return { classId: count(classId), reason: string(reason) }
@@ -339,28 +320,6 @@ export class Agent {
   /** What a call costs that is only counted, in ticks. */
   async calibrateCounts(ms: number): Promise<number> {
     return number(await this.request('calibrateCounts', ms))
-  }
-
-  /** From now on roots are not recorded, but timed by themselves. Threads inside the graph stay in it until they leave. */
-  async closeRoots(): Promise<void> {
-    await this.request('closeRoots')
-  }
-
-  async openRoots(): Promise<void> {
-    await this.request('openRoots')
-  }
-
-  /** Threads inside the graph; one in a slow path may be overlooked. */
-  async inside(): Promise<number> {
-    return number(await this.request('inside'))
-  }
-
-  /** Of outermost calls of roots that have begun and ended while roots were closed, since the session began. */
-  async bareTimes(): Promise<BareTime[]> {
-    return list(await this.link.request('bareTimes')).map((row) => {
-      const [method, calls, ticks] = list(row)
-      return { method: methodId(method), calls: count(calls), ticks: number(ticks) }
-    })
   }
 
   /** Regions are timed, and nothing else: calibrates for that. `session` is what the probes carry. */

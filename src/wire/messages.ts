@@ -25,12 +25,6 @@
 //   go                   → nil                  roots are recorded; main() begins, where the JVM was started by us
 //   calibrate ms         → [t_I, t_O, spread of t_I, of t_O] in ticks
 //   calibrateCounts ms   → ticks of a call that is only counted
-//   closeRoots           → nil                  calls of roots are not recorded, but timed by themselves
-//   openRoots            → nil                  the other way round
-//   inside               → threads in the graph
-//   takeOut [[class, [method that keeps its body, …]], …]  → as redefineMethods; their own code for all others
-//   putBack [class, …]   → as redefineMethods
-//   bareTimes            → [[root, calls, ticks], …]      since the session began, while roots were closed
 //   timeRegions ms       → [number of the session, for its probes, t_I, t_O in ticks]
 //   status               → [[ticks, nanos, width], [[number, tid, name, virtual], …], gaps, heap bytes,
 //                           [[class, …], [loader, …]],   unloaded since the last call; no row follows
@@ -89,13 +83,6 @@ export interface ClockPair {
   readonly ticks: number
   readonly nanos: number
   readonly width: number
-}
-
-/** Outermost calls of one root while nothing else had probes. */
-export interface BareTime {
-  readonly method: number
-  readonly calls: number
-  readonly ticks: number
 }
 
 /** Bytes that the agent keeps in the target for the session, by its own count. */

@@ -52,11 +52,9 @@ async function onJdk(jdk) {
     await java.line(/^ready/)
     const reference = {}
     const bare = {}
-    const bareRare = {}
     for (const threads of THREADS) {
       bare[threads] = await measure('root', threads, 'bare, before attach')
       reference[threads] = [await measure('reference', threads, 'reference, before attach')]
-      bareRare[threads] = await measure('unreached', threads, 'bare, method not reached')
     }
     await measure('nanotime', 1, 'reference with nanoTime')
     session = await startSession(java.pid, ROOT)
@@ -70,24 +68,23 @@ async function onJdk(jdk) {
       outside[threads] = await measure('outside', threads, 'instrumented, thread never inside')
       await measure('known', threads, 'instrumented, thread was inside')
     }
+    // The root has been called, rare() has probes, and what it calls has none: rare() has not run before, so it was not compiled.
+    const unreached = {}
+    for (const threads of THREADS)
+      unreached[threads] = await measure('unreached', threads, 'not reached, with its check')
+    const { instrumentedMethods, calledMethods } = await session.status()
+    console.log(`  ${instrumentedMethods} methods with probes, ${calledMethods} called`)
     const stop = session
     session = undefined
     const report = await stop.detach()
     const { calibration, events } = await stop.profile()
     await stop.close()
-    // Without look-ahead: the root has been called, rare() has probes, and what it calls has none.
-    session = await startSession(java.pid, ROOT, 0)
-    await measure('root', 1, 'look-ahead 0, inside')
-    const unreached = {}
-    for (const threads of THREADS)
-      unreached[threads] = await measure('unreached', threads, 'not reached, with its check')
-    const { instrumentedMethods, calledMethods } = await session.status()
-    await session.detach()
-    await session.close()
-    session = undefined
-    console.log(`  look-ahead 0: ${instrumentedMethods} methods with probes, ${calledMethods} called`)
     const after = {}
-    for (const threads of THREADS) after[threads] = await measure('root', threads, 'bare, after detach')
+    const bareRare = {}
+    for (const threads of THREADS) {
+      after[threads] = await measure('root', threads, 'bare, after detach')
+      bareRare[threads] = await measure('unreached', threads, 'not reached, after detach')
+    }
     console.log(
       `  clock ${clock}; t_I ${calibration.innerNs.toFixed(1)} ns, t_O ${calibration.outerNs.toFixed(1)} ns; ${(events.count / 1e6).toFixed(0)} M events; detached in ${report?.ms.toFixed(0)} ms`,
     )

@@ -212,8 +212,8 @@ function spent(before, now) {
 export async function profileProgram(pid, root, scheme, flags = {}, more = {}) {
   const { attachDoor } = await load('session/doors/door.js')
   const { Session } = await load('session/session.js')
-  const { DEFAULT_LOOK_AHEAD, sessionOptions } = await load('commands/options.js')
-  const options = sessionOptions({ root: [root], scheme, lookAhead: DEFAULT_LOOK_AHEAD, ...flags })
+  const { sessionOptions } = await load('commands/options.js')
+  const options = sessionOptions({ root: [root], scheme, ...flags })
   return Session.start(await attachDoor(pid), { ...options, ...more })
 }
 

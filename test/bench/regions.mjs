@@ -79,7 +79,7 @@ async function onJdk(jdk) {
 async function startRegions(pid, regions) {
   const { attachDoor } = await load('session/doors/door.js')
   const { Session } = await load('session/session.js')
-  const { commandOptions, DEFAULT_LOOK_AHEAD } = await load('commands/options.js')
-  const options = await commandOptions({ region: regions, scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD })
+  const { commandOptions } = await load('commands/options.js')
+  const options = await commandOptions({ region: regions, scheme: 'b' })
   return Session.start(await attachDoor(pid), options)
 }

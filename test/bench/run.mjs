@@ -22,7 +22,6 @@ const SECTIONS = {
   sampling: async (jdks) => (await import('./sampling.mjs')).sampling(jdks),
   budget: async (jdks) => (await import('./budget.mjs')).budget(jdks),
   server: async (jdks) => (await import('./server.mjs')).server(jdks),
-  curve: async (jdks) => (await import('./server.mjs')).curve(jdks),
   wait: async (jdks) => (await import('./wait.mjs')).wait(jdks),
   waits: async (jdks) => (await import('./waits.mjs')).waits(jdks),
   finding: async (jdks) => (await import('./finding.mjs')).finding(jdks),

@@ -13,12 +13,6 @@ import { Child, cli, compile, median, sleep, temporaryDirectory, verdict } from 
 const APP = join(import.meta.dirname, 'apps/petstore')
 const ROOTS = ['petstore.PetStore$Shop.order', 'petstore.PetStore$Web.pets']
 const WARMUP_S = 30
-/** Points of the curve. */
-const CURVE = [
-  ...[0, 32, 128, 1_000, 10_000].map((budget) => ['--look-ahead', String(budget)]),
-  ['--scheme', 'a'],
-  ...[32, 1_000].map((budget) => ['--rare', 'watch', '--look-ahead', String(budget)]),
-]
 /** Requests are sent at this rate, however long each takes. */
 const RATE = 50
 const RECORD_S = 10
@@ -55,24 +49,6 @@ async function onJdk(jdk, libraries) {
       await session(jdk, classPath, root, ['--rare', rare], (figures) =>
         print(jdk, `${root} --rare ${rare}`, figures),
       )
-}
-
-/**
- * How far scheme B looks ahead against what that costs; `a` is scheme A. A row is a JVM of its own.
- */
-export async function curve(jdks) {
-  const libraries = await libraryPath()
-  for (const jdk of jdks) {
-    const classPath = await classesOn(jdk, libraries)
-    console.log(`\n${jdk.name}: ${ROOTS[0]}`)
-    const header = ['options', 'ready s', 'redefinitions', 'classes', 'H/S ms', 'longest pause ms']
-    console.log(
-      row([...header, 'instr.', 'called', 'instr. / called', 'waited s', 'root calls', 'detach ms']),
-    )
-    console.log(row(Array(12).fill('---')))
-    for (const options of CURVE)
-      await session(jdk, classPath, ROOTS[0], options, (it) => printRow(options, it))
-  }
 }
 
 /** One JVM, warmed up and in use, recorded once. */
@@ -229,25 +205,4 @@ function print(jdk, title, { loaded, profile, seconds, allSeconds, detachMs, fai
       `  a request, ${when.padEnd(6)}                   median ${median(ms).toFixed(1)}, 99 % ${at(0.99)}, longest ${at(1)} ms (n=${ms.length})`,
     )
   }
-}
-
-function printRow(options, { profile, seconds, detachMs }) {
-  const { instrumentation: it, events } = profile
-  const [calls, ratio] = [profile.merged[0]?.calls ?? 0, it.instrumentedMethods / it.calledMethods]
-  console.log(
-    row([
-      options.join(' ') + (profile.truncated ? ' TRUNCATED' : ''),
-      ...[seconds.toFixed(1), it.redefinitions, it.redefinedClasses, it.hotSwapMs.toFixed(0)],
-      ...[it.longestPauseMs.toFixed(0), it.instrumentedMethods, it.calledMethods, ratio.toFixed(1)],
-      ...[
-        (events.waitMs / 1000).toFixed(1),
-        calls,
-        detachMs === Number.POSITIVE_INFINITY ? '> 10,000' : detachMs,
-      ],
-    ]),
-  )
-}
-
-function row(cells) {
-  return `| ${cells.join(' | ')} |`
 }

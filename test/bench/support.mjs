@@ -184,12 +184,12 @@ export class Child {
 
 // ---- sessions ----
 
-/** A session as `jfluid record` starts one, perhaps with another `--look-ahead`. */
-export async function startSession(pid, root, lookAhead, more = {}) {
+/** A session as `jfluid record` starts one. */
+export async function startSession(pid, root, more = {}) {
   const { attachDoor } = await load('session/doors/door.js')
   const { Session } = await load('session/session.js')
-  const { DEFAULT_LOOK_AHEAD, sessionOptions } = await load('commands/options.js')
-  const options = sessionOptions({ root: [root], scheme: 'b', lookAhead: lookAhead ?? DEFAULT_LOOK_AHEAD })
+  const { sessionOptions } = await load('commands/options.js')
+  const options = sessionOptions({ root: [root], scheme: 'b' })
   return Session.start(await attachDoor(pid), { ...options, ...more })
 }
 

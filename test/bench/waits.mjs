@@ -32,7 +32,7 @@ export async function waits(jdks) {
       ]) {
         await measure(loop, `${what}, bare`)
         for (const told of [false, true]) {
-          const session = await startSession(java.pid, `bench.Probe.${loop}`, undefined, { waits: told })
+          const session = await startSession(java.pid, `bench.Probe.${loop}`, { waits: told })
           await measure(loop, `${what}, exact${told ? ' --waits' : ''}`)
           await session.detach()
           const { innerNs, outerNs } = (await session.profile()).calibration

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest'
 import type { Jvm } from '../../src/attach/jvms.ts'
 import { type AllFlag, allMeant, allNamed, checkAll } from '../../src/commands/all.ts'
 import { ownPath } from '../../src/commands/group.ts'
-import { DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+import type { SessionFlags } from '../../src/commands/options.ts'
 import { checkWait } from '../../src/commands/wait-for.ts'
 
 const FLAGS: AllFlag & SessionFlags = {
-  ...{ all: 'shop.*', root: ['A.b'], scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD },
+  ...{ all: 'shop.*', root: ['A.b'], scheme: 'b' },
 }
 
 it.each([
@@ -19,8 +19,6 @@ it.each([
   [undefined, { push: 'http://a' }, 'not go with --push: '],
   [undefined, { reproducible: true }, 'not go with --reproducible: '],
   [undefined, { callSites: true }, 'not go with --call-sites: '],
-  [undefined, { errorBars: true }, 'not go with --error-bars: '],
-  [undefined, { proof: true }, 'not go with --proof: '],
   [undefined, { maxOverhead: 0.05 }, 'not go with --max-overhead: '],
   [undefined, { slow: 'p99' as const }, 'not go with --slow: '],
   [undefined, { trace: 3 }, 'not go with --trace: '],

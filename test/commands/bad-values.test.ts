@@ -21,7 +21,6 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--scheme': { values: ['', 'c'] },
   '--include': { values: ['', '*.*.', 'a..b'] },
   '--exclude': { values: ['', '*.*.', 'a..b'] },
-  '--look-ahead': { values: ['', '-1', 'many'] },
   '--rare': { values: ['', 'sometimes'] },
   '--max-overhead': { values: ['', '0%', '-1%', '5 apples'] },
   '--duration': { values: ['', '0s', '-1s', '10', '1 s'] },

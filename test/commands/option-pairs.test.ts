@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { EX_USAGE, JfluidError } from '../../src/base/errors.ts'
-import { commandOptions, DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+import { commandOptions, type SessionFlags } from '../../src/commands/options.ts'
 import { isSampledByJvm, wholeJvmSampling } from '../../src/commands/whole-jvm-options.ts'
 import { MODES, type Mode } from '../../src/profile/profile.ts'
 
@@ -17,11 +17,8 @@ const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
   '--sample-every 9': { sampleEvery: 9 },
   '--liveness': { liveness: true },
   '--scheme a': { scheme: 'a' },
-  '--look-ahead 0': { lookAhead: 0 },
   '--rare watch': { rare: 'watch' },
   '--profiler x.jar': { profiler: 'x.jar' },
-  '--error-bars': { errorBars: true },
-  '--proof': { proof: true },
   '--max-overhead 5%': { maxOverhead: 0.05 },
   '--slow p99': { slow: 'p99' },
   '--slow 5ms': { slow: 5e6 },
@@ -35,7 +32,7 @@ const NAMES = Object.keys(OPTIONS)
 
 /** The message of what is refused, null if it is taken. */
 async function refusal(mode: Mode, ...given: readonly Partial<SessionFlags>[]): Promise<string | null> {
-  const plain: SessionFlags = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, rare: 'arm', mode }
+  const plain: SessionFlags = { scheme: 'b', rare: 'arm', mode }
   const flags: SessionFlags = Object.assign({}, plain, ...given)
   try {
     if (isSampledByJvm(flags)) wholeJvmSampling(flags)
@@ -50,8 +47,8 @@ async function refusal(mode: Mode, ...given: readonly Partial<SessionFlags>[]): 
 }
 
 const ROOT = { root: ['fix.Ticker.work'] }
-const ALL = ['--scheme a', '--look-ahead 0', '--rare watch', '--max-contexts 5000']
-const NEVER = ['--scheme a with --rare watch', '--look-ahead 0 with --rare watch']
+const ALL = ['--scheme a', '--rare watch', '--max-contexts 5000']
+const NEVER = ['--scheme a with --rare watch']
 
 interface Taken {
   readonly mode: Mode
@@ -66,18 +63,12 @@ const TAKEN: readonly Taken[] = [
   {
     mode: 'exact',
     options: [
-      ...['--waits', '--error-bars', '--max-overhead 5%', '--slow p99', '--slow 5ms'],
-      ...['--call-sites', '--follow-threads', '--proof'],
-      '--trace 3',
+      ...['--waits', '--max-overhead 5%', '--slow p99', '--slow 5ms'],
+      ...['--call-sites', '--follow-threads', '--trace 3'],
     ],
     apart: [
-      '--rare watch with --proof',
       '--waits with --max-overhead 5%',
-      '--rare watch with --error-bars',
       '--rare watch with --max-overhead 5%',
-      '--error-bars with --max-overhead 5%',
-      '--error-bars with --call-sites',
-      '--error-bars with --follow-threads',
       '--max-overhead 5% with --call-sites',
       '--max-overhead 5% with --follow-threads',
       '--call-sites with --trace 3',
@@ -85,8 +76,7 @@ const TAKEN: readonly Taken[] = [
   },
   {
     mode: 'locks',
-    options: ['--waits', '--proof', '--slow p99', '--slow 5ms', '--call-sites', '--follow-threads'],
-    apart: ['--rare watch with --proof'],
+    options: ['--waits', '--slow p99', '--slow 5ms', '--call-sites', '--follow-threads'],
   },
   {
     mode: 'bytecodes',
@@ -109,9 +99,7 @@ const TAKEN: readonly Taken[] = [
     options: ['--every 1ms', '--every 500bc', '--call-sites', '--sampler jfr'],
     apart: [
       '--every 500bc with --sampler jfr',
-      ...['--call-sites', '--scheme a', '--look-ahead 0', '--rare watch'].map(
-        (it) => `--sampler jfr with ${it}`,
-      ),
+      ...['--call-sites', '--scheme a', '--rare watch'].map((it) => `--sampler jfr with ${it}`),
       '--sampler jfr with --max-contexts 5000',
     ],
   },
@@ -151,13 +139,7 @@ describe.each(TAKEN)('--mode $mode $given', ({ mode, given = {}, options, apart 
     for (const pair of pairs(NAMES)) {
       const message = await refused(...pair)
       if (message === null) continue
-      const named = [
-        ...pair.map((it) => it.split(' ')[0]!),
-        '--every',
-        'error bars',
-        'samples are',
-        'profiler',
-      ]
+      const named = [...pair.map((it) => it.split(' ')[0]!), '--every', 'samples are', 'profiler']
       expect(
         named.filter((it) => message.includes(it)),
         `${pair}: ${message}`,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { commandOptions, DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+import { commandOptions, type SessionFlags } from '../../src/commands/options.ts'
 
-const plain: SessionFlags = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, mode: 'exact', rare: 'arm' }
+const plain: SessionFlags = { scheme: 'b', mode: 'exact', rare: 'arm' }
 
 describe('--region', () => {
   it('takes the methods as roots that lead nowhere', async () => {
     const options = await commandOptions({ ...plain, region: ['Foo.bar:3-4', 'Foo.baz'] })
-    expect(options).toMatchObject({ scheme: 'b', lookAhead: 0, mode: 'exact', jdk: false })
+    expect(options).toMatchObject({ scheme: 'b', mode: 'exact', jdk: false })
     expect(options.roots.map(({ text, option }) => [text, option])).toEqual([
       ['Foo.bar', 'region'],
       ['Foo.baz', 'region'],
@@ -21,8 +21,6 @@ describe('--region', () => {
     ['--every', { every: '10ms' }],
     ['--sampler', { sampler: 'jfr' }],
     ['--random', { random: 3 }],
-    ['--error-bars', { errorBars: true }],
-    ['--proof', { proof: true }],
     ['--max-overhead', { maxOverhead: 0.05 }],
     ['--call-sites', { callSites: true }],
     ['--sample-every', { sampleEvery: 10 }],
@@ -32,7 +30,6 @@ describe('--region', () => {
     ['--include', { include: ['x'] }],
     ['--exclude', { exclude: ['x'] }],
     ['--jdk', { jdk: true }],
-    ['--look-ahead', { lookAhead: 0 }],
     ['--rare watch', { rare: 'watch' }],
     ['--profiler', { profiler: 'x.jar' }],
     ['--reproducible', { reproducible: true }],

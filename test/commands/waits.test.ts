@@ -6,7 +6,7 @@ import {
   WaitsNeedTime,
 } from '../../src/commands/options.ts'
 
-const FLAGS: SessionFlags = { root: ['a.B.c'], scheme: 'b', lookAhead: 32 }
+const FLAGS: SessionFlags = { root: ['a.B.c'], scheme: 'b' }
 
 describe('options that do not go together', () => {
   it.each(['bytecodes', 'count', 'sample'] as const)('--waits and --mode %s, which reads no clock', (mode) =>

@@ -2,11 +2,11 @@
 
 import { expect, it } from 'vitest'
 import { doctor } from '../../src/commands/doctor.ts'
-import { DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+import type { SessionFlags } from '../../src/commands/options.ts'
 import { checkJdwp, JdwpOrPid, wayIn } from '../../src/commands/way-in.ts'
 
 const jdwp = { host: '127.0.0.1', port: 5005 }
-const plain: SessionFlags = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD }
+const plain: SessionFlags = { scheme: 'b' }
 const root = { ...plain, root: ['a.B.c'] }
 
 it('goes with roots and regions', () => {

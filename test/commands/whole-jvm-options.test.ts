@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BadInterval, OnlyForSamples } from '../../src/commands/every.ts'
-import { commandOptions, DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+import { commandOptions, type SessionFlags } from '../../src/commands/options.ts'
 import {
   IntervalNotTaken,
   isSampledByJvm,
@@ -10,7 +10,7 @@ import {
 } from '../../src/commands/whole-jvm-options.ts'
 
 const flags = (given: Partial<SessionFlags>): SessionFlags => ({
-  ...{ scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, rare: 'arm', mode: 'sample' },
+  ...{ scheme: 'b', rare: 'arm', mode: 'sample' },
   ...given,
 })
 
@@ -42,12 +42,9 @@ describe('--mode sample without a root, or with --sampler', () => {
     [{ jdk: true }, '--jdk'],
     [{ include: ['a.*'] }, '--include'],
     [{ exclude: ['a.*'] }, '--exclude'],
-    [{ lookAhead: 0 }, '--look-ahead'],
     [{ followThreads: true }, '--follow-threads'],
     [{ rare: 'watch' }, '--rare watch'],
     [{ waits: true }, '--waits'],
-    [{ errorBars: true }, '--error-bars'],
-    [{ proof: true }, '--proof'],
     [{ random: 1 }, '--random'],
     [{ sampleEvery: 2 }, '--sample-every'],
     [{ bba: 'precise' }, '--bba'],

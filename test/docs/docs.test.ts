@@ -214,19 +214,11 @@ it('the documented keys of the JSON are those of an export', () => {
         different: ['a.B.c()V'],
       },
       ...{ left: ['thread jfluid-agent'], unseen: ['mappings'] },
-      proof: {
-        roots: [{ method: 'a.B.c()V', beforeCalls: 1, beforeNs: 1, afterCalls: 1, afterNs: 1, doubtNs: 1 }],
-        problem: '',
-      },
-    },
-    errorBars: {
-      ...{ rounds: 1, leftOutCalls: 1 },
-      roots: [{ method: 1, rounds: 1, bareCalls: 1, bareNs: 1, instrumentedNs: 1, errorNs: 1 }],
     },
     regions: [REGION],
     ...TIMED,
     selection: {
-      ...{ include: [], exclude: [], jdk: false, lookAhead: 1, rare: 'arm' as const },
+      ...{ include: [], exclude: [], jdk: false, rare: 'arm' as const },
       byHand: [{ what: 'exclude' as const, text: 'a.B', atMs: 1, methods: 1 }],
     },
     trace: { asked: 1, calls: [callOf('main> 0 work> 1 work< 4 main< 5', new Methods())] },
@@ -244,8 +236,6 @@ it('the documented keys of the JSON are those of an export', () => {
   }
   const ones = new Float64Array(full.merged.count).fill(1)
   Object.assign(full.merged.metrics, {
-    selfErrorNs: ones,
-    errorNs: ones,
     extrapolatedCalls: ones,
     countedCalls: ones,
     folded: ones,
@@ -254,8 +244,7 @@ it('the documented keys of the JSON are those of an export', () => {
   full.merged.metrics.warmupSelfNs!.fill(1)
   const found = new Set<string>()
   const visit = (value: unknown, path: string): void => {
-    const node =
-      /(?:merged|(?<!errorBars\.|proof\.)roots|children)\[\]$/.test(path) && typeof value === 'object'
+    const node = /(?:merged|roots|children)\[\]$/.test(path) && typeof value === 'object'
     if (Array.isArray(value)) {
       found.add(`${path}[]`)
       for (const item of value) visit(item, `${path}[]`)
@@ -268,7 +257,7 @@ it('the documented keys of the JSON are those of an export', () => {
   const documented = rows(read('docs/profile-json.md'), '| key | type |').map(([key]) => unquoted(key!))
   // An array of objects needs no row of its own where its members have some.
   const objects =
-    /^(instrumentation\.skipped|detach\.proof\.roots|jvms|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
+    /^(instrumentation\.skipped|jvms|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
   const paths = [...found].filter((path) => !objects.test(path))
   expect([...documented].sort()).toEqual(paths.sort())
 })

@@ -84,7 +84,6 @@ const MODES: readonly (readonly [name: string, flags: readonly string[]])[] = [
   ['one of 100 allocations', [...METHOD, '--mode', 'alloc', '--sample-every', '100']],
   ['call sites', [...METHOD, '--call-sites']],
   ['a budget', [...METHOD, '--max-overhead', '5']],
-  ['error bars', [...METHOD, '--error-bars']],
   ['followed threads', [...METHOD, '--follow-threads']],
   ['slow calls', [...METHOD, '--slow', 'p99']],
   ['traces', [...METHOD, '--trace', '5']],

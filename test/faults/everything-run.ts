@@ -26,7 +26,6 @@ export const MODES = [
   ['--mode', 'sample', '--every', '1000bc'],
   ['--call-sites'],
   ['--max-overhead', '5'],
-  ['--error-bars'],
   ['--slow', 'p99'],
   ['--trace', '3'],
   ['--rare', 'watch'],

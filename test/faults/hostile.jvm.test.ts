@@ -84,7 +84,7 @@ async function garbage(witness: Witness, chance: Chance): Promise<Outcome> {
 }
 
 const optionsOf = (chance: Chance) =>
-  sessionOptions({ root: ['fix.Witness.root'], scheme: chance.of(['a', 'b']), lookAhead: 32 })
+  sessionOptions({ root: ['fix.Witness.root'], scheme: chance.of(['a', 'b']) })
 
 function speakNonsense(socket: Socket, chance: Chance): void {
   for (let i = 0; i < 40 && !socket.destroyed; i++) {

@@ -164,7 +164,7 @@ const ALL = [...LIB, 'java.util.']
 /** From zero, with what has probes now: exactly these are called, and so often. */
 async function countsExactly(session: Session, steered: Steered, starts: readonly string[]): Promise<void> {
   const zero = await steered.truth()
-  await session.engine.recorder.rootSums() // reads what has been written
+  await session.snapshot(false) // reads what has been written
   session.reset()
   await session.status() // comes behind it
   await steered.steer('go')
@@ -179,13 +179,12 @@ async function countsExactly(session: Session, steered: Steered, starts: readonl
 
 interface Way {
   readonly scheme: 'a' | 'b'
-  readonly lookAhead: number
   readonly flags: Partial<SessionFlags>
 }
 
-async function startSession({ java }: Steered, { scheme, lookAhead, flags }: Way): Promise<Session> {
+async function startSession({ java }: Steered, { scheme, flags }: Way): Promise<Session> {
   const exclude = ['fix.Count', 'fix.lib.*', 'fix.late.*']
-  const options = sessionOptions({ root: ['fix.Adding.root'], scheme, lookAhead, exclude, ...flags })
+  const options = sessionOptions({ root: ['fix.Adding.root'], scheme, exclude, ...flags })
   return await Session.start(await attachDoor(java.pid), options)
 }
 
@@ -199,15 +198,14 @@ async function end(session: Session): Promise<Profile> {
 
 forEachJdk((jdk) => {
   const all: readonly Way[] = [
-    { scheme: 'b', lookAhead: 8, flags: {} },
-    { scheme: 'a', lookAhead: 8, flags: {} },
-    { scheme: 'b', lookAhead: 0, flags: {} },
-    { scheme: 'b', lookAhead: 8, flags: { mode: 'bytecodes' } },
+    { scheme: 'b', flags: {} },
+    { scheme: 'a', flags: {} },
+    { scheme: 'b', flags: { mode: 'bytecodes' } },
   ]
   // What does not depend on the JDK.
   const many = newestOrAll.includes(jdk) ? (FULL ? all.length : 2) : 1
   const ways = all.slice(0, many)
-  it.each(ways)('is counted exactly from then on, with $scheme $lookAhead $flags', async (way) => {
+  it.each(ways)('is counted exactly from then on, with $scheme $flags', async (way) => {
     const steered = await startProgram(jdk)
     const code = await steered.code()
     const session = await startSession(steered, way)
@@ -269,7 +267,7 @@ forNewestJdk((jdk) => {
   it('of a class may be one method alone', async () => {
     const steered = await startProgram(jdk)
     const code = await steered.code()
-    const session = await startSession(steered, { scheme: 'b', lookAhead: 8, flags: {} })
+    const session = await startSession(steered, { scheme: 'b', flags: {} })
     await steered.steer('go')
     await session.add('java.util.ArrayDeque.addFirst(Object)')
     await session.add('TimSort.binarySort')
@@ -291,7 +289,7 @@ forNewestJdk((jdk) => {
   it('is also what was left out by hand when other methods were the roots', async () => {
     const steered = await startProgram(jdk)
     const flags = { exclude: ['fix.Count'] }
-    const session = await startSession(steered, { scheme: 'b', lookAhead: 8, flags })
+    const session = await startSession(steered, { scheme: 'b', flags })
     await session.exclude('fix.lib.*')
     await countsExactly(session, steered, OWN)
     await session.changeRoots([parseRoot('fix.Adding.inner')])
@@ -311,7 +309,7 @@ forNewestJdk((jdk) => {
   it('or be included from the start: code of the JDK that is not read calls back what overrides it', async () => {
     const steered = await startProgram(jdk)
     const flags = { jdk: true, include: ['fix.*', 'java.util.Comparator'] }
-    const session = await startSession(steered, { scheme: 'b', lookAhead: 8, flags })
+    const session = await startSession(steered, { scheme: 'b', flags })
     await countsExactly(session, steered, OWN)
     await end(session)
   })
@@ -319,7 +317,7 @@ forNewestJdk((jdk) => {
   it('is none of the JDK where its callers have probes for it', async () => {
     const steered = await startProgram(jdk)
     for (const flags of [{ callSites: true }, { waits: true }, { mode: 'alloc' }] as const) {
-      const session = await startSession(steered, { scheme: 'b', lookAhead: 8, flags })
+      const session = await startSession(steered, { scheme: 'b', flags })
       await expect(session.add('java.util.ArrayDeque')).rejects.toThrow(CannotAdd)
       expect((await session.add('fix.lib.Helper')).what).toBe('add')
       await end(session)

@@ -130,8 +130,6 @@ describe('options', () => {
 
   it.each([
     ['--scheme', 'c', /It is a or b/],
-    ['--look-ahead', 'many', /whole number/],
-    ['--look-ahead', '-1', /whole number|unknown option/],
     ['--sideways', 'x', /unknown option '--sideways'/],
   ])('%s %s', async (option, value, reason) => {
     expectRefusal(await record('1', '--root', 'A.b', option, value), 64, reason, /--help/)

@@ -43,7 +43,7 @@ forEachJdk((jdk) => {
       await ask(java, 'run', /^done/, 1)
       const code = await liveCode(jvm, OF_ALL)
 
-      const options = sessionOptions({ root: ['fix.KnownTree.task'], scheme, lookAhead: 8 })
+      const options = sessionOptions({ root: ['fix.KnownTree.task'], scheme })
       const session = await Session.start(await attachDoor(java.pid), options)
       await ask(java, 'run', /^done/, 2)
       const threads = await threadNames(java.pid)
@@ -71,7 +71,7 @@ forEachJdk((jdk) => {
       expect(now.get('Lfix/KnownTree;.task(I)J')).toBe(code.get('Lfix/KnownTree;.task(I)J'))
       expect(probed(now)).not.toEqual([])
       await java.line(/^done/, 3)
-      await session.engine.recorder.rootSums() // reads what has been written
+      await session.snapshot(false) // reads what has been written
       session.reset()
       await session.status() // comes behind it
       await ask(java, 'run', /^done/, 4)
@@ -94,7 +94,7 @@ forEachJdk((jdk) => {
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.KnownTree', '4', '10'])
     await ask(java, 'run', /^done/, 1)
     const code = await liveCode(jvm, OF_ALL)
-    const options = sessionOptions({ root: ['fix.KnownTree.task'], scheme: 'b', lookAhead: 8 })
+    const options = sessionOptions({ root: ['fix.KnownTree.task'], scheme: 'b' })
     const session = await Session.start(await attachDoor(java.pid), options)
     const changed = session.changeRoots([parseRoot('fix.KnownTree.split')])
     await session.detach()
@@ -116,7 +116,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       await ask(java, 'expect', /^end/, 1)
       const expected = lines(under('fix.KnownTree.task', parseExpectation(java.stdout())))
       const code = await liveCode(jvm, OF_ALL)
-      const options = sessionOptions({ root: ['fix.KnownTree.task'], scheme: 'a', lookAhead: 8 })
+      const options = sessionOptions({ root: ['fix.KnownTree.task'], scheme: 'a' })
       const session = await Session.start(await attachDoor(java.pid), options)
       await ask(java, 'run', /^done/, 1)
       return { java, jvm, code, session, expected }
@@ -202,7 +202,7 @@ describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))(
       }`,
       })
       const { java } = await startDebuggable(jdk, ['-cp', classes, 'fix.Large'])
-      const options = sessionOptions({ root: ['fix.Large.small'], scheme: 'b', lookAhead: 8 })
+      const options = sessionOptions({ root: ['fix.Large.small'], scheme: 'b' })
       const session = await Session.start(await attachDoor(java.pid), options)
       await ask(java, '', /^done/, 1)
       await expect(session.changeRoots([parseRoot('fix.Large.large')])).rejects.toThrow(CannotChangeRoots)
@@ -307,7 +307,6 @@ async function allRead(session: Session, wanted: ReadonlyMap<string, number>): P
 
 interface Way {
   readonly scheme: 'a' | 'b'
-  readonly lookAhead: number
   readonly flags: Partial<SessionFlags>
 }
 
@@ -319,17 +318,17 @@ function staying(calls: ReadonlyMap<string, number>): Map<string, number> {
 forEachJdk((jdk) => {
   // What does not depend on the JDK.
   const others: readonly Way[] = [
-    { scheme: 'b', lookAhead: 0, flags: { callSites: true } },
-    { scheme: 'b', lookAhead: 8, flags: { mode: 'count' } },
+    { scheme: 'b', flags: { callSites: true } },
+    { scheme: 'b', flags: { mode: 'count' } },
   ]
   const ways: readonly Way[] = [
-    { scheme: 'a', lookAhead: 8, flags: {} },
-    { scheme: 'b', lookAhead: 8, flags: {} },
+    { scheme: 'a', flags: {} },
+    { scheme: 'b', flags: {} },
     ...(newestOrAll.includes(jdk) ? others : []),
   ]
   it.each(ways)(
-    'what is left out by hand, with $scheme $lookAhead $flags: all else is counted exactly',
-    async ({ scheme, lookAhead, flags }) => {
+    'what is left out by hand, with $scheme $flags: all else is counted exactly',
+    async ({ scheme, flags }) => {
       const classes = await compileJava(jdk, { 'fix/Steered': STEERED, 'fix/Count': COUNT, 'fix/Late': LATE })
       const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Steered'])
       const steer = steering(java)
@@ -337,7 +336,6 @@ forEachJdk((jdk) => {
       const options = sessionOptions({
         root: ['fix.Steered.root'],
         scheme,
-        lookAhead,
         exclude: ['fix.Count'],
         ...flags,
       })

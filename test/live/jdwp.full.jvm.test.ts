@@ -42,7 +42,7 @@ import {
 } from './jdwp-targets.ts'
 import { until } from './remains.ts'
 
-const OPTIONS = { scheme: 'b' as const, roots: [], include: [], exclude: [], jdk: false, lookAhead: 0 }
+const OPTIONS = { scheme: 'b' as const, roots: [], include: [], exclude: [], jdk: false }
 
 forEachJdk((jdk) => {
   it('a client that is killed at any turn leaves no thread standing, and the port to the next', async () => {

@@ -57,7 +57,7 @@ forNewestJdk((jdk) => {
       const scheme = i % 2 === 0 ? 'a' : 'b'
       const door = await attachDoor(java.pid)
       woken.push(door.woken)
-      const session = await Session.start(door, sessionOptions({ root: [root], scheme, lookAhead: 32 }))
+      const session = await Session.start(door, sessionOptions({ root: [root], scheme }))
       await ask(java, 'run', /^done/)
       detachMs.push((await session.detach())!.ms)
       const profile = JSON.parse([...jsonPieces(await session.profile())].join('')) as JsonProfile

@@ -17,7 +17,7 @@ forNewestJdk((jdk) => {
   it('a session whose link is lost has ended by itself, whenever that is, and what was recorded is kept', async () => {
     const classes = await compileFixture(jdk, 'Ticker')
     const { java, jvm } = await startDebuggable(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'])
-    const options = sessionOptions({ root: ['fix.Ticker.work'], scheme: 'b', lookAhead: 32 })
+    const options = sessionOptions({ root: ['fix.Ticker.work'], scheme: 'b' })
     const start = async () => {
       const door = await attachDoor(java.pid)
       const session = await Session.start(door, options)

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { commandOptions, DEFAULT_LOOK_AHEAD } from '../../src/commands/options.ts'
+import { commandOptions } from '../../src/commands/options.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { compareCode } from '../../src/session/proof.ts'
 import { named, remainsOf } from '../../src/session/remains.ts'
@@ -12,8 +12,7 @@ import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forOldestJdk, type Jdk } from '../support/jdks.ts'
-import { type Recording, startRecording, sumsAreExact } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
+import { type Recording, startRecording } from '../support/jfluid.ts'
 import { until } from './remains.ts'
 
 /** The line about the target; colours and progress aside. */
@@ -106,11 +105,7 @@ forOldestJdk((jdk) => {
   it('what is compared is the code the JVM has: with probes it is another', async () => {
     const java = startJava(jdk, ['-cp', witness, 'fix.Witness', '1'])
     await java.line(/^ready/)
-    const options = await commandOptions({
-      root: ['fix.Witness.root'],
-      scheme: 'a',
-      lookAhead: DEFAULT_LOOK_AHEAD,
-    })
+    const options = await commandOptions({ root: ['fix.Witness.root'], scheme: 'a' })
     const session = await Session.start(await attachDoor(java.pid), options)
     const { agent, instrumenter } = session.engine
     const during = await compareCode(agent, instrumenter.classesBefore())
@@ -155,63 +150,6 @@ forOldestJdk((jdk) => {
       expect(detach).toMatchObject({ restoredClasses: 2, refusedClasses: 1 })
       expect(detach?.code.different).toEqual(['fix.Kept.step(I)I'])
     })
-  })
-
-  it('with --proof a root is timed by itself before and after, and those calls are in no tree', async () => {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'sleep'])
-    await java.line(/^ready/)
-    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work', '--proof')
-    await recording.started
-    const { detach, instrumentation, merged } = await recording.stop()
-    const { roots, problem } = detach!.proof!
-    expect([roots.map((it) => it.method), problem]).toEqual([['fix.Ticker.work(I)I'], ''])
-    const [root] = roots
-    // It sleeps for a millisecond; a busy machine may let it sleep for longer.
-    for (const ns of [root!.beforeNs, root!.afterNs]) expect(ns).toBeGreaterThanOrEqual(1e6)
-    for (const ns of [root!.beforeNs, root!.afterNs]) expect(ns).toBeLessThan(100e6)
-    for (const calls of [root!.beforeCalls, root!.afterCalls]) expect(calls).toBeGreaterThanOrEqual(5)
-    expect(line(recording)).toMatch(
-      /restored: 1 class original, root call [\d.]+ ms before, [\d.]+ ms after \(±\d+ %\), nothing left$/,
-    )
-    // The root, what it calls, and all but the root out again.
-    expect(instrumentation.redefinitions).toBeGreaterThanOrEqual(3)
-    expect(merged.flatMap((it) => it.children.map(({ method }) => method))).toContain('nap')
-  })
-
-  it.runIf(FULL)('and with all that it goes with', { timeout: 240_000 }, async () => {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'sleep'])
-    await java.line(/^ready/)
-    const others = [
-      ['--call-sites'],
-      ['--max-overhead', '5'],
-      ['--follow-threads'],
-      ['--waits'],
-      ['--error-bars'],
-      ['--slow', 'p99'],
-      ['--trace', '3'],
-      ['--mode', 'locks'],
-    ]
-    for (const options of others) {
-      const recording = startRecording(java.pid, '--root', 'fix.Ticker.work', '--proof', ...options)
-      await recording.started
-      const { detach, merged } = await recording.stop()
-      const { roots, problem } = detach!.proof!
-      expect([roots.map((it) => it.method), problem], options[0]).toEqual([['fix.Ticker.work(I)I'], ''])
-      for (const ns of [roots[0]!.beforeNs, roots[0]!.afterNs]) expect(ns).toBeGreaterThanOrEqual(1e6)
-      expect(line(recording), options[0]).toMatch(
-        /restored: \d+ class(es)? original, root call [\d.]+ ms before, [\d.]+ ms after \(±\d+ %\), nothing left$/,
-      )
-      expect(sumsAreExact(merged), options[0]).toBe(true)
-    }
-  })
-
-  it('a root that is not called is not timed, and the line says so', async () => {
-    const java = await startKeeper(jdk)
-    const recording = startRecording(java.pid, '--root', 'fix.Keeper.main', '--proof')
-    await recording.started
-    const { detach } = await recording.stop()
-    expect(detach?.proof).toEqual({ roots: [], problem: 'it was called fewer than 5 times in 1.5 s' })
-    expect(line(recording)).toContain('root not timed (it was called fewer than 5 times in 1.5 s)')
   })
 
   it('what is still there is told by what it is', async () => {

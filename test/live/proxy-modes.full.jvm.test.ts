@@ -2,7 +2,7 @@
 
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { MethodName, Tree } from '../../src/cct/tree.ts'
-import { DEFAULT_LOOK_AHEAD, type SessionFlags } from '../../src/commands/options.ts'
+import type { SessionFlags } from '../../src/commands/options.ts'
 import { RemoteSession } from '../../src/commands/remote-session.ts'
 import { remoteSource } from '../../src/commands/remote-source.ts'
 import { remoteAddress } from '../../src/remote/address.ts'
@@ -33,7 +33,7 @@ forEachJdk((jdk) => {
     const caller = await RemoteSession.reach(remoteAddress(`ssh://there/${java.pid}`)!)
     onTestFinished(async () => void (await caller.leave()))
     await RemoteSession.find(caller, String(java.pid))
-    const plain = { scheme: 'b', lookAhead: DEFAULT_LOOK_AHEAD, rare: 'arm' } as const
+    const plain = { scheme: 'b', rare: 'arm' } as const
     const session = await RemoteSession.start(caller, java.pid, {
       ...plain,
       root: ['fix.KnownTree.task'],

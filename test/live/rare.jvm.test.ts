@@ -56,10 +56,7 @@ forOldestJdk((jdk) => {
       await java.line(new RegExp(`^done ${what}$`), nth)
     }
     const record = async () =>
-      Session.start(
-        await attachDoor(java.pid),
-        sessionOptions({ root: [ROOT], scheme: 'b', lookAhead: 32, rare: 'watch' }),
-      )
+      Session.start(await attachDoor(java.pid), sessionOptions({ root: [ROOT], scheme: 'b', rare: 'watch' }))
     return { java, run, record }
   }
 

@@ -32,7 +32,7 @@ const FACTS = {
     ...{ gaps: 'number', healed: 'number' },
   },
   selection: {
-    ...{ include: ['string'], exclude: ['string'], jdk: 'boolean', lookAhead: 'number', rare: 'string' },
+    ...{ include: ['string'], exclude: ['string'], jdk: 'boolean', rare: 'string' },
   },
   ...{ openCalls: 'number' },
   detach: {

@@ -63,7 +63,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('pauses of redefinitions are not charged to a thread that was busy meanwhile', async () => {
     const log = join(temporaryDirectory(), 'safepoints.log')
     const java = await started(jdk, `-Xlog:safepoint:file=${log}:timenanos`)
-    const recording = await recorded(java, '--root', 'fix.KnownTimes.steps', '--look-ahead', '0')
+    const recording = await recorded(java, '--root', 'fix.KnownTimes.steps')
     await command(java, 'steps')
     const profile = await finished(recording)
     const [phase] = phases(java, 'steps')
@@ -78,7 +78,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it('what is measured until the last redefinition has settled is told apart as warm-up', async () => {
     const java = await started(jdk)
-    const recording = await recorded(java, '--root', 'fix.KnownTimes.steps', '--look-ahead', '0')
+    const recording = await recorded(java, '--root', 'fix.KnownTimes.steps')
     const recordingAt = performance.now()
     await command(java, 'spin 200')
     const redefiningAt = performance.now()
@@ -96,7 +96,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
     const chain = Array.from({ length: 40 }, (_, i) => `s${String(i).padStart(2, '0')}`)
     for (let depth = 1; depth <= chain.length; depth++) {
-      expect(nodeAt(profile.merged, 'steps', ...chain.slice(0, depth)).warmupCalls).toBe(1)
+      const path = chain.slice(0, depth).flatMap((step) => ['call', step])
+      expect(nodeAt(profile.merged, 'steps', ...path).warmupCalls).toBe(1)
     }
     const spins = phases(java, 'spin')
     const spin = nodeAt(profile.merged, 'task', 'spin')

@@ -10,10 +10,6 @@ const GOOD: DetachFacts = {
   code: { checkedClasses: 42, checkedMethods: 300, originalClasses: 42, different: [], unchecked: '' },
   ...{ left: [], unseen: [] },
 }
-const TIMED = {
-  ...{ method: 'a.B.c()V', beforeCalls: 9, beforeNs: 10 },
-  ...{ afterCalls: 8, afterNs: 11, doubtNs: 1 },
-}
 const withCode = (code: Partial<DetachFacts['code']>, more: Partial<DetachFacts> = {}): DetachFacts => ({
   ...GOOD,
   ...more,
@@ -35,17 +31,6 @@ describe('the line', () => {
     [
       'restored: 2,000 of 18,000 classes looked at, all original, nothing left',
       withCode({ checkedClasses: 2000, originalClasses: 2000 }, { restoredClasses: 18_000 }),
-    ],
-    [
-      'restored: 42 classes original, root call 1.24 ms before, 1.23 ms after (±2 %), nothing left',
-      {
-        ...GOOD,
-        proof: { roots: [{ ...TIMED, beforeNs: 1.24e6, afterNs: 1.23e6, doubtNs: 0.02e6 }], problem: '' },
-      },
-    ],
-    [
-      'restored: 42 classes original, root not timed (it was not waited for), nothing left',
-      { ...GOOD, proof: { roots: [], problem: 'it was not waited for' } },
     ],
     ['restored: 1 of 42 classes NOT original, nothing left', withCode({ originalClasses: 41 })],
     [
@@ -77,7 +62,7 @@ it('warnings are of what is not as it should be, and only of that', () => {
 it('is the same from a file, and absent in one without', () => {
   const profile = {
     ...profileOf('main 1x 10ns'),
-    detach: withCode({ different: ['a.B.c()V'] }, { proof: { roots: [TIMED], problem: '' } }),
+    detach: withCode({ different: ['a.B.c()V'] }),
   }
   expect(decodeProfile(encodeProfile(profile), 'p').detach).toEqual(profile.detach)
   expect(decodeProfile(encodeProfile(profileOf('main 1x 10ns')), 'p').detach).toBeUndefined()
@@ -88,7 +73,6 @@ it.each([
   { ...GOOD, left: [1] },
   { ...GOOD, code: null },
   withCode({ checkedClasses: -1 }),
-  { ...GOOD, proof: { roots: [{ ...TIMED, afterNs: 'less' }], problem: '' } },
 ])('a file that says something else is refused: %j', (detach) => {
   const file = encodeProfile({ ...profileOf('main 1x 10ns'), detach: detach as DetachFacts })
   expect(() => decodeProfile(file, 'p')).toThrow(/detach/)

@@ -28,6 +28,9 @@ function nodesOf(roots: readonly JsonNode[]): JsonNode[] {
   return all
 }
 
+/** What was of options that have been removed: it is not read. */
+const REMOVED: ReadonlySet<string> = new Set(['errorBars', 'selfErrorNs', 'errorNs', 'proof', 'lookAhead'])
+
 /** Where the old one has something that the new one has not, or has otherwise. */
 function missing(old: unknown, now: unknown, where = ''): string[] {
   if (typeof old !== 'object' || old === null)
@@ -35,7 +38,7 @@ function missing(old: unknown, now: unknown, where = ''): string[] {
   if (typeof now !== 'object' || now === null) return [`${where}: now ${now}`]
   if (Array.isArray(old) && old.length !== (now as unknown[]).length) return [`${where}: another length`]
   return Object.entries(old).flatMap(([key, value]) =>
-    missing(value, (now as Record<string, unknown>)[key], `${where}/${key}`),
+    REMOVED.has(key) ? [] : missing(value, (now as Record<string, unknown>)[key], `${where}/${key}`),
   )
 }
 
@@ -54,7 +57,7 @@ describe.each(names)('%s', (name) => {
 
   it('can be reported', async () => {
     const report = [...reportPieces(await readProfile(join(folder, `${name}.jfluid`)), { top: 5 })].join('')
-    expect(report).toMatch(/^jfluid profile of fix\.(?:KnownTree|Allocs|Regions)$/m)
+    expect(report).toMatch(/^jfluid profile of fix\.(?:KnownTree|Allocs|Regions|Ticker)$/m)
   })
 })
 
@@ -69,6 +72,16 @@ it.each(['v1-exact', 'v1-waits', 'v1-budget', 'v2-bytecodes', 'v2-call-sites'])(
     if (merged[0]?.totalNs !== undefined) expect(sumsAreExact(merged)).toBe(true)
   },
 )
+
+it('v1-error-bars opens without what error bars and --proof told', async () => {
+  const profile = await jsonOf('v1-error-bars')
+  const told = JSON.stringify(profile).match(/"(?:errorBars|selfErrorNs|errorNs|proof|lookAhead)"/g)
+  expect(told).toBeNull()
+  const [work, ...others] = profile.merged
+  expect([others, work!.method, work!.children.map(({ method }) => method)]).toEqual([[], 'work', ['nap']])
+  expect(work!.calls).toBe(work!.children[0]!.calls)
+  expect(sumsAreExact(profile.merged)).toBe(true)
+})
 
 it('v2-sample has each sample once', async () => {
   const { merged, sampling } = await jsonOf('v2-sample')

@@ -6,7 +6,6 @@ import {
   ms,
   msPerCall,
   percent,
-  plusMinus,
   shortCount,
   shortName,
   signature,
@@ -31,23 +30,6 @@ describe('numbers', () => {
     )
     assert.equal(msPerCall(100, 0), '-')
   })
-  it('what a time may be wrong by has two digits, the last rounded up', () => {
-    const cases = [
-      [800_000, '±0.80'],
-      [12_345_678, '±13'],
-      [1_230_000, '±1.3'],
-      [999_999, '±1.0'],
-      [95_500, '±0.096'],
-      [99_900, '±0.10'],
-      [3, '±0.001'],
-      [0, '±0.000'],
-      [2.5e15, '±3e9'],
-      [-1, '-'],
-      [Number.NaN, '-'],
-    ] as const
-    for (const [ns, text] of cases) assert.equal(plusMinus(ns), text, `${ns}`)
-  })
-
   it('counts are in full where they fit, else short', () => {
     assert.deepEqual([count(1_234_567), count(1_234_567, 7), count(0)], ['1,234,567', '1.23M', '0'])
     assert.deepEqual([999, 1000, 12_345, 999_499, 999_999, 12_345_678, 4.2e9].map(shortCount), [

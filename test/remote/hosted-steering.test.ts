@@ -36,7 +36,7 @@ async function hosted(session: object): Promise<RemoteSession> {
   }
   const caller = { where: 'test://there', lostForMs: null, problem: null, ask } as unknown as Caller
   await RemoteSession.find(caller, '7')
-  return await RemoteSession.start(caller, 7, { root: ['a.B.c'], scheme: 'b', lookAhead: 8 })
+  return await RemoteSession.start(caller, 7, { root: ['a.B.c'], scheme: 'b' })
 }
 
 /** More than one piece. */

@@ -66,7 +66,7 @@ async function failing(
     server.close()
     await host.end('the end of its test')
   })
-  return await RemoteSession.start(caller, 7, { root: ['a.B.c'], scheme: 'b', lookAhead: 8 })
+  return await RemoteSession.start(caller, 7, { root: ['a.B.c'], scheme: 'b' })
 }
 
 describe('a root that cannot be recorded there', () => {

@@ -72,7 +72,7 @@ describe('a tree as updates', () => {
     const { send, mirror } = pair()
     const tree = treeOf([context(1, 1, 1)])
     send(tree)
-    const more = { ...tree, metrics: { ...tree.metrics, errorNs: Float64Array.of(-1) } }
+    const more = { ...tree, metrics: { ...tree.metrics, folded: Float64Array.of(1) } }
     send(more)
     expect(linesOf(mirror.tree())).toEqual(linesOf(more))
   })

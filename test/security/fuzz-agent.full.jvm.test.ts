@@ -55,8 +55,6 @@ const MESSAGES: readonly (readonly unknown[])[] = [
     [1, 2, 3],
     4_000_000,
   ],
-  [9, 'takeOut', [[1, [2, 3]]]],
-  [10, 'putBack', [1, 2]],
   [11, 'calibrate', 80],
   [12, 'sampling', true, 2 ** 40, 12_345],
   [13, 'allocations', 100, true],

@@ -46,14 +46,6 @@ const ASKED: readonly [ask: (agent: Agent) => Promise<unknown>, answer: unknown]
     [[[1, 'java.lang.VerifyError: x']], 5, 9, -1, 2, true],
   ],
   [(it) => it.calibrate(80), [10.5, 20.25, 0.125, 1]],
-  [(it) => it.inside(), 3],
-  [
-    (it) => it.bareTimes(),
-    [
-      [1, 2, 3],
-      [4, 5, 2 ** 40],
-    ],
-  ],
   [(it) => it.timeRegions(80), [7, 1.5, 2.5]],
   [
     (it) => it.status(),

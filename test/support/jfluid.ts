@@ -52,9 +52,6 @@ export interface JsonNode {
   waitedNs?: number
   totalBlockedNs?: number
   totalWaitedNs?: number
-  /** With `--error-bars`, of roots that were timed bare. */
-  selfErrorNs?: number
-  errorNs?: number
   /** With `--max-overhead`, of methods that are or were only counted, or folded. */
   countedCalls?: number
   extrapolatedCalls?: number
@@ -160,20 +157,6 @@ export interface JsonProfile {
   truncated: boolean
   warnings: string[]
   events: { count: number; waitMs: number }
-  errorBars?: {
-    rounds: number
-    leftOutCalls: number
-    roots: {
-      class: string
-      method: string
-      descriptor: string
-      rounds: number
-      bareCalls: number
-      bareNs: number
-      instrumentedNs: number
-      errorNs: number
-    }[]
-  }
   overhead?: {
     budget: number
     windows: { atMs: number; part: number; counted: number; folded: number }[]
@@ -195,17 +178,6 @@ export interface JsonProfile {
       originalClasses: number
       different: string[]
       unchecked: string
-    }
-    proof?: {
-      roots: {
-        method: string
-        beforeCalls: number
-        beforeNs: number
-        afterCalls: number
-        afterNs: number
-        doubtNs: number
-      }[]
-      problem: string
     }
     left: string[]
     unseen: string[]
@@ -271,8 +243,6 @@ export interface JsonProfile {
     totalNs: number
     blockedNs?: number
     waitedNs?: number
-    selfErrorNs?: number
-    errorNs?: number
     selfSamples?: number
   }[]
   threads: { id: number; name: string; roots: JsonNode[] }[]

@@ -15,7 +15,6 @@ import { type Chosen, chosenOf, isChosen, type Named } from '../../reveal/chosen
 import type { Revealer } from '../../reveal/revealer.ts'
 import { modeOf, type SessionOptions, tellsWaits } from '../session-options.ts'
 import type { Budget } from './budget.ts'
-import type { ErrorBars } from './error-bars.ts'
 import type { Installation, Workshop } from './installation.ts'
 import { onlyBelow } from './only-below.ts'
 
@@ -91,7 +90,6 @@ export interface Hands {
   readonly workshop: Workshop
   readonly installation: Installation
   readonly budget: Budget | null
-  readonly errorBars: ErrorBars | null
 }
 
 export class ByHand {
@@ -336,7 +334,7 @@ export class ByHand {
 
   /** @returns how many methods got their probes back, or their first */
   async #become(entries: Entry[]): Promise<number> {
-    const { budget, errorBars, installation, workshop } = this.#hands
+    const { budget, installation, workshop } = this.#hands
     const { revealer, turns } = workshop
     this.#entries = entries
     await this.#watchJdk()
@@ -345,7 +343,6 @@ export class ByHand {
     const back = [...this.#ids].filter((id) => !ids.has(id)).length
     budget?.release(ids)
     const refused = await installation.leaveOut(ids)
-    errorBars?.codeChanged()
     const before = this.#ids
     for (const id of refused) {
       if (before.has(id)) ids.add(id)

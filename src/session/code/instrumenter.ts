@@ -83,8 +83,6 @@ export class Instrumenter {
   private readonly moved = new Map<number, Map<string, ReadonlyMap<number, number>>>()
   /** From when it is set on, `movedCalls` can tell. */
   tellsMovedCalls = false
-  /** By class: numbers of methods that are roots. */
-  private readonly roots = new Map<number, Set<number>>()
   /** Of methods that are installed, and are not timed at the moment. */
   private readonly narrowed = new Map<number, Narrowed>()
   /** These have their own code whatever else is wanted of them. */
@@ -111,11 +109,6 @@ export class Instrumenter {
     return [...this.installed].flatMap(([id, [task]]) =>
       task === undefined ? [] : [{ id, name: task.className, bytes: this.bytes.get(id) ?? null }],
     )
-  }
-
-  /** By class that has probes: numbers of its methods that are roots. */
-  get rootMethods(): ReadonlyMap<number, readonly number[]> {
-    return new Map([...this.installed.keys()].map((id) => [id, [...(this.roots.get(id) ?? [])]]))
   }
 
   /** Class bytes as a retransformation sees them; null where the JVM shows none. One batch. */
@@ -274,7 +267,6 @@ export class Instrumenter {
     this.moved.delete(classId)
     this.unlinkable.delete(classId)
     this.installed.delete(classId)
-    this.roots.delete(classId)
   }
 
   /** The same for classes that are defined and stay. Returns what was installed, to be installed anew. */
@@ -372,7 +364,6 @@ export class Instrumenter {
     this.forget(classId)
     this.moved.delete(classId)
     this.unlinkable.delete(classId)
-    this.roots.delete(classId)
     if (this.installed.delete(classId)) this.unloadedClasses++
   }
 
@@ -435,11 +426,6 @@ export class Instrumenter {
     const rewritten = rewriteClass(base, all, refusals, check, stateOf, (classFile, work) =>
       rewriter(classFile, work, recipe),
     )
-    rewritten.done.forEach((task, i) => {
-      if (task.probe !== 'root') return
-      const roots = this.roots.get(classId) ?? new Set()
-      this.roots.set(classId, roots.add(rewritten.bodies[i].methodIndex))
-    })
     if (this.tellsMovedCalls && rewritten.bodies.length > 0) this.noteMoves(classId, base, rewritten)
     return { ...rewritten, done: rewritten.done.filter((it) => !kept.includes(it)) }
   }

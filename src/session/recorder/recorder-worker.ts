@@ -13,7 +13,6 @@ import { joinDebugLog } from '../../base/debug-log.ts'
 import { CctBuilder, MOST_SAMPLED } from '../../cct/builder.ts'
 import { Course, MOST_SECONDS } from '../../cct/course.ts'
 import { Folding } from '../../cct/folding.ts'
-import { RootSums } from '../../cct/root-sums.ts'
 import { type SlowState, slowStateOf, treesOf } from '../../cct/slow-times.ts'
 import { snapshotOf } from '../../cct/snapshot.ts'
 import { Survivors } from '../../cct/survivors.ts'
@@ -60,7 +59,6 @@ class RecordingThread {
   /** Before it, where calls are traced. */
   readonly #tracer: Tracer | undefined
   readonly #reader: RingReader
-  readonly #rootSums = new RootSums()
   #folding: Folding | undefined
   readonly #course = new Course(performance.now())
   #timer: NodeJS.Timeout | undefined
@@ -256,10 +254,6 @@ class RecordingThread {
         return
       case 'threads':
         send({ kind: 'reply', id, value: this.#builder.platformThreads() })
-        return
-      case 'rootSums':
-        this.#poll(CHUNKS_BETWEEN) // what a root has done before somebody asks is told
-        send({ kind: 'reply', id, value: this.#rootSums.of(this.#builder) })
         return
       case 'methodSums':
         send({ kind: 'reply', id, value: this.#folding?.sums(request.nowTicks) })

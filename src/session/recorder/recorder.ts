@@ -19,14 +19,12 @@ import {
   type RootCallTimes,
   rootCallTimes,
 } from '../../cct/root-calls.ts'
-import type { RootSum } from '../../cct/root-sums.ts'
 import type { SlowThreshold } from '../../cct/slow-calls.ts'
 import type { SlowCallTimes, SlowState, SlowTimes, SlowWant } from '../../cct/slow-times.ts'
 import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../../cct/snapshot.ts'
 import type { SurvivorNews } from '../../cct/survivors.ts'
 import type { Trace, TraceOptions } from '../../cct/trace.ts'
 import type { Snapshot, Tree } from '../../cct/tree.ts'
-import type { RootErrors } from '../../cct/uncertainty.ts'
 import type { RegionState } from '../../regions/builder.ts'
 import type { MirrorOffer } from './mirror-feed.ts'
 
@@ -47,8 +45,6 @@ export interface RecorderSnapshotOptions {
   readonly nowTicks?: number
   /** By jfluid thread number. May go on growing: `unknownThreads` compares with it. */
   readonly threads: ReadonlyMap<number, RecordedThread>
-  /** If given, trees say what their times may be wrong by. */
-  readonly errors?: RootErrors
   /** Default: true. */
   readonly perThread?: boolean
   /** Ids below stand for waiting. */
@@ -131,7 +127,6 @@ export type RecorderRequest =
   | { readonly kind: 'trace'; readonly options: TraceOptions }
   | { readonly kind: 'stats' }
   | { readonly kind: 'threads' }
-  | { readonly kind: 'rootSums' }
   | { readonly kind: 'methodSums'; readonly nowTicks: number }
   | { readonly kind: 'called'; readonly methods: readonly number[] }
   | { readonly kind: 'finish'; readonly endTicks: number | undefined }
@@ -268,7 +263,7 @@ export class Recorder {
   }
 
   async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
-    const { threads, cost, calibration, nsPerTick, nowTicks, errors, perThread, firstMethod, every } = options
+    const { threads, cost, calibration, nsPerTick, nowTicks, perThread, firstMethod, every } = options
     this.#threads = threads
     const { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow } =
       (await this.#ask({
@@ -279,7 +274,6 @@ export class Recorder {
           nsPerTick,
           ...(cost !== undefined && { cost }),
           ...(nowTicks !== undefined && { nowTicks }),
-          ...(errors !== undefined && { errors }),
           ...(perThread !== undefined && { perThread }),
           ...(firstMethod !== undefined && { firstMethod }),
           ...(every !== undefined && { every }),
@@ -373,11 +367,6 @@ export class Recorder {
 
   stats(): Promise<RecorderStats> {
     return this.#ask({ kind: 'stats' }) as Promise<RecorderStats>
-  }
-
-  /** What outermost calls of roots have taken so far, by root. */
-  rootSums(): Promise<RootSum[]> {
-    return this.#ask({ kind: 'rootSums' }) as Promise<RootSum[]>
   }
 
   /** Calls of roots are timed: before anything is recorded. */

@@ -88,7 +88,7 @@ export async function reachAmong(source: ClassSource, options: ReachOptions): Pr
       }
     }
     note(await revealer.start())
-    if (scheme === 'b' && options.lookAhead > 0) {
+    if (scheme === 'b') {
       const past = executed.size > 0 ? compiledPast(executed) : NO_PAST
       for await (const revelation of revealer.rootsWillRun(past)) note(revelation)
     }

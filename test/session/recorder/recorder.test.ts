@@ -96,16 +96,6 @@ describe.each([
     })
   })
 
-  it('sums up what roots have taken until it is asked, not until its last round', async () => {
-    target.put(0, CHUNK_BUSY, 2, 0, [ROOT])
-    for (let calls = 1; calls <= 60; calls++) {
-      const at = target.offset(0) + CHUNK_EVENTS + 8 * (2 * calls - 1)
-      target.store(at, ...enterWord(MAIN, calls * 10), ...exitWord(MAIN, calls * 10 + 4))
-      const sums = (await recorder.rootSums()).map((it) => [it.method, it.calls, it.ticks])
-      assert.deepEqual(sums, [[MAIN, calls, calls * 4]])
-    }
-  })
-
   it('shows what is written while it is written, under the names of the threads', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10)])
     await read(2)

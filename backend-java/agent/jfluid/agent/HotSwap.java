@@ -9,7 +9,6 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -63,8 +62,6 @@ final class HotSwap {
         volatile long hookedAt;
         /** Which it was. */
         volatile WeakReference<Thread> hookedBy;
-        /** While children are bare: the methods that keep their probes, the roots; null at other times. */
-        private Set<Integer> roots;
         /** The class has its own code, as it should have at the moment. */
         private boolean ownCode;
         /** Why the thread that redefines could not put the bodies on the bytes it was shown. */
@@ -97,23 +94,15 @@ final class HotSwap {
             return poolEntries == entries && java.util.Arrays.equals(kept.read().get(POOL), pool);
         }
 
-        synchronized void bare(Set<Integer> roots) {
-            this.roots = roots;
+        synchronized boolean hasOwnCode() {
+            return ownCode;
         }
 
         /** It is about to be redefined. */
-        synchronized void expect() {
-            problem = NOT_SHOWN;
-            overtaken = false;
-        }
-
-        synchronized boolean isBare() {
-            return roots != null || ownCode;
-        }
-
         synchronized void prepare(TreeMap<Integer, byte[]> bodies) {
             pending = bodies;
-            expect();
+            problem = NOT_SHOWN;
+            overtaken = false;
         }
 
         synchronized void install(TreeMap<Integer, byte[]> bodies) {
@@ -163,9 +152,6 @@ final class HotSwap {
                 all.putAll(pending);
             }
             byte[] pool = all.remove(POOL);
-            if (roots != null) {
-                all.keySet().retainAll(roots);
-            }
             all.values().removeIf(body -> body.length == 0); // methods that have their own code for now
             ownCode = all.isEmpty();
             if (ownCode) {
@@ -276,7 +262,7 @@ final class HotSwap {
             target.problem = swaps ? why : target.problem;
         }
         if (!ours) {
-            boolean unprobed = spliced == null && target != null && target.isInstalled() && !target.isBare();
+            boolean unprobed = spliced == null && target != null && target.isInstalled() && !target.hasOwnCode();
             loadHook.changed(redefined, unprobed || target != null && target.isOvertaken());
         }
         return spliced;
@@ -339,41 +325,6 @@ final class HotSwap {
             }
         }
         return swap;
-    }
-
-    /**
-     * Gives classes their own code, but for the given methods; bodies stay at hand, and what is installed meanwhile is kept
-     * with them.
-     *
-     * @param roots class id → numbers of methods that keep their bodies
-     */
-    Swap prepareBare(Map<Integer, Set<Integer>> roots) {
-        Swap swap = new Swap();
-        roots.forEach((id, kept) -> addInstalled(swap, id, kept));
-        return swap;
-    }
-
-    /** The way back, for these classes, and all that are redefined from now on. */
-    Swap prepareBack(int[] ids) {
-        for (Target target : allTargets()) {
-            target.bare(null);
-        }
-        Swap swap = new Swap();
-        for (int id : ids) {
-            addInstalled(swap, id, null);
-        }
-        return swap;
-    }
-
-    private void addInstalled(Swap swap, int id, Set<Integer> roots) {
-        Class<?> c = classes.find(id);
-        Target target = c == null ? null : target(c);
-        if (target != null && target.isInstalled()) {
-            target.bare(roots);
-            target.expect();
-            swap.idOf.put(c, id);
-            swap.batch.add(c);
-        }
     }
 
     /** The redefinition itself, on whatever thread; the agent's does not touch the swap meanwhile. */

@@ -12,7 +12,6 @@ import java.security.ProtectionDomain;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -54,11 +53,11 @@ final class Session extends GuestThread {
      * names and frames, and the redefinition may wait for that hook.
      */
     private static final Set<String> WHILE_SWAPPING = Set.of(
-            "loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "bareTimes", "restore", "detach");
+            "loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "restore", "detach");
     /** What may still be asked once every method has its own code back. */
     private static final Set<String> WHILE_LEAVING = Set.of(
             "restore", "detach", "status", "loadedClasses", "vmLibrary", "mirrorWords", "peek", "loadHook", "reflected",
-            "bareTimes", "inside", "names", "frames");
+            "names", "frames");
 
     /** Null where the client is elsewhere, and nothing is shared with it. */
     private final Path dir;
@@ -346,12 +345,6 @@ final class Session extends GuestThread {
                 redefine(id, (Object[]) message[2], ints(message[3]), MessagePack.asInt(message[4]));
                 return;
             }
-            if ((op.equals("takeOut") || op.equals("putBack")) && !left) {
-                finishSwapping();
-                begin(new Swapping(id, new int[0], op.equals("takeOut") ? takeOut((Object[]) message[2])
-                        : hotSwap.prepareBack(ints(message[2]))));
-                return;
-            }
             if (swapping != null && !WHILE_SWAPPING.contains(op)) {
                 finishSwapping(); // the client knows to wait before it asks
             }
@@ -424,16 +417,6 @@ final class Session extends GuestThread {
             }
             case "calibrateCounts":
                 return JFluid1Calibration.calibrateCounts(MessagePack.asLong(m[2]) * 1_000_000L) / 1000.0;
-            case "closeRoots":
-                JFluid1Roots.closeRoots();
-                return null;
-            case "openRoots":
-                JFluid1Session.open();
-                return null;
-            case "inside":
-                return JFluid1Threads.inside();
-            case "bareTimes":
-                return bareTimes();
             case "timeRegions": {
                 int number = JFluid1Regions.timeRegions();
                 long[] times = JFluid1Calibration.calibrateRegions(MessagePack.asLong(m[2]) * 1_000_000L);
@@ -648,25 +631,7 @@ final class Session extends GuestThread {
                     .put(MessagePack.asInt(body[1]), (byte[]) body[2]);
         }
         JFluid1Session.methods(highestId);
-        begin(new Swapping(command, readyIds, hotSwap.prepare(bodies)));
-    }
-
-    /** {@code [[class, [method, …]], …]}: children lose their probes, the methods named keep them. */
-    private Swap takeOut(Object[] list) {
-        Map<Integer, Set<Integer>> roots = new HashMap<>();
-        for (Object item : list) {
-            Object[] row = (Object[]) item;
-            Set<Integer> kept = new HashSet<>();
-            for (int method : ints(row[1])) {
-                kept.add(method);
-            }
-            roots.put(MessagePack.asInt(row[0]), kept);
-        }
-        return hotSwap.prepareBare(roots);
-    }
-
-    private void begin(Swapping redefinition) throws IOException {
-        swapping = redefinition;
+        swapping = new Swapping(command, readyIds, hotSwap.prepare(bodies));
         if (swapping.swap.isEmpty()) {
             swapping.run();
             concludeSwapping();
@@ -729,17 +694,6 @@ final class Session extends GuestThread {
                 it.swap.loadedMeanwhile
             }
         });
-    }
-
-    private static Object bareTimes() {
-        long[] times = JFluid1Roots.bareTimes();
-        List<Object> rows = new ArrayList<>();
-        for (int i = 0; i < times.length; i += 3) {
-            if (times[i + 1] > 0) {
-                rows.add(new Object[] {times[i], times[i + 1], times[i + 2]});
-            }
-        }
-        return rows;
     }
 
     private Object status() {

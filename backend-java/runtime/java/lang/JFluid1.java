@@ -170,8 +170,6 @@ public final class JFluid1 {
         }
         if (open) {
             enterGraph(ti, id);
-        } else if (timesBare) {
-            timedEntry(ti, id);
         }
     }
 
@@ -194,8 +192,6 @@ public final class JFluid1 {
             if (left <= 0) {
                 ti.virtualActive = false;
             }
-        } else if (ti.timedNesting > 0 && !ti.guard) {
-            timedExit(ti);
         }
     }
 

@@ -3,7 +3,6 @@ package java.lang;
 import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Memory.*;
 import static java.lang.JFluid1Ring.*;
-import static java.lang.JFluid1Roots.*;
 import static java.lang.JFluid1Session.*;
 import static java.lang.JFluid1Threads.*;
 
@@ -248,7 +247,7 @@ public final class JFluid1Client {
 
     /** The client does not answer: stop recording. The agent sees it and un-instruments. */
     public static void abandon() {
-        enabled = open = timesBare = false;
+        enabled = open = false;
         U.putIntVolatile(null, ring + RING_ENDED, starved ? ENDED_STARVED : ENDED_SILENT);
         wakeAgent();
     }

@@ -9,7 +9,6 @@ import static java.lang.JFluid1Nameless.*;
 import static java.lang.JFluid1Regions.*;
 import static java.lang.JFluid1Requests.*;
 import static java.lang.JFluid1Ring.*;
-import static java.lang.JFluid1Roots.*;
 import static java.lang.JFluid1Sites.*;
 import static java.lang.JFluid1Tasks.*;
 import static java.lang.JFluid1Threads.*;
@@ -170,7 +169,6 @@ public final class JFluid1Session {
         start = counts ? 0 : ticks();
         swapping = jammed = false;
         swapper = null;
-        JFluid1Roots.begin();
         tellsSites = false;
         JFluid1Samples.tellsSites = false;
         // What those hold is linked and initialised here, for the same reason.
@@ -202,7 +200,7 @@ public final class JFluid1Session {
 
     /** Stops recording. Threads inside the runtime may still be on their way out. */
     public static void disable() {
-        enabled = open = timesBare = false;
+        enabled = open = false;
         for (ThreadInfo head : table) {
             for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
                 ti.active = ti.virtualActive = ti.keeps = false;
@@ -228,7 +226,6 @@ public final class JFluid1Session {
         waited = null;
         JFluid1Threads.end();
         JFluid1Nameless.end();
-        timedSums = null;
         JFluid1Requests.forget();
     }
 
@@ -283,7 +280,7 @@ public final class JFluid1Session {
 
     /** Bytes of the heap that the session's own tables and records take, as they were at the last {@link #purge}. */
     public static long heapBytes() {
-        long own = state.length + JFluid1Threads.heapBytes() + JFluid1Nameless.heapBytes() + JFluid1Roots.heapBytes();
+        long own = state.length + JFluid1Threads.heapBytes() + JFluid1Nameless.heapBytes();
         return own + JFluid1Allocations.heapBytes() + JFluid1Samples.bytesOfMethods() + JFluid1Survivors.heapBytes();
     }
 }

@@ -33,7 +33,7 @@ public final class JFluid1Threads {
     private static final ThreadInfo[] NOBODY = table;
     static boolean virtualSeen;
     /** A ThreadInfo, two cache lines wider than its fields on either side, and its weak reference. */
-    private static final long THREAD_BYTES = 504;
+    private static final long THREAD_BYTES = 536;
     private static long threadsKnown;
 
     /**
@@ -50,7 +50,6 @@ public final class JFluid1Threads {
         /** A slow path is running: roots entered by it do not count. */
         boolean guard;
         /** The class-load hook has stopped this thread's clock. */
-        boolean suspended;
         int nesting;
         /** This thread was started inside the graph, and belongs to it as long as it lives. */
         boolean started;
@@ -85,11 +84,6 @@ public final class JFluid1Threads {
         int lastThread;
         /** Its chunk was left IDLE, and may have gone to somebody else since. */
         boolean resting;
-        /** Calls of roots that this thread is in while the graph is closed and roots are timed bare. */
-        int timedNesting;
-        int timedRound;
-        int timedRoot;
-        long timedSince;
         /** Where regions are timed: the chunk is its own, and stays so. */
         boolean keeps;
         /** Executions of regions before it keeps its chunk. */
@@ -494,19 +488,5 @@ public final class JFluid1Threads {
             }
         }
         return over;
-    }
-
-    /** How many threads are in the graph, or may be. A thread may hide for a moment: look more than once. */
-    public static int inside() {
-        int inside = 0;
-        for (ThreadInfo head : table) {
-            for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
-                if (ti.active || ti.virtualActive || ti.guard || ti.suspended) {
-                    Thread t = ti.thread.get();
-                    inside += t != null && t.isAlive() ? 1 : 0;
-                }
-            }
-        }
-        return inside;
     }
 }

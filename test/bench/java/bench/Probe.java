@@ -27,8 +27,8 @@ import jdk.internal.misc.Unsafe;
  *   outside    calls step() from elsewhere, in threads that were never in the graph
  *   guarded    takes a monitor, calls nothing
  *   known      the same in threads that have been in the root before
- *   unreached  calls rare() from elsewhere, which the root can call and never does: under scheme B without
- *              look-ahead it keeps the check for a first invocation
+ *   unreached  calls rare() from elsewhere, which the root can call and never does: under scheme B it keeps
+ *              the check for a first invocation
  * </pre>
  *
  * -Dbench.clock=ticks reads the JVM's tick counter as jfluid does; anything else System.nanoTime().
@@ -65,14 +65,33 @@ public final class Probe {
         return x;
     }
 
-    /** As step(), with a callee that is never called: 0 stays 0, and nothing else becomes 0. */
+    /**
+     * As step(), with a callee that is never called: 0 stays 0, and nothing else becomes 0. Which callee it is, the receiver
+     * decides: scheme B does not look ahead to it.
+     */
     static int rare(int x) {
-        return x == 0 ? rarer(x) : (x ^ x >>> 15) * 0x2c1b3c6d;
+        return x == 0 ? RARER[x].of(x) : (x ^ x >>> 15) * 0x2c1b3c6d;
     }
 
-    static int rarer(int x) {
-        return x + 1;
+    private interface Rarer {
+        int of(int x);
     }
+
+    private static final class More implements Rarer {
+        @Override
+        public int of(int x) {
+            return x + 1;
+        }
+    }
+
+    private static final class Less implements Rarer {
+        @Override
+        public int of(int x) {
+            return x - 1;
+        }
+    }
+
+    private static final Rarer[] RARER = {new More(), new Less()};
 
     static int outside(int n, int x) {
         for (int i = 0; i < n; i++) x = step(x);

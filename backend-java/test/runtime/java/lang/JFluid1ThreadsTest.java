@@ -134,11 +134,9 @@ final class JFluid1ThreadsTest {
         }
     }
 
-    static void threadsInsideAreCounted() throws InterruptedException {
+    static void aThreadInASlowPathIsSeen() throws InterruptedException {
         try (TestSession session = new TestSession(10, 2)) {
-            equal(0, JFluid1Threads.inside());
-            session.inside(() -> equal(1, JFluid1Threads.inside()));
-            equal(0, JFluid1Threads.inside());
+            session.inside(() -> {});
             Object threads = JFluid1Session.session();
             that(!JFluid1Threads.anyoneInside(threads), "no thread is in a slow path");
             session.self().guard = true;

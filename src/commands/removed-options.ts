@@ -1,0 +1,75 @@
+// Options that earlier versions took, and what to use in their place. A command that took one refuses it by name: a script that
+// still has it learns what to change, and does not record something else than before.
+
+import { type Command, Option } from 'commander'
+import { EX_USAGE, JfluidError } from '../base/errors.ts'
+
+export interface RemovedOption {
+  /** As it was typed, with its dashes. */
+  readonly option: string
+  /** If only this value of it was removed. */
+  readonly value?: string
+  /** Why, to follow "was removed: ". */
+  readonly why: string
+  /** What to do now: one sentence. */
+  readonly instead: string
+}
+
+/** One row for each option, or value, that was removed. */
+export const REMOVED_OPTIONS: readonly RemovedOption[] = [
+  {
+    option: '--error-bars',
+    why: 'an error bar could be larger than the time it was for',
+    instead:
+      'Leave it out: the report says how long the probes take that are subtracted, and by how much that varies. --mode sample without --root takes times without probes.',
+  },
+  {
+    option: '--proof',
+    why: 'the time of a root call varies too much to show whether a session left something behind',
+    instead:
+      'Leave it out: every detach compares the code of all classes that had probes with the code from before, and says so.',
+  },
+  {
+    option: '--look-ahead',
+    why: 'no number was better than its default, which is always used now',
+    instead: 'Leave it out, or take --scheme a, which instruments all that is reachable at once.',
+  },
+]
+
+export class OptionRemoved extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  constructor({ option, value, why, instead }: RemovedOption) {
+    super(`${value === undefined ? option : `${option} ${value}`} was removed: ${why}`)
+    this.hint = instead
+  }
+}
+
+/**
+ * Has a command refuse them. Before its own options are added: whether a value is one that was removed is looked at before
+ * whether it is one at all.
+ *
+ * @param removed  all, unless a test has others
+ */
+export function withRemovedOptions(command: Command, removed = REMOVED_OPTIONS): Command {
+  for (const row of removed) {
+    // It may have had a value, or not.
+    if (row.value === undefined) command.addOption(new Option(`${row.option} [value]`).hideHelp())
+    command.on(`option:${row.option.slice(2)}`, (value: unknown) => {
+      if (row.value === undefined || row.value === value) throw new OptionRemoved(row)
+    })
+  }
+  return command
+}
+
+/**
+ * The same for options of the library, which has them in camel case.
+ *
+ * @throws OptionRemoved
+ */
+export function checkRemovedOptions(options: object, removed = REMOVED_OPTIONS): void {
+  for (const row of removed) {
+    const given: unknown = Reflect.get(options, new Option(row.option).attributeName())
+    if (given !== undefined && (row.value === undefined || row.value === given)) throw new OptionRemoved(row)
+  }
+}

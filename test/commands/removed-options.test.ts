@@ -1,0 +1,115 @@
+// An option that was removed is refused by name, with what to use in its place, before a JVM is looked at.
+
+import { Command, Option } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { EX_USAGE } from '../../src/base/errors.ts'
+import { withSessionFlags } from '../../src/commands/options.ts'
+import { commandLine } from '../../src/commands/program.ts'
+import {
+  checkRemovedOptions,
+  OptionRemoved,
+  REMOVED_OPTIONS,
+  type RemovedOption,
+  withRemovedOptions,
+} from '../../src/commands/removed-options.ts'
+import { commandRows } from '../../src/commands/shell/table.ts'
+import { attach } from '../../src/library/attachment.ts'
+import { inProcess } from '../support/in-process.ts'
+
+/** No process has that number (PID_MAX_LIMIT is 2^22). */
+const NOBODY = '2147483646'
+
+/** What each command needs besides. */
+const COMMANDS: readonly (readonly [name: string, ...rest: string[]])[] = [
+  ['attach', NOBODY],
+  ['attach', 'ssh://host/4711'],
+  ['record', NOBODY],
+  ['record', '--jdwp', '127.0.0.1:5005'],
+  ['run', '--', 'java', 'Main'],
+]
+
+const OPTIONS = REMOVED_OPTIONS.map(({ option }) => option)
+
+const refused = async (...words: string[]): Promise<unknown> =>
+  await commandLine('1.2.3')
+    .parseAsync(words, { from: 'user' })
+    .catch((error: unknown) => error)
+
+describe.each(COMMANDS)('jfluid %s %s', (name, ...rest) => {
+  it.each(OPTIONS)('%s', async (option) => {
+    const row = REMOVED_OPTIONS.find((it) => it.option === option)!
+    for (const words of [[option], [option, '8'], [`${option}=8`]]) {
+      const error = await refused(name, '--root', 'a.B.c', ...words, ...rest)
+      expect(error, words.join(' ')).toEqual(new OptionRemoved(row))
+      expect(error).toMatchObject({ exitCode: EX_USAGE, hint: row.instead })
+    }
+  })
+})
+
+it('the user reads what was removed, why, and what to do', async () => {
+  const { code, stdout, stderr } = await inProcess('attach', '1', '--error-bars')
+  expect([code, stdout]).toEqual([EX_USAGE, ''])
+  expect(stderr).toMatch(/^jfluid: --error-bars was removed: .+[^.]\n {2}Leave it out: .+\.\n$/)
+})
+
+it('each says why, and what to do, in a sentence', () => {
+  for (const { option, why, instead } of REMOVED_OPTIONS) {
+    expect(option).toMatch(/^--[a-z-]+$/)
+    expect(why).toMatch(/^[a-z].*[^.]$/)
+    expect(instead).toMatch(/^[A-Z].*\.$/)
+  }
+})
+
+it('no help and no completion offers them', () => {
+  const program = commandLine('1.2.3')
+  for (const { options } of commandRows(program))
+    expect(options.filter(({ long }) => OPTIONS.includes(long))).toEqual([])
+  for (const command of program.commands)
+    for (const option of OPTIONS) expect(command.helpInformation()).not.toContain(option)
+})
+
+it('what the program under run is given is its own', () => {
+  const run = commandLine('1.2.3').commands.find((it) => it.name() === 'run')!
+  const program = ['java', '-jar', 'app.jar', '--proof']
+  expect(run.parseOptions(['--root', 'a.B.c', '--', ...program]).operands).toEqual(program)
+  expect(() => run.parseOptions(['--proof', '--', ...program])).toThrow(OptionRemoved)
+})
+
+it('commands that never took one do not know it', async () => {
+  for (const name of ['ps', 'report', 'doctor']) {
+    const { code, stderr } = await inProcess(name, '--proof')
+    expect([code, stderr]).toEqual([EX_USAGE, expect.stringContaining("unknown option '--proof'")])
+  }
+})
+
+const SAMPLER: RemovedOption = {
+  ...{ option: '--sampler', value: 'stacks', why: 'it is slow', instead: 'Take jfr.' },
+}
+
+it('one value may be removed of an option that stays', () => {
+  const parse = (value: string) =>
+    withRemovedOptions(new Command(), [SAMPLER])
+      .addOption(new Option('--sampler <who>').choices(['jfr', 'cpu']))
+      .exitOverride()
+      .configureOutput({ writeErr: () => {} })
+      .parse(['--sampler', value], { from: 'user' })
+      .opts()
+  expect(parse('cpu')).toEqual({ sampler: 'cpu' })
+  expect(() => parse('stacks')).toThrow(new OptionRemoved(SAMPLER))
+  expect(() => parse('stack')).toThrow(/Allowed choices are jfr, cpu/)
+  expect(new OptionRemoved(SAMPLER).message).toBe('--sampler stacks was removed: it is slow')
+})
+
+it('programs that use the library are told the same', async () => {
+  const given = { root: 'a.B.c', ...JSON.parse('{"errorBars":true}') }
+  await expect(attach(Number(NOBODY), given)).rejects.toThrow(/^--error-bars was removed/)
+  expect(() => checkRemovedOptions({ sampler: 'jfr' }, [SAMPLER])).not.toThrow()
+  expect(() => checkRemovedOptions({ sampler: 'stacks' }, [SAMPLER])).toThrow(OptionRemoved)
+})
+
+it('all else is taken as before', () => {
+  const command = withSessionFlags(new Command()).exitOverride()
+  expect(command.parse(['--root', 'a.B.c'], { from: 'user' }).opts()).toEqual({
+    ...{ root: ['a.B.c'], mode: 'exact', scheme: 'b', rare: 'arm' },
+  })
+})
