@@ -1,27 +1,8 @@
-import { describe, expect, it } from 'vitest'
-import { compiledMethods, parseCodeList } from '../../src/attach/compiled-methods.ts'
+import { expect, it } from 'vitest'
+import { compiledMethods } from '../../src/attach/compiled-methods.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
-
-describe('a list of compiled methods', () => {
-  it('names each with its class and descriptor', () => {
-    const text = [
-      '42 4 0 java.util.ArrayList.add(Ljava/lang/Object;)Z [0x00007f, 0x00007f - 0x00007f]',
-      '  7 1 -1 a.B$C.<init>()V [0x00007f, 0x00007f - 0x00007f]',
-      'Dumping stops here.',
-      '',
-    ].join('\n')
-    expect([...parseCodeList(text)]).toEqual([
-      'java.util.ArrayList.add(Ljava/lang/Object;)Z',
-      'a.B$C.<init>()V',
-    ])
-  })
-
-  it('is empty if the JVM says something else', () => {
-    expect(parseCodeList('java.lang.IllegalArgumentException: Unknown diagnostic command').size).toBe(0)
-  })
-})
 
 const HOT = `
   package fix;

@@ -336,20 +336,6 @@ describe('who waits no longer', () => {
 })
 
 describe('what is no HotSpot JVM', () => {
-  it('another program is not signalled', async () => {
-    const sleeper = startProcess('sleep', ['60'])
-    const problem = await refusal(sleeper.pid)
-    assert.equal(`${problem.name} ${problem.exitCode}`, 'NotJvm 69')
-    assert.match(problem.message, /^cannot attach to \d+: \S*\/(sleep|coreutils|busybox) is not a JVM$/)
-    assert.equal(sleeper.child.exitCode, null)
-  })
-
-  it.each([0, -1, 1.5, Number.NaN, 2 ** 22 + 1])('there is no process %d', async (pid) => {
-    const problem = await refusal(pid)
-    assert.equal(`${problem.name} ${problem.exitCode}`, 'NoSuchProcess 68')
-    assert.equal(problem.message, `cannot attach to ${pid}: no such process`)
-  })
-
   it('a thread is not a process', async () => {
     const java = await startWaiter(newest)
     const thread = readdirSync(`/proc/${java.pid}/task`)

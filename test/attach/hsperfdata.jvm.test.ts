@@ -1,117 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { beforeAll, describe, it } from 'vitest'
-import { BadPerfData, findPerfData, parsePerfData, perfFacts } from '../../src/attach/hsperfdata.ts'
+import { beforeAll, it } from 'vitest'
+import { findPerfData } from '../../src/attach/hsperfdata.ts'
 import { readTargetProcess } from '../../src/attach/target-process.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk, newest } from '../support/jdks.ts'
 import { WAITER } from './waiter.ts'
-
-/** A jvmstat file with these counters, as HotSpot lays it out. */
-function perfFile(counters: Record<string, bigint | string>, little = true): Buffer {
-  const entries = Object.entries(counters).map(([name, value]) => {
-    const nameBytes = Buffer.from(`${name}\0`)
-    const data = 20 + Math.ceil(nameBytes.length / 8) * 8 + 4
-    const valueBytes = typeof value === 'string' ? Buffer.from(`${value}\0`) : Buffer.alloc(8)
-    const entry = Buffer.alloc(Math.ceil((data + valueBytes.length) / 8) * 8)
-    const u32 = (at: number, n: number) => (little ? entry.writeUInt32LE(n, at) : entry.writeUInt32BE(n, at))
-    u32(0, entry.length)
-    u32(4, 20)
-    u32(8, typeof value === 'string' ? valueBytes.length : 0)
-    entry.write(typeof value === 'string' ? 'B' : 'J', 12)
-    u32(16, data)
-    nameBytes.copy(entry, 20)
-    valueBytes.copy(entry, data)
-    if (typeof value === 'bigint') {
-      if (little) entry.writeBigInt64LE(value, data)
-      else entry.writeBigInt64BE(value, data)
-    }
-    return entry
-  })
-  const prologue = Buffer.alloc(32)
-  prologue.writeUInt32BE(0xcafec0c0, 0)
-  prologue.set([little ? 1 : 0, 2, 0, 1], 4)
-  const u32 = (at: number, n: number) =>
-    little ? prologue.writeUInt32LE(n, at) : prologue.writeUInt32BE(n, at)
-  u32(24, 32)
-  u32(28, entries.length)
-  return Buffer.concat([prologue, ...entries])
-}
-
-describe('a jvmstat file', () => {
-  const counters = { 'java.cls.loadedClasses': 480n, 'sun.rt.javaCommand': 'Main ü', 'x.negative': -7n }
-
-  it.each([
-    ['little', true],
-    ['big', false],
-  ])('in %s-endian byte order gives its longs and strings', (_, little) => {
-    const data = parsePerfData(perfFile(counters, little))
-    assert.deepEqual(Object.fromEntries(data.values), counters)
-    assert.equal(data.accessible, true)
-    assert.equal(data.major, 2)
-  })
-
-  it('an entry that is still being written ends the list', () => {
-    const file = perfFile(counters)
-    const second = 32 + file.readUInt32LE(32)
-    file.writeUInt32LE(0, second)
-    assert.deepEqual([...parsePerfData(file).values.keys()], ['java.cls.loadedClasses'])
-  })
-
-  it('facts are typed, and absent when the file has none', () => {
-    const facts = perfFacts(
-      parsePerfData(
-        perfFile({
-          'sun.rt.jvmCapabilities': `1${'0'.repeat(63)}`,
-          'sun.rt.safepointTime': 3_000_000n,
-          'sun.os.hrt.frequency': 1_000_000_000n,
-          'java.property.java.version': '17.0.15',
-        }),
-      ),
-    )
-    // 3,000,000 ticks at 1 GHz are 3 ms
-    assert.deepEqual(facts, {
-      complete: true,
-      attachSupported: true,
-      javaVersion: '17.0.15',
-      safepointNs: 3_000_000,
-    })
-  })
-
-  it.each<[string, (file: Buffer) => Buffer]>([
-    ['an empty file', () => Buffer.alloc(0)],
-    ['a cut prologue', (file) => file.subarray(0, 31)],
-    ['another magic', (file) => file.fill(0x7f, 0, 4)],
-    ['version 1', (file) => file.fill(1, 5, 6)],
-    ['a first entry in the prologue', (file) => file.fill(0, 24, 28)],
-    ['a first entry that is not aligned', (file) => file.fill(33, 24, 25)],
-    ['a first entry behind the end', (file) => file.fill(0xf0, 24, 28)],
-    ['a name behind its data', (file) => file.fill(0xff, 36, 37)],
-    ['data behind the entry', (file) => file.fill(0xff, 48, 49)],
-    ['an entry of one byte', (file) => file.fill(0, 32, 36).fill(1, 32, 33)],
-    ['an entry cut off', (file) => file.subarray(0, -12)],
-  ])('%s is refused by name', (_, damage) => {
-    assert.throws(() => parsePerfData(damage(perfFile(counters))), BadPerfData)
-  })
-
-  it('no damage does worse than that', () => {
-    const seed = Math.trunc(Math.random() * 2 ** 31)
-    let state = seed
-    const random = (n: number) => {
-      state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff
-      return (state >>> 8) % n
-    }
-    for (let round = 0; round < 3000; round++) {
-      const file = perfFile(counters)
-      for (let byte = random(4); byte >= 0; byte--) file[random(file.length)] = random(256)
-      try {
-        perfFacts(parsePerfData(file.subarray(0, file.length - random(2) * random(file.length))))
-      } catch (problem) {
-        assert.ok(problem instanceof BadPerfData, `seed ${seed}, round ${round}: ${problem}`)
-      }
-    }
-  })
-})
 
 forEachJdk((jdk) => {
   let classes: string

@@ -6,10 +6,8 @@ import { ACC_ABSTRACT, ACC_STATIC } from '../../src/classfile/access.ts'
 import { hasAnnotation } from '../../src/classfile/annotations.ts'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../src/classfile/class-file.ts'
 import { forEachInstruction, parseCode } from '../../src/classfile/code.ts'
-import { argumentSlots, parseMethodDescriptor, returnSlots } from '../../src/classfile/descriptor.ts'
 import { INVOKEDYNAMIC, INVOKEINTERFACE, INVOKEVIRTUAL, MNEMONICS } from '../../src/classfile/opcodes.ts'
 import { spliceClass } from '../../src/classfile/splice.ts'
-import { decodeModifiedUtf8, encodeModifiedUtf8 } from '../../src/classfile/utf8.ts'
 import { compileJava } from '../support/java-process.ts'
 import { oldest } from '../support/jdks.ts'
 
@@ -151,86 +149,5 @@ describe('a broken class file', () => {
   it('names the constant that is of another kind than was said', () => {
     assert.throws(() => shop.pool.className(0), /constant 0 is not of tag 7 but of tag 0/)
     assert.throws(() => shop.pool.utf8(65535), ClassFormatProblem)
-  })
-})
-
-describe('an instruction walk', () => {
-  const walk = (...bytes: number[]) => {
-    const seen: string[] = []
-    forEachInstruction(Uint8Array.from(bytes), (bci, opcode) => seen.push(`${bci} ${MNEMONICS[opcode]}`))
-    return seen
-  }
-
-  it('finds the operands of a switch behind its padding', () => {
-    const table = [170, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]
-    assert.deepEqual(walk(...table, 177), ['0 tableswitch', '20 return'])
-    assert.deepEqual(walk(0, 171, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 177), [
-      '0 nop',
-      '1 lookupswitch',
-      '12 return',
-    ])
-  })
-
-  it('takes a wide instruction as one', () => {
-    assert.deepEqual(walk(196, 21, 1, 0, 196, 132, 1, 0, 0, 1, 177), ['0 wide', '4 wide', '10 return'])
-  })
-
-  it('refuses what is no instruction, runs past the end, or counts without bound', () => {
-    assert.throws(() => walk(202), /unknown opcode 202/)
-    assert.throws(() => walk(17, 0), /past the end/)
-    assert.throws(() => walk(196, 0, 0, 0), /wide opcode 0/)
-    assert.throws(() => walk(171, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255), /-1 pairs/)
-    assert.throws(() => walk(170, 0, 0, 0, 0, 0, 0, 0, 128, 0, 0, 0, 127, 255, 255, 255), /tableswitch/)
-  })
-})
-
-describe('a descriptor', () => {
-  it('has parameters and a result', () => {
-    assert.deepEqual(parseMethodDescriptor('(J[[DLa/B;Z)[I'), {
-      parameters: ['J', '[[D', 'La/B;', 'Z'],
-      returnType: '[I',
-    })
-  })
-
-  it('fills two slots for long and double, one for their arrays', () => {
-    assert.equal(argumentSlots('(JD[J[[DLJ;I)V'), 8) // 2 + 2 + 1 + 1 + 1 + 1
-    assert.equal(returnSlots('(J)V'), 0)
-    assert.equal(returnSlots('(V)J'), 2)
-  })
-
-  it('may be malformed', () => {
-    for (const bad of [
-      '',
-      '(',
-      '()',
-      '(V)V',
-      '(L;)V',
-      '(La)V',
-      '()VV',
-      'I',
-      '([)V',
-      `(${'['.repeat(256)}I)V`,
-    ]) {
-      assert.throws(() => parseMethodDescriptor(bad), ClassFormatProblem, bad)
-    }
-  })
-})
-
-describe('modified UTF-8', () => {
-  const decode = (...bytes: number[]) => decodeModifiedUtf8(Uint8Array.from(bytes), 0, bytes.length)
-
-  it('writes NUL in two bytes and a character beyond the BMP as two surrogates', () => {
-    assert.equal(decode(0xc0, 0x80), '\0')
-    assert.equal(decode(0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80), '😀')
-    for (const text of ['', 'plain', 'é', '語', '😀', '\ud800 alone', '\0', `${'x'.repeat(9000)}é`]) {
-      const bytes = encodeModifiedUtf8(text)
-      assert.equal(decodeModifiedUtf8(bytes, 0, bytes.length), text)
-    }
-  })
-
-  it('refuses other bytes', () => {
-    for (const bad of [[0], [0x80], [0xc3], [0xe2, 0x82], [0xf0, 0x9f, 0x98, 0x80], [0xc3, 0x41]]) {
-      assert.throws(() => decode(...bad), ClassFormatProblem)
-    }
   })
 })

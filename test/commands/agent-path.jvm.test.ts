@@ -1,83 +1,13 @@
-// What jfluid agent-path says besides the option: what may keep a JVM from starting with it, and how it is given.
+// The option that jfluid agent-path gives, as a JVM takes it.
 
-import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { AgentPathUnusable, agentOption, doubtsAbout, waysToGive } from '../../src/commands/agent-path.ts'
+import { agentOption, waysToGive } from '../../src/commands/agent-path.ts'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
-
-it('a path that a JVM would cut is refused', () => {
-  expect(agentOption('/opt/jfluid/jfluid-agent.jar')).toBe('-javaagent:/opt/jfluid/jfluid-agent.jar')
-  expect(() => agentOption('/opt/version=2/jfluid-agent.jar')).toThrow(AgentPathUnusable)
-})
-
-it('a place that goes away, or that other users may not enter, is warned of', () => {
-  const home = temporaryDirectory()
-  const folder = join(home, 'lib')
-  const jar = join(folder, 'jfluid-agent.jar')
-  mkdirSync(folder)
-  writeFileSync(jar, '')
-  for (const it of [home, folder]) chmodSync(it, 0o755)
-  chmodSync(jar, 0o644)
-  expect(doubtsAbout(jar, [])).toEqual([])
-  expect(doubtsAbout(jar, [`${folder}-2`])).toEqual([])
-  expect(doubtsAbout(jar, [home])).toEqual([expect.stringContaining('temporary place')])
-
-  chmodSync(folder, 0o750)
-  expect(doubtsAbout(jar, [])).toEqual([expect.stringMatching(`^${folder} is closed to other users`)])
-  chmodSync(folder, 0o755)
-  chmodSync(jar, 0o600)
-  expect(doubtsAbout(jar, [])).toEqual([expect.stringMatching(`^${jar} is closed to other users`)])
-})
-
-it('so is the cache of npx', () => {
-  const folder = join(temporaryDirectory(), '_npx', '0a1b', 'dist')
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'jfluid-agent.jar'), '')
-  expect(doubtsAbout(join(folder, 'jfluid-agent.jar'), [])[0]).toContain('temporary place')
-})
-
-it('a path is warned of that some JVMs cannot read, or that is no word as it is', () => {
-  const jar = (folder: string): string => {
-    const dir = join(temporaryDirectory(), folder)
-    mkdirSync(dir, { recursive: true })
-    const path = join(dir, 'jfluid-agent.jar')
-    writeFileSync(path, '')
-    return path
-  }
-  const doubts = (folder: string) => doubtsAbout(jar(folder), []).filter((it) => !it.includes('closed to'))
-  expect(doubts('lib')).toEqual([])
-  expect(doubts('Büro')).toEqual([expect.stringMatching(/^the path is not plain ASCII: .*locale is C/)])
-  expect(doubts('my files')).toEqual([
-    expect.stringMatching(/quoted: 'JAVA_TOOL_OPTIONS="-javaagent:.*\/my files\/jfluid-agent.jar"'$/),
-  ])
-})
-
-it('the variable is one word for a shell, and its option one for the JVM', () => {
-  const variable = (option: string): string => {
-    const line = waysToGive(option).find((it) => it.includes('export'))!
-    const script = `${line.replace(/^.*?(?=export)/, '')}; printf %s "$JAVA_TOOL_OPTIONS"`
-    return execFileSync('sh', ['-c', script], { encoding: 'utf8' })
-  }
-  expect(variable('-javaagent:/opt/a.jar')).toBe('-javaagent:/opt/a.jar')
-  expect(variable('-javaagent:/my files/a.jar')).toBe('"-javaagent:/my files/a.jar"')
-  expect(variable(`-javaagent:/it's/a.jar`)).toBe(`"-javaagent:/it's/a.jar"`)
-  expect(variable(`-javaagent:/5" x/a.jar`)).toBe(`-javaagent:/5'"'" x/a.jar"`)
-})
-
-it('a unit has it as systemd reads it', () => {
-  const unit = (option: string) =>
-    waysToGive(option)
-      .find((it) => it.startsWith('in a unit'))
-      ?.replace(/^.*?(?=Environment)/, '')
-  expect(unit('-javaagent:/opt/a.jar')).toBe('Environment=JAVA_TOOL_OPTIONS=-javaagent:/opt/a.jar')
-  expect(unit('-javaagent:/my files/50%/a.jar')).toBe(
-    'Environment="JAVA_TOOL_OPTIONS=\\"-javaagent:/my files/50%%/a.jar\\""',
-  )
-})
 
 it('the JVM takes the variable for one option, and starts', () => {
   for (const folder of [`it's`, `5" disk`]) {

@@ -1,10 +1,9 @@
 // What the documents claim, held against the program.
 
-import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { TOPICS } from '../../src/base/debug.ts'
 import * as codes from '../../src/base/errors.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
@@ -14,6 +13,7 @@ import { REGION } from '../profile/region.ts'
 import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
 import { callOf } from '../profile/traced.ts'
 import { Methods, profileOf } from '../profile/trees.ts'
+import { inProcess } from '../support/in-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -76,19 +76,16 @@ function commandLines(document: string): string[][] {
     .map((words) => words.slice(words.indexOf('jfluid') + 1))
 }
 
+const { stdout: HELP } = await inProcess('--help')
+
 describe('commands', () => {
-  const helps = new Map<string, string>()
-  function help(command: string): string {
-    const known = helps.get(command)
-    if (known !== undefined) return known
-    const args = command === '' ? ['--help'] : [command, '--help']
-    const text = execFileSync(process.execPath, [join(root, 'dist/cli.js'), ...args], { encoding: 'utf8' })
-    helps.set(command, text)
-    return text
-  }
-  const commands = [...help('').matchAll(/^ {2}([a-z-]+) (?:\[options\]|<| {2})/gm)]
+  const commands = [...HELP.matchAll(/^ {2}([a-z-]+) (?:\[options\]|<| {2})/gm)]
     .map((match) => match[1]!)
     .filter((command) => command !== 'jfluid')
+  const helps = new Map<string, string>()
+  beforeAll(async () => {
+    for (const it of commands) helps.set(it, (await inProcess(it, '--help')).stdout)
+  })
 
   it.each(DOCUMENTS)('in %s exist, with all their options', (document) => {
     for (const [command, ...words] of commandLines(document)) {
@@ -96,7 +93,7 @@ describe('commands', () => {
       expect(commands).toContain(command)
       const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words
       for (const option of own.filter((word) => word.startsWith('-'))) {
-        expect(help(command!), `jfluid ${command} ${option}`).toMatch(new RegExp(`${option}[ ,]`))
+        expect(helps.get(command!), `jfluid ${command} ${option}`).toMatch(new RegExp(`${option}[ ,]`))
       }
     }
   })
@@ -109,7 +106,7 @@ describe('commands', () => {
   it('have no option that neither the README nor a chapter mentions', () => {
     const told = MANUAL.map(read).join('\n')
     for (const command of commands) {
-      for (const [option] of help(command).matchAll(/--[a-z-]+/g)) {
+      for (const [option] of helps.get(command)!.matchAll(/--[a-z-]+/g)) {
         if (option !== '--help') expect(told, `jfluid ${command}`).toContain(option)
       }
     }

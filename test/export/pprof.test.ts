@@ -32,14 +32,15 @@ async function pprofOf(profile: Profile, threads = false): Promise<Pprof> {
   const locations = new Map(
     message.location.map(({ id, line: [line] }) => {
       const at = Number(line!.line)
-      return [id, functions.get(line!.functionId)! + (at === 0 ? '' : `:${at}`)]
+      const name = functions.get(line!.functionId)!.replaceAll('com.acme.App.', '')
+      return [id, at === 0 ? name : `${name}:${at}`]
     }),
   )
   // int64: what is negative is decoded as its two's complement.
   const signed = (value: number | bigint) => Number(BigInt.asIntN(64, BigInt(value)))
   const samples = message.sample.map(({ locationId, value, label }) => ({
     stack: locationId
-      .map((id) => locations.get(id)!.replaceAll('com.acme.App.', ''))
+      .map((id) => locations.get(id)!)
       .reverse()
       .join(';'),
     values: value.map(signed),

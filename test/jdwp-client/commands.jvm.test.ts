@@ -17,7 +17,8 @@ import {
   type TypeId,
 } from '../../src/jdwp-client/index.ts'
 import { forEachJdk } from '../support/jdks.ts'
-import { type Debuggee, debuggeeClasses, type Known, lookUp, standInCall, startDebuggee } from './debuggee.ts'
+import { type Debuggee, debuggeeClasses, startDebuggee } from './debuggee.ts'
+import { type Known, lookUp, standInCall } from './known.ts'
 
 const SOURCE = readFileSync(join(import.meta.dirname, 'debuggee/dbg/Debuggee.java'), 'utf8').split('\n')
 const lineOf = (text: string): number => SOURCE.findIndex((line) => line.includes(text)) + 1

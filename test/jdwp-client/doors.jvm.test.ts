@@ -1,9 +1,8 @@
 // How a JVM and its debugger come together and part: both directions, its start and its end, one debugger after the other.
 
 import { connect as connectSocket } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import {
-  CannotListen,
   type ClassId,
   granted,
   JdwpLost,
@@ -11,13 +10,13 @@ import {
   JdwpSilent,
   JdwpTarget,
   NoDebuggerPort,
-  NoJvmCame,
   type Result,
 } from '../../src/jdwp-client/index.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
-import { lookUp, SERVER, standInCall, startDebuggee } from './debuggee.ts'
+import { SERVER, startDebuggee } from './debuggee.ts'
+import { lookUp, standInCall } from './known.ts'
 
 async function the<T>(asked: Promise<Result<T>>): Promise<T> {
   return granted(await asked, 'what a test asks')
@@ -131,41 +130,5 @@ forEachJdk((jdk) => {
     await jvm.virtualMachine.exit(7)
     expect((await java.exit).code).toBe(7)
     expect(java.stdout()).not.toContain('hook begins')
-  })
-})
-
-describe('a port', () => {
-  it('that is taken is said so', async () => {
-    await using port = await JdwpPort.open()
-    await expect(JdwpPort.open({ port: port.port })).rejects.toThrow(CannotListen)
-  })
-
-  it('waits no longer than told, and says who called', async () => {
-    await using port = await JdwpPort.open({ handshakeMs: 20 })
-    await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(/nobody has called, in 20 ms/)
-    const silent = connectSocket(port.port, port.host)
-    silent.on('error', () => {})
-    await new Promise((resolve) => silent.once('close', resolve).resume())
-    await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(
-      /a caller was no JVM \(no handshake within 20 ms\)/,
-    )
-  })
-
-  it('lets go of who waits when it is closed, and takes no more callers than it holds', async () => {
-    const port = await JdwpPort.open()
-    const callers = Array.from({ length: 20 }, () => connectSocket(port.port, port.host))
-    let hungUp = 0
-    const four = new Promise<void>((resolve) => {
-      for (const caller of callers) {
-        caller.on('error', () => {}).resume()
-        caller.on('close', () => {
-          if (++hungUp === 4) resolve()
-        })
-      }
-    })
-    await four // of 20, 16 are waiting to be shaken hands with
-    const waiting = port.accept()
-    await port.close()
-    await expect(waiting).rejects.toThrow(NoJvmCame)
   })
 })

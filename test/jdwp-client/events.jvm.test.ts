@@ -12,7 +12,8 @@ import {
   type ThreadId,
 } from '../../src/jdwp-client/index.ts'
 import { forEachJdk } from '../support/jdks.ts'
-import { type Debuggee, type Known, lookUp, startDebuggee } from './debuggee.ts'
+import { type Debuggee, startDebuggee } from './debuggee.ts'
+import { type Known, lookUp } from './known.ts'
 
 async function the<T>(asked: Promise<Result<T>>): Promise<T> {
   return granted(await asked, 'what a test asks')

@@ -1,43 +1,10 @@
-// Every command once, to a JVM and to what has been written down of one.
+// Every command once, to a JVM.
 
 import { describe, expect, it } from 'vitest'
-import { COMMANDS } from '../../src/jdwp-client/commands.ts'
 import { JdwpTarget } from '../../src/jdwp-client/index.ts'
-import { Chance } from '../faults/trials.ts'
 import { newest, newestOrAll } from '../support/jdks.ts'
-import { asksOf, ELSEWHERE } from './asks.ts'
 import { startDebuggee } from './debuggee.ts'
-import {
-  converse,
-  type Piece,
-  readRecording,
-  recordedConnection,
-  replayed,
-  writeRecording,
-} from './recording.ts'
-
-const all = Object.entries(COMMANDS).flatMap(([set, { commands }]) =>
-  Object.keys(commands).map((command) => `${set}.${command}`),
-)
-
-describe('a recorded JVM', () => {
-  it('is asked everything', () => {
-    const asked = asksOf({} as JdwpTarget, {} as never).map(([name]) => name as string)
-    expect([...asked, ...ELSEWHERE].sort()).toEqual([...all].sort())
-    expect(new Set(asked).size).toBe(asked.length)
-  })
-
-  it.each([1, 2, 3])('is heard and understood as then, its bytes cut otherwise (seed %i)', async (seed) => {
-    const recording = readRecording()
-    const chance = new Chance(seed)
-    // Of one byte, too: the packet is put together from as many pieces as it has.
-    const stream = replayed(recording.pieces, () => 1 + Math.floor(chance.next() ** 4 * 5000))
-    const jvm = await JdwpTarget.over(stream)
-    expect(await converse(jvm, { say: async () => '' })).toEqual({
-      ...{ outcomes: recording.outcomes, things: recording.things },
-    })
-  })
-})
+import { converse, type Piece, recordedConnection, writeRecording } from './recording.ts'
 
 describe.each(newestOrAll.map((jdk) => [jdk.version, jdk] as const))('a real JVM %i', (_, jdk) => {
   it('answers every command', async () => {

@@ -10,7 +10,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { granted, type JdwpTarget, type Result } from '../../src/jdwp-client/index.ts'
 import { HANDSHAKE } from '../../src/jdwp-client/packet.ts'
 import { asksOf, type Things } from './asks.ts'
-import { lookUp, standInCall } from './debuggee.ts'
+import { lookUp, standInCall } from './known.ts'
 import { packetsOf } from './memory-peer.ts'
 
 /** Who sent it, and hex digits. */

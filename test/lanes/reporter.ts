@@ -5,7 +5,7 @@
 import { appendFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
-import { sayLane, type TestFile } from './summary.ts'
+import { reasonOf, sayLane, type TestFile } from './summary.ts'
 
 export default class LaneReporter implements Reporter {
   readonly #begun = performance.now()
@@ -35,9 +35,4 @@ function fileOf(module: TestModule): TestFile {
     skipped: count('skipped'),
     skips: tests.filter((test) => test.result().state === 'skipped').map((test) => reasonOf(test.fullName)),
   }
-}
-
-/** What `only-if.ts` has put behind the title. */
-function reasonOf(fullName: string): string {
-  return /\[([^\]]+)\](?: > |$)/.exec(fullName)?.[1] ?? 'no reason given'
 }

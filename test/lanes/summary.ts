@@ -44,6 +44,11 @@ export function sayLane(
   return { text: lines.join('\n'), isTooSlow: tooSlow.length > 0 }
 }
 
+/** Why a test was skipped: what `only-if.ts` has put behind its title, or behind that of a `describe` around it. */
+export function reasonOf(fullName: string): string {
+  return /\[([^\]]+)\](?: > |$)/.exec(fullName)?.[1] ?? 'no reason given'
+}
+
 function skipsByReason(files: readonly TestFile[]): string[] {
   const reasons = new Map<string, Map<string, number>>()
   for (const { file, skips } of files) {

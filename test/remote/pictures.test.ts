@@ -95,12 +95,12 @@ it('all of them come, as they are, and those that have ended go; what is as befo
     now.threads.map(({ id, name, tree: { metrics }, activity }) => ({
       ...{ id, name, calls: metrics.calls![0], perSecond: activity?.perSecond },
     }))
-  await expect.poll(seen, { timeout: 30_000, interval: 0 }).toEqual(there())
+  await expect.poll(seen, { timeout: 30_000, interval: 10 }).toEqual(there())
   await source.snapshot(true)
   expect(bytes).toBeLessThan(1000)
   const { threads, ...others } = snapshotOf(THREADS, 2)
   now = { ...others, threads: threads.slice(3) }
-  await expect.poll(seen, { timeout: 30_000, interval: 0 }).toEqual(there())
+  await expect.poll(seen, { timeout: 30_000, interval: 10 }).toEqual(there())
 })
 
 /** What is left out by hand, over the wire. */

@@ -1,106 +1,17 @@
-// Files and replies that come from a hostile target, or from anywhere: what reads them answers, or refuses with an error of its own.
+// Files of a JVM that is hostile: what reads them answers, or refuses with an error of its own.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { crc32 } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import {
-  AttachProtocolError,
-  agentLoadProblem,
-  decodeReply,
-  parseProperties,
-} from '../../src/attach/command.ts'
-import { BadPerfData, parsePerfData, perfFacts } from '../../src/attach/hsperfdata.ts'
-import {
-  findVmLibrary,
-  parseCommandLine,
-  parseEnvironment,
-  parseStartTicks,
-  parseStatus,
-} from '../../src/attach/target-process.ts'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { forEachInstruction, parseCode } from '../../src/classfile/code.ts'
 import { ClassFormatProblem } from '../../src/classfile/problem.ts'
 import { Chunk } from '../../src/jfr/chunk.ts'
 import { BadRecording } from '../../src/jfr/problem.ts'
-import { CorruptProfile, NewerProfile, NotAProfile } from '../../src/profile/errors.ts'
-import { decodeProfile, encodeProfile, HEADER_BYTES } from '../../src/profile/file.ts'
-import { Chance } from '../faults/trials.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { profileOf } from '../profile/trees.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
-import { inputs, LONG_MS, mutated, seedOf, tryInputs } from './mutate.ts'
-
-const OLD_FILES = join(import.meta.dirname, '../profile/files')
-
-type Kind = abstract new (...args: never[]) => Error
-
-/** Reads damaged versions of each of `sources`; what is thrown must be one of `refusals`. */
-async function fuzz(
-  what: string,
-  tries: number,
-  sources: readonly Uint8Array[],
-  read: (bytes: Buffer, chance: Chance) => unknown,
-  refusals: readonly Kind[],
-): Promise<void> {
-  const seed = seedOf()
-  const chance = new Chance(seed)
-  for (const source of sources) read(Buffer.from(source), chance) // as it is, it is read
-  const { refused } = await tryInputs(what, { tries, seed, mostMib: 300 }, () => {
-    try {
-      read(mutated(chance.of(sources), chance, 8), chance)
-      return false
-    } catch (error) {
-      if (refusals.some((kind) => error instanceof kind)) return true
-      throw error
-    }
-  })
-  if (refusals.length > 0) expect(refused).toBeGreaterThan(0)
-}
-
-/** A counter as HotSpot writes it: perfMemory.hpp. */
-function perfData(): Buffer {
-  const entry = (name: string, type: string, value: Buffer, vector: number): Buffer => {
-    const data = 20 + Math.ceil((name.length + 1) / 8) * 8 + 4
-    const bytes = Buffer.alloc(Math.ceil((data + value.length) / 8) * 8)
-    bytes.writeUInt32LE(bytes.length, 0)
-    bytes.writeUInt32LE(20, 4)
-    bytes.writeUInt32LE(vector, 8)
-    bytes.write(type, 12)
-    bytes.writeUInt32LE(data, 16)
-    bytes.write(name, 20)
-    value.copy(bytes, data)
-    return bytes
-  }
-  const long = (value: bigint): Buffer => {
-    const bytes = Buffer.alloc(8)
-    bytes.writeBigInt64LE(value)
-    return bytes
-  }
-  const text = Buffer.from('com.acme.Main --verbose\0')
-  const entries = [
-    entry('sun.rt.safepointTime', 'J', long(123_456n), 0),
-    entry('sun.rt.javaCommand', 'B', text, text.length),
-    entry('sun.os.hrt.frequency', 'J', long(1_000_000_000n), 0),
-    entry('sun.rt.jvmCapabilities', 'B', Buffer.from('1100000000\0'), 11),
-  ]
-  const prologue = Buffer.alloc(32)
-  prologue.writeUInt32BE(0xcafec0c0, 0)
-  prologue.set([1, 2, 0, 1], 4)
-  prologue.writeUInt32LE(32, 24)
-  prologue.writeUInt32LE(entries.length, 28)
-  return Buffer.concat([prologue, ...entries])
-}
-
-/** The same body, with the length and the checksum that its header must have to be read at all. */
-function sealed(file: Buffer): Buffer {
-  if (file.length < HEADER_BYTES) return file
-  const body = file.subarray(HEADER_BYTES)
-  file.writeUInt32LE(crc32(body), 12)
-  file.writeBigUInt64LE(BigInt(body.length), 16)
-  return file
-}
+import { fuzzBytes, inputs, LONG_MS } from './mutate.ts'
 
 /** Of a JVM that does nothing. */
 async function recording(): Promise<Buffer> {
@@ -110,75 +21,8 @@ async function recording(): Promise<Buffer> {
 }
 
 describe('damaged', { timeout: LONG_MS }, () => {
-  it('performance data is facts or BadPerfData', async () => {
-    await fuzz(
-      'hsperfdata',
-      inputs(10_000, 2_000_000),
-      [perfData()],
-      (bytes) => {
-        const data = parsePerfData(bytes)
-        expect(data.values.size).toBeLessThanOrEqual(bytes.length / 20)
-        return perfFacts(data)
-      },
-      [BadPerfData],
-    )
-  })
-
-  it('replies and properties of a JVM are text or AttachProtocolError', async () => {
-    const replies = ['0\nreturn code: 0\n', '-1\nException\n', '101\n', '0\n#Mon\na=b\\\n  c\n\\u0041=x\\t\n']
-    await fuzz(
-      'attach replies',
-      inputs(10_000, 2_000_000),
-      replies.map((it) => Buffer.from(it)),
-      (bytes) => {
-        const reply = decodeReply('load', bytes)
-        agentLoadProblem(1, 'a.jar', reply)
-        parseProperties(reply.bytes.toString('latin1'))
-      },
-      [AttachProtocolError],
-    )
-  })
-
-  it('files of /proc are facts, or none', async () => {
-    const sources = ['status', 'stat', 'cmdline', 'environ', 'maps'].map((name) =>
-      readFileSync(`/proc/self/${name}`).subarray(0, 4096),
-    )
-    await fuzz(
-      'files of /proc',
-      inputs(5_000, 1_000_000),
-      sources,
-      (bytes) => {
-        const text = bytes.toString('utf8')
-        parseStatus(text)
-        parseStartTicks(text)
-        parseCommandLine(text)
-        parseEnvironment(text)
-        findVmLibrary(text)
-      },
-      [],
-    )
-  })
-
-  it('profiles are read or refused by name', async () => {
-    const files = [
-      encodeProfile(profileOf('main 2x 1000ns ( work 3x 40ns )')),
-      ...readdirSync(OLD_FILES)
-        .filter((name) => name.endsWith('.jfluid'))
-        .map((name) => readFileSync(join(OLD_FILES, name))),
-    ]
-    await fuzz(
-      '.jfluid files',
-      inputs(4_000, 1_000_000),
-      files,
-      (bytes, chance) =>
-        // Mostly behind a header that is right: what a checksum keeps out is not tried again and again.
-        decodeProfile(chance.next() < 0.95 ? sealed(bytes) : bytes, 'p.jfluid'),
-      [NotAProfile, NewerProfile, CorruptProfile],
-    )
-  })
-
   it('class files are parsed or refused', async () => {
-    await fuzz(
+    await fuzzBytes(
       'class files',
       inputs(3_000, 500_000),
       [readFileSync(join(await compileFixture(newest, 'Ticker'), 'fix/Ticker.class'))],
@@ -200,7 +44,7 @@ describe('damaged', { timeout: LONG_MS }, () => {
   })
 
   it('chunks of a flight recording are read or BadRecording', async () => {
-    await fuzz(
+    await fuzzBytes(
       'flight recordings',
       inputs(3_000, 500_000),
       [await recording()],

@@ -1,7 +1,8 @@
 // Bytes that are nearly right: what a hostile or damaged other side sends. And what is asked of those who read them: an
 // answer, or an error of theirs, soon, and with bounded memory.
 
-import { type Chance, type Figure, keepRow, section } from '../faults/trials.ts'
+import { expect } from 'vitest'
+import { Chance, type Figure, keepRow, section } from '../faults/trials.ts'
 import { FULL } from '../support/lane.ts'
 
 /** Inputs that are tried: in `npm run test:live` or `npm test`, and in `npm run test:full`; `JFLUID_TRIES` says otherwise. */
@@ -121,6 +122,31 @@ export async function tryInputs(
   function grown(): number {
     return Math.round((largest - before) / 2 ** 20)
   }
+}
+
+type Kind = abstract new (...args: never[]) => Error
+
+/** Reads damaged versions of each of `sources`; what is thrown must be one of `refusals`. */
+export async function fuzzBytes(
+  what: string,
+  tries: number,
+  sources: readonly Uint8Array[],
+  read: (bytes: Buffer, chance: Chance) => unknown,
+  refusals: readonly Kind[],
+): Promise<void> {
+  const seed = seedOf()
+  const chance = new Chance(seed)
+  for (const source of sources) read(Buffer.from(source), chance) // as it is, it is read
+  const { refused } = await tryInputs(what, { tries, seed, mostMib: 300 }, () => {
+    try {
+      read(mutated(chance.of(sources), chance, 8), chance)
+      return false
+    } catch (error) {
+      if (refusals.some((kind) => error instanceof kind)) return true
+      throw error
+    }
+  })
+  if (refusals.length > 0) expect(refused).toBeGreaterThan(0)
 }
 
 /** A row of the report on faults. */

@@ -1,40 +1,16 @@
-// What a thread writes for every event lies on cache lines that no other thread writes for every event: its words in
-// its chunk of the ring, and the fields of its ThreadInfo. 128 bytes: processors fetch lines in pairs.
+// What a thread writes for every event in its ThreadInfo lies on cache lines that no other thread writes for every event.
+// 128 bytes: processors fetch lines in pairs.
 
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
-import {
-  CHUNK_EVENTS,
-  chunksOffset,
-  RING_ENDED,
-  RING_HEARTBEAT,
-  RING_STARVING,
-  RING_STATES,
-} from '../../src/events/ring-layout.ts'
+import { expect, it } from 'vitest'
 import { jcmd } from '../live/remains.ts'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, newest } from '../support/jdks.ts'
 
 const LINE = 128
 const OBJECTS = 1000
-
-describe('words of the ring that are written for every event', () => {
-  const smallestChunk = 4096
-
-  it.each([1, 2, 512, 1024, 1025])('are %i chunks of whole lines', (chunkCount) => {
-    expect(chunksOffset(chunkCount) % LINE).toBe(0)
-    expect(smallestChunk % LINE).toBe(0)
-    expect(CHUNK_EVENTS).toBeLessThan(LINE) // the first events share a line with their own header only
-  })
-
-  it('do not lie with what is written for every chunk or round', () => {
-    for (const word of [RING_HEARTBEAT, RING_ENDED, RING_STARVING]) expect(word + 4).toBeLessThanOrEqual(LINE)
-    expect(RING_STATES).toBeGreaterThanOrEqual(LINE)
-    expect(chunksOffset(1) - RING_STATES).toBeGreaterThanOrEqual(LINE)
-  })
-})
 
 /** Prints offset and size of each field of a ThreadInfo, and keeps some of them. */
 const SHOW_FIELDS = `

@@ -14,7 +14,8 @@ export function describeOnlyIf(holds: boolean, reason: string): typeof describe 
 
 type Titled = (title: string, ...rest: unknown[]) => unknown
 
-function withReason<T extends object>(skip: T, reason: string): T {
+/** @param skip  a skipping `it` or `describe` of vitest */
+export function withReason<T extends object>(skip: T, reason: string): T {
   const titled = (inner: Titled): Titled => {
     return (title, ...rest) => inner(`${title} [${reason}]`, ...rest)
   }

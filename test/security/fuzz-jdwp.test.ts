@@ -57,7 +57,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
       }),
     )
     const asks = asksOf(jvm, recording.things)
-    const tries = inputs(6000, 5_000_000)
+    const tries = inputs(2000, 5_000_000)
     const told = await tryInputs('replies to a debugger', { tries, seed, mostMib: 300 }, async () => {
       const [name, ask] = chance.of(asks)
       // One of another command now and then: well made, and wrong.
@@ -81,7 +81,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
     const made = [...events, ...handmade()]
     const told = await tryInputs(
       'events to a debugger',
-      { tries: inputs(1500, 1_000_000), seed, mostMib: 300 },
+      { tries: inputs(500, 1_000_000), seed, mostMib: 300 },
       async () => {
         const jvm = await JdwpTarget.over(
           new MemoryPeer((command, peer) => {
@@ -108,7 +108,7 @@ describe('a debugger connection to a hostile JVM', { timeout: LONG_MS }, () => {
     const chance = new Chance(seed)
     const told = await tryInputs(
       'a stream to a debugger',
-      { tries: inputs(1500, 1_000_000), seed, mostMib: 300 },
+      { tries: inputs(500, 1_000_000), seed, mostMib: 300 },
       () =>
         refused(
           (async () => {

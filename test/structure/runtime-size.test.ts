@@ -1,22 +1,17 @@
 // C2 inlines a hot method only below FreqInlineSize, 325 bytes of bytecode. The probes must stay there.
 
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
-import { temporaryDirectory } from '../support/java-process.ts'
-import { newest } from '../support/jdks.ts'
+import { jarEntries } from '../support/jar.ts'
 
 const FREQ_INLINE_SIZE = 325
 
 describe('the probes of the built agent', () => {
   const jar = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
-  const dir = temporaryDirectory('jfluid-size-')
-  execFileSync(join(newest.home, 'bin', 'jar'), ['xf', jar, 'runtime/java/lang/JFluid1.class'], { cwd: dir })
-  const runtime = parseClassFile(readFileSync(join(dir, 'runtime/java/lang/JFluid1.class')))
+  const [entry] = jarEntries(jar, /^runtime\/java\/lang\/JFluid1\.class$/)
+  const runtime = parseClassFile(entry!.bytes)
 
   it.each([
     ...[

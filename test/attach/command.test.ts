@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { describe, it, onTestFinished } from 'vitest'
+import {
+  AgentNotLoaded,
+  ArgumentRefused,
+  AttachProtocolError,
+  agentLoadProblem,
+  attachCommand,
+  type CommandOptions,
+  CommandTimeout,
+  decodeReply,
+  encodeRequest,
+  loadAgent,
+  parseProperties,
+} from '../../src/attach/command.ts'
+import { readTargetProcess } from '../../src/attach/target-process.ts'
+import { startProcess, temporaryDirectory } from '../support/java-process.ts'
+
+describe('a request', () => {
+  const written = (operation: string, ...args: string[]) => encodeRequest(operation, args).toString()
+
+  it('always carries three arguments, each ended by NUL', () => {
+    assert.equal(written('agentProperties'), '1\0agentProperties\0\0\0\0')
+    assert.equal(written('load', 'instrument', 'false', 'a.jar='), '1\0load\0instrument\0false\0a.jar=\0')
+  })
+
+  it('an argument may have 1,024 bytes, not characters', () => {
+    // version 2 bytes, name 5, argument 1,025, two empty ones 2
+    assert.equal(written('jcmd', 'x'.repeat(1024)).length, 2 + 5 + 1025 + 2)
+    assert.throws(() => written('jcmd', 'x'.repeat(1025)), {
+      message: 'attach command jcmd: argument 1 has 1025 bytes, the limit is 1024',
+      exitCode: 64,
+    })
+    assert.throws(() => written('jcmd', 'ü'.repeat(513)), ArgumentRefused)
+  })
+
+  it('cannot hold more arguments, a longer name or a NUL', () => {
+    assert.throws(() => written('a', '1', '2', '3', '4'), ArgumentRefused)
+    assert.throws(() => written('abcdefghijklmnopq'), /has 17 bytes, the limit is 16/)
+    assert.throws(() => written('a', 'b\0c'), ArgumentRefused)
+  })
+})
+
+describe('a reply', () => {
+  const read = (text: string) => decodeReply('x', Buffer.from(text))
+
+  it('is a code, a line feed, and text', () => {
+    assert.deepEqual(
+      { ...read('0\na\nb\n'), bytes: undefined },
+      { code: 0, text: 'a\nb\n', bytes: undefined },
+    )
+    assert.equal(read('-1\n').code, -1)
+    assert.equal(read('101\n').text, '')
+    assert.equal(read('101').code, 101)
+  })
+
+  it.each(['', '\n', 'HTTP/1.1 400 Bad Request\r\n', '1.5\n', '99999999999\n'])('%j is none', (text) => {
+    assert.throws(() => read(text), AttachProtocolError)
+  })
+})
+
+describe('the answer to load', () => {
+  it.each<[string, number, string, string]>([
+    ['JDK 9 and newer', 0, 'return code: 0\n', 'loaded'],
+    ['JDK 8', 0, '0\n', 'loaded'],
+    ['no such jar', 0, 'return code: 100\n', 'AgentJarRefused 69'],
+    [
+      'a class loader without appendToClassPathForInstrumentation',
+      0,
+      'return code: 101\n',
+      'AgentNotOnClassPath 69',
+    ],
+    ['an exception in agentmain', 0, 'return code: 102\n', 'AgentStartFailed 70'],
+    ['no memory', 0, 'return code: -4\n', 'AgentNotLoaded 69'],
+    [
+      'no dynamic loading, 17',
+      -1,
+      'Dynamic agent loading is not enabled. Use …',
+      'DynamicLoadingDisabled 78',
+    ],
+    [
+      'no dynamic loading, 25',
+      0,
+      'Dynamic agent loading is not enabled. Use …\n',
+      'DynamicLoadingDisabled 78',
+    ],
+    [
+      'no java.instrument',
+      -1,
+      'java.lang.module.FindException: Module java.instrument not found',
+      'InstrumentModuleMissing 69',
+    ],
+    ['no libinstrument', 0, 'instrument was not loaded.\n', 'InstrumentModuleMissing 69'],
+    ['silence', 0, '', 'AgentNotLoaded 69'],
+    ['a number in a failure', -1, '0', 'AgentNotLoaded 69'],
+  ])('%s', (_, code, text, expected) => {
+    const problem = agentLoadProblem(1, '/a.jar', { code, text })
+    assert.equal(problem === undefined ? 'loaded' : `${problem.name} ${problem.exitCode}`, expected)
+  })
+})
+
+describe('properties, as java.util.Properties stores them', () => {
+  it('have comments, separators, escapes and continued lines', () => {
+    const text = [
+      '#Sat Nov 21 07:26:56 UTC 2026',
+      '  ! also a comment',
+      'plain=value',
+      'path=C\\:\\\\tmp',
+      'key\\ with\\=both = v = w ',
+      'colon: x',
+      'blank y',
+      'empty=',
+      'alone',
+      'lines=one\\',
+      '   two',
+      'ends\\\\',
+      'unicode=\\u00fc\\uD83D\\uDE00',
+      'control=\\t\\n\\r\\f\\q',
+      '',
+    ].join('\r\n')
+    assert.deepEqual(Object.fromEntries(parseProperties(text)), {
+      plain: 'value',
+      path: 'C:\\tmp',
+      'key with=both': 'v = w ',
+      colon: 'x',
+      blank: 'y',
+      empty: '',
+      alone: '',
+      lines: 'onetwo',
+      'ends\\': '',
+      unicode: 'ü😀',
+      control: '\t\n\r\fq',
+    })
+  })
+})
+
+describe('a server that is no JVM', () => {
+  /** Path of a socket whose connections are handled by `serve`. */
+  async function serverOf(serve: (socket: Socket) => void): Promise<string> {
+    const path = join(temporaryDirectory(), 'socket')
+    const server = createServer((socket) => serve(socket.on('error', () => {}))).listen(path)
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    return path
+  }
+
+  /** Loads an agent through that socket, as if this process were the JVM. */
+  async function loadThrough(socketPath: string, limits?: CommandOptions, pid = process.pid): Promise<void> {
+    const target = readTargetProcess(pid)
+    assert.ok(target !== undefined)
+    const connection = { pid, socketPath, target, signalled: false, firstContactMs: 0 }
+    await loadAgent(connection, '/a.jar', '', limits)
+  }
+
+  it('closes its sockets a while before it is gone, as a process does that exits: it has ended', async () => {
+    const ending = startProcess('cat', [])
+    const path = await serverOf((socket) => {
+      socket.destroy()
+      setTimeout(() => ending.child.stdin?.end(), 200)
+    })
+    await assert.rejects(loadThrough(path, {}, ending.pid), {
+      message: `cannot attach to ${ending.pid}: it has ended`,
+    })
+  })
+
+  it('keeps silent: a timeout', async () => {
+    const path = await serverOf((socket) => setTimeout(() => socket.destroy(), 500))
+    await assert.rejects(attachCommand(path, 'load', [], { timeoutMs: 50 }), (problem) => {
+      assert.ok(problem instanceof CommandTimeout)
+      assert.equal(problem.message, 'attach command load: no answer within 50 ms')
+      return true
+    })
+  })
+
+  it('hangs up at once', async () => {
+    const path = await serverOf((socket) => socket.destroy())
+    await assert.rejects(attachCommand(path, 'load'), AttachProtocolError)
+  })
+
+  it('answers in pieces', async () => {
+    const path = await serverOf((socket) =>
+      socket.once('data', () => {
+        socket.write('0')
+        setTimeout(() => socket.end('\nré'), 20)
+      }),
+    )
+    assert.equal((await attachCommand(path, 'x')).text, 'ré')
+  })
+
+  it.each([
+    ['without a module layer', '-1\njava.lang.NullPointerException: Cannot invoke "ModuleLayer.…"\n'],
+    ['before the live phase', '0\nDynamic agent loading is only permitted in the live phase\n'],
+  ])('a JVM %s is asked again until it loads', async (_, young) => {
+    const answers = [young, young, '0\nreturn code: 0\n']
+    const socketPath = await serverOf((socket) =>
+      socket.once('data', () => socket.end(answers.shift() ?? '')),
+    )
+    await loadThrough(socketPath)
+    assert.deepEqual(answers, [])
+  })
+
+  it('a JVM that never gets older is given up', async () => {
+    const young = '0\nDynamic agent loading is only permitted in the live phase\n'
+    const socketPath = await serverOf((socket) => socket.once('data', () => socket.end(young)))
+    await assert.rejects(loadThrough(socketPath, { timeoutMs: 1000 }), AgentNotLoaded)
+  })
+
+  it('is not there', async () => {
+    await assert.rejects(attachCommand('/nonexistent/socket', 'x'), /connection failed \(ENOENT\)/)
+  })
+})

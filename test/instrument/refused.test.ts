@@ -1,0 +1,89 @@
+// Class files that no probe can be put into, made by hand: each is refused as data, with a reason that
+// `skipped` shows.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.ts'
+import { parseCode } from '../../src/classfile/code.ts'
+import { MAX_POOL_COUNT } from '../../src/classfile/constant-pool.ts'
+import { Instrumenter, type Task } from '../../src/session/code/instrumenter.ts'
+import type { Agent } from '../../src/wire/agent.ts'
+import { half, lies, withEntries } from './refused-classes.ts'
+
+const TASK: Task = {
+  id: 1,
+  classId: 7,
+  className: 'T',
+  name: 'half',
+  descriptor: '(I)I',
+  probe: 'method',
+}
+/** Entries that a class gains (see `method.test.ts`). */
+const BLOCK = 25
+
+/** What a session is told of the class when it is loaded: bodies sent, reasons shown. */
+function asked(bytes: Uint8Array): { bodies: number; reasons: string[] } {
+  const instrumenter = new Instrumenter({} as Agent) // at load nothing is asked of it
+  const { answer, refusals } = instrumenter.atLoad(TASK.classId, bytes, [TASK], [])
+  assert.ok(refusals.every(({ task }) => task === TASK))
+  return { bodies: answer.bodies.length, reasons: refusals.map(({ reason }) => reason) }
+}
+
+it('the class that these tests damage is instrumented as it is', () => {
+  assert.deepEqual(asked(half().bytes), { bodies: 1, reasons: [] })
+})
+
+describe('a constant pool of 65,535 entries', () => {
+  it('has no room for the names that probes need', () => {
+    const full = withEntries(half(), MAX_POOL_COUNT)
+    assert.equal(parseClassFile(full).pool.count, 65535)
+    assert.deepEqual(asked(full), { bodies: 0, reasons: ['no room in the constant pool'] })
+    const short = withEntries(half(), MAX_POOL_COUNT - blockOf(half()) + 1)
+    assert.deepEqual(asked(short).reasons, ['no room in the constant pool'])
+  })
+
+  it('is filled to the last entry where the names fit', () => {
+    assert.deepEqual(asked(withEntries(half(), MAX_POOL_COUNT - blockOf(half()))), { bodies: 1, reasons: [] })
+  })
+})
+
+/** Of the block's entries the class has one already, the text `StackMapTable`. */
+function blockOf({ pool }: ClassFile): number {
+  for (let index = 1; index < pool.count; index++) {
+    if (pool.tag(index) === 1 && pool.utf8(index) === 'StackMapTable') return BLOCK - 1
+  }
+  return BLOCK
+}
+
+describe('a method of 65,535 bytes', () => {
+  const largest = half('nop*65528 |')
+  it('cannot grow', () => {
+    assert.equal(parseCode(largest, largest.methods[0]).bytecode.length, 65535)
+    assert.deepEqual(asked(largest.bytes), { bodies: 0, reasons: ['would pass 65535 bytes'] })
+  })
+})
+
+describe('an attribute that lies about its length', () => {
+  it('costs the class its probes, not the session', () => {
+    for (const { what, bytes } of lies()) {
+      const { bodies, reasons } = asked(bytes)
+      assert.equal(bodies, 0, what)
+      assert.equal(reasons.length, 1, what)
+      assert.match(
+        reasons[0],
+        /truncated|too many|is not of tag|no Code attribute|bytes of code|type-check/,
+        what,
+      )
+    }
+  })
+
+  it('may lie about the number of its rows as well', () => {
+    const classFile = half()
+    const [method] = classFile.methods
+    for (const { name, offset } of parseCode(classFile, method).attributes) {
+      const bytes = Uint8Array.from(classFile.bytes)
+      bytes.set([0xff, 0xff], offset)
+      assert.match(asked(bytes).reasons[0], /^malformed: truncated/, name)
+    }
+  })
+})

@@ -1,0 +1,41 @@
+// A port that JVMs call, and who else may.
+
+import { connect as connectSocket } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { CannotListen, JdwpPort, NoJvmCame } from '../../src/jdwp-client/index.ts'
+
+describe('a port', () => {
+  it('that is taken is said so', async () => {
+    await using port = await JdwpPort.open()
+    await expect(JdwpPort.open({ port: port.port })).rejects.toThrow(CannotListen)
+  })
+
+  it('waits no longer than told, and says who called', async () => {
+    await using port = await JdwpPort.open({ handshakeMs: 20 })
+    await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(/nobody has called, in 20 ms/)
+    const silent = connectSocket(port.port, port.host)
+    silent.on('error', () => {})
+    await new Promise((resolve) => silent.once('close', resolve).resume())
+    await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(
+      /a caller was no JVM \(no handshake within 20 ms\)/,
+    )
+  })
+
+  it('lets go of who waits when it is closed, and takes no more callers than it holds', async () => {
+    const port = await JdwpPort.open()
+    const callers = Array.from({ length: 20 }, () => connectSocket(port.port, port.host))
+    let hungUp = 0
+    const four = new Promise<void>((resolve) => {
+      for (const caller of callers) {
+        caller.on('error', () => {}).resume()
+        caller.on('close', () => {
+          if (++hungUp === 4) resolve()
+        })
+      }
+    })
+    await four // of 20, 16 are waiting to be shaken hands with
+    const waiting = port.accept()
+    await port.close()
+    await expect(waiting).rejects.toThrow(NoJvmCame)
+  })
+})

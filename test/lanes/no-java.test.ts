@@ -1,0 +1,71 @@
+// The unit lane has no Java, wherever a test looks for it.
+
+import { exec, execFile, execFileSync, execSync, spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { startProcess, temporaryDirectory } from '../support/java-process.ts'
+import setUpPath from './path-without-java.ts'
+
+const JAVA = '/usr/lib/jvm/java-17-openjdk-amd64/bin/java'
+const REFUSED = /in the unit lane: a test that starts a JVM or javac is named \*\.jvm\.test\.ts/
+
+describe('starting one fails', () => {
+  it.each([JAVA, 'java', 'javac', '/opt/jdk/bin/jcmd', 'mvn'])('%s', (command) => {
+    expect(() => spawn(command, ['-version'])).toThrow(REFUSED)
+    expect(() => spawnSync(command)).toThrow(REFUSED)
+    expect(() => execFile(command, ['-version'], () => {})).toThrow(REFUSED)
+    expect(() => execFileSync(command)).toThrow(REFUSED)
+    expect(() => startProcess(command, ['-version'])).toThrow(REFUSED)
+  })
+
+  it.each(['java -version', `cd /tmp && ${JAVA} Main`, '(javac A.java); true'])('in a shell: %s', (line) => {
+    expect(() => exec(line)).toThrow(REFUSED)
+    expect(() => execSync(line)).toThrow(REFUSED)
+  })
+
+  it('by a child that looks on the PATH', () => {
+    const { status, stdout } = spawnSync('sh', ['-c', 'command -v java || command -v javac'], {
+      encoding: 'utf8',
+    })
+    expect([status, stdout]).toEqual([127, ''])
+  })
+})
+
+it('what has java in its name is no JDK', () => {
+  expect(execSync('echo java.base javascript', { encoding: 'utf8' })).toBe('java.base javascript\n')
+})
+
+it('no JDK is looked for', async () => {
+  expect([process.env.JAVA_HOME, process.env.JDK_HOME]).toEqual([undefined, undefined])
+  await expect(import('../support/jdks.ts')).rejects.toThrow('a test that needs one is named *.jvm.test.ts')
+})
+
+describe('the PATH without it', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs()
+  })
+
+  it('has a folder of links for one that has Java, and the others as they are', () => {
+    const directory = temporaryDirectory()
+    const [plain, both] = ['plain', 'both'].map((it) => join(directory, it)) as [string, string]
+    for (const [folder, ...names] of [
+      [plain, 'git'],
+      [both, 'java', 'javac', 'sed', 'javascript'],
+    ] as const) {
+      mkdirSync(folder)
+      for (const name of names) writeFileSync(join(folder, name), '')
+    }
+    vi.stubEnv('PATH', [both, plain, join(directory, 'none')].join(delimiter))
+    let path = ''
+    const provide = (_: string, value: string): void => {
+      path = value
+    }
+    const remove = setUpPath({ provide } as unknown as Parameters<typeof setUpPath>[0])
+    const [links, ...others] = path.split(delimiter)
+    expect(readdirSync(links!).sort()).toEqual(['javascript', 'sed'])
+    expect(others).toEqual([plain])
+    remove()
+    expect(() => readdirSync(links!)).toThrow('ENOENT')
+  })
+})

@@ -1,0 +1,30 @@
+// What a thread writes for every event in its chunk of the ring lies on cache lines that no other thread writes for every event.
+// 128 bytes: processors fetch lines in pairs.
+
+import { describe, expect, it } from 'vitest'
+import {
+  CHUNK_EVENTS,
+  chunksOffset,
+  RING_ENDED,
+  RING_HEARTBEAT,
+  RING_STARVING,
+  RING_STATES,
+} from '../../src/events/ring-layout.ts'
+
+const LINE = 128
+
+describe('words of the ring that are written for every event', () => {
+  const smallestChunk = 4096
+
+  it.each([1, 2, 512, 1024, 1025])('are %i chunks of whole lines', (chunkCount) => {
+    expect(chunksOffset(chunkCount) % LINE).toBe(0)
+    expect(smallestChunk % LINE).toBe(0)
+    expect(CHUNK_EVENTS).toBeLessThan(LINE) // the first events share a line with their own header only
+  })
+
+  it('do not lie with what is written for every chunk or round', () => {
+    for (const word of [RING_HEARTBEAT, RING_ENDED, RING_STARVING]) expect(word + 4).toBeLessThanOrEqual(LINE)
+    expect(RING_STATES).toBeGreaterThanOrEqual(LINE)
+    expect(chunksOffset(1) - RING_STATES).toBeGreaterThanOrEqual(LINE)
+  })
+})

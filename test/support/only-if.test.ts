@@ -1,0 +1,44 @@
+// The title of a test that is skipped has the reason, in the form that the summary of the lane reads.
+
+import { describe, expect, it } from 'vitest'
+import { reasonOf } from '../lanes/summary.ts'
+import { describeOnlyIf, itOnlyIf, withReason } from './only-if.ts'
+
+/** Keeps titles, and the cases of `each`, which vitest reads of `this`. */
+class FakeSkip {
+  readonly titles: string[] = []
+  readonly skip = Object.assign((title: string) => void this.titles.push(title), {
+    titles: this.titles,
+    each(this: { titles: string[] }, cases: readonly number[]) {
+      return (title: string) => {
+        for (const it of cases) this.titles.push(title.replace('%i', `${it}`))
+      }
+    },
+  })
+}
+
+it('is the test of vitest where the condition holds', () => {
+  expect(itOnlyIf(true, 'never')).toBe(it)
+  expect(describeOnlyIf(true, 'never')).toBe(describe)
+})
+
+it('has the reason behind the title where it does not', () => {
+  const { skip, titles } = new FakeSkip()
+  withReason(skip, 'no zsh here')('completes')
+  expect(titles).toEqual(['completes [no zsh here]'])
+})
+
+it('has it behind the title of each case', () => {
+  const { skip, titles } = new FakeSkip()
+  withReason(skip, 'no zsh here').each([1, 2])('case %i')
+  expect(titles).toEqual(['case 1 [no zsh here]', 'case 2 [no zsh here]'])
+})
+
+it.each([
+  ['completes [no zsh here]', 'no zsh here'],
+  ['shells [no zsh here] > completes', 'no zsh here'],
+  ['an array int[3] of [words] in the title', 'no reason given'],
+  ['of JDK 17', 'no reason given'],
+])('the reason of %j is %j', (fullName, reason) => {
+  expect(reasonOf(fullName)).toBe(reason)
+})
