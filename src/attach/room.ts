@@ -8,6 +8,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { minOf } from '../base/arrays.ts'
 import type { TargetProcess } from './target-process.ts'
 
 /** How many more a process may have; Infinity where nothing limits it, or we may not look. */
@@ -59,7 +60,7 @@ function threadsOfSystem(): number {
     Number(textOf(`/proc/sys/kernel/${name}`) ?? Number.NaN),
   )
   const known = max.filter((it) => it > 0)
-  return Math.min(...known) - allThreads() // of nothing known, the least is Infinity
+  return minOf(known) - allThreads() // of nothing known, the least is Infinity
 }
 
 /** Of the machine, in whatever namespace: 431 where /proc/loadavg says "0.31 0.22 0.18 2/431 12345". */

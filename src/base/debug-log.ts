@@ -9,13 +9,14 @@
 import { constants, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getSystemErrorName } from 'node:util'
+import { maxOf } from './arrays.ts'
 import { debug, TOPICS, type Topic } from './debug.ts'
 import { EX_CANTCREAT, EX_USAGE, JfluidError } from './errors.ts'
 
 /** The log ends there, with a line that says so. */
 export const MOST_BYTES = 256 << 20
 const MOST_CHARACTERS = 2048
-const TOPIC_WIDTH = Math.max(...Object.keys(TOPICS).map((it) => it.length))
+const TOPIC_WIDTH = maxOf(Object.keys(TOPICS).map((it) => it.length))
 /** O_EXCL also means that no link is followed. */
 const FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_APPEND
 

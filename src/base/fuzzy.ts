@@ -1,6 +1,8 @@
 // Fuzzy matching of names, as editors have it: the letters that were typed occur in the name in that order, best where
 // words of the name begin. `osproc` finds `shop.OrderService.process`.
 
+import { maxOf } from './arrays.ts'
+
 export interface FuzzyMatch {
   readonly text: string
   /** Higher is better. */
@@ -40,7 +42,7 @@ export function fuzzyScore(typed: string, name: string): number | null {
     }
     best = row
   }
-  const score = Math.max(...best)
+  const score = maxOf(best)
   return score === Number.NEGATIVE_INFINITY ? null : score - LENGTH * name.length
 }
 

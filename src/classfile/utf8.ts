@@ -9,7 +9,6 @@ export function decodeModifiedUtf8(bytes: Uint8Array, start: number, end: number
     if (at === end) return ascii(bytes, start, end)
     if (bytes[at] === 0 || bytes[at] >= 0x80) break
   }
-  const parts: string[] = []
   const units: number[] = []
   for (let at = start; at < end; ) {
     const first = bytes[at]
@@ -20,10 +19,8 @@ export function decodeModifiedUtf8(bytes: Uint8Array, start: number, end: number
     else if (length === 2) units.push(((first & 0x1f) << 6) | (bytes[at + 1] & 0x3f))
     else units.push(((first & 0x0f) << 12) | ((bytes[at + 1] & 0x3f) << 6) | (bytes[at + 2] & 0x3f))
     at += length
-    if (units.length === 4096) parts.push(String.fromCharCode(...units.splice(0)))
   }
-  parts.push(String.fromCharCode(...units))
-  return parts.join('')
+  return Buffer.from(Uint16Array.from(units).buffer).toString('utf16le') // lone surrogates stay what they are
 }
 
 function ascii(bytes: Uint8Array, start: number, end: number): string {

@@ -1,6 +1,7 @@
 // jfluid doctor: what an attach would meet. Without a root, nothing of it reaches the JVM.
 
 import { NoSuchProcess } from '../attach/admission.ts'
+import { append, maxOf } from '../base/arrays.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, count, plural, width } from '../profile/text.ts'
 import type { DebuggedExamination } from '../session/doors/debugger-doctor.ts'
@@ -115,11 +116,14 @@ const MARKS: Readonly<Record<Finding['level'], string>> = { ok: 'ok', note: 'not
 function findingsText(head: string, findings: readonly Finding[]): string {
   const columns = process.stdout.columns ?? COLUMNS
   const lines = [head]
-  const checks = Math.max(0, ...findings.map((it) => it.check.length))
+  const checks = maxOf(
+    findings.map((it) => it.check.length),
+    0,
+  )
   for (const { level, check, text, hint } of findings) {
     const head = `  ${MARKS[level].padEnd(7)}  ${check.padEnd(checks)}  `
-    lines.push(...wrapped(head, clean(text), columns))
-    if (hint !== undefined) lines.push(...wrapped(' '.repeat(width(head)), clean(hint), columns))
+    append(lines, wrapped(head, clean(text), columns))
+    if (hint !== undefined) append(lines, wrapped(' '.repeat(width(head)), clean(hint), columns))
   }
   return `${lines.join('\n')}\n`
 }

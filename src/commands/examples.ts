@@ -1,5 +1,7 @@
 // What `--help`, the manual page and the README show of each command: lines that a reader can paste. A test parses each.
 
+import { maxOf } from '../base/arrays.ts'
+
 export interface Example {
   /** Without "jfluid". */
   readonly line: string
@@ -112,7 +114,7 @@ export function firstExamples(): readonly Example[] {
 /** As help has them, below each other. */
 export function exampleText(examples: readonly Example[]): string {
   if (examples.length === 0) return ''
-  const longest = Math.max(...examples.map(({ line }) => line.length))
+  const longest = maxOf(examples.map(({ line }) => line.length))
   // Beside each other where that leaves lines of 80 characters, else below.
   const isNarrow = examples.every(({ says }) => longest + says.length + 13 <= 80)
   const rows = examples.map(({ line, says }) =>

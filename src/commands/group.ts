@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs'
 import { extname } from 'node:path'
 import type { Jvm } from '../attach/jvms.ts'
+import { append } from '../base/arrays.ts'
 import { JfluidError } from '../base/errors.ts'
 import type { Profile } from '../profile/profile.ts'
 import { together } from '../profile/together.ts'
@@ -211,7 +212,7 @@ export class Group {
     const settled = await Promise.allSettled(this.members.map((it) => this.#finished(it)))
     const failed = settled.find((it) => it.status === 'rejected')
     if (failed !== undefined) throw failed.reason
-    this.#problems.push(...this.#problems.splice(refusals).sort(byPid))
+    append(this.#problems, this.#problems.splice(refusals).sort(byPid))
     const profiles = settled.flatMap((it, i) =>
       it.status === 'fulfilled' && it.value !== null && this.#isIn(this.members[i]!) ? [it.value] : [],
     )

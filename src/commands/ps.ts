@@ -1,6 +1,7 @@
 // jfluid ps: the JVMs of this machine, and whether each can be attached to.
 
 import { type Jvm, listJvms } from '../attach/jvms.ts'
+import { maxOf } from '../base/arrays.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, width } from '../profile/text.ts'
 
@@ -29,7 +30,7 @@ export function jvmTable(jvms: readonly Jvm[]): string {
   )
   const head = isContained ? ['CONTAINER'] : []
   const all = [['PID', 'USER', 'JAVA', 'ATTACH', ...head, 'MAIN CLASS'], ...rows]
-  const widths = all[0]!.map((_, i) => Math.max(...all.map((row) => width(row[i]!))))
+  const widths = all[0]!.map((_, i) => maxOf(all.map((row) => width(row[i]!))))
   const padded = (cell: string, i: number, row: readonly string[]): string =>
     i === row.length - 1 ? cell : cell + ' '.repeat(widths[i]! - width(cell))
   return all.map((row) => `${row.map(padded).join('  ')}\n`).join('')

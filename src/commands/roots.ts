@@ -1,6 +1,7 @@
 // jfluid roots: where do the tasks of a JVM begin? Prints what would do as --root.
 
 import { NoSuchProcess } from '../attach/admission.ts'
+import { append } from '../base/arrays.ts'
 import { parseDuration } from '../base/duration.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { jsonText } from '../profile/json-text.ts'
@@ -72,9 +73,10 @@ export function text(
   const seconds = `${(durationMs / 1000).toFixed(1)} s`
   const who = `${pid}  ${clean(target.mainClass)}: ${plural(samples, 'sample')} of ${plural(snapshot.threads.length, 'thread')} in ${seconds}`
   const lines = [by === 'stacks' ? `${who}, by dumps of threads: it has no flight recorder for us` : who, '']
-  if (all.length === 0) lines.push(...nothing(samples))
+  if (all.length === 0) append(lines, nothing(samples))
   else {
-    lines.push(HEAD, ...all.slice(0, top).map((it) => row(it, columns)))
+    lines.push(HEAD)
+    for (const it of all.slice(0, top)) lines.push(row(it, columns))
     if (all.length > top) lines.push(`  and ${all.length - top} more: --top`)
     if (samples < FEW)
       lines.push('', 'Few samples, so shares are rough: give it work, or a longer --duration.')

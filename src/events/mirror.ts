@@ -67,7 +67,7 @@ export class MirrorRing implements Ring {
   question(begins: boolean): Buffer {
     const freed = begins ? [...this.#freed] : []
     if (begins) this.#freed.clear()
-    return Buffer.from(Uint32Array.of(this.#heart, freed.length, ...freed).buffer)
+    return Buffer.from(Uint32Array.from([this.#heart, freed.length, ...freed]).buffer)
   }
 
   /**

@@ -14,6 +14,7 @@
 // - A BEGIN is read after the SUBMIT of its token, which another writer has stored before. Until that has
 //   been read, the writer is held back.
 
+import { minOf } from '../base/arrays.ts'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import { decodeEvents, type EventSink, type ThreadGate, UnknownEvent, WriterState } from './decode.ts'
 import { THREAD_NUMBER_BITS } from './event-layout.ts'
@@ -370,7 +371,7 @@ export class RingReader implements ThreadGate {
       if (!writer.held && !missing) continue
       if (++writer.rounds <= PATIENT_ROUNDS) continue
       if (missing) {
-        const chunk = Math.min(...writer.later.values())
+        const chunk = minOf(writer.later.values())
         throw new BrokenChunk(chunk, writer.writer, `sequence ${writer.sequence} never came`)
       }
       late ??= []

@@ -6,6 +6,7 @@
 // each arm may have a call of its own. So the code before it is interpreted, knowing of every slot
 // only whether it holds the uninitialised `this`.
 
+import { append } from '../base/arrays.ts'
 import type { ClassFile } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
 import {
@@ -154,7 +155,7 @@ class Constructor {
     for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {
       if (reached.has(bci) || bci >= this.#bytecode.length) continue
       reached.add(bci)
-      pending.push(...successors(this.#bytecode, bci))
+      append(pending, successors(this.#bytecode, bci))
       if (isSubroutineCall(this.#bytecode[bci])) pending.push(bci + instructionLength(this.#bytecode, bci))
       for (const handler of handlersAt(this.#code.handlers, bci)) pending.push(handler.handlerBci)
     }

@@ -4,6 +4,7 @@
 // one before; a variable that is always last would make every frame a full one, and a full frame needs the classes of
 // all parameters in the constant pool.
 
+import { append } from '../base/arrays.ts'
 import { ACC_STATIC } from '../classfile/access.ts'
 import type { MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -112,7 +113,7 @@ export function withNewLocals(
     slots += typeTag(locals[at]) === LONG || typeTag(locals[at]) === DOUBLE ? 2 : 1
   }
   for (; slots < newLocal; slots++) all.push(TOP)
-  all.push(...types)
+  append(all, types)
   for (; at < locals.length; at++) all.push(locals[at])
   return all
 }

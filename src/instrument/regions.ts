@@ -13,6 +13,7 @@
 // The probes make no difference to who is inside already, or outside: so one before an instruction does for all ways
 // there. Lines may be several pieces of code, as javac copies what is in a `finally`.
 
+import { append } from '../base/arrays.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
 import { INVOKESTATIC, isReturn, LCONST_0, LLOAD, LSTORE } from '../classfile/opcodes.ts'
@@ -101,7 +102,7 @@ export function timingOf(
     inserted[bci] = [...(inserted[bci] ?? []), ...probe]
   }
   const call = (ref: number) => [INVOKESTATIC, ref >>> 8, ref & 0xff]
-  const begin: number[] = []
+  let begin: readonly number[] = []
   const localsSet: number[] = []
   const returns: number[] = []
   const thrown: number[] = []
@@ -110,15 +111,15 @@ export function timingOf(
     const store = accessCode(LSTORE, local + 2 * i)
     const enter = [...pushId(session), ...call(refs.enter)]
     const exit = [...load, ...pushId(id), ...call(refs.exit)]
-    thrown.push(...exit)
+    append(thrown, exit)
     if (range === null) {
-      begin.push(LCONST_0, ...enter, ...store)
+      begin = [...begin, LCONST_0, ...enter, ...store]
       localsSet.push(begin.length)
-      returns.push(...exit)
+      append(returns, exit)
       return
     }
     const crossings = crossingsOf(code, insideOf(code, lines, range))
-    begin.push(LCONST_0, ...(crossings.beginsInside ? enter : []), ...store)
+    begin = [...begin, LCONST_0, ...(crossings.beginsInside ? enter : []), ...store]
     localsSet.push(begin.length)
     for (const bci of crossings.entered) insert(bci, [...load, ...enter, ...store])
     // After that: a lone return is entered, and left.

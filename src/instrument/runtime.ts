@@ -246,14 +246,16 @@ export function runtimeBlock(
     const [name, descriptor] = PROBES[clock][key]
     return block.method(runtime, name, descriptor)
   }
+  const executed = ([name, descriptor]: readonly [string, string]): number =>
+    clock === 'time' ? 0 : block.method(runtime, name, descriptor)
   return {
     methodEntry: probe('methodEntry'),
     methodExit: probe('methodExit'),
     methodResume: probe('methodResume'),
     rootEntry: probe('rootEntry'),
     rootExit: probe('rootExit'),
-    countLoop: clock === 'time' ? 0 : block.method(runtime, ...EXECUTED.countLoop),
-    countCall: clock === 'time' ? 0 : block.method(runtime, ...EXECUTED.countCall),
+    countLoop: executed(EXECUTED.countLoop),
+    countCall: executed(EXECUTED.countCall),
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
     counted: counts ? block.method(runtime, 'methodCounted', ID) : 0,
     throwable: block.class('java/lang/Throwable'),

@@ -1,5 +1,6 @@
 // What makes two profiles hard to compare: other programs, roots, ways to choose methods, calls that are missing.
 
+import { append } from '../base/arrays.ts'
 import { methodFolds } from '../cct/folds.ts'
 import { tellsWaits } from '../cct/waits.ts'
 import { column, nameOf, type Profile, rootTotal, type Sampling } from './profile.ts'
@@ -72,7 +73,7 @@ export function remarksOf(before: Profile, after: Profile): string[] {
   ) {
     remarks.push('the two chose methods in different ways: --include, --exclude, --jdk or --rare')
   }
-  remarks.push(...foldRemarks(before, after))
+  append(remarks, foldRemarks(before, after))
   for (const [which, profile] of [
     ['before', before],
     ['after', after],

@@ -1,5 +1,6 @@
 // Regions on a page: one table, then for each its histogram, its course and its latest durations.
 
+import { maxOf } from '../base/arrays.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { nameOf, type Profile, type RegionTimes } from './profile.ts'
 import { BARS, bar, barRows, gathered, perSecond, sparkline, time } from './region-text.ts'
@@ -67,7 +68,7 @@ function* details(profile: Profile, region: RegionTimes, width: number, paint: P
     ['p99.99', p['99.99']],
   ]).trimEnd()}\n\n`
   const rows = barRows(buckets, ROWS)
-  const most = Math.max(...rows.map((it) => it.count))
+  const most = maxOf(rows.map((it) => it.count))
   for (const row of rows) {
     const bounds = `${right(time(row.fromNs), 9)} ${right(time(row.toNs), 9)}`
     const share = right(percent(row.count, region.count), 6)
@@ -77,7 +78,7 @@ function* details(profile: Profile, region: RegionTimes, width: number, paint: P
   const cells = width - 12
   const groups = gathered(intervals, cells)
   const counts = groups.map((group) => group.reduce((sum, it) => sum + it.count, 0))
-  const longest = groups.map((group) => Math.max(...group.map((it) => it.maxNs)))
+  const longest = groups.map((group) => maxOf(group.map((it) => it.maxNs)))
   const each = span(intervalMs * (groups[0]?.length ?? 1))
   yield `\n${paint('dim', 'count     ')}${sparkline(counts, BARS)}\n`
   yield `${paint('dim', 'longest   ')}${sparkline(longest, BARS)}  ${paint('dim', `a sign is ${each}`)}\n`

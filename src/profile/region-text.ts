@@ -1,5 +1,6 @@
 // Durations of a region as a person reads them: times, a histogram in a few rows, a course in one line.
 
+import { maxOf } from '../base/arrays.ts'
 import type { TimeBucket } from '../regions/times.ts'
 
 export interface BarGlyphs {
@@ -106,11 +107,7 @@ export function bar(part: number, cells: number, { levels }: BarGlyphs): string 
 }
 
 /** One sign a value, the largest full; 0 is a blank. */
-export function sparkline(
-  values: readonly number[],
-  { levels }: BarGlyphs,
-  largest = Math.max(...values),
-): string {
+export function sparkline(values: readonly number[], { levels }: BarGlyphs, largest = maxOf(values)): string {
   return values
     .map((value) => {
       if (!(value > 0) || !(largest > 0)) return ' '

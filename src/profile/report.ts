@@ -1,6 +1,7 @@
 // A profile on a page: facts, warnings, the pruned calling context tree, the hot methods. For a
 // terminal, a pipe or a ticket; `jfluid report` prints it, and the live view when it is left.
 
+import { append } from '../base/arrays.ts'
 import { isAllocation } from '../cct/allocation.ts'
 import { backTraces } from '../cct/back-traces.ts'
 import { COUNTED, FOLDED, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
@@ -372,8 +373,8 @@ export function reportFacts(profile: Profile): [string, string][] {
   if (profile.rootCalls !== undefined && profile.rootCalls.count > 0)
     ofRoots.push(['took', rootCallsText(profile.rootCalls)])
   if (profile.overhead !== undefined) ofRoots.push(['budget', budgetText(profile.overhead)])
-  const facts = profile.regions === undefined ? ofRoots : regionHeader(profile, ofRoots)
-  if (isSampledByJvm(profile)) facts.splice(0, facts.length, ...jvmSamplingFacts(profile, threads))
+  const ofRegions = profile.regions === undefined ? ofRoots : regionHeader(profile, ofRoots)
+  const facts = isSampledByJvm(profile) ? jvmSamplingFacts(profile, threads) : ofRegions
   if (profile.regions !== undefined) {
     // It has said so.
   } else if (isTimed(profile.mode)) {
@@ -385,7 +386,7 @@ export function reportFacts(profile: Profile): [string, string][] {
     facts.push(['removed', text])
   } else {
     facts.push(['measured', measuredText(profile)])
-    if (profile.sampling !== undefined) facts.push(...samplingFacts(profile.sampling))
+    if (profile.sampling !== undefined) append(facts, samplingFacts(profile.sampling))
   }
   if (tellsWaits(profile.merged)) facts.push(['waiting', waitingText(profile.merged)])
   if (kept !== undefined) {
@@ -404,7 +405,7 @@ export function reportWarnings(profile: Profile): string[] {
     warnings.unshift('truncated: the session ended before it was asked to')
   }
   const { skipped, gaps, healed } = profile.instrumentation
-  warnings.push(...skippedWarnings(skipped))
+  append(warnings, skippedWarnings(skipped))
   if (gaps > 0) warnings.push(`${plural(gaps, 'gap')}: methods that ran before they were instrumented`)
   if (healed > 0) warnings.push(`${plural(healed, 'stack frame')} without an exit closed by force`)
   return warnings

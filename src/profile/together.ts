@@ -2,6 +2,7 @@
 // profiles have those of threads. What is true of one JVM only (its probes, what it kept, how calls of its roots were distributed)
 // stays in its own profile.
 
+import { maxOf } from '../base/arrays.ts'
 import { UnionIds, unionOf } from '../cct/union.ts'
 import { allWarnings, type JvmFacts, nameOf, type Profile } from './profile.ts'
 
@@ -81,7 +82,7 @@ function sum(values: readonly number[]): number {
 }
 
 function most(values: readonly number[]): number {
-  return Math.max(...values)
+  return maxOf(values)
 }
 
 function sumOf<Key extends 'openCalls' | 'followedTasks'>(

@@ -4,6 +4,7 @@
 // taken at once; a class loaded later adds what it contributes, again transitively. No method needs
 // to announce its first invocation, so every method is ready from the start.
 
+import { append } from '../base/arrays.ts'
 import type { MethodTarget } from './method-ids.ts'
 import type { Reach } from './reach.ts'
 
@@ -18,7 +19,7 @@ export async function takeAll(reach: Reach): Promise<MethodTarget[]> {
     const batch = reach.fresh
     reach.fresh = []
     if (batch.length === 0) return taken
-    taken.push(...batch)
+    append(taken, batch)
     await reach.expand(batch.map((it) => reach.refOf(it)).filter((it) => it !== null))
   }
 }

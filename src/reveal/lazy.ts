@@ -16,6 +16,7 @@
 // Invariant: when the answer to a first invocation is installed, every method that the invoked one
 // can call directly in the classes loaded by then is instrumented, skipped with a reason, or armed.
 
+import { append } from '../base/arrays.ts'
 import type { LoadedSite, MethodRef } from './linker.ts'
 import type { MethodTarget } from './method-ids.ts'
 import type { Reach } from './reach.ts'
@@ -83,7 +84,7 @@ export async function lookAhead(
     left = await takeBoundCallees(reach, level, left, bold)
     await reach.expandPassed()
     level = refsOf(reach, reach.fresh.slice(before))
-    if (left <= 0) backlog.push(...slice)
+    if (left <= 0) append(backlog, slice)
   }
 }
 

@@ -6,6 +6,7 @@
 // lead to all that override the method and are usual; so may each call of a method without a profile. Nothing is known of what
 // native code, method handles and reflection call: the walk ends there.
 
+import { append } from '../base/arrays.ts'
 import { CLASS_HIDDEN, CLASS_JDK } from '../base/class-info.ts'
 import { ACC_ABSTRACT } from '../classfile/access.ts'
 import type { Site } from './call-sites.ts'
@@ -111,7 +112,7 @@ export class ObservedCalls {
     const news: Place[] = []
     let level = this.#addAll(places)
     while (level.length > 0) {
-      news.push(...level.map((it) => it.place))
+      for (const it of level) news.push(it.place)
       level = await this.#follow(level)
     }
     return news
@@ -152,7 +153,7 @@ export class ObservedCalls {
     let level = found
     while (level.length > 0) {
       level = await this.#follow(level)
-      news.push(...level.map((it) => it.place))
+      for (const it of level) news.push(it.place)
     }
     return news
   }
@@ -190,7 +191,7 @@ export class ObservedCalls {
       else if (found.followed.size === 0) {
         found.followed.add(ANY)
         for (const it of await this.#handlesOf(node))
-          made.push(...this.#call(it, { receivers: [], others: { frequent: false } }))
+          append(made, this.#call(it, { receivers: [], others: { frequent: false } }))
       }
     }
     const profiles = await this.evidence.profiles(readable.map((it) => it.found.place))
@@ -210,7 +211,7 @@ export class ObservedCalls {
       for (const { bci, site } of this.mirrors.body(node.id, method.index).calls) {
         const call = observed === null ? UNKNOWN : observed.get(bci)
         if (call !== undefined)
-          made.push(...this.#call({ site, loader: node.loader }, this.#newsOf(bci, call, found)))
+          append(made, this.#call({ site, loader: node.loader }, this.#newsOf(bci, call, found)))
       }
       // Also what has a record and is no call of a method, as an invokedynamic.
       for (const [bci, call] of observed ?? []) this.#newsOf(bci, call, found)
@@ -287,7 +288,7 @@ export class ObservedCalls {
     for (const { node, frequent } of receivers) add(node, frequent)
     for (const it of owners) {
       add(it, bound)
-      if (site.kind === 'virtual') targets.push(...this.#overridersOf(it, selector))
+      if (site.kind === 'virtual') append(targets, this.#overridersOf(it, selector))
     }
     return targets
   }

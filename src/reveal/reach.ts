@@ -20,6 +20,7 @@
 // through left-out code, is entered. What the JDK calls by reflection or through a method handle is not
 // behind the gate: the target asks when it happens (`Revealer.reflectiveTarget`).
 
+import { append } from '../base/arrays.ts'
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.ts'
 import { debug } from '../base/debug.ts'
 import { isJdkName } from '../base/jdk-names.ts'
@@ -98,9 +99,9 @@ export class Reach {
   readonly #asleep = new Map<string, RareMethod>()
   /** Classes behind the gate that have been passed over, since none of their methods would get probes now. */
   readonly #dormant = new Set<ClassNode>()
-  readonly #passThrough: MethodRef[] = []
+  #passThrough: MethodRef[] = []
   /** What methods that were not passed through have led to. */
-  readonly #owed: LoadedSite[] = []
+  #owed: LoadedSite[] = []
 
   constructor(
     readonly linker: Linker,
@@ -461,11 +462,11 @@ export class Reach {
       const onward: LoadedSite[] = []
       for (const [i, linked] of (await this.linkAll(open)).entries()) {
         this.commit(open[i], linked)
-        onward.push(...linked.onward)
+        append(onward, linked.onward)
       }
       if (this.#swept < this.#gate) {
         this.#swept = this.#gate
-        onward.push(...(await this.#sweep([...this.linker.hierarchy.nodes()])))
+        append(onward, await this.#sweep([...this.linker.hierarchy.nodes()]))
       }
       frontier = onward
       force = false
@@ -521,7 +522,7 @@ export class Reach {
     })
     for (const it of linked) {
       this.#commitTargets(it)
-      onward.push(...it.onward)
+      append(onward, it.onward)
     }
     for (const node of open) {
       this.#takeByName(node)
@@ -531,7 +532,7 @@ export class Reach {
     await this.#takeInitialisers(
       this.#gate >= GATE_FULL ? open : open.filter((it) => this.#initialised.has(it.name)),
     )
-    if (this.#gate > GATE_CLOSED) onward.push(...(await this.#sweep(open)))
+    if (this.#gate > GATE_CLOSED) append(onward, await this.#sweep(open))
     await this.reach(onward)
   }
 
@@ -607,11 +608,9 @@ export class Reach {
         this.#leftOut.delete(`${id}:${index}`)
       }
     }
-    const left = this.#passThrough.filter((it) => !classes.has(it.node.id))
-    this.#passThrough.splice(0, this.#passThrough.length, ...left)
+    this.#passThrough = this.#passThrough.filter((it) => !classes.has(it.node.id))
     if (loaders.size === 0) return
-    const owed = this.#owed.filter((it) => !loaders.has(it.loader))
-    this.#owed.splice(0, this.#owed.length, ...owed)
+    this.#owed = this.#owed.filter((it) => !loaders.has(it.loader))
     for (const [owner, sites] of this.#byOwner) {
       const living = sites.filter((it) => !loaders.has(it.loader))
       if (living.length === sites.length) continue
@@ -793,7 +792,7 @@ export class Reach {
       for (const proxy of lambdas) {
         const found = this.linker.lambdaHandles(proxy)
         if (found === null) complete = false
-        else if (found.length > 0) handles.push(...found)
+        else if (found.length > 0) append(handles, found)
         else if (proxy.included) this.skip(proxy.name, '*', '', HIDDEN)
       }
       return complete ? handles : null

@@ -11,6 +11,7 @@
 // Invariant: a method is returned in `instrument` at most once per session.
 
 import { performance } from 'node:perf_hooks'
+import { append } from '../base/arrays.ts'
 import {
   CLASS_HIDDEN,
   CLASS_JDK,
@@ -214,7 +215,7 @@ export class Revealer {
         },
         entered,
       )
-      taken.push(...revelation.instrument)
+      append(taken, revelation.instrument)
       yield revelation
     }
     // Known to run, and entered by the step after the one that took them.
@@ -227,7 +228,7 @@ export class Revealer {
       const step = taken.slice(at, Math.min(found, at + METHODS_A_STEP))
       const cause = () => `callbacks behind ${step.length} methods`
       const revelation = await this.#answer(cause, () => this.#reach.openGateFor(step))
-      taken.push(...revelation.instrument)
+      append(taken, revelation.instrument)
       yield revelation
     }
     const bold = this.#boldness(0)
@@ -723,12 +724,12 @@ export class Revealer {
       let instrument: MethodTarget[]
       if (this.#options.scheme === 'a') {
         instrument = await takeAll(this.#reach)
-        ready.push(...instrument.map((it) => it.id))
+        for (const it of instrument) ready.push(it.id)
       } else {
         instrument = this.#reach.fresh
         this.#reach.fresh = []
         const settled = new Set(readyAmong(this.#reach, instrument).filter((id) => this.#isFollowed(id)))
-        ready.push(...settled)
+        append(ready, settled)
         for (const it of instrument) {
           const ref = settled.has(it.id) ? null : this.#reach.refOf(it)
           if (ref !== null) this.#backlog.push(ref)

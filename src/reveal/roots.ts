@@ -1,6 +1,7 @@
 // The roots the user named: which loaded methods they mean, which of them still wait for their
 // class, and what to say when a name fits nothing.
 
+import { maxOf } from '../base/arrays.ts'
 import { CLASS_HIDDEN, CLASS_OURS } from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
 import { AbstractOrNativeRoot, RootNeverInstrumented, RootNotFound, type RootProblem } from './errors.ts'
@@ -104,9 +105,9 @@ export class Roots {
     if (ids.size > 0) await this.fetch([...ids])
     for (const [i, state] of this.#states.entries()) {
       const candidates = found[i].map((it) => ({ ...it, methods: this.#methodsOf(state.pattern, it.node) }))
-      const rank = Math.max(
+      const rank = maxOf(
+        candidates.filter((it) => it.methods.length > 0).map((it) => it.rank),
         RANK_NONE,
-        ...candidates.filter((it) => it.methods.length > 0).map((it) => it.rank),
       )
       if (rank > RANK_NONE) this.#take(state, rank, candidates)
       else if (state.ids.size === 0) this.#note(state, candidates)

@@ -42,7 +42,7 @@ export class Questions {
       this.#firsts.clear()
       const revelations: Revelation[] = []
       for (const first of ids) revelations.push(await turns.ask(() => revealer.firstInvocation(first)))
-      await installation.apply(...revelations)
+      await installation.apply(revelations)
     })
   }
 
@@ -52,7 +52,7 @@ export class Questions {
     void turns.enqueue(async () => {
       try {
         await installation.refreshClasses()
-        await installation.apply(await turns.ask(reveal))
+        await installation.apply([await turns.ask(reveal)])
       } finally {
         agent.reflected(request)
       }
@@ -70,7 +70,7 @@ export class Questions {
       this.#changed.clear()
       rareWatch.redefined(new Set(ids))
       await installation.install(instrumenter.takeBack(ids), [])
-      await installation.apply(await turns.ask(() => revealer.classesChanged(ids)))
+      await installation.apply([await turns.ask(() => revealer.classesChanged(ids))])
     })
   }
 }

@@ -148,7 +148,7 @@ export class LiveView extends Frame<Picture> implements Actions {
     const { pages, bodyRows } = this.model
     if (pages.shown === undefined) return false
     if (pages.shown === 'slow' && this.#pressOnSlow(key)) return true
-    return pages.press(key, this.#pageRows, bodyRows)
+    return pages.press(key, [this.#pageRows, bodyRows])
   }
 
   #pressOnSlow(key: string): boolean {

@@ -5,6 +5,7 @@
 // cell stand together at the end as one, with nothing below it. So a line has at most as many boxes as cells, however wide the
 // tree is. Lines are laid out when they are asked for: a tree can be 100,000 deep.
 
+import { append } from '../base/arrays.ts'
 import { costsOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 
@@ -89,7 +90,7 @@ export class Flame {
     }
     const boxes: Box[] = []
     for (const { node, contexts, at, wide } of above) {
-      if (contexts === 1 && tree.size[node]! > 1) boxes.push(...this.#children(node, at, wide))
+      if (contexts === 1 && tree.size[node]! > 1) append(boxes, this.#children(node, at, wide))
     }
     return boxes
   }

@@ -1,6 +1,7 @@
 // What all live views draw alike, as lines with styles: who is looked at, pages, words to the user, keys, and a terminal
 // that is too small.
 
+import { append } from '../base/arrays.ts'
 import { ASCII, clean, count, cut, type Glyphs, pad, span, tail, UNICODE, width, wrap } from './format.ts'
 import { type Binding, keysFor } from './keys.ts'
 import type { LiveStatus } from './live-source.ts'
@@ -241,7 +242,7 @@ export function keyLine<Actions>(
     if (short === undefined) continue
     const entry = [run(` ${label.split(' ')[0]!}`, 'key'), run(` ${short} `, 'dim')]
     if (cells(line) + cells(entry) > columns) break
-    line.push(...entry)
+    append(line, entry)
   }
   return line
 }

@@ -1,5 +1,6 @@
 // The list of JVMs that one is picked from: which rows fit what has been typed, which is selected, and how a row looks. Pure.
 
+import { maxOf } from '../base/arrays.ts'
 import { fuzzyScore } from '../base/fuzzy.ts'
 import { clean, cut, pad, right, width } from './format.ts'
 
@@ -126,7 +127,12 @@ export function jvmLines(list: JvmList, columns: number, room: number): { head: 
   ]
   const heads = [HEADS.pid, HEADS.cpu, HEADS.version, HEADS.user]
   const rows = shown.map(cells)
-  const widths = heads.map((head, i) => Math.max(width(head), ...rows.map((row) => width(row[i]!))))
+  const widths = heads.map((head, i) =>
+    maxOf(
+      rows.map((row) => width(row[i]!)),
+      width(head),
+    ),
+  )
   const line = (texts: readonly string[], last: string): string => {
     const numbers = texts.map((it, i) => (i < 2 ? right(it, widths[i]!) : pad(it, widths[i]!)))
     return cut(`${numbers.join('  ')}  ${last}`, columns - 2)

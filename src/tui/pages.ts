@@ -62,7 +62,7 @@ export class Pages<Name extends string> {
    *
    * @returns false where none is shown
    */
-  point(kind: Mouse['kind'], all: number, room: number): boolean {
+  point(kind: Mouse['kind'], [all, room]: readonly [all: number, room: number]): boolean {
     if (this.#shown === undefined) return false
     if (kind === 'click') this.close()
     else this.scroll(kind === 'wheel-up' ? -1 : 1, all, room)
@@ -74,7 +74,7 @@ export class Pages<Name extends string> {
    *
    * @returns whether that is what the key does; false where none is shown
    */
-  press(key: string, all: number, room: number): boolean {
+  press(key: string, [all, room]: readonly [all: number, room: number]): boolean {
     if (this.#shown === undefined) return false
     const step = stepOf(key, room)
     if (step !== undefined) this.scroll(step, all, room)

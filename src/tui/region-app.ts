@@ -58,12 +58,12 @@ export class RegionView extends Frame<readonly RegionTimes[]> implements FrameAc
   }
 
   protected override press(key: string): void {
-    if (this.#pages.press(key, ...this.#pageSize)) return
+    if (this.#pages.press(key, this.#pageSize)) return
     this.runBinding(REGION_BINDINGS, this, key, this.#pages.shown === undefined)
   }
 
   protected override point({ kind }: Mouse): void {
-    if (this.#pages.point(kind, ...this.#pageSize) || kind === 'click') return
+    if (this.#pages.point(kind, this.#pageSize) || kind === 'click') return
     this.move(kind === 'wheel-up' ? -1 : 1)
   }
 

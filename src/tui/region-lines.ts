@@ -3,6 +3,7 @@
 // Top to bottom: two lines of status, one line a region, what is known of the selected one (its times, its histogram,
 // its course), one line for messages, one of keys.
 
+import { maxOf } from '../base/arrays.ts'
 import type { MethodName } from '../cct/tree.ts'
 import type { RegionTimes } from '../profile/profile.ts'
 import { linesText, regionName } from '../profile/region-report.ts'
@@ -150,7 +151,7 @@ function timesLine(region: RegionTimes, glyphs: BarGlyphs): Line {
 
 function histogram(region: RegionTimes, rows: number, columns: number, glyphs: BarGlyphs): Line[] {
   const found = barRows(region.buckets, rows)
-  const most = Math.max(...found.map((it) => it.count))
+  const most = maxOf(found.map((it) => it.count))
   return found.map((row) => [
     run(`${right(time(row.fromNs, glyphs), 9)} ${right(time(row.toNs, glyphs), 9)} `, 'dim'),
     run(`${right(count(row.count, 9), 9)} ${right(percent(row.count, region.count), 5)} % `),
@@ -185,7 +186,7 @@ function courseLines(region: RegionTimes, columns: number, glyphs: BarGlyphs): L
   const counts = shown.map((it) => it.count)
   const means = shown.map((it) => (it.count === 0 ? 0 : it.totalNs / it.count))
   const longest = shown.map((it) => it.maxNs)
-  const most = Math.max(0, ...counts)
+  const most = maxOf(counts, 0)
   const course = (label: string, values: readonly number[], text: string): Line => [
     run(` ${pad(label, 8)}`, 'dim'),
     run(sparkline(values, glyphs), 'good'),
@@ -194,11 +195,11 @@ function courseLines(region: RegionTimes, columns: number, glyphs: BarGlyphs): L
   const latest = region.lastNs.slice(-8).map((ns) => time(ns, glyphs))
   return [
     course('rate', counts, `most ${shortRate((most * 1000) / region.intervalMs)}/s`),
-    course('mean', means, `most ${time(Math.max(0, ...means), glyphs)}`),
+    course('mean', means, `most ${time(maxOf(means, 0), glyphs)}`),
     course(
       'longest',
       longest,
-      `most ${time(Math.max(0, ...longest), glyphs)}; a sign is ${span(region.intervalMs)}`,
+      `most ${time(maxOf(longest, 0), glyphs)}; a sign is ${span(region.intervalMs)}`,
     ),
     [run(` ${pad('latest', 8)}`, 'dim'), run(cut(latest.join('  '), columns - 9))],
   ]

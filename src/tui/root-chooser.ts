@@ -128,7 +128,7 @@ export class RootChooser extends Frame<null> implements ChooserActions {
   }
 
   #pressOnPage(key: string): void {
-    if (!this.#pages.press(key, ...this.#pageSize)) this.runBinding(CHOOSER_BINDINGS, this, key, false)
+    if (!this.#pages.press(key, this.#pageSize)) this.runBinding(CHOOSER_BINDINGS, this, key, false)
   }
 
   get #pageSize(): [all: number, room: number] {
@@ -155,7 +155,7 @@ export class RootChooser extends Frame<null> implements ChooserActions {
   }
 
   protected override point(mouse: Mouse): void {
-    if (this.#pages.point(mouse.kind, ...this.#pageSize)) return
+    if (this.#pages.point(mouse.kind, this.#pageSize)) return
     if (mouse.kind !== 'click') this.move(mouse.kind === 'wheel-up' ? -WHEEL_ROWS : WHEEL_ROWS)
     else this.#click(mouse.row - TOP_LINES)
   }

@@ -1,5 +1,6 @@
 // The live view of several JVMs: their sources as one. What it shows is the sum by name, and the JVMs stand where others have threads.
 
+import { maxOf } from '../base/arrays.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import { type Part, UnionIds, unionOf } from '../cct/union.ts'
 import type { Keeper } from './keeper.ts'
@@ -117,7 +118,7 @@ function statusOf(members: readonly Member[], refusals: readonly string[]): Live
     events: sum((it) => it.events),
     eventsPerSecond: sum((it) => it.eventsPerSecond),
     waitPercent: sum((it) => it.waitPercent) / all.length,
-    elapsedMs: Math.max(...all.map((it) => it.elapsedMs)),
+    elapsedMs: maxOf(all.map((it) => it.elapsedMs)),
     phase: going.find((it) => it === 'recording') ?? going[0] ?? 'ended',
     // Where something is recorded, the view shows that, and what there is to say is a warning.
     ...(messages.length === all.length && { message: messages[0]! }),

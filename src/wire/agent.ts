@@ -107,6 +107,7 @@ export class Agent {
   /** For all that has to do with classes, and can wait. */
   private async request(op: string, ...args: unknown[]): Promise<unknown> {
     await this.noSwap()
+    // biome-ignore lint/plugin/no-spread: the arguments of one request
     return await this.link.request(op, ...args)
   }
 

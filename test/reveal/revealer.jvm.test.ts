@@ -89,6 +89,14 @@ const lambdas = program(
    }`,
 )
 
+const MANY_LAMBDAS = 250
+
+const many = program(
+  'many',
+  `class Maker { static void make() { Runnable r; ${'r = () -> { };'.repeat(MANY_LAMBDAS)} } }
+   class Main { static void call(java.util.List<Comparable> l) { java.util.Collections.sort(l); } }`,
+)
+
 const gate = program(
   'gate',
   `class Item implements Comparable<Item> {
@@ -611,6 +619,20 @@ describe('excluded code is transparent', () => {
       'Main.lambda$outside$0',
     )
   })
+
+  it.each(['before', 'after'])(
+    'and lambdas that appear %s the call, of 250,000 that they may be',
+    async (order) => {
+      const target = new Target({ program: many, root: 'Main.call' })
+      // Each of the proxies may be any of the 250 lambdas: its name does not tell.
+      const proxies = Array.from({ length: 1000 }, () => target.lambdaProxy('Maker', 'java/lang/Runnable'))
+      await target.start()
+      if (order === 'before') await target.appear(proxies)
+      await target.invoke('Main.call')
+      if (order === 'after') await target.appear(proxies)
+      expect(target.taken.filter((it) => it.startsWith('Maker.lambda'))).toHaveLength(MANY_LAMBDAS)
+    },
+  )
 
   it('but calls that call nothing back reveal nothing', async () => {
     for (const root of ['Main.leaf', 'Main.number', 'Main.fail']) {

@@ -190,11 +190,13 @@ export function at(answer: unknown, ...names: readonly (string | number)[]): unk
 }
 
 export function textAt(answer: unknown, ...names: readonly (string | number)[]): string | undefined {
+  // biome-ignore lint/plugin/no-spread: names that a caller of ours writes down
   const value = at(answer, ...names)
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
 export function listAt(answer: unknown, ...names: readonly (string | number)[]): readonly unknown[] {
+  // biome-ignore lint/plugin/no-spread: names that a caller of ours writes down
   const value = at(answer, ...names)
   return Array.isArray(value) ? value : []
 }

@@ -186,6 +186,7 @@ async function inspected(
   name: string,
   { clients, said }: Asked,
 ): Promise<readonly Found[] | undefined> {
+  // biome-ignore lint/plugin/no-spread: options of one command
   const answer = await clients.ask(client, ...options, 'container', 'inspect', name)
   if (answer === undefined) return undefined
   if (answer.code !== 0) {

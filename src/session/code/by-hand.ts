@@ -350,7 +350,7 @@ export class ByHand {
     }
     this.#ids = ids
     const revelation = await turns.ask(() => revealer.leaveOut(this.#filter))
-    await installation.apply(opened, revelation)
+    await installation.apply([opened, revelation])
     const first = opened.instrument.length + revelation.instrument.length
     return back - refused.filter((id) => before.has(id)).length + first
   }

@@ -1,6 +1,7 @@
 // Classes in the target's load hook: each waits for its rewritten code, and for what it leads to in other classes,
 // unless a redefinition is waiting for it.
 
+import { append } from '../../base/arrays.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
 import type { ClassLoading, LoadAnswer } from '../../wire/agent.ts'
 import type { Installation, Workshop } from './installation.ts'
@@ -127,7 +128,7 @@ export class ClassLoads {
         let given: LoadAnswer | null = null
         try {
           const { answer, refusals } = instrumenter.atLoad(id, bytes, own, ready)
-          refused.push(...refusals)
+          append(refused, refusals)
           if (own.length > 0) this.#answers.set(hook, own)
           given = answer
         } catch (error) {
@@ -145,7 +146,7 @@ export class ClassLoads {
         answer([])
       }
       if (inTurn && (leadsOn || installation.hasRests)) {
-        await this.#letting(exposed ? LONGER_MS : 0, early, () => installation.apply(others))
+        await this.#letting(exposed ? LONGER_MS : 0, early, () => installation.apply([others]))
         if (answered) await installation.install([], readyOwn)
       } else if (!inTurn && (leadsOn || own.length > 0)) {
         // What its methods call may have been found before, and be on its way in with what runs now.

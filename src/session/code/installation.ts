@@ -2,6 +2,7 @@
 // loaded and threads that wait for an answer follow each other.
 
 import { performance } from 'node:perf_hooks'
+import { append } from '../../base/arrays.ts'
 import { debug, msText, some } from '../../base/debug.ts'
 import type { FoldChange } from '../../cct/folding.ts'
 import type { Revealer, Revelation } from '../../reveal/revealer.ts'
@@ -109,7 +110,7 @@ export class Installation {
    */
   async begin(revelations: readonly Revelation[]): Promise<void> {
     this.#begun = true
-    await this.apply(...revelations)
+    await this.apply(revelations)
     await this.refreshClasses()
   }
 
@@ -122,7 +123,7 @@ export class Installation {
       const appeared = await this.#learnClasses(true)
       const deferred = this.#takeDefined()
       if (!this.hasRests && deferred.length === 0 && appeared !== null && isNothing(appeared)) return
-      await this.apply(...(appeared === null ? [] : [appeared]))
+      await this.apply(appeared === null ? [] : [appeared])
       await this.install(deferred, [])
     }
   }
@@ -130,7 +131,7 @@ export class Installation {
   /** Learns what has been loaded, and puts in what that contributes. */
   async refreshClasses(): Promise<void> {
     const appeared = await this.#learnClasses()
-    if (appeared !== null) await this.apply(appeared)
+    if (appeared !== null) await this.apply([appeared])
   }
 
   /** @param owed  what is owed to the next answer is wanted, also if no class has appeared */
@@ -149,19 +150,19 @@ export class Installation {
    * Rewrites and swaps what was revealed, in one redefinition: what one revelation takes for found must be in before the
    * methods of another are ready, whichever came first.
    */
-  async apply(...revelations: readonly Revelation[]): Promise<void> {
+  async apply(revelations: readonly Revelation[]): Promise<void> {
     const rests = this.#rests.splice(0)
     const all = [...rests.map(({ others }) => others), ...revelations]
     const { classes } = this.#workshop
     const tasks: Task[] = []
     const ready: number[] = rests.flatMap(({ readyOwn }) => readyOwn)
     const take = (revelation: Revelation) => {
-      tasks.push(...revelation.instrument.map(taskOf))
-      ready.push(...revelation.ready)
+      append(tasks, revelation.instrument.map(taskOf))
+      append(ready, revelation.ready)
       this.noteSkipped(revelation.skipped)
       if (revelation.reflection && !this.#reflectionHooked) {
         this.#reflectionHooked = true
-        tasks.push(...reflectionTasks(classes.bootClasses))
+        append(tasks, reflectionTasks(classes.bootClasses))
       }
     }
     for (const revelation of all) take(revelation)
@@ -258,7 +259,7 @@ export class Installation {
 
   /** Puts in what classes have led to that came out of turn. */
   async applyRests(): Promise<void> {
-    while (this.hasRests) await this.apply()
+    while (this.hasRests) await this.apply([])
   }
 
   /** Counts a redefinition, and takes its pause out of the times. */
@@ -336,7 +337,7 @@ export class Installation {
    * there is; the first calls may be missed, so this counts as a gap.
    */
   #defer(tasks: readonly Task[]): void {
-    this.#deferred.push(...tasks)
+    append(this.#deferred, tasks)
     this.#deferredSince = performance.now()
     if (this.#deferred.length === tasks.length) this.#retryDeferred()
   }

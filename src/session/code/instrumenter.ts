@@ -2,6 +2,7 @@
 // one batch, and deal with what the rewriter or the JVM refuses.
 
 import { crc32 } from 'node:zlib'
+import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
 import type { FoldChange } from '../../cct/folding.ts'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../classfile/class-file.ts'
@@ -152,7 +153,7 @@ export class Instrumenter {
         this.options.onTasks?.(part)
         const result = await this.agent.redefineMethods(bodies, letGo, this.highestId)
         results.push(result)
-        again.push(...(await this.takeRefusals(result, byClass, attempt === 0, results, refusals)))
+        append(again, await this.takeRefusals(result, byClass, attempt === 0, results, refusals))
       }
       if (again.length === 0) break
       wanted = again
@@ -179,15 +180,16 @@ export class Instrumenter {
       } else if (mayTryAgain && reason.includes('have changed')) {
         debug.redefine?.(`class ${classId} is read again: ${reason}`)
         this.forget(classId)
-        again.push(...(this.installed.get(classId) ?? []), ...list)
+        append(again, this.installed.get(classId) ?? [])
+        append(again, list)
         this.installed.delete(classId)
       } else if (CANNOT_BE_LINKED.test(reason)) {
         this.unlinkable.set(classId, reason)
-        refusals.push(...list.map((task) => ({ task, reason })))
+        for (const task of list) refusals.push({ task, reason })
       } else if (mayTryAgain && list.length > 1) {
         await this.oneByOne(list, results, refusals)
       } else {
-        refusals.push(...list.map((task) => ({ task, reason })))
+        for (const task of list) refusals.push({ task, reason })
       }
     }
     return again
@@ -392,7 +394,7 @@ export class Instrumenter {
       const list = grouped.get(classId)!
       const base = bases[i] ?? null
       if (base === null) {
-        refusals.push(...list.map((task) => ({ task, reason: NO_BYTES })))
+        for (const task of list) refusals.push({ task, reason: NO_BYTES })
         return
       }
       const rewritten = this.rewriteClass(classId, base, list, refusals)
@@ -515,7 +517,7 @@ function rewriteClass(
     classFile = parseClassFile(base)
   } catch (error) {
     if (!(error instanceof ClassFormatProblem)) throw error
-    refusals.push(...tasks.map((task) => ({ task, reason: error.message })))
+    for (const task of tasks) refusals.push({ task, reason: error.message })
     return nothing
   }
   const indexed = tasks.flatMap((task) => {

@@ -1,5 +1,6 @@
 // What only some methods have led to, in all that was recorded: when they are left out, that is left out with them.
 
+import { append } from '../../base/arrays.ts'
 import type { Tree } from '../../cct/tree.ts'
 
 /**
@@ -40,7 +41,7 @@ export function onlyBelow(
   for (let next = doubtful.pop(); next !== undefined; next = doubtful.pop()) {
     if (!below.has(next) || !stays(next)) continue
     below.delete(next)
-    doubtful.push(...(callees.get(next) ?? []))
+    append(doubtful, callees.get(next) ?? [])
   }
   return below
 }

@@ -2,6 +2,7 @@
 // in a server those would be most of all probes. The JVM's own counters tell when one has run after all; then it gets its
 // probes, and the profile says that its first calls are missing.
 
+import { minOf } from '../../base/arrays.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { Evidence, Observed, ObservedCall, Place } from '../../reveal/observed.ts'
 import type { Past, RareMethod, Rarity } from '../../reveal/past.ts'
@@ -83,7 +84,7 @@ export class RareMethods implements Rarity, Past, Evidence {
     if (structs === null || counts === null) return 'this JVM does not show how often its methods have run'
     const ofRoots = await counts.of([...new Set(roots.map((it) => it.classId))])
     const calls = roots.map((it) => callsOf(ofRoots, it))
-    const least = Math.min(...calls)
+    const least = minOf(calls)
     if (roots.length === 0 || least < ROOT_CALLS) {
       return `a root has not run ${ROOT_CALLS} times in this JVM, so nobody can say what is rare in it`
     }

@@ -1,5 +1,6 @@
 // `--rare watch` in the course of a session: what is left alone, when it is looked at, what becomes of it.
 
+import { append } from '../../base/arrays.ts'
 import type { ObservedCalls } from '../../reveal/observed.ts'
 import type { Past, RareMethod } from '../../reveal/past.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
@@ -54,10 +55,10 @@ export class RareWatch {
       before: async (ids) => {
         // With their code, the JVM forgets what their calls have led to.
         const called = await turns.ask(() => revealer.observeAgain(ids))
-        this.#pending.push(...(this.#recording ? this.#noted(called) : called))
+        append(this.#pending, this.#recording ? this.#noted(called) : called)
         if (!this.#recording) return
         await this.#watchLeftAlone()
-        this.#pending.push(...this.#noted(await rare.beforeRedefinition(ids)))
+        append(this.#pending, this.#noted(await rare.beforeRedefinition(ids)))
       },
       after: (ids) => rare.redefined(ids),
     }
@@ -113,7 +114,7 @@ export class RareWatch {
     if (this.#rare === null) return
     const revelations: Revelation[] = []
     for await (const revelation of this.recent()) revelations.push(revelation)
-    if (revelations.length > 0) await this.installation.apply(...revelations)
+    if (revelations.length > 0) await this.installation.apply(revelations)
     await this.#watchLeftAlone()
     this.#rare.recordingBegins()
     this.#recording = true
@@ -127,7 +128,7 @@ export class RareWatch {
     try {
       while (revealer.hasDormant && !turns.closed)
         await turns.enqueue(async () => {
-          await this.installation.apply(await turns.ask(() => revealer.lookIntoDormant()))
+          await this.installation.apply([await turns.ask(() => revealer.lookIntoDormant())])
           await this.#watchLeftAlone()
         })
     } finally {
@@ -146,7 +147,7 @@ export class RareWatch {
         await this.#learnClasses()
         const revelations = await this.#wakeAll()
         // Together, at last: the JVM forgets the counts of a class that is redefined.
-        if (revelations.length > 0) await this.installation.apply(...revelations)
+        if (revelations.length > 0) await this.installation.apply(revelations)
       })
       if (revealer.hasDormant) await this.lookFurther()
     } finally {
@@ -193,7 +194,7 @@ export class RareWatch {
   async #wakeAll(): Promise<Revelation[]> {
     const revelations: Revelation[] = []
     const { revealer, turns } = this.workshop
-    this.#pending.push(...this.#noted(await turns.ask(() => revealer.observeAgain())))
+    append(this.#pending, this.#noted(await turns.ask(() => revealer.observeAgain())))
     for (let round = 0; round < ROUNDS && this.#rare !== null; round++) {
       await this.#watchLeftAlone()
       const ran = [...this.#pending.splice(0), ...this.#noted(await this.#rare.thatRanSince())]

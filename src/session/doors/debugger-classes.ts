@@ -1,6 +1,7 @@
 // The classes of a JVM as a debugger sees them, in the form in which the agent tells them: what a revealer reads where no agent may
 // be loaded. No thread is stopped for it.
 
+import { append } from '../../base/arrays.ts'
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../../base/class-info.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
 import { ClassFormatProblem } from '../../classfile/class-file.ts'
@@ -144,7 +145,7 @@ export class DebuggerClasses {
         const code = (access & NO_CODE) === 0 ? await method.bytecodes(type.id, it.id) : null
         return { access, name: it.name, descriptor: it.descriptor, bytecode: code?.ok ? code.value : null }
       })
-      parts.push(...(await Promise.all(read)))
+      append(parts, await Promise.all(read))
     }
     const nameOf = (it: number): string | readonly string[] => this.#infos.get(it)?.name ?? []
     try {

@@ -1,5 +1,6 @@
 // Threads, and what each of them spent inside the roots: one can be chosen, and then has the other views to itself.
 
+import { maxOf } from '../../base/arrays.ts'
 import type { Activity } from '../../cct/activity.ts'
 import type { ThreadTree, Tree } from '../../cct/tree.ts'
 import { column, rootTotal } from '../../profile/profile.ts'
@@ -181,7 +182,7 @@ export class ThreadsView extends View {
     if (known.length === 0) return { hasBar: true, seconds: 0, most: 0 }
     const seconds = columns >= 120 ? MANY_SECONDS : FEW_SECONDS
     const single = this.#threads.flatMap(({ activity, id }) => (id === VIRTUAL ? [] : (activity ?? [])))
-    const most = single.reduce((all, it) => Math.max(all, ...it.perSecond.subarray(-seconds)), 0)
+    const most = single.reduce((all, it) => maxOf(it.perSecond.subarray(-seconds), all), 0)
     return { hasBar: columns >= 120, seconds, most }
   }
 

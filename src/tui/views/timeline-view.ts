@@ -1,6 +1,7 @@
 // The course of the recording as charts, the latest at the right: calls of the root a second, how long they took, events, waiting for
 // us, and what profiling costs where there is a budget. A row is a chart; all have the same seconds one below the other.
 
+import { append } from '../../base/arrays.ts'
 import type { CourseTimes, RootCallTimes } from '../../cct/root-calls.ts'
 import { ASCII_BARS, BARS, type BarGlyphs, perSecond } from '../../profile/region-text.ts'
 import { callCost } from '../../profile/root-calls.ts'
@@ -115,7 +116,7 @@ export class TimelineView extends View {
     const lines: Line[] = []
     for (const [i, chart] of charts.entries()) {
       if (i > 0 && room > 3) lines.push([])
-      lines.push(...chartLines(chart, { height, cells, glyphs, unit, isSelected: i === this.index }))
+      append(lines, chartLines(chart, { height, cells, glyphs, unit, isSelected: i === this.index }))
     }
     if (room > 3) lines.push([])
     lines.push(pauseLine(course, seconds, cells, scene.unicode), axisLine(cells, each))

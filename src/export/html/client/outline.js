@@ -182,6 +182,7 @@ export class Outline {
     const name = document.createElement('span')
     name.className = 'name'
     name.textContent = 'method'
+    // biome-ignore lint/plugin/no-spread: the columns of a table
     this.#head.replaceChildren(...heads, name)
   }
 
@@ -193,6 +194,7 @@ export class Outline {
     // On paper the rows take the room that they need.
     this.#spacer.style.height = isPrinting ? 'auto' : `${this.#rows.length * ROW}px`
     this.#window.style.transform = `translateY(${from * ROW}px)`
+    // biome-ignore lint/plugin/no-spread: the rows of a window, 200 on paper
     this.#window.replaceChildren(...rows)
     this.#scroller.setAttribute('aria-activedescendant', `${this.#o.place.id}-${this.#at}`)
   }
