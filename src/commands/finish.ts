@@ -3,7 +3,7 @@
 import { restoredText } from '../profile/detach-facts.ts'
 import type { Profile } from '../profile/profile.ts'
 import { narrowedText } from '../profile/text.ts'
-import { inOneLine } from '../reveal/errors.ts'
+import { inOneLine, RootRefused } from '../reveal/errors.ts'
 import type { Session, SessionStatus } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import { filterText } from './outcome.ts'
@@ -29,8 +29,10 @@ export async function finish(session: Session): Promise<Finished> {
 async function silence(session: Session, profile: Profile): Promise<string[]> {
   const armed = session.rootReport().filter((it) => it.armed)
   const absent = armed.filter((it) => it.problem === null).map((it) => it.text)
+  // Whether one that has no probes was called is not known.
+  const isKnown = !armed.some((it) => it.problem instanceof RootRefused)
   const said = [
-    ...(profile.events.count > 0
+    ...(profile.events.count > 0 || !isKnown
       ? []
       : [session.timesRegions ? 'no region was executed' : 'no root was called']),
     ...(absent.length === 0 ? [] : [`never loaded was the class of ${absent.join(', ')}`]),

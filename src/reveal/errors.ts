@@ -1,6 +1,7 @@
 // Errors of revelation: what a user can mistype in a root or a filter.
 
-import { EX_NOCODE, EX_NOROOT, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_NOCODE, EX_NOROOT, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { isOtherAgents, OTHER_AGENT } from '../base/refusal.ts'
 import type { RootOption } from './patterns.ts'
 
 /** A `--root`, `--include` or `--exclude` that cannot be read. */
@@ -38,7 +39,7 @@ export class RootNotFound extends JfluidError {
 }
 
 /** Why no class that a root names will do. */
-export type RootProblem = RootNotFound | AbstractOrNativeRoot | RootNeverInstrumented
+export type RootProblem = RootNotFound | AbstractOrNativeRoot | RootNeverInstrumented | RootRefused
 
 /** An error as a warning: the message, and what to do. */
 export function inOneLine({ message, hint }: RootProblem): string {
@@ -75,6 +76,24 @@ export class RootNeverInstrumented extends JfluidError {
   readonly reason = 'it is never instrumented'
   constructor(root: string, option: RootOption = 'root') {
     super(`${option} '${root}' is never instrumented: the compiler replaces it, or the probes run on it`)
+  }
+}
+
+/** The root was to have probes, and has none: the JVM does not take them, or nothing can be made of its code. */
+export class RootRefused extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint: string
+  readonly reason: string
+  /** @param methods  what the root means, each with why it has no probes */
+  constructor(root: string, methods: ReadonlyMap<string, string>, option: RootOption = 'root') {
+    const [[name, why] = ['', ''], ...others] = methods
+    const more = others.length === 0 ? '' : ` (and ${others.length} more of its methods)`
+    const because = `${name}: ${why}${more}`
+    super(`${option} '${root}' could not be instrumented: ${because}`)
+    this.reason = `could not be instrumented: ${because}`
+    this.hint = isOtherAgents(why)
+      ? `${OTHER_AGENT}: run the program without it, or name a method of another class, for example a caller.`
+      : 'Name another method, for example one that calls it.'
   }
 }
 

@@ -108,6 +108,8 @@ export class Revealer {
   readonly #filters: Filters
   readonly #linker: Linker
   readonly #ids: MethodIds
+  /** Ids of methods that were to have probes and have none. */
+  readonly #refused = new Set<number>()
   readonly #reach: Reach
   readonly #roots: Roots
   readonly #jdkPackages = new Set<string>()
@@ -585,6 +587,8 @@ export class Revealer {
   /** The JVM or the rewriter refused the method. What it calls is revealed with the next answer. */
   refused(methodId: number, reason: string): void {
     const target = this.#ids.get(methodId)
+    this.#refused.add(methodId)
+    this.#roots.refused(target, reason)
     this.#reach.skip(target.className, target.name, target.descriptor, reason)
     const ref = this.#reach.refOf(target)
     // In scheme A, and if it ran before it was refused, its callees have been dealt with.
@@ -693,7 +697,7 @@ export class Revealer {
 
   get counters(): RevealCounters {
     return {
-      instrumentedMethods: this.#ids.size,
+      instrumentedMethods: this.#ids.size - this.#refused.size,
       analysisMs: this.#analysisMs,
       parsedClasses: this.#mirrors.parsed,
       gaps: this.#gaps + this.#mirrors.unreadable,

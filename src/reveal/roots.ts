@@ -4,9 +4,16 @@
 import { maxOf } from '../base/arrays.ts'
 import { CLASS_HIDDEN, CLASS_OURS } from '../base/class-info.ts'
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
-import { AbstractOrNativeRoot, RootNeverInstrumented, RootNotFound, type RootProblem } from './errors.ts'
+import {
+  AbstractOrNativeRoot,
+  RootNeverInstrumented,
+  RootNotFound,
+  type RootProblem,
+  RootRefused,
+} from './errors.ts'
 import type { ClassNode } from './hierarchy.ts'
 import type { Linker, MethodRef } from './linker.ts'
+import type { MethodTarget } from './method-ids.ts'
 import { nearest } from './near.ts'
 import {
   dotted,
@@ -52,7 +59,10 @@ interface State {
   /** Best kind of match that had such a method. */
   rank: number
   readonly ids: Set<number>
-  readonly classes: Set<string>
+  /** By id: the class of the method, dotted. */
+  readonly classOf: Map<number, string>
+  /** Methods that were to have probes and have none, by name, with the reason. */
+  readonly refused: Map<string, string>
   readonly unusable: Set<string>
   /** Classes that it names and that have no such method, by name: one of each, as loaders come and go. */
   readonly searched: Map<string, { readonly node: ClassNode; readonly sure: boolean }>
@@ -80,7 +90,8 @@ export class Roots {
       pattern,
       rank: RANK_NONE,
       ids: new Set(),
-      classes: new Set(),
+      classOf: new Map(),
+      refused: new Map(),
       unusable: new Set(),
       searched: new Map(),
       useless: new Map(),
@@ -127,13 +138,24 @@ export class Roots {
         text: state.pattern.text,
         option: state.pattern.option ?? 'root',
         methods: state.ids.size,
-        classes: [...state.classes],
+        classes: [...new Set(state.classOf.values())],
         armed,
         problem,
         unusable: [...state.unusable],
         near: armed && problem === null ? this.#nearClasses(state.pattern) : [],
       }
     })
+  }
+
+  /** The method has no probes, though it was taken. A root without any other is as good as not found. */
+  refused({ id, className, name, descriptor }: MethodTarget, reason: string): void {
+    const method = readableMethod(className, name, descriptor)
+    for (const state of this.#states) {
+      if (!state.ids.delete(id)) continue
+      state.classOf.delete(id)
+      state.refused.set(method, reason)
+      state.unusable.add(`${method}: ${reason}`)
+    }
   }
 
   /** Cheap, unlike `report`. */
@@ -171,7 +193,7 @@ export class Roots {
         state.useless.set(show(ref), ref)
       } else {
         state.ids.add(id)
-        state.classes.add(dotted(ref.node.name))
+        state.classOf.set(id, dotted(ref.node.name))
       }
     }
   }
@@ -198,7 +220,8 @@ export class Roots {
 
   /** From what has been read so far, so that it can be asked for at any time. */
   #problemOf(state: State): RootProblem | null {
-    const { pattern, useless, searched } = state
+    const { pattern, refused, useless, searched } = state
+    if (refused.size > 0) return new RootRefused(pattern.text, refused, pattern.option)
     const refs = [...useless.values()]
     const [codeless] = refs.filter((it) => !hasCode(it))
     if (refs.length > 0 && refs.some(hasCode)) return new RootNeverInstrumented(pattern.text, pattern.option)
@@ -277,8 +300,8 @@ export class Roots {
 }
 
 /** A class that the root names beyond doubt has been loaded, and it was no use. */
-function isSure({ searched, useless }: State): boolean {
-  return useless.size > 0 || [...searched.values()].some((it) => it.sure)
+function isSure({ refused, searched, useless }: State): boolean {
+  return refused.size + useless.size > 0 || [...searched.values()].some((it) => it.sure)
 }
 
 /** Neither what the compiler has made, nor what would be refused next. */
@@ -295,6 +318,10 @@ function kindOf(ref: MethodRef): 'abstract' | 'native' {
 }
 
 function show({ node, method }: MethodRef): string {
-  const name = method.name === '<init>' ? 'new' : method.name
-  return `${dotted(node.name)}.${name}(${readableParameters(method.descriptor).join(', ')})`
+  return readableMethod(node.name, method.name, method.descriptor)
+}
+
+function readableMethod(className: string, name: string, descriptor: string): string {
+  const shown = name === '<init>' ? 'new' : name
+  return `${dotted(className)}.${shown}(${readableParameters(descriptor).join(', ')})`
 }

@@ -2,6 +2,7 @@
 // this is by far its largest step.
 
 import { debug, some } from '../base/debug.ts'
+import { RootRefused } from '../reveal/errors.ts'
 import { NO_PAST, type Past } from '../reveal/past.ts'
 import type { Revelation } from '../reveal/revealer.ts'
 import { handOverTasks } from './code/hand-over-points.ts'
@@ -30,7 +31,7 @@ export class Beginning {
 
   /**
    * @param recording  called when the target has been told to record
-   * @throws RootNotFound and other errors of the revealer, RegionProblem: before anything is changed
+   * @throws RootNotFound and other errors of the revealer, RegionProblem: before anything is changed. RootRefused
    */
   async run(recording: () => void): Promise<void> {
     const { agent, byHand, classLoads, installation, options, rareWatch, recorder, revealer, turns } =
@@ -59,6 +60,7 @@ export class Beginning {
         await installation.begin([...ahead, roots])
       })
       await installation.catchUp()
+      await this.#checkRefused()
       await rareWatch.settle()
       if (this.#engine.regionTable !== null) recorder.reset()
       await agent.go()
@@ -81,6 +83,14 @@ export class Beginning {
     if (regionTable === null) return
     const bytes = await instrumenter.classBytes(instrument.map((it) => it.classId))
     regionTable.check(instrument, bytes)
+  }
+
+  /** @throws RootRefused: nothing would be recorded of that root */
+  async #checkRefused(): Promise<void> {
+    const { revealer, turns } = this.#engine
+    const reports = await turns.ask(() => revealer.roots())
+    const refused = reports.find((it) => it.problem instanceof RootRefused)
+    if (refused !== undefined) throw refused.problem
   }
 
   async #leaveRareAlone(): Promise<void> {

@@ -141,6 +141,7 @@ export class Engine {
       ...(this.budget?.warnings ?? []),
       ...(this.sites?.warnings ?? []),
       ...this.targetState.warnings,
+      ...this.installation.warnings,
       ...this.rareWatch.warnings,
       ...this.byHand.warnings,
     ]

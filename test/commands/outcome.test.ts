@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { describeDetach } from '../../src/commands/finish.ts'
 import { outcome } from '../../src/commands/outcome.ts'
-import { AbstractOrNativeRoot, type RootProblem } from '../../src/reveal/errors.ts'
+import { AbstractOrNativeRoot, type RootProblem, RootRefused } from '../../src/reveal/errors.ts'
 import type { Ending } from '../../src/session/ending.ts'
 
 const GONE: Ending = { how: 'target ended' }
@@ -65,6 +65,11 @@ describe('a recording that is over ends with', () => {
     const problem = new AbstractOrNativeRoot('A.b', 'abstract', ['a.C.b'])
     assert.equal(outcome(session({ ...everything, problem }), null, null), problem)
     assert.equal(status({ ...everything, problem }), 79)
+  })
+
+  it('69 when a root has no probes, though it is there', () => {
+    const problem = new RootRefused('A.b', new Map([['A.b()', 'its class was refused']]))
+    assert.equal(status({ ...everything, problem }), 69)
   })
 
   it('the status of what broke the recorder', () => {

@@ -1,10 +1,44 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { skippedWarnings } from '../../src/profile/skipped.ts'
+import { classRefusal } from '../../src/base/refusal.ts'
+import { refusedWarnings, skippedWarnings } from '../../src/profile/skipped.ts'
+
+const because = (reason: string, ...methods: string[]) => methods.map((method) => ({ method, reason }))
+
+describe('classes that were refused', () => {
+  const schema = classRefusal(
+    'java.lang.UnsupportedOperationException: class redefinition failed: attempted to add a method',
+  )
+  const refused = [...because(schema, 'a.A.one()V', 'a.A.two(Lb/B;)V'), ...because('native', 'a.B.x()V')]
+
+  it('are told with the words of the JVM, what that costs, and who changes them', () => {
+    assert.deepEqual(refusedWarnings(refused), [
+      '1 class refused: a.A (the JVM says "attempted to add a method"); calls of 2 methods are missing, and their time is ' +
+        "their callers'. Another agent gives the class other members when it is loaded than when it is redefined (jfluid doctor names the agents)",
+    ])
+  })
+
+  it('are not told a second time with the methods that could not be instrumented', () => {
+    assert.deepEqual(skippedWarnings(refused), [
+      '1 method could not be instrumented: 1 for "native" (a.B.x()V)',
+    ])
+  })
+
+  it('are named as far as there is room', () => {
+    const reason = classRefusal('its bytes have changed since it was analysed')
+    const many = [1, 2, 3, 4, 5].flatMap((it) => because(reason, `a.A${it}.x()V`))
+    assert.deepEqual(refusedWarnings(many), [
+      '5 classes refused: a.A1 (its bytes have changed since it was analysed), a.A2 (its bytes have changed since it was analysed), ' +
+        "a.A3 (its bytes have changed since it was analysed), and 2 more; calls of 5 methods are missing, and their time is their callers'",
+    ])
+  })
+
+  it('are not mentioned where there are none', () => {
+    assert.deepEqual(refusedWarnings(because('native', 'a.B.x()V')), [])
+  })
+})
 
 describe('methods without probes', () => {
-  const because = (reason: string, ...methods: string[]) => methods.map((method) => ({ method, reason }))
-
   it('are told with the reason, the commonest first', () => {
     const skipped = [
       ...because('native', 'a.A.one()V'),

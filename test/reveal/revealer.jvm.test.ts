@@ -1019,6 +1019,33 @@ describe('roots', () => {
     await expect(start('java.lang.Math.abs(int)')).rejects.toMatchObject({ exitCode: 79 })
   })
 
+  it('that get no probes are an error once no method of theirs is left', async () => {
+    const target = new Target({ program: chain, root: 'Main.b Main.poly Main.*' })
+    await target.start()
+    const refuse = (method: string) =>
+      target.revealer.refused(target.methodId(method), 'its class was refused')
+    const [{ instrumentedMethods }] = [target.revealer.counters]
+    refuse('Main.b')
+    expect(target.revealer.roots()).toMatchObject([
+      {
+        methods: 0,
+        armed: true,
+        problem: {
+          exitCode: 69,
+          message: "root 'Main.b' could not be instrumented: chain.Main.b(): its class was refused",
+        },
+      },
+      { methods: 1, armed: false, problem: null },
+      { armed: false, problem: null, unusable: ['chain.Main.b(): its class was refused'] },
+    ])
+    expect(target.revealer.rootProgress()).toMatchObject([
+      { failed: true },
+      { failed: false },
+      { failed: false },
+    ])
+    expect(target.revealer.counters.instrumentedMethods).toBe(instrumentedMethods - 1)
+  })
+
   it('name no class that has been searched in vain as close', async () => {
     const target = new Target({ program: roots, root: 'Inner.nothing Thread.process' })
     await target.start()

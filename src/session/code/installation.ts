@@ -5,6 +5,7 @@ import { performance } from 'node:perf_hooks'
 import { append } from '../../base/arrays.ts'
 import { debug, msText, some } from '../../base/debug.ts'
 import type { FoldChange } from '../../cct/folding.ts'
+import { refusedWarnings } from '../../profile/skipped.ts'
 import type { Revealer, Revelation } from '../../reveal/revealer.ts'
 import type { Agent } from '../../wire/agent.ts'
 import type { RedefineResult } from '../../wire/messages.ts'
@@ -98,6 +99,10 @@ export class Installation {
   /** Why methods were left as they are, by their names. */
   get skipped(): ReadonlyMap<string, string> {
     return this.#skipped
+  }
+
+  get warnings(): string[] {
+    return refusedWarnings([...this.#skipped].map(([method, reason]) => ({ method, reason })))
   }
 
   get hasRests(): boolean {

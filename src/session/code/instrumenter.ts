@@ -4,6 +4,7 @@
 import { crc32 } from 'node:zlib'
 import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
+import { classRefusal, hasOtherShape } from '../../base/refusal.ts'
 import type { FoldChange } from '../../cct/folding.ts'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../classfile/class-file.ts'
 import { parseCode } from '../../classfile/code.ts'
@@ -78,8 +79,8 @@ export class Instrumenter {
   private cached = 0
   /** Tasks whose bodies the target holds, by class. */
   private readonly installed = new Map<number, Task[]>()
-  /** Classes that cannot be linked, with what the JVM said. */
-  private readonly unlinkable = new Map<number, string>()
+  /** Classes in which no method will get probes, with the reason. */
+  private readonly hopeless = new Map<number, string>()
   /** By class, then by name and descriptor: new bytecode indices of calls, with the old ones. */
   private readonly moved = new Map<number, Map<string, ReadonlyMap<number, number>>>()
   /** From when it is set on, `movedCalls` can tell. */
@@ -184,23 +185,46 @@ export class Instrumenter {
         append(again, list)
         this.installed.delete(classId)
       } else if (CANNOT_BE_LINKED.test(reason)) {
-        this.unlinkable.set(classId, reason)
+        this.hopeless.set(classId, reason)
         for (const task of list) refusals.push({ task, reason })
-      } else if (mayTryAgain && list.length > 1) {
-        await this.oneByOne(list, results, refusals)
+      } else if (mayTryAgain && list.length > 1 && !hasOtherShape(reason)) {
+        this.takeRefused(list, await this.oneByOne(list, results, refusals), refusals)
       } else {
-        for (const task of list) refusals.push({ task, reason })
+        const refused = list.map((task) => ({ task, reason }))
+        this.takeRefused(list, refused, refusals)
       }
     }
     return again
   }
 
-  /** One method the verifier rejects must not cost the class the others. */
+  /**
+   * If nothing of a class is in, or its other methods do not matter, the class was refused.
+   *
+   * @param refused  of these tasks, which are of one class
+   */
+  private takeRefused(tasks: readonly Task[], refused: readonly Refusal[], refusals: Refusal[]): void {
+    const { classId } = tasks[0]!
+    const isBare = refused.length === tasks.length && (this.installed.get(classId)?.length ?? 0) === 0
+    for (const { task, reason } of refused) {
+      const why = isBare || hasOtherShape(reason) ? classRefusal(reason) : reason
+      refusals.push({ task, reason: why })
+      // One that has taken probes before may take others again.
+      if (isBare && hasOtherShape(reason)) this.hopeless.set(classId, why)
+    }
+  }
+
+  /**
+   * One method the verifier rejects must not cost the class the others.
+   *
+   * @param refusals  takes those of the rewriter
+   * @returns those of the JVM
+   */
   private async oneByOne(
     tasks: readonly Task[],
     results: RedefineResult[],
     refusals: Refusal[],
-  ): Promise<void> {
+  ): Promise<Refusal[]> {
+    const refused: Refusal[] = []
     debug.redefine?.(
       `${sourceName(tasks[0]?.className ?? '')} was refused: its ${tasks.length} methods are tried one by one`,
     )
@@ -210,9 +234,10 @@ export class Instrumenter {
       const result = await this.agent.redefineMethods(bodies, [], this.highestId)
       results.push(result)
       const reason = result.refused[0]?.reason
-      if (reason !== undefined) refusals.push({ task, reason })
+      if (reason !== undefined) refused.push({ task, reason })
       else this.installed.set(task.classId, [...(this.installed.get(task.classId) ?? []), task])
     }
+    return refused
   }
 
   /** What the rewriter says to these, of which nothing is installed. The JVM is not asked: that would be a redefinition. */
@@ -226,8 +251,8 @@ export class Instrumenter {
     const bases = await this.classBytes(ids)
     for (const task of tasks) {
       const base = bases[ids.indexOf(task.classId)] ?? null
-      const unlinkable = this.unlinkable.get(task.classId)
-      if (unlinkable !== undefined || base === null) refusals.push({ task, reason: unlinkable ?? NO_BYTES })
+      const hopeless = this.hopeless.get(task.classId)
+      if (hopeless !== undefined || base === null) refusals.push({ task, reason: hopeless ?? NO_BYTES })
       else {
         rewriteClass(base, [task], refusals, 'judged', asTimed, (classFile, work) =>
           rewriter(classFile, work, apart),
@@ -267,7 +292,7 @@ export class Instrumenter {
   forgetClass(classId: number): void {
     this.forget(classId)
     this.moved.delete(classId)
-    this.unlinkable.delete(classId)
+    this.hopeless.delete(classId)
     this.installed.delete(classId)
   }
 
@@ -365,7 +390,7 @@ export class Instrumenter {
   classUnloaded(classId: number): void {
     this.forget(classId)
     this.moved.delete(classId)
-    this.unlinkable.delete(classId)
+    this.hopeless.delete(classId)
     if (this.installed.delete(classId)) this.unloadedClasses++
   }
 
@@ -375,9 +400,9 @@ export class Instrumenter {
   ): Promise<{ bodies: Body[]; byClass: Map<number, Task[]> }> {
     const grouped = new Map<number, Task[]>()
     for (const task of tasks) {
-      const unlinkable = this.unlinkable.get(task.classId)
-      if (unlinkable !== undefined) {
-        refusals.push({ task, reason: unlinkable })
+      const hopeless = this.hopeless.get(task.classId)
+      if (hopeless !== undefined) {
+        refusals.push({ task, reason: hopeless })
         continue
       }
       const list = grouped.get(task.classId)

@@ -48,7 +48,7 @@ function steered(options: Partial<TargetOptions> = {}) {
         await target.appear(unlisted.splice(0))
       },
       leaveOut: () => Promise.resolve([]),
-      apply: (...revelations: Revelation[]) => {
+      apply: (revelations: readonly Revelation[]) => {
         for (const it of revelations) target.note(it)
         return Promise.resolve()
       },

@@ -202,7 +202,34 @@ describe('a body that the JVM refuses', () => {
     assert.deepEqual(instrumenter.takeBack([CLASS_ID]), [tasks[0], tasks[2]])
   })
 
+  it('makes a refused class of it if it was the only one that the class was to have', async () => {
+    const { bytes } = half()
+    const { agent } = verifyingAgent(bytes, () => true, [])
+    const instrumenter = new Instrumenter(agent, { unverified: () => false })
+    const { refusals } = await instrumenter.install([TASK], [])
+    assert.deepEqual(refusals, [
+      { task: TASK, reason: 'its class was refused: the JVM says "java.lang.VerifyError"' },
+    ])
+  })
+
+  it('because another agent has changed its class is not tried again, nor is any other of that class', async () => {
+    const reason =
+      'java.lang.UnsupportedOperationException: class redefinition failed: attempted to delete a method'
+    const { refusals, calls } = await refusedFor(reason)
+    const told = 'its class was refused: the JVM says "attempted to delete a method"'
+    assert.deepEqual(refusals, [told, told, told])
+    assert.equal(calls, 1)
+  })
+
   it('because its class cannot be linked is not tried again, nor is any other of that class', async () => {
+    const reason = 'java.lang.InternalError: class redefinition failed: invalid class'
+    const { refusals, calls } = await refusedFor(reason)
+    assert.deepEqual(refusals, [reason, reason, reason])
+    assert.equal(calls, 1)
+  })
+
+  /** Two methods of a class at once, and then a third. */
+  async function refusedFor(reason: string): Promise<{ refusals: string[]; calls: number }> {
     const { bytes } = assemble({
       method: 'half(I)I',
       code: 'iload_0 | iconst_2 | idiv | ireturn',
@@ -211,7 +238,6 @@ describe('a body that the JVM refuses', () => {
       maxLocals: 1,
       copies: ['third(I)I', 'quarter(I)I'],
     })
-    const reason = 'java.lang.InternalError: class redefinition failed: invalid class'
     let calls = 0
     const agent = {
       classBytes: async () => [bytes],
@@ -225,12 +251,13 @@ describe('a body that the JVM refuses', () => {
     const instrumenter = new Instrumenter(agent as unknown as Agent, { unverified: () => false })
     const first = await instrumenter.install(tasks.slice(0, 2), [])
     const later = await instrumenter.install(tasks.slice(2), [])
+    const all = [...first.refusals, ...later.refusals]
     assert.deepEqual(
-      [...first.refusals, ...later.refusals],
-      tasks.map((task) => ({ task, reason })),
+      all.map((it) => it.task),
+      tasks,
     )
-    assert.equal(calls, 1)
-  })
+    return { refusals: all.map((it) => it.reason), calls }
+  }
 })
 
 describe('a redefinition of very many classes', () => {

@@ -54,6 +54,8 @@ final class HotSwap {
         private boolean installed;
         /** Bodies of ours may be in, whether they count as installed or not: it is to get its own code in the end. */
         private boolean touched;
+        /** The same before the redefinition that runs. */
+        private boolean touchedBefore;
         /** Only the thread that redefines puts these in: another agent's redefinition must not fail for them. */
         private TreeMap<Integer, byte[]> pending = NOTHING;
         /** Another agent has redefined it meanwhile, perhaps after us. */
@@ -103,6 +105,7 @@ final class HotSwap {
             pending = bodies;
             problem = NOT_SHOWN;
             overtaken = false;
+            touchedBefore = touched;
         }
 
         synchronized void install(TreeMap<Integer, byte[]> bodies) {
@@ -116,6 +119,12 @@ final class HotSwap {
             if (asWell) {
                 install(pending);
             }
+            pending = NOTHING;
+        }
+
+        /** The JVM has refused the redefinition: the class is what it was. */
+        synchronized void refuse() {
+            touched = touchedBefore;
             pending = NOTHING;
         }
 
@@ -406,7 +415,11 @@ final class HotSwap {
             if (why != null) {
                 swap.refused.put(swap.idOf.get(c), why);
             }
-            target.conclude(why == null);
+            if (swap.isRefused(c)) {
+                target.refuse();
+            } else {
+                target.conclude(why == null);
+            }
         }
         return swap.refused;
     }
@@ -502,6 +515,9 @@ final class HotSwap {
             }
             if (restoring && t instanceof InternalError && t.getMessage() == null && !hasRoom()) {
                 throw new OutOfMemoryError(); // the JVM has had no memory to say so
+            }
+            if (swap != null && t instanceof VirtualMachineError) {
+                swap.unsure.addAll(batch);
             }
             if (t instanceof VirtualMachineError && !(t instanceof InternalError)) {
                 String why = t instanceof OutOfMemoryError && isMetaspace((OutOfMemoryError) t) ? NO_METASPACE : t.toString();

@@ -1,10 +1,12 @@
 package jfluid.agent;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** One redefinition of many classes, from {@link HotSwap#prepare} to {@link HotSwap#conclude}. */
 final class Swap {
@@ -12,6 +14,8 @@ final class Swap {
     final Map<Class<?>, Integer> idOf = new IdentityHashMap<>();
     final List<Class<?>> batch = new ArrayList<>();
     final Map<Class<?>, String> failed = new IdentityHashMap<>();
+    /** A redefinition of them has ended in want of memory, or so: what it has done is not known. */
+    final Set<Class<?>> unsure = Collections.newSetFromMap(new IdentityHashMap<>());
     /** Of the JVM. */
     int calls;
     /** The JVM has loaded classes that the others need. */
@@ -22,6 +26,11 @@ final class Swap {
     private Class<?>[] inJvm;
     private boolean isOver;
     private boolean isAbandoned;
+
+    /** Whether the class is what it was before: the JVM redefines all that it is given, or nothing. */
+    boolean isRefused(Class<?> c) {
+        return failed.containsKey(c) && !unsure.contains(c);
+    }
 
     boolean isEmpty() {
         return batch.isEmpty();

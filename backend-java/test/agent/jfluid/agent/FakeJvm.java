@@ -31,6 +31,8 @@ final class FakeJvm implements Instrumentation {
     final Set<Class<?>> unmodifiable = new HashSet<>();
     /** Thrown by the next retransformation, once. */
     Error next;
+    /** The same when it has been done. */
+    Error nextDone;
     /** Retransformations so far. */
     int calls;
     /** Classes in them, all together. */
@@ -116,6 +118,11 @@ final class FakeJvm implements Instrumentation {
         }
         synchronized (this) {
             present.putAll(made);
+        }
+        if (nextDone != null) {
+            Error thrown = nextDone;
+            nextDone = null;
+            throw thrown;
         }
     }
 
