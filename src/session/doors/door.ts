@@ -31,6 +31,7 @@ import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../ba
 import { AgentDidNotConnect, type Link, LinkServer, type Meeting, newToken, ranOut } from '../../wire/link.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
+import { type StartJar, startJar } from './plain-jar.ts'
 import { seesJar } from './seen-jar.ts'
 import {
   AGENT,
@@ -222,51 +223,56 @@ export interface StartDoor {
 }
 
 export async function startDoor(): Promise<StartDoor> {
-  const jar = agentJar()
-  const dir = makeSessionDirectory(null, BUFFER_BYTES)
-  debug.attach?.(`way in: -javaagent at the start of a JVM; directory ${dir.path}`)
+  const jar = startJar(agentJar())
+  let dir: SessionDirectory | undefined
   try {
-    // A command line can be read by everybody, a file in there cannot.
-    const token = newToken()
-    writeFileSync(join(dir.inside, TOKEN), token, { mode: 0o600, flag: 'wx' })
-    const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
-    return {
-      option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
-      async connect(pid, gone, refused) {
-        const said = () => saidBy(dir, process.geteuid!())
-        const failed = new AbortController()
-        // Not by inotify, of which a machine may have none left.
-        let seen = 0
-        const look = setInterval(() => {
-          const written = statSync(join(dir.inside, ERROR), { throwIfNoEntry: false })?.mtimeMs ?? 0
-          if (written === seen) return
-          seen = written
-          const isTarget = isJvm(readTargetProcess(pid))
-          debug.attach?.(
-            `an agent could not start in ${isTarget ? 'the process' : 'a JVM below the process'}`,
-          )
-          if (isTarget) failed.abort()
-          else refused(startProblem(pid, said()))
-        }, LOOK_MS)
-        try {
-          // No time limit but the process itself: a launcher script may take its time before java.
-          const link = await server.accept(2 ** 31 - 1, AbortSignal.any([gone, failed.signal]))
-          if (link !== null) return opened(link, dir)
-          const reason = said()
-          if (reason !== null) throw startProblem(pid, reason)
-          return null
-        } finally {
-          clearInterval(look)
-        }
-      },
-      leave() {
-        server.close()
-        dir.remove()
-      },
-    }
+    dir = makeSessionDirectory(null, BUFFER_BYTES)
+    debug.attach?.(`way in: -javaagent:${jar.path} at the start of a JVM; directory ${dir.path}`)
+    return await startDoorIn(dir, jar)
   } catch (error) {
-    dir.remove()
+    dir?.remove()
+    jar.leave()
     throw error
+  }
+}
+
+async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartDoor> {
+  // A command line can be read by everybody, a file in there cannot.
+  const token = newToken()
+  writeFileSync(join(dir.inside, TOKEN), token, { mode: 0o600, flag: 'wx' })
+  const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
+  return {
+    option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
+    async connect(pid, gone, refused) {
+      const said = () => saidBy(dir, process.geteuid!())
+      const failed = new AbortController()
+      // Not by inotify, of which a machine may have none left.
+      let seen = 0
+      const look = setInterval(() => {
+        const written = statSync(join(dir.inside, ERROR), { throwIfNoEntry: false })?.mtimeMs ?? 0
+        if (written === seen) return
+        seen = written
+        const isTarget = isJvm(readTargetProcess(pid))
+        debug.attach?.(`an agent could not start in ${isTarget ? 'the process' : 'a JVM below the process'}`)
+        if (isTarget) failed.abort()
+        else refused(startProblem(pid, said()))
+      }, LOOK_MS)
+      try {
+        // No time limit but the process itself: a launcher script may take its time before java.
+        const link = await server.accept(2 ** 31 - 1, AbortSignal.any([gone, failed.signal]))
+        if (link !== null) return opened(link, dir)
+        const reason = said()
+        if (reason !== null) throw startProblem(pid, reason)
+        return null
+      } finally {
+        clearInterval(look)
+      }
+    },
+    leave() {
+      server.close()
+      dir.remove()
+      jar.leave()
+    },
   }
 }
 

@@ -37,6 +37,7 @@ import {
   startProblem,
   withToken,
 } from './door.ts'
+import { isPlainPath } from './plain-jar.ts'
 import { AGENT, makeSessionDirectory, ownerFor, type SessionDirectory, SOCKET } from './session-directory.ts'
 
 /** A thread of the JVM stands no longer than this, all in all. */
@@ -236,7 +237,7 @@ class NearEntry implements Entry {
       const token = newToken()
       server = await actingAs(userToBe(target), () => LinkServer.listen(join(dir.inside, SOCKET), token))
       const sees = await eyesOf(calls)
-      const path = (await sees(jar.path)) ? jar.path : carried(jar, dir)
+      const path = isPlainPath(jar.path) && (await sees(jar.path)) ? jar.path : carried(jar, dir)
       const owner = ownerFor(target)
       if (owner !== undefined) dir.giveTo(owner)
       if (!(await sees(join(dir.path, SOCKET)))) return null

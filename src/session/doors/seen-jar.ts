@@ -1,8 +1,9 @@
-// Whether the target can read the agent where it is installed; else it is given a copy.
+// Whether the target can load the agent from where it is installed; else it is given a copy.
 
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { TargetProcess } from '../../attach/target-process.ts'
+import { isPlainPath } from './plain-jar.ts'
 
 const READ = 4
 const ENTER = 1
@@ -12,8 +13,9 @@ interface User {
   readonly groups: readonly number[]
 }
 
-/** Whether the target finds the same file under this name of ours, and may read it. */
+/** Whether the target can be told of this path of ours, finds the same file there, and may read it. */
 export function seesJar(target: TargetProcess, path: string): boolean {
+  if (!isPlainPath(path)) return false
   const { pid, root, euid, egid, ownUsers } = target
   // Of a user of its own, what others may read is what it may.
   const user = { uid: ownUsers && euid === 0 ? -1 : euid, groups: [egid, ...groupsOf(pid)] }

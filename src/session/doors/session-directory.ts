@@ -28,6 +28,7 @@ import {
   mkdtempSync,
   openSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   renameSync,
   rmdirSync,
@@ -57,7 +58,7 @@ export const SOCKET = 'link'
 export const RING = 'ring'
 export const ERROR = 'error'
 export const TOKEN = 'token'
-/** The target has it open for good, by this name, and no longer linked. */
+/** A target that is attached to has it open for good, by this name, and no longer linked. */
 export const AGENT = 'jfluid-agent.jar'
 /** A repository of recordings has a directory for each JVM. */
 const DEEPEST = 2
@@ -411,6 +412,7 @@ function removeLeft(path: string, isOurRoot: boolean): void {
     const handle = openDirectory(path)
     try {
       const inside = `/proc/self/fd/${handle}`
+      if (isThere(join(inside, AGENT)) && isNamedByProcess(path)) return
       if (isOurRoot && fstatSync(handle).uid === process.geteuid?.()) empty(inside)
       else emptyKnown(inside)
     } finally {
@@ -420,6 +422,19 @@ function removeLeft(path: string, isOurRoot: boolean): void {
   } catch {
     // No directory, or another user's: theirs to remove.
   }
+}
+
+/** Whether a process has the directory's name in its command line or its environment: a JVM that it starts may read the agent there. */
+export function isNamedByProcess(path: string): boolean {
+  const name = basename(path)
+  const names = (pid: string, file: string): boolean => {
+    try {
+      return readFileSync(`/proc/${pid}/${file}`).includes(name)
+    } catch {
+      return false // it has ended, or is another user's
+    }
+  }
+  return namesIn('/proc').some((pid) => /^\d+$/.test(pid) && (names(pid, 'cmdline') || names(pid, 'environ')))
 }
 
 /**

@@ -1,0 +1,102 @@
+// The agent's jar at a path that every JVM can be told of.
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { isPlainPath, startJar } from '../../../src/session/doors/plain-jar.ts'
+import {
+  AGENT,
+  isNamedByProcess,
+  pidNamespace,
+  removeLeftovers,
+} from '../../../src/session/doors/session-directory.ts'
+import { startProcess } from '../../support/java-process.ts'
+
+function temporary(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'jfluid-plain-jar-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** A process that ends when its input does. @param words  in its command line */
+const running = (words: readonly string[] = [], env: Record<string, string> = {}) =>
+  startProcess(process.execPath, ['-e', 'process.stdin.resume()', '--', ...words], { env })
+
+describe('a path', () => {
+  it.each(['/usr/lib/node_modules/jfluid/dist/agent/a.jar', '/a+b/c@1.2~3/d-e_f/%20/#?!*$&:,/a.jar'])(
+    'is plain: %s',
+    (path) => expect(isPlainPath(path)).toBe(true),
+  )
+
+  it.each([
+    '/Größe/a.jar',
+    '/日本/a.jar',
+    '/a b/a.jar',
+    "/it's/a.jar",
+    '/"/a.jar',
+    '/a=b/a.jar',
+    '/a;b/a.jar',
+    '/\n/a.jar',
+  ])('is not: %j', (path) => expect(isPlainPath(path)).toBe(false))
+
+  it('is not if an attach command would be too long with it', () => {
+    expect(isPlainPath(`/${'x'.repeat(399)}`)).toBe(true)
+    expect(isPlainPath(`/${'x'.repeat(400)}`)).toBe(false)
+  })
+})
+
+describe('the jar to start JVMs with', () => {
+  const jarIn = (name: string) => {
+    const dir = join(temporary(), name)
+    mkdirSync(dir)
+    writeFileSync(join(dir, 'a.jar'), 'the agent')
+    return { path: join(dir, 'a.jar'), build: '1' }
+  }
+
+  it('is the installed one where its path is plain', () => {
+    const jar = jarIn('plain')
+    const started = startJar(jar)
+    expect(started.path).toBe(jar.path)
+    started.leave()
+    expect(readFileSync(jar.path, 'utf8')).toBe('the agent')
+  })
+
+  it('else is a copy, which other users may read, until it is left', () => {
+    const started = startJar(jarIn('Größe'))
+    expect(isPlainPath(started.path)).toBe(true)
+    expect(readFileSync(started.path, 'utf8')).toBe('the agent')
+    expect(statSync(started.path).mode & 0o777).toBe(0o444)
+    expect(statSync(dirname(started.path)).mode & 0o777).toBe(0o711)
+    started.leave()
+    expect(statSync(dirname(started.path), { throwIfNoEntry: false })).toBeUndefined()
+  })
+
+  it.each(['command line', 'environment'])('stays while a process has it in its %s', async (where) => {
+    const started = startJar(jarIn('Größe'))
+    const option = `-javaagent:${started.path}=x`
+    const other = where === 'environment' ? running([], { TOOLS: option }) : running([option])
+    await expect.poll(() => isNamedByProcess(dirname(started.path))).toBe(true)
+    started.leave()
+    expect(readFileSync(started.path, 'utf8')).toBe('the agent')
+    await other.kill()
+    started.leave()
+    expect(statSync(dirname(started.path), { throwIfNoEntry: false })).toBeUndefined()
+  })
+
+  it('of a client that was killed stays as well, until no process names it', async () => {
+    const place = temporary()
+    const dead = running()
+    const { pid } = dead
+    await dead.kill()
+    const left = join(place, `jfluid-${pidNamespace()}-${pid}-aaaaaa`)
+    mkdirSync(left)
+    writeFileSync(join(left, AGENT), 'the agent')
+    const other = running([`-javaagent:${join(left, AGENT)}`])
+    await expect.poll(() => isNamedByProcess(left)).toBe(true)
+    expect(removeLeftovers([place])).toEqual([])
+    expect(readFileSync(join(left, AGENT), 'utf8')).toBe('the agent')
+    await other.kill()
+    expect(removeLeftovers([place]).map((it) => basename(it))).toEqual([basename(left)])
+  })
+})
