@@ -1,8 +1,8 @@
 // What `s` and `e` of the live views write, and how.
 
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
+import { homeDirectory } from '../base/home.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { exportToFile, formats } from '../export/formats.ts'
 import { writeProfile } from '../profile/file.ts'
@@ -73,7 +73,8 @@ function clockTime(time: Date): string {
   return `${day}-${two(time.getHours())}${two(time.getMinutes())}${two(time.getSeconds())}`
 }
 
-/** Shells are not here to say what ~ is. */
+/** Shells are not here to say what ~ is. Without a home, it is a name like any other, as for them. */
 function absolute(path: string): string {
-  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : resolve(path)
+  const home = path === '~' || path.startsWith('~/') ? homeDirectory() : null
+  return home === null ? resolve(path) : join(home, path.slice(1))
 }

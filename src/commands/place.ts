@@ -2,10 +2,11 @@
 // and somewhere else in the end if it must be. What was recorded may not come again.
 
 import { mkdtempSync, rmSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseDuration } from '../base/duration.ts'
 import { EX_CANTCREAT, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { homeDirectory } from '../base/home.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { autosavedBeside } from '../profile/autosaved.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
@@ -209,7 +210,7 @@ export async function keepIn(
 }
 
 function otherDirectories(): string[] {
-  return [tmpdir(), '/var/tmp', homedir(), '/dev/shm']
+  return [tmpdir(), '/var/tmp', homeDirectory() ?? [], '/dev/shm'].flat()
 }
 
 /** @returns where it is; undefined if it could be put nowhere */

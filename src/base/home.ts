@@ -1,0 +1,12 @@
+// The user's home, which not everyone has: in a container with an arbitrary user id HOME is often unset, and no user has that id.
+
+import { homedir } from 'node:os'
+
+/** Null without HOME and without an entry of the user in the system's list. */
+export function homeDirectory(): string | null {
+  try {
+    return homedir() || null
+  } catch {
+    return null
+  }
+}
