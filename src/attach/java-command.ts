@@ -92,17 +92,23 @@ export function booleanFlag(options: readonly string[], name: string): boolean |
   return last === undefined ? undefined : last[4] === '+'
 }
 
+/** A short name for what a JVM runs: the main class, or the last part of a jar's path. Parameters as of `mainOf`. */
+export function mainClassOf(
+  javaCommand: string | undefined,
+  commandLine: readonly string[],
+): string | undefined {
+  const main = mainOf(javaCommand, commandLine)
+  return main?.slice(main.lastIndexOf('/') + 1) // also drops the module of `module/class`
+}
+
 /**
- * A short name for what a JVM runs: the main class, or the last part of a jar's path.
+ * What a JVM runs: the main class, perhaps with its module, or the path of a jar.
  *
  * @param javaCommand  `sun.rt.javaCommand`: main and its arguments joined by blanks, so where
  *                     `main` ends is ambiguous when a path has blanks
  * @param commandLine  the exact arguments; the longest one that `javaCommand` begins with decides
  */
-export function mainClassOf(
-  javaCommand: string | undefined,
-  commandLine: readonly string[],
-): string | undefined {
+export function mainOf(javaCommand: string | undefined, commandLine: readonly string[]): string | undefined {
   let main: string | undefined
   if (javaCommand === undefined || javaCommand === '') {
     main = parseJavaCommand(commandLine).main
@@ -112,8 +118,7 @@ export function mainClassOf(
       .sort((a, b) => b.length - a.length)[0]
     main ??= javaCommand.split(' ', 1)[0]
   }
-  if (main === undefined) return undefined
-  return main.slice(main.lastIndexOf('/') + 1) // also drops the module of `module/class`
+  return main
 }
 
 /** True when the process looks like the `java` launcher, whether or not a JVM is mapped yet. */

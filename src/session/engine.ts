@@ -1,6 +1,8 @@
 // All that a session is made of, joined once. What is done with it, and when, is in `beginning.ts`, `questions.ts`,
 // `pulse.ts` and `ending.ts`.
 
+import { mainOf } from '../attach/java-command.ts'
+import { readTargetProcess } from '../attach/target-process.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { ALLOCATING_INTRINSICS } from '../instrument/allocations.ts'
@@ -58,6 +60,8 @@ export class Engine {
   readonly targetState = new TargetState()
   /** Whether the agent reads the JVM's counters. */
   readonly pausesKnown: boolean
+  /** What the JVM runs: a main class, or the path of a jar. */
+  readonly main: string
   readonly #countTicks: number
   /** What there is to warn of, but for what the parts know themselves: see `allWarnings`. */
   readonly warnings = new Set<string>()
@@ -71,6 +75,8 @@ export class Engine {
     this.options = options
     this.agent = agent
     this.facts = facts
+    const target = this.process === null ? undefined : readTargetProcess(this.process)
+    this.main = mainOf(facts.command, target?.commandLine ?? []) ?? ''
     this.recorder = recorder
     this.clock = clock
     this.calibration = calibration

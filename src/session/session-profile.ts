@@ -40,7 +40,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
       pid: engine.pid,
       jdk: facts.version,
       vm: facts.vm,
-      mainClass: facts.command.split(' ')[0] ?? '',
+      mainClass: engine.main,
     },
     mode,
     ...(mode === 'bytecodes' && { blocks: options.blocks?.name ?? 'default' }),
