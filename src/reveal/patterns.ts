@@ -84,7 +84,8 @@ export function parseMethod(text: string, bad: (reason: string) => Error): RootP
   if (method === '') throw bad('the method name is missing')
   // `$Proxy12` is a name of its own, so an empty first segment is allowed there.
   if (className === '' || name.startsWith('.')) throw bad('the class name is missing')
-  if (/\s/.test(head)) throw bad('a name holds no blanks')
+  // Names of methods may: Kotlin has them in backticks.
+  if (/\s/.test(className)) throw bad('the name of a class holds no blanks')
   if (/[;[<>():]/.test(className)) throw bad(`'${className}' is not a class name`)
   if (/[<>]/.test(method) && !/^<(?:cl)?init>$/.test(method)) {
     throw bad(`'${method}' is not a method name`)
@@ -100,7 +101,7 @@ export function parseClassPattern(option: 'include' | 'exclude', text: string): 
   const trimmed = text.trim()
   if (trimmed === '') throw bad('it is empty')
   if (/\s/.test(trimmed)) throw bad('a name holds no blanks')
-  if (/[^\p{L}\p{N}_$.*/\-+]/u.test(trimmed)) throw bad('it has characters that no class name has')
+  if (/[^\w$.*/\-+\u0080-\u{10ffff}]/u.test(trimmed)) throw bad('it has characters that no class name has')
   if (/\*{3,}/.test(trimmed)) throw bad("use '*' or '**'")
   const name = trimmed.replaceAll('/', '.')
   if (/^\.|\.$|\.\./.test(name)) throw bad('a part of the name is empty')

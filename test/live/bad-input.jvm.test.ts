@@ -114,7 +114,7 @@ describe('options', () => {
     ['Foo.', /method name is missing/],
     ['Foo.bar(int', /'\(' is not closed/],
     ['Foo.bar()Q', /'Q' is not a return descriptor/],
-    ['Foo.a b', /no blanks/],
+    ['Foo b.a', /no blanks/],
   ])('root %s', async (root, reason) => {
     expectRefusal(await record('1', '--root', root), 64, reason, /Write it as 'Class\.method'/)
   })

@@ -41,6 +41,13 @@ describe('a root', () => {
     expect(rootRank(parseRoot('Bar.run'), 'Bar')).toBe(RANK_FULL)
   })
 
+  it('names methods as Kotlin has them in backticks, and in any script', () => {
+    for (const method of ["it's done", 'größe𝒜', 'a-b', 'ब्यौरा']) {
+      expect(matches(`com.foo.Größe.${method}`, 'com/foo/Größe', method), method).toBe(true)
+      expect(matches(`com.foo.Größe.${method}(int)`, 'com/foo/Größe', method, '(I)V'), method).toBe(true)
+    }
+  })
+
   it('keeps the dollar of a generated name', () => {
     expect(matches('$Proxy12.run', 'jdk/proxy2/$Proxy12')).toBe(true)
   })
@@ -121,6 +128,12 @@ describe('an include or exclude pattern', () => {
     expect(takes('Bar', 'com/foo/Outer$Bar')).toBe(true)
     expect(takes('Bar', 'com/foo/Barn')).toBe(false)
     expect(takes('Outer.Inner', 'Outer$Inner')).toBe(true)
+  })
+
+  it('is in any script, with its marks', () => {
+    expect(takes('com.größe.日本*', 'com/größe/日本語')).toBe(true)
+    expect(takes('*विवरण', 'com/foo/मेरीविवरण')).toBe(true)
+    expect(takes('*𝒜', 'com/foo/𝒜')).toBe(true)
   })
 
   it.each(['', 'com..foo', '.Foo', 'Foo.', 'a b', 'Foo(int)', '***', 'Foo;'])(
