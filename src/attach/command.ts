@@ -20,6 +20,7 @@ import {
   EX_USAGE,
   JfluidError,
 } from '../base/errors.ts'
+import { jvmText } from '../base/jvm-text.ts'
 import { afterOwnTime } from '../base/own-time.ts'
 import { isStopped, NoSuchProcess, TargetStopped } from './admission.ts'
 import type { AttachConnection } from './handshake.ts'
@@ -111,7 +112,7 @@ export function decodeReply(operation: string, bytes: Buffer): AttachReply {
     throw new AttachProtocolError(operation, `the JVM ${what}`)
   }
   const rest = bytes.subarray(newline < 0 ? bytes.length : newline + 1)
-  return { code: Number(code), text: rest.toString('utf8'), bytes: rest }
+  return { code: Number(code), text: jvmText(rest), bytes: rest }
 }
 
 /** Where a JVM listens, and who it is. */

@@ -4,6 +4,7 @@
 // Every read is checked against the end, every count against the bytes that are left, so that no bytes, whatever they
 // are, make a loop long or a string large.
 
+import { jvmText } from '../base/jvm-text.ts'
 import { BadRecording } from './problem.ts'
 
 const STRING_NULL = 0
@@ -77,7 +78,9 @@ export class Cursor {
         const length = this.count()
         const begin = this.at
         this.skip(length)
-        return this.bytes.toString(encoding === STRING_UTF8 ? 'utf8' : 'latin1', begin, this.at)
+        return encoding === STRING_UTF8
+          ? jvmText(this.bytes, begin, this.at)
+          : this.bytes.toString('latin1', begin, this.at)
       }
       case STRING_CHARS: {
         const codes = new Uint16Array(this.count())

@@ -43,7 +43,7 @@ const NO_CALIBRATION: MeasuredCalibration = {
 export class BadProfiler extends JfluidError {
   readonly exitCode = EX_DATAERR
   readonly hint =
-    'It is a jar that the JVM can read, with a jfluid.api.Profiler that its manifest names: see docs/measuring.md.'
+    'It is a jar that the JVM can read (of a path that its locale can spell), with a jfluid.api.Profiler that its manifest names: see docs/measuring.md.'
   constructor(reason: string) {
     super(`the profiler cannot be used: ${reason}`)
   }

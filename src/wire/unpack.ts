@@ -4,6 +4,8 @@
 // Every length is held against what is there before anything is made of that size, and what one message may come to in memory has a bound:
 // a byte can stand for an array.
 
+import { jvmText } from '../base/jvm-text.ts'
+
 /** What values come to in one message, by the memory they take: a list counts for eight. 100,000 classes come to 2 million. */
 const MOST_VALUES = 32 << 20
 const LIST_VALUES = 8
@@ -117,7 +119,7 @@ class Reader {
 
   #string(bytes: number): string {
     const from = this.#take(bytes)
-    return this.#bytes.toString('utf8', from, from + bytes)
+    return jvmText(this.#bytes, from, from + bytes)
   }
 
   #binary(bytes: number): Uint8Array {

@@ -31,7 +31,10 @@ import jdk.internal.misc.Unsafe;
 final class HotSwap {
     /** Decides about a class that is being loaded. Runs on the loading thread. */
     interface LoadHook {
-        /** @return the bytes to define instead, or null */
+        /**
+         * @param name null where whoever defines the class has given none
+         * @return the bytes to define instead, or null
+         */
         byte[] loading(ClassLoader loader, String name, ProtectionDomain domain, byte[] bytes);
 
         /**
@@ -238,7 +241,7 @@ final class HotSwap {
     /** Null means "unchanged"; an exception here would be swallowed by the JVM and hide a defect. */
     private byte[] transform(
             ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
-        if (name == null || redefined == null && loader == HotSwap.class.getClassLoader()) {
+        if (redefined == null && loader == HotSwap.class.getClassLoader()) {
             return null; // classes of ours may be loaded whenever they are needed first, and nobody is asked for them
         }
         boolean swaps = Thread.currentThread() == swapper;

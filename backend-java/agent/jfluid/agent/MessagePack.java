@@ -27,6 +27,37 @@ final class MessagePack {
         return out.toByteArray();
     }
 
+    /**
+     * A lone surrogate, which a name in a class file may have, takes three bytes as other characters of its size do: {@code getBytes}
+     * makes a question mark of it, and two names could become one.
+     */
+    private static byte[] utf8(String s) {
+        byte[] utf8 = s.getBytes(StandardCharsets.UTF_8);
+        for (byte b : utf8) {
+            if (b == '?') {
+                return withSurrogates(s);
+            }
+        }
+        return utf8;
+    }
+
+    private static byte[] withSurrogates(String s) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream(s.length());
+        for (int at = 0; at < s.length();) {
+            int c = s.codePointAt(at);
+            at += Character.charCount(c);
+            if (c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE) {
+                out.write(0xe0 | c >> 12);
+                out.write(0x80 | c >> 6 & 0x3f);
+                out.write(0x80 | c & 0x3f);
+            } else {
+                byte[] utf8 = new String(Character.toChars(c)).getBytes(StandardCharsets.UTF_8);
+                out.write(utf8, 0, utf8.length);
+            }
+        }
+        return out.toByteArray();
+    }
+
     private static void write(ByteArrayOutputStream out, Object value) {
         if (value == null) {
             out.write(0xc0);
@@ -38,7 +69,7 @@ final class MessagePack {
             out.write(0xcb);
             big(out, Double.doubleToLongBits((Double) value), 8);
         } else if (value instanceof String) {
-            byte[] utf8 = ((String) value).getBytes(StandardCharsets.UTF_8);
+            byte[] utf8 = utf8((String) value);
             if (utf8.length < 32) {
                 out.write(0xa0 | utf8.length);
             } else {

@@ -846,7 +846,7 @@ final class Session extends GuestThread {
     }
 
     /** Runs on the loading thread: asks the client, for a bounded time, what to do with the class. */
-    private byte[] loading(ClassLoader loader, String name, ProtectionDomain domain, byte[] bytes) {
+    private byte[] loading(ClassLoader loader, String given, ProtectionDomain domain, byte[] bytes) {
         if (!watching) {
             return null;
         }
@@ -854,7 +854,9 @@ final class Session extends GuestThread {
         JFluid1Threads.ThreadInfo suspended = JFluid1Roots.suspend();
         boolean isCounted = JFluid1Threads.enterHook();
         try {
-            return !watchJdk && isRuntimeImage(loader, domain) || isGenerated(name) ? null : ask(loader, name, bytes);
+            String name = given == null ? Splicer.nameIn(bytes) : given;
+            boolean isPassedOver = name == null || !watchJdk && isRuntimeImage(loader, domain) || isGenerated(name);
+            return isPassedOver ? null : ask(loader, name, bytes);
         } catch (VirtualMachineError noMemoryNorStack) {
             JFluid1Session.gap(); // the class is defined as it is
             return null;

@@ -1,5 +1,8 @@
 package jfluid.agent;
 
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
 import java.util.SortedMap;
 
 /**
@@ -27,19 +30,11 @@ final class Splicer {
         int poolEnd = 10;
         boolean[] isCode = new boolean[count]; // the name may be in the pool more than once
         for (int i = 1; i < count; i++) {
-            int tag = base[poolEnd] & 0xff;
-            int size = tag < SIZES.length ? SIZES[tag] : 0;
-            if (size == 0) {
-                throw new IllegalArgumentException("constant pool tag " + tag);
-            }
-            if (tag == UTF8) {
-                int length = u2(base, poolEnd + 1);
-                isCode[i] = length == 4 && base[poolEnd + 3] == 'C' && base[poolEnd + 4] == 'o' && base[poolEnd + 5] == 'd'
-                        && base[poolEnd + 6] == 'e';
-                size += length;
-            }
+            int tag = base[poolEnd];
+            isCode[i] = tag == UTF8 && u2(base, poolEnd + 1) == 4 && base[poolEnd + 3] == 'C'
+                    && base[poolEnd + 4] == 'o' && base[poolEnd + 5] == 'd' && base[poolEnd + 6] == 'e';
+            poolEnd = afterConstant(base, poolEnd);
             i += tag == LONG || tag == DOUBLE ? 1 : 0; // these take two places
-            poolEnd += size;
         }
         if (count + poolEntries > 65535) {
             throw new IllegalArgumentException("constant pool would pass 65535 entries");
@@ -85,6 +80,34 @@ final class Splicer {
         }
         out.copy(base, copied, base.length);
         return out.done();
+    }
+
+    /** Of the class in a class file, with slashes; null if it has none: the JVM says so. */
+    static String nameIn(byte[] classFile) {
+        try {
+            int[] offsets = new int[u2(classFile, 8)];
+            int at = 10;
+            for (int i = 1; i < offsets.length; i++) {
+                offsets[i] = at;
+                int tag = classFile[at];
+                at = afterConstant(classFile, at);
+                i += tag == LONG || tag == DOUBLE ? 1 : 0;
+            }
+            int thisClass = offsets[u2(classFile, at + 2)];
+            int name = offsets[u2(classFile, thisClass + 1)] + 1;
+            return new DataInputStream(new ByteArrayInputStream(classFile, name, 2 + u2(classFile, name))).readUTF();
+        } catch (IOException | RuntimeException malformed) {
+            return null;
+        }
+    }
+
+    private static int afterConstant(byte[] b, int at) {
+        int tag = b[at] & 0xff;
+        int size = tag < SIZES.length ? SIZES[tag] : 0;
+        if (size == 0) {
+            throw new IllegalArgumentException("constant pool tag " + tag);
+        }
+        return at + size + (tag == UTF8 ? u2(b, at + 1) : 0);
     }
 
     private static int afterMember(byte[] b, int start) {

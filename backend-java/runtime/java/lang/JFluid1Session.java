@@ -36,7 +36,7 @@ public final class JFluid1Session {
      * a thread waits for us in the middle of loading one of these.
      */
     private static final int HANDLE_CALLS = 150;
-    public static final boolean FAST_CLOCK = Setup.fastClock;
+    public static final boolean FAST_CLOCK = Setup.fastClock && fastClockWorks();
     /** Of the methods that have or will have probes. */
     private static int highestMethod;
     static byte[] state = new byte[1024];
@@ -86,6 +86,19 @@ public final class JFluid1Session {
     /** One reading of the session's clock. A HotSpot intrinsic, or System.nanoTime() without JFR. */
     public static long ticks() {
         return FAST_CLOCK ? jdk.jfr.internal.JVM.counterTime() : System.nanoTime();
+    }
+
+    /**
+     * Its first use initialises a class of the flight recorder, which fails for good on JDK 17 where the locale has no bytes for
+     * java.io.tmpdir: then the program has no flight recorder, either.
+     */
+    private static boolean fastClockWorks() {
+        try {
+            jdk.jfr.internal.JVM.counterTime();
+            return true;
+        } catch (LinkageError broken) {
+            return false;
+        }
     }
 
     /**

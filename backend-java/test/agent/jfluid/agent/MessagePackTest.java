@@ -119,9 +119,16 @@ final class MessagePackTest {
         equal(bytes(0xd9, 33), Arrays.copyOf(MessagePack.pack(wide), 2));
         equal(wide, roundTrip(wide));
         equal("a\uD83D\uDE00b", roundTrip("a\uD83D\uDE00b"));
-        // Not UTF-8: a class name of the program's may be anything, and ends no session.
-        equal("?", roundTrip("\uD800"));
         equal("\uFFFD", unpack(bytes(0xa1, 0xff)));
+    }
+
+    /** Two classes of the program's may differ in nothing else. */
+    static void aLoneSurrogateIsNoQuestionMark() {
+        equal(bytes(0xa3, 0xed, 0xa0, 0x80), MessagePack.pack("\uD800"));
+        equal(bytes(0xa6, 0xed, 0xb0, 0x80, 0xed, 0xa0, 0x80), MessagePack.pack("\uDC00\uD800"));
+        equal(bytes(0xac, 'a', '?', 0xed, 0xaf, 0xbf, 0xf0, 0x9f, 0x98, 0x80, 0xc3, 0xa4, 'b'),
+                MessagePack.pack("a?\uDBFF\uD83D\uDE00äb"));
+        equal("what?", roundTrip("what?"));
     }
 
     static void binariesOfEveryLengthRoundTrip() {

@@ -171,4 +171,22 @@ final class SplicerTest {
         equal(1, new ClassBytes.Loader().define(base).getMethod("value").invoke(null));
         equal(1234, new ClassBytes.Loader().define(other).getMethod("value").invoke(null));
     }
+
+    static void theNameOfAClassIsInItsFile() {
+        equal("p/Some", Splicer.nameIn(file(body(1, 0), body(3, 0), body(4, 0))));
+        String wide = "wide/" + "x".repeat(60_000);
+        for (String name : new String[] {"p/Gr\u00f6\u00dfe", "\uD835\uDC9C", "p/\uD800", wide}) {
+            equal(name, Splicer.nameIn(ClassBytes.withValue(name, 1)));
+        }
+    }
+
+    static void aFileThatIsNoneHasNoName() {
+        byte[] whole = ClassBytes.withValue("p/C", 1);
+        for (int length = 0; length < 40; length++) {
+            equal(null, Splicer.nameIn(Arrays.copyOf(whole, length)));
+        }
+        byte[] odd = whole.clone();
+        odd[10] = 99;
+        equal(null, Splicer.nameIn(odd));
+    }
 }

@@ -1,0 +1,27 @@
+// Text as a JVM writes it: UTF-8, but for characters beyond the BMP, which are two surrogates of three bytes each, and for NUL, which has two bytes.
+// A name in a class file may have a lone surrogate, too. Plain UTF-8 is read as what it is.
+
+/** What a decoder of UTF-8 makes of bytes that are none. */
+const REPLACED = '\ufffd'
+
+/** Bytes that are no text of either kind become U+FFFD. */
+export function jvmText(bytes: Buffer, begin = 0, end = bytes.length): string {
+  const text = bytes.toString('utf8', begin, end)
+  return text.includes(REPLACED) ? withSurrogates(bytes.subarray(begin, end)) : text
+}
+
+function withSurrogates(bytes: Buffer): string {
+  let exact = ''
+  let from = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const [first = 0, second = 0, third = 0] = [bytes[at], bytes[at + 1], bytes[at + 2]]
+    const isNul = first === 0xc0 && second === 0x80
+    const isSurrogate = first === 0xed && second >= 0xa0 && second <= 0xbf && third >>> 6 === 0b10
+    if (!isNul && !isSurrogate) continue
+    const unit = isNul ? 0 : 0xd000 | ((second & 0x3f) << 6) | (third & 0x3f)
+    exact += bytes.toString('utf8', from, at) + String.fromCharCode(unit)
+    from = at + (isNul ? 2 : 3)
+    at = from - 1
+  }
+  return exact + bytes.toString('utf8', from)
+}

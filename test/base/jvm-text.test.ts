@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest'
+import { jvmText } from '../../src/base/jvm-text.ts'
+import { encodeModifiedUtf8 } from '../../src/classfile/utf8.ts'
+
+describe('text of a JVM', () => {
+  it.each(['', 'plain', 'Größe', '日本語', 'a\0b', '𝒜 and 😀', '\ud800 lone', '\udc00\ud800', 'last \udbff'])(
+    'is what it was before the JVM wrote it: %j',
+    (text) => {
+      expect(jvmText(Buffer.from(encodeModifiedUtf8(text)))).toBe(text)
+    },
+  )
+
+  it('may be plain UTF-8', () => {
+    expect(jvmText(Buffer.from('𝒜 and 😀\0'))).toBe('𝒜 and 😀\0')
+  })
+
+  it('may have what is no text', () => {
+    expect(jvmText(Buffer.from([0x41, 0xff, 0xed, 0xa0, 0x80, 0xc0, 0xed, 0xa0]))).toMatch(
+      /^A\ufffd\ud800\ufffd+$/,
+    )
+  })
+
+  it('may be a part of the bytes', () => {
+    expect(jvmText(Buffer.from('a\ufffdbc'), 4, 6)).toBe('bc')
+  })
+})
