@@ -17,6 +17,7 @@ import {
   handOverExit,
   handOverReturn,
 } from './hand-over.ts'
+import { HANDLE_MEMBER_CLASS, HANDLE_MEMBER_RESULT, handleMemberReturn } from './handle-members.ts'
 import { instrumentMethod, type MethodProbes } from './method.ts'
 import { idProbe, idSlots, MAX_ID, receiverProbe } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
@@ -35,12 +36,13 @@ import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } 
  * argument of a static method, to the runtime; may be had together with one of the others.
  * `hand-over`: for methods of the JDK where work changes hands; the same.
  * `wait`: for methods of the JDK that do nothing but wait; the same.
+ * `handle-member`: for methods of the JDK that give what a method handle calls (handle-members.ts); the same.
  */
-export type Probe = 'method' | 'count' | 'root' | 'reflection' | 'hand-over' | 'wait'
+export type Probe = 'method' | 'count' | 'root' | 'reflection' | 'hand-over' | 'wait' | 'handle-member'
 
 export interface MethodTask {
   readonly methodIndex: number
-  /** Below 2^22; of no meaning to `reflection`, `hand-over` and `wait`. */
+  /** Below 2^22; only `method`, `count` and `root` have one. */
   readonly id: number
   readonly probe: Probe
   /** What a `hand-over` tells the runtime. */
@@ -140,19 +142,16 @@ function waitsOf(recipe: Recipe): WaitRecipe | undefined {
 function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
   const { pool, name } = classFile
   // Only what may make a small method large needs the classes of more exits.
-  if (recipe.tells === 'regions') return regionBlock(pool, returnedClasses(classFile, recipe.tells))
-  return runtimeBlock(
-    pool,
-    returnedClasses(classFile, recipe.tells),
-    HAND_OVER_CLASSES.has(name),
-    CLOCKS[recipe.tells],
-    {
-      waitsOf: waitsOf(recipe) === undefined ? undefined : name,
-      samples: recipe.tells === 'samples' ? recipe.due : undefined,
-      sites: recipe.sites !== undefined,
-      counts: recipe.tells === 'time' && recipe.mayCount === true,
-    },
-  )
+  const returned = returnedClasses(classFile, recipe.tells)
+  const handleMembers = name === HANDLE_MEMBER_CLASS
+  if (recipe.tells === 'regions') return regionBlock(pool, returned, handleMembers)
+  return runtimeBlock(pool, returned, HAND_OVER_CLASSES.has(name), CLOCKS[recipe.tells], {
+    waitsOf: waitsOf(recipe) === undefined ? undefined : name,
+    samples: recipe.tells === 'samples' ? recipe.due : undefined,
+    sites: recipe.sites !== undefined,
+    counts: recipe.tells === 'time' && recipe.mayCount === true,
+    handleMembers,
+  })
 }
 
 /** What is to be done to one method. */
@@ -163,6 +162,7 @@ interface Work {
   reflection: boolean
   handOver: HandOver | undefined
   wait: WaitingMethod | undefined
+  handleMember: boolean
 }
 
 /** One piece of work a method; a second timing of the same method is skipped. */
@@ -174,12 +174,16 @@ function byMethod(tasks: readonly MethodTask[], skipped: SkippedMethod[]): Work[
   for (const { methodIndex, id, probe, handOver, wait } of ordered) {
     let work = works.get(methodIndex)
     if (work === undefined) {
-      work = { methodIndex, id, timing: undefined, reflection: false, handOver: undefined, wait: undefined }
+      work = {
+        ...{ methodIndex, id, timing: undefined, reflection: false, handleMember: false },
+        ...{ handOver: undefined, wait: undefined },
+      }
       works.set(methodIndex, work)
     }
     if (probe === 'reflection') work.reflection = true
     else if (probe === 'hand-over') work.handOver = handOver
     else if (probe === 'wait') work.wait = wait
+    else if (probe === 'handle-member') work.handleMember = true
     else if (work.timing === undefined) work.timing = probe
     else skipped.push({ methodIndex, id, reason: `has probes already, as method ${work.id}` })
   }
@@ -192,7 +196,8 @@ function refuse(classFile: ClassFile, block: RuntimeBlock): string | undefined {
   return undefined
 }
 
-function instrumentable({ methods }: ClassFile, { methodIndex, id, timing, reflection }: Work): MethodInfo {
+function instrumentable({ methods }: ClassFile, work: Work): MethodInfo {
+  const { methodIndex, id, timing, reflection, handleMember } = work
   const method = methods[methodIndex]
   if (method === undefined) throw new NotInstrumentable('no such method')
   if (method.access & ACC_ABSTRACT) throw new NotInstrumentable('abstract')
@@ -201,6 +206,9 @@ function instrumentable({ methods }: ClassFile, { methodIndex, id, timing, refle
     throw new NotInstrumentable(`id ${id} is out of range`)
   if (reflection && !tellsOfAnObject(method)) {
     throw new NotInstrumentable('has no object to tell the runtime of')
+  }
+  if (handleMember && !method.descriptor.endsWith(`)${HANDLE_MEMBER_RESULT}`)) {
+    throw new NotInstrumentable('does not return what a method handle calls')
   }
   return method
 }
@@ -223,7 +231,8 @@ function probesOf(
     const task = { regions, session: recipe.session }
     return regions.length === 0 ? undefined : { entry: [], exit: [], regions: task, slots: REGION_SLOTS }
   }
-  const timed = timingProbes(work, refs, recipe)
+  const timing = timingProbes(work, refs, recipe)
+  const timed = work.handleMember ? withHandleMember(timing, refs) : timing
   const waiting = work.wait === undefined ? timed : withWait(timed, work.wait, refs)
   return work.handOver === undefined ? waiting : withHandOver(waiting, work.handOver, refs)
 }
@@ -258,6 +267,13 @@ function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, reci
 function countsOf(recipe: Recipe): BlockAnalysis | 'nothing' {
   if (recipe.tells !== 'bytecodes') return 'nothing'
   return typeof recipe.blocks === 'string' ? ANALYSES[recipe.blocks] : recipe.blocks
+}
+
+/** What is thrown is no member: it goes on as it is. */
+function withHandleMember(timed: MethodProbes, { handleMember }: RuntimeBlock): MethodProbes {
+  if (handleMember === 0) throw new NotInstrumentable('its class gives nothing that a method handle calls')
+  const { exit, thrown = exit } = timed
+  return { ...timed, exit: [...exit, ...handleMemberReturn(handleMember)], thrown }
 }
 
 /** The wait is all of the method but its own entry and exit. */

@@ -25,6 +25,7 @@ const COUNT_AND_ID = '(II)V'
 const COUNT = '(I)I'
 const OBJECT = '(Ljava/lang/Object;)V'
 const OBJECTS = '(Ljava/lang/Object;Ljava/lang/Object;)V'
+const SAME_OBJECT = '(Ljava/lang/Object;)Ljava/lang/Object;'
 const NOTHING = '()V'
 
 /**
@@ -151,6 +152,8 @@ export interface RuntimeRefs {
   readonly countLoop: number
   readonly countCall: number
   readonly reflectiveCall: number
+  /** Hides what a method handle calls from C1; 0 but for the class that gives it. */
+  readonly handleMember: number
   /** Counts a call without timing it; 0 unless asked for. */
   readonly counted: number
   /** Class java/lang/Throwable, for the frames of our handlers. */
@@ -226,6 +229,8 @@ interface MoreProbes {
   readonly sites?: boolean
   /** Some methods are only counted. */
   readonly counts?: boolean
+  /** The class gives what method handles call. */
+  readonly handleMembers?: boolean
 }
 
 /**
@@ -238,9 +243,10 @@ export function runtimeBlock(
   returned: readonly string[],
   handsOver = false,
   clock: EventClock = 'time',
-  { waitsOf, samples, sites = false, counts = false }: MoreProbes = {},
+  { waitsOf, samples, sites = false, counts = false, handleMembers = false }: MoreProbes = {},
 ): RuntimeBlock {
-  const block = new Block(pool, returned, handsOver, clock, { waitsOf, samples, sites, counts })
+  const more = { waitsOf, samples, sites, counts, handleMembers }
+  const block = new Block(pool, returned, handsOver, clock, more)
   const runtime = block.class(RUNTIME_CLASS)
   const probe = (key: keyof (typeof PROBES)['time']): number => {
     const [name, descriptor] = PROBES[clock][key]
@@ -257,6 +263,7 @@ export function runtimeBlock(
     countLoop: executed(EXECUTED.countLoop),
     countCall: executed(EXECUTED.countCall),
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
+    handleMember: handleMembers ? block.method(runtime, 'handleMember', SAME_OBJECT) : 0,
     counted: counts ? block.method(runtime, 'methodCounted', ID) : 0,
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
@@ -293,8 +300,12 @@ function sampleRefs(block: Block, trigger: SampleTrigger, sites: boolean): Sampl
 }
 
 /** The block of a class of which regions are timed: it has no other probes. */
-export function regionBlock(pool: ConstantPool, returned: readonly string[]): RuntimeBlock {
-  const block = new Block(pool, returned, false, 'regions', {})
+export function regionBlock(
+  pool: ConstantPool,
+  returned: readonly string[],
+  handleMembers: boolean,
+): RuntimeBlock {
+  const block = new Block(pool, returned, false, 'regions', { handleMembers })
   const runtime = block.class(RUNTIME_CLASS)
   const probe = (key: keyof RegionRefs): number => {
     const [name, descriptor] = REGION_PROBES[key]
@@ -305,6 +316,7 @@ export function regionBlock(pool: ConstantPool, returned: readonly string[]): Ru
     ...{ countLoop: 0, countCall: 0 },
     region: { enter: probe('enter'), leave: probe('leave'), exit: probe('exit') },
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
+    handleMember: handleMembers ? block.method(runtime, 'handleMember', SAME_OBJECT) : 0,
     counted: 0,
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
@@ -358,6 +370,7 @@ const WANTED_TO_SAMPLE: Readonly<Record<SampleTrigger, Wanted[]>> = {
 }
 const WANTED_TO_TELL_SITES = ['site', SAMPLE_SITE, ...Object.entries(SITE_PROBES).flat()].map(wanted)
 const WANTED_TO_COUNT = ['methodCounted', ID].map(wanted)
+const WANTED_TO_HIDE_MEMBERS = ['handleMember', SAME_OBJECT].map(wanted)
 const WANTED_TO_HAND_OVER = [...Object.keys(HAND_OVER_METHODS), OBJECTS, NOTHING].map(wanted)
 const WANTED_TO_WAIT = [...new Set(Object.entries(WAIT_METHODS).flat())].map(wanted)
 
@@ -372,7 +385,7 @@ class Block {
     returned: readonly string[],
     handsOver: boolean,
     clock: keyof typeof WANTED,
-    { waitsOf, samples, sites, counts }: MoreProbes,
+    { waitsOf, samples, sites, counts, handleMembers }: MoreProbes,
   ) {
     this.#pool = pool
     const more = [
@@ -381,6 +394,7 @@ class Block {
       ...(samples === undefined ? [] : WANTED_TO_SAMPLE[samples]),
       ...(sites ? WANTED_TO_TELL_SITES : []),
       ...(counts ? WANTED_TO_COUNT : []),
+      ...(handleMembers ? WANTED_TO_HIDE_MEMBERS : []),
     ]
     this.#texts = findTexts(pool, [...WANTED[clock], ...more, ...returned.map(wanted)])
   }

@@ -6,6 +6,7 @@ import { RootRefused } from '../reveal/errors.ts'
 import { NO_PAST, type Past } from '../reveal/past.ts'
 import type { Revelation } from '../reveal/revealer.ts'
 import { handOverTasks } from './code/hand-over-points.ts'
+import { handleTasks } from './code/handle-points.ts'
 import { waitRecipe, waitTasks } from './code/wait-points.ts'
 import type { Engine } from './engine.ts'
 import type { Pulse } from './pulse.ts'
@@ -51,6 +52,7 @@ export class Beginning {
         // A redefinition is timed in ticks of which the length must be known.
         await this.#pulse.readStatus()
         await this.#leaveRareAlone()
+        await this.#hideHandleMembers()
         // After that: what a class has done is forgotten when it is redefined.
         if (options.followThreads) await this.#installHandOvers()
         if (tellsWaits(options)) await this.#installWaits()
@@ -138,6 +140,19 @@ export class Beginning {
     return flushes
       ? `instrumenting: once in its life, a JVM of JDK ${facts.feature} discards all its compiled code now`
       : 'instrumenting'
+  }
+
+  /** Else calls through method handles would run code without probes. */
+  async #hideHandleMembers(): Promise<void> {
+    const { classes, facts, installation, instrumenter, warnings } = this.#engine
+    const { tasks, isComplete } = await handleTasks(classes.bootClasses, (ids) =>
+      instrumenter.classBytes(ids),
+    )
+    installation.withFirst(tasks)
+    if (!isComplete)
+      warnings.add(
+        `calls through method handles may be missing: JDK ${facts.feature} implements them in a way that is not known here`,
+      )
   }
 
   /** Before the roots: whatever they hand over is seen. */

@@ -4,7 +4,7 @@ import { type ClassFile, parseClassFile } from '../../src/classfile/class-file.t
 import { parseCode } from '../../src/classfile/code.ts'
 import { spliceClass } from '../../src/classfile/splice.ts'
 import { decodeStackMap } from '../../src/classfile/stack-map.ts'
-import { instrumentClass, type Probe } from '../../src/instrument/class.ts'
+import { EXACT_TIME, instrumentClass, type Probe, type Recipe } from '../../src/instrument/class.ts'
 import { type Assembly, assemble, listing } from './assembler.ts'
 
 function instrumented(classFile: ClassFile, id = 7, probe: Probe = 'method'): ClassFile {
@@ -414,6 +414,62 @@ describe('a probe for reflection', () => {
       { methodIndex: 0, id: 0, probe: 'reflection' },
     ])
     assert.equal(result.skipped[0].reason, 'has no object to tell the runtime of')
+  })
+})
+
+describe('a probe for what a method handle calls', () => {
+  const CLASS = 'java/lang/invoke/DirectMethodHandle'
+  const GIVES = '(Ljava/lang/Object;)Ljava/lang/Object;'
+  const gives = (assembly: Partial<Assembly> = {}) =>
+    assemble({ className: CLASS, method: `member${GIVES}`, code: 'aload_0 | areturn', ...assembly })
+
+  it('passes what is returned through the runtime', () => {
+    assert.deepEqual(listing(instrumented(gives(), 0, 'handle-member')), [
+      '0 aload_0',
+      '1 invokestatic java/lang/JFluid1.handleMember',
+      '4 areturn',
+    ])
+  })
+
+  it('lets what is thrown go on as it is', () => {
+    const thrown = instrumented(gives({ code: 'aconst_null | athrow' }), 0, 'handle-member')
+    assert.deepEqual(listing(thrown), ['0 aconst_null', '1 athrow'])
+    assert.deepEqual(parseCode(thrown, thrown.methods[0]).handlers, [])
+  })
+
+  it('comes together with the one for reflection', () => {
+    const classFile = gives()
+    const { bodies, poolBytes, poolEntries } = instrumentClass(classFile, [
+      { methodIndex: 0, id: 0, probe: 'handle-member' },
+      { methodIndex: 0, id: 0, probe: 'reflection' },
+    ])
+    assert.deepEqual(listing(parseClassFile(spliceClass(classFile, poolEntries, poolBytes, bodies))), [
+      '0 aload_0',
+      '1 invokestatic java/lang/JFluid1.reflectiveCall',
+      '4 aload_0',
+      '5 invokestatic java/lang/JFluid1.handleMember',
+      '8 areturn',
+    ])
+  })
+
+  it('is an entry in the constant pool of that class only, and in each session', () => {
+    const entries = (className: string, recipe?: Recipe) =>
+      instrumentClass(gives({ className }), [{ methodIndex: 0, id: 1, probe: 'method' }], recipe).poolEntries
+    const regions: Recipe = { tells: 'regions', session: 1, regionsOf: () => [] }
+    for (const recipe of [EXACT_TIME, { tells: 'calls' } as const, regions])
+      assert.equal(entries(CLASS, recipe) - entries('T', recipe), 3) // the name, with its type, and the method
+  })
+
+  it.each([
+    ['in another class', { className: 'T' }, 'its class gives nothing that a method handle calls'],
+    [
+      'in a method that returns something else',
+      { method: 'member(Ljava/lang/Object;)I' },
+      'does not return what a method handle calls',
+    ],
+  ])('is refused %s', (_, assembly, reason) => {
+    const result = instrumentClass(gives(assembly), [{ methodIndex: 0, id: 0, probe: 'handle-member' }])
+    assert.deepEqual([result.bodies, result.skipped[0]?.reason], [[], reason])
   })
 })
 

@@ -54,6 +54,10 @@ export class Installation {
   #settleTimer: NodeJS.Timeout | undefined
   #begun = false
   #reflectionHooked = false
+  /** What goes in with the first redefinition, whatever that is for. */
+  #first: readonly Task[] = []
+  /** Why method handles have the JDK's own code; null unless they do. */
+  #handlesRefused: string | null = null
   /** Methods of classes in the load hook: they can be rewritten once the class is defined. */
   #deferred: Task[] = []
   /** When the latest of them came. */
@@ -102,11 +106,21 @@ export class Installation {
   }
 
   get warnings(): string[] {
-    return refusedWarnings([...this.#skipped].map(([method, reason]) => ({ method, reason })))
+    const refused = refusedWarnings([...this.#skipped].map(([method, reason]) => ({ method, reason })))
+    if (this.#handlesRefused === null) return refused
+    return [
+      ...refused,
+      `calls through method handles may be missing: the JDK's code for them was left as it is (${this.#handlesRefused})`,
+    ]
   }
 
   get hasRests(): boolean {
     return this.#rests.length > 0
+  }
+
+  /** These go in with the first redefinition, whatever that is for, and with a redefinition of their own when `begin` makes none. */
+  withFirst(tasks: readonly Task[]): void {
+    this.#first = tasks
   }
 
   /**
@@ -116,7 +130,14 @@ export class Installation {
   async begin(revelations: readonly Revelation[]): Promise<void> {
     this.#begun = true
     await this.apply(revelations)
+    await this.#install(this.#takeFirst(), [])
     await this.refreshClasses()
+  }
+
+  #takeFirst(): readonly Task[] {
+    const first = this.#first
+    this.#first = []
+    return first
   }
 
   /**
@@ -186,6 +207,10 @@ export class Installation {
 
   /** Swaps these, and lets go of the threads that wait for the `ready`. */
   async install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
+    await this.#install(tasks.length === 0 ? tasks : [...this.#takeFirst(), ...tasks], ready)
+  }
+
+  async #install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
     if (tasks.length === 0 && ready.length === 0) return
     const { instrumenter } = this.#workshop
     const classIds = new Set(tasks.map((t) => t.classId))
@@ -300,6 +325,7 @@ export class Installation {
       for (const { task, reason } of refusals) {
         this.#skipped.set(`${sourceName(task.className)}.${task.name}${task.descriptor}`, reason)
         if (isTimed(task)) revealer.refused(task.id, reason)
+        if (task.probe === 'handle-member') this.#handlesRefused = reason
       }
     })
   }

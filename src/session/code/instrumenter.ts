@@ -450,14 +450,21 @@ export class Instrumenter {
     const all = [...kept, ...tasks]
     const check = (unverified?.(classId) ?? true) ? 'all' : loading ? 'judged' : 'none'
     const stateOf = ({ id }: Task) => (this.leftOut.has(id) ? 'folded' : this.narrowed.get(id))
-    const rewritten = rewriteClass(base, all, refusals, check, stateOf, (classFile, work) =>
+    const refused: Refusal[] = []
+    const rewritten = rewriteClass(base, all, refused, check, stateOf, (classFile, work) =>
       rewriter(classFile, work, recipe),
     )
+    // What is kept is in, whatever becomes of the new body.
+    append(
+      refusals,
+      refused.filter(({ task }) => !kept.includes(task)),
+    )
     if (this.tellsMovedCalls && rewritten.bodies.length > 0) this.noteMoves(classId, base, rewritten)
-    return { ...rewritten, done: rewritten.done.filter((it) => !kept.includes(it)) }
+    const done = rewritten.done.map(({ task }) => task).filter((it) => !kept.includes(it))
+    return { ...rewritten, done }
   }
 
-  private noteMoves(classId: number, base: Uint8Array, { bodies }: RewrittenClass): void {
+  private noteMoves(classId: number, base: Uint8Array, { bodies }: RewrittenBodies): void {
     const classFile = parseClassFile(base)
     const moved = this.moved.get(classId) ?? new Map<string, ReadonlyMap<number, number>>()
     this.moved.set(classId, moved)
@@ -508,11 +515,20 @@ function inParts(tasks: readonly Task[]): Task[][] {
   return parts
 }
 
-interface RewrittenClass {
+interface RewrittenBodies {
   poolBytes: Uint8Array
   poolEntries: number
   bodies: { methodIndex: number; code: Uint8Array }[]
+}
+
+interface RewrittenClass extends RewrittenBodies {
   done: Task[]
+}
+
+/** A task, and the method that it is for. */
+interface Placed {
+  readonly task: Task
+  readonly methodIndex: number
 }
 
 /** How a method is that is not timed. */
@@ -535,7 +551,7 @@ function rewriteClass(
   check: Check,
   narrowedOf: (task: Task) => Narrowed | undefined,
   rewriter: (classFile: ClassFile, tasks: readonly MethodTask[]) => InstrumentedClass,
-): RewrittenClass {
+): RewrittenBodies & { done: Placed[] } {
   const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
   let classFile: ClassFile
   try {
@@ -552,7 +568,7 @@ function rewriteClass(
     return []
   })
   const stateOf = (task: Task) => (isTimed(task) ? narrowedOf(task) : undefined)
-  const isFolded = ({ task }: { task: Task }) => stateOf(task) === 'folded'
+  const isFolded = ({ task }: Placed) => stateOf(task) === 'folded'
   const probed = indexed.filter((it) => !isFolded(it))
   const result = rewriter(
     classFile,
@@ -563,15 +579,25 @@ function rewriteClass(
       return { ...base, ...(handOver !== undefined && { handOver }), ...(wait !== undefined && { wait }) }
     }),
   )
-  const taskAt = new Map(indexed.map(({ task, methodIndex }) => [methodIndex, task]))
-  for (const { methodIndex, reason } of result.skipped) {
-    refusals.push({ task: taskAt.get(methodIndex)!, reason })
+  const refused = new Set<Task>()
+  const refuse = (at: number, reason: string, isRefused: (task: Task) => boolean = () => true) => {
+    for (const { task, methodIndex } of indexed) {
+      if (methodIndex !== at || !isRefused(task)) continue
+      refusals.push({ task, reason })
+      refused.add(task)
+    }
   }
-  const refused =
+  const rewritten = new Set(result.bodies.map(({ methodIndex }) => methodIndex))
+  for (const { methodIndex, id, reason } of result.skipped) {
+    // A method that was rewritten all the same is timed under another id.
+    refuse(methodIndex, reason, (task) => !rewritten.has(methodIndex) || (isTimed(task) && task.id === id))
+  }
+  const problems =
     check === 'none' ? new Map<number, string>() : refusedBodies(classFile, result, check === 'all')
-  for (const [methodIndex, reason] of refused) refusals.push({ task: taskAt.get(methodIndex)!, reason })
-  const bodies = result.bodies.filter(({ methodIndex }) => !refused.has(methodIndex))
+  for (const [methodIndex, reason] of problems) refuse(methodIndex, reason)
+  const bodies = result.bodies.filter(({ methodIndex }) => !problems.has(methodIndex))
   const own = indexed.filter((it) => isFolded(it) && !probed.some((o) => o.methodIndex === it.methodIndex))
+  const isIn = new Set([...bodies, ...own].map(({ methodIndex }) => methodIndex))
   return {
     poolBytes: result.poolBytes,
     poolEntries: result.poolEntries,
@@ -579,6 +605,7 @@ function rewriteClass(
       ...bodies.map(({ methodIndex, code }) => ({ methodIndex, code })),
       ...own.map(({ methodIndex }) => ({ methodIndex, code: OWN_CODE })),
     ],
-    done: [...bodies.map((b) => taskAt.get(b.methodIndex)!), ...own.map(({ task }) => task)],
+    // A method has one body, and there may be several tasks in it.
+    done: indexed.filter(({ task, methodIndex }) => isIn.has(methodIndex) && !refused.has(task)),
   }
 }

@@ -61,6 +61,21 @@ describe('before recording begins', () => {
     assert.deepEqual(installed, [[1], [2], [3]])
   })
 
+  it('what is to be first goes in with the first redefinition, and with no other', async () => {
+    const first: Task = { ...method(9, 9), probe: 'handle-member' }
+    installation.withFirst([first])
+    await installation.begin([found(method(1, 1))])
+    answers = [found(method(1, 2))]
+    await installation.catchUp()
+    assert.deepEqual(installed, [[9, 1], [2]])
+  })
+
+  it('what is to be first goes in by itself if nothing else does', async () => {
+    installation.withFirst([{ ...method(9, 9), probe: 'handle-member' }])
+    await installation.begin([])
+    assert.deepEqual(installed, [[9]])
+  })
+
   it('methods of a class that the JVM was still defining go in, and are no gap', async () => {
     classes.comes(2, 7)
     await installation.begin([found(method(1, 1), method(2, 2))])

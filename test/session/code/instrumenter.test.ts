@@ -378,6 +378,38 @@ describe('a method that is only counted', () => {
   })
 })
 
+describe('a method with probes of two kinds', () => {
+  const classFile = () => assemble({ method: 'get(Ljava/lang/Object;)V', code: 'return', maxLocals: 1 })
+  const timed: Task = { ...TASK, name: 'get', descriptor: '(Ljava/lang/Object;)V' }
+  const told: Task = { ...timed, id: 0, probe: 'reflection' }
+
+  it.each([
+    ['together', [[timed, told]]],
+    ['one after the other', [[timed], [told]]],
+  ])('is installed for both: %s', async (_, rounds) => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(classFile(), sent))
+    for (const tasks of rounds) assert.deepEqual((await instrumenter.install(tasks, [])).refusals, [])
+    assert.deepEqual(instrumenter.takeBack([CLASS_ID]), [timed, told])
+    await instrumenter.install([timed, told], [])
+    assert.deepEqual(sent.at(-1)!.code, sent[rounds.length - 1]!.code)
+  })
+
+  it('is refused for both when it is refused', async () => {
+    const instrumenter = new Instrumenter(agentWith(classFile(), []), {
+      rewriter: (file, [first]) => ({
+        ...instrumentClass(file, []),
+        skipped: [{ methodIndex: first!.methodIndex, id: 1, reason: 'no' }],
+      }),
+    })
+    const { refusals } = await instrumenter.install([timed, told], [])
+    assert.deepEqual(refusals, [
+      { task: timed, reason: 'no' },
+      { task: told, reason: 'no' },
+    ])
+  })
+})
+
 describe('a method that is left out', () => {
   it('has its own code whatever the budget makes of it, and is timed when it comes back', async () => {
     const sent: Body[] = []

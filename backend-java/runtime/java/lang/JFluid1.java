@@ -15,6 +15,7 @@ import static java.lang.JFluid1Threads.*;
 import static java.lang.JFluid1Waits.*;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
@@ -573,6 +574,23 @@ public final class JFluid1 {
         if (!(caller instanceof java.lang.invoke.MethodHandle) || isHandleOfInterest(caller)) {
             namelessCall(ti, caller);
         }
+    }
+
+    /** Always null. Neither final nor ever assigned, so that no compiler may take what it holds for known. */
+    private static Object notKnown;
+
+    /**
+     * What DirectMethodHandle.internalMemberName and its like return passes through here: the same member, which C1 then
+     * cannot take for a constant. C1 inlines what a constant member names without a record of that
+     * (c1_GraphBuilder.cpp, try_method_handle_inline), and the code that it makes outlives a redefinition of the method: it
+     * runs the code without probes. C2 prunes the branch that is never taken, and inlines as before; it does record.
+     *
+     * Inlined by force: where it is not, C2 does not know the member either.
+     */
+    @ForceInline
+    public static Object handleMember(Object member) {
+        Object other = notKnown;
+        return other == null ? member : other;
     }
 
     // ---- work that changes hands (--follow-threads) ----

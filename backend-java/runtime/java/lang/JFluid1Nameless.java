@@ -9,7 +9,10 @@ import static java.lang.JFluid1Threads.*;
 
 import jdk.internal.misc.Unsafe;
 
-/** Calls that no call site names: by reflection, by a method handle, into a hidden class. Each member is asked for once. */
+/**
+ * Calls that no call site names: by reflection, by a method handle, into a hidden class. Each member is asked for once, and
+ * every thread that is about to call it waits until that is answered.
+ */
 public final class JFluid1Nameless {
     private JFluid1Nameless() {}
 
@@ -31,13 +34,16 @@ public final class JFluid1Nameless {
         final boolean constructor;
         /** Name and descriptor, where a handle called; `slot` is then their hash. */
         final String selector;
+        /** Leads to the class: kept no longer than threads wait for the answer, or the class could not unload. */
+        Request question;
         Reflected chain;
 
-        Reflected(Class<?> owner, int slot, boolean constructor, String selector, Reflected chain) {
+        Reflected(Class<?> owner, int slot, boolean constructor, String selector, Request question, Reflected chain) {
             super(owner);
             this.slot = slot;
             this.constructor = constructor;
             this.selector = selector;
+            this.question = question;
             this.chain = chain;
         }
 
@@ -70,12 +76,11 @@ public final class JFluid1Nameless {
         ti.guard = true;
         boolean on = true;
         try {
+            long t0 = ticks();
             Request request = caller instanceof java.lang.reflect.Executable
                     ? reflection(caller)
                     : caller instanceof java.lang.invoke.MethodHandle ? handleCall(caller) : definition(caller);
             if (request != null) {
-                long t0 = ticks();
-                post(request);
                 await(request);
                 ThreadInfo w = writer(ti);
                 on = enabled && w != null && room(w, ti, 4);
@@ -86,6 +91,9 @@ public final class JFluid1Nameless {
                     put(w, CONTROL_ADJUST | Math.min(ticks() - t0, TICK_MASK));
                     switchBack(w);
                 }
+            }
+            if (caller instanceof java.lang.invoke.MethodHandle) {
+                know(caller); // not before: another thread would call it without waiting
             }
         } catch (Throwable t) {
             on = false;
@@ -103,34 +111,32 @@ public final class JFluid1Nameless {
         ti.guard = false;
     }
 
-    /** @return what to ask of a Method or Constructor, or null if that has been asked */
+    /** Asks of a Method or Constructor. @return what to wait for; null if that has been answered */
     private static Request reflection(Object executable) {
         boolean constructor = executable instanceof java.lang.reflect.Constructor;
         Class<?> owner = (Class<?>) U.getReference(executable, constructor ? Offsets.CONSTRUCTOR_CLASS : Offsets.METHOD_CLASS);
         int slot = U.getInt(executable, constructor ? Offsets.CONSTRUCTOR_SLOT : Offsets.METHOD_SLOT);
         // Lambda proxies are made by reflection; their classes cannot be instrumented anyway.
-        if (owner.isHidden() || !isNew(owner, slot, constructor, null)) {
-            return null;
-        }
-        return new Request(Request.REFLECTION, 0, executable, null);
+        return owner.isHidden() ? null : question(owner, slot, constructor, null, executable);
     }
 
     /** The same for a method handle. A member is known by name: every look-up makes another MemberName. */
     private static Request handleCall(Object handle) {
         Object member = U.getReference(handle, Offsets.HANDLE_MEMBER);
         Class<?> owner = (Class<?>) U.getReference(member, Offsets.MEMBER_CLASS);
-        Request request = null;
         boolean isCalled = (U.getInt(member, Offsets.MEMBER_FLAGS) & MEMBER_IS_METHOD_OR_CONSTRUCTOR) != 0;
-        if (isCalled && !owner.isHidden()) {
-            String name = (String) U.getReference(member, Offsets.MEMBER_NAME);
-            String selector = name.concat(descriptor(U.getReference(member, Offsets.MEMBER_TYPE)));
-            if (isNew(owner, selector.hashCode(), false, selector)) {
-                request = new Request(Request.REFLECTION, 0, owner, selector);
-            }
+        if (!isCalled || owner.isHidden()) {
+            return null;
         }
+        String name = (String) U.getReference(member, Offsets.MEMBER_NAME);
+        String selector = name.concat(descriptor(U.getReference(member, Offsets.MEMBER_TYPE)));
+        return question(owner, selector.hashCode(), false, selector, owner);
+    }
+
+    private static void know(Object handle) {
+        Object member = U.getReference(handle, Offsets.HANDLE_MEMBER);
         java.lang.ref.WeakReference<?>[] known = knownMembers;
         known[System.identityHashCode(member) & (known.length - 1)] = new java.lang.ref.WeakReference<>(member);
-        return request;
     }
 
     /** The same for a hidden class. Those that the JDK spins call what is known otherwise. */
@@ -145,7 +151,9 @@ public final class JFluid1Nameless {
         if (name.contains("$$Lambda") || name.endsWith("String$$StringConcat") || name.endsWith("$$InjectedInvoker")) {
             return null;
         }
-        return new Request(Request.HIDDEN_CLASS, 0, host, U.getReference(definer, Definers.BYTES));
+        Request request = new Request(Request.HIDDEN_CLASS, 0, host, U.getReference(definer, Definers.BYTES));
+        post(request);
+        return request;
     }
 
     /** Fields of Lookup.ClassDefiner, which is another class in JDK 17 and in 25. */
@@ -206,19 +214,27 @@ public final class JFluid1Nameless {
         }
     }
 
-    private static boolean isNew(Class<?> owner, int slot, boolean constructor, String selector) {
+    /** @return the question that this thread asks, or that another has asked; null if it has been answered */
+    private static Request question(Class<?> owner, int slot, boolean constructor, String selector, Object subject) {
         Reflected[] set = reflected;
         int index = (System.identityHashCode(owner) * 31 + slot) & (set.length - 1);
         long at = OBJECTS_AT + (long) index * OBJECT_BYTES;
+        Request own = null;
         while (true) {
             Reflected head = (Reflected) U.getReferenceVolatile(set, at);
             for (Reflected r = head; r != null; r = r.chain) {
                 if (r.is(owner, slot, constructor, selector)) {
-                    return false;
+                    Request asked = r.question;
+                    return asked == null || asked.isOver() ? null : asked;
                 }
             }
-            if (U.compareAndSetReference(set, at, head, new Reflected(owner, slot, constructor, selector, head))) {
-                return true;
+            if (own == null) {
+                own = new Request(Request.REFLECTION, 0, subject, selector);
+            }
+            Reflected met = new Reflected(owner, slot, constructor, selector, own, head);
+            if (U.compareAndSetReference(set, at, head, met)) {
+                post(own);
+                return own;
             }
         }
     }
@@ -244,7 +260,7 @@ public final class JFluid1Nameless {
         return ((long) reflected.length + knownMembers.length) * OBJECT_BYTES + membersKnown * MEMBER_BYTES;
     }
 
-    /** Drops records of classes that are gone. Agent's thread only. */
+    /** Drops records of classes that are gone, and questions that are over. Agent's thread only. */
     static void purge() {
         Reflected[] in = reflected;
         long known = 0;
@@ -257,6 +273,10 @@ public final class JFluid1Nameless {
             }
             for (Reflected before = head; before != null; before = before.chain) {
                 known++;
+                Request asked = before.question;
+                if (asked != null && asked.isOver()) {
+                    before.question = null;
+                }
                 while (before.chain != null && before.chain.refersTo(null)) {
                     before.chain = before.chain.chain;
                 }

@@ -35,7 +35,7 @@ public final class JFluid1Requests {
         public final Object extra;
         public Request next;
         public volatile boolean done;
-        /** The thread has gone on without an answer. */
+        /** A thread has gone on without an answer: threads that come later do so at once. */
         public volatile boolean abandoned;
         public volatile byte[] answer;
 
@@ -44,6 +44,11 @@ public final class JFluid1Requests {
             this.value = value;
             this.subject = subject;
             this.extra = extra;
+        }
+
+        /** No other thread has to wait for the answer. */
+        boolean isOver() {
+            return done || abandoned;
         }
     }
 
@@ -115,7 +120,10 @@ public final class JFluid1Requests {
         return enabled;
     }
 
-    /** Waits until the agent has answered, at most {@link JFluid1Client#LONGEST_NANOS}, or while a redefinition runs {@link JFluid1Client#PATIENCE_NANOS}. */
+    /**
+     * Waits until the agent has answered, at most {@link JFluid1Client#LONGEST_NANOS}, or while a redefinition runs
+     * {@link JFluid1Client#PATIENCE_NANOS}. Several threads may wait for one answer.
+     */
     public static boolean await(Request request) {
         // Whoever asks here may hold a lock of class loading that a running redefinition waits for.
         Patience patience = new Patience(swapping ? PATIENCE_NANOS : LONGEST_NANOS, true);

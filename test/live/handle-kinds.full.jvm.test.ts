@@ -1,0 +1,23 @@
+// The counts of handle-kinds.jvm.test.ts again and again: what C1 has compiled when a session begins is not the same twice.
+
+import { describe, expect, it } from 'vitest'
+import { forEachJdk } from '../support/jdks.ts'
+import { countHandleCalls, ROOT, startHandleKinds, WORKERS } from './handle-kinds.ts'
+
+const RUNS = 20
+
+forEachJdk((jdk) => {
+  describe.each([1, 2, 'default'] as const)('at compilation level %s', (level) => {
+    it.each(['a', 'b'])(
+      `in ${RUNS} JVMs every kind of call is counted, under scheme %s`,
+      { timeout: RUNS * 60_000 },
+      async (scheme) => {
+        for (let run = 1; run <= RUNS; run++) {
+          await using java = await startHandleKinds(jdk, level)
+          const { wrong, threads, profile } = await countHandleCalls(java, 'only', ROOT, '--scheme', scheme)
+          expect([wrong, threads, profile.instrumentation.gaps], `run ${run}`).toEqual([[], WORKERS + 1, 0])
+        }
+      },
+    )
+  })
+})

@@ -1,0 +1,36 @@
+// Calls by method handle of every kind are counted exactly, whichever compiler has compiled them, and when: the program is
+// warm before the attach, and workers that never stop go on calling. handle-kinds.full.jvm.test.ts does this many times.
+
+import { expect, it } from 'vitest'
+import { forEachJdk } from '../support/jdks.ts'
+import { countHandleCalls, LEAF_ROOT, ROOT, startHandleKinds, WORKERS } from './handle-kinds.ts'
+
+/** What the second session in a JVM records. */
+const SECOND = {
+  1: [LEAF_ROOT, '--scheme', 'b', '--mode', 'count'],
+  default: [ROOT, '--scheme', 'a', '--mode', 'bytecodes'],
+} as const
+
+forEachJdk((jdk) => {
+  it.each([1, 'default'] as const)(
+    'every kind of call is counted, in two sessions at compilation level %s',
+    { timeout: 60_000 },
+    async (level) => {
+      const java = await startHandleKinds(jdk, level)
+      const sessions = [
+        ['first', ROOT, '--scheme', 'b'],
+        ['second', ...SECOND[level]],
+      ] as const
+      for (const [session, root, ...flags] of sessions) {
+        const { wrong, targets, threads, profile } = await countHandleCalls(java, session, root, ...flags)
+        expect(wrong, session).toEqual([])
+        expect(threads, session).toBe(WORKERS + 1)
+        expect(targets, session).toBeGreaterThanOrEqual(root === ROOT ? 28 : 1)
+        expect(profile.instrumentation.gaps, session).toBe(0)
+        expect(profile.instrumentation.skipped.filter((it) => /DirectMethodHandle/.test(it.method))).toEqual(
+          [],
+        )
+      }
+    },
+  )
+})

@@ -1,0 +1,89 @@
+// Counts calls by method handle twice: the program its own (fixtures/HandleKinds.java), and jfluid the same.
+
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava } from '../support/java-process.ts'
+import type { Jdk } from '../support/jdks.ts'
+import { type JsonNode, type JsonProfile, startRecording } from '../support/jfluid.ts'
+
+/** What `-XX:TieredStopAtLevel` says, or nothing. */
+export type Level = 1 | 2 | 'default'
+
+export const ROOT = 'fix.HandleKinds.root'
+/** A root that calls nothing, and that reflection calls: a handle since JDK 18. */
+export const LEAF_ROOT = 'fix.HandleKinds.reflected'
+
+/** The workers that never stop. */
+export const WORKERS = 2
+/** By each of them before anything is measured: enough for the last compiler of each level. */
+const WARM_UP = 10_000
+/** By the main thread, while the workers make the same calls. */
+const CALLS = 1_000
+
+export async function startHandleKinds(jdk: Jdk, level: Level): Promise<JavaProcess> {
+  const options = level === 'default' ? [] : [`-XX:TieredStopAtLevel=${level}`]
+  const classes = await compileFixture(jdk, 'HandleKinds')
+  const java = startJava(jdk, [...options, '-cp', classes, 'fix.HandleKinds', `${WORKERS}`, `${WARM_UP}`])
+  await java.line(/^ready/)
+  return java
+}
+
+export interface Counted {
+  /** Targets whose calls are not what the program has counted, by thread. */
+  readonly wrong: string[]
+  /** Targets that were called, and threads that called them. */
+  readonly targets: number
+  readonly threads: number
+  readonly profile: JsonProfile
+}
+
+/**
+ * Records while all threads call handles, and compares each thread's counts: those of the main thread with what it has
+ * counted itself, and those of a worker with its calls of the root, since it calls each target once in each.
+ *
+ * @param session  a name that this program has not had before
+ */
+export async function countHandleCalls(
+  java: JavaProcess,
+  session: string,
+  root: typeof ROOT | typeof LEAF_ROOT,
+  ...flags: string[]
+): Promise<Counted> {
+  const recording = startRecording(java.pid, '--root', root, ...flags)
+  await recording.started
+  java.send(`${root === ROOT ? 'run' : 'leaf'} ${CALLS}`)
+  java.send(`expect ${session}`)
+  await java.line(new RegExp(`^end ${session}$`))
+  const profile = await recording.stop()
+
+  const targets = new Map<string, number>()
+  for (const line of java.stdout().split('\n')) {
+    const [what, of, target, calls] = line.split(' ')
+    if (what === 'calls' && of === session && Number(calls) > 0) targets.set(target!, Number(calls))
+  }
+  const wrong: string[] = []
+  let threads = 0
+  for (const { name, roots } of profile.threads) {
+    const counts = callsByName(roots)
+    const rootCalls = counts.get(root) ?? 0
+    if (rootCalls === 0) continue
+    threads++
+    for (const [target, calls] of targets) {
+      const [least, most] = name === 'main' ? [calls, calls] : [rootCalls - 1, rootCalls] // the last call is not over
+      const counted = counts.get(target) ?? 0
+      if (counted < least || counted > most) wrong.push(`${name}: ${target} ${counted} of ${most}`)
+    }
+  }
+  return { wrong, targets: targets.size, threads, profile }
+}
+
+/** By class and method; HandleKinds overloads none. */
+function callsByName(roots: readonly JsonNode[]): Map<string, number> {
+  const calls = new Map<string, number>()
+  const left = [...roots]
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    const name = `${node.class}.${node.method}`
+    calls.set(name, (calls.get(name) ?? 0) + node.calls)
+    left.push(...node.children)
+  }
+  return calls
+}
