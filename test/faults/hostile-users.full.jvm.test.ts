@@ -20,7 +20,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { until } from '../live/remains.ts'
-import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import {
+  type JavaProcess,
+  readableByAll,
+  startJava,
+  startProcess,
+  temporaryDirectory,
+} from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { cli } from '../support/jfluid.ts'
 import { type Chance, type Outcome, times, trials } from './trials.ts'
@@ -79,8 +85,7 @@ async function plant(pid: number, leadsTo: string, chance: Chance): Promise<Plan
 }
 
 async function ticker(jdk: Jdk): Promise<JavaProcess> {
-  const classes = await compileFixture(jdk, 'Ticker')
-  chmodSync(classes, 0o755)
+  const classes = readableByAll(await compileFixture(jdk, 'Ticker'))
   const cwd = temporaryDirectory()
   chownSync(cwd, OWNER.uid, OWNER.gid)
   const java = startJava(jdk, ['-cp', classes, 'fix.Ticker', '1', 'tiny'], { ...OWNER, cwd })

@@ -1,11 +1,10 @@
 // A target whose threads or descriptors run out, by limits that are lowered from outside.
 
-import { chmodSync } from 'node:fs'
 import type { Jdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { type Limit, limitOf, NOBODY } from './limits.ts'
 import type { Outcome } from './trials.ts'
-import { Witness, witnessClasses } from './witness.ts'
+import { Witness } from './witness.ts'
 
 export const IS_ROOT = process.getuid?.() === 0
 export const ROOT_METHOD = ['--root', 'fix.Witness.root', '--root', 'fix.Witness.fresh']
@@ -31,8 +30,7 @@ export const DESCRIPTORS: Scarce = {
   refusal: /cannot attach to JVM \d+: it may open no more files/,
 }
 
-export async function start(jdk: Jdk, { user }: Scarce): Promise<Witness> {
-  if (user !== undefined) chmodSync(await witnessClasses(jdk), 0o755)
+export function start(jdk: Jdk, { user }: Scarce): Promise<Witness> {
   return Witness.start(jdk, { vm: ['-Xmx64m'], threads: 1, options: { ...user, cwd: '/' } })
 }
 

@@ -7,7 +7,7 @@ import { JdwpTarget } from '../../src/jdwp-client/target.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { liveCode, probed } from '../live/live-code.ts'
 import { added, descriptors, filesOf, mappedFiles, threadNames, until } from '../live/remains.ts'
-import { type JavaOptions, type JavaProcess, startJava } from '../support/java-process.ts'
+import { type JavaOptions, type JavaProcess, readableByAll, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
 import { Harmed } from './trials.ts'
@@ -58,11 +58,11 @@ interface Seen {
 
 const classes = new Map<string, Promise<string>>()
 
-/** Compiled once a test file for each JDK. */
-export function witnessClasses(jdk: Jdk): Promise<string> {
+/** Compiled once a test file for each JDK, for a JVM of any user. */
+function witnessClasses(jdk: Jdk): Promise<string> {
   let compiled = classes.get(jdk.home)
   if (compiled === undefined) {
-    compiled = compileFixture(jdk, 'Witness')
+    compiled = compileFixture(jdk, 'Witness').then(readableByAll)
     classes.set(jdk.home, compiled)
   }
   return compiled

@@ -19,6 +19,7 @@ import { STATUS } from '../support/exit-codes.ts'
 import {
   compileJava,
   type JavaOptions,
+  readableByAll,
   startJava,
   startProcess,
   temporaryDirectory,
@@ -283,8 +284,8 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
 
   const out = join(temporaryDirectory(), 'p.jfluid')
   const start = async (options: readonly string[] = [], as: JavaOptions = {}) => {
-    const classes = await compileFixture(jdk, 'Callbacks')
-    chmodSync(classes, 0o755) // also for a JVM of another user
+    const compiled = await compileFixture(jdk, 'Callbacks')
+    const classes = as.uid === undefined ? compiled : readableByAll(compiled)
     const java = startJava(jdk, [...options, '-cp', classes, 'fix.Callbacks'], as)
     targets.push(java.pid)
     await java.line(/ready/)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { readableByAll, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { doctor, problems, start } from './doctor-json.ts'
 
@@ -15,12 +15,9 @@ forEachJdk((jdk) => {
   it('attach switched off, and a program of another user', async () => {
     const disabled = await start(jdk, '-XX:+DisableAttachMechanism')
     expect(await doctor(disabled)).toMatchObject({ exitCode: 78 })
-    const classes = await compileFixture(jdk, 'Ticker')
-    const home = temporaryDirectory()
-    await promisify(execFile)('cp', ['-r', classes, join(home, 'classes')])
-    await promisify(execFile)('chmod', ['-R', 'a+rX', home])
+    const classes = readableByAll(await compileFixture(jdk, 'Ticker'))
     const options = { ...NOBODY, cwd: '/' }
-    const theirs = startJava(jdk, ['-cp', join(home, 'classes'), 'fix.Ticker'], options)
+    const theirs = startJava(jdk, ['-cp', classes, 'fix.Ticker'], options)
     await theirs.line(/^ready/)
     expect(process.getuid?.(), 'this test needs root').toBe(0)
     const told = await doctor(theirs)

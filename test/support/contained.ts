@@ -1,9 +1,9 @@
 // JVMs as container runtimes start them: in namespaces, with a root, a /tmp and users of their own. Made by unshare, so most of it takes root.
 
 import { spawnSync } from 'node:child_process'
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type JavaProcess, startProcess } from './java-process.ts'
+import { type JavaProcess, readableByAll, startProcess } from './java-process.ts'
 import type { Jdk } from './jdks.ts'
 
 export interface Contained {
@@ -50,11 +50,11 @@ export async function startContained(
   program: readonly string[],
   { namespaces, setUp = 'true', as = [], usersFrom, user }: Surroundings,
 ): Promise<Contained> {
-  chmodSync(classes, 0o755) // its users are others than we
+  const readable = readableByAll(classes) // its users are others than we
   const hasMounts = namespaces.some((it) => it === '--mount' || it === '--mount-proc')
   // Whatever the machine's mounts are: what is mounted in there is not mounted outside.
-  const bind = hasMounts ? `mount --make-rprivate / && mount --bind '${classes}' /mnt` : 'true'
-  const java = [...as, jdk.java, '-cp', hasMounts ? '/mnt' : classes, ...program]
+  const bind = hasMounts ? `mount --make-rprivate / && mount --bind '${readable}' /mnt` : 'true'
+  const java = [...as, jdk.java, '-cp', hasMounts ? '/mnt' : readable, ...program]
   const inside = ['sh', '-c', `${bind} && ${setUp} && exec "$@"`, 'sh', ...java]
   const unshare = ['unshare', ...namespaces, ...inside]
   const words =

@@ -8,10 +8,11 @@ import {
   type ChildProcess,
   type ChildProcessByStdio,
   execFile,
+  execFileSync,
   type StdioOptions,
   spawn,
 } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
@@ -239,6 +240,14 @@ export function temporaryDirectory(prefix = 'jfluid-test-'): string {
   const dir = mkdtempSync(join(tmpdir(), prefix))
   temporary.add(dir)
   return dir
+}
+
+/** A copy that JVMs of other users can read as well: the cache of class files may lie in a home directory. */
+export function readableByAll(directory: string): string {
+  const copy = temporaryDirectory('jfluid-readable-')
+  cpSync(directory, copy, { recursive: true })
+  execFileSync('chmod', ['-R', 'a+rX', copy])
+  return copy
 }
 
 export interface CompileOptions {
