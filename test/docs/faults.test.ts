@@ -47,7 +47,8 @@ describe('the report on faults', () => {
     const trying = [faults, join(faults, '../security')].flatMap((dir) =>
       readdirSync(dir).filter(
         (name) =>
-          name.endsWith('.test.ts') && /\b(trials|clientTrials|tryInputs|keepInputs)\(/.test(read(dir, name)),
+          name.endsWith('.test.ts') &&
+          /\b(trials|clientTrials|tryInputs|fuzzBytes|keepInputs)\(/.test(read(dir, name)),
       ),
     )
     // Those of the harness itself are no faults.

@@ -15,7 +15,6 @@ it.each([
   ['a help text', ['help', 'export']],
   ['an error of jfluid', ['report', join(directory, 'none.jfluid')]],
   ['an error of the command line', ['report', '--top', 'many', 'p.jfluid']],
-  ['an unknown command', ['reprt']],
   ['no command', []],
   ['listeners that are left', ['run', '--root', 'A.b', '--', join(directory, 'no-such-program')]],
 ])('%s is the same as that of the real command', async (_, args) => {
